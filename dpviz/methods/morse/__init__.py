@@ -12,6 +12,7 @@ from dpviz.methods.morse.algorithm import (
     Step,
     TransitionPoint,
     assign,
+    clustered,
     critical_points,
     disagreement,
     fit,
@@ -20,7 +21,6 @@ from dpviz.methods.morse.algorithm import (
     steps,
     transition_points,
 )
-from dpviz.methods.morse.algorithm.clusters import clustered
 from dpviz.methods.morse.story import reading
 from dpviz.methods.morse.story.chapter import CHAPTER
 from dpviz.methods.morse.story.lesson import LESSON

@@ -26,9 +26,11 @@ from dpviz.core import (
     Budget,
     CentersRelease,
     FloatArray,
+    FoundClusters,
     Labels,
     Points,
     Result,
+    algebra,
     check_arguments,
     check_params,
     frozen,
@@ -37,10 +39,17 @@ from dpviz.core import (
 )
 from dpviz.core.arrays import array_cache
 from dpviz.data import BLOCK_ROWS, Chunks, as_chunks, trusting
-from dpviz.methods.morse.algorithm.bases import MorseStep, Start, em_steps, lloyd_steps, public_start
+from dpviz.methods.morse.algorithm.bases import (
+    MixtureEstimate,
+    MorseStep,
+    Start,
+    em_steps,
+    final_mixture,
+    lloyd_steps,
+    public_start,
+)
 from dpviz.methods.morse.algorithm.budget import PAPER, MorseScheme, guarantee_of
 from dpviz.methods.morse.algorithm.cubes import cube_budget, cube_steps
-from dpviz.methods.morse.algorithm.estimate import MixtureEstimate, final_mixture
 from dpviz.solvers import (
     BlockMoments,
     BlockTask,
@@ -58,8 +67,8 @@ from dpviz.solvers import (
 )
 
 TITLE = "Morse processing"
-REMEMBERED = 2  # sets of records that are ready for their passes, each with up to
-MOST_REMEMBERED = 2_000_000  # numbers (16 MB) for a pass to add up
+CACHED_RECORDS = 2  # sets of records that are ready for their passes, each with up to
+MOST_CACHED = 2_000_000  # numbers (16 MB) for a pass to add up
 
 __all__ = [
     "PAPER",
@@ -156,7 +165,7 @@ class Params:
     )
 
     def __post_init__(self) -> None:
-        """Raise KnobError for a value that is not allowed."""
+        """Validate the fields."""
         check_params(self)
 
     @property
@@ -201,19 +210,19 @@ def fit(
     """
     check_arguments(box, params, Params, rng, fit)
     start_rng = rng.spawn(1)[0]
-    begun = public_start(params.n_components, box.d, rng=start_rng)
-    trace = tuple(_steps(points, box, params, begun))
+    start = public_start(params.n_components, box.d, rng=start_rng)
+    trace = tuple(_steps(points, box, params, start))
     last = trace[-1]
     if last.mixture is None:
         raise AssertionError("a run ended before its moments")
-    mixture, kept = final_mixture(MixtureEstimate(last.mixture, last.counts, last.alive))
+    mixture, rows = final_mixture(MixtureEstimate(last.mixture, last.counts, last.alive))
     release = MorseRelease(
         centers=frozen(box.clip(box.from_unit((mixture.means + 1.0) / 2.0))),
-        noisy_counts=frozen(last.counts[kept]),
+        noisy_counts=frozen(last.counts[rows]),
         mixture=mixture,
-        start=begun.mixture.means,
-        kept=frozen(kept),
-        dropped=frozen(np.delete(np.arange(params.n_components), kept)),
+        start=start.mixture.means,
+        kept=frozen(rows),
+        dropped=frozen(np.delete(np.arange(params.n_components), rows)),
         sigma=last.sigma,
         n_clusters=params.n_clusters,
     )
@@ -248,6 +257,19 @@ def disagreement(mixture: Mixture, points: ArrayLike, n_clusters: int) -> float:
     return float(np.mean(flowing != cheap)) if len(flowing) else float("nan")
 
 
+def clustered(release: MorseRelease, points: Points, box: Box) -> FoundClusters:
+    """Return the mixture's own labels of records (n, d), and the mean of each cluster's components. Curator only."""
+    mixture = release.mixture
+    names, groups = np.unique(release.component_clusters, return_inverse=True)
+    weights = np.zeros((len(names), len(groups)))
+    weights[groups, np.arange(len(groups))] = mixture.weights
+    means = algebra.product(weights, mixture.means) / weights.sum(axis=1, keepdims=True)
+    # By the likeliest component: following every record downhill takes far longer than the run, for the same labels
+    # but for a few in a hundred.
+    labels = assign(mixture, signed_points(points, box), release.n_clusters, cheap=True)
+    return FoundClusters(box.clip(box.from_unit((means + 1.0) / 2.0)), np.searchsorted(names, labels))
+
+
 def _scheme(params: Params, d: int) -> MorseScheme:
     return MorseScheme(
         base=params.base,
@@ -260,10 +282,10 @@ def _scheme(params: Params, d: int) -> MorseScheme:
     )
 
 
-def _steps(points: Points | Chunks, box: Box, params: Params, begun: Start) -> Iterator[MorseStep]:
+def _steps(points: Points | Chunks, box: Box, params: Params, start: Start) -> Iterator[MorseStep]:
     scheme, steady = _scheme(params, box.d), params.estimator == "steady"
     if params.base in ("dpmog_hard", "dpmog"):
-        yield from em_steps(_records(points, box), scheme, begun, steady=steady)
+        yield from em_steps(_moment_records(points, box), scheme, start, steady=steady)
         return
     if isinstance(points, Chunks):
         raise ValueError(
@@ -273,22 +295,22 @@ def _steps(points: Points | Chunks, box: Box, params: Params, begun: Start) -> I
     signed = signed_points(points, box)
     if params.base == "dpcube":
         shares = cube_budget(scheme.budget, box.d, params.n_iterations, scheme.adjacency, published=scheme.published)
-        yield from cube_steps(signed, shares, params.n_iterations, begun, steady=steady)
+        yield from cube_steps(signed, shares, params.n_iterations, start, steady=steady)
     else:
-        yield from lloyd_steps(signed, scheme, begun, steady=steady)
+        yield from lloyd_steps(signed, scheme, start, steady=steady)
 
 
-@array_cache(REMEMBERED)
-def _remembered(points: Points, box: Box) -> MomentRecords:
-    """Return the records prepared for many passes: every move of a slider starts a run on the same ones."""
+@array_cache(CACHED_RECORDS)
+def _cached_records(points: Points, box: Box) -> MomentRecords:
+    """Return the records prepared for many passes, cached: every move of a slider starts a run on the same ones."""
     return records(frozen(signed_points(points, box)), BLOCK_ROWS)
 
 
-def _records(points: Points | Chunks, box: Box) -> MomentRecords:
-    """Return the records in [-1, 1]^D for many passes, held or read anew each time."""
+def _moment_records(points: Points | Chunks, box: Box) -> MomentRecords:
+    """Return the records in [-1, 1]^D for many passes, from memory or from chunks."""
     if not isinstance(points, Chunks):
-        few = len(points) * moment_length(box.d) <= MOST_REMEMBERED
-        return _remembered(points, box) if few else records(signed_points(points, box), BLOCK_ROWS)
+        few = len(points) * moment_length(box.d) <= MOST_CACHED
+        return _cached_records(points, box) if few else records(signed_points(points, box), BLOCK_ROWS)
     chunks = as_chunks(points, n_features=box.d)
     return MomentRecords(lambda task: chunks.each_block(partial(_signed_block, box, task)), labelled=False)
 

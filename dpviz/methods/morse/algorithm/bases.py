@@ -1,15 +1,22 @@
 """The private mixtures under the Morse step: EM with hard or soft responsibilities, and Lloyd with second moments.
 
 Every pass is: clusters that earlier releases fix, their exact statistics, noise, post-processing.
+
+From noisy moments to a mixture all is post-processing, so every choice is free. "plain" is the paper's (algorithm 1):
+mu = sum / count clipped into the box, Sigma = M2 / count - mu mu', eigenvalues floored, pi = count / sum of counts.
+"steady" is ours: each covariance shrinks towards the one pooled over components by its own noise, the weights that
+decide who wins a record are levelled by the noise, and components that drown in noise split the largest ones. Without
+noise both are the same.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.accounting import GaussianEvent, PureEvent, Purpose
-from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Points, Step, frozen
+from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Points, Step, algebra, frozen
 from dpviz.mechanisms import gaussian, laplace
 from dpviz.methods.morse.algorithm.budget import (
     MorseScheme,
@@ -18,8 +25,27 @@ from dpviz.methods.morse.algorithm.budget import (
     noise_scale,
     second_sensitivity,
 )
-from dpviz.methods.morse.algorithm.estimate import MixtureEstimate, estimate, start_mixture
-from dpviz.solvers import Mixture, MomentRecords, assign, features, hard_moments, label_moments, soft_moments
+from dpviz.solvers import (
+    Mixture,
+    MomentRecords,
+    assign,
+    features,
+    hard_moments,
+    label_moments,
+    repaired_covariances,
+    soft_moments,
+    sphere_packing,
+    unpacked,
+)
+
+VARIANCE_FLOOR = 0.01  # eigenvalues of covariances in [-1, 1]^D, the authors' code
+LEAST_COUNT = 1.0  # records a count is raised to before dividing, the authors' code
+DROP_SCALES = 4.0  # sigma below which a noisy count drops its component: one of 30,000 empty ones stays; ours
+LEVELLING = 100.0  # records per sigma added to every count before it weighs in the next assignment; ours
+PRIOR_SHARE = 0.02  # of the pooled variance: how far true covariances are taken to lie from the pooled one; ours
+BLUR = 4.0  # times the noise variance of a mean that is added to its covariance; ours
+HELP_SCALES = 8.0  # sigma of count that either half of a split component must have; ours
+HELP_OFFSET = 0.8  # standard deviations from the old mean to each half; ours
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,16 +61,35 @@ class MorseStep(Step):
     centers: Centers  # (K, D) after this pass
     mixture: Mixture | None  # after this pass; None where the base has no densities yet
     counts: Counts  # (K,) noisy
-    alive: np.ndarray[tuple[int], np.dtype[np.bool_]]  # (K,) which components stand out from the noise
+    alive: NDArray[np.bool_]  # (K,) which components stand out from the noise
     events: tuple[Event, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Start:
-    """A public start, and where the loop's noise comes from."""
+    """A public start, and the generator of the loop."""
 
     mixture: Mixture  # [-1, 1]^D
     rng: np.random.Generator
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixtureEstimate:
+    """A mixture from noisy moments."""
+
+    mixture: Mixture  # [-1, 1]^D, for the next assignment
+    counts: Counts  # (K,) noisy
+    alive: NDArray[np.bool_]  # (K,) the count stands out from the noise
+
+
+def public_start(n_components: int, d: int, *, rng: np.random.Generator) -> Start:
+    """Return a public start in [-1, 1]^D, packed means and one round covariance, and the generator of the loop."""
+    start_rng, loop_rng = rng.spawn(2)
+    means = 2.0 * sphere_packing(n_components, d, rng=start_rng) - 1.0
+    # Cells of K balls fill the box: (2 / K^(1/D))^2 / 12 is the variance of a cube of one K-th of its volume.
+    variance = max((2.0 / n_components ** (1.0 / d)) ** 2 / 12.0, VARIANCE_FLOOR)
+    covariances = np.tile(variance * np.eye(d), (n_components, 1, 1))
+    return Start(Mixture(np.full(n_components, 1 / n_components), means, covariances), loop_rng)
 
 
 def em_steps(data: MomentRecords, scheme: MorseScheme, start: Start, *, steady: bool) -> Iterator[MorseStep]:
@@ -64,9 +109,9 @@ def em_steps(data: MomentRecords, scheme: MorseScheme, start: Start, *, steady: 
             step=iteration,
         )
         last = iteration == scheme.n_iterations
-        found = estimate(noisy, mixture, sigma, steady=steady, last=last)
-        yield made_step("em", iteration, sigma, labels, exact, noisy, found, (event,))
-        mixture = found.mixture
+        estimated = estimate(noisy, mixture, sigma, steady=steady, last=last)
+        yield mixture_step("em", iteration, sigma, labels, exact, noisy, estimated, (event,))
+        mixture = estimated.mixture
 
 
 def lloyd_steps(signed: Points, scheme: MorseScheme, start: Start, *, steady: bool) -> Iterator[MorseStep]:
@@ -90,31 +135,39 @@ def lloyd_steps(signed: Points, scheme: MorseScheme, start: Start, *, steady: bo
         last = iteration == scheme.n_iterations
         if last:
             noisy[:, 1 + d :] = gaussian(exact[:, 1 + d :], sigma=sigma, rng=second_rng)
-            second = second_sensitivity(d, adjacency)
             events += (
                 GaussianEvent(
                     "second moments",
-                    second,
+                    second_sensitivity(d, adjacency),
                     sigma,
                     calibrated_for=adjacency,
                     purpose=Purpose.SECOND_MOMENTS,
                     step=iteration,
                 ),
             )
-        found = estimate(_with_round(noisy, mixture, d), mixture, sigma, steady=steady, last=last)
-        # Until the last pass only the means are real: the covariances stand in for what is not released yet.
-        yield made_step("lloyd", iteration, sigma, labels, exact, noisy, found, events, has_density=last)
-        mixture, centers = found.mixture, found.mixture.means
+        moments = noisy
+        if not last:
+            # Until the last pass only the means are real: the mixture's covariances around the noisy means stand for
+            # second moments that are not released yet.
+            first, second = np.triu_indices(d)
+            counts = np.maximum(noisy[:, 0], 1.0)
+            means = np.clip(noisy[:, 1 : 1 + d] / counts[:, None], -1.0, 1.0)
+            moments = noisy.copy()
+            spread = mixture.covariances[:, first, second] + means[:, first] * means[:, second]
+            moments[:, 1 + d :] = counts[:, None] * spread
+        estimated = estimate(moments, mixture, sigma, steady=steady, last=last)
+        yield mixture_step("lloyd", iteration, sigma, labels, exact, noisy, estimated, events, has_density=last)
+        mixture, centers = estimated.mixture, estimated.mixture.means
 
 
-def made_step(
+def mixture_step(
     stage: str,
     iteration: int,
     sigma: float,
     labels: Labels,
     exact: FloatArray,
     noisy: FloatArray,
-    found: MixtureEstimate,
+    estimated: MixtureEstimate,
     events: tuple[Event, ...],
     *,
     has_density: bool = True,
@@ -127,28 +180,96 @@ def made_step(
         nonprivate_labels=frozen(labels),
         nonprivate_moments=frozen(exact),
         noisy_moments=frozen(noisy),
-        centers=found.mixture.means,
-        mixture=found.mixture if has_density else None,
-        counts=frozen(found.counts.copy()),
-        alive=frozen(found.alive),
+        centers=estimated.mixture.means,
+        mixture=estimated.mixture if has_density else None,
+        counts=frozen(estimated.counts.copy()),
+        alive=frozen(estimated.alive),
         events=events,
     )
 
 
-def _with_round(noisy: FloatArray, mixture: Mixture, d: int) -> FloatArray:
-    """Fill second moments that were not released with those of the mixture's covariances round the noisy means."""
-    missing = np.isnan(noisy[:, 1 + d :])
-    if not missing.any():
-        return noisy
-    first, second = np.triu_indices(d)
-    counts = np.maximum(noisy[:, 0], 1.0)
-    means = np.clip(noisy[:, 1 : 1 + d] / counts[:, None], -1.0, 1.0)
-    filled = noisy.copy()
-    filled[:, 1 + d :] = counts[:, None] * (mixture.covariances[:, first, second] + means[:, first] * means[:, second])
-    return filled
+def estimate(noisy: FloatArray, previous: Mixture, sigma: float, *, steady: bool, last: bool) -> MixtureEstimate:
+    """Return the mixture of noisy moments (K, F); drowned components stay where `previous` has them."""
+    d = previous.d
+    counts, sums, squares = unpacked(noisy, d)
+    alive = counts >= max(LEAST_COUNT, DROP_SCALES * sigma)
+    safe = np.maximum(counts, LEAST_COUNT)
+    means = np.clip(sums / safe[:, None], -1.0, 1.0)
+    covariances = squares / safe[:, None, None] - means[:, :, None] * means[:, None, :]
+    if steady:
+        means = np.where(alive[:, None], means, previous.means)
+        covariances = _pooled_covariances(covariances, means, safe, alive, sigma)
+    else:
+        # A count of nothing says nothing of the mean: the authors' code divides by 1, and so do we under noise.
+        means = np.where((counts > 0)[:, None] | (sigma > 0), means, previous.means)
+    covariances = repaired_covariances(covariances, VARIANCE_FLOOR)
+    if steady:
+        # A mean is known up to about sigma / count on each axis: the density is as blurred as that.
+        blur = np.where(alive, (sigma / safe) ** 2 * (1.0 + np.einsum("kd,kd->k", means, means)), 0.0)
+        covariances = covariances + BLUR * blur[:, None, None] * np.eye(d)
+    if not steady:
+        return MixtureEstimate(Mixture(safe / safe.sum(), means, covariances), counts, alive)
+    weights = safe + LEVELLING * sigma
+    if sigma > 0 and not last:
+        means, covariances, weights = _split_largest(means, covariances, weights, counts, alive, sigma)
+    return MixtureEstimate(Mixture(weights / weights.sum(), means, covariances), counts, alive)
 
 
-def public_start(n_components: int, d: int, *, rng: np.random.Generator) -> Start:
-    """Return a start that looks at no record, and a generator for the loop."""
-    start_rng, loop_rng = rng.spawn(2)
-    return Start(start_mixture(n_components, d, rng=start_rng), loop_rng)
+def final_mixture(estimated: MixtureEstimate) -> tuple[Mixture, Labels]:
+    """Return the mixture of the components that stand out, weighted by their noisy counts, and which ones they are."""
+    rows = np.flatnonzero(estimated.alive)
+    if not len(rows):
+        rows = np.array([int(np.argmax(estimated.counts))])
+    weights = np.maximum(estimated.counts[rows], LEAST_COUNT)
+    mixture = estimated.mixture
+    return Mixture(weights / weights.sum(), mixture.means[rows], mixture.covariances[rows]), rows
+
+
+def _pooled_covariances(
+    covariances: FloatArray,
+    means: Centers,
+    counts: Counts,
+    alive: NDArray[np.bool_],
+    sigma: float,
+) -> FloatArray:
+    """Shrink each covariance to the pooled one by the share v / (v + t^2) that noise has in its variance.
+
+    An entry of M2 / count - mu mu' has noise variance v of about (sigma / count)^2 (1 + |mu|^2); t is PRIOR_SHARE of
+    the pooled variance. A drowned component has the pooled one.
+    """
+    if sigma == 0 or not alive.any():
+        return covariances
+    d = means.shape[1]
+    weights = np.where(alive, counts, 0.0)
+    pooled = np.einsum("k,kij->ij", weights, covariances) / weights.sum()
+    pooled = repaired_covariances(pooled[None], VARIANCE_FLOOR / 5)[0]
+    noise = (sigma / counts) ** 2 * (1.0 + np.einsum("kd,kd->k", means, means))
+    spread = (PRIOR_SHARE * np.trace(pooled) / d) ** 2
+    share = np.where(alive, noise / (noise + spread), 1.0)[:, None, None]
+    return np.asarray((1.0 - share) * covariances + share * pooled)
+
+
+def _split_largest(
+    means: Centers,
+    covariances: FloatArray,
+    weights: FloatArray,
+    counts: Counts,
+    alive: NDArray[np.bool_],
+    sigma: float,
+) -> tuple[Centers, FloatArray, FloatArray]:
+    """Replace the largest component by halves along its longest axis, one a drowned one, while halves stand out."""
+    means, covariances, weights = means.copy(), covariances.copy(), weights.copy()
+    sizes = np.where(alive, counts, 0.0)
+    for helper in np.flatnonzero(~alive):
+        large = int(sizes.argmax())
+        if sizes[large] < 2 * HELP_SCALES * sigma:
+            break
+        values, vectors = algebra.eigen(covariances[large])
+        axis = vectors[:, -1] * np.sqrt(values[-1]) * HELP_OFFSET
+        means[helper] = np.clip(means[large] + axis, -1.0, 1.0)
+        means[large] = np.clip(means[large] - axis, -1.0, 1.0)
+        thinner = covariances[large] - 0.5 * values[-1] * np.outer(vectors[:, -1], vectors[:, -1])
+        covariances[large] = covariances[helper] = repaired_covariances(thinner[None], VARIANCE_FLOOR)[0]
+        sizes[large] = sizes[helper] = sizes[large] / 2
+        weights[large] = weights[helper] = sizes[large] + LEVELLING * sigma
+    return means, covariances, weights

@@ -1,4 +1,4 @@
-"""How much noise each base of the Morse step needs, and what is promised for it.
+"""The noise that each base of the Morse step needs, and its guarantee.
 
 Records are clipped into the public box and scaled to [-1, 1]^D. A pass releases, for each of K clusters that earlier
 releases fix, phi(x) = (1, x, x_i x_j for i <= j) summed over the cluster; |phi(x)|^2 <= r_t = 1 + D + D(D+1)/2.
@@ -49,7 +49,7 @@ PUBLIC_N_CAVEAT = "Changing one record keeps the number of records, so it counts
 
 @dataclass(frozen=True, slots=True)
 class MorseScheme:
-    """What calibration needs to know of a run, all public."""
+    """The parameters of calibration, all public."""
 
     base: str
     published: bool
@@ -108,7 +108,19 @@ def guarantee_of(scheme: MorseScheme, events: tuple[Event, ...]) -> Guarantee:
     reference = f"{PAPER}, {named.get(scheme.base, 'appendix I')}"
     if scheme.adjacency is Adjacency.ADD_REMOVE:
         reference += ": its epsilon and delta; the neighbors are those of this run"
-    proved = _proved(scheme, events)
+    rho = zcdp_rho(events, scheme.adjacency)
+    if scheme.base in ("dpmog_hard", "dpmog"):
+        epsilon, how = (
+            gdp_epsilon(math.sqrt(2 * rho), budget.delta),
+            "Gaussian DP of counts, sums and raw second moments",
+        )
+    elif scheme.base == "dpcube" and scheme.published:
+        epsilon, how = budget.epsilon, "sequential composition of partition, swaps and moments"
+    else:
+        epsilon, how = zcdp_epsilon(rho, budget.delta), BY_RHO
+    account = Account.ZCDP if how == BY_RHO else Account.BASIC
+    exact_rho = rho if math.isfinite(rho) else None
+    proved = Claim(epsilon, budget.delta, scheme.adjacency, how, rho=exact_rho, account=account)
     published = Claim(budget.epsilon, budget.delta, scheme.adjacency, reference, account=proved.account)
     own = {"dpmog_hard": (MOMENTS_CAVEAT,), "dpmog": (SOFT_CAVEAT,), "dplloyd_mog": (LLOYD_CAVEAT,)}
     size = (PUBLIC_N_CAVEAT,) if scheme.adjacency is Adjacency.REPLACE else ()
@@ -118,15 +130,3 @@ def guarantee_of(scheme: MorseScheme, events: tuple[Event, ...]) -> Guarantee:
         *(() if scheme.published else (TIGHT_REPAIR,)),
     )
     return Guarantee(published, proved, (*of_base, *size, FREE_CAVEAT, SUMS_CAVEAT), "; ".join(repaired))
-
-
-def _proved(scheme: MorseScheme, events: tuple[Event, ...]) -> Claim:
-    rho, delta = zcdp_rho(events, scheme.adjacency), scheme.budget.delta
-    if scheme.base in ("dpmog_hard", "dpmog"):
-        epsilon, how = gdp_epsilon(math.sqrt(2 * rho), delta), "Gaussian DP of counts, sums and raw second moments"
-    elif scheme.base == "dpcube" and scheme.published:
-        epsilon, how = scheme.budget.epsilon, "sequential composition of partition, swaps and moments"
-    else:
-        epsilon, how = zcdp_epsilon(rho, delta), BY_RHO
-    account = Account.ZCDP if how == BY_RHO else Account.BASIC
-    return Claim(epsilon, delta, scheme.adjacency, how, rho=rho if math.isfinite(rho) else None, account=account)

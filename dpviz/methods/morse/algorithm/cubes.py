@@ -19,8 +19,7 @@ import numpy as np
 from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, Purpose, gaussian_sigma, zcdp_rho_for
 from dpviz.core import Adjacency, Budget, Centers, Event, FloatArray, Labels, Points, algebra, frozen, squared_distances
 from dpviz.mechanisms import exponential, gaussian, laplace
-from dpviz.methods.morse.algorithm.bases import MorseStep, Start
-from dpviz.methods.morse.algorithm.estimate import MixtureEstimate, estimate
+from dpviz.methods.morse.algorithm.bases import MorseStep, Start, estimate, mixture_step
 from dpviz.solvers import Mixture, assign, features, label_moments, moment_length
 
 PARTITION_SHARE, SWAP_SHARE = 0.25, 0.25  # of the budget; the moments have the rest; ours
@@ -77,12 +76,12 @@ def cube_steps(signed: Points, budget: CubeBudget, n_swaps: int, start: Start, *
     candidates = start.mixture.means
     part_rng, swap_rng, moment_rng = start.rng.spawn(3)
     n_clusters = len(candidates)
-    found: list[Centers] = []
+    middles: list[Centers] = []
     for step, opened in _partition(signed, budget, start.mixture, rng=part_rng):
-        found.append(opened)
+        middles.append(opened)
         yield step
-    # Public start centers stay candidates: there is always enough to choose from.
-    candidates = np.concatenate([*reversed(found), candidates])[:MAX_CANDIDATES]
+    # Public start centers stay candidates: there are always enough.
+    candidates = np.concatenate([*reversed(middles), candidates])[:MAX_CANDIDATES]
     chosen = np.arange(len(candidates) - n_clusters, len(candidates))
     centers = candidates[chosen]
     for count in range(1, n_swaps + 1):
@@ -109,14 +108,14 @@ def cube_steps(signed: Points, budget: CubeBudget, n_swaps: int, start: Start, *
         "moments", budget.sensitivity, budget.sigma, calibrated_for=budget.adjacency, purpose=Purpose.MOMENTS
     )
     before = Mixture(start.mixture.weights, centers, start.mixture.covariances)
-    made = estimate(noisy, before, budget.sigma, steady=steady, last=True)
-    yield _moment_step(labels, exact, noisy, made, budget.sigma, event_moments)
+    estimated = estimate(noisy, before, budget.sigma, steady=steady, last=True)
+    yield mixture_step("moments", 1, budget.sigma, labels, exact, noisy, estimated, (event_moments,))
 
 
 def _partition(
     signed: Points, budget: CubeBudget, mixture: Mixture, *, rng: np.random.Generator
 ) -> Iterator[tuple[MorseStep, Centers]]:
-    """Halve the open cubes level by level; yield each level with the middles of the cubes it opened."""
+    """Halve the open cubes level by level; yield each level with the middles of the cubes that it opens."""
     d = signed.shape[1]
     cubes = _Cubes(np.full((1, d), -1.0), np.full((1, d), 1.0))
     where = np.zeros(len(signed), dtype=np.intp)  # cube of each record, -1 in a closed one
@@ -196,22 +195,4 @@ def _bare(
         counts=frozen(np.full(len(centers), np.nan)),
         alive=frozen(np.ones(len(centers), dtype=bool)),
         events=events,
-    )
-
-
-def _moment_step(
-    labels: Labels, exact: FloatArray, noisy: FloatArray, made: MixtureEstimate, sigma: float, event: Event
-) -> MorseStep:
-    return MorseStep(
-        stage="moments",
-        iteration=1,
-        sigma=sigma,
-        nonprivate_labels=frozen(labels),
-        nonprivate_moments=frozen(exact),
-        noisy_moments=frozen(noisy),
-        centers=made.mixture.means,
-        mixture=made.mixture,
-        counts=frozen(made.counts.copy()),
-        alive=frozen(made.alive),
-        events=(event,),
     )
