@@ -1,6 +1,6 @@
 """Calibration and composition. Events are facts; accounting adds them up; every account names its adjacency."""
 
-from dpviz.accounting import budgets as budgets  # so that a run in any process asks for open budgets
+from dpviz.accounting import budgets as budgets  # registers the check of open budgets in every process
 from dpviz.accounting.closed_forms import (
     gaussian_sigma,
     gdp_delta,

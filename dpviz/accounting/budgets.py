@@ -180,7 +180,7 @@ def _beyond(name: str, total: float, allowed: float) -> str:
 def price_of(fit: AnyFit, box: Box, params: Any) -> tuple[Guarantee, Sequence[Event]]:
     """Return a run's cost, which is that of one on no records, since a guarantee is the same for all records.
 
-    A run that starts from records has public places in their stead.
+    A run that starts from records gets public places instead.
     """
     n_places = params.n_clusters if getattr(params, "start", None) == "records" else 0
     places = box.from_unit(np.random.default_rng(0).random((n_places, box.d)))

@@ -156,7 +156,7 @@ class ParallelEvent(Event):
 
     Which part a record falls in must be decided by the record and public or already released values.
     `membership_only=True` says that a part's step sees nothing of a record but that it is there (a count): a record
-    that changes and stays in its part changes nothing. See `pure_epsilon` for what that is worth under REPLACE.
+    that changes and stays in its part changes nothing. See `pure_epsilon` for its effect under REPLACE.
     """
 
     label: str

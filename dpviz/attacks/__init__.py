@@ -1,4 +1,4 @@
-"""Attacks: take what was published and guess what was not. None takes a trace, none knows an algorithm.
+"""Attacks: from a release to guesses about what was not released, without a trace and for any algorithm.
 
 - `differencing`: the one record that is missing, from the centers of all and every other record.
 - `location`: a place from its releases, given a public prior; which of two places; a record from several releases.

@@ -54,7 +54,7 @@ class ZonePath(Release):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
-    """All places where the record can be, as the release tells: a piece of a line in the box."""
+    """All places where the record can be, given the release: a piece of a line in the box."""
 
     cluster: int
     ends: FloatArray  # (2, d)

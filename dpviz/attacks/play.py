@@ -99,7 +99,7 @@ def location_rounds(
     """Yield rounds, each with a place drawn from the adversary's prior and `n_releases` independent draws for it.
 
     `mechanism(records, rng)` must release by the adversary's law, or his expected error is not the best. The same
-    generator state gives the same rounds, and round i is the same however many are asked for.
+    generator state gives the same rounds, and round i is the same for any number of rounds.
     Raises ValueError for fewer than one round or release.
     """
     if n_rounds < 1 or n_releases < 1:

@@ -236,7 +236,7 @@ class Rule:
 
 
 def held_out_score(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> HeldOutScore:
-    """Return how often an attacker tells the worlds apart who sees statistics of one release, each world as likely.
+    """Return the accuracy of an attacker who sees statistics of one release, when both worlds are equally likely.
 
     `first` and `second` are (R, f): f statistics of each of R independent releases from either world, in any order that
     does not depend on them. The interval of the expected accuracy of the chosen rule is exact: hits are a sum of two
@@ -301,7 +301,7 @@ def center_statistics(release: CentersRelease, spots: Points, box: Box) -> Float
 
     How many there are, the sum of their noisy counts (0 where there are none), the mean center, and for each spot the
     nearest center, its distance and its noisy count; places in box units. f = 2 + d + s (d + 2), however many centers.
-    Without any the middle of the box stands for them.
+    Without any, the middle of the box takes their place.
     """
     k, places = len(release.centers), box.to_unit(as_points(spots, n_features=box.d, name="spots"))
     centers = box.to_unit(release.centers) if k else np.full((1, box.d), 0.5)

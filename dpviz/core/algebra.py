@@ -84,7 +84,7 @@ def orthonormal(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _stack(one: FloatArray, other: FloatArray) -> tuple[int, ...]:
     """Return the common shape of two stacks of matrices."""
-    if one.ndim == 2 or one.shape[:-2] == other.shape[:-2]:  # quicker than to ask NumPy
+    if one.ndim == 2 or one.shape[:-2] == other.shape[:-2]:  # quicker than NumPy's own check
         return other.shape[:-2]
     return np.broadcast_shapes(one.shape[:-2], other.shape[:-2])
 
@@ -249,7 +249,7 @@ def _eigen(matrices: FloatArray, vectors: FloatArray, values: FloatArray) -> Non
 def _orthonormal(matrices: FloatArray, diagonal: FloatArray) -> None:
     """Overwrite `matrices` (s, m, n) by Q, and write R's diagonals (s, n)."""
     m, n = matrices.shape[1:]
-    shares = np.empty(n)  # 2 / |v|^2 of each reflection I - 2 v v' / |v|^2, whose v, of first entry 1, is kept in place
+    shares = np.empty(n)  # 2 / |v|^2 of each reflection I - 2 v v' / |v|^2, whose v, of first entry 1, is in place
     for s in range(len(matrices)):
         a = matrices[s]
         for j in range(n):

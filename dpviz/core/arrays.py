@@ -129,7 +129,7 @@ class Chunks(ABC):
 
     n: int
     d: int
-    trusted: str = ""  # who sees exact numbers besides the curator; "": nobody
+    trusted: str = ""  # who sees exact numbers besides the curator, if anyone
 
     def __array__(self, *_: object, **__: object) -> Points:
         """Raise TypeError: the message of a method that needs all records at once."""

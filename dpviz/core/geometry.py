@@ -19,7 +19,7 @@ CLUSTERS_DARK = ("#f592fe", "#218196", "#8964df", "#e9d401", "#819808", "#c23870
 def voronoi_borders(centers: FloatArray, sides: tuple[float, float] = (1.0, 1.0)) -> FloatArray:
     """Return the Voronoi borders inside the unit square as segments, for T pictures of k centers (T, k, 2).
 
-    `sides` are the lengths that the square's sides stand for: which center is nearest depends on them.
+    `sides` are the square's side lengths in the unit of distance: which center is nearest depends on them.
 
     The result is (T, m, 4): x0 y0 x1 y1, filled up with NaN to the largest number of borders. Mirror images of the
     centers behind each wall close every cell exactly at the wall.
@@ -54,7 +54,7 @@ def _cut_borders(centers: FloatArray, sides: FloatArray) -> FloatArray:
     for picture in range(n_pictures):
         places, n_borders = centers[picture], 0
         squares = places[:, 0] ** 2 + places[:, 1] ** 2
-        alone = np.ones(k, dtype=np.bool_)  # one center stands for all on its spot: the first
+        alone = np.ones(k, dtype=np.bool_)  # False for a center on the spot of an earlier one
         for i in range(k):
             for j in range(i):
                 if places[i, 0] == places[j, 0] and places[i, 1] == places[j, 1]:

@@ -69,7 +69,7 @@ class Knob:
         return self._check_number(number)
 
     def format(self, value: Value) -> str:
-        """Write `value` so that `parse` gives back exactly this value."""
+        """Write `value` so that `parse` returns exactly this value."""
         if isinstance(value, bool):
             return "1" if value else "0"
         # float(): NumPy writes its own floats as np.float64(...).

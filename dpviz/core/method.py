@@ -89,7 +89,7 @@ S_co = TypeVar("S_co", bound=Step, covariant=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result(Confidential, Generic[R_co, S_co]):
-    """One run: what the world sees, what only the curator sees, what was spent, and what is promised."""
+    """One run: the release, the trace for the curator only, the events of its noise, and the guarantee."""
 
     release: R_co
     trace: tuple[S_co, ...]
@@ -122,7 +122,7 @@ class AuditPlan:
     settings: Choices = field(default_factory=dict)  # what keeps a run short, so that runs show more
     more: tuple[Choices, ...] = ()  # modes beside the defaults with one choice changed
     idle: frozenset[str] = frozenset()  # choices that add no release
-    by_record: bool = False  # whether each record is released by itself, so that one row alone tells
+    by_record: bool = False  # whether each record is released by itself, so that one row is evidence enough
     gaps: bool = False  # whether places are compared along an axis: also on neighbors whose gaps alternate
     borders: tuple[Choices, ...] = ()  # of proved modes, where records on borders could be sent to either side
     first: str = ""  # mode that its page opens with, as in "mode=published": something to see; "" for the defaults
@@ -158,7 +158,7 @@ class Varied:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets(Generic[R]):
-    """How a method is measured that chooses among public targets."""
+    """The measures of a method that chooses among public targets."""
 
     cost: Callable[[Points, Points, Points], float]  # (targets, records, chosen) -> mean distance of a target
     choose: Callable[[Points, Points, int, str, np.random.Generator], Labels]  # (targets, records, k, solver, rng)
@@ -167,7 +167,7 @@ class Targets(Generic[R]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundClusters(Confidential):
-    """What a release says of the records. Curator only."""
+    """Clusters of the records by a release. Curator only."""
 
     centers: Centers  # (k, d)
     nonprivate_labels: Labels  # (n,) which of them each record belongs to
@@ -188,8 +188,8 @@ class Algorithm(Generic[P, R, S]):
     clustered: Callable[[R, Points, Box], FoundClusters] | None = None
     targets: Targets[R] | None = None
     entries: tuple[Entry, ...] = ()  # of a comparison
-    varied: tuple[Varied, ...] = ()  # of a comparison that asks for a second parameter
-    estimator: str = ""  # its class in `dpviz.estimators`; "": made of its name
+    varied: tuple[Varied, ...] = ()  # of a comparison with a second parameter
+    estimator: str = ""  # its class in `dpviz.estimators`; "": from its name
 
     @property
     def has_start(self) -> bool:

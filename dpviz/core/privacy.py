@@ -1,4 +1,4 @@
-"""What a run promises: the neighbors it protects, the claim in print and the claim that is proved."""
+"""Privacy claims: the neighbors that a run protects, the claim in print and the claim that is proved."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ class Adjacency(Enum):
 
 
 class Account(Enum):
-    """Which sum of a run's events proves a claim: what each adds up to is `spent_epsilon` in `dpviz.accounting`."""
+    """Which sum of a run's events proves a claim: `spent_epsilon` in `dpviz.accounting` has each."""
 
     BASIC = "basic composition"  # pure epsilons add up; Gaussian noise has all of delta
     ZCDP = "zCDP"  # rho adds up
@@ -79,16 +79,16 @@ class Claim:
 class Guarantee:
     """The two accounts of a run. `published` is None where nothing is claimed, `proved` where nothing is established.
 
-    A source states `published` of its own procedure. `differs` says what the run does otherwise, as part of a sentence:
-    what the source states is then not about this run, and the proof is nobody else's than this implementation's.
-    `trusted` says who sees exact numbers besides the curator, in sentences.
+    A source states `published` of its own procedure. `differs` is the run's difference from it, as part of a sentence:
+    the published claim then does not apply to this run; the proof is ours. `trusted` names who sees exact numbers
+    besides the curator, in sentences.
     """
 
     published: Claim | None
     proved: Claim | None
     caveats: tuple[str, ...] = ()
     differs: str = ""  # "": the run follows the procedure that `published` is stated of
-    trusted: str = ""  # "": nobody
+    trusted: str = ""
 
     @property
     def stated(self) -> Claim:

@@ -189,7 +189,7 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
 
     def _centers(self, release: Any) -> Centers:
         targets = self.algorithm.targets
-        if targets is not None:  # centers are chosen among public targets; what stands for the records is the release
+        if targets is not None:  # centers are chosen among public targets by the release
             chosen: Any = self._params(self.box_)
             return np.asarray(chosen.targets[targets.selected(release)])
         if self.algorithm.clustered is not None:

@@ -128,7 +128,7 @@ def radius_quantile(p: ArrayLike, d: int, *, epsilon: float) -> FloatArray:
 
 
 def perturbation_area(d: int, *, epsilon: float, levels: tuple[float, ...] = AREA_LEVELS) -> PerturbationArea:
-    """Return mean radius d / epsilon and the Gamma law's quantiles at `levels`: public, no record is looked at."""
+    """Return mean radius d / epsilon and the Gamma law's quantiles at `levels`: public, independent of the records."""
     check_epsilon(epsilon)
     radii = tuple(float(radius) for radius in radius_quantile(levels, d, epsilon=epsilon))
     return PerturbationArea(d / epsilon, tuple(levels), radii)

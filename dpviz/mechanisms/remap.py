@@ -38,7 +38,7 @@ TOLERANCE = 1e-9  # of the extent: a Newton step this short is the last
 ROUNDS = 60  # ours; all but a few medians are there after 6
 CAPTURE = 0.99  # of the weight of a place: a pull that strong or weaker cannot leave it; ours
 NEAR = 1.5  # of the weight of a place: a pull up to that strong leaves a bend to go round; ours
-LOOKS = (0, 3, 6, 10, 15, 20, 30, 40)  # rounds that begin with a look at the nearest place; ours
+LOOKS = (0, 3, 6, 10, 15, 20, 30, 40)  # rounds that begin with a test of the nearest place; ours
 BLOCK = 32  # medians together, so that their weights and distances to 1,024 places stay in the cache; ours
 
 
@@ -136,7 +136,7 @@ def _moves(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Folded:
-    """Which places stand for all: place i is rows[back[i]], its axes swapped if swapped[i], then those flipped[i]."""
+    """Rows from which all places follow: place i is rows[back[i]], with axes swapped, then mirrored, where flagged."""
 
     rows: Labels  # (r,)
     back: Labels  # (m,)

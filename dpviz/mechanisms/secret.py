@@ -96,7 +96,7 @@ class OsBits:
         raise TypeError("secret noise cannot be pickled or copied. Make a generator where the noise is drawn.")
 
     def refill(self) -> None:
-        """Fill the buffer anew."""
+        """Fill the buffer."""
         self.words[1:] = np.frombuffer(self._fill(8 * BUFFERED), dtype=np.uint64)
         self.words[0] = 1
 
