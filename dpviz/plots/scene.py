@@ -225,7 +225,7 @@ class Layer(Confidential):
     def cursor(cls, name: str, ink: Ink, at: ArrayLike, rows: NDArray[np.int16] | None = None) -> "Layer":
         """Return a vertical rule at `at`, or at one place for each row (R,), which is not in the legend.
 
-        Layer.cursor("Now", UNRELEASED, np.log10(epsilon))
+        `Layer.cursor("Now", UNRELEASED, np.log10(epsilon))`
         """
         return cls.of(name, Kind.CURSOR, ink, np.atleast_1d(np.asarray(at)), rows, isolate=True, legend=False)
 

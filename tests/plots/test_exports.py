@@ -12,12 +12,10 @@ import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, always, csv_text, rows_at, svg
 from dpviz.plots.figure import figure, page
-from dpviz.plots.svg import axis_ticks, png
 from dpviz.plots.table import COLUMNS, defused
 from dpviz.plots.theme import DARK, LIGHT
 from tests.plots.test_scene import FRAMES, every_kind, layer, scene
@@ -192,28 +190,6 @@ def test_pairs_stand_beside_each_other():
 def test_a_stop_that_does_not_exist_is_refused(call):
     with pytest.raises(ValueError, match="frame was"):
         call(scene(layer()))
-
-
-def test_small_images_are_true_pngs():
-    colors = np.random.default_rng(0).integers(0, 256, (5, 7, 4)).astype(np.uint8)
-    read = np.array(Image.open(io.BytesIO(png(colors))))
-    np.testing.assert_array_equal(read, colors)
-
-
-@pytest.mark.parametrize(
-    ("axis", "texts"),
-    [
-        (Axis("a", values=(0.0, 10.0)), ["0", "2", "4", "6", "8", "10"]),
-        (Axis("a", values=(0.0, 3.0), whole=True), ["0", "1", "2", "3"]),
-        (Axis("a", values=(0.0, 4.0), log=True), ["1", "10", "100", "1,000", "10,000"]),
-        (Axis("a", view=(0.0, 2.0), names=("one", "two")), ["", "", "one", "two"]),
-        (Axis("a", ticks=False), []),
-        (Axis("a", values=(0.0, 900.0), log=True), None),
-    ],
-)
-def test_ticks(axis, texts):
-    found = [tick.text for tick in axis_ticks(axis, *axis.view, 5)]
-    assert texts is None or found == texts
 
 
 def test_a_hundred_thousand_points_are_drawn():

@@ -1,4 +1,4 @@
-"""A published site: what of the records is in its files, what is made again, and how large it is."""
+"""A published site: what of the records is in its files, what is made again, how large it is; and its command."""
 
 import codecs
 import gzip
@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpviz import publishing
 from dpviz.data import load
 from dpviz.methods import CATALOGUE
 from dpviz.plots import read_header
@@ -27,6 +28,8 @@ from dpviz.tools.learn.story import CHAPTERS, END
 from dpviz.tools.learn.story.groups import records
 from tests.publishing.conftest import shown
 
+WITHOUT = "import sys; sys.modules.update({name: None for name in ('markdown_it', 'latex2mathml')}); "
+START = "from dpviz.__main__ import main; sys.exit(main(['publish', *sys.argv[1:]]))"
 DATA = re.compile(r"'([^']*)', (\d+)\)|packed=\"([^\"]*)\";const length=(\d+);")
 FIRST_PICTURE = 110_000  # bytes, before any compression by a server
 
@@ -230,3 +233,26 @@ def test_a_plan_whose_records_are_not_public_has_public_pages_alone(tmp_path):
         assert {page.audiences for page in pages} == {("public",)}
         path.write_text(f"[{name}]\n{sets}\nrecords_public = true\n", "utf-8")
         assert {page.audiences for page in read_plan(path).pages if page.page == name} == {("curator", "public")}
+
+
+def published(*arguments):
+    script = [sys.executable, "-c", WITHOUT + START, *arguments]
+    return subprocess.run(script, capture_output=True, check=False, text=True, timeout=120)
+
+
+def test_without_the_extra_it_says_which_to_install_and_its_help_works(tmp_path):
+    helped = published("--help")
+    assert helped.returncode == 0, helped.stderr
+    assert "usage: dpviz publish" in helped.stdout
+    refused = published(str(tmp_path / "site"))
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(publishing.MISSING)
+    assert "Traceback" not in refused.stderr
+    assert not (tmp_path / "site").exists()
+
+
+@pytest.mark.parametrize("absent", publishing.EXTRA)
+def test_each_part_of_the_extra_is_looked_for(monkeypatch, capsys, tmp_path, absent):
+    monkeypatch.setitem(sys.modules, absent, None)
+    assert publishing.main([str(tmp_path / "site")]) == 2
+    assert f"({absent}: not installed)" in capsys.readouterr().err

@@ -1,13 +1,15 @@
-"""A small picture: its stops take turns, each layer row is drawn once, and a still reader sees the last stop."""
+"""An SVG's ticks and images; a thumbnail's stops take turns, and a reader without motion sees the last."""
 
+import io
 import re
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene
-from dpviz.plots.svg import MOST_POINTS, thumbnail
+from dpviz.plots.svg import MOST_POINTS, axis_ticks, png, thumbnail
 
 AXIS = Axis("x")
 
@@ -61,3 +63,25 @@ def test_hidden_layers_and_most_points_are_left_out():
 def test_stops_must_exist(frames):
     with pytest.raises(ValueError, match="frames were"):
         thumbnail(scene(layer("a", [0, 0, 0])), frames, size=(100, 80))
+
+
+def test_small_images_are_true_pngs():
+    colors = np.random.default_rng(0).integers(0, 256, (5, 7, 4)).astype(np.uint8)
+    read = np.array(Image.open(io.BytesIO(png(colors))))
+    np.testing.assert_array_equal(read, colors)
+
+
+@pytest.mark.parametrize(
+    ("axis", "texts"),
+    [
+        (Axis("a", values=(0.0, 10.0)), ["0", "2", "4", "6", "8", "10"]),
+        (Axis("a", values=(0.0, 3.0), whole=True), ["0", "1", "2", "3"]),
+        (Axis("a", values=(0.0, 4.0), log=True), ["1", "10", "100", "1,000", "10,000"]),
+        (Axis("a", view=(0.0, 2.0), names=("one", "two")), ["", "", "one", "two"]),
+        (Axis("a", ticks=False), []),
+        (Axis("a", values=(0.0, 900.0), log=True), None),
+    ],
+)
+def test_ticks(axis, texts):
+    found = [tick.text for tick in axis_ticks(axis, *axis.view, 5)]
+    assert texts is None or found == texts
