@@ -6,9 +6,16 @@ Its functions import the rest of the package when they are called.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+    import pandas as pd
+
     from dpviz.accounting.budgets import OpenBudget
+    from dpviz.core import AnyAlgorithm, Box, FloatArray, Release, Step
     from dpviz.data import Dataset
     from dpviz.stories import View
+    from dpviz.stories.run import Run
 
 __version__ = "0.2.0"
 
@@ -34,6 +41,31 @@ def budget(
     return OpenBudget(epsilon=epsilon, delta=delta, rho=rho, neighbors=neighbors)
 
 
+def run(
+    method: "str | AnyAlgorithm | ModuleType",
+    data: "Dataset | pd.DataFrame | FloatArray",
+    *,
+    bounds: "Box | tuple[Sequence[float], Sequence[float]] | None" = None,
+    seed: int | None = None,
+    **params: Any,
+) -> "Run[Any, Release, Step]":
+    """Run a method once, and return the run: its release, its guarantee, its picture, and what is said of it.
+
+    `method` is a name, such as "dpm", or an entry of a catalogue; `data` a Dataset, or an array or a data frame (n, d)
+    with the public `bounds` of its columns, data units. With `seed` the run can be made again, and protects nobody;
+    without it noise is secret. `params` are fields of the method's Params; those left out have their defaults.
+
+        run = dpviz.run("dpm", data, seed=7, epsilon=1)
+        run.release, run.guarantee, run.finding().public
+        run.show(), run.save("picture.svg"), run.to_frame()
+
+    Raises ValueError for an unknown method, bounds that are missing, and parameters that are not allowed.
+    """
+    from dpviz import runs
+
+    return runs.run(method, data, bounds=bounds, seed=seed, **params)
+
+
 def show(
     result: Any,
     data: "Dataset | None" = None,
@@ -45,7 +77,7 @@ def show(
 ) -> Any:
     """Return a live picture for a notebook: steps, hover, zoom, legend and data table; a drawing without widgets.
 
-    `result` is what a method's `fit` returned, a fitted estimator of `dpviz.estimators`, or a scene. A run with the
+    `result` is a run, what `fit` returned, a fitted estimator of `dpviz.estimators`, or a scene. A run with the
     `data` and the `params` that it was made with has the method's own picture, over the features of `view`; alone it
     is drawn as what it released. `frame` is the step that it opens with, from 0.
 
@@ -58,6 +90,6 @@ def show(
     The live picture needs the extra `notebook`: pip install 'dpviz[notebook]'. Raises TypeError for what has no
     picture, ValueError for a frame that is not there or a release that cannot be drawn alone.
     """
-    from dpviz import notebook
+    from dpviz import runs
 
-    return notebook.show(result, data, params, curator=curator, view=view, frame=frame)
+    return runs.show(result, data, params, curator=curator, view=view, frame=frame)

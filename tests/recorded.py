@@ -94,13 +94,13 @@ def pictures() -> dict[str, str]:
     words = Words("Clumps", box, ("x", "y"), ("", ""))
     for name, algorithm in methods.ALGORITHMS.items():
         try:
-            story = methods.story_of(name)
+            story = methods.run_class(name)
         except (KeyError, StopIteration):
             continue
         params = algorithm.Params(**needs(name, 2))
         result = algorithm.fit(points, box, params, rng=np.random.default_rng(SEED))
-        told = story.context(result, params, points, words, story.reference(points, words, result, params))
-        scene = story.scene(told, View(), rng=np.random.default_rng(SEED))
+        told = story.of(result, params, points, words, story.find_reference(points, words, result, params))
+        scene = told.draw(View(), rng=np.random.default_rng(SEED))
         found[name] = scene_hash(scene)
         found[f"{name}, public"] = scene_hash(scene.public())
     return found

@@ -16,20 +16,13 @@ Every method at work, as its curator sees it: grey marks are secret. All records
 With `scene.public()` in place of `scene` you get what the world may see. The code is what made the picture above it.
 """
 CODE = """\
-import numpy as np
-
-from dpviz.methods import ALGORITHMS, CATALOGUE, story_of
+import dpviz
+from dpviz.methods import CATALOGUE
 from dpviz.plots import svg
-from dpviz.stories import View, Words
 
-method, story = ALGORITHMS[{name!r}], story_of({name!r})
 data, given = CATALOGUE[{page!r}].thumbnail.made()
-params = method.Params({params})
-result = method.fit(data.points, data.box, params, rng=np.random.default_rng({seed}))
-words = Words(data.title, data.box, data.feature_names, data.units)
-reference = story.reference(data.points, words, result, params)  # without privacy: the curator's
-told = story.context(result, params, data.points, words, reference)
-scene = story.scene(told, View(), rng=np.random.default_rng(0))
+run = dpviz.run({name!r}, data, seed={seed}{params})
+scene = run.picture()
 picture = svg([scene])
 """
 
@@ -44,7 +37,7 @@ class Picture:
     light: str
     dark: str
     alt: str
-    told: Any  # the run's context, as stories have it
+    run: Any
 
     @property
     def title(self) -> str:
@@ -67,7 +60,7 @@ def pictures() -> Iterator[Picture]:
         for name in (page, *method.family):
             chosen = method.thumbnail.params if name == page else {}
             # What comes with the records is for the method itself; the baselines on its page have only their defaults.
-            params = ", ".join([*(["**given"] if name == page else []), *(f"{k}={v!r}" for k, v in chosen.items())])
+            params = "".join([*([", **given"] if name == page else []), *(f", {k}={v!r}" for k, v in chosen.items())])
             yield _made(name, page, CODE.format(name=name, page=page, params=params, seed=method.thumbnail.seed))
 
 
@@ -75,7 +68,7 @@ def _made(name: str, page: str, code: str) -> Picture:
     found: dict[str, Any] = {}
     exec(code, found)
     dark = svg([found["scene"]], theme=DARK)
-    return Picture(name, page, code, found["picture"], dark, found["scene"].alt, found["told"])
+    return Picture(name, page, code, found["picture"], dark, found["scene"].alt, found["run"])
 
 
 def page(made: Sequence[Picture]) -> str:

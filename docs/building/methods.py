@@ -37,7 +37,7 @@ def page(method: AnyMethod, picture: Picture | None) -> str:
     parts += [*_audited(method.name), *_proofs(method)]
     if reading is not None:
         if picture is not None:
-            it = known(picture.told, picture.told.params)
+            it = known(picture.run, picture.run.params)
             parts += formulas(reading.formulas(it), reading.words(it))
         parts += [*misread(reading.misreadings), *_papers(reading.papers)]
     return "\n\n".join([*parts, *_made_again(method), *_reference(method)])

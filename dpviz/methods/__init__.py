@@ -13,9 +13,8 @@ import numpy as np
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import AnyAlgorithm, Box, Points, Result, charge_run, charged
 from dpviz.methods import convergent_kmeans, dpm, morse, nd_laplace, own, source_target
-from dpviz.stories.centers import centers_story
-from dpviz.stories.method import AnyMethod, Method
-from dpviz.stories.story import AnyStory
+from dpviz.stories.centers import CentersRun
+from dpviz.stories.method import AnyMethod, Method, RunClass
 
 _OURS: tuple[AnyMethod, ...] = (
     convergent_kmeans.METHOD,
@@ -99,16 +98,16 @@ CATALOGUE: Mapping[str, AnyMethod] = MappingProxyType(
 ALGORITHMS: Mapping[str, AnyAlgorithm] = MappingProxyType({**CATALOGUE, **BASELINES})  # everything that can be run
 
 
-_STORIES: Mapping[str, AnyStory] = MappingProxyType(
-    {name: centers_story(name) for name in BASELINES}  # all of them release centers
-    | {name: story for method in CATALOGUE.values() for name, story in method.family.items()}
-    | {name: method.story for name, method in CATALOGUE.items()}
+_RUNS: Mapping[str, RunClass] = MappingProxyType(
+    dict.fromkeys(BASELINES, CentersRun)  # all of them release centers
+    | {name: run for method in CATALOGUE.values() for name, run in method.family.items()}
+    | {name: method.run for name, method in CATALOGUE.items()}
 )
 
 
-def story_of(name: str) -> AnyStory:
-    """Return the story that tells runs of one of `ALGORITHMS`. Raises KeyError for another name."""
-    return _STORIES[name]
+def run_class(name: str) -> RunClass:
+    """Return the class of runs of one of `ALGORITHMS`. Raises KeyError for another name."""
+    return _RUNS[name]
 
 
 __all__ = [
@@ -122,6 +121,6 @@ __all__ = [
     "dpm",
     "morse",
     "nd_laplace",
+    "run_class",
     "source_target",
-    "story_of",
 ]

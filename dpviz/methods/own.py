@@ -1,12 +1,13 @@
 """A method in one file of its own: what the file says, and the record that is made of it.
 
 The file has `fit(points, box, params, rng) -> Result` and, where it likes, `Params` (a frozen dataclass of knobs,
-`epsilon` among them), `steps` of the same arguments, `TITLE`, `STORY`, `AUDIT`; or a whole record, `METHOD`. Whatever
-goes wrong in it becomes a message with file and line, and is shown where its picture would be.
+`epsilon` among them), `steps` of the same arguments, `TITLE`, `RUN` (a subclass of `Run`), `AUDIT`; or a whole record,
+`METHOD`. Whatever goes wrong in it becomes a message with file and line, and is shown where its picture would be.
 """
 
 import importlib
 import importlib.util
+import inspect
 import os
 import sys
 import traceback
@@ -33,9 +34,9 @@ from dpviz.core import (
     knob,
     knobs,
 )
-from dpviz.stories.centers import centers_story
-from dpviz.stories.method import AnyMethod, Method
-from dpviz.stories.story import Story
+from dpviz.stories.centers import CentersRun
+from dpviz.stories.method import AnyMethod, Method, RunClass
+from dpviz.stories.run import Run
 
 VARIABLE = "DPVIZ_METHODS"  # files with methods, joined as a search path is; processes for long work inherit it
 TAKEN = frozenset({"home", "compare", "audit"})  # addresses of other pages
@@ -87,13 +88,13 @@ def method_of(name: str, parts: Mapping[str, Any], path: Path) -> AnyMethod:
     """Return the record of a module's method. Raises OwnMethodError for what is missing or of another kind."""
     made = parts.get("METHOD")
     if isinstance(made, Method):
-        return replace(made, fit=_fit(made.fit, path), steps=_steps(made.steps, path), story=_story(made.story, path))
+        return replace(made, fit=_fit(made.fit, path), steps=_steps(made.steps, path), run=_run_class(made.run, path))
     if not callable(parts.get("fit")):
         raise OwnMethodError(f"{path.name} has no function {SIGNATURE}. Write one.")
-    kind, story = parts.get("Params", Params), parts.get("STORY")
+    kind, own_run = parts.get("Params", Params), parts.get("RUN", CentersRun)
     _check_params(kind, path)
-    if not isinstance(story, Story | None):
-        raise OwnMethodError(f"{path.name}: STORY is a {type(story).__name__}, but it must be a Story.")
+    if not (isinstance(own_run, type) and issubclass(own_run, Run)):
+        raise OwnMethodError(f"{path.name}: RUN is a {type(own_run).__name__}, but it must be a subclass of Run.")
     title, fit = str(parts.get("TITLE", name.replace("_", " ").capitalize())), _fit(parts["fit"], path)
 
     def fitted(points: Points, box: Box, params: Any, *, rng: np.random.Generator) -> Iterator[Step]:
@@ -106,7 +107,7 @@ def method_of(name: str, parts: Mapping[str, Any], path: Path) -> AnyMethod:
         Params=kind,
         fit=fit,
         steps=_steps(parts["steps"], path) if callable(parts.get("steps")) else fitted,
-        story=centers_story(name) if story is None else _story(story, path),
+        run=_run_class(own_run, path),
         audit=parts.get("AUDIT", AuditPlan()),
         entries=(Entry(name, title, on=True),),
     )
@@ -160,10 +161,17 @@ def _steps(steps: Callable[..., Any], path: Path) -> Callable[..., Iterator[Step
     return run
 
 
-def _story(story: Any, path: Path) -> Any:
-    """Return a story whose parts say where in the file they fail; a part from elsewhere fails in words of its own."""
-    parts = {name: getattr(story, name) for name in story.__dataclass_fields__}
-    return replace(story, **{name: _worded(part, path) for name, part in parts.items() if callable(part)})
+def _run_class(kind: RunClass, path: Path) -> RunClass:
+    """Return a subclass whose methods say where in the file they fail; one from elsewhere fails in words of its own."""
+    own = {
+        name: part
+        for each in reversed(kind.__mro__)
+        if each.__module__ == path.stem
+        for name, part in vars(each).items()
+    }
+    parts: dict[str, Any] = {name: _worded(part, path) for name, part in own.items() if inspect.isfunction(part)}
+    parts |= {n: classmethod(_worded(part.__func__, path)) for n, part in own.items() if isinstance(part, classmethod)}
+    return type(kind.__name__, (kind,), {**parts, "__module__": kind.__module__}) if parts else kind
 
 
 def _worded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:

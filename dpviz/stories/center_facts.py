@@ -1,17 +1,22 @@
 """What is said of every run that releases centers: how far off they are, and what its guarantee allows."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpviz.accounting import PureEvent, Purpose, under_replace
-from dpviz.core import Adjacency, CentersRelease, Claim, FloatArray, Labels, Result, Step, attacker_odds
+from dpviz.core import Adjacency, CentersRelease, Claim, FloatArray, Result, Step, attacker_odds
 from dpviz.metrics import matched_distance
-from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.ledger import leaves, scale_of
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_most, attacker, counted, number
+
+if TYPE_CHECKING:
+    from dpviz.stories.centers import CentersRun
 
 SAME_START = "Sum of squared distances; Lloyd starts from the same centers."
 PACKED_START = "Sum of squared distances; Lloyd starts from a public sphere packing."
@@ -42,34 +47,34 @@ def not_established(_: float) -> str:
     return "No limit is established: the start or the bounds come from the records."
 
 
-def sentence(told: CentersContext[CentersRelease, Step], spent: str, n_clusters: int) -> Sentence:
+def sentence(run: CentersRun[CentersRelease, Step], spent: str, n_clusters: int) -> Sentence:
     """Say the run in one sentence; `spent` is its budget in words. What ε allows stands beside the slider."""
-    off = number(100.0 * distance_share(told))
-    as_good = WOULD_DO if told.nonprivate_cost >= told.no_data_cost else ""
+    off = number(100.0 * distance_share(run))
+    as_good = WOULD_DO if run.nonprivate_cost >= run.no_data_cost else ""
     return Sentence(
         curator=f"{spent}, the centers are {off} % of the box's diagonal from noise-free k-means{as_good}.",
         public=f"{spent}, {counted(n_clusters, 'center')} {'is' if n_clusters == 1 else 'are'} released.",
     )
 
 
-def distance_share(told: CentersContext[CentersRelease, Step]) -> float:
+def distance_share(run: CentersRun[CentersRelease, Step]) -> float:
     """Return the matched distance to Lloyd's centers as a share of the box's diagonal (box units)."""
-    return matched_distance(told.final, told.reference.nonprivate_centers) / math.sqrt(told.words.box.d)
+    return matched_distance(run.final, run.reference.nonprivate_centers) / math.sqrt(run.words.box.d)
 
 
-def cost_facts(told: CentersContext[CentersRelease, Step], start: str) -> tuple[Fact, ...]:
+def cost_facts(run: CentersRun[CentersRelease, Step], start: str) -> tuple[Fact, ...]:
     """Return cost and distance beside Lloyd's, and what no data costs: exact, so the curator's.
 
     `start` says where Lloyd starts.
     """
-    cost = told.nonprivate_cost
-    best = float(told.reference.nonprivate_costs[-1])
+    cost = run.nonprivate_cost
+    best = float(run.reference.nonprivate_costs[-1])
     ratio = cost / best if best > 0 else 1.0 if cost == best else float("inf")
-    off = number(round(100.0 * distance_share(told), 9))  # rounding errors are no distance
+    off = number(round(100.0 * distance_share(run), 9))  # rounding errors are no distance
     far = "Mean distance to Lloyd's centers under the best matching, against the box's diagonal."
     return (
         Fact("Cost", f"{number(ratio)} × Lloyd's", start, False),
-        no_data_fact(cost, told.no_data_cost, best, "Lloyd's"),
+        no_data_fact(cost, run.no_data_cost, best, "Lloyd's"),
         Fact("Off Lloyd's centers", f"{off} % of the box", far, False),
     )
 
@@ -81,14 +86,14 @@ def no_data_fact(cost: float, without_data: float, best: float, beside: str) -> 
     return Fact("Without any data", f"{said}: no worse" if cost >= without_data else said, HELP, False)
 
 
-def notices(told: CentersContext[CentersRelease, Step]) -> tuple[str, ...]:
+def notices(run: CentersRun[CentersRelease, Step]) -> tuple[str, ...]:
     """Return what has to be said beside this run's guarantee: exact, so the curator's."""
-    return (AS_GOOD,) if told.nonprivate_cost >= told.no_data_cost else ()
+    return (AS_GOOD,) if run.nonprivate_cost >= run.no_data_cost else ()
 
 
-def public_notices(told: CentersContext[CentersRelease, Step]) -> tuple[str, ...]:
+def public_notices(run: CentersRun[CentersRelease, Step]) -> tuple[str, ...]:
     """Return what has to be said beside this run's guarantee; public."""
-    return drowned(last_noise(told.result, Purpose.SUMS), told.result.release, told.words.box.d)
+    return drowned(last_noise(run.result, Purpose.SUMS), run.result.release, run.words.box.d)
 
 
 def last_noise(result: Result[CentersRelease, Step], purpose: Purpose) -> FloatArray:
@@ -118,9 +123,9 @@ def drowned(noise: FloatArray, release: CentersRelease, d: int) -> tuple[str, ..
     )
 
 
-def lloyd_fact(told: CentersContext[CentersRelease, Step]) -> Fact:
+def lloyd_fact(run: CentersRun[CentersRelease, Step]) -> Fact:
     """Return how long Lloyd's algorithm took: exact, so the curator's."""
-    rounds = str(told.reference.n_iterations)
+    rounds = str(run.reference.n_iterations)
     return Fact("Lloyd's iterations", rounds, "Until assignments repeat, no privacy.", False)
 
 
@@ -134,20 +139,20 @@ def risk(proved: Claim | None) -> tuple[Fact, ...]:
     return (Fact("If your record were replaced", twice, f"Replacing is removing and adding: {cost}.", True),)
 
 
-def contents(told: CentersContext[CentersRelease, Step]) -> Contents:
+def contents(run: CentersRun[CentersRelease, Step]) -> Contents:
     """Declare what a run that releases centers protects, takes as public, and shows in confidence."""
-    public = [box_words(told.words), "k, ε and every other knob"]
+    public = [box_words(run.words), "k, ε and every other knob"]
     secret = ["Records, and who is in which cluster", "True means and counts, costs, Lloyd's centers"]
-    if getattr(told.params, "start", "packing") == "records":
+    if getattr(run.params, "start", "packing") == "records":
         secret.append("The start: real records, which are published all the same")
-    elif getattr(told.params, "start", "packing") == "private":
+    elif getattr(run.params, "start", "packing") == "private":
         public.append("The packing that the start's search begins at, which looks at no record")
     else:
         public.append("The start: a packing of the box, which looks at no record")
     return Contents(RECORD, tuple(public), tuple(secret))
 
 
-def outcome(told: CentersContext[CentersRelease, Step], _classes: Labels | None, _look: object) -> Outcome:
+def outcome(run: CentersRun[CentersRelease, Step]) -> Outcome:
     """Return what many runs show of this one: its centers, and their cost beside Lloyd's from the same start."""
-    best, cost = float(told.reference.nonprivate_costs[-1]), told.nonprivate_cost
-    return Outcome(told.final, cost / best if best > 0 else math.nan, COST)
+    best, cost = float(run.reference.nonprivate_costs[-1]), run.nonprivate_cost
+    return Outcome(run.final, cost / best if best > 0 else math.nan, COST)

@@ -1,30 +1,35 @@
-"""The story of any method that releases centers and has no story of its own: box, records, released centers.
+"""A run of any method that releases centers: what its picture and numbers need, and a picture for methods without one.
 
-A method that yields `MovedCenters` has a stop for each of them, for the curator; where they say what the centers were
-before their noise, and the run's events name noise that was added, arrows show it.
+The picture has the box, the records and the released centers. A method that yields `MovedCenters` has a stop for each
+of them, for the curator; where they say what the centers were before their noise, and the run's events name noise that
+was added, arrows show it.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from functools import cached_property
+from statistics import median
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, SequenceEvent
-from dpviz.core import Centers, CentersRelease, Event, FloatArray, MovedCenters, Points, Result, Step, unit_records
+from dpviz.core import Box, Centers, CentersRelease, Event, FloatArray, Labels, MovedCenters, Points, Step, unit_records
+from dpviz.core.arrays import array_cache
+from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Layer, Scene
-from dpviz.solvers import LloydRun, lloyd, public_start
+from dpviz.solvers import LloydRun, Members, assign, dataless_centers, lloyd, nearest_among, public_start
 from dpviz.stories import center_facts, charts, recoloring
 from dpviz.stories import ground_layers as ground
-from dpviz.stories.centers_context import CentersContext, drawable
 from dpviz.stories.glossary import meant
-from dpviz.stories.ledger import ledger_rows
+from dpviz.stories.label import Contents
+from dpviz.stories.outcomes import Outcome
 from dpviz.stories.panel import Fact, Sentence, number
+from dpviz.stories.run import Chart, Run, S_co
 from dpviz.stories.stage import RELEASED, SECRET, SECRET_NOISE, UNRELEASED, Clock, Stage, StepsScene
-from dpviz.stories.story import Charts, Story
-from dpviz.stories.view import View, Words, project
+from dpviz.stories.view import View, Words
 
-AnyCentersContext: TypeAlias = CentersContext[CentersRelease, Step]
-
+MOST_CLUSTERS = 250  # a group is one byte
 TERMS = (
     *meant("center", "box"),
     ("Lloyd's", "k-means without privacy, with as many centers: what the method is compared with."),
@@ -35,103 +40,144 @@ CAPTION = "Colors are clusters. Gray is secret, blue released, green public."
 PUBLIC_CAPTION = "Blue is released, green is public."
 
 
-def centers_story(
-    name: str, terms: Sequence[tuple[str, str]] = ()
-) -> Story[Any, Any, Any, LloydRun, AnyCentersContext]:
-    """Return the story of a method called `name`, whose Params have `epsilon`."""
-    return Story(
-        name=name,
-        place="dpviz.stories.centers",
-        terms=(*terms, *TERMS),
-        reference_key=reference_key,
-        reference=reference,
-        context=context,
-        scene=scene,
-        sentence=sentence,
-        utility=utility,
-        risk=risk,
-        contents=center_facts.contents,
-        outcome=center_facts.outcome,
-        notices=center_facts.notices,
-        side_charts=side_charts,
-        recolored=recolored,
-    )
+C_co = TypeVar("C_co", bound=CentersRelease, covariant=True)
 
 
-def reference_key(params: Any) -> tuple[object, ...]:
-    """Return the parameters that Lloyd's run depends on: how many centers are asked for."""
-    return (getattr(params, "n_clusters", None),)
+class CentersRun(Run[Any, C_co, S_co]):
+    """A run that releases centers, beside Lloyd's run without privacy."""
+
+    terms = TERMS
+    reference: LloydRun
+
+    @classmethod
+    def of(cls, result: Any, params: Any, points: Points, words: Words, reference: Any = None) -> Self:
+        """Return the run of `result` on `points` (n, d), data units; raises ValueError for too many centers."""
+        return cls(result, params, drawable(points, words, len(result.release.centers)), words, reference)
+
+    @classmethod
+    def reference_key(cls, params: Any) -> tuple[object, ...]:
+        """Return the parameters that Lloyd's run depends on: how many centers are asked for."""
+        return (getattr(params, "n_clusters", None),)
+
+    @classmethod
+    def find_reference(cls, points: Points, words: Words, result: Any, params: Any) -> LloydRun:
+        """Return Lloyd's run from a public start, with as many centers as are asked for, else released."""
+        k = getattr(params, "n_clusters", None) or max(1, len(result.release.centers))
+        start = public_start(k, words.box.d, seed=0, rng=np.random.default_rng(0))
+        return lloyd(unit_records(points, words.box), start)
+
+    @property
+    def final(self) -> FloatArray:
+        """The released centers (k, d), box units."""
+        return self.words.box.to_unit(self.result.release.centers)
+
+    @cached_property
+    def nonprivate_members(self) -> Members:
+        """Who is nearest to which released center, found for those who are asked for."""
+        return nearest_among(self.unit).members(self.final)
+
+    @cached_property
+    def nonprivate_labels(self) -> Labels:
+        """The nearest released center (n,) of every record."""
+        return np.asarray(self.nonprivate_members[:], dtype=np.intp)
+
+    @cached_property
+    def nonprivate_cost(self) -> float:
+        """The sum of squared distances of the records to the nearest released center, box units squared."""
+        return nonprivate_cost(self.unit, self.final, self.nonprivate_labels)
+
+    @property
+    def no_data_cost(self) -> float:
+        """What as many centers cost that no record was read for, box units squared; the same at every epsilon."""
+        return no_data_cost(self.unit, Box.cube(0.0, 1.0, self.words.box.d), len(self.final))
+
+    def finding(self) -> Sentence:
+        """Return the run in one sentence; without a proof no limit is named."""
+        return center_facts.sentence(self, f"At ε = {number(self.params.epsilon)}", len(self.final))
+
+    def utility(self) -> tuple[Fact, ...]:
+        """Return how good the released centers are: exact, so the curator's."""
+        return center_facts.cost_facts(self, center_facts.PACKED_START)
+
+    def risk(self) -> tuple[Fact, ...]:
+        """Return what the guarantee allows an attacker; public."""
+        return center_facts.risk(self.guarantee.proved)
+
+    def contents(self) -> Contents:
+        """Return what the run protects, takes as public, and shows in confidence."""
+        return center_facts.contents(self)
+
+    def notices(self) -> tuple[str, ...]:
+        """Return what has to be said beside this run's guarantee: exact, so the curator's."""
+        return center_facts.notices(self)
+
+    def outcome(self) -> Outcome:
+        """Return what a picture of many runs shows of this one: its centers, and their cost beside Lloyd's."""
+        return center_facts.outcome(self)
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return what the run spends, from its events."""
+        return (Chart("ledger", charts.ledger_chart(self.ledger(), proved=self.proved, unit="step")),)
+
+    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+        """Return a photograph (height, width, 3) whose pixels wear their released center's color: the curator's."""
+        return recoloring.recolored(self.release.centers, self.nonprivate_labels, shape)
+
+    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+        """Draw box, records, steps and released centers; nothing here is drawn by `rng`."""
+        del rng
+        plane = self.plane(view)
+        moves = [step for step in self.result.trace if isinstance(step, MovedCenters)]
+        stage = Stage(plane, Clock(len(moves), PHASES))  # the records, the steps, then the release
+        always, release = stage.clock.always(), stage.clock.release
+        layers = (
+            *ground.box_layer(stage, public=self.words.box_public),
+            ground.record_layer(self.unit, [None, self.nonprivate_members], always | {release: 1}, stage),
+            *_moves(moves, self, stage),
+            *ground.border_layer("Borders", RELEASED, {release: 0}, self.final[None], stage),
+            stage.marks("Released center", RELEASED, {release: 0}, self.final[None], size=12.0),
+        )
+        k = len(self.final)
+        steps = (Frame(f"Step {i} of {len(moves)}", "Only the curator sees it.") for i in range(1, len(moves) + 1))
+        return StepsScene(
+            title=self.words.title,
+            alt=f"{self.words.title}: {k} released {'center' if k == 1 else 'centers'} over the records.",
+            caption=CAPTION,
+            public_caption=PUBLIC_CAPTION,
+            x=plane.x,
+            y=plane.y,
+            axes_public=not plane.nonprivate,
+            layers=layers,
+            frames=(FRAMES[0], *steps, FRAMES[1]),
+            start_frame=len(always) - 1,
+            group_names=tuple(f"cluster {i + 1}" for i in range(k)),
+        )
 
 
-def reference(points: Points, words: Words, result: Result[CentersRelease, Step], params: Any) -> LloydRun:
-    """Return Lloyd's run from a public start, with as many centers as are asked for, else released: the curator's."""
-    k = getattr(params, "n_clusters", None) or max(1, len(result.release.centers))
-    start = public_start(k, words.box.d, seed=0, rng=np.random.default_rng(0))
-    return lloyd(unit_records(points, words.box), start)
-
-
-def context(
-    result: Result[CentersRelease, Step], params: Any, points: Points, words: Words, lloyd_run: LloydRun
-) -> AnyCentersContext:
-    """Prepare the context of a run on `points` (n, d), data units."""
-    return CentersContext(result, params, drawable(points, words, len(result.release.centers)), words, lloyd_run)
-
-
-def scene(told: AnyCentersContext, view: View, *, rng: np.random.Generator) -> Scene:
-    """Return the picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
-    del rng  # other stories illustrate a law with draws
-    plane = project(view, told.words, told.unit)
-    moves = [step for step in told.result.trace if isinstance(step, MovedCenters)]
-    stage = Stage(plane, Clock(len(moves), PHASES))  # the records, the steps, then the release
-    always, release = stage.clock.always(), stage.clock.release
-    layers = (
-        *ground.box_layer(stage, public=told.words.box_public),
-        ground.record_layer(told.unit, [None, told.nonprivate_members], always | {release: 1}, stage),
-        *_moves(moves, told, stage),
-        *ground.border_layer("Borders", RELEASED, {release: 0}, told.final[None], stage),
-        stage.marks("Released center", RELEASED, {release: 0}, told.final[None], size=12.0),
-    )
-    k = len(told.final)
-    steps = (Frame(f"Step {i} of {len(moves)}", "Only the curator sees it.") for i in range(1, len(moves) + 1))
-    return StepsScene(
-        title=told.words.title,
-        alt=f"{told.words.title}: {k} released {'center' if k == 1 else 'centers'} over the records.",
-        caption=CAPTION,
-        public_caption=PUBLIC_CAPTION,
-        x=plane.x,
-        y=plane.y,
-        axes_public=not plane.nonprivate,
-        layers=layers,
-        frames=(FRAMES[0], *steps, FRAMES[1]),
-        start_frame=len(always) - 1,
-        group_names=tuple(f"cluster {i + 1}" for i in range(k)),
-    )
-
-
-def _moves(moves: Sequence[MovedCenters], told: AnyCentersContext, stage: Stage) -> Iterator[Layer]:
+def _moves(moves: Sequence[MovedCenters], run: CentersRun[CentersRelease, Step], stage: Stage) -> Iterator[Layer]:
     """Yield the centers of each step, and the noise on them: the curator's, as how many steps there are is."""
     if not moves:
         return
-    noisy = any(map(_is_added, told.result.events))
+    noisy = any(map(_is_added, run.result.events))
     for k in sorted({len(step.centers) for step in moves}):  # marks of one layer are equally many
         some = {i: step for i, step in enumerate(moves) if len(step.centers) == k}
         rows = {stage.clock.frame(i, PHASES[0]): row for row, i in enumerate(some)}
-        centers = _unit([step.centers for step in some.values()], told)
+        centers = _unit([step.centers for step in some.values()], run)
         yield stage.marks("Center of the step", UNRELEASED, rows, centers, size=10.0)
         if not noisy or all(step.nonprivate_centers is None for step in some.values()):
             continue
         before = (step.nonprivate_centers for step in some.values())
         exact = _unit(
-            [step.centers if each is None else each for step, each in zip(some.values(), before, strict=True)], told
+            [step.centers if each is None else each for step, each in zip(some.values(), before, strict=True)], run
         )
-        if np.array_equal(moves[-1].centers, told.result.release.centers) and len(moves) - 1 in some:
+        if np.array_equal(moves[-1].centers, run.result.release.centers) and len(moves) - 1 in some:
             rows = rows | {stage.clock.release: len(some) - 1}  # the last step's centers are what is released
         yield stage.arrows("Noise of the step", SECRET_NOISE, rows, exact, centers, size=2.0)
         yield stage.marks("Center before noise", SECRET, rows, exact, symbol="ring", size=9.0)
 
 
-def _unit(centers: Sequence[Centers], told: AnyCentersContext) -> FloatArray:
-    return told.words.box.to_unit(np.stack(centers))
+def _unit(centers: Sequence[Centers], run: CentersRun[CentersRelease, Step]) -> FloatArray:
+    return run.words.box.to_unit(np.stack(centers))
 
 
 def _is_added(event: Event) -> bool:
@@ -143,26 +189,20 @@ def _is_added(event: Event) -> bool:
     return isinstance(event, LaplaceEvent | GaussianEvent)
 
 
-def side_charts(told: AnyCentersContext) -> Charts:
-    """Return what the run spends, from its events."""
-    return (("ledger", charts.ledger_chart(ledger_rows(told.result), proved=told.proved, unit="step")),)
+@array_cache(16)
+def no_data_cost(points: Points, box: Box, n_clusters: int) -> float:
+    """Return the sum of squared distances of `points` (n, d) to centers that no record was read for, units of `box`.
+
+    The lesser of two: the box's middle, and the median of three public packings of k centers. Exact: the curator's.
+    """
+    middle, *packed = (box.from_unit(centers) for centers in dataless_centers(n_clusters, box.d))
+    costs = [nonprivate_cost(points, centers, assign(points, centers)) for centers in packed]
+    alone = points - middle
+    return min(float(np.einsum("ij,ij->", alone, alone)), median(costs))
 
 
-def sentence(told: AnyCentersContext) -> Sentence:
-    """Say the run in one sentence; without a proof no limit is named."""
-    return center_facts.sentence(told, f"At ε = {number(told.params.epsilon)}", len(told.final))
-
-
-def utility(told: AnyCentersContext) -> tuple[Fact, ...]:
-    """Return how good the released centers are: exact, so the curator's."""
-    return center_facts.cost_facts(told, center_facts.PACKED_START)
-
-
-def risk(told: AnyCentersContext) -> tuple[Fact, ...]:
-    """Return what the guarantee allows an attacker; public."""
-    return center_facts.risk(told.result.guarantee.proved)
-
-
-def recolored(told: AnyCentersContext, shape: tuple[int, int, int]) -> Any:
-    """Return a photograph (height, width, 3) whose pixels, the records, wear their released center's color: curator."""
-    return recoloring.recolored(told.result.release.centers, told.nonprivate_labels, shape)
+def drawable(points: Points, words: Words, n_clusters: int) -> Points:
+    """Return the records (n, d) in box units; raises ValueError for more clusters than a picture holds."""
+    if n_clusters > MOST_CLUSTERS:
+        raise ValueError(f"n_clusters was {n_clusters}, but a picture holds at most {MOST_CLUSTERS}.")
+    return unit_records(points, words.box)

@@ -1,17 +1,22 @@
 """The two charts beside a picture: cost against iteration, and the budget's ledger."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpviz.accounting import Purpose
 from dpviz.core import CentersRelease, Confidential, FloatArray, Step
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
-from dpviz.stories.centers_context import CentersContext
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import ceiled
 from dpviz.stories.stage import Stops
+
+if TYPE_CHECKING:
+    from dpviz.stories.centers import CentersRun
 
 BAR = 0.72  # of a column's width
 FILLS = {  # opacity; of anything else FULL
@@ -36,15 +41,15 @@ class CostLine(Confidential):
     unit: str = "iteration"
 
 
-def cost_chart(told: CentersContext[CentersRelease, Step], line: CostLine, stops: Stops) -> Scene:
+def cost_chart(run: CentersRun[CentersRelease, Step], line: CostLine, stops: Stops) -> Scene:
     """Return cost against iteration, beside Lloyd's: exact costs, so the curator's only."""
-    lloyds = told.reference.nonprivate_costs
+    lloyds = run.reference.nonprivate_costs
     longest = max(len(line.iteration), len(lloyds))
     curves = np.full((1, 2, longest, 2), np.nan)
     pairs = ((line.iteration, line.nonprivate_cost), (np.arange(len(lloyds)), lloyds))
     for row, (at, values) in zip(curves[0], pairs, strict=True):
         row[: len(values), 0] = at
-        row[: len(values), 1] = values / max(told.unit.shape[0], 1)
+        row[: len(values), 1] = values / max(run.unit.shape[0], 1)
     rows, each = always(len(stops.frames)), np.arange(len(stops.frames), dtype=np.int16)
     highest, last = float(np.nanmax(curves[..., 1])), float(np.nanmax(curves[..., 0]))
     secret, when = Audience.CURATOR, {"x": line.when}

@@ -9,15 +9,14 @@ from dpviz.data import Dataset
 from dpviz.stories.course.run_chapter import RunChapter
 from dpviz.stories.lesson import Lesson
 from dpviz.stories.reading import Reading
-from dpviz.stories.story import AnyStory, RunContext, Story
+from dpviz.stories.run import Run
 from dpviz.stories.worlds import Worlds
 
 LEARN = "Learn"  # a group of the menu
 P = TypeVar("P")
 R = TypeVar("R", bound=Release)
 S = TypeVar("S", bound=Step)
-F = TypeVar("F")
-C = TypeVar("C", bound=RunContext)
+RunClass: TypeAlias = type[Run[object, Release, Step]]  # of any method
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,10 +53,10 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Method(Algorithm[P, R, S], Generic[P, R, S, F, C]):
+class Method(Algorithm[P, R, S], Generic[P, R, S]):
     """One of the methods with a page. What it lacks is None or empty, and does not appear."""
 
-    story: Story[P, R, S, F, C]
+    run: RunClass
     worlds: Worlds[P, R] = field(default_factory=Worlds)
     page: Callable[[], Page] | None = None  # None: a page made from the knobs of its parameters
     reading: Reading | None = None
@@ -65,7 +64,7 @@ class Method(Algorithm[P, R, S], Generic[P, R, S, F, C]):
     chapter: RunChapter | None = None  # of the course
     attack: Attack | None = None
     thumbnail: Thumbnail | None = None
-    family: Mapping[str, AnyStory] = field(default_factory=dict)  # baselines on its page
+    family: Mapping[str, RunClass] = field(default_factory=dict)  # baselines on its page
 
 
-AnyMethod: TypeAlias = Method[Any, Any, Any, Any, Any]  # of the catalogue
+AnyMethod: TypeAlias = Method[Any, Any, Any]  # of the catalogue

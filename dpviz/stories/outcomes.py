@@ -3,13 +3,12 @@
 Every run is one more release that nobody has paid for, and figures are exact: all of it is the curator's.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import AnyAlgorithm, Box, Confidential, FloatArray, Labels, Points
+from dpviz.core import Confidential, FloatArray, Points
 from dpviz.plots import Frame, Role, Scene
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.panel import number
@@ -18,7 +17,6 @@ from dpviz.stories.view import Projection, Words
 
 PACE_MS = 450.0  # from one run to the next, without gliding: runs are independent
 UNPAID = Seen(Role.RELEASED, SECRET.audience)  # a release that nobody has paid for
-SEEDS = ("noise", "start", "both")  # what differs from run to run
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,69 +42,6 @@ class Outcome(Confidential):
     places: Points  # (m, d) released, box units
     nonprivate_value: float
     figure: Figure
-
-
-@dataclass(frozen=True, slots=True)
-class Draws:
-    """Which seeds differ between the runs with numbers `first` to `first` + `count` - 1."""
-
-    seed: int
-    first: int
-    count: int
-    vary: str = "noise"
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for seeds that there are not."""
-        if self.vary not in SEEDS:
-            raise ValueError(f"vary was {self.vary!r}, but it must be one of {', '.join(SEEDS)}.")
-
-    def noise(self, run: int) -> np.random.Generator:
-        """Return the generator of a run's noise; the same one for all runs where only the start differs."""
-        return np.random.default_rng([self.seed, 0 if self.vary == "start" else run])
-
-
-class OutcomeStory(Protocol):
-    """What many runs need of a story."""
-
-    @property
-    def reference(self) -> Callable[..., Any]:
-        """The non-private run beside one."""
-
-    @property
-    def context(self) -> Callable[..., Any]:
-        """What is ready to be told."""
-
-    @property
-    def outcome(self) -> Callable[..., Outcome]:
-        """What is kept of it."""
-
-
-def run_many(
-    algorithm: AnyAlgorithm,
-    story: "OutcomeStory",
-    points: Points,
-    box: Box,
-    classes: Labels | None,
-    params: Any,
-    draws: Draws,
-    units: tuple[str, ...] = (),
-    look: Any = None,
-) -> tuple[Outcome, ...]:
-    """Run a method on the records (n, d) once for each of `draws`; the story's `outcome` says what is kept.
-
-    `units` are those of the features, `look` is what only the page knows. A start that differs needs
-    `params.start_seed`. Lloyd's run, or whatever a story compares with, is made once for each start.
-    """
-    words = Words("", box, ("",) * box.d, units or ("",) * box.d)
-    found, reference = [], None
-    for run in range(draws.first, draws.first + draws.count):
-        given = params if draws.vary == "noise" else _started(params, run)
-        result = algorithm.fit(points, box, given, rng=draws.noise(run))
-        if reference is None or draws.vary != "noise":
-            reference = story.reference(points, words, result, given)
-        told = story.context(result, given, points, words, reference)
-        found.append(story.outcome(told, classes, look))
-    return tuple(found)
 
 
 def scene(
@@ -163,8 +98,3 @@ def scene(
 def values_of(outcomes: Sequence[Outcome]) -> FloatArray:
     """Return the figures (R,) of all runs: exact, the curator's."""
     return np.array([each.nonprivate_value for each in outcomes])
-
-
-def _started(params: Any, run: int) -> Any:
-    """Return the parameters with another start; the constructor checks them again."""
-    return replace(params, start_seed=int(params.start_seed or 0) + run)

@@ -9,8 +9,7 @@ from dpviz.plots import Scene
 from dpviz.plots.scene import pack
 from dpviz.stories import View
 from dpviz.ui.frame import PageFrame
-from dpviz.ui.runs import Noise, scalars
-from dpviz.ui.setup import AnySetup, Runs
+from dpviz.ui.runs import AnyRun, Noise, RunRequest, Runs
 
 _LAST = "dpviz:last-pictures"
 HELD = 2  # the one on screen, and the one that may be asked for next
@@ -56,14 +55,8 @@ def last_pictures() -> LastPictures:
     return kept
 
 
-def name_of(frame: PageFrame, methods: Sequence[AnySetup], noise: Noise, shown: View) -> Hashable | None:
+def name_of(frame: PageFrame, requests: Sequence[RunRequest[AnyRun]], noise: Noise, shown: View) -> Hashable | None:
     """Name everything that a picture follows from; None for secret noise and own records, which nothing recalls."""
     if noise.secret or frame.source.own:
         return None
-    return (frame.source.key, frame.public, noise.seed, shown, *map(_name, methods))
-
-
-def _name(method: AnySetup) -> Hashable:
-    trail = tuple(scalars(params) for params in method.trail)
-    modules = method.algorithm.name, method.story.name
-    return (*modules, scalars(method.params), method.name, trail, method.adapt, method.adds)
+    return (frame.source.key, frame.public, noise.seed, shown, *(request.key for request in requests))

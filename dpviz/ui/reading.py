@@ -39,9 +39,9 @@ def read(name: str) -> None:
     assert shown is None or isinstance(shown, Shown)  # a method's page
     parts: list[FormulaPart] = []
     if shown is not None:
-        for method, told in zip(shown.methods, shown.told, strict=True):
-            it = known(told, method.params)
-            parts.append(FormulaPart(method.name if len(shown.methods) > 1 else "", page.formulas(it), page.words(it)))
+        for request, run in shown.runs:
+            it = known(run, request.params)
+            parts.append(FormulaPart(request.name if len(shown.runs) > 1 else "", page.formulas(it), page.words(it)))
     article(page.misreadings, page.papers, parts, "" if shown is None else _code(shown), CODE)
 
 

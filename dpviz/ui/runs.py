@@ -1,18 +1,17 @@
-"""Runs, remembered by what they depend on: data, parameters, seeds. Nothing uploaded or secret is shared."""
+"""Runs on a page, remembered by what they depend on: data, parameters, seeds. Nothing uploaded or secret is shared."""
 
 from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import streamlit as st
 
 from dpviz.core import (
-    Algorithm,
     AnyAlgorithm,
     Ball,
     CentersRelease,
@@ -25,27 +24,23 @@ from dpviz.core import (
     frozen,
 )
 from dpviz.mechanisms import FROM_DATA, SecretGenerator, public_rng
-from dpviz.stories import Words
-from dpviz.stories.story import AnyStory, RunContext, Story
+from dpviz.plots import Scene
+from dpviz.runs import SECRET, TEACHING, honest
+from dpviz.stories import View, Words, pair
+from dpviz.stories.recipe import TargetSpread
+from dpviz.stories.run import Run
 from dpviz.ui.data.picker import Source
 
 MOST_RUNS = 256  # remembered over all sessions
-MOST_CONTEXTS = 64
+MOST_SHARED = 64
 MOST_PRIVATE_RUNS = 32  # remembered within one session, for uploaded records
 SECRET_BITS = 128
 _SECRET = "dpviz:secret-run"
 _SECRET_SEED = "dpviz:secret-seed"
 _RELEASES = "dpviz:releases"
 
-TEACHING = (
-    "Teaching run: its noise is drawn the quick way, in floating point, and can be reproduced from the seed, so it "
-    "protects nobody. Use secret noise to release."
-)
-SECRET = "Noise came from the operating system and is not stored: this picture cannot be made again."
-
-
-P = TypeVar("P")
-C = TypeVar("C", bound=RunContext)
+TRAIL = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # epsilons whose releases a trail joins
+MOST_TRAIL_RECORDS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +88,38 @@ class Seed:
     secret: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Run(Generic[C]):
-    """One run ready to be told, and how many releases this session has made of the same records."""
+T = TypeVar("T", bound=Run[object, Release, Step])
+T_co = TypeVar("T_co", bound=Run[object, Release, Step], covariant=True)
 
-    told: C
-    n_releases: int
+
+def as_it_is(scene: Scene) -> Scene:
+    """Change nothing."""
+    return scene
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunRequest(Generic[T_co]):
+    """A run that a page asks for: a method, its parameters, and what only the page chooses of its picture."""
+
+    algorithm: AnyAlgorithm
+    kind: type[T_co]
+    params: Any
+    name: str = ""  # where the page's title does not say it
+    fields: Mapping[str, Any] = field(default_factory=dict)  # of the run, such as the record that is looked at
+    trail: tuple[Any, ...] = ()  # the same parameters over `TRAIL`
+    spread: TargetSpread | None = None  # of targets that the page has spread
+    adapt: Callable[[Scene], Scene] = as_it_is  # adds to each picture what only the page knows
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """A small key of everything that the picture follows from, beside data, noise and view."""
+        trail = tuple(scalars(params) for params in self.trail)
+        fields = tuple((name, _scalar(value)) for name, value in self.fields.items())
+        return (self.algorithm.name, self.kind.__qualname__, scalars(self.params), self.name, trail, self.adapt, fields)
+
+
+AnyRun: TypeAlias = Run[Any, Release, Step]
+Runs: TypeAlias = tuple[tuple[RunRequest[AnyRun], AnyRun], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +136,8 @@ class _Job:
     """Work whose answer `key` alone decides: caches hash the key and nothing else."""
 
     key: tuple[Hashable, ...]
-    algorithm: AnyAlgorithm
-    story: AnyStory
+    request: RunRequest[AnyRun]
     source: Source
-    params: Any
     result: Result[Release, Step] | None = None  # what the reference is for
     seed: int | None = None  # of the run's noise, part of `key`; None for secret noise
 
@@ -130,7 +149,10 @@ class _Job:
     def run(self, rng: np.random.Generator) -> Result[Release, Step]:
         """Run the algorithm with noise from `rng`."""
         dataset = self.source.dataset
-        return self.algorithm.fit(dataset.points, dataset.box, self.params, rng=rng)
+        result: Result[Release, Step] = self.request.algorithm.fit(
+            dataset.points, dataset.box, self.request.params, rng=rng
+        )
+        return result
 
     def seeded(self) -> Result[Release, Step]:
         """Run the algorithm with the noise of the seed."""
@@ -138,9 +160,10 @@ class _Job:
         return self.run(public_rng(self.seed))
 
     def reference(self) -> Any:
-        """Run the story's non-private reference from the start of `result`."""
+        """Return what the run is compared with, from the start of `result`."""
         assert self.result is not None  # a job for a reference has one
-        return self.story.reference(self.source.dataset.points, self.words, self.result, self.params)
+        request = self.request
+        return request.kind.find_reference(self.source.dataset.points, self.words, self.result, request.params)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,17 +181,19 @@ class _Trail:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _ContextJob:
-    """A story of a run; the picture that comes ahead of the page and the page itself tell the same one."""
+class _RunJob:
+    """A run put together; the picture that comes ahead of the page and the page itself share it."""
 
     key: tuple[Hashable, ...]
     job: _Job
     result: Result[Release, Step]
     reference: Any
 
-    def context(self) -> Any:
-        job = self.job
-        return job.story.context(self.result, job.params, job.source.dataset.points, job.words, self.reference)
+    def run(self) -> Any:
+        """Put the run together with the known classes of its data."""
+        request, dataset = self.job.request, self.job.source.dataset
+        run = request.kind.of(self.result, request.params, dataset.points, self.job.words, self.reference)
+        return dataclasses.replace(run, classes=dataset.labels)
 
 
 def words_of(source: Source) -> Words:
@@ -181,45 +206,58 @@ def notices(guarantee: Guarantee) -> tuple[str, ...]:
     return tuple(each for each in guarantee.caveats if each in (FROM_DATA, SECRET, TEACHING))
 
 
-def tell(
-    algorithm: Algorithm[P, Any, Any],
-    story: Story[P, Any, Any, Any, C],
-    source: Source,
-    params: P,
-    noise: Noise,
-    *,
-    place: int = 0,
-) -> Run[C]:
-    """Run the algorithm, or recall the same run, and prepare its story; `place` tells pictures on one page apart."""
+def run_method(request: RunRequest[T], source: Source, noise: Noise, *, place: int = 0) -> T:
+    """Run the method, or recall the same run; `place` tells pictures on one page apart."""
     noise = noise.of(source)
-    run_key = (source.key, algorithm.name, scalars(params), noise.seed)
-    job = _Job(run_key, algorithm, story, source, params, seed=noise.seed)
-    n_releases = 0
-    if noise.secret:
-        latest = _secret(job, place)
-        result, n_releases = latest.result, latest.n_releases
-    else:
-        result = _private_fit(job) if source.own else _fit(job)
+    job = _job(request, source, request.params, noise)
+    result = _secret(job, place).result if noise.secret else _private_fit(job) if source.own else _fit(job)
     # Lloyd's run depends on the data and the start only, so that it is not made again when epsilon moves.
-    start = _Job((source.key, story.name, *story.reference_key(params)), algorithm, story, source, params, result)
-    lloyd_run = _private_reference(start) if source.own else _reference(start)
+    kind, owner = request.kind, "" if request.kind.shares_reference else request.algorithm.name
+    start = _Job((source.key, kind.__qualname__, owner, *kind.reference_key(request.params)), request, source, result)
+    reference = _private_reference(start) if source.own else _reference(start)
     shared = not noise.secret and not source.own
-    told = dataclasses.replace(result, guarantee=honest(result.guarantee, source, noise))
-    context_job = _ContextJob((story.name, *run_key), job, told, lloyd_run)
-    return Run(_context(context_job) if shared else context_job.context(), n_releases)
+    guaranteed = dataclasses.replace(result, guarantee=honest(result.guarantee, source.dataset, secret=noise.secret))
+    run_job = _RunJob((kind.__qualname__, *job.key), job, guaranteed, reference)
+    run: T = _run(run_job) if shared else run_job.run()
+    return dataclasses.replace(run, **request.fields) if request.fields else run
 
 
-def centers_over(
-    algorithm: AnyAlgorithm, story: AnyStory, source: Source, params: Sequence[Any], noise: Noise
-) -> FloatArray:
-    """Return the centers (E, k, d), box units, that each of E parameters releases with the same noise from a seed."""
+def _job(request: RunRequest[AnyRun], source: Source, params: Any, noise: Noise) -> _Job:
+    key = (source.key, request.algorithm.name, scalars(params), noise.seed)
+    return _Job(key, dataclasses.replace(request, params=params), source, seed=noise.seed)
+
+
+def n_releases(source: Source, noise: Noise, place: int) -> int:
+    """Return how many releases of these records the session had made with the secret run on screen; 0 with a seed."""
+    latest = st.session_state.get(_SECRET, {}).get(place) if noise.of(source).secret else None
+    return 0 if latest is None else int(latest.n_releases)
+
+
+def scenes_of(runs: Runs, view: View) -> Iterator[Scene]:
+    """Yield each run's picture when it is asked for."""
+    return (run.picture(view, adapt=request.adapt) for request, run in runs)
+
+
+def scenes_in_step(runs: Runs, view: View, trails: Sequence[FloatArray | None]) -> Iterator[Scene]:
+    """Yield the pictures of two that are stepped together, with the trails that there are: ε does not move them."""
+    left, right = (run.stops().frames for _, run in runs)
+    drawings = zip(scenes_of(runs, view), pair.in_step(left, right), runs, trails, strict=True)
+    for scene, frames, (request, run), centers in drawings:
+        trailed = scene if centers is None else pair.with_trail(scene, run, view, centers)
+        yield dataclasses.replace(pair.lasting(trailed, frames), title=request.name)
+
+
+def along(request: Callable[[float], RunRequest[AnyRun]]) -> tuple[Any, ...]:
+    """Return a method's parameters over the trail's budgets."""
+    return tuple(request(epsilon).params for epsilon in TRAIL)
+
+
+def trail_of(source: Source, request: RunRequest[AnyRun], noise: Noise) -> FloatArray | None:
+    """Return where each center stands at other budgets with the same noise, if that noise can be made again."""
     noise = noise.of(source)
-    if noise.secret:
-        raise ValueError("The same noise again needs a noise seed, but secret noise has none.")
-    jobs = tuple(
-        _Job((source.key, algorithm.name, scalars(each), noise.seed), algorithm, story, source, each, seed=noise.seed)
-        for each in params
-    )
+    if not request.trail or noise.secret or source.dataset.n > MOST_TRAIL_RECORDS:
+        return None
+    jobs = tuple(_job(request, source, each, noise) for each in request.trail)
     trail = _Trail(tuple(job.key for job in jobs), jobs)
     return (_private_centers if source.own else _centers)(trail)
 
@@ -233,15 +271,6 @@ def _scalar(value: Any) -> Hashable:
     if isinstance(value, np.ndarray):
         return fingerprint(value)
     return (fingerprint(value.center), value.radius) if isinstance(value, Ball) else value
-
-
-def honest(guarantee: Guarantee, source: Source, noise: Noise) -> Guarantee:
-    """Add to a guarantee what the algorithm cannot know: where bounds and noise came from."""
-    caveats = (SECRET if noise.secret else TEACHING, *guarantee.caveats, *source.dataset.caveats)
-    if source.dataset.bounds_from_data:
-        guarantee = dataclasses.replace(guarantee, proved=None)
-        caveats = (FROM_DATA, *caveats)
-    return dataclasses.replace(guarantee, caveats=caveats)
 
 
 def _secret(job: _Job, place: int) -> _Latest:
@@ -268,13 +297,13 @@ def renew_secret() -> None:
     st.session_state.pop(_SECRET, None)
 
 
-def _key(job: _Job | _ContextJob | _Trail) -> str:
+def _key(job: _Job | _RunJob | _Trail) -> str:
     return repr(job.key)  # one text: the cache takes a tuple apart, which costs more than a look-up should
 
 
-@st.cache_resource(max_entries=MOST_CONTEXTS, show_spinner=False, hash_funcs={_ContextJob: _key})
-def _context(context_job: _ContextJob) -> Any:
-    return context_job.context()
+@st.cache_resource(max_entries=MOST_SHARED, show_spinner=False, hash_funcs={_RunJob: _key})
+def _run(run_job: _RunJob) -> Any:
+    return run_job.run()
 
 
 @st.cache_resource(max_entries=MOST_RUNS, show_spinner=False, hash_funcs={_Job: _key})
@@ -297,7 +326,7 @@ def _private_reference(job: _Job) -> Any:
     return job.reference()
 
 
-@st.cache_resource(max_entries=MOST_CONTEXTS, show_spinner=False, hash_funcs={_Trail: _key})
+@st.cache_resource(max_entries=MOST_SHARED, show_spinner=False, hash_funcs={_Trail: _key})
 def _centers(trail: _Trail) -> FloatArray:
     return trail.centers()
 

@@ -1,12 +1,13 @@
 """The methods as small moving pictures: real runs on few synthetic records with public seeds, made once for all."""
 
 from base64 import b64encode
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from dpviz.core import Choices
+from dpviz.core import Choices, Release, Step
 from dpviz.methods import CATALOGUE
 from dpviz.plots import Scene, svg
 from dpviz.plots.svg import thumbnail
@@ -16,13 +17,12 @@ from dpviz.stories.course.run_chapter import still_of
 from dpviz.stories.method import AnyMethod
 from dpviz.stories.panel import Sentence
 from dpviz.stories.promise import promise
+from dpviz.stories.run import ILLUSTRATION_SEED, Run
 from dpviz.ui.data.picker import Source
-from dpviz.ui.runs import Noise, tell
+from dpviz.ui.runs import Noise, RunRequest, run_method
 
 STILL = "Curator's view of synthetic records: gray marks are secret."
 SIZE = (240, 240)  # pixels
-ILLUSTRATION_SEED = 0  # of draws that only show a law; public
-
 THUMBNAILS = tuple(name for name, method in CATALOGUE.items() if method.thumbnail is not None)
 
 
@@ -40,15 +40,15 @@ def _address(name: str, dark: bool) -> str:
 @st.cache_resource(show_spinner=False, max_entries=64)
 def last_frame(name: str, epsilon: float) -> tuple[Sentence, Scene]:
     """Return the end of the thumbnail's run at another ε: what is said of it, and its picture without a scrubber."""
-    told, scene = _drawn(CATALOGUE[name], {"epsilon": epsilon})
-    return CATALOGUE[name].story.sentence(told), still_of(scene)
+    run, scene = _drawn(CATALOGUE[name], {"epsilon": epsilon})
+    return run.finding(), still_of(scene)
 
 
 @st.cache_resource(show_spinner="Drawing", max_entries=2 * len(THUMBNAILS))
 def still(name: str) -> str:
     """Return the end of the thumbnail's run as one large drawing for a slide, SVG with axes, legend and guarantee."""
-    told, scene = _drawn(CATALOGUE[name], {})
-    return svg([scene], notes=(promise(told.result.guarantee), STILL))
+    run, scene = _drawn(CATALOGUE[name], {})
+    return svg([scene], notes=(promise(run.guarantee), STILL))
 
 
 def draw(method: AnyMethod, *, dark: bool = False) -> str:
@@ -61,12 +61,12 @@ def draw(method: AnyMethod, *, dark: bool = False) -> str:
     return thumbnail(scene, frames, size=SIZE, hidden=shown.hidden, theme=DARK if dark else LIGHT)
 
 
-def _drawn(method: AnyMethod, other: Choices) -> tuple[Any, Scene]:
-    """Run a method as its thumbnail says, with `other` parameters, and draw it; returns its context, too."""
-    shown, story = method.thumbnail, method.story
-    assert shown is not None
-    dataset, given = shown.made()
-    source = Source(dataset, ("thumbnail", method.name), (), uploaded=False)
-    params = method.Params(**{**given, **shown.params, **other})
-    told = tell(method, story, source, params, Noise(shown.seed)).told
-    return told, story.scene(told, View(), rng=np.random.default_rng(ILLUSTRATION_SEED))
+def _drawn(method: AnyMethod, other: Choices) -> tuple[Run[Any, Release, Step], Scene]:
+    """Run a method as its thumbnail says, with `other` parameters, and draw it."""
+    thumbnail = method.thumbnail
+    assert thumbnail is not None
+    dataset, choices = thumbnail.made()
+    source = Source(replace(dataset, labels=None), ("thumbnail", method.name), (), uploaded=False)
+    params = method.Params(**{**choices, **thumbnail.params, **other})
+    run = run_method(RunRequest(method, method.run, params), source, Noise(thumbnail.seed))
+    return run, run.draw(View(), rng=np.random.default_rng(ILLUSTRATION_SEED))

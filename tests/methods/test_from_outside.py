@@ -21,11 +21,11 @@ from streamlit.testing.v1 import AppTest
 from dpviz.audit import epsilon_lower_bound
 from dpviz.core import Box
 from dpviz.data import load
-from dpviz.methods import ALGORITHMS, BROKEN, CATALOGUE, story_of
+from dpviz.methods import ALGORITHMS, BROKEN, CATALOGUE, run_class
 from dpviz.plots import pack
 from dpviz.stories import View, Words
-from dpviz.stories.outcomes import Draws, run_many
 from dpviz.tools.audit.table import line
+from dpviz.tools.many_runs.batches import Draws, run_many
 from dpviz.tools.audit.cases import cases
 from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
@@ -40,9 +40,9 @@ method, data = CATALOGUE["one_grid"], load("blobs", n=200)
 params = method.Params(epsilon=2.0, n_clusters=3)
 result = method.fit(data.points, data.box, params, rng=np.random.default_rng(0))
 words = Words(data.title, data.box, data.feature_names, data.units)
-story = story_of("one_grid")
-told = story.context(result, params, data.points, words, story.reference(data.points, words, result, params))
-scene = story.scene(told, View(), rng=np.random.default_rng(0))
+story = run_class("one_grid")
+told = story.of(result, params, data.points, words, story.find_reference(data.points, words, result, params))
+scene = told.draw(View(), rng=np.random.default_rng(0))
 grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": [{"name": "one_grid"}]}
 (row,) = run_trials(grid_of(grid | {"seeds": {"start": [0], "noise": [0], "data": [0]}}).trials)
 many = run_many(method, story, data.points, data.box, None, params, Draws(1, 0, 3))

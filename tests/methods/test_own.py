@@ -18,7 +18,7 @@ from dpviz.core import Adjacency, Box, CentersRelease, Claim, Guarantee, MovedCe
 from dpviz.methods import own
 from dpviz.plots import pack
 from dpviz.stories import View, Words
-from dpviz.stories.centers import centers_story
+from dpviz.stories.centers import CentersRun
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
@@ -32,10 +32,10 @@ from pathlib import Path
 import numpy as np
 from streamlit.testing.v1 import AppTest
 from dpviz.data import load
-from dpviz.methods import CATALOGUE, OWN, WRONG, story_of
+from dpviz.methods import CATALOGUE, OWN, WRONG, run_class
 from dpviz.plots import scene_hash
 from dpviz.stories import View, Words, recipe
-from dpviz.stories.outcomes import Draws, run_many
+from dpviz.tools.many_runs.batches import Draws, run_many
 from dpviz.tools.audit.cases import cases
 from dpviz.tools.audit.runs import audited
 from dpviz.tools.compare.runs import ENTRIES
@@ -64,12 +64,12 @@ def drawn(name):
 
 if __name__ == "__main__":
     data, name = load("blobs", n=200), "noisy_means"
-    method, story = CATALOGUE[name], story_of(name)
+    method, story = CATALOGUE[name], run_class(name)
     params = method.Params(n_clusters=3, epsilon=2.0)
     result = method.fit(data.points, data.box, params, rng=np.random.default_rng(5))
     words = Words(data.title, data.box, data.feature_names, data.units)
-    told = story.context(result, params, data.points, words, story.reference(data.points, words, result, params))
-    scene = story.scene(told, View(), rng=np.random.default_rng(0))
+    told = story.of(result, params, data.points, words, story.find_reference(data.points, words, result, params))
+    scene = told.draw(View(), rng=np.random.default_rng(0))
     names = [name, "no_claim", "only_proved"]
     grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": [{"name": n} for n in names]}
     row, *silent = run_trials(grid_of(grid | {"seeds": {"start": [0], "noise": [0], "data": [0]}}).trials)
@@ -252,11 +252,11 @@ def test_what_fit_does_wrong_is_said_where_it_did_it(tmp_path, body, said):
 def told(events, trace, release=((0.2, 0.2), (0.8, 0.8))):
     claim = Claim(1.0, 0.0, Adjacency.ADD_REMOVE, "said")
     result = Result(CentersRelease(np.array(release)), trace, events, Guarantee(claim, claim))
-    story, params = centers_story("mine"), own.Params(n_clusters=2)
+    story, params = CentersRun, own.Params(n_clusters=2)
     points = np.random.default_rng(0).random((50, 2))
     words = Words("Mine", BOX, ("x", "y"), ("", ""))
-    reference = story.reference(points, words, result, params)
-    return story.scene(story.context(result, params, points, words, reference), View(), rng=np.random.default_rng(0))
+    reference = story.find_reference(points, words, result, params)
+    return story.of(result, params, points, words, reference).draw(View(), rng=np.random.default_rng(0))
 
 
 def test_noise_is_drawn_where_events_name_it_and_the_public_sees_the_release_alone():

@@ -14,7 +14,7 @@ import pytest
 from dpviz.plots import scene_hash
 from dpviz.plots.scene import pack
 from dpviz.plots.table import COLUMNS, FORMULA_STARTS
-from dpviz.stories.recipe.records import UPLOAD
+from dpviz.stories.recipe import UPLOAD
 from dpviz.tools.audit import runs as audit_tasks
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.runs import ENTRIES

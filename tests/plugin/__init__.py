@@ -18,7 +18,7 @@ from dpviz.core import (
 )
 from dpviz.data import load
 from dpviz.mechanisms import laplace
-from dpviz.stories.centers import centers_story
+from dpviz.stories.centers import CentersRun
 from dpviz.stories.method import Method, Thumbnail
 from sklearn.cluster import KMeans
 
@@ -74,7 +74,7 @@ METHOD = Method(
     Params=Params,
     fit=fit,
     steps=steps,
-    story=centers_story("one_grid"),
+    run=CentersRun,
     audit=AuditPlan(borders=({"n_clusters": 2},)),
     entries=(Entry("one_grid", "One grid", on=True),),
     thumbnail=Thumbnail(

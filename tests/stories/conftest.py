@@ -11,7 +11,7 @@ from dpviz.methods.convergent_kmeans import algorithm, story
 from dpviz.methods.convergent_kmeans.story import family
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm import story as dpm_story
-from dpviz.stories import Words
+from dpviz.stories import View, Words
 
 
 def words_of(d):
@@ -34,7 +34,9 @@ def _tell(d, n, seed, options):
     params = algorithm.Params(**{"n_clusters": 4, "start_seed": 0, "epsilon": 2.0, **dict(options)})
     points, words = records_of(d, n, seed), words_of(d)
     result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    return story.context(result, params, points, words, story.reference(points, words, result))
+    return story.ConvergentKMeansRun.of(
+        result, params, points, words, story.ConvergentKMeansRun.find_reference(points, words, result)
+    )
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ def show():
     """Return the drawer of a context, always with the same illustrations."""
 
     def draw(told, view=None):
-        return story.scene(told, view or story.View(), rng=np.random.default_rng(0))
+        return told.draw(view or View(), rng=np.random.default_rng(0))
 
     return draw
 
@@ -80,7 +82,9 @@ def _tell_family(name, d, n, seed, options):
     params = method.Params(**{"n_clusters": 4, "start_seed": 0, **FASTER.get(name, {}), **dict(options)})
     points, words = records_of(d, n, seed), words_of(d)
     result = method.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    return family.context(result, params, points, words, family.reference(points, words, result, params))
+    return family.FamilyRun.of(
+        result, params, points, words, family.FamilyRun.find_reference(points, words, result, params)
+    )
 
 
 FASTER = {"privgene": {"population": 30}}
@@ -101,7 +105,7 @@ def show_family():
     """Return the drawer of a baseline's context."""
 
     def draw(told, view=None):
-        return family.scene(told, view or family.View(), rng=np.random.default_rng(0))
+        return told.draw(view or View(), rng=np.random.default_rng(0))
 
     return draw
 
@@ -111,7 +115,7 @@ def _tell_dpm(d, n, seed, options):
     params = dpm.Params(**{"epsilon": 5.0, "n_levels": 4, **dict(options)})
     points, words = records_of(d, n, seed), words_of(d)
     result = dpm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    return dpm_story.context(result, params, points, words, dpm_story.reference(points, words, result))
+    return dpm_story.DPMRun.of(result, params, points, words, dpm_story.DPMRun.find_reference(points, words, result))
 
 
 @pytest.fixture
@@ -129,6 +133,6 @@ def show_dpm():
     """Return the drawer of a context of DPM."""
 
     def draw(told, view=None):
-        return dpm_story.scene(told, view or dpm_story.View(), rng=np.random.default_rng(0))
+        return told.draw(view or dpm_View(), rng=np.random.default_rng(0))
 
     return draw

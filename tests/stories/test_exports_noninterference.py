@@ -7,7 +7,7 @@ import pytest
 
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.data import Dataset
-from dpviz.methods import CATALOGUE, story_of
+from dpviz.methods import CATALOGUE, run_class
 from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
 from dpviz.plots import Audience
 from dpviz.stories import View
@@ -15,8 +15,7 @@ from dpviz.ui.data.drawn_points import DrawnPoints
 from dpviz.ui.data.picker import Source
 from dpviz.ui.export.files import FORMATS, ExportRequest, make
 from dpviz.ui.export.shown import Shown
-from dpviz.ui.runs import Noise
-from dpviz.ui.setup import Setup
+from dpviz.ui.runs import Noise, RunRequest
 from tests.methods.convergent_kmeans.story import test_family_noninterference as of_family
 from tests.methods.convergent_kmeans.story import test_noninterference as of_zones
 from tests.methods.dpm.story import test_noninterference as of_dpm
@@ -45,8 +44,8 @@ def worlds(name, tell, tell_dpm, tell_family, d=2):
 def on_screen(method, told, *, public, uploaded, view=None, leak="", drawn=False):
     """Put a run on screen, as the page does."""
     view = view or View()
-    story = story_of(method.name)
-    scene = story.scene(told, view, rng=np.random.default_rng(0))
+    story = run_class(method.name)
+    scene = told.draw(view, rng=np.random.default_rng(0))
     if leak:
         layers = [
             dataclasses.replace(one, audience=Audience.RELEASED) if one.name == leak else one for one in scene.layers
@@ -62,9 +61,9 @@ def on_screen(method, told, *, public, uploaded, view=None, leak="", drawn=False
     sheet = DrawnPoints(told.unit, np.zeros(len(points), dtype=np.intp)) if drawn else None
     dataset = dataclasses.replace(dataset, labels=sheet.classes if sheet else None)
     source = Source(dataset, ("upload", "0123456789abcdef"), link, uploaded=uploaded, sheet=sheet)
-    setup = Setup(method, story, told.params)
+    request = RunRequest(method, story, told.params)
     address = f"data={link[0][1]}&epsilon=1.0"
-    return Shown(source, (setup,), (told,), (scene,), Noise(None if uploaded else 3), view, public, address)
+    return Shown(source, ((request, told),), (scene,), Noise(None if uploaded else 3), view, public, address)
 
 
 def files(shown, frame, *, formats=tuple(FORMATS)):

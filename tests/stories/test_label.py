@@ -9,7 +9,7 @@ from dpviz.core import Adjacency, Box, Claim, Guarantee
 from dpviz.methods import CATALOGUE
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.source_target import algorithm as source_target
-from dpviz.methods.source_target.story import allowance
+from dpviz.methods.source_target.story.words import allowance
 from dpviz.stories import Words
 from dpviz.stories.label import Contents, both_limits, kind_of, label_of, written
 from dpviz.stories.panel import number
@@ -48,9 +48,9 @@ def run_of(name, **more):
     points = BOX.from_unit(rng.random((200, 2)))
     if name == "source_target":
         more = {"targets": BOX.from_unit(rng.random((40, 2))), "epsilon": 1.0, **more}
-    params, story = module.Params(**more), CATALOGUE[name].story
+    params, story = module.Params(**more), CATALOGUE[name].run
     result = module.fit(points, BOX, params, rng=rng)
-    return story.context(result, params, points, WORDS, story.reference(points, WORDS, result, params))
+    return story.of(result, params, points, WORDS, story.find_reference(points, WORDS, result, params))
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0, 5.0])
@@ -90,7 +90,7 @@ def test_kinds_are_told_apart():
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_every_method_declares_its_contents(name):
     told = run_of(name)
-    contents = CATALOGUE[name].story.contents(told)
+    contents = told.contents()
     assert contents.protects
     assert contents.secret
     assert any(each.startswith("The box") for each in contents.public)
@@ -100,8 +100,8 @@ def test_every_method_declares_its_contents(name):
 
 
 def test_a_start_of_records_is_no_public_input():
-    public = CATALOGUE["convergent_kmeans"].story.contents(run_of("convergent_kmeans")).public
-    real = CATALOGUE["convergent_kmeans"].story.contents(run_of("convergent_kmeans", start="records"))
+    public = run_of("convergent_kmeans").contents().public
+    real = run_of("convergent_kmeans", start="records").contents()
     assert any("start" in each for each in public)
     assert not any("start" in each for each in real.public)
     assert any("real records" in each for each in real.secret)
@@ -109,7 +109,7 @@ def test_a_start_of_records_is_no_public_input():
 
 def test_places_farther_apart_are_told_apart_more_often():
     told = run_of("nd_laplace", epsilon=0.01)
-    label = label_of(told.result.guarantee, CATALOGUE["nd_laplace"].story.contents(told))
+    label = label_of(told.result.guarantee, told.contents())
     assert len(label.distances) == 4
     _, across = label.distances[-1]
     assert across == f"at most {right(0.01 * math.hypot(400, 300))}"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dpviz.accounting import LaplaceEvent
 from dpviz.core import Adjacency, Box, Claim, Guarantee, attacker_odds, ceiled, floored
 from dpviz.core.limits import ROUNDING
-from dpviz.methods import ALGORITHMS, CATALOGUE, story_of
+from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
 from dpviz.methods.nd_laplace.algorithm import guarantee_of, redraw_loss
 from dpviz.stories import Words, panel
 from dpviz.stories.label import Contents, both_limits, label_of
@@ -138,13 +138,17 @@ def test_caveats_of_the_su_family(epsilon, name):
 @settings(max_examples=10)
 @given(EPSILONS)
 def test_the_note_of_morse_s_ledger(epsilon):
-    made, story = CATALOGUE["morse"], story_of("morse")
+    made, story = CATALOGUE["morse"], run_class("morse")
     params = made.Params(epsilon=epsilon, calibration="published")
     result = made.fit(POINTS, BOX, params, rng=np.random.default_rng(0))
-    told = story.context(
-        result, params, POINTS, Words("Set", BOX, ("x", "y"), ("", "")), story.reference(POINTS, None, result, params)
+    told = story.of(
+        result,
+        params,
+        POINTS,
+        Words("Set", BOX, ("x", "y"), ("", "")),
+        story.find_reference(POINTS, None, result, params),
     )
-    caption = dict(story.side_charts(told))["ledger"].caption
+    caption = dict([(chart.key, chart.scene) for chart in told.charts()])["ledger"].caption
     assert is_at_least(read(caption, before="ε = ", after=" at δ"), result.guarantee.proved.epsilon)
 
 

@@ -9,8 +9,6 @@ from dpviz.methods import ALGORITHMS, CATALOGUE
 from dpviz.solvers import public_start
 from dpviz.stories import centers
 from dpviz.stories.center_facts import AS_GOOD, RANDOM, WOULD_DO, last_noise
-from dpviz.stories.centers_context import no_data_cost
-from dpviz.stories.story import Story
 from dpviz.stories.view import Words
 
 BOX = Box([-1.0, 0.0], [3.0, 1.0])
@@ -36,36 +34,35 @@ def test_no_data_is_the_middle_or_the_typical_packing_whichever_costs_less(k):
             for seed in range(3)
         ]
         wanted = min(np.median(packed), brute(points, np.array([[1.0, 0.5]])))
-        assert no_data_cost(points, BOX, k) == pytest.approx(wanted, rel=1e-12)
-    assert no_data_cost(crowd, BOX, k) == 0.0, "the middle is the best there is"
+        assert centers.no_data_cost(points, BOX, k) == pytest.approx(wanted, rel=1e-12)
+    assert centers.no_data_cost(crowd, BOX, k) == 0.0, "the middle is the best there is"
 
 
-def story_of(name) -> Story:
-    return FAMILY[name] if name in FAMILY else centers.centers_story(name) if name == "own" else CATALOGUE[name].story
+def run_class(name):
+    return FAMILY[name] if name in FAMILY else centers.CentersRun if name == "own" else CATALOGUE[name].run
 
 
 @pytest.mark.parametrize("name", ["su", "eugkm", "convergent_kmeans", "dpm", "own"])
 def test_a_run_that_learned_nothing_says_so_to_the_curator_alone(name):
-    algorithm, story = ALGORITHMS["su" if name == "own" else name], story_of(name)
+    algorithm, story = ALGORITHMS["su" if name == "own" else name], run_class(name)
     even = frozen(BOX.from_unit(np.random.default_rng(2).random((600, 2))))
     words = Words("records", BOX, ("x", "y"), ("", ""))
     said = set()
     for seed, (points, epsilon) in enumerate((*[(even, 0.002)] * 4, (records(0.03), 50.0))):
         params = algorithm.Params(epsilon=epsilon)
         result = algorithm.fit(points, BOX, params, rng=np.random.default_rng(seed))
-        told = story.context(result, params, points, words, story.reference(points, words, result, params))
+        told = story.of(result, params, points, words, story.find_reference(points, words, result, params))
         unit = BOX.to_unit(points)
-        as_good = brute(unit, BOX.to_unit(result.release.centers)) >= no_data_cost(
+        as_good = brute(unit, BOX.to_unit(result.release.centers)) >= centers.no_data_cost(
             unit, Box.cube(0.0, 1.0, 2), len(result.release.centers)
         )
         said.add(as_good)
-        assert story.notices is not None
-        assert (AS_GOOD in story.notices(told)) == as_good
-        (fact,) = (fact for fact in story.utility(told) if fact.label == "Without any data")
+        assert (AS_GOOD in told.notices()) == as_good
+        (fact,) = (fact for fact in told.utility() if fact.label == "Without any data")
         assert fact.value.endswith("no worse") == as_good
         assert not fact.public, "costs are exact"
-        assert WOULD_DO not in story.sentence(told).public
-        assert (WOULD_DO in story.sentence(told).curator) == as_good
+        assert WOULD_DO not in told.finding().public
+        assert (WOULD_DO in told.finding().curator) == as_good
     assert said == {True, False}
 
 
@@ -74,10 +71,10 @@ EVEN = frozen(WIDE.from_unit(np.random.default_rng(2).random((4000, 60))))
 
 
 def told_of(name, **given):
-    algorithm, story = ALGORITHMS[name], story_of(name)
+    algorithm, story = ALGORITHMS[name], run_class(name)
     params, words = algorithm.Params(**given), Words("wide", WIDE, tuple(f"x{i}" for i in range(60)), ("",) * 60)
     result = algorithm.fit(EVEN, WIDE, params, rng=np.random.default_rng(0))
-    return story.context(result, params, EVEN, words, story.reference(EVEN, words, result, params)), story
+    return story.of(result, params, EVEN, words, story.find_reference(EVEN, words, result, params)), story
 
 
 @pytest.mark.parametrize(
@@ -85,11 +82,11 @@ def told_of(name, **given):
 )
 def test_noise_above_chance_is_said_to_everybody(name, little):
     told, story = told_of(name, epsilon=little)
-    (said,) = story.public_notices(told)
+    (said,) = told.public_notices()
     assert said.startswith("In 60 features, noise moves an average by about ")
     assert "places picked at random differ by 0.289." in said
     told, story = told_of(name, epsilon=300.0)
-    assert story.public_notices(told) == ()
+    assert told.public_notices() == ()
 
 
 def test_noise_is_as_large_as_it_is_drawn():

@@ -11,8 +11,9 @@ from dpviz.methods import CATALOGUE
 from dpviz.methods.nd_laplace.story.told import PointsLook
 from dpviz.plots import Audience, pack
 from dpviz.stories import View, Words, outcomes, quantile_dots
-from dpviz.stories.outcomes import Draws, Figure, Outcome
+from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.view import project
+from dpviz.tools.many_runs.batches import SEEDS, Draws, run_many
 
 BOX = Box((0.0, 0.0), (4.0, 3.0))
 WORDS = Words("Set", BOX, ("a", "b"), ("m", "m"))
@@ -35,10 +36,10 @@ def params_of(name):
 
 def runs_of(name, draws, points=None, classes=None):
     points = records() if points is None else points
-    look = PointsLook(1.0, "m", False, 4) if name == "nd_laplace" else None
-    module, story = CATALOGUE[name], CATALOGUE[name].story
+    fields = {"look": PointsLook(1.0, "m", False, 4)} if name == "nd_laplace" else {}
+    module, story = CATALOGUE[name], CATALOGUE[name].run
     params = params_of(name)
-    return outcomes.run_many(module, story, points, BOX, classes, params, draws, ("m", "m"), look)
+    return run_many(module, story, points, BOX, classes, params, draws, ("m", "m"), fields)
 
 
 def made(n=12, seed=0):
@@ -168,15 +169,15 @@ def test_a_run_is_what_the_method_does_with_that_seed():
     unit, centers = BOX.to_unit(points), BOX.to_unit(result.release.centers)
     assert np.array_equal(found.places, centers)
     cost = np.square(unit[:, None] - centers).sum(axis=2).min(axis=1).sum()
-    story = CATALOGUE["convergent_kmeans"].story
-    lloyds = story.reference(points, WORDS, result, params).nonprivate_costs[-1]
+    story = CATALOGUE["convergent_kmeans"].run
+    lloyds = story.find_reference(points, WORDS, result, params).nonprivate_costs[-1]
     assert found.nonprivate_value == pytest.approx(cost / lloyds, rel=1e-9)
 
 
 def test_seeds_of_start_and_noise_are_apart():
     same_noise = runs_of("convergent_kmeans", Draws(5, 0, 2, "start"))
     assert not np.array_equal(same_noise[0].places, same_noise[1].places), "another start"
-    rngs = [Draws(5, 0, 2, vary).noise(run).random() for vary in outcomes.SEEDS for run in (0, 1)]
+    rngs = [Draws(5, 0, 2, vary).noise(run).random() for vary in SEEDS for run in (0, 1)]
     assert rngs[2] == rngs[3], "only the start differs"
     assert rngs[0] != rngs[1]
     assert rngs[:2] == rngs[4:]

@@ -17,7 +17,7 @@ from dpviz.accounting import (
     sums,
 )
 from dpviz.core import Adjacency, Box, Budget, Claim
-from dpviz.methods import ALGORITHMS, CATALOGUE, story_of
+from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
 from dpviz.stories import Words
 from dpviz.stories.label import label_of
 from dpviz.ui import panel
@@ -31,15 +31,15 @@ TOLD = [*CATALOGUE, "blum", "dwork", "su", "fastlloyd", "gupt", "privgene", "eug
 
 def told(name, *, more=1, **choices):
     """Tell a run; with `more` > 1 its events say so many times what was drawn."""
-    made, story = ALGORITHMS[name], story_of(name)
+    made, story = ALGORITHMS[name], run_class(name)
     params = made.Params(**{**NEEDS.get(name, {}), **choices})
     result = made.fit(POINTS, BOX, params, rng=np.random.default_rng(1))
     result = dataclasses.replace(result, events=result.events * more)
-    return story.context(result, params, POINTS, WORDS, story.reference(POINTS, WORDS, result, params))
+    return story.of(result, params, POINTS, WORDS, story.find_reference(POINTS, WORDS, result, params))
 
 
 def card(run, name):
-    return label_of(run.result.guarantee, story_of(name).contents(run), run.result.events)
+    return label_of(run.result.guarantee, run.contents(), run.result.events)
 
 
 @pytest.mark.parametrize("name", TOLD)
@@ -70,14 +70,16 @@ def test_an_overspend_is_on_the_ledger_and_on_its_chart(name):
     once, twice = told(name), told(name, more=2)
 
     def bars(run):
-        return dict(story_of(name).side_charts(run))["ledger"].y.view[1]  # the axis ends above the highest bar
+        return dict([(chart.key, chart.scene) for chart in run.charts()])["ledger"].y.view[
+            1
+        ]  # the axis ends above the highest bar
 
     assert bars(twice) > 1.2 * bars(once)
 
 
 def test_morse_s_ledger_in_rho_hides_no_overspend():
     story = pytest.importorskip("dpviz.methods.morse.story")
-    once, twice = (sum(row.epsilon for row in story.ledger_rows(told("morse", more=more))) for more in (1, 2))
+    once, twice = (sum(row.epsilon for row in told("morse", more=more).ledger()) for more in (1, 2))
     assert twice == pytest.approx(2 * once)
 
 
@@ -85,7 +87,7 @@ def test_morse_s_ledger_in_rho_hides_no_overspend():
 def test_dpm_s_ledger_adds_up_to_epsilon_and_hides_no_overspend(calibration):
     story = pytest.importorskip("dpviz.methods.dpm.story")
     run = told("dpm", calibration=calibration, epsilon=2.0)
-    total = sum(row.epsilon for row in story.ledger_rows(run))
+    total = sum(row.epsilon for row in run.ledger())
     if calibration == "repaired":
         assert total == pytest.approx(2.0, rel=1e-6)
     average = run.result.events[-1]
@@ -93,8 +95,8 @@ def test_dpm_s_ledger_adds_up_to_epsilon_and_hides_no_overspend(calibration):
     louder = tuple(dataclasses.replace(part, sigma=part.sigma / 2) for part in average.parts)
     events = (*run.result.events[:-1], dataclasses.replace(average, parts=louder))
     over = dataclasses.replace(run, result=dataclasses.replace(run.result, events=events))
-    assert sum(row.epsilon for row in story.ledger_rows(over)) > 1.2 * total
-    assert "Averages" in {row.purpose for row in story.ledger_rows(run)}
+    assert sum(row.epsilon for row in over.ledger()) > 1.2 * total
+    assert "Averages" in {row.purpose for row in run.ledger()}
 
 
 def test_sums_of_pure_and_gaussian_events():

@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpviz.methods.convergent_kmeans import story
 from dpviz.plots import Audience, Kind
 from dpviz.stories import View, pair
 
@@ -31,7 +30,7 @@ def test_both_have_the_same_frames_and_the_shorter_stays_at_its_release(both, sh
 
 def test_the_stops_are_known_before_the_picture(both, show):
     for told in both:
-        scene, stops = show(told), story.stops(told)
+        scene, stops = show(told), told.stops()
         assert (scene.frames, scene.start_frame) == (stops.frames, stops.start_frame)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpviz.core import Adjacency, Box
-from dpviz.methods import ALGORITHMS, CATALOGUE, story_of
+from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
 from dpviz.plots import Audience, Scene, scene_hash
 from dpviz.stories import Sentence, View, Words
 from tests.recorded import modes, needs
@@ -39,18 +39,21 @@ def cases():
 
 def seen(name, params, points, result):
     """Return what the public sees of a run: hashes of pictures, sentences and facts."""
-    story = story_of(name)
-    told = story.context(result, params, points, WORDS, story.reference(points, WORDS, result, params))
-    charts = [*story.side_charts(told), *((title, one) for title, one, _ in (story.lead_charts or tuple_of)(told))]
-    facts = [fact for fact in (*story.utility(told), *story.risk(told)) if fact.public]
-    scenes = {"picture": story.scene(told, View(), rng=np.random.default_rng(0)), **dict(charts)}
+    story = run_class(name)
+    told = story.of(result, params, points, WORDS, story.find_reference(points, WORDS, result, params))
+    charts = [
+        *[(chart.key, chart.scene) for chart in told.charts()],
+        *((title, one) for title, one, _ in (story.lead_charts or tuple_of)(told)),
+    ]
+    facts = [fact for fact in (*told.utility(), *told.risk()) if fact.public]
+    scenes = {"picture": told.draw(View(), rng=np.random.default_rng(0)), **dict(charts)}
     for one in scenes.values():
         public = one.public()
         assert all(layer.audience is not Audience.CURATOR for layer in public.layers)
         assert public.layers or not public.x.label or not one.layers, "axes of nothing"
-    said = () if story.public_notices is None else story.public_notices(told)
+    said = () if story.public_notices is None else told.public_notices()
     drawn = {title: scene_hash(one.public()) for title, one in scenes.items()}
-    return drawn, story.sentence(told).public, facts, story.contents(told).public, said
+    return drawn, told.finding().public, facts, told.contents().public, said
 
 
 def tuple_of(_told):
@@ -93,13 +96,13 @@ def axes_of_exact_costs(monkeypatch):
 
 def sentences_of_the_curator(monkeypatch):
     """Let the public read what the curator reads."""
-    found = story_of("su")
+    found = run_class("su")
     told = found.sentence
 
     def read(_name):
         return dataclasses.replace(found, sentence=lambda it: Sentence(told(it).curator, told(it).curator))
 
-    monkeypatch.setitem(globals(), "story_of", read)
+    monkeypatch.setitem(globals(), "run_class", read)
 
 
 @pytest.mark.parametrize("wrong", [axes_of_exact_costs, sentences_of_the_curator])

@@ -19,8 +19,7 @@ from dpviz.methods.source_target import story as target_story
 from dpviz.plots import scene_hash
 from dpviz.stories import View, Words
 from dpviz.stories.promise import described, promise
-from dpviz.stories.recipe import Recipe, RecipeRun, TargetSpread, script
-from dpviz.stories.recipe.records import UPLOAD, Data, loading
+from dpviz.stories.recipe import UPLOAD, Data, Recipe, RecipeRun, TargetSpread, loading, script
 from tests.another_process import another_process
 
 EVIL = [
@@ -66,9 +65,9 @@ def test_hostile_names_run_as_names(tmp_path, run_in):
     params = dpm.Params()
     result = dpm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
     words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units)
-    reference = dpm_story.reference(dataset.points, words, result, params)
-    told = dpm_story.context(result, params, dataset.points, words, reference)
-    assert run_in(tmp_path, text) == [scene_hash(dpm_story.scene(told, View(), rng=np.random.default_rng(0)))]
+    reference = dpm_story.DPMRun.find_reference(dataset.points, words, result, params)
+    told = dpm_story.DPMRun.of(result, params, dataset.points, words, reference)
+    assert run_in(tmp_path, text) == [scene_hash(told.draw(View(), rng=np.random.default_rng(0)))]
     assert not (tmp_path / "stolen").exists()
 
 
@@ -83,12 +82,12 @@ def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, run_in, bo
     params = source_target.Params(targets=targets, epsilon=1.0)
     result = source_target.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
     words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, bounds is not None)
-    reference = target_story.reference(dataset.points, words, result, params)
-    told = target_story.context(result, params, dataset.points, words, reference)
+    reference = target_story.SourceTargetRun.find_reference(dataset.points, words, result, params)
+    told = target_story.SourceTargetRun.of(result, params, dataset.points, words, reference)
     told = dataclasses.replace(told, targets_public=bounds is not None, record=0)
     run = RecipeRun(*TARGET, params, spread=TargetSpread(40, "even", 5), from_page=(("record", 0),))
     text = script(made(Data(choices=Choices(("a", "b"), missing="drop", bounds=pairs)), runs=(run,)))
-    scene = target_story.scene(told, View(), rng=np.random.default_rng(0))
+    scene = told.draw(View(), rng=np.random.default_rng(0))
     assert run_in(tmp_path, text) == [scene_hash(scene)]
 
 
@@ -193,10 +192,10 @@ def test_every_choice_for_an_upload_comes_back_in_its_script(tmp_path, run_in, m
     params = dpm.Params()
     result = dpm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
     words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, not dataset.bounds_from_data)
-    told = dpm_story.context(
-        result, params, dataset.points, words, dpm_story.reference(dataset.points, words, result, params)
+    told = dpm_story.DPMRun.of(
+        result, params, dataset.points, words, dpm_story.DPMRun.find_reference(dataset.points, words, result, params)
     )
-    scene = dpm_story.scene(told, View(), rng=np.random.default_rng(0))
+    scene = told.draw(View(), rng=np.random.default_rng(0))
     assert run_in(tmp_path, script(made(Data(choices=chosen)))) == [scene_hash(scene)]
     public = dataclasses.replace(chosen, label=None)
     assert "town" not in script(made(Data(choices=public), public=True))

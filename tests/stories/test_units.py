@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpviz.core import Box, frozen
-from dpviz.methods import ALGORITHMS, CATALOGUE, story_of
+from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
 from dpviz.methods.dpm.story import tree as dpm_tree
 from dpviz.plots import Axis
 from dpviz.stories import View, Words
@@ -40,7 +40,7 @@ def parts(value, seen):
 
 def told(name, units):
     """Return all texts and axes that a story has of one run."""
-    algorithm, story = ALGORITHMS[name], story_of(name)
+    algorithm, story = ALGORITHMS[name], run_class(name)
     rng = np.random.default_rng(0)
     points = frozen(
         BOX.clip(BOX.from_unit(rng.random((4, 2))[rng.integers(4, size=900)] + 0.03 * rng.random((900, 2))))
@@ -48,11 +48,11 @@ def told(name, units):
     given = {"targets": points[:30], "epsilon": 1.0} if name == "source_target" else {}
     params, words = algorithm.Params(**given, **ENOUGH.get(name, {})), Words("Set", BOX, NAMES, units)
     result = algorithm.fit(points, BOX, params, rng=np.random.default_rng(1))
-    it = story.context(result, params, points, words, story.reference(points, words, result, params))
+    it = story.of(result, params, points, words, story.find_reference(points, words, result, params))
     made = [tell(it) for tell in (story.sentence, story.utility, story.risk, story.contents, story.side_charts)]
     made += [tell(it) for tell in (story.lead_charts, story.notices, story.public_notices) if tell is not None]
     made += [dpm_tree.facts(it), dpm_tree.tree_chart(it), dpm_tree.strips(it, None)] if name == "dpm" else []
-    return list(parts([story.scene(it, View(), rng=np.random.default_rng(0)), *made], set()))
+    return list(parts([it.draw(View(), rng=np.random.default_rng(0)), *made], set()))
 
 
 @pytest.mark.parametrize("name", TOLD)

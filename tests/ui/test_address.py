@@ -18,7 +18,7 @@ def written(session, monkeypatch):  # noqa: ARG001
     """Return what the browser is told, last."""
     told = {}
     monkeypatch.setattr(address, "_ADDRESS", lambda *, data, key: told.update({key: data["query"]}))
-    keep(Shown(SimpleNamespace(), (), (), (), Noise(1), View(), False, LINK))
+    keep(Shown(SimpleNamespace(), (), (), Noise(1), View(), False, LINK))
     return told
 
 

@@ -41,7 +41,7 @@ def tell(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is
 
     method = CATALOGUE["convergent_kmeans"]
     counting = replace(method, fit=counted("fit", algorithm.fit))
-    story_told = replace(method.story, reference=counted("reference", story.reference))
+    story_told = replace(method.run, reference=counted("reference", story.reference))
     # A session's own cache needs a running session; here it is one that never remembers.
     monkeypatch.setattr(runs, "_private_reference", lambda job: job.reference())
     monkeypatch.setattr(runs, "_private_fit", lambda job: job.run(np.random.default_rng(job.key[-1])))
@@ -112,8 +112,8 @@ COMPARED = ["convergent_kmeans"]  # with Lloyd's run
 def test_reference_keys_hold_what_the_reference_reads(name):
     params = CATALOGUE[name].Params
     read = [field.name for field in dataclasses.fields(params) if field.name in ("n_clusters", "start")]
-    keys = {field: CATALOGUE[name].story.reference_key(params(**{field: OTHER[field]})) for field in read}
-    assert len({CATALOGUE[name].story.reference_key(params()), *keys.values()}) == 1 + len(read)
+    keys = {field: CATALOGUE[name].run.reference_key(params(**{field: OTHER[field]})) for field in read}
+    assert len({CATALOGUE[name].run.reference_key(params()), *keys.values()}) == 1 + len(read)
 
 
 def test_a_seed_makes_the_same_run_again(tell):
@@ -190,7 +190,7 @@ def test_bounds_from_the_data_take_the_proof_away(tell):
         told = tell(source(uploaded=True, bounds_from_data=True), noise=noise).told
         assert told.result.guarantee.proved is None
         assert told.result.guarantee.caveats[0] == runs.FROM_DATA
-        assert label_of(told.result.guarantee, story.contents(told)).proved is None
+        assert label_of(told.result.guarantee, told.contents()).proved is None
     assert tell(source(uploaded=True), noise=SECRET).told.result.guarantee.proved is not None
 
 

@@ -19,50 +19,8 @@ from dpviz.methods.convergent_kmeans.story.chapter import CHAPTER
 from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
 from dpviz.methods.convergent_kmeans.story.lesson import LESSON
 from dpviz.methods.convergent_kmeans.story.worlds import WORLDS
-from dpviz.stories import center_facts
 from dpviz.stories.method import Attack, Method, Thumbnail
 from dpviz.stories.reading import Reading
-from dpviz.stories.story import Story
-
-FAMILY = Story(
-    name="kmeans_family",
-    place="dpviz.methods.convergent_kmeans.story.family",
-    terms=family.TERMS,
-    reference_key=family.reference_key,
-    reference=family.reference,
-    context=family.context,
-    scene=family.scene,
-    sentence=family.sentence,
-    utility=family.utility,
-    risk=family.risk,
-    contents=family.contents,
-    outcome=family.outcome,
-    side_charts=family.side_charts,
-    recolored=family.recolored,
-    notices=center_facts.notices,
-    public_notices=center_facts.public_notices,
-)
-
-
-STORY = Story(
-    name="convergent_kmeans",
-    place="dpviz.methods.convergent_kmeans.story",
-    terms=story.TERMS,
-    reference_key=story.reference_key,
-    reference=story.reference,
-    context=story.context,
-    scene=story.scene,
-    sentence=story.sentence,
-    utility=story.utility,
-    risk=story.risk,
-    contents=story.contents,
-    outcome=story.outcome,
-    side_charts=story.side_charts,
-    recolored=story.recolored,
-    notices=center_facts.notices,
-    public_notices=center_facts.public_notices,
-    stops=story.stops,
-)
 
 METHOD = Method(
     name="convergent_kmeans",
@@ -99,8 +57,8 @@ METHOD = Method(
     varied=(
         Varied("iterations", "Iterations at most", "params.max_iterations", (2, 5, 10, 20, 50, 100), "convergent"),
     ),
-    family={name: FAMILY for name in BASELINES if name in METHODS},
-    story=STORY,
+    family={name: family.FamilyRun for name in BASELINES if name in METHODS},
+    run=story.ConvergentKMeansRun,
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,

@@ -28,27 +28,6 @@ from dpviz.methods.dpm.story.lesson import LESSON
 from dpviz.methods.dpm.story.worlds import WORLDS
 from dpviz.stories.method import Method, Thumbnail
 from dpviz.stories.reading import Reading
-from dpviz.stories.story import Story
-
-STORY = Story(
-    name="dpm",
-    place="dpviz.methods.dpm.story",
-    terms=story.TERMS,
-    reference_key=story.reference_key,
-    reference=story.reference,
-    context=story.context,
-    scene=story.scene,
-    sentence=story.sentence,
-    utility=story.utility,
-    risk=story.risk,
-    contents=story.contents,
-    outcome=story.outcome,
-    side_charts=story.side_charts,
-    from_page=("chosen",),
-    recolored=story.recolored,
-    notices=story.notices,
-    public_notices=story.public_notices,
-)
 
 METHOD = Method(
     name="dpm",
@@ -82,7 +61,7 @@ METHOD = Method(
         Varied("levels", "Levels of cuts τ", "params.n_levels", (1, 2, 3, 5, 7, 9), "dpm"),
         Varied("emptiness", "Weight of emptiness", "params.emptiness_weight", (0.0, 1.0, 2.5, 5.0, 10.0, 20.0), "dpm"),
     ),
-    story=STORY,
+    run=story.DPMRun,
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,

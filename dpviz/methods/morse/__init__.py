@@ -27,29 +27,9 @@ from dpviz.methods.morse.story.lesson import LESSON
 from dpviz.methods.morse.story.worlds import WORLDS
 from dpviz.stories.method import Method, Thumbnail
 from dpviz.stories.reading import Reading
-from dpviz.stories.story import Story
 
 AUDIT_DELTA = 1e-3  # large enough to be seen in many runs; ours
 
-
-STORY = Story(
-    name="morse",
-    place="dpviz.methods.morse.story",
-    terms=story.TERMS,
-    reference_key=story.reference_key,
-    reference=story.reference,
-    context=story.context,
-    scene=story.scene,
-    sentence=story.sentence,
-    utility=story.utility,
-    risk=story.risk,
-    contents=story.contents,
-    outcome=story.outcome,
-    side_charts=story.side_charts,
-    from_page=("look",),
-    recolored=story.recolored,
-    lead_charts=story.lead_charts,
-)
 
 METHOD = Method(
     name="morse",
@@ -91,7 +71,7 @@ METHOD = Method(
         Varied("components", "Components", "params.n_components", (8, 12, 16, 22, 32, 48), "morse"),
         Varied("passes", "Passes", "params.n_iterations", (1, 2, 3, 5, 10, 20), "morse"),
     ),
-    story=STORY,
+    run=story.MorseRun,
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,

@@ -25,7 +25,6 @@ from dpviz.methods.nd_laplace.story.lesson import LESSON
 from dpviz.methods.nd_laplace.story.worlds import WORLDS
 from dpviz.stories.method import Attack, Method, Thumbnail
 from dpviz.stories.reading import Reading
-from dpviz.stories.story import Story
 
 RADIUS_OF_ONE = 8  # the last radius of its page: all of a feature's range
 
@@ -35,25 +34,6 @@ def _one_across(choices: Choices, box: Box) -> Choices:
     widths = np.ones(box.d) if choices.get("unit") == "range" else box.widths
     return {"epsilon": 1.0 / algebra.length(widths)}
 
-
-STORY = Story(
-    name="nd_laplace",
-    place="dpviz.methods.nd_laplace.story",
-    terms=story.TERMS,
-    reference_key=story.reference_key,
-    reference=story.reference,
-    context=story.context,
-    scene=story.scene,
-    sentence=story.sentence,
-    utility=story.utility,
-    risk=story.risk,
-    contents=story.contents,
-    outcome=story.outcome,
-    side_charts=story.side_charts,
-    from_page=("look",),
-    recolored=story.recolored,
-    plane=story.plane,
-)
 
 METHOD = Method(
     name="nd_laplace",
@@ -87,7 +67,7 @@ METHOD = Method(
             on=True,
         ),
     ),
-    story=STORY,
+    run=story.NDLaplaceRun,
     worlds=WORLDS,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,

@@ -27,7 +27,6 @@ from dpviz.methods.source_target.story.chapter import CHAPTER
 from dpviz.methods.source_target.story.lesson import LESSON
 from dpviz.stories.method import Method, Thumbnail
 from dpviz.stories.reading import Reading
-from dpviz.stories.story import Story
 
 
 def _two_targets(_choices: Choices, box: Box) -> Choices:
@@ -47,24 +46,6 @@ def _first_aid() -> tuple[Dataset, Choices]:
     pair = load_pair("first_aid", n=300, seed=0, n_targets=200)
     return source_of("first_aid", pair), {"targets": pair.targets, "ball": pair.ball}
 
-
-STORY = Story(
-    name="source_target",
-    place="dpviz.methods.source_target.story",
-    terms=story.TERMS,
-    reference_key=story.reference_key,
-    reference=story.reference,
-    context=story.context,
-    scene=story.scene,
-    sentence=story.sentence,
-    utility=story.utility,
-    risk=story.risk,
-    contents=story.contents,
-    outcome=story.outcome,
-    side_charts=story.side_charts,
-    from_page=("record",),
-    recolored=story.recolored,
-)
 
 METHOD = Method(
     name="source_target",
@@ -91,7 +72,7 @@ METHOD = Method(
         hidden=("Served by an average", "Choice without privacy"),
     ),
     targets=Targets(algorithm.cost, _choose, _selected),
-    story=STORY,
+    run=story.SourceTargetRun,
     reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
     lesson=LESSON,
     chapter=CHAPTER,

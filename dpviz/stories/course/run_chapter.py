@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from dpviz.core import Algorithm, Choices, Knob
+from dpviz.core import Algorithm, Choices, Knob, Release, Step
 from dpviz.data import Dataset
 from dpviz.plots import Scene
 from dpviz.stories.center_facts import allowed
 from dpviz.stories.lesson import Question
 from dpviz.stories.panel import Sentence
-from dpviz.stories.story import AnyStory
+from dpviz.stories.run import ILLUSTRATION_SEED, Run
 from dpviz.stories.view import View, Words
-
-ILLUSTRATION_SEED = 0  # of draws that only show a law; public
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,23 +39,22 @@ class RunChapter:
 
 
 def last_step(
-    algorithm: Algorithm[Any, Any, Any], story: AnyStory, chapter: RunChapter, value: Any
+    algorithm: Algorithm[Any, Any, Any], kind: type[Run[Any, Release, Step]], chapter: RunChapter, value: Any
 ) -> tuple[Sentence, Scene]:
     """Run the method at a value of the control; return what is said of it, and its last step."""
     dataset, params = chapter.made(), algorithm.Params(**chapter.params(value))
     words = Words.of(dataset)
     result = algorithm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(chapter.seed))
-    reference = story.reference(dataset.points, words, result, params)
-    told = story.context(result, params, dataset.points, words, reference)
-    scene = story.scene(told, View(), rng=np.random.default_rng(ILLUSTRATION_SEED))
-    still = still_of(scene)
+    reference = kind.find_reference(dataset.points, words, result, params)
+    run = kind.of(result, params, dataset.points, words, reference)
+    still = still_of(run.draw(View(), rng=np.random.default_rng(ILLUSTRATION_SEED)))
     layers = tuple(
         replace(layer, name=called, shown=True, pick="")
         for layer in still.layers
         for name, called in chapter.layers.items()
         if layer.name.startswith(name) and layer.rows[0] >= 0
     )
-    return story.sentence(told), replace(still, layers=layers, caption="", hint="", group_names=())
+    return run.finding(), replace(still, layers=layers, caption="", hint="", group_names=())
 
 
 def still_of(scene: Scene) -> Scene:

@@ -6,8 +6,7 @@ from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound
 from dpviz.audit.bound import AuditEvent, chances
 from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
 from dpviz.stories.reading import Formula, Misreading, Paper, tex
-from dpviz.stories.recipe import Calls
-from dpviz.stories.recipe.records import Data
+from dpviz.stories.recipe import Calls, Data
 from dpviz.tools.audit.cases import AuditCase
 from dpviz.tools.audit.pictures import percent
 from dpviz.tools.audit.runs import Audited, AuditQuestion, sizes_of

@@ -12,8 +12,7 @@ from dpviz.stories.family_charts import BAND
 from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
 from dpviz.stories.panel import number
 from dpviz.stories.reading import Formula, Misreading, Paper, tex
-from dpviz.stories.recipe import Calls
-from dpviz.stories.recipe.records import Data
+from dpviz.stories.recipe import Calls, Data
 from dpviz.tools.compare.frontier import EpsilonMeaning, Series, median_at
 from dpviz.tools.compare.runs import CompareQuestion, Rows
 

@@ -1,12 +1,37 @@
-"""What the many runs ask of the background process. No Streamlit here: the process would have to load it."""
+"""Runs a method many times, in the background process. No Streamlit here: the process would have to load it."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dpviz.core import Box, Labels, Points
-from dpviz.methods import ALGORITHMS, story_of
-from dpviz.stories.outcomes import Draws, Outcome, run_many
+import numpy as np
+
+from dpviz.core import AnyAlgorithm, Box, Labels, Points
+from dpviz.methods import ALGORITHMS, run_class
+from dpviz.stories.method import RunClass
+from dpviz.stories.outcomes import Outcome
+from dpviz.stories.view import Words
+
+SEEDS = ("noise", "start", "both")  # what differs from run to run
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Which seeds differ between the runs with numbers `first` to `first` + `count` - 1."""
+
+    seed: int
+    first: int
+    count: int
+    vary: str = "noise"
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for seeds that there are not."""
+        if self.vary not in SEEDS:
+            raise ValueError(f"vary was {self.vary!r}, but it must be one of {', '.join(SEEDS)}.")
+
+    def noise(self, run: int) -> np.random.Generator:
+        """Return the generator of a run's noise; the same one for all runs where only the start differs."""
+        return np.random.default_rng([self.seed, 0 if self.vary == "start" else run])
 
 
 @dataclass(frozen=True)
@@ -16,13 +41,47 @@ class RunsQuestion:
     algorithm: str  # of `ALGORITHMS`
     key: tuple[Hashable, ...]
     units: tuple[str, ...]
-    look: Hashable  # what only the page knows
+    fields: tuple[tuple[str, Hashable], ...]  # of the run: what only the page chooses
     params: Any = field(compare=False)
 
 
 def outcomes(
-    points: Points, box: Box, classes: Labels | None, asked: RunsQuestion, draws: Draws
+    points: Points, box: Box, classes: Labels | None, question: RunsQuestion, draws: Draws
 ) -> tuple[Outcome, ...]:
     """Run a method once for each of `draws`."""
-    algorithm, story = ALGORITHMS[asked.algorithm], story_of(asked.algorithm)
-    return run_many(algorithm, story, points, box, classes, asked.params, draws, asked.units, asked.look)
+    name = question.algorithm
+    run, fields = run_class(name), dict(question.fields)
+    return run_many(ALGORITHMS[name], run, points, box, classes, question.params, draws, question.units, fields)
+
+
+def run_many(
+    algorithm: AnyAlgorithm,
+    kind: RunClass,
+    points: Points,
+    box: Box,
+    classes: Labels | None,
+    params: Any,
+    draws: Draws,
+    units: tuple[str, ...] = (),
+    fields: dict[str, Any] | None = None,
+) -> tuple[Outcome, ...]:
+    """Run a method on the records (n, d) once for each of `draws`; `outcome` of its run says what is kept.
+
+    `units` are those of the features, `fields` what only the page chooses of a run. A start that differs needs
+    `params.start_seed`. Lloyd's run, or whatever a run is compared with, is made once for each start.
+    """
+    words = Words("", box, ("",) * box.d, units or ("",) * box.d)
+    outcomes, reference = [], None
+    for number in range(draws.first, draws.first + draws.count):
+        own = params if draws.vary == "noise" else _started(params, number)
+        result = algorithm.fit(points, box, own, rng=draws.noise(number))
+        if reference is None or draws.vary != "noise":
+            reference = kind.find_reference(points, words, result, own)
+        run = kind.of(result, own, points, words, reference)
+        outcomes.append(replace(run, classes=classes, **(fields or {})).outcome())
+    return tuple(outcomes)
+
+
+def _started(params: Any, run: int) -> Any:
+    """Return the parameters with another start; the constructor checks them again."""
+    return replace(params, start_seed=int(params.start_seed or 0) + run)

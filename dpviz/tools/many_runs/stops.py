@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from dpviz.core import Box, Centers, Points, unit_records
-from dpviz.methods import ALGORITHMS, story_of
+from dpviz.methods import ALGORITHMS, run_class
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
 from dpviz.stories.ground_layers import sample
@@ -30,5 +30,5 @@ def lloyd_beside(points: Points, box: Box, method: str, given: Given, seed: int)
     algorithm = ALGORITHMS[method]
     params = algorithm.Params(**dict(given))
     result = algorithm.fit(points, box, params, rng=np.random.default_rng(seed))
-    run = story_of(method).reference(points, Words("", box, (), ()), result, params)
+    run = run_class(method).find_reference(points, Words("", box, (), ()), result, params)
     return run.nonprivate_centers, float(run.nonprivate_costs[-1])

@@ -39,7 +39,7 @@ from dpviz.methods import ALGORITHMS
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
 from dpviz.solvers.threads import one_thread
-from dpviz.stories.centers_context import no_data_cost
+from dpviz.stories.centers import no_data_cost
 
 Scalar = str | int | float | bool
 Fields = tuple[tuple[str, Scalar], ...]  # (name, value), sorted by name

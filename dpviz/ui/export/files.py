@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
+from dpviz.core import Release, Step
 from dpviz.data import DATASETS, Dataset, data_knobs
 from dpviz.data.choices import Choices
 from dpviz.data.target_pairs import PAIRS, pair_knobs
 from dpviz.plots import csv_text, scene_hash, svg
 from dpviz.plots.theme import DARK, LIGHT, Theme
-from dpviz.stories.label import label_of, written
+from dpviz.stories.label import written
 from dpviz.stories.promise import described, promise
-from dpviz.stories.recipe import Recipe, RecipeRun, calls_script, script
-from dpviz.stories.recipe.records import Data
+from dpviz.stories.recipe import Data, Recipe, RecipeRun, calls_script, script
+from dpviz.stories.run import Run
 from dpviz.ui import state
 from dpviz.ui.data.picker import Source
 from dpviz.ui.data.upload_form import to_file
@@ -23,7 +24,6 @@ from dpviz.ui.export import config
 from dpviz.ui.export.keep import kept
 from dpviz.ui.export.shown import OnScreen, Shown
 from dpviz.ui.runs import notices
-from dpviz.ui.setup import AnySetup
 
 CURATOR = "Curator's view: it holds exact values. Do not publish it."
 PUBLIC = "What the public sees."
@@ -102,11 +102,10 @@ class _Picture:
         if not isinstance(shown, Shown):
             return shown.notes
         said = []
-        for method, told in zip(shown.methods, shown.told, strict=True):
-            guarantee = told.result.guarantee
-            name = f"{method.name}. " if len(shown.methods) > 1 else ""
-            said.append(f"{name}{promise(guarantee)}")
-            said += notices(guarantee)
+        for request, run in shown.runs:
+            name = f"{request.name}. " if len(shown.runs) > 1 else ""
+            said.append(f"{name}{promise(run.guarantee)}")
+            said += notices(run.guarantee)
         return (*dict.fromkeys(said), PUBLIC if shown.public else CURATOR)
 
     @property
@@ -149,11 +148,7 @@ def _json(it: _Picture) -> str:
 def _guarantees(shown: OnScreen) -> Sequence[Mapping[str, Any]]:
     if not isinstance(shown, Shown):
         return shown.guarantees
-    return [
-        described(told.result.guarantee)
-        | {"label": written(label_of(told.result.guarantee, method.story.contents(told), told.result.events))}
-        for method, told in zip(shown.methods, shown.told, strict=True)
-    ]
+    return [described(run.guarantee) | {"label": written(run.card())} for _, run in shown.runs]
 
 
 def _upload(shown: OnScreen) -> dict[str, Any] | None:
@@ -172,10 +167,10 @@ def _script(it: _Picture) -> str:
     return calls_script(it.shown.calls, **asked)
 
 
-def _from_page(method: AnySetup, told: Any) -> tuple[tuple[str, Any], ...]:
-    """Return what only the page knows of the picture, as far as it differs from what the story says by itself."""
-    usual = {field.name: field.default for field in dataclasses.fields(told)}
-    values = ((name, getattr(told, name)) for name in method.story.from_page)
+def _page_fields(run: Run[object, Release, Step]) -> tuple[tuple[str, Any], ...]:
+    """Return what only the page chooses of a run, as far as it differs from what a run has by itself."""
+    usual = {field.name: field.default for field in dataclasses.fields(run)}
+    values = ((name, getattr(run, name)) for name in run.page_fields)
     return tuple((name, value) for name, value in values if value is not usual[name] and value != usual[name])
 
 
@@ -183,20 +178,19 @@ def recipe(
     shown: Shown, *, frame: int, hidden: Collection[str], notes: tuple[str, ...], hashes: tuple[str, ...]
 ) -> Recipe:
     """Return everything that the picture on screen follows from."""
-    pair = len(shown.methods) > 1
+    pair = len(shown.runs) > 1
     seed = shown.noise.of(shown.source).seed
     trailed = pair and any(layer.name.startswith("Same noise") for layer in shown.curators_scenes[0].layers)
     runs = tuple(
         RecipeRun(
-            method.algorithm.place,
-            method.story.place,
-            method.params,
-            method.name if pair else "",
-            trail=method.trail if trailed else (),
-            from_page=_from_page(method, told),
-            spread=method.spread,
+            request.algorithm,
+            request.params,
+            request.name if pair else "",
+            trail=request.trail if trailed else (),
+            page_fields=_page_fields(run),
+            spread=request.spread,
         )
-        for method, told in zip(shown.methods, shown.told, strict=True)
+        for request, run in shown.runs
     )
     return Recipe(
         data_of(shown.source, public=shown.public),

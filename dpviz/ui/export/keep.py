@@ -62,7 +62,7 @@ def _slider(slider: Mapping[str, Any], possible: Sequence[int]) -> dict[str, Any
 
 def _title(shown: OnScreen) -> str:
     pictures = " and ".join(scene.title for scene in shown.scenes)
-    return f"{shown.methods[0].algorithm.title}: {pictures}" if isinstance(shown, Shown) else pictures
+    return f"{shown.runs[0][0].algorithm.title}: {pictures}" if isinstance(shown, Shown) else pictures
 
 
 def _moments(shown: OnScreen) -> Sequence[Moment | None]:

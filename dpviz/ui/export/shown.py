@@ -11,7 +11,7 @@ from dpviz.stories import View
 from dpviz.stories.recipe import Calls
 from dpviz.ui.beside import NOTHING_SAID, Beside
 from dpviz.ui.data.picker import Source
-from dpviz.ui.runs import Noise
+from dpviz.ui.runs import Noise, Runs
 
 _SHOWN = "dpviz:shown"
 
@@ -29,8 +29,7 @@ class Shown:
     """One picture, or two beside each other, with everything that they follow from."""
 
     source: Source
-    methods: tuple[Any, ...]
-    told: tuple[Any, ...]  # the stories' contexts: the curator's
+    runs: Runs  # the curator's
     curators_scenes: tuple[Scene, ...]
     noise: Noise
     view: View

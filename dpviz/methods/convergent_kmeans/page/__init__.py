@@ -11,6 +11,7 @@ from dpviz.methods.convergent_kmeans import METHOD, algorithm, story
 from dpviz.methods.convergent_kmeans.page import attack_record, family
 from dpviz.methods.convergent_kmeans.story import family as kmeans_family
 from dpviz.methods.convergent_kmeans.story.family_runs import METHODS, FamilyQuestion, configure
+from dpviz.stories import center_facts
 from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.many_runs.page import play
@@ -18,7 +19,7 @@ from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, frame, reading, reproduction, state
 from dpviz.ui.data import groups
 from dpviz.ui.deployments import DEPLOYMENTS
-from dpviz.ui.setup import AnySetup, Setup, along
+from dpviz.ui.runs import AnyRun, RunRequest, along
 from dpviz.ui.show import Slider, show, show_pair
 
 KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
@@ -28,7 +29,7 @@ MODES = dict(KNOBS["mode"].choices)
 def draw() -> None:
     """Draw the page."""
     chosen = state.value(family.METHOD)
-    terms = kmeans_family.TERMS if chosen in BASELINES else story.TERMS
+    terms = kmeans_family.TERMS if chosen in BASELINES else METHOD.run.terms
     page = frame.start(algorithm.TITLE, terms, what=controls.said(family.METHOD))
     with page.first:
         controls.control(family.METHOD)
@@ -50,23 +51,27 @@ def draw() -> None:
     adapt = two_worlds.adapter(family.TAB)
     proved = common["start"] != "records" and not page.source.dataset.bounds_from_data
 
-    def repaired(epsilon: float) -> AnySetup:
+    def repaired(epsilon: float) -> RunRequest[AnyRun]:
         """Describe convergent k-means with a proved budget for the whole run."""
         params = algorithm.Params(mode="repaired", epsilon=epsilon, **common)
-        return Setup(METHOD, METHOD.story, params, MODES["repaired"] if chosen == "both" else "", adapt=adapt)
+        return RunRequest(
+            METHOD, story.ConvergentKMeansRun, params, MODES["repaired"] if chosen == "both" else "", adapt=adapt
+        )
 
-    def published(step: float, counts: float) -> AnySetup:
+    def published(step: float, counts: float) -> RunRequest[AnyRun]:
         """Describe it as the paper prints it, with one budget for each step and one for the final counts."""
         budgets: dict[str, Any] = {"epsilon_per_iteration": step, "epsilon_counts": counts}
         params = algorithm.Params(mode="published", orientation=orientation, **budgets, **common)
-        return Setup(METHOD, METHOD.story, params, MODES["published"] if chosen == "both" else "", adapt=adapt)
+        return RunRequest(
+            METHOD, story.ConvergentKMeansRun, params, MODES["published"] if chosen == "both" else "", adapt=adapt
+        )
 
-    def baseline(epsilon: float) -> AnySetup:
+    def baseline(epsilon: float) -> RunRequest[AnyRun]:
         """Describe another method of the family."""
         module, params = configure(chosen, replace(asked, epsilon=epsilon))
-        return Setup(module, METHOD.family[chosen], params, METHODS[chosen], adapt=adapt)
+        return RunRequest(module, METHOD.family[chosen], params, METHODS[chosen], adapt=adapt)
 
-    def stepwise(step: float) -> AnySetup:
+    def stepwise(step: float) -> RunRequest[AnyRun]:
         """Describe it as the paper prints it, with the final counts' budget of now."""
         return published(step, float(state.value(KNOBS["epsilon_counts"])))
 
@@ -74,7 +79,7 @@ def draw() -> None:
     budget = KNOBS["epsilon_per_iteration" if chosen == "published" else "epsilon"]
     trails = (along(repaired), along(lambda each: published(each, each))) if chosen == "both" else ((), ())
 
-    def side_by_side(epsilon: float) -> tuple[AnySetup, AnySetup]:
+    def side_by_side(epsilon: float) -> tuple[RunRequest[AnyRun], RunRequest[AnyRun]]:
         """Return both modes, each with the trail of its centers over the budgets."""
         return replace(repaired(epsilon), trail=trails[0]), replace(published(epsilon, epsilon), trail=trails[1])
 
@@ -94,8 +99,10 @@ def draw() -> None:
             slider = Slider(budget, lambda each: (published(each, counts),))
             moved = {budget: epsilon, KNOBS["epsilon_counts"]: counts}
         else:
-            limit = story.allowed if page.public or state.value(family.TAB) != "attack" else attack_record.allowed
-            note = kmeans_family.no_budget if chosen == "lloyd" else limit if proved else story.not_established
+            limit = (
+                center_facts.allowed if page.public or state.value(family.TAB) != "attack" else attack_record.allowed
+            )
+            note = kmeans_family.no_budget if chosen == "lloyd" else limit if proved else center_facts.not_established
             epsilon = controls.log_slider(budget, note=note, marks=DEPLOYMENTS)
             slider = Slider(budget, side_by_side if chosen == "both" else lambda each: (told(each),))
             moved = {budget: epsilon}

@@ -20,9 +20,8 @@ from dpviz.ui import address, asking, controls, state
 from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
-from dpviz.ui.runs import Noise, scalars, words_of
+from dpviz.ui.runs import AnyRun, Noise, RunRequest, scalars, words_of
 from dpviz.ui.server.background import Job
-from dpviz.ui.setup import AnySetup
 
 _KNOBS = {knob.name: knob for knob in knobs(Params)}
 EPSILON, STEP = _KNOBS["epsilon"], _KNOBS["epsilon_per_iteration"]
@@ -49,7 +48,7 @@ SHOWN = Knob(
 TITLES = {"noisy": "Noisy counts and sums, run after run", "published": "Lu & Shen's release, run after run"}
 _CLICK = "dpviz:attack-click"
 
-Describe = Callable[[float], AnySetup]  # budget -> the method at that budget
+Describe = Callable[[float], RunRequest[AnyRun]]  # budget -> the method at that budget
 
 
 def attack(page: PageFrame, repaired: Describe, published: Describe, noise: Noise, shown: View) -> None:

@@ -16,7 +16,7 @@ from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Audience, Frame, Kind, Layer, Role
 from dpviz.solvers import assign, public_start
 from dpviz.stories import ground_layers as ground
-from dpviz.stories.centers_context import CentersContext
+from dpviz.stories.centers import CentersRun
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import noise_scales
 from dpviz.stories.panel import Fact, number, odds
@@ -33,7 +33,7 @@ TERMS = (
     ("Mean of the blocks", "If two clusters change places between blocks, it lies between them. More ε does not help."),
 )
 
-BlocksContext = CentersContext[BlocksRelease, BlocksStep]
+BlocksContext = CentersRun[BlocksRelease, BlocksStep]
 
 
 def layers(told: BlocksContext, plane: Projection) -> tuple[Layer, ...]:

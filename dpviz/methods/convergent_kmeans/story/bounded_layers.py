@@ -7,7 +7,7 @@ from dpviz.baselines.fastlloyd import BoundedRelease
 from dpviz.methods.convergent_kmeans.story import lloyd_layers
 from dpviz.plots import Kind, Layer
 from dpviz.stories import ground_layers as ground
-from dpviz.stories.centers_context import CentersContext
+from dpviz.stories.centers import CentersRun
 from dpviz.stories.charts import CostLine
 from dpviz.stories.panel import Fact, counted, number
 from dpviz.stories.stage import RELEASED, Stage, Stops
@@ -29,7 +29,7 @@ TERMS = (
     *lloyd_layers.TERMS,
 )
 
-BoundedContext = CentersContext[BoundedRelease, LloydStep]
+BoundedContext = CentersRun[BoundedRelease, LloydStep]
 
 
 def stops(told: BoundedContext) -> Stops:

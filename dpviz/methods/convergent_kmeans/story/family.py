@@ -5,10 +5,9 @@ The same protocol as an algorithm's own story. What a method draws depends on th
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.baselines._lloyd_family import LloydFamilyRelease
 from dpviz.baselines.eugkm import GridRelease
@@ -19,38 +18,16 @@ from dpviz.core import CentersRelease, Points, Result, Step, unit_records
 from dpviz.methods.convergent_kmeans.story import blocks_layers, bounded_layers, gene_layers, grid_layers, lloyd_layers
 from dpviz.plots import Layer, Scene
 from dpviz.solvers import LloydRun, lloyd, public_start
-from dpviz.stories import center_facts, charts, recoloring
-from dpviz.stories.center_facts import allowed, contents, not_established, outcome
-from dpviz.stories.centers_context import CentersContext, drawable
+from dpviz.stories import center_facts, charts
+from dpviz.stories.centers import CentersRun, drawable
 from dpviz.stories.charts import CostLine
 from dpviz.stories.glossary import meant
-from dpviz.stories.ledger import ledger_rows
 from dpviz.stories.panel import Fact, Sentence, number
+from dpviz.stories.run import Chart
 from dpviz.stories.stage import ExactScene, Stops
 from dpviz.stories.view import Projection, View, Words, project
 
-__all__ = [
-    "TERMS",
-    "FamilyContext",
-    "allowed",
-    "contents",
-    "context",
-    "cost_chart",
-    "ledger_chart",
-    "no_budget",
-    "not_established",
-    "outcome",
-    "recolored",
-    "reference",
-    "reference_key",
-    "risk",
-    "scene",
-    "sentence",
-    "terms",
-    "utility",
-]
-
-FamilyContext = CentersContext[CentersRelease, Step]
+FamilyContext = CentersRun[CentersRelease, Step]
 
 COMMON_TERMS = (
     (
@@ -81,7 +58,7 @@ PUBLIC_CAPTION = "Blue is released, orange is noise, green is public."
 
 @dataclass(frozen=True, slots=True)
 class FamilyKind:
-    """How one kind of method is told; its functions take a `CentersContext` of this kind's release."""
+    """How one kind of method is told; its functions take a `CentersRun` of this kind's release."""
 
     release: type[CentersRelease]
     layers: Callable[[Any, Projection], tuple[Layer, ...]]
@@ -119,61 +96,9 @@ def kind_of(result: Result[CentersRelease, Step]) -> FamilyKind:
     raise TypeError(f"The release was a {type(result.release).__name__}, but this story tells {known}.")
 
 
-def reference_key(params: Any) -> tuple[object, ...]:
-    """Return the parameters that Lloyd's run depends on, for a start with a seed."""
-    return (params.n_clusters, getattr(params, "start", "packing"), params.start_seed)
-
-
-def reference(points: Points, words: Words, result: Result[CentersRelease, Step], params: Any = None) -> LloydRun:
-    """Return Lloyd's run beside `result`: the curator's. Epsilon does not change it: a page can keep it.
-
-    It starts where the method starts. EUGkM and PrivGene start anywhere: then from the sphere packing of
-    `params.start_seed`, of seed 0 without `params` or without a seed. GUPT starts there, too, in an order of its own:
-    with a seed it takes the packing's, so that a run kept for one method is to the bit that of any other.
-    """
-    unit = unit_records(points, words.box)
-    first: Any = result.trace[0]
-    if isinstance(result.release, LloydFamilyRelease):
-        packing = result.release.start_packing  # a private start is another one at every epsilon
-        return lloyd(unit, first.previous_centers if packing is None else packing)
-    if isinstance(result.release, BlocksRelease) and (params is None or params.start_seed is None):
-        return lloyd(unit, first.start)
-    seed = 0 if params is None or params.start_seed is None else params.start_seed
-    return lloyd(unit, public_start(*result.release.centers.shape, seed=seed, rng=np.random.default_rng(seed)))
-
-
-def context(
-    result: Result[CentersRelease, Step], params: Any, points: Points, words: Words, lloyd_run: LloydRun
-) -> FamilyContext:
-    """Prepare the context of a run on `points` (n, d), data units; `lloyd_run` is `reference`'s."""
-    kind_of(result)
-    return CentersContext(result, params, drawable(points, words, params.n_clusters), words, lloyd_run)
-
-
 def terms(told: FamilyContext) -> tuple[tuple[str, str], ...]:
     """Return the words that this run's picture needs."""
     return (*COMMON_TERMS, *(lloyd_layers.EXACT_TERMS if _exact(told) else kind_of(told.result).terms))
-
-
-def scene(told: FamilyContext, view: View, *, rng: np.random.Generator) -> Scene:
-    """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
-    del rng  # other stories illustrate a law with draws
-    kind, plane = kind_of(told.result), project(view, told.words, told.unit)
-    stops = kind.stops(told)
-    make = ExactScene if _exact(told) else Scene
-    return make(
-        title=told.words.title,
-        alt=_alt(told, kind),
-        caption=f"{_caption(told, plane)}{'' if plane.nonprivate else kind.note}",
-        public_caption=EXACT_CAPTION if _exact(told) else f"{PUBLIC_CAPTION}{kind.note}",
-        x=plane.x,
-        y=plane.y,
-        axes_public=not plane.nonprivate,
-        layers=kind.layers(told, plane),
-        frames=stops.frames,
-        start_frame=stops.start_frame,
-        group_names=tuple(f"cluster {i + 1}" for i in range(told.params.n_clusters)),
-    )
 
 
 def cost_chart(told: FamilyContext) -> Scene:
@@ -184,48 +109,13 @@ def cost_chart(told: FamilyContext) -> Scene:
 
 def ledger_chart(told: FamilyContext) -> Scene:
     """Return what each iteration spends, from the release's events."""
-    kind, rows = kind_of(told.result), ledger_rows(told.result)
+    kind, rows = kind_of(told.result), told.ledger()
     return charts.ledger_chart(rows, proved=told.proved, unit=kind.unit, note=kind.ledger_note)
 
 
 def no_budget(_: float) -> str:
     """Say what epsilon does where there is no privacy."""
     return "Lloyd has no budget: ε changes nothing here."
-
-
-def side_charts(told: FamilyContext) -> tuple[tuple[str, Scene], ...]:
-    """Return the charts beside the picture: cost against iteration, and the ledger."""
-    return (("cost", cost_chart(told)), ("ledger", ledger_chart(told)))
-
-
-def sentence(told: FamilyContext) -> Sentence:
-    """Say the run in one sentence; without a proof no limit is named."""
-    if _exact(told):
-        return EXACT
-    return center_facts.sentence(told, f"At ε = {number(told.params.epsilon)}", told.params.n_clusters)
-
-
-def utility(told: FamilyContext) -> tuple[Fact, ...]:
-    """Return how good the released centers are: exact, so the curator's."""
-    kind = kind_of(told.result)
-    same = (
-        kind.release in (LloydFamilyRelease, BoundedRelease, BlocksRelease)
-        and getattr(told.params, "start", "") != "private"
-    )
-    start = center_facts.SAME_START if same else center_facts.PACKED_START
-    return (*center_facts.cost_facts(told, start), *kind.facts(told), center_facts.lloyd_fact(told))
-
-
-def risk(told: FamilyContext) -> tuple[Fact, ...]:
-    """Return what the guarantee allows an attacker; public."""
-    if _exact(told):
-        return (Fact("Attacker is right", "no limit", "No noise: every number here is exact.", True),)
-    return center_facts.risk(told.result.guarantee.proved)
-
-
-def recolored(told: FamilyContext, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
-    """Return a photograph (height, width, 3) whose pixels, the records, wear their released center's color: curator."""
-    return recoloring.recolored(told.result.release.centers, told.nonprivate_labels, shape)
 
 
 def _exact(told: FamilyContext) -> bool:
@@ -252,3 +142,89 @@ def _caption(told: FamilyContext, plane: Projection) -> str:
     if told.words.box.d == 1:
         return "One feature. Height has no meaning: records are spread out so that they can be seen."
     return CAPTION
+
+
+class FamilyRun(CentersRun[CentersRelease, Step]):
+    """One run of a baseline of the k-means family; what it draws depends on its release's type."""
+
+    terms = TERMS
+    shares_reference = True
+
+    @classmethod
+    def reference_key(cls, params: Any) -> tuple[object, ...]:
+        """Return the parameters that Lloyd's run depends on, for a start with a seed."""
+        return (params.n_clusters, getattr(params, "start", "packing"), params.start_seed)
+
+    @classmethod
+    def find_reference(cls, points: Points, words: Words, result: Any, params: Any = None) -> LloydRun:
+        """Return Lloyd's run beside `result`: the curator's. Epsilon does not change it: a page can keep it.
+
+        It starts where the method starts. EUGkM and PrivGene start anywhere: then from the sphere packing of
+        `params.start_seed`, of seed 0 without `params` or without a seed. GUPT starts there, too, in an order of its
+        own: with a seed it takes the packing's, so that a run kept for one method is to the bit that of any other.
+        """
+        unit = unit_records(points, words.box)
+        first: Any = result.trace[0]
+        if isinstance(result.release, LloydFamilyRelease):
+            packing = result.release.start_packing  # a private start is another one at every epsilon
+            return lloyd(unit, first.previous_centers if packing is None else packing)
+        if isinstance(result.release, BlocksRelease) and (params is None or params.start_seed is None):
+            return lloyd(unit, first.start)
+        seed = 0 if params is None or params.start_seed is None else params.start_seed
+        return lloyd(unit, public_start(*result.release.centers.shape, seed=seed, rng=np.random.default_rng(seed)))
+
+    @classmethod
+    def of(cls, result: Any, params: Any, points: Points, words: Words, reference: LloydRun | None = None) -> Self:
+        """Prepare the context of a run on `points` (n, d), data units; `lloyd_run` is `reference`'s."""
+        kind_of(result)
+        return cls(result, params, drawable(points, words, params.n_clusters), words, reference)
+
+    def finding(self) -> Sentence:
+        """Say the run in one sentence; without a proof no limit is named."""
+        if _exact(self):
+            return EXACT
+        return center_facts.sentence(self, f"At ε = {number(self.params.epsilon)}", self.params.n_clusters)
+
+    def utility(self) -> tuple[Fact, ...]:
+        """Return how good the released centers are: exact, so the curator's."""
+        kind = kind_of(self.result)
+        same = (
+            kind.release in (LloydFamilyRelease, BoundedRelease, BlocksRelease)
+            and getattr(self.params, "start", "") != "private"
+        )
+        start = center_facts.SAME_START if same else center_facts.PACKED_START
+        return (*center_facts.cost_facts(self, start), *kind.facts(self), center_facts.lloyd_fact(self))
+
+    def risk(self) -> tuple[Fact, ...]:
+        """Return what the guarantee allows an attacker; public."""
+        if _exact(self):
+            return (Fact("Attacker is right", "no limit", "No noise: every number here is exact.", True),)
+        return center_facts.risk(self.result.guarantee.proved)
+
+    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+        """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
+        del rng  # other stories illustrate a law with draws
+        kind, plane = kind_of(self.result), project(view, self.words, self.unit)
+        stops = kind.stops(self)
+        make = ExactScene if _exact(self) else Scene
+        return make(
+            title=self.words.title,
+            alt=_alt(self, kind),
+            caption=f"{_caption(self, plane)}{'' if plane.nonprivate else kind.note}",
+            public_caption=EXACT_CAPTION if _exact(self) else f"{PUBLIC_CAPTION}{kind.note}",
+            x=plane.x,
+            y=plane.y,
+            axes_public=not plane.nonprivate,
+            layers=kind.layers(self, plane),
+            frames=stops.frames,
+            start_frame=stops.start_frame,
+            group_names=tuple(f"cluster {i + 1}" for i in range(self.params.n_clusters)),
+        )
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the charts beside the picture: cost against iteration, and the ledger."""
+        return (Chart("cost", cost_chart(self)), Chart("ledger", ledger_chart(self)))
+
+    def public_notices(self) -> tuple[str, ...]:
+        """Return what has to be said beside this run's guarantee; public."""
+        return center_facts.public_notices(self)

@@ -10,7 +10,7 @@ from dpviz.core import FloatArray
 from dpviz.plots import Frame, Kind, Layer
 from dpviz.solvers import assign
 from dpviz.stories import ground_layers as ground
-from dpviz.stories.centers_context import CentersContext
+from dpviz.stories.centers import CentersRun
 from dpviz.stories.charts import CostLine
 from dpviz.stories.panel import Fact
 from dpviz.stories.stage import LAW, RELEASED, SECRET, UNRELEASED, Clock, Stage, Stops
@@ -25,7 +25,7 @@ TERMS = (
     ("Where a child may move", "A child mixes the centers of two parents, then moves one of them, less every round."),
 )
 
-GeneContext = CentersContext[GeneRelease, GeneStep]
+GeneContext = CentersRun[GeneRelease, GeneStep]
 
 
 def n_rounds(release: GeneRelease) -> int:

@@ -12,7 +12,7 @@ from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Kind, Layer, Role
 from dpviz.solvers import assign
 from dpviz.stories import ground_layers as ground
-from dpviz.stories.centers_context import CentersContext
+from dpviz.stories.centers import CentersRun
 from dpviz.stories.charts import CostLine
 from dpviz.stories.panel import Fact, odds
 from dpviz.stories.stage import PUBLIC, RELEASED, SECRET, UNRELEASED, Clock, Seen, Stage, Stops
@@ -31,7 +31,7 @@ TERMS = (
     ("Below zero", "Noise can push a small count below zero. Such a cell weighs nothing, so empty space looks fuller."),
 )
 
-GridContext = CentersContext[GridRelease, GridStep]
+GridContext = CentersRun[GridRelease, GridStep]
 
 
 def layers(told: GridContext, plane: Projection) -> tuple[Layer, ...]:

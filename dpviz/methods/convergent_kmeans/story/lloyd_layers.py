@@ -11,7 +11,7 @@ from dpviz.core import FloatArray
 from dpviz.plots import Frame, Layer
 from dpviz.solvers import EMPTY_SCALES
 from dpviz.stories import ground_layers as ground
-from dpviz.stories.centers_context import CentersContext
+from dpviz.stories.centers import CentersRun
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ledger import noise_scales
 from dpviz.stories.panel import Fact, counted
@@ -35,7 +35,7 @@ TERMS = (
 )
 EXACT_TERMS = (("No privacy", "Lloyd's algorithm adds no noise: each center is an exact mean of real records."),)
 
-LloydContext = CentersContext[LloydFamilyRelease, LloydStep]
+LloydContext = CentersRun[LloydFamilyRelease, LloydStep]
 
 
 def is_exact(release: LloydFamilyRelease) -> bool:

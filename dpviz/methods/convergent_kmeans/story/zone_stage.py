@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dpviz.core import FloatArray, Result
 from dpviz.methods.convergent_kmeans.algorithm import Params, Step, ZonesRelease
 from dpviz.plots import Audience, Frame, Role
-from dpviz.stories.centers_context import CentersContext
+from dpviz.stories.centers import CentersRun
 from dpviz.stories.stage import Clock, stack
 
 PHASES = ("assign", "mean", "zone", "sample")
@@ -23,8 +23,7 @@ RELEASE_DETAILS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class ZonesContext(CentersContext[ZonesRelease, Step]):
+class ZonesContext(CentersRun[ZonesRelease, Step]):
     """A run and everything its picture and numbers need, computed once; Lloyd's run is from the same start."""
 
     params: Params

@@ -53,11 +53,6 @@ ALONG = Knob("along", "int", 0, "Along", "The feature whose candidates are shown
 OWN = (LEVELS, POWER, PUBLIC_N, NODE, ALONG, shares.WHO, *shares.KNOBS.values(), *shares.LOCKS.values())
 
 
-def calibration() -> str:
-    """Draw the choice between ours and the paper's."""
-    return str(controls.control(KNOBS["calibration"]))
-
-
 def draw(frame: PageFrame) -> dict[str, Any]:
     """Draw what stands below the slider; returns the parameters beside epsilon and calibration."""
     values: dict[str, Any] = {}

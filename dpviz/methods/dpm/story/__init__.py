@@ -4,47 +4,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.accounting import Purpose
-from dpviz.core import Points, Result, attacker_odds
-from dpviz.methods.dpm.algorithm import Params, Step, TreeRelease
+from dpviz.core import Points, attacker_odds
 from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE
 from dpviz.methods.dpm.story import layers as dpm_layers
 from dpviz.methods.dpm.story.layers import PHASES, clock_of
-from dpviz.methods.dpm.story.many import outcome
-from dpviz.methods.dpm.story.told import NonprivateKMeans, TreeContext, clear_cuts, contents, ratio, stops
+from dpviz.methods.dpm.story.many import COST
+from dpviz.methods.dpm.story.told import NonprivateKMeans, TreeContext, clear_cuts, ratio, stops
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign
 from dpviz.stories import center_facts, charts, ledger, recoloring
-from dpviz.stories.center_facts import AS_GOOD, WOULD_DO, no_data_fact, not_established
-from dpviz.stories.centers_context import drawable
+from dpviz.stories.center_facts import AS_GOOD, WOULD_DO, no_data_fact
+from dpviz.stories.centers import drawable
 from dpviz.stories.glossary import meant
+from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.ledger import LedgerRow
+from dpviz.stories.outcomes import Outcome
 from dpviz.stories.panel import Fact, Sentence, attacker, beside, ceiled, chance_limit, counted, number, rarely
 from dpviz.stories.plane import Plane
+from dpviz.stories.run import Chart
 from dpviz.stories.stage import Clock
 from dpviz.stories.view import View, Words
-
-__all__ = [
-    "TERMS",
-    "TreeContext",
-    "allowed",
-    "contents",
-    "context",
-    "ledger_chart",
-    "not_established",
-    "notices",
-    "outcome",
-    "public_notices",
-    "recolored",
-    "reference",
-    "reference_key",
-    "risk",
-    "scene",
-    "sentence",
-    "side_charts",
-    "unproved",
-    "utility",
-]
 
 TERMS = (
     (
@@ -94,150 +74,11 @@ def unproved(_: float) -> str:
     return "No limit is established for two or more features: lemma 1 of the paper is false there."
 
 
-def reference_key(_: Params) -> tuple[object, ...]:
-    """Return the parameters that k-means depends on: none, its k follows from the release."""
-    return ()
-
-
-def reference(
-    points: Points, words: Words, _result: Result[TreeRelease, Step], _params: Params | None = None
-) -> NonprivateKMeans:
-    """Return k-means without privacy for any k: the curator's. A page can keep it while epsilon moves."""
-    return NonprivateKMeans(drawable(points, words, 1))
-
-
-def context(
-    result: Result[TreeRelease, Step], params: Params, points: Points, words: Words, yardstick: NonprivateKMeans
-) -> TreeContext:
-    """Prepare the context of a run on `points` (n, d), data units; `yardstick` is `reference`'s."""
-    return TreeContext(result, params, drawable(points, words, 1), words, yardstick)
-
-
-def scene(told: TreeContext, view: View, *, rng: np.random.Generator) -> Scene:
-    """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
-    del rng  # other stories illustrate a law with draws
-    plane, clock = Plane.of(view, told.words), clock_of(told)
-    return Scene(
-        title=told.words.title,
-        alt=_alt(told),
-        caption=_caption(told, plane, public=False),
-        public_caption=_caption(told, plane, public=True),
-        hint=f"{TURN if len(plane.features) == 3 else ''}{LOOK}",
-        x=plane.projection.x,
-        y=plane.projection.y,
-        layers=dpm_layers.layers(told, plane),
-        frames=_frames(told, clock),
-        start_frame=clock.release,
-        group_names=tuple(f"cluster {i + 1}" for i in range(told.k)),
-    )
-
-
-def side_charts(told: TreeContext) -> tuple[tuple[str, Scene], ...]:
-    """Return what stands beside the picture, by name."""
-    return (("ledger", ledger_chart(told)),)
-
-
 def ledger_chart(told: TreeContext) -> Scene:
     """Return what each level spends, from the release's events."""
     last = told.cells.n_levels + 1
     opening = f"Bar 0: before the first cut. Bar {last}: the averages, which also have all of δ."
-    return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit="level", opening=opening)
-
-
-def ledger_rows(told: TreeContext) -> tuple[LedgerRow, ...]:
-    """Return the ledger, public: each level's counts and cuts, then the averages, at what is theirs of delta."""
-    share = 1.0 - COUNT_DELTA_SHARE if told.published else 1.0
-    rows = ledger.ledger_rows(told.result, delta=share * told.result.guarantee.stated.calibrated_delta)
-    return tuple(sorted(rows, key=lambda row: row.column))
-
-
-def sentence(told: TreeContext) -> Sentence:
-    """Say the run in one sentence; without a proof no limit is named."""
-    what = counted(told.k, "cluster")
-    at = f"At ε = {number(told.params.epsilon)}, DPM finds"
-    known = _known(told)
-    if told.k < known:  # a cost beside k-means with as few centers would sound like success
-        return Sentence(curator=f"{at} only {told.k} of {known} clusters.", public=f"{at} {what}.")
-    classes = f" ({known} {'class is' if known == 1 else 'classes are'} known)" if known else ""
-    cost = f"their centers cost {beside(told.cost_ratio)} k-means with equally many"
-    cost += WOULD_DO if told.nonprivate_cost >= told.no_data_cost else ""
-    return Sentence(curator=f"{at} {what}{classes}; {cost}.", public=f"{at} {what}.")
-
-
-def utility(told: TreeContext) -> tuple[Fact, ...]:
-    """Return what was found, public, and how good it is, the curator's."""
-    tree = told.result.release.tree
-    n_refused, n_tried = int(told.cells.refused.sum()), int(told.cells.tried.sum())
-    exact = told.words.box.to_unit(told.last.nonprivate_centers)
-    without = ratio(nonprivate_cost(told.unit, exact, assign(told.unit, exact)), told.best_cost)
-    # Beside the known classes a cost against k-means with as few centers would sound like success.
-    with_as_many = f" with {told.k}" if told.k < _known(told) else ""
-    facts = [Fact("Clusters found", str(told.k), "Subsets that were not cut.", True)]
-    if told.classes is not None and len(told.classes):
-        facts.append(Fact("Known classes", str(len(np.unique(told.classes))), "Of the data, not used by DPM.", False))
-    facts.append(
-        Fact(
-            "Cost",
-            f"{number(told.cost_ratio)} × k-means{with_as_many}",
-            "Sum of squared distances to the nearest center, over that of k-means with as many centers and no privacy.",
-            False,
-        )
-    )
-    facts.append(no_data_fact(told.nonprivate_cost, told.no_data_cost, told.best_cost, f"k-means{with_as_many}"))
-    facts.append(
-        Fact(
-            "With exact means",
-            f"{number(without)} × k-means",
-            "The cost if the centers of the same cells had no noise: what the cuts alone are to blame for.",
-            False,
-        )
-    )
-    if told.agreement is not None:
-        facts.append(
-            Fact(
-                "Agreement with classes",
-                number(round(told.agreement, 3)),
-                "Adjusted Rand index: 1 same, 0 chance.",
-                False,
-            )
-        )
-    refused = f"{n_refused} of {n_tried}"
-    least = f"{'A' if told.published else 'Without a clear gap a'} side must have more than "
-    least += f"{number(tree.minimum_count)} records, counted with noise."
-    facts.append(Fact("Cuts refused", refused, least, True))
-    if not told.published:
-        clear = f"{clear_cuts(told)} of {told.k - 1}"
-        facts.append(Fact("Cuts at a clear gap", clear, "The others divide what may well be one cluster.", True))
-    facts.append(Fact("What stopped the cutting", stops(told), "Why subsets were not cut: each is a cluster.", True))
-    most = len(tree.least_counts)
-    facts.append(Fact("Levels of cuts", f"{told.cells.n_levels} of {most}", _depth(told), True))
-    facts.append(Fact("Places for a cut", _candidates(told), "Candidates: one in each split interval.", True))
-    facts.append(Fact("δ", *_delta(told), True))
-    return tuple(facts)
-
-
-def notices(told: TreeContext) -> tuple[str, ...]:
-    """Return what has to be said beside this run's guarantee: exact, so the curator's."""
-    return (AS_GOOD,) if told.nonprivate_cost >= told.no_data_cost else ()
-
-
-def public_notices(told: TreeContext) -> tuple[str, ...]:
-    """Return what has to be said beside this run's guarantee; public. Published noise is in data units."""
-    if told.published:
-        return ()
-    return center_facts.drowned(
-        center_facts.last_noise(told.result, Purpose.AVERAGES), told.result.release, told.words.box.d
-    )
-
-
-def risk(told: TreeContext) -> tuple[Fact, ...]:
-    """Return what the guarantee allows an attacker; public."""
-    return center_facts.risk(told.result.guarantee.proved)
-
-
-def recolored(told: TreeContext, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
-    """Return a photograph (height, width, 3) whose pixels, the records, wear their released center's color: curator."""
-    return recoloring.recolored(told.result.release.centers, told.last.nonprivate_labels, shape)
+    return charts.ledger_chart(told.ledger(), proved=told.proved, unit="level", opening=opening)
 
 
 def _known(told: TreeContext) -> int:
@@ -309,3 +150,149 @@ def _caption(told: TreeContext, plane: Plane, *, public: bool) -> str:
     elif d < 3:
         parts.append("Colors are clusters. Gray is secret, blue released, orange noise, green public, red refused.")
     return " ".join(parts)
+
+
+class DPMRun(TreeContext):
+    """One run of DPM: the tree of cuts, and the clusters between them."""
+
+    terms = TERMS
+    page_fields = ("chosen",)
+
+    @classmethod
+    def find_reference(cls, points: Points, words: Words, result: object, params: object = None) -> NonprivateKMeans:
+        """Return k-means without privacy for any k: the curator's. A page can keep it while epsilon moves."""
+        del result, params
+        return NonprivateKMeans(drawable(points, words, 1))
+
+    def finding(self) -> Sentence:
+        """Say the run in one sentence; without a proof no limit is named."""
+        what = counted(self.k, "cluster")
+        at = f"At ε = {number(self.params.epsilon)}, DPM finds"
+        known = _known(self)
+        if self.k < known:  # a cost beside k-means with as few centers would sound like success
+            return Sentence(curator=f"{at} only {self.k} of {known} clusters.", public=f"{at} {what}.")
+        classes = f" ({known} {'class is' if known == 1 else 'classes are'} known)" if known else ""
+        cost = f"their centers cost {beside(self.cost_ratio)} k-means with equally many"
+        cost += WOULD_DO if self.nonprivate_cost >= self.no_data_cost else ""
+        return Sentence(curator=f"{at} {what}{classes}; {cost}.", public=f"{at} {what}.")
+
+    def utility(self) -> tuple[Fact, ...]:
+        """Return what was found, public, and how good it is, the curator's."""
+        tree = self.result.release.tree
+        n_refused, n_tried = int(self.cells.refused.sum()), int(self.cells.tried.sum())
+        exact = self.words.box.to_unit(self.last.nonprivate_centers)
+        without = ratio(nonprivate_cost(self.unit, exact, assign(self.unit, exact)), self.best_cost)
+        # Beside the known classes a cost against k-means with as few centers would sound like success.
+        with_as_many = f" with {self.k}" if self.k < _known(self) else ""
+        facts = [Fact("Clusters found", str(self.k), "Subsets that were not cut.", True)]
+        if self.classes is not None and len(self.classes):
+            facts.append(
+                Fact("Known classes", str(len(np.unique(self.classes))), "Of the data, not used by DPM.", False)
+            )
+        facts.append(
+            Fact(
+                "Cost",
+                f"{number(self.cost_ratio)} × k-means{with_as_many}",
+                "Sum of squared distances to the nearest center, over that of k-means with as many centers and no "
+                "privacy.",
+                False,
+            )
+        )
+        facts.append(no_data_fact(self.nonprivate_cost, self.no_data_cost, self.best_cost, f"k-means{with_as_many}"))
+        facts.append(
+            Fact(
+                "With exact means",
+                f"{number(without)} × k-means",
+                "The cost if the centers of the same cells had no noise: what the cuts alone are to blame for.",
+                False,
+            )
+        )
+        if self.agreement is not None:
+            facts.append(
+                Fact(
+                    "Agreement with classes",
+                    number(round(self.agreement, 3)),
+                    "Adjusted Rand index: 1 same, 0 chance.",
+                    False,
+                )
+            )
+        refused = f"{n_refused} of {n_tried}"
+        least = f"{'A' if self.published else 'Without a clear gap a'} side must have more than "
+        least += f"{number(tree.minimum_count)} records, counted with noise."
+        facts.append(Fact("Cuts refused", refused, least, True))
+        if not self.published:
+            clear = f"{clear_cuts(self)} of {self.k - 1}"
+            facts.append(Fact("Cuts at a clear gap", clear, "The others divide what may well be one cluster.", True))
+        facts.append(
+            Fact("What stopped the cutting", stops(self), "Why subsets were not cut: each is a cluster.", True)
+        )
+        most = len(tree.least_counts)
+        facts.append(Fact("Levels of cuts", f"{self.cells.n_levels} of {most}", _depth(self), True))
+        facts.append(Fact("Places for a cut", _candidates(self), "Candidates: one in each split interval.", True))
+        facts.append(Fact("δ", *_delta(self), True))
+        return tuple(facts)
+
+    def risk(self) -> tuple[Fact, ...]:
+        """Return what the guarantee allows an attacker; public."""
+        return center_facts.risk(self.result.guarantee.proved)
+
+    def contents(self) -> Contents:
+        """Declare what a run protects, takes as public, and shows in confidence."""
+        n = () if self.params.n_public is None else ("The number of records, as you say",)
+        return Contents(
+            RECORD,
+            (box_words(self.words), "ε and every other knob", *n),
+            (
+                "Records, and who is in which cluster",
+                "Scores, and where a cut was likely: they are exact",
+                "Agreement with known classes, and k-means beside it",
+            ),
+        )
+
+    def notices(self) -> tuple[str, ...]:
+        """Return what has to be said beside this run's guarantee: exact, so the curator's."""
+        return (AS_GOOD,) if self.nonprivate_cost >= self.no_data_cost else ()
+
+    def public_notices(self) -> tuple[str, ...]:
+        """Return what has to be said beside this run's guarantee; public. Published noise is in data units."""
+        if self.published:
+            return ()
+        return center_facts.drowned(
+            center_facts.last_noise(self.result, Purpose.AVERAGES), self.result.release, self.words.box.d
+        )
+
+    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+        """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
+        del rng  # other stories illustrate a law with draws
+        plane, clock = Plane.of(view, self.words), clock_of(self)
+        return Scene(
+            title=self.words.title,
+            alt=_alt(self),
+            caption=_caption(self, plane, public=False),
+            public_caption=_caption(self, plane, public=True),
+            hint=f"{TURN if len(plane.features) == 3 else ''}{LOOK}",
+            x=plane.projection.x,
+            y=plane.projection.y,
+            layers=dpm_layers.layers(self, plane),
+            frames=_frames(self, clock),
+            start_frame=clock.release,
+            group_names=tuple(f"cluster {i + 1}" for i in range(self.k)),
+        )
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return what stands beside the picture, by name."""
+        return (Chart("ledger", ledger_chart(self)),)
+
+    def ledger(self) -> tuple[LedgerRow, ...]:
+        """Return the ledger, public: each level's counts and cuts, then the averages, at what is theirs of delta."""
+        share = 1.0 - COUNT_DELTA_SHARE if self.published else 1.0
+        rows = ledger.ledger_rows(self.result, delta=share * self.result.guarantee.stated.calibrated_delta)
+        return tuple(sorted(rows, key=lambda row: row.column))
+
+    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+        """Return a photograph (height, width, 3) whose pixels wear their released center's color: the curator's."""
+        return recoloring.recolored(self.result.release.centers, self.last.nonprivate_labels, shape)
+
+    def outcome(self) -> Outcome:
+        """Return what many runs show of this one: its centers, and their cost beside k-means' with as many."""
+        return Outcome(self.final, self.cost_ratio, COST)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, FloatArray, Labels, Points, frozen
+from dpviz.core import Box, FloatArray, Points, frozen
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.story.cells import Cells
 from dpviz.methods.dpm.story.told import TreeContext
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
-from dpviz.stories.outcomes import Figure, Outcome
+from dpviz.stories.outcomes import Figure
 from dpviz.stories.plane import Plane
 from dpviz.stories.view import View
 
@@ -42,11 +42,6 @@ class ManyCuts:
         runs = np.concatenate([part.runs + first for part, first in zip(parts, firsts, strict=False)])
         rest = {name: both(name) for name in ("n_clusters", "axes", "positions", "low", "high")}
         return cls(runs=frozen(runs), **rest)  # type: ignore[arg-type]
-
-
-def outcome(told: TreeContext, _classes: Labels | None, _look: object) -> Outcome:
-    """Return what many runs show of this one: its centers, and their cost beside k-means' with as many."""
-    return Outcome(told.final, told.cost_ratio, COST)
 
 
 def run_many(points: Points, box: Box, params: dpm.Params, *, n_runs: int, seed: tuple[int, ...]) -> ManyCuts:

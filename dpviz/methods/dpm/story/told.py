@@ -2,22 +2,21 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, Confidential, FloatArray, Labels, Points, Result
+from dpviz.core import Box, FloatArray, Labels, Points
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
 from dpviz.methods.dpm.story.cells import Cells
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import LloydRun, assign, lloyd
 from dpviz.solvers.weighted import spread_start
-from dpviz.stories.centers_context import no_data_cost
-from dpviz.stories.label import RECORD, Contents, box_words
+from dpviz.stories.centers import no_data_cost
 from dpviz.stories.panel import ceiled, number
-from dpviz.stories.view import Words
+from dpviz.stories.run import Run
 
 STARTS = 6  # of k-means++, on a part of the records; the best one goes on with all of them
 MOST_TRIED_RECORDS = 2_000
@@ -48,15 +47,10 @@ class NonprivateKMeans:
 
 
 @dataclass(frozen=True, eq=False)
-class TreeContext(Confidential):
+class TreeContext(Run[Params, TreeRelease, Step]):
     """A run on records with known classes or without; `chosen` is the subset that the reader looks into."""
 
-    result: Result[TreeRelease, Step]
-    params: Params
-    unit: Points  # (n, d) records in box units: the curator's
-    words: Words
     reference: NonprivateKMeans  # the curator's
-    classes: Labels | None = field(default=None, repr=False)  # (n,) the curator's
     chosen: int = 0
 
     @cached_property
@@ -73,11 +67,6 @@ class TreeContext(Confidential):
     def k(self) -> int:
         """Number of clusters found; released."""
         return len(self.result.release.centers)
-
-    @property
-    def proved(self) -> bool:
-        """Whether a guarantee is proved for this very run."""
-        return self.result.guarantee.proved is not None
 
     @property
     def published(self) -> bool:
@@ -151,20 +140,6 @@ def rand_index(labels: Labels, classes: Labels) -> float:
     expected = rows * columns / max(_pairs(np.array([len(labels)])), 1.0)
     most = (rows + columns) / 2.0
     return float((inside - expected) / (most - expected)) if most != expected else 1.0
-
-
-def contents(told: TreeContext) -> Contents:
-    """Declare what a run protects, takes as public, and shows in confidence."""
-    n = () if told.params.n_public is None else ("The number of records, as you say",)
-    return Contents(
-        RECORD,
-        (box_words(told.words), "ε and every other knob", *n),
-        (
-            "Records, and who is in which cluster",
-            "Scores, and where a cut was likely: they are exact",
-            "Agreement with known classes, and k-means beside it",
-        ),
-    )
 
 
 def reason(told: TreeContext, node: int) -> str:

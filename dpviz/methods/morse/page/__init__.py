@@ -8,13 +8,14 @@ import streamlit as st
 from dpviz.core import knobs
 from dpviz.methods.morse import METHOD, algorithm, story
 from dpviz.methods.morse.page import tabs as morse
+from dpviz.stories import center_facts
 from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, frame, reading, reproduction, state
 from dpviz.ui.data import groups
 from dpviz.ui.deployments import DEPLOYMENTS
-from dpviz.ui.setup import Setup
+from dpviz.ui.runs import RunRequest
 from dpviz.ui.show import Slider, show
 
 KNOBS = {knob.name: knob for knob in knobs(algorithm.Params)}
@@ -23,7 +24,7 @@ KNOBS["n_iterations"] = replace(KNOBS["n_iterations"], default=2)  # few passes 
 
 def draw() -> None:
     """Draw the page."""
-    page = frame.start(algorithm.TITLE, story.TERMS, data="moons", what=controls.said(KNOBS["base"]))
+    page = frame.start(algorithm.TITLE, METHOD.run.terms, data="moons", what=controls.said(KNOBS["base"]))
     chosen: dict[str, Any] = {}
     with page.first:
         chosen["base"] = controls.control(KNOBS["base"])
@@ -41,20 +42,16 @@ def draw() -> None:
     adapt = two_worlds.adapter(morse.TAB)
     proved = not page.source.dataset.bounds_from_data
 
-    def prepare(told: story.LandscapeContext) -> story.LandscapeContext:
-        """Add what only this page knows: what is scrubbed, and the known classes."""
-        return story.with_classes(replace(told, look=look), page.source.dataset.labels)
-
-    def method(epsilon: float) -> Setup[algorithm.Params, story.LandscapeContext]:
+    def method(epsilon: float) -> RunRequest[story.MorseRun]:
         """Describe Morse processing with these knobs."""
         params = algorithm.Params(epsilon=epsilon, **chosen)
-        return Setup(METHOD, METHOD.story, params, prepare=prepare, adds=look, adapt=adapt)
+        return RunRequest(METHOD, story.MorseRun, params, fields={"look": look}, adapt=adapt)
 
     @st.fragment
     def epsilon_and_picture() -> None:
         """What ε moves, and nothing else, so that the picture answers at once."""
-        shown = story.stated if chosen["calibration"] == "published" else story.allowed
-        note = shown if proved else story.not_established
+        shown = center_facts.stated if chosen["calibration"] == "published" else center_facts.allowed
+        note = shown if proved else center_facts.not_established
         epsilon = controls.log_slider(KNOBS["epsilon"], note=note, marks=DEPLOYMENTS)
         slider = Slider(KNOBS["epsilon"], lambda each: (method(each),))
         moved = [*link, ("epsilon", KNOBS["epsilon"].format(epsilon)), (morse.TAB.name, str(state.value(morse.TAB)))]

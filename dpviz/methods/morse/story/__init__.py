@@ -4,6 +4,7 @@ Everything blue or colored is computed from the released mixture: post-processin
 """
 
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,166 +21,29 @@ from dpviz.methods.morse.story import point_layers as points_of
 from dpviz.methods.morse.story import string_search as strings
 from dpviz.methods.morse.story.landscape_stage import (
     LandscapeContext,
-    LandscapeLook,
     cut_frames,
     cut_heights,
     level_frames,
     levels,
     split_colors,
 )
-from dpviz.methods.morse.story.landscape_words import TERMS, contents
+from dpviz.methods.morse.story.landscape_words import TERMS
 from dpviz.methods.morse.story.search import search_layers
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import assign_basins, merge_tree
 from dpviz.stories import center_facts, charts
-from dpviz.stories.center_facts import allowed, not_established, stated
 from dpviz.stories.ground_layers import box_layer
+from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, agreement, ceiled, chance_limit, counted, number, odds
+from dpviz.stories.run import Chart
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
-
-__all__ = [
-    "TERMS",
-    "LandscapeContext",
-    "LandscapeLook",
-    "allowed",
-    "contents",
-    "context",
-    "lead_charts",
-    "ledger_chart",
-    "ledger_rows",
-    "not_established",
-    "outcome",
-    "recolored",
-    "reference",
-    "reference_key",
-    "risk",
-    "scene",
-    "sentence",
-    "side_charts",
-    "stated",
-    "utility",
-    "with_classes",
-]
 
 DENDROGRAM_HEIGHT = 250  # CSS pixels
 AGREEMENT = Figure("agreement", "ARI", "the agreement is less than", above=False, mark=1.0, mark_name="Perfect")
 PEAKS = Figure("number of peaks", "", "the number of peaks is less than", above=False)
-
-
-def reference_key(params: Params) -> tuple[object, ...]:
-    """Return what the reference depends on: nothing, there is none. Runs without noise are among the many runs."""
-    del params
-    return ()
-
-
-def reference(points: Points, words: Words, result: Result[MorseRelease, Step], params: Params | None = None) -> None:
-    """Return nothing: this story compares with the true classes, where a data set knows them."""
-    del points, words, result, params
-
-
-def context(
-    result: Result[MorseRelease, Step], params: Params, points: Points, words: Words, lloyd_run: object = None
-) -> LandscapeContext:
-    """Prepare the context of a run on `points` (n, d), data units."""
-    del lloyd_run
-    mixture = result.release.mixture
-    tree, unit = merge_tree(mixture), unit_records(points, words.box)
-    regions = land.regions(mixture, tree.n_leaves, unit) if mixture.d == 2 else None
-    basins = regions.nonprivate_records if regions else assign_basins(mixture, land.signed(unit))
-    return LandscapeContext(result, params, unit, words, tree, regions, basins, colors=split_colors(tree))
-
-
-def with_classes(told: LandscapeContext, classes: Labels | None) -> LandscapeContext:
-    """Add how well the clusters agree with the records' true classes (n,), where the data set knows them."""
-    if classes is None or not len(classes):
-        return told
-    return replace(told, nonprivate_ari=adjusted_rand(classes, _clusters(told)))
-
-
-def adjusted_rand(first: Labels, second: Labels) -> float:
-    """Return the adjusted Rand index of two labelings (n,), n > 0, by whole numbers from 0: 1 is perfect, 0 is chance.
-
-    Hubert & Arabie (1985), equation (5). 1 where both have one cluster, or both one for each record.
-    """
-    n_second = int(second.max()) + 1
-    joint = np.bincount(first.astype(np.intp) * n_second + second, minlength=(int(first.max()) + 1) * n_second)
-    table = joint.reshape(-1, n_second)
-    both, rows, columns, every = (
-        float((counts * (counts - 1) // 2).sum()) for counts in (table, table.sum(1), table.sum(0), table.sum())
-    )
-    expected = rows * columns / every if every else 0.0
-    most = (rows + columns) / 2
-    return 1.0 if most == expected else (both - expected) / (most - expected)
-
-
-def outcome(told: LandscapeContext, classes: Labels | None, _look: object) -> Outcome:
-    """Return what many runs show of this one: its peaks, and how well its clusters agree with the known classes."""
-    peaks = land.unsigned(told.tree.landscape.minima)
-    ari = with_classes(told, classes).nonprivate_ari
-    return Outcome(peaks, told.tree.n_leaves, PEAKS) if ari is None else Outcome(peaks, ari, AGREEMENT)
-
-
-def scene(told: LandscapeContext, view: View, *, rng: np.random.Generator) -> Scene:
-    """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
-    del rng
-    look = told.look
-    plane = project(view, told.words, told.unit)
-    if view.surface and plane.d > 1:
-        return surface_scene.scene(told, plane, view, *_frames(told))
-    frames, start = _frames(told)
-    stage = Stage(plane, Clock(len(frames) - 2, ("stop",)))
-    groups = draw.group_rows(told, look.moves)
-    stops = levels(told) if look.moves == "level" else ()
-    found = strings.find(told) if look.moves == "search" else None
-    layers = [
-        *box_layer(stage, public=told.words.box_public),
-        *draw.ground_layers(told, stage, groups, stops),
-        points_of.record_layer(told, stage, groups),
-        *points_of.component_layers(told, stage, groups),
-        *points_of.path_layers(told, stage, groups),
-        *(search_layers(told, stage, found) if found else []),
-        *draw.critical_layers(told, stage, groups, joins=look.moves == "cut"),
-    ]
-    if look.moves != "cut":  # less to look past
-        layers = [replace(one, shown=False) if one.name in ("Components", "Records") else one for one in layers]
-    return Scene(
-        title=told.words.title,
-        alt=saying.alt(told),
-        caption=saying.caption(told, plane),
-        hint="" if plane.nonprivate else saying.HINT,
-        x=plane.x,
-        y=plane.y,
-        axes_public=not plane.nonprivate,
-        layers=tuple(layers),
-        frames=frames,
-        start_frame=start,
-        group_names=told.group_names,
-    )
-
-
-def lead_charts(told: LandscapeContext) -> tuple[tuple[str, Scene, int], ...]:
-    """Return (key, chart, height) of what stands above the numbers: the dendrogram."""
-    frames, start = _frames(told)
-    groups, heights = draw.group_rows(told, told.look.moves), cut_heights(told)
-    if told.look.moves == "level":
-        heights = np.array([stop.height for stop in levels(told)])
-    elif told.look.moves == "search":
-        heights = heights[[min(told.n_clusters, told.n_cuts) - 1]]
-    return (("dendrogram", dendrogram.chart(told, frames, start, heights, groups), DENDROGRAM_HEIGHT),)
-
-
-def side_charts(told: LandscapeContext) -> tuple[tuple[str, Scene], ...]:
-    """Return (key, chart) of what stands below the numbers: the ledger."""
-    return (("ledger", ledger_chart(told)),)
-
-
-def ledger_rows(told: LandscapeContext) -> tuple[LedgerRow, ...]:
-    """Return what each step spends, in zCDP's ρ: public, it follows from the events."""
-    adjacency = told.params.neighbors
-    return tuple(LedgerRow(i + 1, "Steps", zcdp_rho((e,), adjacency), 1) for i, e in enumerate(told.result.events))
 
 
 def ledger_chart(told: LandscapeContext) -> Scene:
@@ -187,66 +51,7 @@ def ledger_chart(told: LandscapeContext) -> Scene:
     proved = told.result.guarantee.proved
     in_all = "" if proved is None else f" ε = {ceiled(proved.epsilon)} at δ = {chance_limit(proved.delta)} in all."
     note = f"{in_all} Everything after the mixture is free."
-    return charts.ledger_chart(ledger_rows(told), proved=told.proved, unit="step", symbol="ρ", note=note)
-
-
-def sentence(told: LandscapeContext) -> Sentence:
-    """Say the run in one sentence; without a proof no limit is named."""
-    spent = f"At ε = {number(told.params.epsilon)}"
-    release, k, k0 = told.result.release, told.n_clusters, len(told.result.release.start)
-    many, one = ("" if k0 == 1 else "s", "s") if len(release.kept) == 1 else ("s", "")
-    kept = f"{len(release.kept)}" + (f" of {k0}" if len(release.kept) < k0 else "")
-    clusters = f"{k} {'clusters' if k != 1 else 'cluster'}"
-    peaks = f"{told.tree.n_leaves} {'peaks' if told.tree.n_leaves != 1 else 'peak'}"
-    made = f"{spent}, {kept} noisy component{many} make{one} a landscape of {peaks}, cut into {clusters}"
-    if k < told.params.n_clusters:
-        made += f": {told.params.n_clusters} were asked for, but there are no more peaks (raise ε or change K₀)"
-    ari = told.nonprivate_ari
-    hit = "" if ari is None else f"; they {agreement(ari)}"
-    return Sentence(curator=f"{made}{hit}.", public=f"{made}.")
-
-
-def utility(told: LandscapeContext) -> tuple[Fact, ...]:
-    """Return the landscape's numbers, public, and how good the clusters are, which is exact: the curator's."""
-    release, tree = told.result.release, told.tree
-    ari, k0 = told.nonprivate_ari, len(release.start)
-    facts = []
-    if ari is not None:
-        why = "Adjusted Rand index of the records' clusters and their true classes: 1 is perfect, 0 is chance."
-        facts.append(Fact("Agreement with the classes (ARI)", number(ari), why, False))
-    if len(told.unit):
-        off = 100.0 * float(np.mean(_cheap(told) != _clusters(told)))
-        why = "Records that the likeliest component alone would put into another cluster than the flow does."
-        facts.append(Fact("Labels changed by the shortcut", odds(off), why, False))
-    found = len(tree.landscape.transitions)
-    lost = "" if not tree.n_unreachable else f" Without a pass, joined last: {counted(tree.n_unreachable, 'part')}."
-    one_basin = "Two components can share a basin: then they are one peak."
-    facts += [
-        Fact("Components kept", f"{len(release.kept)} of {k0}", "The others drown in their noise.", True),
-        Fact("Peaks", str(tree.n_leaves), f"Most clusters that a cut can give. {one_basin}", True),
-        Fact("Transition points", str(found), f"Passes between two basins.{lost}", True),
-        _noise_fact(told),
-    ]
-    return tuple(facts)
-
-
-def risk(told: LandscapeContext) -> tuple[Fact, ...]:
-    """Return what the guarantee allows an attacker; public."""
-    return center_facts.risk(told.result.guarantee.proved)
-
-
-def recolored(told: LandscapeContext, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
-    """Return a photograph (height, width, 3) whose pixels wear their cluster's mean released color: curator."""
-    clusters, release = told.tree.cut(told.n_clusters), told.result.release
-    own = clusters[told.tree.landscape.component_minima]
-    weights = np.zeros((told.n_clusters, len(release.centers)))
-    weights[own, np.arange(len(own))] = release.mixture.weights
-    total = weights.sum(axis=1, keepdims=True)
-    means = weights @ release.centers / np.where(total > 0, total, 1.0)
-    peaks = told.words.box.from_unit(land.unsigned(told.tree.landscape.minima))
-    firsts = np.unique(clusters, return_index=True)[1]
-    colors = np.where(total > 0, means, peaks[firsts])
-    return np.clip(np.rint(colors), 0, 255).astype(np.uint8)[clusters[told.nonprivate_basins]].reshape(shape)
+    return charts.ledger_chart(told.ledger(), proved=told.proved, unit="step", symbol="ρ", note=note)
 
 
 def _frames(told: LandscapeContext) -> tuple[tuple[Frame, ...], int]:
@@ -261,10 +66,6 @@ def _frames(told: LandscapeContext) -> tuple[tuple[Frame, ...], int]:
         named = strings.frames(found)
         return named, len(named) - 1
     return cut_frames(told), min(told.n_clusters, told.n_cuts) - 1
-
-
-def _clusters(told: LandscapeContext) -> Labels:
-    return np.asarray(told.tree.cut(told.params.n_clusters)[told.nonprivate_basins])
 
 
 def _cheap(told: LandscapeContext) -> Labels:
@@ -289,3 +90,151 @@ def _noise_fact(told: LandscapeContext) -> Fact:
         )
         why += f" The paper's formula takes {number(noise_scale(scheme))}."
     return Fact("Noise of a count", value, why, True)
+
+
+class MorseRun(LandscapeContext):
+    """One run of Morse processing: a private mixture's landscape, and the hierarchy of its peaks."""
+
+    terms = TERMS
+    page_fields = ("look",)
+
+    @classmethod
+    def of(
+        cls, result: Result[MorseRelease, Step], params: Params, points: Points, words: Words, reference: None = None
+    ) -> Self:
+        """Prepare the context of a run on `points` (n, d), data units."""
+        del reference
+        mixture = result.release.mixture
+        tree, unit = merge_tree(mixture), unit_records(points, words.box)
+        regions = land.regions(mixture, tree.n_leaves, unit) if mixture.d == 2 else None
+        basins = regions.nonprivate_records if regions else assign_basins(mixture, land.signed(unit))
+        return cls(
+            result, params, unit, words, tree=tree, regions=regions, nonprivate_basins=basins, colors=split_colors(tree)
+        )
+
+    def finding(self) -> Sentence:
+        """Say the run in one sentence; without a proof no limit is named."""
+        spent = f"At ε = {number(self.params.epsilon)}"
+        release, k, k0 = self.result.release, self.n_clusters, len(self.result.release.start)
+        many, one = ("" if k0 == 1 else "s", "s") if len(release.kept) == 1 else ("s", "")
+        kept = f"{len(release.kept)}" + (f" of {k0}" if len(release.kept) < k0 else "")
+        clusters = f"{k} {'clusters' if k != 1 else 'cluster'}"
+        peaks = f"{self.tree.n_leaves} {'peaks' if self.tree.n_leaves != 1 else 'peak'}"
+        made = f"{spent}, {kept} noisy component{many} make{one} a landscape of {peaks}, cut into {clusters}"
+        if k < self.params.n_clusters:
+            made += f": {self.params.n_clusters} were asked for, but there are no more peaks (raise ε or change K₀)"
+        ari = self.nonprivate_ari
+        hit = "" if ari is None else f"; they {agreement(ari)}"
+        return Sentence(curator=f"{made}{hit}.", public=f"{made}.")
+
+    def utility(self) -> tuple[Fact, ...]:
+        """Return the landscape's numbers, public, and how good the clusters are, which is exact: the curator's."""
+        release, tree = self.result.release, self.tree
+        ari, k0 = self.nonprivate_ari, len(release.start)
+        facts = []
+        if ari is not None:
+            why = "Adjusted Rand index of the records' clusters and their true classes: 1 is perfect, 0 is chance."
+            facts.append(Fact("Agreement with the classes (ARI)", number(ari), why, False))
+        if len(self.unit):
+            off = 100.0 * float(np.mean(_cheap(self) != self.nonprivate_clusters))
+            why = "Records that the likeliest component alone would put into another cluster than the flow does."
+            facts.append(Fact("Labels changed by the shortcut", odds(off), why, False))
+        found = len(tree.landscape.transitions)
+        lost = "" if not tree.n_unreachable else f" Without a pass, joined last: {counted(tree.n_unreachable, 'part')}."
+        one_basin = "Two components can share a basin: then they are one peak."
+        facts += [
+            Fact("Components kept", f"{len(release.kept)} of {k0}", "The others drown in their noise.", True),
+            Fact("Peaks", str(tree.n_leaves), f"Most clusters that a cut can give. {one_basin}", True),
+            Fact("Transition points", str(found), f"Passes between two basins.{lost}", True),
+            _noise_fact(self),
+        ]
+        return tuple(facts)
+
+    def risk(self) -> tuple[Fact, ...]:
+        """Return what the guarantee allows an attacker; public."""
+        return center_facts.risk(self.result.guarantee.proved)
+
+    def contents(self) -> Contents:
+        """Declare what a run protects, takes as public, and shows in confidence."""
+        size = ("The number of records",) if self.params.adjacency == "replace" else ()
+        return Contents(
+            RECORD if not size else "All values of one record; that it is in the data is public.",
+            (box_words(self.words), "ε, δ and every other knob", *size),
+            (
+                "Records, and who is in which basin",
+                "Agreement with known classes",
+                "Runs beside the one that is released",
+            ),
+        )
+
+    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+        """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
+        del rng
+        look = self.look
+        plane = project(view, self.words, self.unit)
+        if view.surface and plane.d > 1:
+            return surface_scene.scene(self, plane, view, *_frames(self))
+        frames, start = _frames(self)
+        stage = Stage(plane, Clock(len(frames) - 2, ("stop",)))
+        groups = draw.group_rows(self, look.moves)
+        stops = levels(self) if look.moves == "level" else ()
+        found = strings.find(self) if look.moves == "search" else None
+        layers = [
+            *box_layer(stage, public=self.words.box_public),
+            *draw.ground_layers(self, stage, groups, stops),
+            points_of.record_layer(self, stage, groups),
+            *points_of.component_layers(self, stage, groups),
+            *points_of.path_layers(self, stage, groups),
+            *(search_layers(self, stage, found) if found else []),
+            *draw.critical_layers(self, stage, groups, joins=look.moves == "cut"),
+        ]
+        if look.moves != "cut":  # less to look past
+            layers = [replace(one, shown=False) if one.name in ("Components", "Records") else one for one in layers]
+        return Scene(
+            title=self.words.title,
+            alt=saying.alt(self),
+            caption=saying.caption(self, plane),
+            hint="" if plane.nonprivate else saying.HINT,
+            x=plane.x,
+            y=plane.y,
+            axes_public=not plane.nonprivate,
+            layers=tuple(layers),
+            frames=frames,
+            start_frame=start,
+            group_names=self.group_names,
+        )
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the dendrogram and the ledger."""
+        frames, start = _frames(self)
+        groups, heights = draw.group_rows(self, self.look.moves), cut_heights(self)
+        if self.look.moves == "level":
+            heights = np.array([stop.height for stop in levels(self)])
+        elif self.look.moves == "search":
+            heights = heights[[min(self.n_clusters, self.n_cuts) - 1]]
+        tree = dendrogram.chart(self, frames, start, heights, groups)
+        return (Chart("dendrogram", tree, DENDROGRAM_HEIGHT), Chart("ledger", ledger_chart(self)))
+
+    def ledger(self) -> tuple[LedgerRow, ...]:
+        """Return what each step spends, in zCDP's ρ: public, it follows from the events."""
+        adjacency = self.params.neighbors
+        return tuple(LedgerRow(i + 1, "Steps", zcdp_rho((e,), adjacency), 1) for i, e in enumerate(self.result.events))
+
+    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+        """Return a photograph (height, width, 3) whose pixels wear their cluster's mean released color: curator."""
+        clusters, release = self.tree.cut(self.n_clusters), self.result.release
+        own = clusters[self.tree.landscape.component_minima]
+        weights = np.zeros((self.n_clusters, len(release.centers)))
+        weights[own, np.arange(len(own))] = release.mixture.weights
+        total = weights.sum(axis=1, keepdims=True)
+        means = weights @ release.centers / np.where(total > 0, total, 1.0)
+        peaks = self.words.box.from_unit(land.unsigned(self.tree.landscape.minima))
+        firsts = np.unique(clusters, return_index=True)[1]
+        colors = np.where(total > 0, means, peaks[firsts])
+        return np.clip(np.rint(colors), 0, 255).astype(np.uint8)[clusters[self.nonprivate_basins]].reshape(shape)
+
+    def outcome(self) -> Outcome:
+        """Return what many runs show of this one: its peaks, and how well its clusters agree with the known classes."""
+        peaks = land.unsigned(self.tree.landscape.minima)
+        ari = self.nonprivate_ari
+        return Outcome(peaks, self.tree.n_leaves, PEAKS) if ari is None else Outcome(peaks, ari, AGREEMENT)

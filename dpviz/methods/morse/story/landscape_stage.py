@@ -6,18 +6,19 @@ peak the next color. So a cut to K has the colors 1 .. K, and a cluster keeps it
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Confidential, FloatArray, Labels, Points, Result
+from dpviz.core import FloatArray, Labels
 from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
 from dpviz.methods.morse.story.landscape_plane import Regions
 from dpviz.plots import Frame
 from dpviz.solvers import MergeTree
 from dpviz.stories.panel import floored, number
-from dpviz.stories.view import Words
+from dpviz.stories.run import Run
 
 MOST_CUTS = 20  # stops of the cut
 MOST_LEVELS = 60  # stops of the level
@@ -40,30 +41,32 @@ class LandscapeLook:
     pair: tuple[int, int] = (0, 0)  # numbers of components from 1; 0: the pass where the last two clusters meet
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LandscapeContext(Confidential):
+@dataclass(frozen=True, eq=False)
+class LandscapeContext(Run[Params, MorseRelease, Step]):
     """A run of Morse processing and everything its picture and numbers need, computed once."""
 
-    result: Result[MorseRelease, Step]
-    params: Params
-    unit: Points  # (n, d) records in box units: the curator's
-    words: Words
-    tree: MergeTree
-    regions: Regions | None  # in two dimensions
-    nonprivate_basins: Labels  # (n,) the minimum that each record flows to
+    tree: MergeTree = field(kw_only=True)
+    regions: Regions | None = field(kw_only=True)  # in two dimensions
+    nonprivate_basins: Labels = field(kw_only=True)  # (n,) the minimum that each record flows to
+    colors: Labels = field(kw_only=True)  # (L,) see this module
     look: LandscapeLook = LandscapeLook()
-    nonprivate_ari: float | None = None  # of clusters and true classes, where the data set knows them
-    colors: Labels = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (L,) see this module
-
-    @property
-    def proved(self) -> bool:
-        """Whether a guarantee is proved for this very run."""
-        return self.result.guarantee.proved is not None
 
     @property
     def final(self) -> FloatArray:
         """The released means (K, d), box units."""
         return self.words.box.to_unit(self.result.release.centers)
+
+    @cached_property
+    def nonprivate_clusters(self) -> Labels:
+        """The cluster (n,) of every record."""
+        return np.asarray(self.tree.cut(self.params.n_clusters)[self.nonprivate_basins])
+
+    @cached_property
+    def nonprivate_ari(self) -> float | None:
+        """Agreement of clusters and true classes, where the data set knows them."""
+        if self.classes is None or not len(self.classes):
+            return None
+        return adjusted_rand(self.classes, self.nonprivate_clusters)
 
     @property
     def n_cuts(self) -> int:
@@ -79,6 +82,22 @@ class LandscapeContext(Confidential):
     def group_names(self) -> tuple[str, ...]:
         """What the clusters are called in legends."""
         return tuple(f"cluster {i + 1}" for i in range(min(self.n_cuts, MOST_NAMED)))
+
+
+def adjusted_rand(first: Labels, second: Labels) -> float:
+    """Return the adjusted Rand index of two labelings (n,), n > 0, by whole numbers from 0: 1 is perfect, 0 is chance.
+
+    Hubert & Arabie (1985), equation (5). 1 where both have one cluster, or both one for each record.
+    """
+    n_second = int(second.max()) + 1
+    joint = np.bincount(first.astype(np.intp) * n_second + second, minlength=(int(first.max()) + 1) * n_second)
+    table = joint.reshape(-1, n_second)
+    both, rows, columns, every = (
+        float((counts * (counts - 1) // 2).sum()) for counts in (table, table.sum(1), table.sum(0), table.sum())
+    )
+    expected = rows * columns / every if every else 0.0
+    most = (rows + columns) / 2
+    return 1.0 if most == expected else (both - expected) / (most - expected)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,6 @@ from dpviz.methods.morse.story import landscape_plane as land
 from dpviz.methods.morse.story.landscape_stage import LandscapeContext
 from dpviz.methods.morse.story.landscape_surface import AXIS, Surface
 from dpviz.stories.glossary import meant
-from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.panel import counted, number
 from dpviz.stories.view import Projection
 
@@ -61,16 +60,6 @@ def caption(told: LandscapeContext, plane: Projection) -> str:
     if d == 1:
         return "One feature. The curve is the density; records are spread out so that they can be seen."
     return "All of it is computed from the released mixture, for free."
-
-
-def contents(told: LandscapeContext) -> Contents:
-    """Declare what a run protects, takes as public, and shows in confidence."""
-    size = ("The number of records",) if told.params.adjacency == "replace" else ()
-    return Contents(
-        RECORD if not size else "All values of one record; that it is in the data is public.",
-        (box_words(told.words), "ε, δ and every other knob", *size),
-        ("Records, and who is in which basin", "Agreement with known classes", "Runs beside the one that is released"),
-    )
 
 
 def surface_caption(told: LandscapeContext, plane: Projection, surface: Surface, edges: str) -> str:

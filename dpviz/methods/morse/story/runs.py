@@ -52,7 +52,16 @@ def run_many(points: Points, box: Box, classes: Labels | None, params: Params, n
         if run < SKETCHES:
             words = Words("", box, (), ())
             nobody = np.empty(0, dtype=np.intp)
-            told = LandscapeContext(result, params, points[:0], words, tree, None, nobody, colors=split_colors(tree))
+            told = LandscapeContext(
+                result,
+                params,
+                points[:0],
+                words,
+                tree=tree,
+                regions=None,
+                nonprivate_basins=nobody,
+                colors=split_colors(tree),
+            )
             sketches.append(sketch(told))
     return AgreementRuns(ari, peaks, tuple(sketches), classes is not None)
 

@@ -1,23 +1,23 @@
 """nD-Laplace: move ε within a radius, and watch each person hide where they are before anybody sees it."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from dpviz.methods.nd_laplace import METHOD, algorithm, story
 from dpviz.methods.nd_laplace.page import knobs as nd_laplace
 from dpviz.methods.nd_laplace.page import tabs as nd_laplace_tabs
+from dpviz.methods.nd_laplace.story.told import look_at
+from dpviz.stories import center_facts
 from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, frame, state
-from dpviz.ui.setup import Setup
-from dpviz.ui.show import Slider, recalled, show
+from dpviz.ui.runs import RunRequest, run_method
+from dpviz.ui.show import Slider, show
 
 
 def draw() -> None:
     """Draw the page."""
-    page = frame.start(algorithm.TITLE, story.TERMS, data="city", insider=story.INSIDER, what="Radius and box")
+    page = frame.start(algorithm.TITLE, METHOD.run.terms, data="city", insider=story.INSIDER, what="Radius and box")
     with page.first:
         unit, measure, domain = nd_laplace.draw_first(page)
     with page.more:
@@ -26,28 +26,26 @@ def draw() -> None:
         noise = frame.seeds(page, start=False)
         view = frame.view(page, solid=True)
     proved = not page.source.dataset.bounds_from_data
-    note = story.allowed(measure, factor=2.0 if domain == "redraw" else 1.0) if proved else story.not_established
+    note = story.allowed(measure, factor=2.0 if domain == "redraw" else 1.0) if proved else center_facts.not_established
 
-    def prepare(told: story.PointsContext) -> story.PointsContext:
-        """Add what only this page knows: the radius that ε is for, and whose record is looked at."""
-        return replace(told, look=story.look_at(measure, min(record, max(told.n - 1, 0))))
+    look = look_at(measure, min(record, max(page.source.dataset.n - 1, 0)))
 
     def params(level: float) -> algorithm.Params:
         """Return the parameters whose ε is the level over the radius."""
         return algorithm.Params(epsilon=level / measure.radius, **chosen)
 
-    def method(level: float) -> Setup[algorithm.Params, story.PointsContext]:
+    def method(level: float) -> RunRequest[story.NDLaplaceRun]:
         """Describe nD-Laplace with these knobs."""
-        return Setup(METHOD, METHOD.story, params(level), prepare=prepare, adds=(measure, record))
+        return RunRequest(METHOD, story.NDLaplaceRun, params(level), fields={"look": look})
 
-    def now() -> Setup[algorithm.Params, story.PointsContext]:
+    def now() -> RunRequest[story.NDLaplaceRun]:
         """Describe what the picture shows; raises ValueError where the knobs are impossible together."""
         return method(float(state.value(nd_laplace.KNOBS["epsilon"])))
 
-    def recall() -> story.PointsContext | None:
+    def recall() -> story.NDLaplaceRun | None:
         """Return the run that the picture shows, None where there is none."""
         try:
-            return recalled(page, now(), noise)
+            return run_method(now(), page.source, noise)
         except ValueError:
             return None  # the place of the picture says why
 

@@ -78,11 +78,11 @@ def _many(frame: PageFrame, describe: Describe, recall: Recall, noise: Noise, sh
     told = None if frame.public else recall()
     if told is not None and not told.n:
         return
-    look = None if told is None else told.look
+    fields = () if told is None else (("look", told.look),)
 
     def stand() -> outcomes.Backdrop:
         assert told is not None
         plane = plane_of(replace(shown, z=None), told)
         return outcomes.Backdrop(exact=told.unit[[told.record]], exact_name="Where it is", records=False, plane=plane)
 
-    outcomes.many(frame, describe, nd_laplace.KNOBS["epsilon"], noise, shown, look=look, stand=stand)
+    outcomes.many(frame, describe, nd_laplace.KNOBS["epsilon"], noise, shown, fields=fields, stand=stand)

@@ -4,46 +4,26 @@ There is no curator. Gray is what one person alone knows: the record, the length
 """
 
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.attacks import laplace_total_variation, two_point_success
 from dpviz.attacks.location import MAX_FEATURES
-from dpviz.core import Labels, Points, PointsRelease, Result, attacker_odds, unit_records
+from dpviz.core import Points, PointsRelease, Result, attacker_odds, unit_records
 from dpviz.mechanisms import radius_probability
 from dpviz.methods.nd_laplace.algorithm import Params, Step, local_claim, noise_box
 from dpviz.methods.nd_laplace.story import layers as draw
-from dpviz.methods.nd_laplace.story.told import Measure, PointsContext, PointsLook, look_at, measure_of, plane_of
+from dpviz.methods.nd_laplace.story.told import Measure, PointsContext, look_at, measure_of, plane_of
 from dpviz.metrics import mean_pair_error, nonprivate_displacement
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
-from dpviz.stories.center_facts import not_established
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import NOBODY, Contents, box_words
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_least, at_most, attacker, number, odds
+from dpviz.stories.run import Chart
 from dpviz.stories.view import Projection, View, Words
-
-__all__ = [
-    "TERMS",
-    "PointsContext",
-    "allowed",
-    "contents",
-    "context",
-    "distance",
-    "look_at",
-    "not_established",
-    "outcome",
-    "plane",
-    "recolored",
-    "reference",
-    "reference_key",
-    "risk",
-    "scene",
-    "sentence",
-    "side_charts",
-    "utility",
-]
 
 PAIRED = 300  # records whose pairs are averaged: their number grows with the square
 INSIDER = "Each person"  # sees what the public does not: there is no curator
@@ -55,54 +35,6 @@ TERMS = (
     ("Draw again", "Until the point is inside. Near a wall it tells more: up to twice the ε."),
     ("Remap", "Points go to places of a public grid. It costs nothing."),
 )
-
-
-def reference_key(params: Params) -> tuple[object, ...]:
-    """Return what the reference depends on: nothing, there is none."""
-    del params
-    return ()
-
-
-def reference(points: Points, words: Words, result: Result[PointsRelease, Step], params: Params | None = None) -> None:
-    """Return nothing: a released point is compared with its own record."""
-    del points, words, result, params
-
-
-def context(
-    result: Result[PointsRelease, Step], params: Params, points: Points, words: Words, lloyd_run: object = None
-) -> PointsContext:
-    """Prepare the context of a run on `points` (n, d), data units; ε is per unit until the page names its radius."""
-    del lloyd_run
-    unit = unit_records(points, words.box)
-    return PointsContext(result, params, unit, words, look_at(measure_of(words.units, params, 1.0), 0))
-
-
-def scene(told: PointsContext, view: View, *, rng: np.random.Generator) -> Scene:
-    """Return the moving picture; `.public()` leaves what the world may see. `rng` draws what only shows the law."""
-    drawn = plane_of(view, told)
-    frames = draw.frames_of(told)
-    return Scene(
-        title=told.words.title,
-        alt=_alt(told),
-        caption=_caption(told),
-        public_caption=f"{_basis(told)} Everyone else sees only what is blue.",
-        x=drawn.x,
-        y=drawn.y,
-        axes_public=not drawn.nonprivate,
-        layers=tuple(draw.layers(told, drawn, rng)),
-        frames=frames,
-        start_frame=len(frames) - 1,
-    )
-
-
-def plane(told: PointsContext, view: View) -> Projection:
-    """Return the plane of the picture: a map of equal lengths has another than the view alone says."""
-    return plane_of(view, told)
-
-
-def side_charts(told: PointsContext) -> tuple[tuple[str, Scene], ...]:
-    """Return (key, chart) of what stands below the numbers: how far points move."""
-    return (("radius", radius_chart(told)),)
 
 
 def radius_chart(told: PointsContext) -> Scene:
@@ -151,89 +83,6 @@ def distance(told: PointsContext) -> tuple[float, str]:
     return told.measure.radius, told.measure.said
 
 
-def contents(told: PointsContext) -> Contents:
-    """Declare what a run protects, takes as public, and shows to each person alone."""
-    measure, diagonal = told.measure, noise_box(told.words.box, told.params).diagonal
-    near = [measure.radius * times for times in (1.0, 2.0, 5.0) if times == 1.0 or measure.radius * times < diagonal]
-    grid = ("The grid, and what is believed before",) if told.params.domain == "remap" else ()
-    return Contents(
-        "Where one person is, among places not far apart. That somebody took part is not hidden.",
-        (box_words(told.words), "ε, the unit of distance, the number of persons", *grid),
-        ("Each person's own place", "How far and where it was moved", "Clusters of the true places"),
-        NOBODY,
-        (
-            *((length, measure.words(length)) for length in near),
-            (diagonal, f"{measure.words(diagonal)}, across the box"),
-        ),
-    )
-
-
-def outcome(told: PointsContext, _classes: Labels | None, look: PointsLook) -> Outcome:
-    """Return what many runs show of this one: where the chosen record is seen, and how far that is from its place."""
-    measure, row = look.measure, look.record
-    moved = float(np.linalg.norm((told.released[row] - told.unit[row]) / told.scales))
-    times, unit = (100.0, "% of the range") if measure.shares else (1.0, measure.unit or "units")
-    mean = ("Expected", times * told.area.mean_radius)
-    figure = Figure("move of this record", unit, "it is moved by more than", mark=mean[1], mark_name=mean[0])
-    return Outcome(told.released[[row]], times * moved, figure)
-
-
-def sentence(told: PointsContext) -> Sentence:
-    """Say the run in one sentence; ε never comes without its distance."""
-    mean = told.measure.words(told.area.mean_radius)
-    spent = f"At ε = {number(told.level)} per {told.measure.said}, every point moves {mean} on average"
-    if not told.n:
-        return Sentence(curator=f"{spent}.", public=f"{spent}.")
-    moved = nonprivate_displacement(told.unit / told.scales, told.released / told.scales).distance
-    return Sentence(curator=f"{spent} ({told.measure.words(moved)} in this run).", public=f"{spent}.")
-
-
-def utility(told: PointsContext) -> tuple[Fact, ...]:
-    """Return how far the release is from the records: theirs alone, but for the law."""
-    area, measure = told.area, told.measure
-    facts = [
-        Fact("Expected move", measure.words(area.mean_radius), "n/ε, before the box is looked at.", True),
-        Fact("90 in 100 move at most", measure.words(area.radii[1]), "Quantile of the Gamma law.", True),
-    ]
-    if told.n:
-        box = told.words.box
-        outside = ((told.result.release.points < box.low) | (told.result.release.points > box.high)).any(axis=1)
-        moved = nonprivate_displacement(told.unit / told.scales, told.released / told.scales)
-        facts += [
-            Fact("Outside the box", odds(100.0 * float(outside.mean())), "Released points, seen by all.", True),
-            Fact("Average move, this run", measure.words(moved.distance), "From record to release.", False),
-            Fact("Per feature, root mean square", measure.words(float(np.sqrt(moved.mse))), "Root of the MSE.", False),
-            Fact("Per feature, mean", measure.words(moved.mae), "Mean absolute error.", False),
-        ]
-        if told.params.domain == "redraw":
-            again = float(told.step.n_rejected.mean())
-            facts.append(Fact("Draws thrown away", f"{number(again)} each", "Depends on the records.", False))
-    return tuple(facts)
-
-
-def risk(told: PointsContext) -> tuple[Fact, ...]:
-    """Return what the guarantee allows an attacker; public but for the average over the records' pairs."""
-    level, d = told.proved_level, told.words.box.d
-    if level is None:
-        return ()
-    apart = f"Which of two places {told.measure.said} apart is yours; a coin: 50 in 100."
-    facts = []
-    if told.params.domain != "redraw" and d <= MAX_FEATURES:
-        variation = laplace_total_variation(told.params.epsilon, told.measure.radius, d)
-        best = 100.0 * float(two_point_success(variation))
-        about = "" if told.params.domain == "none" else "at most "
-        facts.append(Fact("On average over releases", f"{about}{odds(best)}", f"Best attacker. {apart}", True))
-    across = local_claim(told.words.box, told.params).epsilon
-    why = "Which of two places at opposite corners of the box is yours."
-    facts.append(Fact("Across the whole box", at_most(attacker_odds(across)), why, True))
-    if told.n > 1:
-        rows = np.linspace(0, told.n - 1, min(told.n, PAIRED)).astype(np.intp)
-        error = mean_pair_error(told.unit[rows] / told.scales, epsilon=told.params.epsilon)
-        why = "Least error between two records, in the worst release, averaged over pairs of up to 300 records."
-        facts.append(Fact("Attacker's minimum error, average over pairs", at_least(100.0 * error), why, False))
-    return tuple(facts)
-
-
 def allowed(measure: Measure, *, factor: float = 1.0) -> Callable[[float], str]:
     """Return what says in words what a level within the radius allows; `factor` is what drawing again costs."""
 
@@ -241,11 +90,6 @@ def allowed(measure: Measure, *, factor: float = 1.0) -> Callable[[float], str]:
         return attacker(attacker_odds(factor * level), f"Two places {measure.said} apart")
 
     return note
-
-
-def recolored(told: PointsContext, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
-    """Return a photograph (height, width, 3) whose pixels wear their released colors."""
-    return np.clip(np.rint(told.result.release.points), 0, 255).astype(np.uint8).reshape(shape)
 
 
 def _basis(told: PointsContext) -> str:
@@ -276,3 +120,130 @@ def _edges(told: PointsContext) -> NDArray[np.float64]:
 
 def _below(scaled: NDArray[np.float64], d: int) -> NDArray[np.float64]:
     return radius_probability(scaled, d, epsilon=1.0)
+
+
+class NDLaplaceRun(PointsContext):
+    """One run of nD-Laplace: points that their owners moved before anyone saw them."""
+
+    terms = TERMS
+    page_fields = ("look",)
+
+    @classmethod
+    def of(
+        cls, result: Result[PointsRelease, Step], params: Params, points: Points, words: Words, reference: None = None
+    ) -> Self:
+        """Return the run on `points` (n, d), data units; ε is per unit until the page names its radius."""
+        del reference
+        unit = unit_records(points, words.box)
+        return cls(result, params, unit, words, look=look_at(measure_of(words.units, params, 1.0), 0))
+
+    def finding(self) -> Sentence:
+        """Say the run in one sentence; ε never comes without its distance."""
+        mean = self.measure.words(self.area.mean_radius)
+        spent = f"At ε = {number(self.level)} per {self.measure.said}, every point moves {mean} on average"
+        if not self.n:
+            return Sentence(curator=f"{spent}.", public=f"{spent}.")
+        moved = nonprivate_displacement(self.unit / self.scales, self.released / self.scales).distance
+        return Sentence(curator=f"{spent} ({self.measure.words(moved)} in this run).", public=f"{spent}.")
+
+    def utility(self) -> tuple[Fact, ...]:
+        """Return how far the release is from the records: theirs alone, but for the law."""
+        area, measure = self.area, self.measure
+        facts = [
+            Fact("Expected move", measure.words(area.mean_radius), "n/ε, before the box is looked at.", True),
+            Fact("90 in 100 move at most", measure.words(area.radii[1]), "Quantile of the Gamma law.", True),
+        ]
+        if self.n:
+            box = self.words.box
+            outside = ((self.result.release.points < box.low) | (self.result.release.points > box.high)).any(axis=1)
+            moved = nonprivate_displacement(self.unit / self.scales, self.released / self.scales)
+            facts += [
+                Fact("Outside the box", odds(100.0 * float(outside.mean())), "Released points, seen by all.", True),
+                Fact("Average move, this run", measure.words(moved.distance), "From record to release.", False),
+                Fact(
+                    "Per feature, root mean square", measure.words(float(np.sqrt(moved.mse))), "Root of the MSE.", False
+                ),
+                Fact("Per feature, mean", measure.words(moved.mae), "Mean absolute error.", False),
+            ]
+            if self.params.domain == "redraw":
+                again = float(self.step.n_rejected.mean())
+                facts.append(Fact("Draws thrown away", f"{number(again)} each", "Depends on the records.", False))
+        return tuple(facts)
+
+    def risk(self) -> tuple[Fact, ...]:
+        """Return what the guarantee allows an attacker; public but for the average over the records' pairs."""
+        level, d = self.proved_level, self.words.box.d
+        if level is None:
+            return ()
+        apart = f"Which of two places {self.measure.said} apart is yours; a coin: 50 in 100."
+        facts = []
+        if self.params.domain != "redraw" and d <= MAX_FEATURES:
+            variation = laplace_total_variation(self.params.epsilon, self.measure.radius, d)
+            best = 100.0 * float(two_point_success(variation))
+            about = "" if self.params.domain == "none" else "at most "
+            facts.append(Fact("On average over releases", f"{about}{odds(best)}", f"Best attacker. {apart}", True))
+        across = local_claim(self.words.box, self.params).epsilon
+        why = "Which of two places at opposite corners of the box is yours."
+        facts.append(Fact("Across the whole box", at_most(attacker_odds(across)), why, True))
+        if self.n > 1:
+            rows = np.linspace(0, self.n - 1, min(self.n, PAIRED)).astype(np.intp)
+            error = mean_pair_error(self.unit[rows] / self.scales, epsilon=self.params.epsilon)
+            why = "Least error between two records, in the worst release, averaged over pairs of up to 300 records."
+            facts.append(Fact("Attacker's minimum error, average over pairs", at_least(100.0 * error), why, False))
+        return tuple(facts)
+
+    def contents(self) -> Contents:
+        """Declare what a run protects, takes as public, and shows to each person alone."""
+        measure, diagonal = self.measure, noise_box(self.words.box, self.params).diagonal
+        near = [
+            measure.radius * times for times in (1.0, 2.0, 5.0) if times == 1.0 or measure.radius * times < diagonal
+        ]
+        grid = ("The grid, and what is believed before",) if self.params.domain == "remap" else ()
+        return Contents(
+            "Where one person is, among places not far apart. That somebody took part is not hidden.",
+            (box_words(self.words), "ε, the unit of distance, the number of persons", *grid),
+            ("Each person's own place", "How far and where it was moved", "Clusters of the true places"),
+            NOBODY,
+            (
+                *((length, measure.words(length)) for length in near),
+                (diagonal, f"{measure.words(diagonal)}, across the box"),
+            ),
+        )
+
+    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+        """Return the moving picture; `.public()` leaves what the world may see. `rng` draws what only shows the law."""
+        drawn = plane_of(view, self)
+        frames = draw.frames_of(self)
+        return Scene(
+            title=self.words.title,
+            alt=_alt(self),
+            caption=_caption(self),
+            public_caption=f"{_basis(self)} Everyone else sees only what is blue.",
+            x=drawn.x,
+            y=drawn.y,
+            axes_public=not drawn.nonprivate,
+            layers=tuple(draw.layers(self, drawn, rng)),
+            frames=frames,
+            start_frame=len(frames) - 1,
+        )
+
+    def plane(self, view: View) -> Projection:
+        """Return the plane of the picture: a map of equal lengths has another than the view alone says."""
+        return plane_of(view, self)
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return (key, chart) of what stands below the numbers: how far points move."""
+        return (Chart("radius", radius_chart(self)),)
+
+    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+        """Return a photograph (height, width, 3) whose pixels wear their released colors."""
+        return np.clip(np.rint(self.result.release.points), 0, 255).astype(np.uint8).reshape(shape)
+
+    def outcome(self) -> Outcome:
+        """Return what many runs show of this one: where the chosen record is seen, and how far it was moved."""
+        measure, row = self.measure, self.record
+        moved = float(np.linalg.norm((self.released[row] - self.unit[row]) / self.scales))
+        times, unit = (100.0, "% of the range") if measure.shares else (1.0, measure.unit or "units")
+        mean = ("Expected", times * self.area.mean_radius)
+        figure = Figure("move of this record", unit, "it is moved by more than", mark=mean[1], mark_name=mean[0])
+        return Outcome(self.released[[row]], times * moved, figure)

@@ -4,16 +4,17 @@ Box units are what every picture works in. Noise lives in the unit that ε is pe
 feature's public range, which are the box units themselves.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dpviz import attacks
-from dpviz.core import Box, Budget, Confidential, FloatArray, Labels, Points, PointsRelease, Result, algebra, frozen
+from dpviz.core import Box, Budget, FloatArray, Labels, Points, PointsRelease, algebra, frozen
 from dpviz.mechanisms import PerturbationArea, perturbation_area
 from dpviz.methods.nd_laplace.algorithm import Params, Step
 from dpviz.stories.panel import number
-from dpviz.stories.view import GOLDEN, Projection, View, Words, project
+from dpviz.stories.run import Run
+from dpviz.stories.view import GOLDEN, Projection, View, project
 
 LONGEST = 4.0  # longest side of a picture's box against its shortest, up to which a length is as long both ways; ours
 MARGIN = 0.1  # of the box, left free around it: noise leads outside
@@ -57,15 +58,11 @@ class PointsLook:
         return Measure(self.radius, self.unit, self.shares)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PointsContext(Confidential):
+@dataclass(frozen=True, eq=False)
+class PointsContext(Run[Params, PointsRelease, Step]):
     """One run: the release is everybody's, the rest of row i is known to person i alone."""
 
-    result: Result[PointsRelease, Step]
-    params: Params
-    unit: Points  # (n, d) records, box units
-    words: Words
-    look: PointsLook
+    look: PointsLook = field(kw_only=True)
 
     @property
     def measure(self) -> Measure:

@@ -1,6 +1,5 @@
 """Source-target clustering: move ε, and watch what is released of a secret source, and the centers beside it."""
 
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -9,20 +8,23 @@ from dpviz.methods.source_target import METHOD, algorithm, story
 from dpviz.methods.source_target.page import data as source_target_data
 from dpviz.methods.source_target.page import knobs as source_target_knobs
 from dpviz.methods.source_target.page import tabs as source_target
+from dpviz.methods.source_target.story.words import allowance
+from dpviz.stories import center_facts
 from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, epsilon, frame, reading, reproduction, state
 from dpviz.ui.deployments import DEPLOYMENTS
-from dpviz.ui.runs import words_of
-from dpviz.ui.setup import Setup
+from dpviz.ui.runs import RunRequest, words_of
 from dpviz.ui.show import Slider, show
 
 
 def draw() -> None:
     """Draw the page."""
     method_of = controls.said(source_target_knobs.KNOBS["method"])
-    page = frame.start(algorithm.TITLE, story.TERMS, data="first_aid", own=source_target_data.SHELF, what=method_of)
+    page = frame.start(
+        algorithm.TITLE, METHOD.run.terms, data="first_aid", own=source_target_data.SHELF, what=method_of
+    )
     with page.first:
         targets = source_target_data.targets(page.source)
         first = source_target_knobs.first()
@@ -33,29 +35,23 @@ def draw() -> None:
     budget = source_target_knobs.SLIDERS[first["budget"]]
     record = None if page.public else source_target.looked_at(page)
     proved = not page.source.dataset.bounds_from_data
-    classes = page.source.dataset.labels
-    adds = (targets.public, record, *source_target_data.link(page.source))
+    fields = {"targets_public": targets.public, "record": record, "target_classes": targets.classes}
 
     def params_at(value: float) -> algorithm.Params:
         """Return these knobs' parameters at a budget."""
         spent: dict[str, Any] = {budget.name: value}
         return algorithm.Params(targets=targets.points, ball=targets.ball, **spent, **chosen)
 
-    def prepare(told: story.SourceTargetContext) -> story.SourceTargetContext:
-        """Add what only this page knows: the known classes, and the record that is looked at."""
-        told = replace(told, targets_public=targets.public, record=record)
-        return story.with_classes(told, classes, targets.classes)
-
-    def method(value: float) -> Setup[algorithm.Params, story.SourceTargetContext]:
+    def method(value: float) -> RunRequest[story.SourceTargetRun]:
         """Return what is run at a budget."""
-        return Setup(METHOD, METHOD.story, params_at(value), prepare=prepare, adds=adds, spread=targets.spread)
+        return RunRequest(METHOD, story.SourceTargetRun, params_at(value), fields=fields, spread=targets.spread)
 
     @st.fragment
     def budget_and_picture() -> None:
         """What the budget moves, and nothing else, so that the picture answers at once."""
         rho = budget.name == "rho"
         asked = params_at(float(state.value(budget)))
-        note = story.allowance(words_of(page.source), asked) if proved else story.not_established
+        note = allowance(words_of(page.source), asked) if proved else center_facts.not_established
         value = controls.log_slider(
             budget, note=note, marks=() if rho else DEPLOYMENTS, hint="" if rho else epsilon.HINT
         )

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dpviz.baselines.source_target_rivals import cluster_targets, nonprivate_stc, private_kmeans_points
-from dpviz.core import Ball, Box, Confidential, FloatArray, Labels, Points, fingerprint
+from dpviz.core import Ball, Box, Confidential, FloatArray, Points, fingerprint
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm import Params
-from dpviz.methods.source_target.story.told import SourceTargetContext, cost_of, unit_of_cost
+from dpviz.methods.source_target.story.told import cost_of
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.solvers import nearest_distance, select_centers
 from dpviz.stories.curves import Curve, layers_of
-from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import number
 
 METHODS = ("NNA", "NAS", "Private k-means, then STC", "Cluster T (ignores S)", "Without privacy (STC)")
@@ -49,14 +48,6 @@ class Costs(Confidential):
 
     n_centers: tuple[int, ...]
     nonprivate_costs: FloatArray
-
-
-def outcome(told: SourceTargetContext, _classes: Labels | None, _look: object) -> Outcome:
-    """Return what many runs show of this one: its new centers, and what they cost beside the source."""
-    floor = told.nonprivate_cost(told.reference.nonprivate_selected)
-    unit = unit_of_cost(told.words).strip()
-    figure = Figure("mean distance", unit, "the mean distance is more than", mark=floor, mark_name="Without privacy")
-    return Outcome(told.selected, told.nonprivate_cost(told.result.release.selected), figure)
 
 
 def run_many(source: Points, box: Box, question: CostQuestion, n_runs: int, seed: int) -> Costs:

@@ -1,26 +1,20 @@
 """A run of source-target clustering and everything its picture and numbers need, computed once."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from dpviz.core import (
-    Ball,
     Confidential,
     FloatArray,
     Labels,
     Points,
-    Result,
-    fingerprint,
-    frozen,
-    unit_records,
-    voronoi_borders,
 )
 from dpviz.methods.source_target.algorithm import Params, SanitiseStep, SourceTargetRelease, Step, nonprivate_difference
-from dpviz.methods.source_target.algorithm.coreset_cells import coreset
-from dpviz.solvers import nearest_distance, select_centers
+from dpviz.solvers import nearest_distance
+from dpviz.stories.run import Run
 from dpviz.stories.view import Words
 
 SELECT_SEED = 0  # of selections that stand beside the run: they need it for very many targets only
@@ -36,27 +30,17 @@ class TargetReference(Confidential):
     borders: FloatArray  # (1, m, 4) box units, of the representatives' cells; (1, 0, 4) unless d = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SourceTargetContext(Confidential):
-    """A run with its source, its targets and what it is compared with."""
+@dataclass(frozen=True, eq=False)
+class SourceTargetContext(Run[Params, SourceTargetRelease, Step]):
+    """A run with its source, its targets and what it is compared with; `unit` and `classes` are the source's (m,)."""
 
-    result: Result[SourceTargetRelease, Step]
-    params: Params
-    unit: Points  # (m, d) source records in box units: the curator's
-    words: Words
     reference: TargetReference
-    targets: Points  # (n, d) box units, public
-    servers: Labels  # (n,) who serves each target best as the release tells it: first S', then the new centers
-    served: FloatArray  # (n,) how far away that is, data units
+    targets: Points = field(kw_only=True)  # box units, public
+    servers: Labels = field(kw_only=True)  # (n,) who serves each target best as the release tells it: S', then centers
+    served: FloatArray = field(kw_only=True)  # (n,) how far away that is, data units
     targets_public: bool = True  # False: the targets were spread over bounds that come from the records
     record: int | None = None  # the source record that the reader looks at
-    nonprivate_classes: Labels | None = None  # (m,) of the source
     target_classes: Labels | None = None  # (n,)
-
-    @property
-    def proved(self) -> bool:
-        """Whether a guarantee is proved for this very run."""
-        return self.result.guarantee.proved is not None
 
     @property
     def step(self) -> SanitiseStep:
@@ -105,61 +89,12 @@ def cost_of(distances: FloatArray, targets: Points, chosen: Labels) -> float:
     return float(np.minimum(distances, nearest_distance(targets, targets[chosen])).mean())
 
 
-def reference_key(params: Params) -> tuple[object, ...]:
-    """Return what the comparison depends on beside the data: not on noise and budget."""
-    ball = None if params.ball is None else (fingerprint(params.ball.center), params.ball.radius)
-    return (fingerprint(params.targets), ball, params.n_centers, params.solver, params.coreset_radius)
-
-
-def reference(
-    points: Points, words: Words, result: Result[SourceTargetRelease, Step], params: Params
-) -> TargetReference:
-    """Choose centers beside the source itself, and as if there were none."""
-    del result
-    targets, box = params.targets, words.box
-    points = box.clip(points)
-    ball = Ball.around(box) if params.ball is None else params.ball
-    places = targets[coreset(ball.to_unit(targets), params.coreset_radius).representatives]
-    borders = np.empty((1, 0, 4))
-    if box.d == 2:
-        borders = voronoi_borders(box.to_unit(places)[None], (float(box.widths[0]), float(box.widths[1])))
-    beside, alone = (
-        select_centers(targets, given, params.n_centers, solver=params.solver, rng=np.random.default_rng(SELECT_SEED))
-        for given in (points, points[:0])
-    )
-    return TargetReference(frozen(nearest_distance(targets, points)), frozen(beside), frozen(alone), frozen(borders))
-
-
-def context(
-    result: Result[SourceTargetRelease, Step],
-    params: Params,
-    points: Points,
-    words: Words,
-    floor: TargetReference,
-) -> SourceTargetContext:
-    """Prepare the context of a run on the source `points` (m, d), data units."""
-    release, box = result.release, words.box
-    known = np.concatenate([release.centers, params.targets[release.selected]])
-    served, servers = cKDTree(known).query(params.targets, k=1)
-    unit = unit_records(points, box)
-    return SourceTargetContext(
-        result=result,
-        params=params,
-        unit=unit,
-        words=words,
-        reference=floor,
-        targets=box.to_unit(params.targets),
-        servers=np.asarray(servers, dtype=np.intp),
-        served=np.asarray(served),
-    )
-
-
 def nonprivate_accuracies(told: SourceTargetContext) -> tuple[tuple[str, float], ...]:
     """Return (choice, share of targets whose nearest labelled point has their class); () where a class is unknown.
 
     Labelled are the source and the chosen targets: what domain adaptation pays for. Curator only.
     """
-    known, wanted = told.nonprivate_classes, told.target_classes
+    known, wanted = told.classes, told.target_classes
     if known is None or wanted is None or len(known) == 0:
         return ()
     source, targets = told.words.box.from_unit(told.unit), told.params.targets

@@ -7,14 +7,12 @@ from dpviz.methods.source_target.algorithm import Params, guarantees
 from dpviz.methods.source_target.story.told import (
     SourceTargetContext,
     diameter,
-    nonprivate_accuracies,
     unit_of_cost,
     vacuous,
 )
-from dpviz.stories import center_facts
 from dpviz.stories.glossary import meant
-from dpviz.stories.label import Contents, both_limits, box_words
-from dpviz.stories.panel import EQUAL, Fact, Sentence, ceiled, number
+from dpviz.stories.label import both_limits
+from dpviz.stories.panel import EQUAL, Fact, ceiled, number
 from dpviz.stories.view import Projection, Words
 
 FIRST_AID = "First-aid points"
@@ -40,64 +38,10 @@ TERMS = (
 )
 
 
-def sentence(told: SourceTargetContext) -> Sentence:
-    """Say the run in one sentence; without a proof no limit is named."""
-    params = told.params
-    spent = f"At ρ = {number(params.rho)}" if params.rho is not None else f"At ε = {number(params.epsilon or math.inf)}"
-    k, r = len(told.result.release.selected), told.step.n_averages
-    centers = f"{k} new {'centers' if k != 1 else 'center'}"
-    released = told.n_released if params.method == "nna" else r
-    averages = "averages stand" if released != 1 else "average stands"
-    means = f"{released} noisy {averages} in for the secret {_source(told)}"
-    made = f"{spent}, {means}"
-    cost, without = _costs(told)
-    off = f"with {centers}, the way to the nearest is {_way(cost, without)} without privacy"
-    return Sentence(curator=f"{made}; {off}.", public=f"{made}, and {centers} {'are' if k != 1 else 'is'} chosen.")
-
-
-def utility(told: SourceTargetContext) -> tuple[Fact, ...]:
-    """Return what the release says, public, and what it costs, which is exact: the curator's."""
-    unit, (cost, floor) = unit_of_cost(told.words), _costs(told)
-    ignorant = told.nonprivate_cost(told.reference.ignorant)
-    r = told.step.n_averages
-    facts = [
-        Fact("Cost", f"{number(cost)}{unit}", "Mean distance from a target to the source or a new center.", False),
-        Fact("Beside no privacy", _times(cost, floor), "Without privacy, centers are chosen beside S itself.", False),
-        Fact("Ignoring the source", _times(ignorant, floor), "Cluster T: centers for the targets alone.", False),
-        Fact("Cost estimated from S′", f"{number(float(told.served.mean()))}{unit}", "All the public knows.", True),
-    ]
-    facts += [
-        Fact(f"Right label, {name}", f"{number(100 * share)} %", "1-NN on T, labels of S and of the centers.", False)
-        for name, share in nonprivate_accuracies(told)
-    ]
-    points = f"{told.n_released} of {r}"
-    shared = f"{len(told.targets)} targets share {r} averages." if r < len(told.targets) else "Each target has its own."
-    return (*facts, Fact("Points in S′", points, shared, True), *_noise_facts(told), *_bound_facts(told))
-
-
-def risk(told: SourceTargetContext) -> tuple[Fact, ...]:
-    """Return what the guarantee allows an attacker; public."""
-    return center_facts.risk(told.result.guarantee.proved)
-
-
 def allowance(words: Words, params: Params) -> Callable[[float], str]:
     """Return what says, for each budget, what the stated and the proved guarantee allow an attacker."""
     at = guarantees(words.box, params)
     return lambda budget: both_limits(at(budget))
-
-
-def contents(told: SourceTargetContext) -> Contents:
-    """Declare what a run protects, takes as public, and shows in confidence."""
-    targets = "All targets" if told.targets_public else "The targets, which were spread over the records' bounds here"
-    return Contents(
-        "Whether one record is in the source, and all of its values. Targets are not protected.",
-        (targets, f"{box_words(told.words)}, and the ball around it", "ε or ρ, and every other knob"),
-        (
-            "Source records, their exact averages and counts",
-            "The cost beside the source, and what centers without privacy would cost",
-            "The data-dependent bound",
-        ),
-    )
 
 
 def alt(told: SourceTargetContext) -> str:
@@ -127,12 +71,12 @@ def caption(told: SourceTargetContext, plane: Projection) -> str:
     return " ".join(parts)
 
 
-def _source(told: SourceTargetContext) -> str:
+def source_words(told: SourceTargetContext) -> str:
     """Name the source, in the words of the pair that the page opens with where it is that one."""
     return "paramedics" if told.words.title == FIRST_AID else "source"
 
 
-def _way(cost: float, without: float) -> str:
+def way(cost: float, without: float) -> str:
     """Say how a mean distance compares with the one without privacy, before the latter's name."""
     if without <= 0:
         return "as long as" if cost <= 0 else "longer than"
@@ -142,18 +86,21 @@ def _way(cost: float, without: float) -> str:
     return f"{number(float(f'{abs(percent):.2g}'))} % {'longer' if percent > 0 else 'shorter'} than"
 
 
-def _costs(told: SourceTargetContext) -> tuple[float, float]:
+def costs(told: SourceTargetContext) -> tuple[float, float]:
+    """Return what the chosen centers cost, and what those without privacy cost."""
     chosen, floor = told.result.release.selected, told.reference.nonprivate_selected
     return told.nonprivate_cost(chosen), told.nonprivate_cost(floor)
 
 
-def _times(cost: float, floor: float) -> str:
+def times(cost: float, floor: float) -> str:
+    """Write a cost as a multiple of the one without privacy."""
     if floor > 0:
         return f"{number(cost / floor)} × without privacy"
     return "as good as without privacy" if cost == 0 else "worse than without privacy, 0"
 
 
-def _noise_facts(told: SourceTargetContext) -> tuple[Fact, ...]:
+def noise_facts(told: SourceTargetContext) -> tuple[Fact, ...]:
+    """Return how much noise the averages have, and what is refused for it; public."""
     release, law = told.result.release, "scale" if told.params.noise == "laplace" else "standard deviation"
     if release.threshold is None:
         off, unit = number(release.scale * diameter(told)), unit_of_cost(told.words)
@@ -164,7 +111,7 @@ def _noise_facts(told: SourceTargetContext) -> tuple[Fact, ...]:
     )
 
 
-def _bound_facts(told: SourceTargetContext) -> tuple[Fact, ...]:
+def bound_facts(told: SourceTargetContext) -> tuple[Fact, ...]:
     """Return the measured difference between S and S', and the data-dependent bound on it: the curator's."""
     share, step = "Mean change of a target's distance to the source, in diameters of the ball.", told.step
     facts = [Fact("S′ instead of S, measured", number(told.nonprivate_difference()), share, False)]

@@ -5,6 +5,7 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.mechanisms import FROM_DATA
+from dpviz.runs import honest
 from dpviz.stories.label import CURATOR, NOBODY, RECORD, Contents, box_words, label_of
 from dpviz.stories.panel import number
 from dpviz.tools.compare.frontier import facts, median_at
@@ -17,7 +18,7 @@ from dpviz.ui.export.listed import listed
 from dpviz.ui.export.menu import leap
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
-from dpviz.ui.runs import Noise, honest, words_of
+from dpviz.ui.runs import words_of
 
 NONE = "none"
 HEIGHT = 330  # CSS pixels
@@ -88,7 +89,7 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
     if frame.source.uploaded and entry.page:
         st.caption(OTHER_NOISE)
     if run is not None:
-        guarantee = honest(run.guarantee, frame.source, Noise(0))
+        guarantee = honest(run.guarantee, frame.source.dataset, secret=False)
         notices = [each for each in guarantee.caveats if each == FROM_DATA]
         panel.side(panel.guarantee(label_of(guarantee, contents(entry, frame)), title, notices))
         with st.expander("Released centers"):

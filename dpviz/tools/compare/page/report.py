@@ -13,6 +13,7 @@ from dpviz.data.choices import Choices
 from dpviz.data.geography import METER, map_of
 from dpviz.data.table import TYPED
 from dpviz.plots import small_svg, svg
+from dpviz.runs import honest
 from dpviz.stories.ground_layers import SCALE
 from dpviz.stories.label import label_of
 from dpviz.stories.panel import beside, number
@@ -30,7 +31,7 @@ from dpviz.ui.data import groups
 from dpviz.ui.export.files import named
 from dpviz.ui.export.shown import latest
 from dpviz.ui.frame import PageFrame
-from dpviz.ui.runs import Noise, honest, words_of
+from dpviz.ui.runs import words_of
 
 OPEN = "Anybody may read it: the question, bounds and promises, and nothing that was computed from records."
 BY_CURATOR = "Typed by the curator."
@@ -138,7 +139,7 @@ def facts_of(
         paper.Promise(
             key,
             ENTRIES[key].name,
-            label_of(honest(each, frame.source, Noise(0)), cards.contents(ENTRIES[key], frame)),
+            label_of(honest(each, frame.source.dataset, secret=False), cards.contents(ENTRIES[key], frame)),
         )
         for key, each in guarantees.items()
     )

@@ -12,6 +12,7 @@ from dpviz.baselines.k_curve import KCurve, private_curve
 from dpviz.core import Adjacency, Knob, Varied
 from dpviz.mechanisms import FROM_DATA, SecretGenerator, public_rng
 from dpviz.methods import ALGORITHMS
+from dpviz.runs import TEACHING
 from dpviz.stories.panel import ceiled, number
 from dpviz.tools.compare import search as compare_search
 from dpviz.tools.compare.frontier import EpsilonMeaning, all_series, per_distance, standing
@@ -34,7 +35,7 @@ from dpviz.ui.data.picker import Source
 from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
-from dpviz.ui.runs import TEACHING, count_release
+from dpviz.ui.runs import count_release
 
 GRID_EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 GRID_RUNS = 10  # at each ε and value: enough for a median, and soon there

@@ -17,7 +17,7 @@ def told(method: AnyMethod, chapter: RunChapter) -> Chapter:
 
     @lru_cache(maxsize=MOST_RUNS)
     def run(value: Any) -> tuple[Sentence, Scene]:
-        return last_step(method, method.story, chapter, value)
+        return last_step(method, method.run, chapter, value)
 
     def picture(value: Any, *, answered: bool) -> Scene:
         del answered  # the question is about another value of the control than the one that it opens with

@@ -10,16 +10,15 @@ from dpviz.core import Confidential, Knob, Points, unit_records
 from dpviz.plots import Scene
 from dpviz.stories import View, quantile_dots
 from dpviz.stories import outcomes as story
-from dpviz.stories.outcomes import Draws, Outcome
+from dpviz.stories.outcomes import Outcome
 from dpviz.stories.view import Projection, project
 from dpviz.tools.many_runs import batches as outcome_tasks
-from dpviz.tools.many_runs.batches import RunsQuestion
+from dpviz.tools.many_runs.batches import Draws, RunsQuestion
 from dpviz.ui import asking, controls, frame, state
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
-from dpviz.ui.runs import Noise, scalars, words_of
+from dpviz.ui.runs import AnyRun, Noise, RunRequest, scalars, words_of
 from dpviz.ui.server.background import Job
-from dpviz.ui.setup import AnySetup
 
 HEIGHT = 420  # CSS pixels
 DOTS_HEIGHT = 250
@@ -41,7 +40,7 @@ KNOBS = (RUNS, VARY)
 NEW_NOISE = "Same data, same start, other noise, here and in the picture above."
 _BEYOND = "dpviz:outcomes-beyond"
 
-Describe = Callable[[float], AnySetup]  # budget -> the method at that budget
+Describe = Callable[[float], RunRequest[AnyRun]]  # budget -> the method at that budget
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,20 +61,20 @@ def many(
     noise: Noise,
     shown: View,
     *,
-    look: Hashable = None,
+    fields: tuple[tuple[str, Hashable], ...] = (),
     stand: Callable[[], Backdrop] = Backdrop,
     bands: bool = False,
     more: Callable[[int], None] | None = None,
 ) -> None:
     """Draw many runs at the slider's budget, which is read when they begin: the slider's own fragment moves it.
 
-    `look` is what only the page knows of the picture; `bands` adds the figure against the budget; `more` draws below
+    `fields` of the runs are what only the page knows; `bands` adds the figure against the budget; `more` draws below
     what else the page shows of as many runs.
     """
     if page.public:
         st.info(PUBLIC)
         return
-    _many(more, page, describe, budget, noise, shown, look, stand, bands)
+    _many(more, page, describe, budget, noise, shown, fields, stand, bands)
 
 
 @st.fragment
@@ -94,7 +93,7 @@ def _outcomes(
     budget: Knob,
     noise: Noise,
     shown: View,
-    look: Hashable,
+    fields: tuple[tuple[str, Hashable], ...],
     stand: Callable[[], Backdrop],
     bands: bool,
 ) -> int | None:
@@ -109,9 +108,9 @@ def _outcomes(
         return None
     n_runs, vary = _controls(noise, started=method.algorithm.has_start)
     seed = noise.seed_for(page.source).value
-    jobs = [_job(page, method, look, Draws(seed, first, BATCH, vary)) for first in range(0, n_runs, BATCH)]
+    jobs = [_job(page, method, fields, Draws(seed, first, BATCH, vary)) for first in range(0, n_runs, BATCH)]
     n_batches = len(jobs)
-    jobs += [_job(page, each, look, Draws(seed, 0, IN_BANDS, vary)) for each in others]
+    jobs += [_job(page, each, fields, Draws(seed, 0, IN_BANDS, vary)) for each in others]
     answers = asking.ask(
         page.source, jobs, what="batches of runs", key="wait-outcomes", secret=noise.secret, public=page.public
     )
@@ -194,6 +193,8 @@ def _threshold(stops: Sequence[float], usual: float, figure: story.Figure) -> fl
     return chosen
 
 
-def _job(page: PageFrame, method: AnySetup, look: Hashable, draws: Draws) -> Job:
-    asked = RunsQuestion(method.algorithm.name, scalars(method.params), page.source.dataset.units, look, method.params)
+def _job(page: PageFrame, method: RunRequest[AnyRun], fields: tuple[tuple[str, Hashable], ...], draws: Draws) -> Job:
+    asked = RunsQuestion(
+        method.algorithm.name, scalars(method.params), page.source.dataset.units, fields, method.params
+    )
     return Job(outcome_tasks.outcomes, (asked, draws), classified=True, n_runs=draws.count)

@@ -12,15 +12,14 @@ from dpviz.tools.many_runs import story as over_epsilon
 from dpviz.ui import asking, state
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
-from dpviz.ui.runs import Noise, words_of
+from dpviz.ui.runs import AnyRun, Noise, RunRequest, words_of
 from dpviz.ui.server.background import Answers, Job
-from dpviz.ui.setup import AnySetup
 
 HEIGHT = 460
 CHART_HEIGHT = 200
 PUBLIC = "Each ε is a separate release, and their budgets add up. Only the curator sees them."
 
-Describe = Callable[[float], AnySetup]  # epsilon -> the method at that epsilon
+Describe = Callable[[float], RunRequest[AnyRun]]  # epsilon -> the method at that epsilon
 
 
 def over(frame: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, shown: View) -> None:
@@ -71,15 +70,15 @@ def _draw(frame: PageFrame, answers: Answers, shown: View, epsilon: float) -> No
     live(over_epsilon.cost_chart(states, floor), key="over-cost", height=CHART_HEIGHT, follow="over")
 
 
-def _job(method: AnySetup, epsilon: float, seed: int, n_stops: int) -> Job:
+def _job(method: RunRequest[AnyRun], epsilon: float, seed: int, n_stops: int) -> Job:
     return Job(play_tasks.state_at, (method.algorithm.name, _given(method), epsilon, seed, n_stops))
 
 
-def _lloyd_job(method: AnySetup, seed: int) -> Job:
+def _lloyd_job(method: RunRequest[AnyRun], seed: int) -> Job:
     given = (method.algorithm.name, _given(method), seed)
     return Job(play_tasks.lloyd_beside, given)
 
 
-def _given(method: AnySetup) -> play_tasks.Given:
+def _given(method: RunRequest[AnyRun]) -> play_tasks.Given:
     params = method.params
     return tuple((field.name, getattr(params, field.name)) for field in dataclasses.fields(params) if field.init)

@@ -17,9 +17,7 @@ from dpviz.tools.two_worlds.story.scene import PICK, cloud_scene, pickable, row_
 from dpviz.ui import controls, state
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
-from dpviz.ui.runs import Noise, scalars, words_of
-from dpviz.ui.setup import AnySetup, as_it_is
-from dpviz.ui.show import recalled
+from dpviz.ui.runs import AnyRun, Noise, RunRequest, as_it_is, run_method, scalars, words_of
 from dpviz.ui.wait import wait
 
 CHOICE = ("worlds", "Two worlds")  # of a page's tabs
@@ -70,7 +68,7 @@ _CLICKS = "dpviz:world-clicks"
 class WorldsTab:
     """What a page tells this tab: the only thing that differs between methods."""
 
-    method: Callable[[], AnySetup]  # at the slider's value; raises ValueError for what is impossible together
+    method: Callable[[], RunRequest[AnyRun]]  # at the slider's value; raises ValueError for what is impossible together
     what: str = "Released center"  # what is drawn of a release
     planned: bool = True  # whether no run's plan follows what it released before
     record: Knob | None = RECORD  # None: the page draws the choice of a record itself
@@ -107,7 +105,7 @@ def worlds(frame: PageFrame, asked: WorldsTab, noise: Noise, shown: View) -> Non
         return
     try:
         method = asked.method()
-        guarantee: Guarantee = recalled(frame, method, noise).result.guarantee
+        guarantee: Guarantee = run_method(method, frame.source, noise).result.guarantee
     except ValueError:
         st.caption(NO_RUN)
         return
@@ -130,7 +128,9 @@ def stated_place(frame: PageFrame, shown: View, start: Points) -> Points:
     return box.clip(place)
 
 
-def _choose(frame: PageFrame, asked: WorldsTab, method: AnySetup, offered: tuple[str, ...], shown: View) -> Change:
+def _choose(
+    frame: PageFrame, asked: WorldsTab, method: RunRequest[AnyRun], offered: tuple[str, ...], shown: View
+) -> Change:
     """Draw the record, what happens to it, its place there, how many runs, and how much of the box is shown."""
     dataset = frame.source.dataset
     row = _row(dataset.n)
@@ -172,7 +172,7 @@ def _operation(offered: tuple[str, ...]) -> str:
     return offered[0]
 
 
-def _place(asked: WorldsTab, method: AnySetup, frame: PageFrame, start: Points, shown: View) -> Points:
+def _place(asked: WorldsTab, method: RunRequest[AnyRun], frame: PageFrame, start: Points, shown: View) -> Points:
     """Draw where the record is put, and return the place (d,), data units."""
     box, some = frame.source.dataset.box, WHERE.choices if asked.radius is not None else WHERE.choices[1:]
     chosen = str(controls.control(replace(WHERE, default=some[0][0], choices=some)))
@@ -189,7 +189,7 @@ def _worlds(frame: PageFrame, asked: WorldsTab, change: Change, noise: Noise, sh
         return
     try:
         method = asked.method()
-        result = recalled(frame, method, noise).result
+        result = run_method(method, frame.source, noise).result
     except ValueError:
         wait(done=1, all=1, what="", follow="picture", key="wait-worlds")
         st.caption(NO_RUN)

@@ -23,7 +23,7 @@ OF_RECORDS = ("nonprivate_labels", "nonprivate_blocks")  # one entry a record
 def with_records(told, n, seed=2):
     """Put n other records under the same release, with Lloyd's run on them."""
     points = told.words.box.from_unit(np.random.default_rng(seed).random((n, told.words.box.d)))
-    reference = story.reference(points, told.words, told.result, told.params)
+    reference = story.FamilyRun.find_reference(points, told.words, told.result, told.params)
     trace = []
     for step in told.result.trace:
         held = [name for name in OF_RECORDS if name in arrays_of(step)]
@@ -64,12 +64,12 @@ def test_the_public_scene_follows_from_the_release(tell_family, show_family, nam
 def test_public_numbers_and_charts_follow_from_the_release(tell_family, name, d):
     told = tell_family(name, d)
     changed = other_world(told, 123)
-    assert story.sentence(told).public == story.sentence(changed).public
-    assert story.risk(told) == story.risk(changed)
-    assert all(fact.public for fact in story.risk(told))
-    facts = [[fact for fact in story.utility(world) if fact.public] for world in (told, changed)]
+    assert told.finding().public == changed.finding().public
+    assert told.risk() == changed.risk()
+    assert all(fact.public for fact in told.risk())
+    facts = [[fact for fact in world.utility() if fact.public] for world in (told, changed)]
     assert facts[0] == facts[1]
-    assert story.utility(told) != story.utility(changed)
+    assert told.utility() != changed.utility()
     assert pack(story.ledger_chart(told)) == pack(story.ledger_chart(changed))
     assert pack(story.cost_chart(told)) != pack(story.cost_chart(changed))
     assert pack(story.cost_chart(told).public()) == pack(story.cost_chart(changed).public())
@@ -136,11 +136,11 @@ def test_nothing_of_lloyds_own_run_is_public(tell_family, show_family, d):
     }
     assert [frame.label for frame in drawn[0].public().frames] == ["Start"]
     assert pack(drawn[0].public().public()) == pack(drawn[0].public())
-    for tell in (story.risk, story.ledger_chart, lambda told: story.sentence(told).public):
+    for tell in (story.risk, story.ledger_chart, lambda told: told.finding().public):
         here, there = (tell(world) for world in worlds)
         assert (here == there) if not hasattr(here, "layers") else pack(here) == pack(there)
-    assert not any(fact.public for world in worlds for fact in story.utility(world))
-    assert "Nothing is hidden" in story.sentence(worlds[0]).curator
+    assert not any(fact.public for world in worlds for fact in world.utility())
+    assert "Nothing is hidden" in worlds[0].finding().curator
     assert words.title in drawn[0].alt
 
 

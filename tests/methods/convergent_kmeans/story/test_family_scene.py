@@ -102,7 +102,7 @@ def test_the_cost_chart_shows_exact_costs_beside_lloyds(tell_family, name, d):
     if name == "lloyd":
         assert ours[:, 1] == pytest.approx(curves["Lloyd, no privacy"][: len(ours), 1], rel=1e-9)
     assert not chart.axes_public
-    (fact,) = [fact for fact in story.utility(told) if fact.label == "Cost"]
+    (fact,) = [fact for fact in told.utility() if fact.label == "Cost"]
     ratio = brute_cost(told.unit, told.final) * len(told.unit) / told.reference.nonprivate_costs[-1]
     assert fact.value == f"{number(ratio)} × Lloyd's"
 
@@ -112,11 +112,11 @@ def test_lloyds_run_starts_where_the_method_does(tell_family):
     assert list(ends.values()) == pytest.approx([ends["lloyd"]] * len(NAMES), rel=1e-9), "one public start for all"
     centers = {tell_family(name).reference.nonprivate_centers.tobytes() for name in NAMES}
     assert len(centers) == 1, "and in one order: a page keeps one run for all methods"
-    keys = {story.reference_key(tell_family(name).params) for name in NAMES}
+    keys = {story.FamilyRun.reference_key(tell_family(name).params) for name in NAMES}
     assert keys == {(4, "packing", 0)}
     told = tell_family("eugkm", start_seed=3)
     points = told.words.box.from_unit(told.unit)
-    other = story.reference(points, told.words, told.result)
+    other = story.FamilyRun.find_reference(points, told.words, told.result)
     assert other.nonprivate_costs[0] == pytest.approx(tell_family("eugkm").reference.nonprivate_costs[0])
     assert other.nonprivate_costs[0] != pytest.approx(told.reference.nonprivate_costs[0])
 
@@ -133,7 +133,7 @@ def test_hardly_any_records_and_many_clusters_are_drawn(tell_family, show_family
             assert pack(drawn.public())
         assert pack(story.cost_chart(told))
         assert pack(story.ledger_chart(told))
-        for text in (story.sentence(told).curator, *(fact.value for fact in story.utility(told))):
+        for text in (told.finding().curator, *(fact.value for fact in told.utility())):
             assert "nan" not in text
 
 
@@ -143,8 +143,10 @@ def test_equal_records_on_the_wall_are_drawn(name):
     points, words = np.ones((50, 2)), Words("wall", box, ("a", "b"), ("", ""))
     params = method.Params(n_clusters=6, start_seed=1)
     result = method.fit(points, box, params, rng=np.random.default_rng(0))
-    told = story.context(result, params, points, words, story.reference(points, words, result, params))
-    assert pack(story.scene(told, View(), rng=np.random.default_rng(0)))
+    told = story.FamilyRun.of(
+        result, params, points, words, story.FamilyRun.find_reference(points, words, result, params)
+    )
+    assert pack(told.draw(View(), rng=np.random.default_rng(0)))
     assert pack(story.cost_chart(told))
 
 
@@ -155,8 +157,10 @@ def test_a_photograph_is_recolored(name):
     words = Words("photograph", box, ("red", "green", "blue"), ("", "", ""))
     params = method.Params(n_clusters=3, start_seed=1)
     result = method.fit(points, box, params, rng=np.random.default_rng(0))
-    told = story.context(result, params, points, words, story.reference(points, words, result, params))
-    image = story.recolored(told, (6, 5, 3))
+    told = story.FamilyRun.of(
+        result, params, points, words, story.FamilyRun.find_reference(points, words, result, params)
+    )
+    image = told.recolored((6, 5, 3))
     assert image.shape == (6, 5, 3)
     assert image.dtype == np.uint8
     nearest = brute_labels(points, result.release.centers)
@@ -175,15 +179,15 @@ def test_words_are_explained_once_and_box_from_the_data_is_red(tell_family, show
 
 def test_a_changed_record_has_its_own_words(tell_family):
     added, replaced = (tell_family("blum", epsilon=1.0, adjacency=name) for name in ("add_remove", "replace"))
-    assert [fact.value for fact in story.risk(added)] == ["at most 89 in 100"]
-    assert story.risk(replaced) == (), "the odds beside the slider are about just that"
+    assert [fact.value for fact in added.risk()] == ["at most 89 in 100"]
+    assert replaced.risk() == (), "the odds beside the slider are about just that"
 
 
 def test_other_runs_and_too_many_clusters_are_refused(tell, tell_family):
     told = tell()
     points = told.words.box.from_unit(told.unit)
     with pytest.raises(TypeError, match=r"ZonesRelease.*GridRelease"):
-        story.context(told.result, told.params, points, told.words, told.reference)
+        story.FamilyRun.of(told.result, told.params, points, told.words, told.reference)
     family = tell_family("su")
     many = dataclasses.replace(family.params, n_clusters=251)
     for module, one, params in ((story, family, many), (zones, told, dataclasses.replace(told.params, n_clusters=251))):

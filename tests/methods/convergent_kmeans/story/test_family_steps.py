@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.baselines.privgene import FIRST_MOVE, SHRINK
-from dpviz.methods.convergent_kmeans.story import family as story
 from dpviz.methods.convergent_kmeans.story.grid_layers import PIXELS, shaded
 from dpviz.plots import Audience
 from dpviz.solvers.grids import CellGrid, even_grid
@@ -91,7 +90,7 @@ def test_a_center_moves_within_its_circle(tell_family, show_family, d, view, sta
         squares = ((told.unit - step.previous_centers[step.nonprivate_labels]) ** 2).sum(axis=1)
         kept = np.bincount(step.nonprivate_labels[squares <= reach**2], minlength=4)
         assert step.nonprivate_counts.tolist() == kept.tolist()
-    left = next(fact for fact in story.utility(told) if fact.label == "Left out")
+    left = next(fact for fact in told.utility() if fact.label == "Left out")
     assert not left.public
     assert left.help.startswith(f"{len(told.unit) - kept.sum()} record")
     assert "Lu & Shen" in show_family(told).caption
@@ -236,7 +235,7 @@ def test_swapped_centers_are_counted(tell_family):
         for answer in step.nonprivate_block_centers
         for i, center in enumerate(answer)
     ]
-    (fact,) = [fact for fact in story.utility(told) if fact.label == "At another mean"]
+    (fact,) = [fact for fact in told.utility() if fact.label == "At another mean"]
     assert fact.value == f"{round(100 * np.mean(elsewhere))} in 100"
     assert not fact.public
 

@@ -40,7 +40,7 @@ def with_records(told, n, seed=2):
     """Put n other records under the same release, with Lloyd's run on them."""
     unit = np.random.default_rng(seed).random((n, told.words.box.d))
     points = told.words.box.from_unit(unit)
-    reference = story.reference(points, told.words, told.result)
+    reference = story.ConvergentKMeansRun.find_reference(points, told.words, told.result)
     labels = tuple(
         dataclasses.replace(step, nonprivate_members=np.arange(n) % told.params.n_clusters)
         for step in told.result.trace
@@ -78,13 +78,13 @@ def test_the_public_scene_follows_from_the_release(tell, show, options, d, view)
 def test_public_numbers_follow_from_the_release(tell, options, d):
     told = tell(d, **options)
     changed = other_world(told, 123)
-    assert story.sentence(told).public == story.sentence(changed).public
-    assert story.sentence(told).curator != story.sentence(changed).curator
-    assert story.risk(told) == story.risk(changed)
-    assert all(fact.public for fact in story.risk(told))
-    facts = [[fact for fact in story.utility(world) if fact.public] for world in (told, changed)]
+    assert told.finding().public == changed.finding().public
+    assert told.finding().curator != changed.finding().curator
+    assert told.risk() == changed.risk()
+    assert all(fact.public for fact in told.risk())
+    facts = [[fact for fact in world.utility() if fact.public] for world in (told, changed)]
     assert facts[0] == facts[1]
-    assert story.utility(told) != story.utility(changed)
+    assert told.utility() != changed.utility()
 
 
 @pytest.mark.parametrize("d", [2])

@@ -57,9 +57,9 @@ def proving(told, claim):
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_the_sentence_says_how_far_off_the_centers_are(tell, options, d):
     told = tell(d, **options)
-    said = story.sentence(told)
+    said = told.finding()
     assert f"the centers are {number(brute_off(told))} % of the box's diagonal from noise-free k-means" in said.curator
-    assert value(story.utility(told), "Off Lloyd's centers") == f"{number(brute_off(told))} % of the box"
+    assert value(told.utility(), "Off Lloyd's centers") == f"{number(brute_off(told))} % of the box"
     assert "%" not in said.public
     epsilon = told.params.epsilon if told.repaired else told.params.epsilon_per_iteration
     spent = f"At ε = {number(epsilon)}" + (", " if told.repaired else " a step, ")
@@ -78,9 +78,9 @@ def test_odds_follow_the_formula(tell, epsilon):
         else f"at most {math.ceil(10 * p) / 10:g} in 100: almost no protection"
         for p in percents
     )
-    assert label_of(told.result.guarantee, story.contents(told)).proved.odds == once
+    assert label_of(told.result.guarantee, told.contents()).proved.odds == once
     assert f" {once.split()[2]} times in 100" in center_facts.allowed(epsilon)
-    assert value(story.risk(told), "If your record were replaced") == twice
+    assert value(told.risk(), "If your record were replaced") == twice
 
 
 def test_the_specifications_odds():
@@ -91,18 +91,18 @@ def test_delta_counts_in_the_odds(tell):
     told = proving(tell(), Claim(1.0, 0.2, Adjacency.ADD_REMOVE, "test"))
     twice = 0.2 * (1 + math.e)  # group privacy of two: (1 + e^ε) δ
     wanted = f"at most {math.ceil(100 * (math.exp(2) + twice) / (1 + math.exp(2)))} in 100"
-    assert value(story.risk(told), "If your record were replaced") == wanted
+    assert value(told.risk(), "If your record were replaced") == wanted
 
 
 def test_without_a_proof_no_limit_is_named(tell, options):
     told = tell(**options)
     if told.result.guarantee.proved is not None:
         return
-    said = story.sentence(told)
+    said = told.finding()
     for text in (said.curator, said.public):
         assert "in 100" not in text
-    assert story.risk(told) == ()
-    assert label_of(told.result.guarantee, story.contents(told)).proved is None
+    assert told.risk() == ()
+    assert label_of(told.result.guarantee, told.contents()).proved is None
 
 
 def lloyds_start(told):
@@ -115,14 +115,14 @@ def lloyds_start(told):
 def test_cost_is_against_lloyds(tell, options, d):
     told = tell(d, **options)
     ratio = brute_cost(told.unit, told.final) / brute_lloyd(told.unit, lloyds_start(told))[-1]
-    assert value(story.utility(told), "Cost") == f"{number(ratio)} × Lloyd's"
+    assert value(told.utility(), "Cost") == f"{number(ratio)} × Lloyd's"
 
 
 def test_iterations_are_counted(tell, options):
     told = tell(**options)
-    assert value(story.utility(told), "Iterations") == str(sum(step.lloyd_rounds for step in told.result.trace))
+    assert value(told.utility(), "Iterations") == str(sum(step.lloyd_rounds for step in told.result.trace))
     rounds = len(brute_lloyd(told.unit, lloyds_start(told))) - 1
-    assert abs(int(value(story.utility(told), "Lloyd's iterations")) - rounds) <= 1, "whether the last look counts"
+    assert abs(int(value(told.utility(), "Lloyd's iterations")) - rounds) <= 1, "whether the last look counts"
 
 
 def test_zones_outside_are_counted(tell):
@@ -134,8 +134,8 @@ def test_zones_outside_are_counted(tell):
         for i in range(told.params.n_clusters)
     ]
     label = "Zones outside the convergent zone"
-    assert value(story.utility(told), label) == f"{round(100 * np.mean(outside))} in 100"
-    assert all(fact.label != label for fact in story.utility(tell(mode="published")))
+    assert value(told.utility(), label) == f"{round(100 * np.mean(outside))} in 100"
+    assert all(fact.label != label for fact in tell(mode="published").utility())
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
@@ -221,4 +221,4 @@ def test_more_clusters_than_a_byte_are_refused(tell):
     told = tell()
     params = dataclasses.replace(told.params, n_clusters=251)
     with pytest.raises(ValueError, match=r"251.*at most 250"):
-        story.context(told.result, params, told.unit, told.words, told.reference)
+        story.ConvergentKMeansRun.of(told.result, params, told.unit, told.words, told.reference)

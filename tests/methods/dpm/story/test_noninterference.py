@@ -63,7 +63,7 @@ def other_world(told, n, seed=1):
         told,
         result=result,
         unit=told.words.box.to_unit(points),
-        reference=story.reference(points, told.words, result),
+        reference=story.DPMRun.find_reference(points, told.words, result),
         classes=rng.integers(0, 3, n),
     )
 
@@ -74,9 +74,12 @@ def with_classes(told):
 
 def everything_public(told):
     """Return all that the public can be sent of a run, the main picture aside."""
-    charts = [tree_chart(told), *(chart for _, chart in (*story.side_charts(told), *strips(told, None)))]
-    told_facts = [fact for fact in (*story.utility(told), *story.risk(told), *facts(told)) if fact.public]
-    return [pack(chart.public()) for chart in charts], told_facts, story.sentence(told).public
+    charts = [
+        tree_chart(told),
+        *(chart for _, chart in (*[(chart.key, chart.scene) for chart in told.charts()], *strips(told, None))),
+    ]
+    told_facts = [fact for fact in (*told.utility(), *told.risk(), *facts(told)) if fact.public]
+    return [pack(chart.public()) for chart in charts], told_facts, told.finding().public
 
 
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
@@ -102,10 +105,10 @@ def test_public_numbers_and_charts_follow_from_the_release(tell_dpm, calibration
     told = dataclasses.replace(with_classes(tell_dpm(d, calibration=calibration)), chosen=node)
     changed = other_world(told, 123)
     assert everything_public(told) == everything_public(changed)
-    assert story.sentence(told).curator != story.sentence(changed).curator
-    assert story.utility(told) != story.utility(changed)
+    assert told.finding().curator != changed.finding().curator
+    assert told.utility() != changed.utility()
     assert facts(told) != facts(changed)
-    assert all(fact.public for fact in story.risk(told))
+    assert all(fact.public for fact in told.risk())
     assert all(chart.public().is_empty for _, chart in strips(told, None)), "scores are exact"
     assert pack(tree_chart(told)) == pack(tree_chart(changed)), "all of the tree is released"
 

@@ -44,7 +44,7 @@ def test_the_ledger_adds_up_to_epsilon(tell_dpm, d, calibration):
     """Repaired spends all of epsilon whatever was cut; published never more, as levels not reached are not spent."""
     for epsilon in (0.1, 1.0, 8.0):
         told = tell_dpm(d, n=400, calibration=calibration, epsilon=epsilon, n_levels=None)
-        rows = story.ledger_rows(told)
+        rows = told.ledger()
         total = math.fsum(row.epsilon for row in rows)
         averages = rows[-1]
         assert averages.purpose == "Averages"
@@ -62,7 +62,7 @@ def test_the_ledger_adds_up_to_epsilon(tell_dpm, d, calibration):
 def test_given_shares_are_the_ledgers(tell_dpm):
     told = tell_dpm(2, shares=FEW_SHARES, epsilon=2.0, n_levels=1)
     spent = {}
-    for row in story.ledger_rows(told):
+    for row in told.ledger():
         spent[row.purpose] = spent.get(row.purpose, 0.0) + row.epsilon
     for purpose, share in (
         ("Interval size", 0.04),
@@ -98,11 +98,11 @@ def test_the_yardstick_needs_no_records(n):
 def test_the_facts_are_what_they_say(tell_dpm):
     known = tell_dpm().k + 1
     told = dataclasses.replace(tell_dpm(), classes=np.arange(900) % known)
-    said = {fact.label: fact.value for fact in story.utility(told)}
+    said = {fact.label: fact.value for fact in told.utility()}
     cost = nonprivate_cost(told.unit, told.final, assign(told.unit, told.final))
     times = f"{story.number(cost / told.best_cost)} × k-means"
     assert said["Cost"] == f"{times} with {told.k}", "not as if all had been found"
-    assert {fact.value for fact in story.utility(tell_dpm()) if fact.label == "Cost"} == {times}
+    assert {fact.value for fact in tell_dpm().utility() if fact.label == "Cost"} == {times}
     assert said["Clusters found"] == str(len(told.result.release.centers))
     assert said["Known classes"] == str(known)
     tree = told.result.release.tree
@@ -112,13 +112,13 @@ def test_the_facts_are_what_they_say(tell_dpm):
     scales = {split.node: 1.0 / step.epsilon_gaps for step in told.levels for split in step.splits}
     deep = [split.gap_depth > 2.0 * math.sqrt(max(split.noisy_count, 1.0)) + scales[split.node] for split in made]
     assert said["Cuts at a clear gap"] == f"{sum(deep)} of {len(made)}"
-    as_published = story.utility(tell_dpm(calibration="published"))
+    as_published = tell_dpm(calibration="published").utility()
     assert "Cuts at a clear gap" not in {fact.label for fact in as_published}
     assert re.fullmatch(r"about \d+ in a million \(whatever the noisy count\)", said["δ"])
-    assert {fact.value for fact in story.utility(tell_dpm(delta=1e-6)) if fact.label == "δ"} == {
+    assert {fact.value for fact in tell_dpm(delta=1e-6).utility() if fact.label == "δ"} == {
         "about 1 in a million, given"
     }
-    public = {fact.value for fact in story.utility(tell_dpm(n_public=900)) if fact.label == "δ"}
+    public = {fact.value for fact in tell_dpm(n_public=900).utility() if fact.label == "δ"}
     assert public <= {f"about {number} in a million (from the public count)" for number in (37, 32)}
 
 

@@ -31,17 +31,20 @@ def tell(d=2, n=1500, seed=0, **options):
     params = algorithm.Params(**{"n_components": 12, "n_iterations": 2, "epsilon": 4.0, **options})
     points, words = records_of(d, n, seed), words_of(d)
     result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    told = story.context(result, params, points, words)
+    told = story.MorseRun.of(result, params, points, words)
     return story.with_classes(told, np.arange(n) % 3)
 
 
 def scene(told, moves="cut", view=None):
     told = dataclasses.replace(told, look=LandscapeLook(moves))
-    return story.scene(told, view or View(), rng=np.random.default_rng(0))
+    return told.draw(view or View(), rng=np.random.default_rng(0))
 
 
 def charts(told):
-    return (*story.lead_charts(told), *story.side_charts(told))
+    return (
+        *[(chart.key, chart.scene) for chart in told.charts()],
+        *[(chart.key, chart.scene) for chart in told.charts()],
+    )
 
 
 def tree_of(seed, k=9):
@@ -180,7 +183,7 @@ def test_the_ledger_adds_up_to_what_is_spent(base, calibration):
     bars = [layer.arrays["rect"][0] for layer in story.ledger_chart(told).layers]
     spent = sum(float((bar[:, 3] - bar[:, 1]).sum()) for bar in bars)
     assert spent == pytest.approx(zcdp_rho(told.result.events, told.params.neighbors))
-    assert len(story.ledger_rows(told)) == len(told.result.events)
+    assert len(told.ledger()) == len(told.result.events)
 
 
 def other_world(told, n):
@@ -200,7 +203,7 @@ def other_world(told, n):
     )
     result = dataclasses.replace(told.result, trace=trace)
     points = told.words.box.from_unit(unit)
-    changed = story.context(result, told.params, points, told.words)
+    changed = story.MorseRun.of(result, told.params, points, told.words)
     return story.with_classes(changed, story._clusters(changed))  # classes that are met: another ARI than by chance
 
 
@@ -218,10 +221,10 @@ def test_the_public_scene_follows_from_the_release(d, view, moves):
     assert pack(here.public()) == pack(there.public())
     first, second = (dataclasses.replace(one, look=LandscapeLook(moves)) for one in (told, changed))
     assert [pack(one[1]) for one in charts(first)] == [pack(one[1]) for one in charts(second)]
-    assert story.sentence(told).public == story.sentence(changed).public
-    assert story.sentence(told).curator != story.sentence(changed).curator
-    assert story.risk(told) == story.risk(changed)
-    assert [f for f in story.utility(told) if f.public] == [f for f in story.utility(changed) if f.public]
+    assert told.finding().public == changed.finding().public
+    assert told.finding().curator != changed.finding().curator
+    assert told.risk() == changed.risk()
+    assert [f for f in told.utility() if f.public] == [f for f in changed.utility() if f.public]
     if not view.principal:
         kept = {layer.name for layer in here.public().layers}
         assert {"Peak", "Start (public)"} <= kept
@@ -269,7 +272,7 @@ def test_degenerate_runs_have_a_picture(moves, options):
         pack(chart)
         assert chart.frames == drawn.frames or len(chart.frames) == 1
     assert 0 <= drawn.start_frame < len(drawn.frames)
-    assert story.sentence(told).public
+    assert told.finding().public
     if moves == "cut":
         assert len(drawn.frames) == told.n_cuts
         assert drawn.frames[drawn.start_frame].label.startswith(f"{told.n_clusters} cluster")
@@ -284,7 +287,7 @@ def test_many_runs_count_successes_before_and_after():
     again = run_many(data.points, data.box, data.labels, params, 3, 7)
     assert np.array_equal(runs.nonprivate_ari, again.nonprivate_ari)
     result = algorithm.fit(data.points, data.box, params, rng=np.random.default_rng([7, 0]))
-    told = story.context(result, params, data.points, words_of(2))
+    told = story.MorseRun.of(result, params, data.points, words_of(2))
     told = dataclasses.replace(told, words=dataclasses.replace(told.words, box=data.box))
     labels = algorithm.assign(result.release.mixture, algorithm.signed_points(data.points, data.box), 2)
     pairs = data.labels[:, None] == data.labels, labels[:, None] == labels

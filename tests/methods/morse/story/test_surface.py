@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.core import Box
-from dpviz.methods.morse import story as morse
 from dpviz.methods.morse.story import landscape_plane as land
 from dpviz.methods.morse.story import landscape_stage as stage
 from dpviz.methods.morse.story import landscape_surface as rising
@@ -26,7 +25,7 @@ WORDS = Words("Set", Box.cube(0.0, 1.0, 2), ("a", "b"), ("", ""))
 
 def scene(told, moves="cut", **view):
     told = dataclasses.replace(told, look=LandscapeLook(moves))
-    return morse.scene(told, View(surface=True, **view), rng=np.random.default_rng(0))
+    return told.draw(View(surface=True, **view), rng=np.random.default_rng(0))
 
 
 def layer(drawn, name):
@@ -118,7 +117,7 @@ def test_marks_stand_on_the_surface():
     wanted = [0.5 + rising.TALL / 2 - slope * (-surface.low - value) for value in values]
     assert ticks.arrays["ends"][0, :, 1] == pytest.approx(wanted, abs=1e-9)
     assert max(wanted) > 0.5 + rising.TALL / 2 - slope, "the topmost whole number has one"
-    flat = morse.scene(told, View(), rng=np.random.default_rng(0))
+    flat = told.draw(View(), rng=np.random.default_rng(0))
     for name in ("Peak", "Transition point"):
         marks = [[(one.names, one.pick) for one in each.layers if one.name == name] for each in (drawn, flat)]
         assert marks[0] == marks[1], "with the labels of the flat picture"

@@ -26,12 +26,12 @@ def tell(d=2, n=200, *, domain="none", unit="data", level=2.0, seed=0, words=Non
     params = algorithm.Params(epsilon=level / RADIUS, domain=domain, unit=unit)
     points = words.box.clip(records_of(d, n, seed))
     result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    told = story.context(result, params, points, words)
+    told = story.NDLaplaceRun.of(result, params, points, words)
     return dataclasses.replace(told, look=look_at(measure_of(words.units, params, RADIUS), record))
 
 
 def draw(told, view=None):
-    return story.scene(told, view or View(), rng=np.random.default_rng(0))
+    return told.draw(view or View(), rng=np.random.default_rng(0))
 
 
 def other_world(told, names=None):
@@ -56,12 +56,15 @@ def test_the_public_scene_follows_from_the_release(d, view, domain):
     here, there = draw(told, view), draw(changed, view)
     assert pack(here) != pack(there)
     assert pack(here.public()) == pack(there.public())
-    assert story.sentence(told).public == story.sentence(changed).public
-    assert story.sentence(told).curator != story.sentence(changed).curator
+    assert told.finding().public == changed.finding().public
+    assert told.finding().curator != changed.finding().curator
     for facts in (story.utility, story.risk):
         seen = [[fact for fact in facts(world) if fact.public] for world in (told, changed)]
         assert seen[0] == seen[1]
-    charts = [[pack(chart.public()) for _, chart in story.side_charts(world)] for world in (told, changed)]
+    charts = [
+        [pack(chart.public()) for _, chart in [(chart.key, chart.scene) for chart in world.charts()]]
+        for world in (told, changed)
+    ]
     assert charts[0] == charts[1]
 
 
@@ -153,12 +156,12 @@ def test_moves_end_where_the_release_is(domain):
 
 def test_epsilon_never_comes_without_its_distance():
     told = tell()
-    said = story.sentence(told)
+    said = told.finding()
     for text in (said.curator, said.public):
         assert "ε = 2 per 1.5 m" in text
     assert story.distance(told) == (RADIUS, "1.5 m")
     shares = tell(unit="range")
-    assert "ε = 2 per 150 % of the range" in story.sentence(shares).public
+    assert "ε = 2 per 150 % of the range" in shares.finding().public
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -178,10 +181,10 @@ def test_features_of_different_units_have_no_common_distance():
 def test_hardly_any_records_have_a_picture(n):
     told = tell(n=n, record=0)
     assert draw(told).layers
-    assert story.sentence(told).curator
-    assert story.utility(told)
-    assert story.risk(told)
-    assert story.side_charts(told)
+    assert told.finding().curator
+    assert told.utility()
+    assert told.risk()
+    assert [(chart.key, chart.scene) for chart in told.charts()]
 
 
 def test_of_many_points_a_sample_is_drawn_and_said():

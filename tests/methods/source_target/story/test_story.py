@@ -27,13 +27,15 @@ def tell(d=2, n=400, seed=0, n_targets=60, **options):
     )
     points = records_of(d, n, seed)
     result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    told = story.context(result, params, points, words, story.reference(points, words, result, params))
+    told = story.SourceTargetRun.of(
+        result, params, points, words, story.SourceTargetRun.find_reference(points, words, result, params)
+    )
     told = story.with_classes(told, np.arange(n) % 3, np.arange(n_targets) % 3)
     return dataclasses.replace(told, record=min(3, n - 1) if n else None)
 
 
 def scene(told, view=None):
-    return story.scene(told, view or View(), rng=np.random.default_rng(0))
+    return told.draw(view or View(), rng=np.random.default_rng(0))
 
 
 def layer(told, name):
@@ -62,9 +64,9 @@ def other_world(told, n):
         filled |= {"nonprivate_delta_t": 0.123, "nonprivate_bound": 0.456}
     trace = (dataclasses.replace(step, **filled), told.result.trace[1])
     result = dataclasses.replace(told.result, trace=trace)
-    floor = story.reference(points, told.words, result, told.params)
+    floor = story.SourceTargetRun.find_reference(points, told.words, result, told.params)
     floor = dataclasses.replace(floor, nonprivate_selected=np.arange(told.params.n_centers))
-    made = story.context(result, told.params, points, told.words, floor)
+    made = story.SourceTargetRun.of(result, told.params, points, told.words, floor)
     return dataclasses.replace(story.with_classes(made, np.zeros(n, dtype=int), told.target_classes), record=1)
 
 
@@ -77,14 +79,18 @@ def test_the_public_scene_follows_from_the_release(d, view, method):
     here, there = scene(told, view), scene(changed, view)
     assert pack(here) != pack(there)
     assert pack(here.public()) == pack(there.public())
-    for one, other in zip(story.side_charts(told), story.side_charts(changed), strict=True):
+    for one, other in zip(
+        [(chart.key, chart.scene) for chart in told.charts()],
+        [(chart.key, chart.scene) for chart in changed.charts()],
+        strict=True,
+    ):
         assert pack(one[1]) != pack(other[1])
         assert pack(one[1].public()) == pack(other[1].public())
-    assert story.sentence(told).public == story.sentence(changed).public
-    assert story.sentence(told).curator != story.sentence(changed).curator
-    assert story.risk(told) == story.risk(changed)
-    assert [f for f in story.utility(told) if f.public] == [f for f in story.utility(changed) if f.public]
-    assert story.utility(told) != story.utility(changed)
+    assert told.finding().public == changed.finding().public
+    assert told.finding().curator != changed.finding().curator
+    assert told.risk() == changed.risk()
+    assert [f for f in told.utility() if f.public] == [f for f in changed.utility() if f.public]
+    assert told.utility() != changed.utility()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -154,7 +160,7 @@ def test_refused_cells_are_those_below_the_threshold():
     below = np.flatnonzero(step.noisy_counts < release.threshold)
     assert np.array_equal(told.refused, below)
     assert layer(told, "Refused: too few").arrays["xy"].shape[1] == len(below)
-    ((_, chart),) = story.side_charts(told)
+    ((_, chart),) = [(chart.key, chart.scene) for chart in told.charts()]
     bars = {each.name: each.arrays["rect"][0] for each in chart.layers if each.name != "Threshold"}
     assert (bars["Released"][:, 3] >= release.threshold).all()
     assert (bars["Refused"][:, 3] < release.threshold).all()
@@ -176,19 +182,19 @@ def test_fans_lead_to_the_nearest_records():
 @pytest.mark.parametrize("method", METHODS)
 def test_the_bound_is_drawn_beside_what_it_is_about(method):
     told = tell(method=method, epsilon=None, rho=50.0, noise="gaussian", coreset_radius=0.02)
-    facts = {fact.label: fact for fact in story.utility(told)}
+    facts = {fact.label: fact for fact in told.utility()}
     assert not facts["S′ instead of S, measured"].public
     if method == "nna":
         assert "S′ instead of S, bound" not in facts
         return
     assert not facts["S′ instead of S, bound"].public
-    ((_, chart),) = story.side_charts(told)
+    ((_, chart),) = [(chart.key, chart.scene) for chart in told.charts()]
     bars = chart.layers[0].arrays["rect"][0, :, 2]
     assert bars[1:4].sum() == pytest.approx(bars[4])
     assert bars[0] == pytest.approx(told.nonprivate_difference())
     assert chart.public().is_empty
     loud = tell(method="nas", epsilon=0.1)
-    assert "says nothing" in {fact.label: fact for fact in story.utility(loud)}["S′ instead of S, bound"].value
+    assert "says nothing" in {fact.label: fact for fact in loud.utility()}["S′ instead of S, bound"].value
 
 
 def test_the_accuracy_is_that_of_the_nearest_label():
@@ -223,12 +229,12 @@ def test_the_accuracy_is_that_of_the_nearest_label():
 )
 def test_degenerate_runs_have_a_picture(method, options):
     told = tell(method=method, **options)
-    for drawn in (scene(told), *(chart for _, chart in story.side_charts(told))):
+    for drawn in (scene(told), *(chart for _, chart in [(chart.key, chart.scene) for chart in told.charts()])):
         pack(drawn)
         pack(drawn.public())
     assert all(each.rows.shape == (draw.CLOCK.n_frames,) for each in scene(told).layers)
-    assert story.sentence(told).public
-    assert story.utility(told)
+    assert told.finding().public
+    assert told.utility()
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])

@@ -1,0 +1,259 @@
+"""One run of a method on one data set, and everything that is shown and said about it.
+
+`Run` is the base; each method has a subclass that overrides what is its own. A run is the curator's: what leaves is
+`picture().public()`, the public sentences, and facts that are marked as public.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.core import (
+    CentersRelease,
+    Confidential,
+    Event,
+    Guarantee,
+    Labels,
+    Points,
+    Release,
+    Result,
+    Step,
+    unit_records,
+)
+from dpviz.plots import Scene, csv_text, svg
+from dpviz.stories import solid
+from dpviz.stories.ground_layers import on_earth
+from dpviz.stories.label import Contents, Label, label_of, written
+from dpviz.stories.ledger import LedgerRow, ledger_rows
+from dpviz.stories.outcomes import Outcome
+from dpviz.stories.panel import Fact, Sentence
+from dpviz.stories.promise import described, promise
+from dpviz.stories.stage import Stops
+from dpviz.stories.view import Projection, View, Words, project
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CHART_HEIGHT = 170  # CSS pixels
+ILLUSTRATION_SEED = 0  # of draws that only show a law; public
+FORMATS = ("svg", "html", "csv", "json")
+FIRST = View()  # the first two features
+
+P_co = TypeVar("P_co", covariant=True)
+R_co = TypeVar("R_co", bound=Release, covariant=True)
+S_co = TypeVar("S_co", bound=Step, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart beside the picture, followed by the picture's scrubber."""
+
+    key: str
+    scene: Scene
+    height: int = CHART_HEIGHT  # CSS pixels
+
+
+@dataclass(frozen=True, eq=False)
+class Run(Confidential, Generic[P_co, R_co, S_co]):
+    """A run with its records, its parameters and the non-private run that it is compared with. Curator only."""
+
+    result: Result[R_co, S_co]
+    params: P_co
+    unit: Points  # (n, d) records in box units: the curator's
+    words: Words  # what the public knows of the data
+    reference: Any = None  # the non-private run beside it, each method's own kind: the curator's
+    classes: Labels | None = None  # (n,) true classes, where the data set knows them: the curator's
+
+    terms: ClassVar[tuple[tuple[str, str], ...]] = ()  # "How to read it": (term, what it means)
+    shares_reference: ClassVar[bool] = False  # whether all methods of this class are compared with the same reference
+    page_fields: ClassVar[tuple[str, ...]] = ()  # fields that a page chooses: an exported script sets them again
+
+    # How a run is put together.
+
+    @classmethod
+    def of(cls, result: Any, params: Any, points: Points, words: Words, reference: Any = None) -> Self:
+        """Return the run of `result` on `points` (n, d), data units; `reference` is what `find_reference` returned."""
+        return cls(result, params, unit_records(points, words.box), words, reference)
+
+    @classmethod
+    def reference_key(cls, params: Any) -> tuple[object, ...]:
+        """Return the parameters that the reference depends on: it is computed once for equal keys."""
+        del params
+        return ()
+
+    @classmethod
+    def find_reference(cls, points: Points, words: Words, result: Any, params: Any) -> Any:
+        """Return the non-private run that `result` is compared with, None where there is none: the curator's."""
+        del points, words, result, params
+
+    # What `fit` returned.
+
+    @property
+    def release(self) -> R_co:
+        """What the world may see."""
+        return self.result.release
+
+    @property
+    def steps(self) -> tuple[S_co, ...]:
+        """What happened on the way: the curator's."""
+        return self.result.trace
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What was spent."""
+        return self.result.events
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is claimed, and what is proved."""
+        return self.result.guarantee
+
+    @property
+    def proved(self) -> bool:
+        """Whether a guarantee is proved for this very run."""
+        return self.result.guarantee.proved is not None
+
+    # What is said.
+
+    def finding(self) -> Sentence:
+        """Return the run in one sentence, the curator's and the public's; without a proof no limit is named."""
+        raise NotImplementedError(f"{type(self).__name__} has no finding.")
+
+    def utility(self) -> tuple[Fact, ...]:
+        """Return how good the release is; exact facts are marked as the curator's."""
+        return ()
+
+    def risk(self) -> tuple[Fact, ...]:
+        """Return what the guarantee allows an attacker."""
+        return ()
+
+    def facts(self) -> tuple[Fact, ...]:
+        """Return utility and risk."""
+        return (*self.utility(), *self.risk())
+
+    def contents(self) -> Contents:
+        """Return what the run protects, takes as public, and shows in confidence."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what it protects.")
+
+    def card(self) -> Label:
+        """Return the guarantee as a label: its kind, whom it protects, how much, and what follows in plain words."""
+        return label_of(self.result.guarantee, self.contents(), self.result.events)
+
+    def ledger(self) -> tuple[LedgerRow, ...]:
+        """Return what every iteration spent on what: public, it follows from the events."""
+        result: Any = self.result  # rows for each cluster need released centers
+        return ledger_rows(result)
+
+    def notices(self) -> tuple[str, ...]:
+        """Return what exact costs say of this very run, beside its guarantee: the curator's."""
+        return ()
+
+    def public_notices(self) -> tuple[str, ...]:
+        """Return what the release says of this very run, beside its guarantee."""
+        return ()
+
+    # What is drawn.
+
+    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+        """Draw the run over the features of `view`; `rng` draws illustrations of a law, nothing of the records."""
+        raise NotImplementedError(f"{type(self).__name__} has no picture.")
+
+    def picture(self, view: View = FIRST, *, adapt: Callable[[Scene], Scene] | None = None) -> Scene:
+        """Return the moving picture; `.public()` leaves what the world may see. `adapt` changes each drawing of it."""
+
+        def drawing(view: View) -> Scene:
+            scene = on_earth(self.draw(view, rng=np.random.default_rng(ILLUSTRATION_SEED)), self.words, view)
+            return scene if adapt is None else adapt(scene)
+
+        if view.z is None:
+            return drawing(view)
+        return solid.with_depth(drawing(view), drawing(solid.from_above(view)), view)
+
+    def plane(self, view: View) -> Projection:
+        """Return the plane of the picture over the features of `view`."""
+        return project(view, self.words, self.unit)
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the charts below the picture."""
+        return ()
+
+    def stops(self) -> Stops:
+        """Return the stops of the scrubber; raises ValueError where a run cannot be stepped beside another one."""
+        raise ValueError(f"{type(self).__name__} has no stops of its own: it cannot be stepped beside another run.")
+
+    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8] | None:
+        """Return a photograph (height, width, 3) in released colors, None where there are none: the curator's."""
+        del shape
+        return None
+
+    def outcome(self) -> Outcome:
+        """Return what a picture of many runs shows of this one."""
+        raise NotImplementedError(f"{type(self).__name__} has no figure to compare runs by.")
+
+    # What leaves.
+
+    def show(self, *, curator: bool = False, view: View = FIRST, frame: int | None = None) -> Any:
+        """Return a live picture for a notebook, a drawing without widgets; only `curator` puts exact values in it."""
+        from dpviz import notebook
+
+        scene, line = self.picture(view), promise(self.guarantee)
+        public = f"{scene.public_caption or scene.caption} {line}"
+        whole = replace(scene, caption=f"{scene.caption} {line}", public_caption=public, hint="")
+        return notebook.live(whole if curator else whole.public(), frame)
+
+    def save(self, path: str | Path, *, curator: bool = False, view: View = FIRST, frame: int | None = None) -> None:
+        """Write the public picture, or with `curator` the whole one, as the ending of `path` says.
+
+        The endings are svg (a drawing), html (a page with steps), csv (what is drawn) and json (the guarantee as plain
+        values). `frame` is the step, from 0; None is the one that the picture opens with. Raises ValueError for another
+        ending and for a step that is not there.
+        """
+        ending = Path(path).suffix.removeprefix(".").lower()
+        if ending not in FORMATS:
+            raise ValueError(
+                f"path was {str(path)!r}, but its ending must be one of {', '.join(FORMATS)}. Try run.svg."
+            )
+        whole = self.picture(view)
+        scene, notes = whole if curator else whole.public(), (promise(self.guarantee),)
+        step = scene.start_frame if frame is None else frame
+        if not 0 <= step < len(scene.frames):
+            raise ValueError(f"frame was {frame}, but the picture has steps from 0 to {len(scene.frames) - 1}.")
+        if ending == "html":
+            from dpviz.plots.figure import page  # Plotly takes half a second to import
+
+            text = page([scene], frame=step, notes=notes)
+        elif ending == "svg":
+            text = svg([scene], frame=step, notes=notes)
+        elif ending == "csv":
+            text = csv_text([scene], frame=step)
+        else:
+            text = json.dumps(described(self.guarantee) | {"label": written(self.card())}, indent=2) + "\n"
+        Path(path).write_text(text, encoding="utf-8")
+
+    def to_frame(self, *, steps: bool = False) -> "pd.DataFrame":
+        """Return the released centers or points, data units, a column for each feature.
+
+        With `steps` the arrays of all steps, a value a row: step, field, row, feature, value. The curator's.
+        """
+        import pandas as pd
+
+        names = list(self.words.feature_names)
+        if not steps:
+            release: Any = self.release
+            places = release.centers if isinstance(self.release, CentersRelease) else release.points
+            return pd.DataFrame(np.asarray(places), columns=names)
+        rows = []
+        for number, step in enumerate(self.steps):
+            arrays: Any = step  # every step is a dataclass
+            for field in fields(arrays):
+                value = getattr(step, field.name)
+                if isinstance(value, np.ndarray | float | int):
+                    for index, cell in np.ndenumerate(np.asarray(value)):
+                        feature = names[index[1]] if len(index) == 2 and np.shape(value)[1] == len(names) else None
+                        rows.append((number, field.name, index[0] if index else None, feature, cell))
+        return pd.DataFrame(rows, columns=["step", "field", "row", "feature", "value"])

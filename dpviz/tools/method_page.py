@@ -1,0 +1,215 @@
+"""The page of a method on one template: data, knobs, the picture that follows ε, and tabs below it.
+
+`MethodPage` makes a whole page from the knobs of a method's parameters. A method with a page of its own overrides only
+what is its own. An instance is one drawing of the page; fragments keep it until the next one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import streamlit as st
+
+from dpviz.core import Knob, Release, Result, Step, knobs
+from dpviz.plots import Scene
+from dpviz.stories import View
+from dpviz.stories.center_facts import allowed, not_established
+from dpviz.stories.method import AnyMethod, Page, RunClass
+from dpviz.tools.audit import page as audit_page
+from dpviz.tools.many_runs import page as many_runs
+from dpviz.tools.two_worlds import page as two_worlds
+from dpviz.ui import controls, frame, reading, reproduction, state
+from dpviz.ui.data.picker import DEFAULT, DataCatalog
+from dpviz.ui.deployments import DEPLOYMENTS
+from dpviz.ui.frame import PageFrame
+from dpviz.ui.live import LiveState
+from dpviz.ui.runs import AnyRun, Noise, RunRequest, run_method
+from dpviz.ui.show import Slider, impossible, show
+
+BUDGET = "epsilon"  # the parameter that the slider moves
+
+
+class MethodPage:
+    """One drawing of a method's page. Overrides say what is the method's own; everything else has a default here."""
+
+    method: AnyMethod
+    data: ClassVar[str] = DEFAULT  # the set that the page opens with
+    own_data: ClassVar[DataCatalog | None] = None  # sets that only this page has
+    insider: ClassVar[str] = "Curator"  # whoever sees more than the public
+    solid: ClassVar[bool] = False  # whether three features can be seen turned
+    reason_is_public: ClassVar[bool] = False  # whether a refusal of the parameters names nothing of the records
+    controls: ClassVar[tuple[Knob, ...]] = ()  # of the page itself, beside those of the parameters
+
+    frame: PageFrame
+    noise: Noise
+    view: View
+    meaning: Callable[[float], str]  # of the slider's values, in words
+
+    def __init__(self, method: AnyMethod) -> None:
+        """Describe the page of `method`; raises KeyError where its parameters have no knob `epsilon`."""
+        self.method = method
+        self.knobs = {knob.name: knob for knob in knobs(method.Params)}
+        self.budget = self.knobs[BUDGET]
+        self.values: dict[str, Any] = {}  # of parameters, by name
+        self.adapt: Callable[[Scene], Scene] = two_worlds.adapter(self.tab)
+
+    # What a method's own page overrides.
+
+    @property
+    def run_class(self) -> RunClass:
+        """The class of the page's runs."""
+        return self.method.run
+
+    @property
+    def tab(self) -> Knob:
+        """What stands under the picture."""
+        choices = [("runs", "Many runs"), two_worlds.CHOICE, audit_page.CHOICE]
+        choices += [("reproduction", "Reproduction")] if reproduction.exists(self.method.name) else []
+        choices += [reading.CHOICE] if self.method.reading is not None else []
+        return Knob(f"{self.method.name}_tab", "choice", "runs", "Under the picture", "", choices=tuple(choices))
+
+    def button(self) -> str:
+        """Return what is on the button behind which the first knobs are; "" has none."""
+        return ""
+
+    def draw_first(self) -> None:
+        """Draw the knobs behind that button."""
+
+    def draw_knobs(self) -> None:
+        """Draw the other knobs of the parameters."""
+        own = (knob for name, knob in self.knobs.items() if name not in (BUDGET, "start_seed"))
+        self.values |= {knob.name: controls.control(knob) for knob in own}
+
+    def draw_look(self) -> None:
+        """Draw what changes the picture and no run, after seeds and axes."""
+
+    def read_look(self) -> None:
+        """Read what other fragments have moved that changes the picture and no run."""
+
+    def params(self, epsilon: float) -> Any:
+        """Return the parameters at ε; raises ValueError for what is impossible together."""
+        return self.method.Params(**{BUDGET: epsilon}, **self.values)
+
+    def fields(self) -> Mapping[str, Any]:
+        """Return what only the page chooses of a run, such as the record that is looked at."""
+        return {}
+
+    def note(self) -> Callable[[float], str]:
+        """Return what says in words what a value of the slider means."""
+        if self.frame.source.dataset.bounds_from_data:
+            return not_established
+        return allowed if self._is_proved() else unproved
+
+    def draw_slider(self) -> float:
+        """Draw the privacy slider, and return its value."""
+        return controls.log_slider(self.budget, note=self.meaning, marks=DEPLOYMENTS)
+
+    def link(self, epsilon: float) -> list[tuple[str, str]]:
+        """Return the page's part of the link."""
+        own = [(name, self.knobs[name].format(value)) for name, value in self.values.items() if name != "start_seed"]
+        own += [(self.budget.name, self.budget.format(epsilon)), (self.tab.name, str(state.value(self.tab)))]
+        return [*own, *two_worlds.link(self.frame)]
+
+    def follow_click(self, picture: LiveState | None) -> None:
+        """Follow a click into the picture."""
+        two_worlds.follow_click(self.frame, picture)
+
+    def tabs(self) -> dict[str, Callable[[], None]]:
+        """Return what draws each tab."""
+        contents: dict[str, Callable[[], None]] = {
+            "runs": lambda: many_runs.many(self.frame, self.request, self.budget, self.noise, self.view),
+            "worlds": lambda: two_worlds.worlds(
+                self.frame, two_worlds.WorldsTab(self.current_request), self.noise, self.view
+            ),
+            "audit": lambda: audit_page.tab(self.frame, self.method.name),
+        }
+        if reproduction.exists(self.method.name):
+            contents["reproduction"] = lambda: reproduction.tables(self.method.name)
+        return contents
+
+    # The template.
+
+    @classmethod
+    def page(cls, method: AnyMethod) -> Page:
+        """Return the page as navigation has it."""
+        return Page(lambda: cls(method).draw(), cls.controls)
+
+    def draw(self) -> None:
+        """Draw the page."""
+        self.frame = page = frame.start(
+            self.method.title,
+            self.terms(),
+            data=self.data,
+            own=self.own_data,
+            insider=self.insider,
+            what=self.button(),
+        )
+        with page.first:
+            self.draw_first()
+        with page.more:
+            self.draw_knobs()
+            self.noise = frame.seeds(page, start=self.method.has_start)
+            self.view = frame.view(page, solid=self.solid)
+        if self.method.has_start:
+            self.values["start_seed"] = state.value(frame.START_SEED)
+        self.draw_look()
+        self.meaning = self.note()
+        with page.slider:
+            self.draw_stage()
+        with page.more_pictures:
+            if self.method.reading is not None:
+                reading.fill(self.tab, self.method.name, self.tabs())
+            else:
+                controls.fill(self.tab, self.tabs())
+        frame.show_problems(page.problems)  # what came up in the open tab
+
+    def terms(self) -> Sequence[tuple[str, str]]:
+        """Return the words of "How to read it"."""
+        return self.run_class.terms
+
+    @st.fragment
+    def draw_stage(self) -> None:
+        """Draw what ε moves, and nothing else, so that the picture answers at once."""
+        epsilon = self.draw_slider()
+        self.read_look()
+        if self.reason_is_public:
+            try:
+                self.request(epsilon)
+            except ValueError as error:
+                impossible(self.frame, str(error))
+                return
+        slider = Slider(self.budget, lambda each: (self.request(each),))
+        self.follow_click(show(self.frame, slider, epsilon, self.noise, self.view, self.link(epsilon)))
+
+    def request(self, epsilon: float) -> RunRequest[AnyRun]:
+        """Return the run at ε that the page asks for; raises ValueError for what is impossible together."""
+        return RunRequest(self.method, self.run_class, self.params(epsilon), fields=self.fields(), adapt=self.adapt)
+
+    def current_request(self) -> RunRequest[AnyRun]:
+        """Return the run that the picture shows; raises ValueError for what is impossible together."""
+        self.read_look()
+        return self.request(float(state.value(self.budget)))
+
+    def run(self) -> Any:
+        """Return the run that the picture shows, None where there is none: the place of the picture says why."""
+        try:
+            return run_method(self.current_request(), self.frame.source, self.noise)
+        except ValueError:
+            return None
+
+    def _is_proved(self) -> bool:
+        """Whether a limit is proved with these knobs: a run on no records has the guarantee of all."""
+        box = self.frame.source.dataset.box
+        try:
+            params = self.params(float(self.budget.default or 1.0))
+            result: Result[Release, Step] = self.method.fit(
+                np.empty((0, box.d)), box, params, rng=np.random.default_rng(0)
+            )
+        except ValueError:  # it does not run; the picture's place says why
+            return False
+        return result.guarantee.proved is not None
+
+
+def unproved(_: float) -> str:
+    """Say that a method comes with no proof, whatever its epsilon."""
+    return "No limit is proved of this method as it is set."
