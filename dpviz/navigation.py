@@ -23,7 +23,7 @@ from dpviz.tools.audit.page import PAGE as AUDIT
 from dpviz.tools.compare.page import PAGE as COMPARE
 from dpviz.tools.glossary.page import PAGE as GLOSSARY
 from dpviz.tools.learn.page import PAGE as LEARN
-from dpviz.tools.method_page import MethodPage
+from dpviz.method_page import MethodPage
 from dpviz.tools.quiz.page import PAGE as QUIZ
 from dpviz.tools.teach.page import PAGE as TEACH
 from dpviz.ui import hiding, home, panel, state, tour

@@ -29,28 +29,30 @@ FLOORS = {
     "attacks": 2,
     "audit": 2,
     "plots": 2,
+    "notebook": 3,
     "experiments": 2,
     "methods/*/algorithm": 2,
-    "stories": 3,
-    "methods/*/story": 4,
-    "methods": 5,  # the records
-    "tools": 6,
-    "estimators": 6,
-    "notebook": 7,
-    "ui": 7,
-    "tools/*/page": 8,
-    "methods/*/page": 9,
-    "navigation": 10,
-    "publishing": 11,
+    "stories": 4,
+    "methods/*/story": 5,
+    "methods": 6,  # the records
+    "tools": 7,
+    "estimators": 7,
+    "runs": 8,
+    "ui": 9,
+    "tools/*/page": 10,
+    "method_page": 11,
+    "methods/*/page": 12,
+    "navigation": 13,
+    "publishing": 14,
 }
 TOP = {room.split("/")[0] for room in FLOORS}
 ENTRANCES = {PurePosixPath("dpviz/experiments/__main__.py"), PurePosixPath("dpviz/__main__.py")}
 ENTRANCES |= {PurePosixPath("dpviz/ui/server/script.py")}  # like app.py
 ROOT_FILE = PurePosixPath("dpviz/__init__.py")
-PAGES_FLOOR = 12  # pages/*.py and app.py
+PAGES_FLOOR = 15  # pages/*.py and app.py
 PAGE_LINES = 40
 MOST_FILES = 30  # of a folder
-STREAMLIT_ROOMS = {"ui", "tools/*/page", "methods/*/page", "navigation", "publishing", "pages"}
+STREAMLIT_ROOMS = {"ui", "tools/*/page", "method_page", "methods/*/page", "navigation", "publishing", "pages"}
 NEEDED_AT_RUN_TIME = {"uvloop", "plotly"}  # required even if never imported: Streamlit picks it up, its tables are read
 PLOTLY_ROOMS = {"plots"}
 OUTSIDE = {"tests", "benchmarks", "pages", "app", "pytest", "hypothesis", "playwright"}  # the package needs none of it
@@ -332,10 +334,10 @@ def test_no_import_goes_in_a_circle() -> None:
 # One source for each way to break a rule: (file, source, words of the complaint).
 BROKEN = {
     "up": ("dpviz/core/box.py", "from dpviz.mechanisms import laplace", "up from floor 0 to 1"),
-    "up, whole module": ("dpviz/mechanisms/noise.py", "import dpviz.ui.frame", "up from floor 1 to 7"),
-    "up, from the top": ("dpviz/data/named.py", "from dpviz import stories", "up from floor 1 to 3"),
-    "up, relative": ("dpviz/solvers/lloyd.py", "from ..stories import label", "up from floor 1 to 3"),
-    "up, relative package": ("dpviz/solvers/lloyd.py", "from .. import stories", "up from floor 1 to 3"),
+    "up, whole module": ("dpviz/mechanisms/noise.py", "import dpviz.ui.frame", "up from floor 1 to 9"),
+    "up, from the top": ("dpviz/data/named.py", "from dpviz import stories", "up from floor 1 to 4"),
+    "up, relative": ("dpviz/solvers/lloyd.py", "from ..stories import label", "up from floor 1 to 4"),
+    "up, relative package": ("dpviz/solvers/lloyd.py", "from .. import stories", "up from floor 1 to 4"),
     "up, in a package": ("dpviz/core/__init__.py", "from ..data import load", "up from floor 0 to 1"),
     "up, in a function": ("dpviz/core/box.py", "def f():\n    import dpviz.data", "up from floor 0 to 1"),
     "up, for types": (
@@ -348,10 +350,10 @@ BROKEN = {
     "up, in a method": (
         "dpviz/methods/dpm/algorithm/tree.py",
         "from dpviz.methods.dpm.story import layers",
-        "up from floor 2 to 4",
+        "up from floor 2 to 5",
     ),
-    "up, to the records": ("dpviz/stories/label.py", "from dpviz.methods import CATALOGUE", "up from floor 3 to 5"),
-    "up, to a tool's page": ("dpviz/ui/frame.py", "from dpviz.tools.audit import page", "up from floor 7 to 8"),
+    "up, to the records": ("dpviz/stories/label.py", "from dpviz.methods import CATALOGUE", "up from floor 4 to 6"),
+    "up, to a tool's page": ("dpviz/ui/frame.py", "from dpviz.tools.audit import page", "up from floor 9 to 10"),
     "neighbor below": ("dpviz/mechanisms/noise.py", "from dpviz.accounting import Event", "neighbor on floor 1"),
     "one method knows another": (
         "dpviz/methods/dpm/story/layers.py",
@@ -366,7 +368,7 @@ BROKEN = {
     "record names its page": (
         "dpviz/methods/dpm/__init__.py",
         "def page():\n    from dpviz.methods.dpm.page import PAGE",
-        "up from floor 5 to 9",
+        "up from floor 6 to 12",
     ),
     "page knows a method": ("dpviz/ui/home.py", "from dpviz.methods.dpm.story import layers", "by its record alone"),
     "attack knows algorithm": ("dpviz/attacks/guess.py", "from dpviz.methods.dpm import algorithm", "by its record"),

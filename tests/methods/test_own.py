@@ -77,8 +77,8 @@ if __name__ == "__main__":
     with multiprocessing.get_context("spawn").Pool(1) as pool:  # long work is done so
         elsewhere = pool.apply(run_world, (data.points, data.box, asked, 0, 4, (1,)))
     told_of = {key: audited(cases()[key], runs=RUNS, seed=1) for key in (name, "noise_forgotten")}
-    again = recipe.RecipeRun(method.place, story.place, params)
-    made = recipe.script(recipe.Recipe(recipe.records.Data("blobs", 200, 0), (again,), 5, View(), False))
+    again = recipe.RecipeRun(method, params)
+    made = recipe.script(recipe.Recipe(recipe.Data("blobs", 200, 0), (again,), 5, View(), False))
     Path("script.py").write_text(made, "utf-8")
     app = AppTest.from_file("ROOT/app.py", default_timeout=60).run()
     print(json.dumps({
@@ -214,7 +214,7 @@ HEAD = "from dpviz.core import *\nimport numpy as np\n"
             "from dataclasses import dataclass\n@dataclass\nclass Params:\n    x: int = 1\n" + FIT + "pass",
             "no knob",
         ),
-        ("own_f", f"STORY = 3\n{FIT}return 1", "STORY is a int"),
+        ("own_f", f"RUN = 3\n{FIT}return 1", "RUN is a int"),
         ("json", FIT + "return 1", "called as another module of Python is"),
         ("dpm", FIT + "return 1", "not taken yet"),
         ("audit", FIT + "return 1", "not taken yet"),
@@ -252,11 +252,11 @@ def test_what_fit_does_wrong_is_said_where_it_did_it(tmp_path, body, said):
 def told(events, trace, release=((0.2, 0.2), (0.8, 0.8))):
     claim = Claim(1.0, 0.0, Adjacency.ADD_REMOVE, "said")
     result = Result(CentersRelease(np.array(release)), trace, events, Guarantee(claim, claim))
-    story, params = CentersRun, own.Params(n_clusters=2)
+    kind, params = CentersRun, own.Params(n_clusters=2)
     points = np.random.default_rng(0).random((50, 2))
     words = Words("Mine", BOX, ("x", "y"), ("", ""))
-    reference = story.find_reference(points, words, result, params)
-    return story.of(result, params, points, words, reference).draw(View(), rng=np.random.default_rng(0))
+    reference = kind.find_reference(points, words, result, params)
+    return kind.of(result, params, points, words, reference).draw(View(), rng=np.random.default_rng(0))
 
 
 def test_noise_is_drawn_where_events_name_it_and_the_public_sees_the_release_alone():

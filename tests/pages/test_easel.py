@@ -4,20 +4,20 @@ import threading
 
 import pytest
 
-from dpviz.ui import setup as method
+from dpviz.stories.run import Run
 from tests.pages.conftest import PAGES, SOME_KIND, SOME_KNOB
 
 
 @pytest.fixture
 def drawings(monkeypatch):
     """Return the list of what has been drawn since it was last cleared."""
-    done, draw = [], method._scene
+    done, draw = [], Run.picture
 
-    def counted(*given):
+    def counted(*given, **options):
         done.append(given)
-        return draw(*given)
+        return draw(*given, **options)
 
-    monkeypatch.setattr(method, "_scene", counted)
+    monkeypatch.setattr(Run, "picture", counted)
     return done
 
 

@@ -223,7 +223,7 @@ def test_the_public_switch_applies_to_every_file(open_page, name, kind):
         shown = [picture["header"] for state in states.values() if state for picture in state["pictures"]]
         written = b"".join(blobs[each] for each in shown).decode("utf-8", "replace")
         assert '"Public box"' in written
-    told = on_screen(page).told[0]
+    told = on_screen(page).runs[0][1]
     for place in told.words.box.from_unit(told.unit[:40]).tolist():
         assert repr(place[0]) not in written, "no record leaves"
     for secret in (layer.name for layer in on_screen(page).curators_scenes[0].layers):
@@ -239,7 +239,7 @@ def test_secret_noise_has_no_seed_in_any_file(open_page, name):
     page = open_page(name, **SMALL, secret="1", noise_seed="918273645")
     for kind in FORMATS:
         assert "918273645" not in file_of(page, name, kind).decode().replace("picture", "")
-    assert "rng=SecretGenerator()" in file_of(page, name, "py").decode()
+    assert "seed=None" in file_of(page, name, "py").decode()
 
 
 def test_without_a_picture_nothing_is_exported(open_page):

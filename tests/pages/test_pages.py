@@ -260,10 +260,10 @@ def secret_arrays(told, seed):
 def test_what_the_public_is_sent_follows_from_the_release(open_page, name, monkeypatch, mode, link):
     def sent(seed, audience):
         def tell(*args, **options):
-            run = runs.tell(*args, **options)
-            return run if seed is None else dataclasses.replace(run, told=secret_arrays(run.told, seed))
+            run = runs.run_method(*args, **options)
+            return run if seed is None else secret_arrays(run, seed)
 
-        monkeypatch.setattr(show, "tell", tell)
+        monkeypatch.setattr(show, "run_method", tell)
         page = open_page(name, **link, **mode, audience=audience)
         return {
             kind: [OWN_ADDRESS.sub(b"", each.proto.SerializeToString()) for each in page.app.get(kind)]

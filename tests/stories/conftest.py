@@ -133,6 +133,6 @@ def show_dpm():
     """Return the drawer of a context of DPM."""
 
     def draw(told, view=None):
-        return told.draw(view or dpm_View(), rng=np.random.default_rng(0))
+        return told.draw(view or View(), rng=np.random.default_rng(0))
 
     return draw
