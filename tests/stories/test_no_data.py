@@ -74,28 +74,28 @@ def told_of(name, **given):
     algorithm, story = ALGORITHMS[name], run_class(name)
     params, words = algorithm.Params(**given), Words("wide", WIDE, tuple(f"x{i}" for i in range(60)), ("",) * 60)
     result = algorithm.fit(EVEN, WIDE, params, rng=np.random.default_rng(0))
-    return story.of(result, params, EVEN, words, story.find_reference(EVEN, words, result, params)), story
+    return story.of(result, params, EVEN, words, story.find_reference(EVEN, words, result, params))
 
 
 @pytest.mark.parametrize(
     ("name", "little"), [("su", 0.3), ("fastlloyd", 0.02), ("convergent_kmeans", 0.3), ("dpm", 0.02)]
 )
 def test_noise_above_chance_is_said_to_everybody(name, little):
-    told, story = told_of(name, epsilon=little)
+    told = told_of(name, epsilon=little)
     (said,) = told.public_notices()
     assert said.startswith("In 60 features, noise moves an average by about ")
     assert "places picked at random differ by 0.289." in said
-    told, story = told_of(name, epsilon=300.0)
+    told = told_of(name, epsilon=300.0)
     assert told.public_notices() == ()
 
 
 def test_noise_is_as_large_as_it_is_drawn():
-    told, _ = told_of("su", epsilon=300.0, n_clusters=20)
+    told = told_of("su", epsilon=300.0, n_clusters=20)
     step, wanted = told.result.trace[-1], last_noise(told.result, Purpose.SUMS)
     exact = step.nonprivate_counts[:, None] * (step.nonprivate_mean - 0.5)
     share = ((step.noisy_sums - exact) / wanted[:, None]) ** 2  # of Laplace noise: mean 1, variance 6 - 1
     assert abs(share.mean() - 1.0) < 6.0 * np.sqrt(5.0 / share.size) < 0.5, "half or double the variance is refused"
-    told, _ = told_of("dpm", epsilon=300.0)
+    told = told_of("dpm", epsilon=300.0)
     np.testing.assert_allclose(last_noise(told.result, Purpose.AVERAGES), told.result.trace[-1].sigmas)
     spread = np.random.default_rng(0).random(100_000).std()  # of places that are even over a box
     assert spread == pytest.approx(RANDOM, rel=0.01)

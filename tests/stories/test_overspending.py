@@ -19,7 +19,6 @@ from dpviz.accounting import (
 from dpviz.core import Adjacency, Box, Budget, Claim
 from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
 from dpviz.stories import Words
-from dpviz.stories.label import label_of
 from dpviz.ui import panel
 
 BOX = Box.cube(0.0, 1.0, 2)
@@ -38,14 +37,10 @@ def told(name, *, more=1, **choices):
     return story.of(result, params, POINTS, WORDS, story.find_reference(POINTS, WORDS, result, params))
 
 
-def card(run, name):
-    return label_of(run.result.guarantee, run.contents(), run.result.events)
-
-
 @pytest.mark.parametrize("name", TOLD)
 def test_what_is_stated_is_what_the_events_add_up_to(name):
     run = told(name)
-    label = card(run, name)
+    label = run.card()
     assert not label.is_overspent
     assert "dpviz-overspent" not in panel.guarantee(label)
     assert bool(label.account) != (name == "nd_laplace"), "ε per distance is no sum"
@@ -56,7 +51,7 @@ def test_what_is_stated_is_what_the_events_add_up_to(name):
 @pytest.mark.parametrize("name", [name for name in TOLD if name != "nd_laplace"])
 def test_an_overspend_is_red_on_the_card(name):
     run = told(name, more=2)
-    label = card(run, name)
+    label = run.card()
     claim = run.result.guarantee.proved or run.result.guarantee.published
     assert all(each.total > 1.4 * each.stated for each in sums(run.result.events, claim))
     assert label.is_overspent
@@ -70,22 +65,18 @@ def test_an_overspend_is_on_the_ledger_and_on_its_chart(name):
     once, twice = told(name), told(name, more=2)
 
     def bars(run):
-        return dict([(chart.key, chart.scene) for chart in run.charts()])["ledger"].y.view[
-            1
-        ]  # the axis ends above the highest bar
+        return {chart.key: chart.scene for chart in run.charts()}["ledger"].y.view[1]  # it ends above the highest bar
 
     assert bars(twice) > 1.2 * bars(once)
 
 
 def test_morse_s_ledger_in_rho_hides_no_overspend():
-    story = pytest.importorskip("dpviz.methods.morse.story")
     once, twice = (sum(row.epsilon for row in told("morse", more=more).ledger()) for more in (1, 2))
     assert twice == pytest.approx(2 * once)
 
 
 @pytest.mark.parametrize("calibration", ["repaired", "published"])
 def test_dpm_s_ledger_adds_up_to_epsilon_and_hides_no_overspend(calibration):
-    story = pytest.importorskip("dpviz.methods.dpm.story")
     run = told("dpm", calibration=calibration, epsilon=2.0)
     total = sum(row.epsilon for row in run.ledger())
     if calibration == "repaired":

@@ -3,8 +3,6 @@
 The replay law of `test_replay`, up to the screen: pictures, charts beside them, sentences and facts.
 """
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -41,24 +39,17 @@ def seen(name, params, points, result):
     """Return what the public sees of a run: hashes of pictures, sentences and facts."""
     story = run_class(name)
     told = story.of(result, params, points, WORDS, story.find_reference(points, WORDS, result, params))
-    charts = [
-        *[(chart.key, chart.scene) for chart in told.charts()],
-        *((title, one) for title, one, _ in (story.lead_charts or tuple_of)(told)),
-    ]
-    facts = [fact for fact in (*told.utility(), *told.risk()) if fact.public]
-    scenes = {"picture": told.draw(View(), rng=np.random.default_rng(0)), **dict(charts)}
+    facts = [fact for fact in told.facts() if fact.public]
+    scenes = {
+        "picture": told.draw(View(), rng=np.random.default_rng(0)),
+        **{each.key: each.scene for each in told.charts()},
+    }
     for one in scenes.values():
         public = one.public()
         assert all(layer.audience is not Audience.CURATOR for layer in public.layers)
         assert public.layers or not public.x.label or not one.layers, "axes of nothing"
-    said = () if story.public_notices is None else told.public_notices()
     drawn = {title: scene_hash(one.public()) for title, one in scenes.items()}
-    return drawn, told.finding().public, facts, told.contents().public, said
-
-
-def tuple_of(_told):
-    """Return no charts."""
-    return ()
+    return drawn, told.finding().public, facts, told.contents().public, told.public_notices()
 
 
 def worlds(name, mode, monkeypatch):
@@ -96,13 +87,9 @@ def axes_of_exact_costs(monkeypatch):
 
 def sentences_of_the_curator(monkeypatch):
     """Let the public read what the curator reads."""
-    found = run_class("su")
-    told = found.sentence
-
-    def read(_name):
-        return dataclasses.replace(found, sentence=lambda it: Sentence(told(it).curator, told(it).curator))
-
-    monkeypatch.setitem(globals(), "run_class", read)
+    run = run_class("su")
+    finding = run.finding
+    monkeypatch.setattr(run, "finding", lambda told: Sentence(finding(told).curator, finding(told).curator))
 
 
 @pytest.mark.parametrize("wrong", [axes_of_exact_costs, sentences_of_the_curator])

@@ -11,6 +11,7 @@ from dpviz.core import Adjacency, Box, Claim, Guarantee
 from dpviz.data import TableFormat, read_table
 from dpviz.data.choices import Choices
 from dpviz.data.target_pairs import spread_targets
+from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm import story as dpm_story
@@ -30,12 +31,11 @@ EVIL = [
     "a\r\nopen('stolen','w')",
     "é\u2028x",
 ]
-MODULE, STORY = "dpviz.methods.dpm", "dpviz.methods.dpm.story"
-TARGET = ("dpviz.methods.source_target", "dpviz.methods.source_target.story")
+DPM, SOURCE_TARGET = CATALOGUE["dpm"], CATALOGUE["source_target"]
 
 
 def made(data, params=None, **changes):
-    run = RecipeRun(MODULE, STORY, params or dpm.Params())
+    run = RecipeRun(DPM, params or dpm.Params())
     return Recipe(**{"data": data, "runs": (run,), "noise_seed": 7, "view": View(), "public": False, **changes})
 
 
@@ -85,7 +85,7 @@ def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, run_in, bo
     reference = target_story.SourceTargetRun.find_reference(dataset.points, words, result, params)
     told = target_story.SourceTargetRun.of(result, params, dataset.points, words, reference)
     told = dataclasses.replace(told, targets_public=bounds is not None, record=0)
-    run = RecipeRun(*TARGET, params, spread=TargetSpread(40, "even", 5), from_page=(("record", 0),))
+    run = RecipeRun(SOURCE_TARGET, params, spread=TargetSpread(40, "even", 5), page_fields=(("record", 0),))
     text = script(made(Data(choices=Choices(("a", "b"), missing="drop", bounds=pairs)), runs=(run,)))
     scene = told.draw(View(), rng=np.random.default_rng(0))
     assert run_in(tmp_path, text) == [scene_hash(scene)]
@@ -106,7 +106,7 @@ def test_no_word_is_ever_code(evil):
             hashes=(word,),
             notes=(word,),
             hidden=(word,),
-            runs=(RecipeRun(MODULE, STORY, dpm.Params(), title=word),) * 2,
+            runs=(RecipeRun(DPM, dpm.Params(), title=word),) * 2,
         )
         for word in ("word", evil)
     )
@@ -125,7 +125,10 @@ def test_no_word_of_a_pair_or_its_targets_is_ever_code(evil, pair):
                 Data(word, 300, 1, (("n_targets", word),), pair=pair),
                 runs=(
                     RecipeRun(
-                        *TARGET, params, spread=None if pair else TargetSpread(60, word, 0), from_page=(("record", 0),)
+                        SOURCE_TARGET,
+                        params,
+                        spread=None if pair else TargetSpread(60, word, 0),
+                        page_fields=(("record", 0),),
                     ),
                 ),
             )
@@ -140,15 +143,15 @@ def test_no_word_of_a_pair_or_its_targets_is_ever_code(evil, pair):
 def test_only_what_differs_from_the_defaults_is_said():
     shares = dpm.Shares(interval=0.1, counts=0.2, splits=0.3, averages=0.4)
     text = script(made(Data("blobs", 300, 1), dpm.Params(epsilon=0.3, shares=shares)))
-    assert "dpm.Params(epsilon=0.3, shares=dpm.Shares(interval=0.1, counts=0.2, splits=0.3, averages=0.4))" in text
+    call = "shares=Shares(interval=0.1, counts=0.2, splits=0.3, averages=0.4)"
+    assert f"run = dpviz.run('dpm', dataset, seed=7, epsilon=0.3, {call})" in text
     assert "load('blobs', n=300, seed=1)" in text
 
 
 def test_secret_noise_is_said_and_drawn_anew():
     text = script(made(Data("blobs", 300, 1), noise_seed=None, hashes=("0" * 64,)))
-    assert "rng=SecretGenerator()" in text
-    assert "from dpviz.mechanisms import SecretGenerator" in text
-    assert "np.random.default_rng()" not in text
+    assert "run = dpviz.run('dpm', dataset, seed=None)" in text
+    assert "random" not in text
     assert "secret" in text
     assert "0" * 64 not in text
 

@@ -49,8 +49,7 @@ def told(name, units):
     params, words = algorithm.Params(**given, **ENOUGH.get(name, {})), Words("Set", BOX, NAMES, units)
     result = algorithm.fit(points, BOX, params, rng=np.random.default_rng(1))
     it = story.of(result, params, points, words, story.find_reference(points, words, result, params))
-    made = [tell(it) for tell in (story.sentence, story.utility, story.risk, story.contents, story.side_charts)]
-    made += [tell(it) for tell in (story.lead_charts, story.notices, story.public_notices) if tell is not None]
+    made = [it.finding(), it.facts(), it.contents(), it.charts(), it.notices(), it.public_notices()]
     made += [dpm_tree.facts(it), dpm_tree.tree_chart(it), dpm_tree.strips(it, None)] if name == "dpm" else []
     return list(parts([it.draw(View(), rng=np.random.default_rng(0)), *made], set()))
 

@@ -9,9 +9,8 @@ import pytest
 from dpviz.core import Ball, Box
 from dpviz.data import Dataset
 from dpviz.methods import CATALOGUE
-from dpviz.methods.convergent_kmeans import algorithm, story
+from dpviz.methods.convergent_kmeans import algorithm
 from dpviz.methods.source_target import algorithm as source_target
-from dpviz.stories.label import label_of
 from dpviz.ui import runs
 from dpviz.ui.data.drawing import started
 from dpviz.ui.data.picker import UPLOAD, Source
@@ -26,10 +25,11 @@ def source(*, uploaded=False, bounds_from_data=False, key=None):
 
 
 @pytest.fixture
-def tell(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is wanted of it)
-    """Return runs.tell with empty caches, and `calls`: how often the algorithm and its reference were made."""
+def run(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is wanted of it)
+    """Return runs.run_method with empty caches, and `calls`: how often the algorithm and its reference were made."""
     runs._fit.clear()
     runs._reference.clear()
+    runs._run.clear()
     calls = {"fit": 0, "reference": 0}
 
     def counted(name, function):
@@ -41,21 +41,21 @@ def tell(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is
 
     method = CATALOGUE["convergent_kmeans"]
     counting = replace(method, fit=counted("fit", algorithm.fit))
-    story_told = replace(method.run, reference=counted("reference", story.reference))
+    monkeypatch.setattr(method.run, "find_reference", counted("reference", method.run.find_reference))
     # A session's own cache needs a running session; here it is one that never remembers.
     monkeypatch.setattr(runs, "_private_reference", lambda job: job.reference())
     monkeypatch.setattr(runs, "_private_fit", lambda job: job.run(np.random.default_rng(job.key[-1])))
 
     def make(given=None, noise=SEEDED, **options):
         params = algorithm.Params(**{"n_clusters": 3, "start_seed": 0, **options})
-        return runs.tell(counting, story_told, given or source(), params, noise)
+        return runs.run_method(runs.RunRequest(counting, method.run, params), given or source(), noise)
 
     make.calls = calls
     return make
 
 
-def centers(run):
-    return run.told.result.release.centers
+def n_releases(given=None, noise=SECRET):
+    return runs.n_releases(given or source(), noise, 0)
 
 
 OTHER = {  # another value for each parameter
@@ -72,37 +72,37 @@ OTHER = {  # another value for each parameter
 }
 
 
-def test_the_same_run_is_made_once(tell):
-    first, second = tell(), tell()
-    assert tell.calls == {"fit": 1, "reference": 1}
-    assert first.told.result.release is second.told.result.release
-    assert first.n_releases == 0, "a teaching run is no release"
+def test_the_same_run_is_made_once(run):
+    first, second = run(), run()
+    assert run.calls == {"fit": 1, "reference": 1}
+    assert first.result.release is second.result.release
+    assert n_releases(noise=SEEDED) == 0, "a teaching run is no release"
 
 
 @pytest.mark.parametrize(
     "field", [field.name for field in dataclasses.fields(algorithm.Params) if field.name != "initial_centers"]
 )  # pages set no arrays
-def test_every_parameter_is_part_of_the_key(tell, field):
+def test_every_parameter_is_part_of_the_key(run, field):
     options = {"mode": "published"} if field == "orientation" else {}
-    tell(**options)
-    tell(**{**options, **({"orientation": "future"} if field == "orientation" else {field: OTHER[field]})})
-    assert tell.calls["fit"] == 2, field
+    run(**options)
+    run(**{**options, **({"orientation": "future"} if field == "orientation" else {field: OTHER[field]})})
+    assert run.calls["fit"] == 2, field
 
 
-def test_seed_and_data_are_part_of_the_key(tell):
-    tell()
-    tell(noise=runs.Noise(1))
-    tell(source(key=("set", "other")))
-    assert tell.calls == {"fit": 3, "reference": 2}
+def test_seed_and_data_are_part_of_the_key(run):
+    run()
+    run(noise=runs.Noise(1))
+    run(source(key=("set", "other")))
+    assert run.calls == {"fit": 3, "reference": 2}
 
 
-def test_epsilon_does_not_run_lloyd_again(tell):
+def test_epsilon_does_not_run_lloyd_again(run):
     for epsilon in (0.5, 1.0, 2.0):
-        tell(epsilon=epsilon)
-    assert tell.calls == {"fit": 3, "reference": 1}
+        run(epsilon=epsilon)
+    assert run.calls == {"fit": 3, "reference": 1}
     for changes in ({"n_clusters": 4}, {"start": "records"}, {"start_seed": 5}):
-        tell(**changes)
-    assert tell.calls["reference"] == 4
+        run(**changes)
+    assert run.calls["reference"] == 4
 
 
 COMPARED = ["convergent_kmeans"]  # with Lloyd's run
@@ -116,91 +116,103 @@ def test_reference_keys_hold_what_the_reference_reads(name):
     assert len({CATALOGUE[name].run.reference_key(params()), *keys.values()}) == 1 + len(read)
 
 
-def test_a_seed_makes_the_same_run_again(tell):
-    first = centers(tell())
+def test_a_seed_makes_the_same_run_again(run):
+    first = run().release.centers
     runs._fit.clear()
-    assert np.array_equal(centers(tell()), first)
-    assert not np.array_equal(centers(tell(noise=runs.Noise(1))), first)
+    runs._run.clear()
+    assert np.array_equal(run().release.centers, first)
+    assert not np.array_equal(run(noise=runs.Noise(1)).release.centers, first)
 
 
-def test_secret_noise_is_drawn_once_for_one_picture(tell):
-    first, again = tell(noise=SECRET), tell(noise=SECRET)
-    assert first.told.result.release is again.told.result.release
-    assert first.n_releases == again.n_releases == 1
+def test_secret_noise_is_drawn_once_for_one_picture(run):
+    first = run(noise=SECRET)
+    assert n_releases() == 1
+    assert run(noise=SECRET).result.release is first.result.release
+    assert n_releases() == 1
 
 
-def test_every_change_of_a_secret_picture_is_one_more_release(tell):
-    tell(noise=SECRET)
-    changed = tell(noise=SECRET, epsilon=2.0)
-    back = tell(noise=SECRET)
-    assert (changed.n_releases, back.n_releases) == (2, 3), "going back is releasing again: nothing was kept"
-    assert tell.calls["fit"] == 3
+def test_every_change_of_a_secret_picture_is_one_more_release(run):
+    run(noise=SECRET)
+    run(noise=SECRET, epsilon=2.0)
+    assert n_releases() == 2
+    back = run(noise=SECRET)
+    assert n_releases() == 3, "going back is releasing again: nothing was kept"
+    assert run.calls["fit"] == 3
     runs.renew_secret()
-    renewed = tell(noise=SECRET)
-    assert renewed.n_releases == 4
-    assert not np.array_equal(centers(renewed), centers(back))
+    renewed = run(noise=SECRET)
+    assert n_releases() == 4
+    assert not np.array_equal(renewed.release.centers, back.release.centers)
 
 
-def test_secret_noise_never_reaches_the_shared_cache(tell, monkeypatch):
+def test_secret_noise_never_reaches_the_shared_cache(run, monkeypatch):
     monkeypatch.setattr(runs, "_fit", lambda _: pytest.fail("a secret run was shared"))
-    tell(noise=SECRET)
-    tell(source(uploaded=True), noise=SECRET)
+    monkeypatch.setattr(runs, "_run", lambda _: pytest.fail("a secret run was shared"))
+    run(noise=SECRET)
+    run(source(uploaded=True), noise=SECRET)
 
 
-def test_drawn_records_never_reach_the_shared_caches_but_keep_their_seed(tell, monkeypatch):
+def test_drawn_records_never_reach_the_shared_caches_but_keep_their_seed(run, monkeypatch):
     monkeypatch.setattr(runs, "_fit", lambda _: pytest.fail("a drawing was shared"))
     monkeypatch.setattr(runs, "_reference", lambda _: pytest.fail("a drawing was shared"))
-    told = tell(dataclasses.replace(source(key=("draw", "digest")), sheet=started("one")), noise=SEEDED).told
+    monkeypatch.setattr(runs, "_run", lambda _: pytest.fail("a drawing was shared"))
+    told = run(dataclasses.replace(source(key=("draw", "digest")), sheet=started("one")), noise=SEEDED)
     assert runs.TEACHING in told.result.guarantee.caveats
 
 
-def test_uploads_never_reach_the_shared_caches(tell, monkeypatch):
+def test_uploads_never_reach_the_shared_caches(run, monkeypatch):
     monkeypatch.setattr(runs, "_fit", lambda _: pytest.fail("an uploaded table was shared"))
     monkeypatch.setattr(runs, "_reference", lambda _: pytest.fail("an uploaded table was shared"))
+    monkeypatch.setattr(runs, "_run", lambda _: pytest.fail("an uploaded table was shared"))
     for noise in (SECRET, SEEDED):
-        told = tell(source(uploaded=True), noise=noise).told
+        told = run(source(uploaded=True), noise=noise)
         assert runs.SECRET in told.result.guarantee.caveats, "a seed is not taken either"
         assert runs.TEACHING not in told.result.guarantee.caveats
 
 
-def test_releases_of_one_file_add_up_whatever_its_bounds(tell):
+def test_releases_of_one_file_add_up_whatever_its_bounds(run):
     wide = source(uploaded=True, key=(UPLOAD, "digest", ("a", "b"), (0, 0, 2, 2), "error"))
     one = source(uploaded=True, key=(UPLOAD, "digest", ("a",), (0, 0, 1, 1), "drop"))
     other = source(uploaded=True, key=(UPLOAD, "another", ("a",), (), "error"))
-    counted = [tell(given, noise=SECRET).n_releases for given in (wide, one, other, wide, other)]
+    counted = []
+    for given in (wide, one, other, wide, other):
+        run(given, noise=SECRET)
+        counted.append(n_releases(given))
     assert counted == [1, 2, 1, 3, 2]
 
 
-def test_releases_are_not_forgotten_while_another_set_is_looked_at(tell):
-    counted = [tell(source(key=(name,)), noise=SECRET).n_releases for name in "abab"]
+def test_releases_are_not_forgotten_while_another_set_is_looked_at(run):
+    counted = []
+    for name in "abab":
+        run(source(key=(name,)), noise=SECRET)
+        counted.append(n_releases())
     assert counted == [1, 1, 2, 2]
 
 
-def test_a_known_seed_is_called_a_teaching_run(tell):
-    seeded, secret = tell().told.result.guarantee, tell(noise=SECRET).told.result.guarantee
+def test_a_known_seed_is_called_a_teaching_run(run):
+    seeded, secret = run().result.guarantee, run(noise=SECRET).result.guarantee
     assert seeded.caveats[0] == runs.TEACHING
     assert secret.caveats[0] == runs.SECRET
     for said in (seeded, secret):
-        assert said.caveats[1:] == (tell().told.result.guarantee.caveats[1:])
+        assert said.caveats[1:] == (run().result.guarantee.caveats[1:])
         assert said.proved is not None
 
 
-def test_bounds_from_the_data_take_the_proof_away(tell):
+def test_bounds_from_the_data_take_the_proof_away(run):
     for noise in (SEEDED, SECRET):
-        told = tell(source(uploaded=True, bounds_from_data=True), noise=noise).told
+        told = run(source(uploaded=True, bounds_from_data=True), noise=noise)
         assert told.result.guarantee.proved is None
         assert told.result.guarantee.caveats[0] == runs.FROM_DATA
-        assert label_of(told.result.guarantee, told.contents()).proved is None
-    assert tell(source(uploaded=True), noise=SECRET).told.result.guarantee.proved is not None
+        assert told.card().proved is None
+    assert run(source(uploaded=True), noise=SECRET).result.guarantee.proved is not None
 
 
-def test_the_remembered_result_is_left_as_it_was(tell):
-    tell()
-    first = tell(source(bounds_from_data=True, key=("other",)))
-    again = tell()
-    assert first.told.result.guarantee.proved is None
-    assert again.told.result.guarantee.proved is not None
-    assert again.told.result.guarantee.caveats.count(runs.TEACHING) == 1
+def test_the_remembered_result_is_left_as_it_was(run):
+    run()
+    first = run(source(bounds_from_data=True, key=("other",)))
+    again = run()
+    assert first.result.guarantee.proved is None
+    assert again.result.guarantee.proved is not None
+    assert again.result.guarantee.caveats.count(runs.TEACHING) == 1
 
 
 def test_parameters_with_arrays_are_named_by_what_is_in_them():
