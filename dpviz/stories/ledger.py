@@ -14,7 +14,7 @@ from dpviz.accounting import (
     SequenceEvent,
     epsilon_share,
 )
-from dpviz.core import Adjacency, CentersRelease, Event, Result, Step
+from dpviz.core import Adjacency, CentersRelease, Event, Release, Result, Step
 
 EACH_CLUSTER = {Purpose.COUNTS, Purpose.SUMS, Purpose.FINAL_COUNTS}  # one record is in one cluster alone
 ORDER = ("Sums", "Draws (claimed)", "Counts", "Final counts (claimed)", "Number of records")  # from the ground up
@@ -33,7 +33,7 @@ class LedgerRow:
     n_clusters: int  # clusters that each get all of it, by parallel composition; 1: spent once, on all together
 
 
-def ledger_rows(result: Result[CentersRelease, Step], *, delta: float | None = None) -> tuple[LedgerRow, ...]:
+def ledger_rows(result: Result[Release, Step], *, delta: float | None = None) -> tuple[LedgerRow, ...]:
     """Return the ledger of a run, public: it follows from its events. The epsilons add up to what the run spends.
 
     It is the account that the run's guarantee names (`epsilon_share`), under the adjacency that the events were
@@ -44,7 +44,7 @@ def ledger_rows(result: Result[CentersRelease, Step], *, delta: float | None = N
     if result.events and all(isinstance(e, PureEvent) and math.isinf(e.epsilon) for e in result.events):
         return (LedgerRow(1, "Exact means", math.inf, 1),)  # how many steps they took is exact, too
     adjacency = adjacency_of(result.events)
-    k = len(result.release.centers)
+    k = len(result.release.centers) if isinstance(result.release, CentersRelease) else 1
     found: list[LedgerRow] = []
     for i, event in enumerate(result.events):
         for (step, purpose), part in by_purpose(event).items():

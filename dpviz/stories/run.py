@@ -146,8 +146,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     def ledger(self) -> tuple[LedgerRow, ...]:
         """Return what every iteration spent on what: public, it follows from the events."""
-        result: Any = self.result  # rows for each cluster need released centers
-        return ledger_rows(result)
+        return ledger_rows(self.result)
 
     def notices(self) -> tuple[str, ...]:
         """Return what exact costs say of this very run, beside its guarantee: the curator's."""
