@@ -44,6 +44,7 @@ def budget(
 def run(
     method: "str | AnyAlgorithm | ModuleType",
     data: "Dataset | pd.DataFrame | FloatArray",
+    /,  # a method can have parameters of these names
     *,
     bounds: "Box | tuple[Sequence[float], Sequence[float]] | None" = None,
     seed: int | None = None,

@@ -34,6 +34,7 @@ SECRET = "Noise came from the operating system and is not stored: this picture c
 def run(
     method: str | AnyAlgorithm | ModuleType,
     data: "Dataset | pd.DataFrame | FloatArray",
+    /,  # a method can have parameters of these names
     *,
     bounds: Box | tuple[Sequence[float], Sequence[float]] | None = None,
     seed: int | None = None,
