@@ -12,6 +12,7 @@ from streamlit.navigation.page import StreamlitPage
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import knobs
+from dpviz.method_page import MethodPage
 from dpviz.methods import BROKEN, CATALOGUE, OWN, WRONG
 from dpviz.methods.convergent_kmeans.page import PAGE as CONVERGENT_KMEANS
 from dpviz.methods.dpm.page import PAGE as DPM
@@ -23,7 +24,6 @@ from dpviz.tools.audit.page import PAGE as AUDIT
 from dpviz.tools.compare.page import PAGE as COMPARE
 from dpviz.tools.glossary.page import PAGE as GLOSSARY
 from dpviz.tools.learn.page import PAGE as LEARN
-from dpviz.method_page import MethodPage
 from dpviz.tools.quiz.page import PAGE as QUIZ
 from dpviz.tools.teach.page import PAGE as TEACH
 from dpviz.ui import hiding, home, panel, state, tour

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from dpviz.method_page import MethodPage
 from dpviz.methods.dpm import METHOD, story
 from dpviz.methods.dpm.page import knobs as dpm_knobs
 from dpviz.methods.dpm.page import tabs as dpm_tabs
 from dpviz.stories import center_facts
 from dpviz.tools.many_runs import page as outcomes
-from dpviz.method_page import MethodPage
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, reproduction, state
 from dpviz.ui.live import LiveState
