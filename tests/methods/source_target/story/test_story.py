@@ -30,7 +30,7 @@ def tell(d=2, n=400, seed=0, n_targets=60, **options):
     told = story.SourceTargetRun.of(
         result, params, points, words, story.SourceTargetRun.find_reference(points, words, result, params)
     )
-    told = story.with_classes(told, np.arange(n) % 3, np.arange(n_targets) % 3)
+    told = dataclasses.replace(told, classes=np.arange(n) % 3, target_classes=np.arange(n_targets) % 3)
     return dataclasses.replace(told, record=min(3, n - 1) if n else None)
 
 
@@ -67,7 +67,7 @@ def other_world(told, n):
     floor = story.SourceTargetRun.find_reference(points, told.words, result, told.params)
     floor = dataclasses.replace(floor, nonprivate_selected=np.arange(told.params.n_centers))
     made = story.SourceTargetRun.of(result, told.params, points, told.words, floor)
-    return dataclasses.replace(story.with_classes(made, np.zeros(n, dtype=int), told.target_classes), record=1)
+    return dataclasses.replace(made, classes=np.zeros(n, dtype=int), target_classes=told.target_classes, record=1)
 
 
 @pytest.mark.parametrize(("d", "view"), [(d, view) for d, views in VIEWS.items() for view in views])
@@ -203,10 +203,10 @@ def test_the_accuracy_is_that_of_the_nearest_label():
     for name, share in contexts.nonprivate_accuracies(told)[1:2]:
         chosen = told.result.release.selected
         labelled = np.concatenate([targets[chosen], source])
-        labels = np.concatenate([told.target_classes[chosen], told.nonprivate_classes])
+        labels = np.concatenate([told.target_classes[chosen], told.classes])
         hit = labels[cdist(targets, labelled).argmin(axis=1)] == told.target_classes
         assert (name, share) == ("these centers", pytest.approx(hit.mean()))
-    assert contexts.nonprivate_accuracies(story.with_classes(told, None, told.target_classes)) == ()
+    assert contexts.nonprivate_accuracies(dataclasses.replace(told, classes=None)) == ()
 
 
 @pytest.mark.parametrize("method", METHODS)
