@@ -136,7 +136,7 @@ def test_nothing_of_lloyds_own_run_is_public(tell_family, show_family, d):
     }
     assert [frame.label for frame in drawn[0].public().frames] == ["Start"]
     assert pack(drawn[0].public().public()) == pack(drawn[0].public())
-    for tell in (story.risk, story.ledger_chart, lambda told: told.finding().public):
+    for tell in (lambda told: told.risk(), story.ledger_chart, lambda told: told.finding().public):
         here, there = (tell(world) for world in worlds)
         assert (here == there) if not hasattr(here, "layers") else pack(here) == pack(there)
     assert not any(fact.public for world in worlds for fact in world.utility())

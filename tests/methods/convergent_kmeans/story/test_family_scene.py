@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from dpviz.baselines import CATALOGUE
 from dpviz.core import Box
-from dpviz.methods.convergent_kmeans import story as zones
 from dpviz.methods.convergent_kmeans.story import family as story
 from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
 from dpviz.plots import Audience, Kind, pack
@@ -190,9 +189,9 @@ def test_other_runs_and_too_many_clusters_are_refused(tell, tell_family):
         story.FamilyRun.of(told.result, told.params, points, told.words, told.reference)
     family = tell_family("su")
     many = dataclasses.replace(family.params, n_clusters=251)
-    for module, one, params in ((story, family, many), (zones, told, dataclasses.replace(told.params, n_clusters=251))):
+    for one, params in ((family, many), (told, dataclasses.replace(told.params, n_clusters=251))):
         with pytest.raises(ValueError, match=r"251.*at most 250"):
-            module.context(one.result, params, points, told.words, told.reference)
+            type(one).of(one.result, params, points, told.words, told.reference)
 
 
 @given(st.integers(0, 10**7), st.integers(1, 1000))

@@ -204,7 +204,8 @@ def other_world(told, n):
     result = dataclasses.replace(told.result, trace=trace)
     points = told.words.box.from_unit(unit)
     changed = story.MorseRun.of(result, told.params, points, told.words)
-    return dataclasses.replace(changed, classes=changed.nonprivate_clusters)  # classes that are met: another ARI than by chance
+    # Classes that are met: another ARI than by chance.
+    return dataclasses.replace(changed, classes=changed.nonprivate_clusters)
 
 
 VIEWS = {1: (View(),), 2: (View(),), 4: (View(), View(3, 1), View(principal=True))}

@@ -58,9 +58,8 @@ def test_the_public_scene_follows_from_the_release(d, view, domain):
     assert pack(here.public()) == pack(there.public())
     assert told.finding().public == changed.finding().public
     assert told.finding().curator != changed.finding().curator
-    for facts in (story.utility, story.risk):
-        seen = [[fact for fact in facts(world) if fact.public] for world in (told, changed)]
-        assert seen[0] == seen[1]
+    seen = [[fact for fact in world.facts() if fact.public] for world in (told, changed)]
+    assert seen[0] == seen[1]
     charts = [
         [pack(chart.public()) for _, chart in [(chart.key, chart.scene) for chart in world.charts()]]
         for world in (told, changed)
