@@ -17,7 +17,7 @@ import numpy as np
 
 from dpviz.accounting.closed_forms import zcdp_epsilon
 from dpviz.accounting.composition import overspent, pure_epsilon, under_replace
-from dpviz.core import Adjacency, Box, Claim, Event, Guarantee, charge_with, charged
+from dpviz.core import Adjacency, Box, Claim, Event, Guarantee, charge_with, without_charge
 from dpviz.core.limits import ROUNDING
 from dpviz.core.method import AnyFit
 
@@ -98,8 +98,9 @@ class OpenBudget:
                 _mark(os.getpid()).unlink(missing_ok=True)
 
     def _add(self, title: str, guarantee: Guarantee, events: Sequence[Event]) -> None:
+        """Add a release; raises BudgetError beyond the budget, and `charge` takes it out again."""
         spent = Spent(title, self._claim(title, guarantee, events))
-        before, self.releases = self.releases, (*self.releases, spent)
+        self.releases = (*self.releases, spent)
         if self.rho is not None:
             over = _beyond("rho", self.rho_spent, self.rho)
         else:
@@ -108,7 +109,6 @@ class OpenBudget:
                 "delta", self.delta_spent, self.delta
             )
         if over:
-            self.releases = before
             name = over.partition(" ")[0]
             raise BudgetError(
                 f"{title} would bring the releases to {over}. It was not run. Lower its "
@@ -184,7 +184,7 @@ def price_of(fit: AnyFit, box: Box, params: Any) -> tuple[Guarantee, Sequence[Ev
     """
     n_places = params.n_clusters if getattr(params, "start", None) == "records" else 0
     places = box.from_unit(np.random.default_rng(0).random((n_places, box.d)))
-    with charged():
+    with without_charge():
         run = fit(places, box, params, rng=np.random.default_rng(0))
     return run.guarantee, run.events
 

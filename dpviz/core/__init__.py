@@ -41,8 +41,8 @@ from dpviz.core.method import (
     Varied,
     charge_run,
     charge_with,
-    charged,
     check_arguments,
+    without_charge,
 )
 from dpviz.core.privacy import Account, Adjacency, Budget, Claim, Guarantee, attacker_odds
 
@@ -88,7 +88,6 @@ __all__ = [
     "ceiled",
     "charge_run",
     "charge_with",
-    "charged",
     "check_arguments",
     "check_params",
     "compiled",
@@ -109,4 +108,5 @@ __all__ = [
     "unit_projected",
     "unit_records",
     "voronoi_borders",
+    "without_charge",
 ]

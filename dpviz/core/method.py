@@ -253,7 +253,7 @@ def charge_run(fit: AnyFit, box: Box, params: object) -> None:
 
 
 @contextmanager
-def charged() -> Iterator[None]:
+def without_charge() -> Iterator[None]:
     """Do not charge the runs of this block: they are charged already, or release nothing."""
     token = _CHARGED.set(True)
     try:

@@ -47,10 +47,10 @@ from dpviz.core import (
     Release,
     Result,
     Step,
-    charged,
     knobs,
     quoted,
     squared_distances,
+    without_charge,
 )
 from dpviz.data.bounds import rounded_outward
 from dpviz.mechanisms import FROM_DATA, SecretGenerator
@@ -107,7 +107,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         elif self.random_state is not None:
             seeds = check_random_state(self.random_state).randint(2**32, size=4, dtype=np.uint64)
             rng = np.random.default_rng(seeds)
-        with charged():
+        with without_charge():
             result: Result[Any, Step] = self.algorithm.fit(points, box, params, rng=rng)
         return replace(result, guarantee=self._honest(result.guarantee))
 

@@ -292,35 +292,33 @@ class SecretGenerator(np.random.Generator):
         """Return value + sigma Z on the grid, Z standard normal; `sigma` > 0 has the shape of `value`."""
         return self._rounded(half_normals, value, sigma)
 
-    def _rounded(self, draw: Any, value: FloatArray, scale: FloatArray) -> FloatArray:
-        flat, wide = value.ravel(), (scale * (1.0 + SLACK)).ravel()
-        out = np.empty_like(flat)
-        for first in range(0, len(flat), MOST_AT_ONCE):
-            part = slice(first, first + MOST_AT_ONCE)
-            out[part] = self._some(draw, flat[part], wide[part])
+    def _rounded(self, draw: Callable[[Words, Words, Words], None], value: FloatArray, scale: FloatArray) -> FloatArray:
+        """Round by intervals: where doubles cannot decide which way, by fractions."""
+        values, scales = value.ravel(), (scale * (1.0 + SLACK)).ravel()
+        out = np.empty_like(values)
+        for first in range(0, len(values), MOST_AT_ONCE):
+            block = slice(first, first + MOST_AT_ONCE)
+            exact, spread = values[block], scales[block]
+            n = len(exact)
+            whole, parts = np.empty(n, dtype=np.uint64), np.empty((n, 1 + DEPTH), dtype=np.uint64)
+            with self._bits.lock:
+                draw(self._bits.words, whole, parts)
+                signs = _fair_bits(self._bits.words, n)
+            grid = grid_of(spread)
+            # A power of two divides without rounding, or far outside of where it matters.
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                steps = exact / grid
+                base = np.floor(steps)
+                size = spread / grid * (whole.astype(np.float64) + parts[:, 1].astype(np.float64) * 2.0**-64)
+                noisy = (steps - base) + 0.5 + np.where(signs, -size, size)
+                error = size * RELATIVE_ERROR + LEAST_ERROR
+                low, high = np.floor(noisy - error), np.floor(noisy + error)
+                for i in np.flatnonzero((low != high) & np.isfinite(steps)):
+                    low[i] = self._exact(exact[i], spread[i], grid[i], base[i], int(whole[i]), parts[i], bool(signs[i]))
+                # The sum of two whole numbers, rounded once: a function of the grid's number and of nothing else.
+                released = (base + low) * grid
+            out[block] = np.where(np.isfinite(steps), released, exact)  # a value so large that no noise changes it
         return out.reshape(value.shape)
-
-    def _some(self, draw: Any, value: FloatArray, scale: FloatArray) -> FloatArray:
-        """Round by intervals: where doubles cannot tell which way, by fractions."""
-        n = len(value)
-        whole, parts = np.empty(n, dtype=np.uint64), np.empty((n, 1 + DEPTH), dtype=np.uint64)
-        with self._bits.lock:
-            draw(self._bits.words, whole, parts)
-            signs = _fair_bits(self._bits.words, n)
-        grid = grid_of(scale)
-        # A power of two divides without rounding, or far outside of where it matters.
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            steps = value / grid
-            base = np.floor(steps)
-            size = scale / grid * (whole.astype(np.float64) + parts[:, 1].astype(np.float64) * 2.0**-64)
-            noisy = (steps - base) + 0.5 + np.where(signs, -size, size)
-            error = size * RELATIVE_ERROR + LEAST_ERROR
-            low, high = np.floor(noisy - error), np.floor(noisy + error)
-            for i in np.flatnonzero((low != high) & np.isfinite(steps)):
-                low[i] = self._exact(value[i], scale[i], grid[i], base[i], int(whole[i]), parts[i], bool(signs[i]))
-            # The sum of two whole numbers, rounded once: a function of the grid's number and of nothing else.
-            released = (base + low) * grid
-        return np.where(np.isfinite(steps), released, value)  # a value so large that no noise changes it
 
     def _exact(
         self,

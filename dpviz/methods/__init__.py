@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpviz.baselines import CATALOGUE as BASELINES
-from dpviz.core import AnyAlgorithm, Box, Points, Result, charge_run, charged
+from dpviz.core import AnyAlgorithm, Box, Points, Result, charge_run, without_charge
 from dpviz.methods import convergent_kmeans, dpm, morse, nd_laplace, own, source_target
 from dpviz.stories.centers import CentersRun
 from dpviz.stories.method import AnyMethod, Method, RunClass
@@ -73,7 +73,7 @@ class _ChargedFit:
     def __call__(self, points: Points, box: Box, params: Any, *, rng: np.random.Generator) -> Result[Any, Any]:
         """Run it. Raises BudgetError where an open budget does not allow it."""
         charge_run(self.fit, box, params)
-        with charged():
+        with without_charge():
             result: Result[Any, Any] = self.fit(points, box, params, rng=rng)
         return result
 
