@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.move import MOST_MS
 from benchmarks.registry import Benchmark, Measure, sized, typical
-from dpviz.audit import Batch
+from dpviz.audit import Batch, joined
 from dpviz.data import load
 from dpviz.methods import CATALOGUE
 from dpviz.plots import pack
@@ -57,7 +57,7 @@ def answer(key: str) -> Measure:
 
     def asked() -> None:
         worlds = [[part(key, world, chunk, size) for chunk, size in enumerate(sizes)] for world in (0, 1)]
-        audit_tasks.together([case], [(worlds[0], worlds[1])])
+        audit_tasks.counted_of([case], [(joined(worlds[0]), joined(worlds[1]))])
 
     part(key, 0, 0, 1)  # whatever is made once
     taken = processor_ms(asked)

@@ -29,7 +29,7 @@ from dpviz.core import (
     frozen,
     knobs,
 )
-from dpviz.methods import ALGORITHMS, CATALOGUE, OUTSIDE
+from dpviz.methods import ALGORITHMS, OUTSIDE
 from dpviz.tools.audit.last_bits import NOISY_COUNT
 
 # Everything that has a catalogue entry, and the noise itself.
@@ -45,6 +45,7 @@ WIDTH = 40.2  # of its box
 # A place between two of the 20 packed centers of seed 0: two ways of adding up a score put it on two sides.
 BETWEEN = (0.5492964540159488, 0.7296474498157)
 CROWD = 16_000  # copies of it: with one less, assignment went another way until 0.1.0
+UNIT = Box.cube(0.0, 1.0, 2)
 LATTICE_CORNER = (0.75, 0.25)  # of halved cubes, cells and bins; halfway between the audit's two targets, too
 
 
@@ -102,8 +103,7 @@ def alternating_gaps() -> Pair:
     words = (
         "Gaps that are small along one axis where they are large along the other, with and without the first record."
     )
-    box = Box.cube(0.0, WIDTH, 2)
-    return Pair("gaps", words, frozen(points), frozen(points[1:].copy()), box, Adjacency.ADD_REMOVE)
+    return _pair("gaps", words, points, points[1:], Box.cube(0.0, WIDTH, 2))
 
 
 def copies(place: tuple[float, float], n: int, where: str) -> Pair:
@@ -137,13 +137,12 @@ def pairs_in(box: Box, adjacency: Adjacency, *, alone: bool = False) -> tuple[Pa
         opposite = np.where(place == box.low, box.high, box.low)
         records = np.vstack([others[:0] if alone else others, place])
         if adjacency is Adjacency.ADD_REMOVE:
-            words, neighbour = f"{where}, with and without one in {there}.", records[:-1].copy()
+            words, neighbour = f"{where}, with and without one in {there}.", records[:-1]
         else:
             moving = f"that moves from {there} to the one across"
             words = f"One record {moving}." if alone else f"{where}, and one {moving}."
             neighbour = np.vstack([records[:-1], opposite])
-        distance = 0.0 if len(neighbour) < len(records) else float(np.linalg.norm(place - opposite))
-        pairs.append(Pair("", words, frozen(records), frozen(neighbour), box, adjacency, distance))
+        pairs.append(_pair("", words, records, neighbour, box))
     return tuple(pairs)
 
 
@@ -166,11 +165,12 @@ def own_pair(points: Points, box: Box, record: int, adjacency: Adjacency, *, sha
     return Pair("own", words, clipped, other, box, adjacency, distance)
 
 
-def _pair(name: str, words: str, points: Points, neighbour: Points) -> Pair:
+def _pair(name: str, words: str, points: Points, neighbour: Points, box: Box = UNIT) -> Pair:
+    """Return two data sets of which the second one has another last record, or one record less."""
     moves = len(points) == len(neighbour)
     distance = float(np.linalg.norm(points[-1] - neighbour[-1])) if moves else 0.0
     adjacency = Adjacency.REPLACE if moves else Adjacency.ADD_REMOVE
-    return Pair(name, words, frozen(points), frozen(neighbour.copy()), Box.cube(0.0, 1.0, 2), adjacency, distance)
+    return Pair(name, words, frozen(points), frozen(neighbour.copy()), box, adjacency, distance)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,11 +210,6 @@ class AuditCase:
     def has_budget(self) -> bool:
         """Whether there is a budget to be scaled."""
         return bool(_budgets(self.params))
-
-    @property
-    def has_page(self) -> bool:
-        """Whether the method has a page of its own."""
-        return self.method in CATALOGUE
 
     def run(self, points: Points, rng: np.random.Generator) -> Release:
         """Run once and return what is published."""

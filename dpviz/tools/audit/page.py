@@ -10,11 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.audit import Batch, Outcomes
-from dpviz.core import Guarantee, Knob
+from dpviz.audit import Batch, Outcomes, joined
+from dpviz.core import Knob
 from dpviz.experiments.tables import Cell, Report, TablesError, read_tables
+from dpviz.methods import CATALOGUE
 from dpviz.plots import Scene
-from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, Label, label_of
+from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, label_of
 from dpviz.stories.method import Page
 from dpviz.stories.panel import is_right, number
 from dpviz.stories.promise import described, promise
@@ -29,9 +30,9 @@ from dpviz.tools.audit.runs import (
     Counted,
     against_limit,
     cases_of,
+    counted_of,
     part,
     sizes_of,
-    together,
 )
 from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION, least, line
 from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
@@ -92,7 +93,7 @@ BEFORE = "Before your change"
 _WAIT = "wait-audit"
 _STOPPED = "dpviz:audit-stopped"
 _FOUND = "dpviz:audit-found"
-_DRAWN = "dpviz:audit-drawn"  # before the name of a place: what was drawn there last, and for whom
+_DRAWN = "dpviz:audit-drawn:page"  # the last pictures, and for whom
 
 # The tab on a method's own page: its first mode, on the neighbors where a broken promise shows most.
 CHOICE = ("audit", "Audit")  # of a page's tabs
@@ -152,7 +153,9 @@ def draw() -> None:
     if pairs:
         with page.picture:
             measured(page, question, pairs, query)
-        claims = label(pairs[0], guarantee)
+        distance, trusted = pairs[0].pair.distance, NOBODY if guarantee.stated.per_distance else CURATOR
+        distances = ((distance, "this pair's distance"),) if distance > 0.0 else ()
+        claims = label_of(guarantee, Contents(RECORD, (BOX,), (pictures.SECRET,), trusted, distances))
         with page.slider:
             claim = claims.proved or claims.stated
             words = f"{claim.title}: an attacker {' '.join(is_right(claim.odds))}." if claim.odds else f"{claims.kind}."
@@ -231,13 +234,6 @@ def pairs_of(page: PageFrame, question: AuditQuestion) -> tuple[AuditCase, ...]:
     return cases_of(question.key, dataset.points, dataset.box, question.record, question.epsilon)
 
 
-def label(case: AuditCase, guarantee: Guarantee) -> Label:
-    """Put both claims on a label."""
-    distances = ((case.pair.distance, "this pair's distance"),) if case.pair.distance > 0.0 else ()
-    trusted = NOBODY if guarantee.stated.per_distance else CURATOR
-    return label_of(guarantee, Contents(RECORD, (BOX,), (pictures.SECRET,), trusted, distances))
-
-
 @st.fragment
 def measured(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...], query: str) -> None:
     """Draw the runs' progress with a button to stop them, and the last pictures; then what the runs show."""
@@ -248,14 +244,14 @@ def measured(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
     keep_on_screen(page, question, pairs[0], (), query)
     audited = finished(page, question, pairs)
     if audited is None:
-        scenes = before(page, question, "page")
+        scenes = before(page, question)
     else:
         with lead:
             panel.sentence(pictures.sentence(audited), public=page.public)
         scenes = (pictures.histogram(audited), pictures.roc(audited))
         keep_on_screen(page, question, pairs[0], scenes, query)
         # They stay until those of the next question are there.
-        st.session_state[f"{_DRAWN}:page"] = for_whom(page, question), scenes
+        st.session_state[_DRAWN] = for_whom(page, question), scenes
     if scenes:
         worlds, attack = st.columns(2, gap="small")
         with worlds:
@@ -270,9 +266,9 @@ def measured(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
                 st.caption("Curator view: measured on real records. An audit is not a release.")
 
 
-def before(page: PageFrame, question: AuditQuestion, place: str) -> tuple[Scene, ...]:
-    """Return the last pictures of a place, titled as before; none of other records or for another reader."""
-    whom, scenes = st.session_state.get(f"{_DRAWN}:{place}", (None, ()))
+def before(page: PageFrame, question: AuditQuestion) -> tuple[Scene, ...]:
+    """Return the last pictures, titled as before; none of other records or for another reader."""
+    whom, scenes = st.session_state.get(_DRAWN, (None, ()))
     if whom != for_whom(page, question):
         return ()
     return tuple(
@@ -344,9 +340,9 @@ def _counted(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
             st.button("Stop", help="Runs that have not begun never begin.", on_click=_stop, args=(name,))
             return None
         parts = answers.found
-    worlds = [parts[i : i + len(sizes)] for i in range(0, len(parts), len(sizes))]
+    worlds = [joined(parts[i : i + len(sizes)]) for i in range(0, len(parts), len(sizes))]
     audits.clear()  # the last one is enough, and real records leave no more traces than they must
-    audits[name] = together(pairs, list(zip(worlds[::2], worlds[1::2], strict=True)))
+    audits[name] = counted_of(pairs, list(zip(worlds[::2], worlds[1::2], strict=True)))
     return audits[name]
 
 
@@ -458,7 +454,7 @@ def _draw_rows(rows: Sequence[Mapping[str, Cell]]) -> None:
 def method_address(key: str) -> str | None:
     """Return the link to the page where a case's reasons stand, in its mode; None for a method without a page."""
     case = cases().get(key)
-    if case is None or not case.has_page:
+    if case is None or case.method not in CATALOGUE:
         return None
     return f"./{case.method}?{urlencode(case.choices)}"
 

@@ -107,7 +107,7 @@ def facts(audited: Audited) -> tuple[Fact, ...]:
 
 def histogram(audited: Audited) -> Scene:
     """Return how the most telling statistic falls in both worlds, with the event's threshold."""
-    bound, audience = audited.bound, audited.audience
+    bound, audience = audited.bound, Audience.CURATOR if audited.is_own else Audience.NOISE
     one, two = bound.scores, bound.other_scores
     event = bound.events[0] if bound.events else None
     values = np.concatenate([one, two])

@@ -150,13 +150,13 @@ def code(data: Data, question: AuditQuestion, case: AuditCase) -> Calls:
     parts = f"[runs.part(*data, *key, pair, world, i, n, {question.seed!r}) for i, n in enumerate({n_runs!r})]"
     return Calls(
         data,
-        ("from dpviz.tools.audit import pictures, runs",),
+        ("from dpviz.audit import joined", "from dpviz.tools.audit import pictures, runs"),
         (
             "data = (dataset.points, dataset.box)",
             f"key = name, record, epsilon = {key!r}",
             "cases = runs.cases_of(name, *data, record, epsilon)",
-            f"outcomes = [[{parts} for world in (0, 1)] for pair in range(len(cases))]",
-            "audited = runs.against_limit(*runs.together(cases, outcomes), is_own=record >= 0)",
+            f"worlds = [[joined({parts}) for world in (0, 1)] for pair in range(len(cases))]",
+            "audited = runs.against_limit(*runs.counted_of(cases, worlds), is_own=record >= 0)",
             "scenes = [pictures.histogram(audited), pictures.roc(audited)]",
         ),
     )

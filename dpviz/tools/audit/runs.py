@@ -15,16 +15,13 @@ from dpviz.audit import (
     BoundOptions,
     EpsilonBound,
     Outcomes,
-    Progress,
     chosen_events,
     epsilon_lower_bound,
     events_profile,
     gather,
-    joined,
     trade_off,
 )
 from dpviz.core import Box, Budget, FloatArray, Points
-from dpviz.plots import Audience
 from dpviz.tools.audit.cases import AuditCase, cases, cases_in, judged, own_case, scaled
 
 BATCHED = 10  # times as many runs where many runs are one call
@@ -57,11 +54,6 @@ class Audited:
         """Whether so few runs could not refute the limit, whatever they had shown."""
         return math.isfinite(self.limit.epsilon) and self.bound.is_undecided(self.limit.epsilon)
 
-    @property
-    def audience(self) -> Audience:
-        """Who may see what was measured."""
-        return Audience.CURATOR if self.is_own else Audience.NOISE
-
 
 @dataclass(frozen=True, slots=True)
 class AuditQuestion:
@@ -74,7 +66,7 @@ class AuditQuestion:
     seed: int
 
 
-def audited(case: AuditCase, *, runs: int, seed: int, progress: Progress | None = None) -> EpsilonBound:
+def audited(case: AuditCase, *, runs: int, seed: int) -> EpsilonBound:
     """Audit one case; the seed and the case's key decide every digit. As `epsilon_lower_bound`."""
     claim = judged(case.guarantee)
     return epsilon_lower_bound(
@@ -84,8 +76,7 @@ def audited(case: AuditCase, *, runs: int, seed: int, progress: Progress | None 
         statistics=case.family,
         adjacency=claim.adjacency,
         delta=claim.delta,
-        n_runs=runs * BATCHED if isinstance(case.runner, Batch) else runs,
-        progress=progress,
+        n_runs=_n_runs(case, runs),
         rng=_case_rng(case, seed),
     )
 
@@ -96,9 +87,8 @@ def worst(pairs: Sequence[AuditCase], *, runs: int, seed: int) -> Counted:
         return pairs[0], audited(pairs[0], runs=runs, seed=seed)
     worlds = []
     for case, rng in zip(pairs, _case_rng(pairs[0], seed).spawn(len(pairs)), strict=True):
-        n_runs = runs * BATCHED if isinstance(case.runner, Batch) else runs
         rows = zip((case.pair.points, case.pair.neighbour), rng.spawn(2), strict=True)
-        first, other = (gather(case.runner, records, n_runs, rng=each) for records, each in rows)
+        first, other = (gather(case.runner, records, _n_runs(case, runs), rng=each) for records, each in rows)
         worlds.append((first, other))
     return counted_of(pairs, worlds)
 
@@ -113,6 +103,10 @@ def counted_of(pairs: Sequence[AuditCase], worlds: Sequence[tuple[Outcomes, Outc
         excesses.append(events[-1].promise - (limit if math.isfinite(limit) else 0.0))
     best = excesses.index(max(excesses))
     return pairs[best], events[best].counted()
+
+
+def _n_runs(case: AuditCase, runs: int) -> int:
+    return runs * BATCHED if isinstance(case.runner, Batch) else runs
 
 
 def _case_rng(case: AuditCase, seed: int) -> np.random.Generator:
@@ -153,11 +147,6 @@ def sizes_of(case: AuditCase, n_runs: int) -> list[int]:
     if isinstance(case.runner, Batch):
         return [n_runs * BATCHED]
     return [min(CHUNK, n_runs - start) for start in range(0, n_runs, CHUNK)]
-
-
-def together(pairs: Sequence[AuditCase], outcomes: Sequence[tuple[Sequence[Outcomes], Sequence[Outcomes]]]) -> Counted:
-    """Make one audit of the parts of both worlds of each pair: the pair whose choosing runs show most is counted."""
-    return counted_of(pairs, [(joined(first), joined(other)) for first, other in outcomes])
 
 
 def against_limit(case: AuditCase, bound: EpsilonBound, *, is_own: bool) -> Audited:

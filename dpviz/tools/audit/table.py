@@ -2,16 +2,13 @@
 
 import json
 import math
-import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path, PurePath
 
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]  # joblib ships no types
 
-from dpviz import __version__
 from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound
 from dpviz.core import Adjacency, Box, Claim, Points
 from dpviz.experiments.tables import Cell, Column, Report, ResultTable
@@ -20,6 +17,7 @@ from dpviz.stories.panel import floored
 from dpviz.tools.audit.cases import AuditCase, cases, cases_in, judged
 from dpviz.tools.audit.pictures import percent
 from dpviz.tools.audit.runs import worst
+from dpviz.tools.sweep.trials import versions
 
 RUNS = 2_000  # per data set; BATCHED times as many where many runs are one call
 DECIMALS = 4  # of a measured ε in a row
@@ -76,12 +74,8 @@ def audit_report(out: Path, *, runs: int, seed: int, jobs: int, runs_unproved: i
     for option, (value, fewest) in minimums.items():
         if value < fewest:
             raise ValueError(f"{option} was {value}, but it must be >= {fewest}.")
-    versions = {
-        "dpviz": __version__,
-        "python": platform.python_version(),
-        **{library: version(library) for library in ("numpy", "scipy", "scikit-learn")},
-    }
-    file = LineFile(out, {"runs": runs, "runs_unproved": unproved, "seed": seed, **versions})
+    libraries = {name.replace("_", "-"): str(value) for name, value in versions().items()}
+    file = LineFile(out, {"runs": runs, "runs_unproved": unproved, "seed": seed, **libraries})
     rows = file.rows()
     missing = [key for key in cases() if key not in rows]
     line = _Line(runs, unproved, seed)
@@ -100,7 +94,7 @@ def audit_report(out: Path, *, runs: int, seed: int, jobs: int, runs_unproved: i
         command=f"python -m dpviz.experiments audit --out {name} --runs {runs}{fewer} --seed {seed}",
         seed=seed,
         runs=runs,
-        versions=versions,
+        versions=libraries,
         tables=(
             ResultTable(
                 "audit",

@@ -65,22 +65,16 @@ TERMS = (
 
 
 class EpsilonMeaning(Enum):
-    """What a line's ε means beside the axis: words of the legend and the mark's symbol."""
+    """What a line's ε means beside the axis: what the legend adds to the name, and the symbol of each ε's mark."""
 
     SAME = ("", "circle")
     OTHER = ("other neighbors", "square")
     DISTANCE = ("ε per distance", "diamond")
     CLAIMED = ("not proved", "cross")
 
-    @property
-    def words(self) -> str:
-        """What the legend adds to the name."""
-        return self.value[0]
-
-    @property
-    def symbol(self) -> str:
-        """The mark of each ε."""
-        return self.value[1]
+    def __init__(self, words: str, symbol: str) -> None:
+        """Name the two parts of a member."""
+        self.words, self.symbol = words, symbol
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -105,6 +105,12 @@ class CompareQuestion:
         ]
 
 
+def part_of(key: str, row: Row) -> TrialPart:
+    """Return the one run of an entry that has this row."""
+    seeds = int(row["start_seed"]), int(row["noise_seed"])
+    return TrialPart(key, float(row["epsilon"]), int(row["k"]), *seeds, 1, int(row["n"]))
+
+
 def pieces(n_runs: int) -> tuple[tuple[int, int], ...]:
     """Return (first, size) of each piece of `n_runs` runs."""
     size = max(LEAST, -(-n_runs // PIECES))

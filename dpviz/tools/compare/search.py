@@ -57,8 +57,13 @@ class CostSearch:
 
     @property
     def aim(self) -> str:
-        """What is searched for, in words."""
-        return aim_words(self.limit, self.probability, people=self.epsilon is not None)
+        """What is searched for, in words: the limit of the cost, and how many runs shall keep it."""
+        what = "Smallest ε" if self.epsilon is None else "Fewest people"
+        cost = f"{number(100.0 * (self.limit - 1.0))} % more cost"
+        if self.limit >= TWICE:
+            cost = f"{number(self.limit)} times the cost"
+        share = f"{number(10.0 * self.probability)} of 10 runs" if self.probability != 0.5 else "half of the runs"
+        return f"{what} for at most {cost} in {share}"
 
     def value_of(self, row: Row) -> float:
         """Return where on the axis a run was made."""
@@ -165,13 +170,9 @@ class Least:
 class Recommendation:
     """What to take: the proved method that needs least for the limit, with the one after it. Curator only."""
 
+    search: CostSearch
     best: Least
     runner_up: Least | None
-    limit: float  # cost at most, × without privacy
-    probability: float  # share of runs that keep it, at least
-    confidence: float  # of all intervals together
-    n_clusters: int  # k, of all methods and of k-means without privacy
-    people: bool = False  # whether `value` is a number of people, not ε
 
     @property
     def sentence(self) -> str:
@@ -182,8 +183,7 @@ class Recommendation:
             rest = f"smaller ones from {number(best.low)} on are not ruled out"
         elif best.is_first:
             rest = "no smaller one was tried"
-        aim = aim_words(self.limit, self.probability, people=self.people)
-        return f"{aim}: {number(best.value)}, with {best.name}; {rest}."
+        return f"{self.search.aim}: {number(best.value)}, with {best.name}; {rest}."
 
     @property
     def second(self) -> str:
@@ -198,7 +198,7 @@ class Recommendation:
             return ""
         apart = "" if other.low > self.best.value else " The runs do not tell which of the two needs less."
         span = number(other.value) if other.low == other.value else f"{number(other.low)} to {number(other.value)}"
-        return f"For the same limit it needs {f'{span} people' if self.people else f'ε = {span}'}.{apart}"
+        return f"For the same limit it needs {f'{span} people' if self.search.epsilon else f'ε = {span}'}.{apart}"
 
 
 def recommendation(
@@ -216,17 +216,7 @@ def recommendation(
             least.append(Least(key, names[key], one.high, one.low, cost, one.n_runs, one.high == search.values[0]))
     # Of two that need the same, the one that may need less, then the one that costs less.
     least.sort(key=lambda each: (each.value, each.low, np.inf if each.cost is None else each.cost))
-    if not least:
-        return None
-    return Recommendation(
-        least[0],
-        least[1] if len(least) > 1 else None,
-        search.limit,
-        search.probability,
-        search.confidence,
-        search.n_clusters,
-        search.epsilon is not None,
-    )
+    return Recommendation(search, least[0], least[1] if len(least) > 1 else None) if least else None
 
 
 def no_recommendation(search: CostSearch, state: Searched, names: Mapping[str, str], proved: Sequence[str]) -> str:
@@ -291,13 +281,6 @@ def reasoning(search: CostSearch) -> str:
     axis = "ε" if search.epsilon is None else "people"
     error = number(100.0 * (1.0 - search.each))
     return REASONING.format(axis=axis, error=error, confidence=100.0 * search.confidence)
-
-
-def aim_words(limit: float, probability: float, *, people: bool) -> str:
-    """Say what is searched for: the limit of the cost, and how many runs shall keep it."""
-    cost = f"{number(100.0 * (limit - 1.0))} % more cost" if limit < TWICE else f"{number(limit)} times the cost"
-    share = "half of the runs" if probability == 0.5 else f"{number(10.0 * probability)} of 10 runs"
-    return f"{'Fewest people' if people else 'Smallest ε'} for at most {cost} in {share}"
 
 
 def _share(search: CostSearch, state: Searched, key: str, value: float) -> str:

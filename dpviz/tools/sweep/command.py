@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dpviz.experiments.tables import Bar
 from dpviz.tools.sweep.grids import read_grid
-from dpviz.tools.sweep.solving import CONFIDENCE, PROBABILITY, Aim, solve_epsilon, solve_n
+from dpviz.tools.sweep.solving import CONFIDENCE, PROBABILITY, Aim, solve
 from dpviz.tools.sweep.sweeping import TABLE, TEXT, WorkersError, run_grid
 from dpviz.tools.sweep.trials import OK
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"{len(refused)} runs could not be made; their status says why. The first: {refused[0]['status']}")
     if aim is None:
         return 0
-    answers = solve_epsilon(rows, aim) if options.axis == "epsilon" else solve_n(rows, aim)
+    answers = solve(rows, aim, options.axis)
     shared = set.intersection(*(set(answer.setting) for answer in answers)) if len(answers) > 1 else set()
     for answer in answers:  # each under what its setting has of its own
         own = [f"{name} {value}" for name, value in answer.setting if (name, value) not in shared or name == "method"]

@@ -30,8 +30,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dpviz.core import Box, fingerprint
-from dpviz.data import DATASETS, Dataset, Table, TableError, TableFormat, data_knobs, load, read_table, size_limits
+from dpviz.core import Box, Knob, fingerprint
+from dpviz.data import (
+    DATASETS,
+    Dataset,
+    SizeLimits,
+    Table,
+    TableError,
+    TableFormat,
+    data_knobs,
+    load,
+    read_table,
+    size_limits,
+)
 from dpviz.data.decoding import PARQUET_MAGIC
 from dpviz.data.table_format import READ_OFF
 from dpviz.data.target_pairs import PAIRS, load_pair, pair_knobs, pair_sizes
@@ -51,7 +62,7 @@ MOST_TRIALS = 1_000_000  # ours
 MOST_SEED = 2**31 - 1
 MOST_TARGETS = 20_000  # ours
 DEFAULT_K = 5  # as the methods' own knob
-GRID_KEYS = ("title", "epsilon", "seeds", "data", "methods")
+GRID_KEYS = ("title", "epsilon", "seeds", "data", "methods")  # a title is for people
 SEED_KEYS = ("data", "start", "noise")
 METHOD_KEYS = ("name", "epsilon", "budget")  # besides fields of Params
 DATA_KEYS = ("name", "n", "k", "targets")  # besides knobs
@@ -72,7 +83,6 @@ class GridError(ValueError):
 class Grid:
     """Runs in their order; each is defined by its coordinates alone."""
 
-    title: str
     trials: tuple[Trial, ...]
 
 
@@ -84,16 +94,10 @@ def read_grid(path: str | Path) -> Grid:
         raise GridError(f"The grid {path} could not be read ({error.strerror}). Name a TOML file.") from None
     except ValueError as error:  # no UTF-8, or no TOML
         raise GridError(f"The grid {path} is no TOML: {error}. Correct that place.") from None
-    return grid_of(entries, title=Path(path).stem, folder=Path(path).parent)
+    return grid_of(entries, folder=Path(path).parent)
 
 
-def grid_of(
-    grid: Entry,
-    *,
-    datasets: Mapping[str, Dataset] | None = None,
-    title: str = "grid",
-    folder: Path | None = None,
-) -> Grid:
+def grid_of(grid: Entry, *, datasets: Mapping[str, Dataset] | None = None, folder: Path | None = None) -> Grid:
     """Return the grid that a mapping of the file's form declares; `datasets` are known by name beside the gallery's.
 
     Files that the grid names are looked for in `folder`, by default the one that the program runs in.
@@ -127,7 +131,7 @@ def grid_of(
                     trials.append(Trial(source, floor_k, method, fields, budget, epsilon, start, noise, aims))
     if len({trial.key for trial in trials}) < len(trials):
         raise GridError("Two entries of the grid ask for the same run. Leave one of them out.")
-    return Grid(str(grid.get("title", title)), tuple(trials))
+    return Grid(tuple(trials))
 
 
 def _method_parts(entry: Entry, epsilons: Sequence[float], k: int) -> Iterator[tuple[str, Fields, str | None, float]]:
@@ -198,41 +202,35 @@ def _data_parts(
                 'file = "people.csv", features = ["x", "y"], low = [0, 0], high = [10, 10].'
             )
         name, own = word, datasets.get(word)
-    place = f"data set {name}"
+    place, is_pair = f"data set {name}", own is None and name in PAIRS
+    axes: dict[str, tuple[Scalar, ...]] = {}
     if own is not None:
         records, default = GivenRecords.of(own), own.n
         _check_keys(place, entry, keys)
-        axes: dict[str, tuple[Scalar, ...]] = {}
     else:
-        records, is_pair = None, name in PAIRS
         knobs = pair_knobs(name) if is_pair else data_knobs(name)
         limits = pair_sizes(name) if is_pair else size_limits(name)
-        default = limits.default
+        records, default = None, limits.default
         _check_keys(place, entry, (*(("name", "n", "k") if is_pair else keys), *(knob.name for knob in knobs)))
         axes = {key: _axis(place, key, value) for key, value in entry.items() if key not in keys}
     sizes, counts = _wholes(place, "n", entry.get("n", default), 0), _wholes(place, "k", entry.get("k", DEFAULT_K), 1)
     for n, k, fields, seed in itertools.product(sizes, counts, _products(axes), seeds):
-        if own is not None:
-            if n > own.n:
-                raise GridError(f"n was {n} for {place}, but it has {own.n} records. Ask for as many, or fewer.")
-            checked: Fields = ()
-        else:
-            checked = _tried(place, _checked_knobs, name, n, fields)
-        source = TrialSource(name, n, checked, seed, records)
-        yield source, k, PAIR_TARGETS if own is None and name in PAIRS else _targets(place, entry, source, folder)
+        if own is None:
+            fields = _tried(place, _checked_knobs, name, n, limits, knobs, fields)
+        elif n > own.n:
+            raise GridError(f"n was {n} for {place}, but it has {own.n} records. Ask for as many, or fewer.")
+        source = TrialSource(name, n, fields, seed, records)
+        yield source, k, PAIR_TARGETS if is_pair else _targets(place, entry, source, folder)
 
 
-def _checked_knobs(name: str, n: int, fields: Fields) -> Fields:
+def _checked_knobs(name: str, n: int, limits: SizeLimits, knobs: Sequence[Knob], fields: Fields) -> Fields:
     """Return the knobs as the data set takes them: 0 and 0.0 are one run."""
-    is_pair = name in PAIRS
-    limits = pair_sizes(name) if is_pair else size_limits(name)
     if not limits.minimum <= n <= limits.maximum:
         raise ValueError(f"n was {n}, but it must be from {limits.minimum} to {limits.maximum}.")
     values = dict(fields)
-    knobs = pair_knobs(name) if is_pair else data_knobs(name)
     checked: dict[str, Any] = {knob.name: knob.check(values[knob.name]) for knob in knobs if knob.name in values}
     if checked:  # what knobs must keep together
-        (load_pair if is_pair else load)(name, n=limits.minimum, **checked)
+        (load_pair if name in PAIRS else load)(name, n=limits.minimum, **checked)
     return tuple((key, value) for key, value in sorted(checked.items()) if value is not None)
 
 

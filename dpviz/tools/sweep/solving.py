@@ -2,7 +2,7 @@
 
 A setting reaches the aim when a run meets it with probability P (90 %).
 
-On a grid that was run as a whole (`solve_epsilon`, `solve_n`). Of R independent runs, S meet the aim: S is binomial,
+On a grid that was run as a whole (`solve`). Of R independent runs, S meet the aim: S is binomial,
 and Clopper & Pearson's exact one-sided bounds hold at any R. The grid is searched from its largest value down: a value
 counts as reached when the lower bound is at least P, and the first one that is not ends the search. Each test is made
 only when all before it succeeded, so together they keep the confidence of one (fixed-sequence testing), whether or not
@@ -43,7 +43,7 @@ SEEDS = {  # the outermost first -> what a probability over it is over
     "noise_seed": "the noise",
 }
 NAMES = {"epsilon": ("ε", "privacy budget"), "n": ("n", "number of people")}
-NOT_SETTING = {"key", "noise_key", "d", "title", *SEEDS, *LAST_COLUMNS}
+NOT_SETTING = {"key", "noise_key", "d", *SEEDS, *LAST_COLUMNS}
 CACHED_STAKES = 4096  # values: a search goes through its rounds again at every look; ours
 WORTHWHILE = 150  # runs that a value may take, as expected, until it is shown; else a larger one is tried. Ours
 
@@ -180,17 +180,11 @@ class Solution:
         return f"{words} {name} = {self.failed:g} does not; {rest}."
 
 
-def solve_epsilon(rows: Sequence[Row], aim: Aim) -> tuple[Solution, ...]:
-    """Return the smallest epsilon that reaches `aim`, for every method, parameters, data and n among `rows`."""
-    return _solve(rows, aim, "epsilon")
+def solve(rows: Sequence[Row], aim: Aim, axis: str) -> tuple[Solution, ...]:
+    """Return the smallest value of `axis`, "epsilon" or "n", that reaches `aim`, for every other setting among `rows`.
 
-
-def solve_n(rows: Sequence[Row], aim: Aim) -> tuple[Solution, ...]:
-    """Return the fewest people that reach `aim`, for every method, parameters, data and epsilon among `rows`."""
-    return _solve(rows, aim, "n")
-
-
-def _solve(rows: Sequence[Row], aim: Aim, axis: str) -> tuple[Solution, ...]:
+    A setting is a method with its parameters, the data, and the other one of epsilon and n.
+    """
     groups: dict[Setting, list[Row]] = {}
     for row in rows:
         coordinates = ((name, value) for name, value in row.items() if name not in NOT_SETTING and name != axis)

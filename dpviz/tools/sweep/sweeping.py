@@ -1,6 +1,6 @@
 """Run a grid: here, in several processes, or on a Dask cluster; the rows are the same, bit for bit, times apart.
 
-`sweep` yields rows as they come and can be cancelled; `run_grid` writes them to a folder and goes on where it stopped.
+`sweep` yields rows as they come; `run_grid` writes them to a folder and goes on where it stopped.
 The folder survives a killed process: `parts/*.jsonl` holds the rows of finished runs, one part a batch, which appears
 whole or not at all. `rows.parquet` and `rows.csv` are the table of one grid, written anew when a sweep ends. A run is
 known by its key, so no run is repeated.
@@ -21,7 +21,7 @@ from joblib import Parallel, delayed, parallel_config  # type: ignore[import-unt
 from pyarrow import csv, parquet
 
 from dpviz.tools.sweep.grids import Grid
-from dpviz.tools.sweep.trials import FIRST_COLUMNS, LAST_COLUMNS, TIME_COLUMNS, Row, Trial, Value, run_trials, versions
+from dpviz.tools.sweep.trials import FIRST_COLUMNS, LAST_COLUMNS, Row, Trial, Value, run_trials, versions
 
 BATCH = 8  # runs that one task makes, all on the same records; ours
 MOST_DEATHS = 3  # of workers in a row without a new row; ours
@@ -121,27 +121,9 @@ def tidy(rows: Sequence[Row]) -> pa.Table:
 def _column(values: list[Value]) -> pa.Array:
     """Return a column of one type: whole numbers beside others become numbers, words beside numbers words."""
     kinds = {type(value) for value in values if value is not None}
-    if kinds == {int, float}:
-        return pa.array([None if value is None else float(value) for value in values], pa.float64())
-    if not kinds:
-        return pa.array(values, pa.float64())
-    if len(kinds) > 1:
+    if len(kinds) > 1 and kinds != {int, float}:
         return pa.array([None if value is None else str(value) for value in values], pa.string())
-    return pa.array(values)
-
-
-def read_rows(path: str | Path) -> list[dict[str, Value]]:
-    """Return the rows of a finished sweep's folder, as its table has them. Raises FolderError when there is none."""
-    place = Path(path) / TABLE
-    if not place.exists():
-        raise FolderError(f"{path} holds no {TABLE}. Run `python -m dpviz.experiments sweep` first.")
-    rows: list[dict[str, Value]] = parquet.read_table(place).to_pylist()
-    return rows
-
-
-def without_times(row: Row) -> dict[str, Value]:
-    """Return a row without its columns of time: what is the same however a sweep is run."""
-    return {name: value for name, value in row.items() if name not in TIME_COLUMNS}
+    return pa.array(values, None if kinds else pa.float64())
 
 
 def sweep(
@@ -150,20 +132,16 @@ def sweep(
     jobs: int = 1,
     dask: str | None = None,
     done: Collection[str] = (),
-    cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Row]:
     """Yield the row of every run of `grid`, as they come; they depend on neither `jobs` nor the order.
 
     `jobs` is the number of processes, 1 for this one; `dask` the address of a Dask scheduler instead. Runs whose key is
-    in `done` are left out. `cancelled` is called after each row; closing the generator stops too. Runs of a worker that
-    died are repeated. Raises WorkersError when workers keep dying, and ValueError for `jobs` below 1.
+    in `done` are left out, closing the generator stops it, and runs of a worker that died are repeated. Raises
+    WorkersError when workers keep dying, and ValueError for `jobs` below 1.
     """
     with contextlib.closing(_batches(grid, jobs, dask, set(done))) as batches:
         for rows in batches:
-            for row in rows:
-                yield row
-                if cancelled():
-                    return
+            yield from rows
 
 
 def run_grid(

@@ -18,7 +18,7 @@ from dpviz.tools.compare import frontier as compare
 from dpviz.tools.compare.document import Picture
 from dpviz.tools.compare.page import report
 from dpviz.tools.compare.paper import Promise
-from dpviz.tools.compare.search import Least, Recommendation
+from dpviz.tools.compare.search import CostSearch, Least, Recommendation
 from tests.tools.compare.decision import table_after
 from tests.tools.compare.test_document import words_of
 from tests.tools.compare.test_frontier import row
@@ -68,8 +68,9 @@ def known(epsilon=AT, rows=ROWS):
 
 def found(rows=ROWS, epsilon=AT, *, recommended=True):
     made = [compare.series_of(key, NAMES[key], i, each, "add_remove") for i, (key, each) in enumerate(rows.items())]
+    search = CostSearch(("a", "b"), (epsilon,), 1.2, 0.9, 0.95, 5, 0, 0, 100)
     best = Recommendation(
-        Least("a", NAMES["a"], epsilon, 0.1, 1.1, 10), Least("b", NAMES["b"], 1.0, 0.3, 1.2, 10), 1.2, 0.9, 0.95, 5
+        search, Least("a", NAMES["a"], epsilon, 0.1, 1.1, 10), Least("b", NAMES["b"], 1.0, 0.3, 1.2, 10)
     )
     frontier = compare.frontier(made, "add_remove", at=epsilon)
     return paper.Findings(

@@ -1,7 +1,7 @@
 """The small grid that the tests of sweeps run, and what its rows must be however they are made."""
 
 from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.sweeping import without_times
+from dpviz.tools.sweep.trials import TIME_COLUMNS
 
 FOUND = {
     "epsilon": [0.5, 2],
@@ -35,4 +35,4 @@ name = "lloyd"
 
 def by_key(rows):
     """Return rows by their key, without times."""
-    return {row["key"]: without_times(row) for row in rows}
+    return {row["key"]: {name: row[name] for name in row if name not in TIME_COLUMNS} for row in rows}

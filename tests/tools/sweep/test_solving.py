@@ -1,12 +1,18 @@
-"""Solving for epsilon and for n: exact bounds, one confidence for a whole search, and honest words."""
+"""The smallest epsilon or n that reaches an aim, on a grid that was run, and with runs spent where they decide.
+
+Bets are not won by chance, and answers hold what they promise. Chances of reaching the aim need not rise along ε: DPM
+cuts more often where it has more of it.
+"""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from dpviz.tools.sweep.solving import Aim, Tried, solve_epsilon, solve_n
+from dpviz.tools.compare.search import BATCH, EPSILONS, MOST_ROUNDS
+from dpviz.tools.sweep.solving import Aim, Support, Tried, log_stakes, next_value, solve, support
 
 AIM = Aim("inertia_ratio", "<=", 1.2)
 
@@ -32,48 +38,48 @@ def test_bounds_are_clopper_and_pearsons(n_runs):
 
 
 def test_the_smallest_epsilon_is_found_and_what_is_below_is_said():
-    (answer,) = solve_epsilon(rows({0.1: 5, 0.3: 53, 1.0: 60, 3.0: 60}), AIM)
+    (answer,) = solve(rows({0.1: 5, 0.3: 53, 1.0: 60, 3.0: 60}), AIM, "epsilon")
     assert (answer.reached, answer.failed) == (1.0, 0.1)
     assert "ε = 1 reaches inertia_ratio <= 1.2 with at least 90 % probability: 60 of 60" in answer.sentence
     assert "ε = 0.1 does not; the runs do not decide on values between" in answer.sentence
-    (answer,) = solve_epsilon(rows({0.1: 5, 1.0: 60}), AIM)
+    (answer,) = solve(rows({0.1: 5, 1.0: 60}), AIM, "epsilon")
     assert "ε = 0.1 does not; values between were not tested" in answer.sentence
-    (answer,) = solve_epsilon(rows({0.3: 60, 1.0: 60}), AIM)
+    (answer,) = solve(rows({0.3: 60, 1.0: 60}), AIM, "epsilon")
     assert "a smaller one may do too" in answer.sentence
 
 
 def test_it_says_when_the_grid_or_the_runs_do_not_reach():
-    (answer,) = solve_epsilon(rows({0.3: 10, 1.0: 30}), AIM)
+    (answer,) = solve(rows({0.3: 10, 1.0: 30}), AIM, "epsilon")
     assert answer.reached is None
     assert answer.sentence.startswith("Not shown: at ε = 1")
     assert "so it does not" in answer.sentence
-    (answer,) = solve_epsilon(rows({0.3: 60, 1.0: 10}), AIM)  # more does harm here
+    (answer,) = solve(rows({0.3: 60, 1.0: 10}), AIM, "epsilon")  # more does harm here
     assert answer.sentence.endswith("A smaller ε is not judged, though it may do.")
-    (answer,) = solve_epsilon(rows({1.0: 57}), AIM)
+    (answer,) = solve(rows({1.0: 57}), AIM, "epsilon")
     assert "which does not decide" in answer.sentence
     assert AIM.least_runs == 29  # 0.9^29 < 0.05 <= 0.9^28
     for n_runs, reached in ((28, None), (29, 1.0)):
-        (answer,) = solve_epsilon(rows({1.0: n_runs}, n_runs=n_runs), AIM)
+        (answer,) = solve(rows({1.0: n_runs}, n_runs=n_runs), AIM, "epsilon")
         assert answer.reached == reached
         assert ("29 are needed" in answer.sentence) == (reached is None)
 
 
 def test_a_gap_ends_the_search():
-    (answer,) = solve_epsilon(rows({0.1: 60, 0.3: 30, 1.0: 60}), AIM)
+    (answer,) = solve(rows({0.1: 60, 0.3: 30, 1.0: 60}), AIM, "epsilon")
     assert answer.reached == 1.0, "0.1 was never tested: the search ended at 0.3"
 
 
 def test_people_are_solved_for_each_epsilon_and_method():
     runs = rows({100: 10, 1000: 60}, axis="n") + rows({100: 60, 1000: 60}, axis="n", method="dpm")
-    found = {dict(answer.setting)["method"]: answer.reached for answer in solve_n(runs, AIM)}
+    found = {dict(answer.setting)["method"]: answer.reached for answer in solve(runs, AIM, "n")}
     assert found == {"su": 1000, "dpm": 100}
     endless = [{**row, "epsilon": float("inf"), "method": "lloyd"} for row in runs]
-    assert solve_epsilon(endless, AIM) == ()
+    assert solve(endless, AIM, "epsilon") == ()
 
 
 def test_runs_on_the_same_records_count_once():
     made = [{**row, "noise_seed": noise} for row in rows({1.0: 20}, n_runs=20, seed="data_seed") for noise in range(5)]
-    (answer,) = solve_epsilon(made, AIM)
+    (answer,) = solve(made, AIM, "epsilon")
     assert answer.tried[0].n_runs == 20
     assert "draws of the data" in answer.random
     assert "20 independent runs" in answer.sentence
@@ -82,7 +88,7 @@ def test_runs_on_the_same_records_count_once():
 def test_a_run_that_could_not_be_made_does_not_reach():
     made = rows({1.0: 60})
     failed = [{**row, "status": "no", "inertia_ratio": None} for row in made[:30]] + made[30:]
-    assert solve_epsilon(failed, AIM)[0].tried[0].n_met == 30
+    assert solve(failed, AIM, "epsilon")[0].tried[0].n_met == 30
     with pytest.raises(ValueError, match="must be one of"):
         Aim.parse("inertia_ratio < 1.2")
     with pytest.raises(ValueError, match="must be one of"):
@@ -110,3 +116,163 @@ def test_a_search_is_wrong_no_more_often_than_it_says():
     allowed = n_searches * 0.05 + 6 * np.sqrt(n_searches * 0.05 * 0.95)
     assert wrong <= allowed < naive
     assert found > 0.5 * n_searches
+
+
+BEFORE = (0.1, 0.3, 1.0, 3.0, 10.0)  # of Compare's picture, with 30 runs each
+
+
+def expected_stakes(p, probability, n):
+    """Return the mean of both stakes after n runs, exactly: a walk over how many of them met the aim."""
+    means = []
+    for side in (max, min):
+        held = {0: 1.0}  # runs that met -> mean of the stake there, times the chance to be there
+        for t in range(n):
+            after = {}
+            for s, mean in held.items():
+                q = side((s + probability) / (t + 1.0), probability)
+                for met, chance, won in ((1, p, q / probability), (0, 1 - p, (1 - q) / (1 - probability))):
+                    after[s + met] = after.get(s + met, 0.0) + mean * chance * won
+            held = after
+        means.append(sum(held.values()))
+    return means
+
+
+@pytest.mark.parametrize("probability", [0.5, 0.9])
+@pytest.mark.parametrize("share", [0.2, 0.7, 1.0])
+def test_no_bet_is_expected_to_win_against_what_is_true(probability, share):
+    below, above = share * probability, 1.0 - share * (1.0 - probability)
+    for n in (1, 7, 40):
+        assert expected_stakes(below, probability, n)[0] <= 1.0 + 1e-12  # 40 products and sums of doubles
+        assert expected_stakes(above, probability, n)[1] <= 1.0 + 1e-12
+    if share == 1.0:  # at the border every bet is fair
+        np.testing.assert_allclose(expected_stakes(probability, probability, 40), 1.0, rtol=1e-12)
+    else:  # and what is false loses
+        assert expected_stakes(above, probability, 40)[0] > 2.0
+        assert expected_stakes(below, probability, 40)[1] > 2.0
+        return
+    # Bets at the share that all 40 runs will have had know what they bet on, and are expected to win.
+    shares = np.arange(1, 41) / 40
+    won = shares ** (40 * shares) * (1 - shares) ** (40 * (1 - shares))
+    lost = probability ** (40 * shares) * (1 - probability) ** (40 * (1 - shares))
+    above = shares > probability
+    mean = (stats.binom.pmf(np.arange(1, 41), 40, probability) * won / lost)[above].sum()
+    assert mean + stats.binom.cdf(math.floor(40 * probability), 40, probability) > 2.0
+
+
+def test_the_stakes_are_those_of_the_exact_walk():
+    rng = np.random.default_rng(0)
+    drawn = rng.random((40_000, 6)) < 0.6
+    found = np.exp([log_stakes(tuple(met), 0.5) for met in drawn[:2_000]])
+    # Six standard errors of 2,000 draws, by their own spread.
+    error = 6.0 * found.std(axis=0) / math.sqrt(len(found))
+    assert (np.abs(found.mean(axis=0) - expected_stakes(0.6, 0.5, 6)) <= error).all()
+
+
+def curve(*steps):
+    """Return the chance at each value: (from which value on, chance), ascending."""
+    return {value: [chance for start, chance in steps if start <= value][-1] for value in EPSILONS}
+
+
+CURVES = {
+    "steep": curve((0, 0.02), (0.5, 0.98)),
+    "border": curve((0, 0.49), (0.5, 0.5)),
+    "hump": curve((0, 0.05), (0.3, 0.8), (0.5, 0.1), (5, 0.4), (7, 0.97)),
+    "falls": curve((0, 0.6), (0.2, 0.55), (1.0, 0.02)),
+    "flat": curve((0, 0.49)),
+}
+
+
+def searched(chances, rng, probability, confidence, *, step=next_value, read=support):
+    """Search as Compare does, over runs that reach the aim with these chances."""
+    seen = {value: (rng.random(30) < chances[value]).tolist() for value in BEFORE}
+    for n_rounds in range(MOST_ROUNDS):
+        value = step(EPSILONS, seen, probability, confidence, n_rounds)
+        if value is None:
+            break
+        seen.setdefault(value, []).extend((rng.random(BATCH) < chances[value]).tolist())
+    return read(EPSILONS, seen, probability, confidence), seen
+
+
+def is_right(found, chances, probability):
+    """Say whether what is recommended reaches the aim, and no value that does is ruled out below it."""
+    true = next((value for value in EPSILONS if chances[value] >= probability), math.inf)
+    kept = found.high is None or chances[found.high] >= probability
+    low = math.inf if found.low is None else found.low
+    return kept and low <= true <= (math.inf if found.high is None else found.high)
+
+
+def bisected(values, seen, probability, confidence):
+    """Return what the runs would support if a larger value were never worse: one product of bets for each answer."""
+    against = np.array([log_stakes(tuple(seen.get(value, ())), probability) for value in values])
+    below = np.concatenate([[0.0], np.cumsum(against[:, 0])])
+    above = np.concatenate([np.cumsum(against[::-1, 1])[::-1], [0.0]])
+    left = np.flatnonzero(below + above < -math.log1p(-confidence))
+    ends = [None if not len(left) or left[i] == len(values) else values[left[i]] for i in (0, -1)]
+    return Support(ends[0], ends[1], None, 0)
+
+
+def halved(values, seen, probability, confidence, _n_rounds):
+    """Run halfway between the ends of what `bisected` leaves."""
+    found = bisected(values, seen, probability, confidence)
+    if found.low is None:
+        return None
+    low, high = values.index(found.low), len(values) if found.high is None else values.index(found.high)
+    return values[(low + high) // 2] if high - low > 1 else None
+
+
+def as_it_looks(values, seen, probability, confidence):
+    """Recommend the smallest value whose runs reach the aim often enough, however few they are."""
+    found = support(values, seen, probability, confidence)
+    return Support(found.low, found.guess, found.guess, found.n_runs)
+
+
+def share_right(name, probability, confidence, n, **ways):
+    rng = np.random.default_rng(0)
+    return np.mean(
+        [
+            is_right(searched(CURVES[name], rng, probability, confidence, **ways)[0], CURVES[name], probability)
+            for _ in range(n)
+        ]
+    )
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_answers_are_right_as_often_as_they_promise_whether_or_not_more_is_better(name):
+    confidence, n = 0.8, 100
+    # At most 20 % may be wrong; six standard errors of a share of 20 % among n searches.
+    assert share_right(name, 0.5, confidence, n) >= confidence - 6.0 * math.sqrt(confidence * (1.0 - confidence) / n)
+
+
+@pytest.mark.parametrize(
+    ("name", "ways"),
+    [("hump", {"step": halved, "read": bisected}), ("border", {"read": as_it_looks}), ("flat", {"read": as_it_looks})],
+)
+def test_a_bisection_and_a_bare_share_of_runs_are_wrong_more_often(name, ways):
+    confidence, n = 0.8, 60
+    assert share_right(name, 0.5, confidence, n, **ways) < confidence - 6.0 * math.sqrt(0.2 * 0.8 / n)
+
+
+@pytest.mark.parametrize("probability", [0.5, 0.9])
+def test_runs_are_spent_where_they_decide(probability):
+    rng = np.random.default_rng(0)
+    found, seen = searched(CURVES["steep"], rng, probability, 0.95)
+    assert found.low == found.high == found.guess == 0.5
+    assert all(len(seen[value]) < 4 * BATCH for value in EPSILONS if value < 0.5), "what fails is soon ruled out"
+    assert not {value for value in EPSILONS if value > 2.0} & (seen.keys() - {*BEFORE}), "nothing there would decide"
+    assert {value for value in EPSILONS if value < 0.5} <= seen.keys(), "each is ruled out by its own runs"
+
+
+def test_what_no_value_reaches_and_what_runs_do_not_decide_are_told_apart():
+    never = {value: [False] * 40 for value in EPSILONS}
+    assert support(EPSILONS, never, 0.9, 0.95) == Support(None, None, None, 40 * len(EPSILONS))
+    always = {value: [True] * 120 for value in EPSILONS}
+    assert support(EPSILONS, always, 0.9, 0.95) == Support(0.05, 0.05, 0.05, 120 * len(EPSILONS))
+    assert support(EPSILONS, {}, 0.9, 0.95) == Support(0.05, None, None, 0)
+    # 29 of 30 runs at the largest value, and none below: neither shown nor ruled out, and by no means "none".
+    few = {value: [False] * 40 for value in EPSILONS[:-1]} | {EPSILONS[-1]: [True] * 29 + [False]}
+    found = support(EPSILONS, few, 0.9, 0.95)
+    assert (found.low, found.high, found.guess) == (20.0, None, 20.0)
+    assert next_value(EPSILONS, few, 0.9, 0.95, 0) == 20.0
+    # A small value that reaches the aim stays, whatever larger ones do.
+    worse = {0.05: [True] * 120, 1.0: [False] * 99}
+    assert support(EPSILONS, worse, 0.9, 0.95).high == 0.05

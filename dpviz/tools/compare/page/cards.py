@@ -11,7 +11,7 @@ from dpviz.stories.panel import number
 from dpviz.tools.compare.frontier import facts, median_at
 from dpviz.tools.compare.page.runs import CLUSTERS, repeated
 from dpviz.tools.compare.pictures import run_scene
-from dpviz.tools.compare.runs import ENTRIES, Compared, CompareQuestion, Row, Rows, TrialPart
+from dpviz.tools.compare.runs import ENTRIES, Compared, CompareQuestion, Row, Rows, part_of
 from dpviz.ui import panel, state
 from dpviz.ui.data import groups
 from dpviz.ui.export.listed import listed
@@ -37,10 +37,10 @@ def chosen() -> tuple[str, float] | None:
     return None if key == NONE else (key, float(state.value(CHOSEN_AT)))
 
 
-def choose(key: str, epsilon: float) -> None:
+def choose(key: str, epsilon: float, knobs: tuple[Knob, Knob] = (CHOSEN, CHOSEN_AT)) -> None:
     """Look at the run of this method at this ε that is nearest to the median."""
-    state.remember(CHOSEN, key)
-    state.remember(CHOSEN_AT, epsilon)
+    state.remember(knobs[0], key)
+    state.remember(knobs[1], epsilon)
 
 
 def pinned_and_chosen(rows: Rows) -> dict[str, tuple[str, Row]]:
@@ -68,8 +68,7 @@ def cards(frame: PageFrame, question: CompareQuestion, rows: Rows) -> None:
 def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place: str) -> None:
     entry, epsilon, dataset = ENTRIES[key], float(row["epsilon"]), frame.source.dataset
     title = f"{entry.name}, ε = {number(epsilon)}"
-    seeds = question.start_seed, int(row["noise_seed"])
-    (run,) = repeated(frame.source, [TrialPart(key, epsilon, question.n_clusters, *seeds, 1, dataset.n)], place)
+    (run,) = repeated(frame.source, [part_of(key, row)], place)
     if run is not None:
         unit, centers = dataset.box.to_unit(dataset.points), dataset.box.to_unit(run.clusters.centers)
         scene = run_scene(title, unit, centers, run.clusters.nonprivate_labels, words_of(frame.source))
@@ -80,9 +79,18 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
             st.button("Unpin", on_click=state.remember, args=(PINNED, NONE))
         else:
             words = "Keep it beside the next one that you click."
-            st.button("Pin", help=words, on_click=_pin, args=(key, epsilon))
+            st.button("Pin", help=words, on_click=choose, args=(key, epsilon, (PINNED, PINNED_AT)))
         if entry.page:
-            query = dict(page_query(frame, question, entry, row))
+            query = {  # of the page that has this very run: data, parameters, start and noise
+                **dict([*frame.source.link, *entry.entry.link]),
+                "epsilon": repr(epsilon),
+                "n_clusters": str(question.n_clusters),
+                groups.KNOWN.name: groups.KNOWN.format(state.value(groups.KNOWN)),
+                **dict(groups.link(frame.source, CLUSTERS)),
+                "start_seed": str(question.start_seed),
+                "noise_seed": str(row["noise_key"]),
+                "audience": "curator",
+            }
             if st.button("Open it on its page", key=f"open-{place}", type="primary"):
                 leap(entry.page, query)
                 st.rerun(scope="app")
@@ -94,26 +102,6 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
         panel.side(panel.guarantee(label_of(guarantee, contents(entry, frame)), title, notices))
         with st.expander("Released centers"):
             listed(pd.DataFrame(run.clusters.centers, columns=list(dataset.feature_names)))
-
-
-def _pin(key: str, epsilon: float) -> None:
-    state.remember(PINNED, key)
-    state.remember(PINNED_AT, epsilon)
-
-
-def page_query(frame: PageFrame, question: CompareQuestion, entry: Compared, row: Row) -> list[tuple[str, str]]:
-    """Return the link of the page that has this very run: data, parameters, start and noise."""
-    return [
-        *frame.source.link,
-        *entry.entry.link,
-        ("epsilon", repr(float(row["epsilon"]))),
-        ("n_clusters", str(question.n_clusters)),
-        (groups.KNOWN.name, groups.KNOWN.format(state.value(groups.KNOWN))),
-        *groups.link(frame.source, CLUSTERS),
-        ("start_seed", str(question.start_seed)),
-        ("noise_seed", str(row["noise_key"])),
-        ("audience", "curator"),
-    ]
 
 
 def contents(entry: Compared, frame: PageFrame) -> Contents:

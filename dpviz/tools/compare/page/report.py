@@ -24,7 +24,7 @@ from dpviz.tools.compare.frontier import NEIGHBORS, all_series, frontier, median
 from dpviz.tools.compare.page import cards
 from dpviz.tools.compare.page.runs import CLUSTERS, compared_without, gathered, read_at, repeated
 from dpviz.tools.compare.pictures import run_scene
-from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, RepeatedRun, Row, Rows, TrialPart, referenced
+from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, RepeatedRun, Row, Rows, TrialPart, part_of, referenced
 from dpviz.tools.compare.search import Recommendation
 from dpviz.tools.sweep.trials import versions
 from dpviz.ui.data import groups
@@ -63,18 +63,7 @@ def offer(
             return
         rows = referenced({key: [*rows.get(key, ()), *more.rows.get(key, ())] for key in question.entries})
     typical = {key: row for key in question.entries if (row := median_at(rows, key, epsilon)) is not None}
-    parts = [
-        TrialPart(
-            key,
-            float(row["epsilon"]),
-            int(row["k"]),
-            int(row["start_seed"]),
-            int(row["noise_seed"]),
-            1,
-            int(row["n"]),
-        )
-        for key, row in typical.items()
-    ]
+    parts = [part_of(key, row) for key, row in typical.items()]
     repeats = repeated(frame.source, parts, "report")
     exact = compared_without(frame.source, parts[:1], "exact")
     runs = {key: run for key, run in zip(typical, repeats, strict=True) if run is not None}

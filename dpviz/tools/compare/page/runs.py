@@ -116,23 +116,16 @@ class Gathered(Confidential):
     complete: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of progress where parts are no measure: more of them follow from those that are there."""
-
-    name: Hashable  # of the runs that Stop stops, whichever parts there are by then
-    words: str
-    share: float  # of the bar, in [0, 1]
-    stopped: str
-
-
-def gathered(source: Source, parts: Sequence[TrialPart], place: str, what: str, line: Line | None = None) -> Gathered:
+def gathered(
+    source: Source, parts: Sequence[TrialPart], place: str, what: str, of: tuple[CostSearch, Searched] | None = None
+) -> Gathered:
     """Start what is missing, draw how far it is with a button to stop it, and return what is there.
 
-    `place` tells two such lines of a page apart; `line` stands in place of how many of `what` there are. Rows of real
-    records stay in this session.
+    `place` tells two such lines of a page apart. The line says how many of `what` there are or, where parts are no
+    measure as more of them follow from those that are there, how far the search `of` them is. Rows of real records stay
+    in this session.
     """
-    name: Hashable = (source.key, tuple(parts) if line is None else line.name)
+    name: Hashable = (source.key, tuple(parts) if of is None else of[0])
     cache = _cache(source, place)
     is_stopped = st.session_state.get(f"{_STOPPED}:{place}") == name
     missing = [part for part in parts if part not in cache]
@@ -148,15 +141,17 @@ def gathered(source: Source, parts: Sequence[TrialPart], place: str, what: str, 
             known=len(parts) - len(missing),
             secret=False,
             public=False,
-            said=None if line is None else (line.words, line.share),
+            said=None if of is None else (f"{what}, {of[1].where}", of[1].share),
             tallied=place == TALLIED,
         )
     results = {**cache, **_finished(missing, answers)}
     now = {part: results[part] for part in parts if part in results}
     st.session_state[f"{_CACHE}:{place}"] = {source.key: now}  # other records' rows are forgotten
     if is_stopped and len(now) < len(parts):
-        counted = f"Stopped: {len(now)} of {len(parts)} parts of the runs are there. What you see is of these alone."
-        st.info(counted if line is None else line.stopped)
+        words = f"Stopped: {len(now)} of {len(parts)} parts of the runs are there. What you see is of these alone."
+        if of is not None:
+            words = f"Stopped in {of[1].where}. What is said here follows from the runs that are there."
+        st.info(words)
         st.button("Go on", key=f"go-{place}", on_click=_stop, args=(place, None))
     elif answers.problem:
         st.error(state.plain(answers.problem))
@@ -184,9 +179,7 @@ def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Sea
         if not known.complete or known.problem:
             break
         result = compare_search.searched(search, start, cache)
-    stopped = f"Stopped in {result.where}. What is said here follows from the runs that are there."
-    line = Line(search, f"Search, {result.where}", result.share, stopped)
-    gathered(source, result.parts, place, "Search", line)
+    gathered(source, result.parts, place, "Search", (search, result))
     return result
 
 

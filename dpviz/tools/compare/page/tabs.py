@@ -185,13 +185,13 @@ def solve(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete: 
         return
     search = _search(frame, question, rows, at)
     result = searched(frame.source, search, {} if people else rows, "people" if people else "solve")
-    best, words = _answer(frame, question, search, result, rows)
+    standings = _standings(frame, question, rows)
+    best, words = _answer(search, result, standings)
     st.markdown(f"**{state.plain(words)}**" if result.over else state.plain(words))
     if best is not None and best.second:
         st.markdown(state.plain(best.second))
     with st.expander("How this was found"):
-        legends = _legends(frame, question, search, rows)
-        listed(pd.DataFrame(compare_search.lines(search, result, legends)), hide_index=True)
+        listed(pd.DataFrame(compare_search.lines(search, result, _legends(search, standings))), hide_index=True)
         st.caption(f"{compare_search.reasoning(search)} {SAMPLES if people else LOOK}")
 
 
@@ -202,7 +202,7 @@ def recommended(frame: PageFrame, question: CompareQuestion, rows: Rows) -> tupl
     """
     search = _search(frame, question, rows, None)
     result = searched(frame.source, search, rows, "solve")
-    best, words = _answer(frame, question, search, result, rows)
+    best, words = _answer(search, result, _standings(frame, question, rows))
     return best, words if result.over else f"The search for ε is not over ({result.where}). {words}"
 
 
@@ -230,31 +230,31 @@ def _search(frame: PageFrame, question: CompareQuestion, rows: Rows, at: float |
 
 
 def _answer(
-    frame: PageFrame, question: CompareQuestion, search: CostSearch, result: Searched, rows: Rows
+    search: CostSearch, result: Searched, standings: Mapping[str, EpsilonMeaning]
 ) -> tuple[Recommendation | None, str]:
     """Return what to take, and the answer in one line: so far, where the search is not over."""
     if not result.over:
-        return None, compare_search.so_far(search, result, _legends(frame, question, search, rows))
+        return None, compare_search.so_far(search, result, _legends(search, standings))
     names = {key: ENTRIES[key].name for key in search.entries}
-    proved = [key for key in search.entries if _standing(frame, question, rows, key) is EpsilonMeaning.SAME]
+    proved = [key for key in search.entries if standings.get(key) is EpsilonMeaning.SAME]
     best = compare_search.recommendation(search, result, names, proved)
     if best is None:
         return None, compare_search.no_recommendation(search, result, names, proved)
     return best, best.sentence
 
 
-def _legends(frame: PageFrame, question: CompareQuestion, search: CostSearch, rows: Rows) -> dict[str, str]:
-    legends = {}
-    for key in search.entries:
-        kind, name = _standing(frame, question, rows, key), ENTRIES[key].name
-        legends[key] = f"{name} ({kind.words})" if kind is not None and kind.words else name
-    return legends
+def _legends(search: CostSearch, standings: Mapping[str, EpsilonMeaning]) -> dict[str, str]:
+    words = {key: standings[key].words if key in standings else "" for key in search.entries}
+    return {key: f"{ENTRIES[key].name} ({each})" if each else ENTRIES[key].name for key, each in words.items()}
 
 
-def _standing(frame: PageFrame, question: CompareQuestion, rows: Rows, key: str) -> EpsilonMeaning | None:
-    row = next((row for row in rows.get(key, ()) if row["status"] == OK), None)
+def _standings(frame: PageFrame, question: CompareQuestion, rows: Rows) -> dict[str, EpsilonMeaning]:
+    """Return what each method's ε means on the page's axis, of those that a run took place of."""
+    firsts = {key: next((row for row in runs if row["status"] == OK), None) for key, runs in rows.items()}
     public = not frame.source.dataset.bounds_from_data
-    return None if row is None else standing(row, question.adjacency, bounds_public=public)
+    return {
+        key: standing(row, question.adjacency, bounds_public=public) for key, row in firsts.items() if row is not None
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
