@@ -290,6 +290,7 @@ USES = {
     "eugkm": ("scaled", "cells", "fitted cells"),
     "lsh_splits": ("scaled", "sides"),
     "em_mc": ("scaled", "projection", "covering candidates", "nearest center"),
+    "dp_em": ("scaled", "responsibilities"),
 }
 RIVALS = ("ball", "nearest center", "candidate squares")  # private k-means over candidates, which is in no catalogue
 BEFORE = ("projected features",)  # what is decided before a method has the records

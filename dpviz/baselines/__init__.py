@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from dpviz.baselines import blum, dwork, em_mc, eugkm, fastlloyd, gupt, lloyd, lsh_splits, privgene, su
+from dpviz.baselines import blum, dp_em, dwork, em_mc, eugkm, fastlloyd, gupt, lloyd, lsh_splits, privgene, su
 from dpviz.baselines._base import ClusterParams
 from dpviz.core import Algorithm, AnyAlgorithm, AuditPlan, Entry, Varied
 from dpviz.core.method import Fit, Steps
@@ -84,5 +84,6 @@ _ALL = (
     _row(eugkm, "EUGkM", _brief(frozenset({"cells"})), "EUGkM (noisy grid)", on=True, varied=_GRIDS),
     _row(lsh_splits, "LSHSplits", _brief(max_depth=2), "LSH-Splits (slow)", in_family=False),
     _row(em_mc, "EMMC", _brief(n_scales=1), "EM-MC", in_family=False),
+    _row(dp_em, "DPEM", _brief(n_iterations=2), "DP-EM (mixture)", in_family=False),
 )
 CATALOGUE: Mapping[str, AnyAlgorithm] = MappingProxyType({algorithm.name: algorithm for algorithm in _ALL})

@@ -288,3 +288,20 @@ class EMMC(PrivateCentersClusterer):
         bounds: Bounds,
         random_state: RandomState = None,
     ) -> None: ...
+
+class DPEM(PrivateCentersClusterer):
+    """DP-EM (Gaussian mixture) as a scikit-learn estimator. Its parameters are told by `help`."""
+
+    def __init__(
+        self,
+        n_clusters: int = 5,
+        *,
+        start_seed: int | None = None,
+        epsilon: float = 1.0,
+        adjacency: Literal["add_remove", "replace"] = "add_remove",
+        n_public: int | None = None,
+        delta: float | None = None,
+        n_iterations: int | None = None,
+        bounds: Bounds,
+        random_state: RandomState = None,
+    ) -> None: ...

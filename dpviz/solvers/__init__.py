@@ -56,6 +56,7 @@ from dpviz.solvers.moments import (
     portions,
     records,
     repaired_covariances,
+    round_mixture,
     soft_moments,
     unpacked,
 )
@@ -157,6 +158,7 @@ __all__ = [
     "public_start",
     "records",
     "repaired_covariances",
+    "round_mixture",
     "sample_in_zone",
     "select_centers",
     "select_several",

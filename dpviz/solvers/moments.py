@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from dpviz.core import FloatArray, Labels, Points, algebra, compiled, frozen, functions
+from dpviz.core import Centers, FloatArray, Labels, Points, algebra, compiled, frozen, functions
 from dpviz.solvers.landscapes.mixture import Mixture
 from dpviz.solvers.lloyd import argmax_linear, linear_scores
 
@@ -155,3 +155,13 @@ def repaired_covariances(covariances: FloatArray, floor: float) -> FloatArray:
     values, vectors = algebra.eigen((covariances + covariances.transpose(0, 2, 1)) / 2)
     repaired = algebra.product(vectors * np.maximum(values, floor)[:, None, :], vectors.transpose(0, 2, 1))
     return np.asarray((repaired + repaired.transpose(0, 2, 1)) / 2)
+
+
+def round_mixture(means: Centers, least_variance: float) -> Mixture:
+    """Return a mixture in [-1, 1]^D around `means` (K, D): equal weights, and one round covariance for all.
+
+    Cells of K balls fill the box: (2 / K^(1/D))^2 / 12 is the variance of a cube of one K-th of its volume.
+    """
+    n_components, d = means.shape
+    variance = max((2.0 / n_components ** (1.0 / d)) ** 2 / 12.0, least_variance)
+    return Mixture(np.full(n_components, 1 / n_components), means, np.tile(variance * np.eye(d), (n_components, 1, 1)))

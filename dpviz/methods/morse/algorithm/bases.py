@@ -33,6 +33,7 @@ from dpviz.solvers import (
     hard_moments,
     label_moments,
     repaired_covariances,
+    round_mixture,
     soft_moments,
     sphere_packing,
     unpacked,
@@ -86,10 +87,7 @@ def public_start(n_components: int, d: int, *, rng: np.random.Generator) -> Star
     """Return a public start in [-1, 1]^D, packed means and one round covariance, and the generator of the loop."""
     start_rng, loop_rng = rng.spawn(2)
     means = 2.0 * sphere_packing(n_components, d, rng=start_rng) - 1.0
-    # Cells of K balls fill the box: (2 / K^(1/D))^2 / 12 is the variance of a cube of one K-th of its volume.
-    variance = max((2.0 / n_components ** (1.0 / d)) ** 2 / 12.0, VARIANCE_FLOOR)
-    covariances = np.tile(variance * np.eye(d), (n_components, 1, 1))
-    return Start(Mixture(np.full(n_components, 1 / n_components), means, covariances), loop_rng)
+    return Start(round_mixture(means, VARIANCE_FLOOR), loop_rng)
 
 
 def em_steps(data: MomentRecords, scheme: MorseScheme, start: Start, *, steady: bool) -> Iterator[MorseStep]:

@@ -1,0 +1,261 @@
+"""DP-EM for Gaussian mixtures: EM whose counts, sums and second moments get Gaussian noise in each iteration.
+
+Park, Foulds, Chaudhuri & Welling, "DP-EM: Differentially Private Expectation Maximization" (AISTATS 2017).
+
+Notation, paper -> code: J -> n_iterations, K -> n_clusters, pi, mu, Sigma -> `Mixture`, gamma -> responsibilities r.
+
+The paper perturbs weights, means and covariances after dividing by N_k, with noise for 2/N_k: a noise scale that
+follows from records. Here the statistics get the noise, and dividing is post-processing: counts N_k = sum_x r_k, sums
+S_k = sum_x r_k x, and second moments Q_k = sum_x r_k (x_i x_j) for i <= j. Then
+pi_k = N_k / sum_l N_l,  mu_k = S_k / N_k,  Sigma_k = Q_k / N_k - mu_k mu_k', with eigenvalues repaired.
+
+Why it is (epsilon, delta)-DP. Records are clipped into the public box and scaled to [-1, 1]^d. The mixture of an
+iteration follows from public inputs and earlier releases; for a record x it fixes r(x) >= 0 with |r|_1 = 1, whatever
+the other records are. q(x) = (x_i x_j) for i <= j. One record is part of the statistics by r, r x' and r q':
+- ADD_REMOVE: |r|_2 <= 1, so they move by at most 1, |x| <= sqrt(d) and |q| <= sqrt(d (d+1) / 2) in L2.
+- REPLACE, x by y, r by s: |r - s|^2 <= 2 because r.s >= 0; the sums move by at most |x| + |y| <= 2 sqrt(d). For second
+  moments |r q(x)' - s q(y)'|^2 = |r|^2 |q(x)|^2 + |s|^2 |q(y)|^2 - 2 (r.s) (q(x).q(y)) <= d (d+1), because
+  q(x).q(y) = (sum_i x_i^2 y_i^2 + (x.y)^2) / 2 >= 0.
+Noise of sigma = sensitivity / sqrt(share / J) mu makes each of the three sqrt(share / J) mu-GDP, and as the shares add
+up to 1 an iteration mu / sqrt(J)-GDP and J of them, adaptively, mu-GDP (Dong, Roth & Su 2022, corollary 3.3). J and mu
+are fixed before the first one; mu is the largest that keeps delta with the epsilon that the number of records has left,
+which is counted with noise only where delta follows from it. All else is post-processing.
+"""
+
+import functools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpviz.accounting import GaussianEvent, Purpose, SequenceEvent, gdp_mu
+from dpviz.baselines._base import (
+    ApproxParams,
+    KnownSize,
+    adjacency_of,
+    delta_caveats,
+    delta_for,
+    known_size,
+    most_delta,
+    size_caveats,
+    whole,
+)
+from dpviz.core import (
+    Adjacency,
+    Box,
+    Budget,
+    Centers,
+    CentersRelease,
+    Claim,
+    Confidential,
+    Counts,
+    Event,
+    FloatArray,
+    Guarantee,
+    Labels,
+    MovedCenters,
+    Points,
+    Result,
+    check_arguments,
+    frozen,
+    unit_records,
+)
+from dpviz.mechanisms import SUMS_CAVEAT, gaussian
+from dpviz.solvers import (
+    Mixture,
+    MomentRecords,
+    public_start,
+    records,
+    repaired_covariances,
+    round_mixture,
+    soft_moments,
+    unpacked,
+)
+
+TITLE = "DP-EM (Gaussian mixture)"
+PAPER = "Park, Foulds, Chaudhuri & Welling, DP-EM: Differentially Private Expectation Maximization"
+N_ITERATIONS = 5  # J unless set; ours: with the 10 of the authors' code the noise of each is larger by sqrt(2)
+COUNT_SHARE, SUM_SHARE, SQUARE_SHARE = 0.1, 0.4, 0.5  # of an iteration's mu^2; ours
+VARIANCE_FLOOR = 1e-3  # eigenvalues of covariances in [-1, 1]^d; the authors' code
+PRIOR_SHARE = 0.1  # of the start's variance: how far true covariances are taken to lie from it; ours
+FIRM_SCALES = 4.0  # a component whose noisy count is below this many sigma stays where it is; ours
+
+DIFFERS = (
+    "noise is added before the division by a component's count, the start is public, covariances lean on the start's "
+    "where noise drowns them, and the iterations are composed as Gaussian DP"
+)
+LOCAL_CAVEAT = (
+    "EM finds a mixture near its start, and a component whose noisy count is not clear of its noise stays where it is: "
+    "with little budget the start is most of what is released."
+)
+
+__all__ = ["PAPER", "TITLE", "EmStep", "MixtureRelease", "Params", "fit", "m_step", "sensitivities", "steps"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params(ApproxParams):
+    """Parameters, all public; `start_seed` is that of the packed means."""
+
+    n_iterations: int | None = whole(least=1)  # J; None: N_ITERATIONS
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class MixtureRelease(CentersRelease):
+    """The means in data units with their noisy counts, and the whole mixture."""
+
+    mixture: Mixture  # [-1, 1]^d: the box, centered and scaled
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class EmStep(MovedCenters):
+    """One iteration, curator only whatever a field's name; everything but the centers is in [-1, 1]^d."""
+
+    iteration: int  # 1, 2, ...
+    nonprivate_labels: Labels  # (n,) likeliest component before the iteration
+    nonprivate_moments: FloatArray  # (K, F) counts, sums and second moments, as `solvers.features` orders them
+    noisy_moments: FloatArray  # (K, F)
+    counts: Counts  # (K,) noisy
+    mixture: Mixture  # after the iteration
+    events: tuple[Event, ...]
+
+
+def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[MixtureRelease, EmStep]:
+    """Fit a mixture to `points` (n, d), clipped into the public `box`, with (epsilon, delta)-DP; centers are its means.
+
+    The proof is in the module's docstring. Raises ValueError for bad points.
+    """
+    check_arguments(box, params, Params, rng, fit)
+    run = _DpEmRun.of(points, box, params, rng=rng)
+    trace = tuple(run.steps())
+    last = trace[-1]
+    release = MixtureRelease(centers=last.centers, noisy_counts=last.counts, mixture=last.mixture)
+    words = "Gaussian DP of counts, sums and second moments"
+    claim = Claim(params.epsilon, run.most_delta, run.adjacency, words, delta_in_run=run.delta)
+    published = replace(claim, reference=f"{PAPER}: its epsilon and delta; the neighbors are those of this run")
+    # A given delta needs no number of records.
+    known = size_caveats(params.n_public, run.adjacency) if params.delta is None else ()
+    caveats = (LOCAL_CAVEAT, *delta_caveats(params, run.adjacency), *known, SUMS_CAVEAT)
+    events = tuple(event for step in trace for event in step.events)
+    return Result(release, trace, events, Guarantee(published, claim, caveats, DIFFERS))
+
+
+def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[EmStep]:
+    """Yield one `EmStep` an iteration."""
+    return _DpEmRun.of(points, box, params, rng=rng).steps()
+
+
+def sensitivities(d: int, adjacency: Adjacency) -> tuple[float, float, float]:
+    """Return how far in L2 one record moves all counts, all sums and all second moments: see the proof."""
+    if adjacency is Adjacency.REPLACE:
+        return math.sqrt(2.0), 2.0 * math.sqrt(d), math.sqrt(d * (d + 1.0))
+    return 1.0, math.sqrt(d), math.sqrt(d * (d + 1.0) / 2.0)
+
+
+def m_step(moments: FloatArray, before: Mixture, start: Mixture, sigmas: tuple[float, float, float]) -> Mixture:
+    """Return the mixture of noisy `moments` (K, F), whose counts, sums and second moments have noise of `sigmas`.
+
+    A component whose count is not clear of its noise stays where it was `before`. Each covariance is drawn to that of
+    the public `start` by the share v / (v + t^2) that noise has in it: v = d (sigma / N_k)^2 is the squared norm, up to
+    a factor, of a symmetric matrix of noise, and t is PRIOR_SHARE of the start's variance. Without noise this is EM's
+    step, but for variances below VARIANCE_FLOOR. Post-processing.
+    """
+    d, (count_sigma, _, square_sigma) = before.d, sigmas
+    counts, sums, squares = unpacked(moments, d)
+    weights = np.maximum(counts, count_sigma)
+    if not weights.any():  # no records and no noise
+        return before
+    firm = counts > FIRM_SCALES * count_sigma
+    safe = np.where(firm, counts, 1.0)
+    means = np.where(firm[:, None], np.clip(sums / safe[:, None], -1.0, 1.0), before.means)
+    scatter = squares / safe[:, None, None] - means[:, :, None] * means[:, None, :]
+    noise = d * (square_sigma / safe) ** 2
+    share = (noise / (noise + (PRIOR_SHARE * start.covariances[:, 0, 0]) ** 2))[:, None, None]
+    drawn = repaired_covariances((1.0 - share) * scatter + share * start.covariances, VARIANCE_FLOOR)
+    return Mixture(weights / weights.sum(), means, np.where(firm[:, None, None], drawn, before.covariances))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _DpEmRun(Confidential):
+    """What is fixed before the first iteration."""
+
+    data: MomentRecords  # [-1, 1]^d
+    box: Box
+    start: Mixture  # [-1, 1]^d, public
+    adjacency: Adjacency
+    delta: float  # that the noise is made for
+    most_delta: float  # whatever noisy number delta follows
+    mu: float  # of all iterations together
+    n_iterations: int
+    size_events: tuple[Event, ...]
+    rng: np.random.Generator
+
+    @classmethod
+    def of(cls, points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> "_DpEmRun":
+        """Scale the records, place the start and fix the noise."""
+        unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
+        size_rng, start_rng, loop_rng = rng.spawn(3)
+        size = KnownSize(0.0, params.epsilon, ())  # a given delta needs no number of records
+        if params.delta is None:
+            size = known_size(len(unit), params.epsilon, params.n_public, adjacency, rng=size_rng)
+        delta = float(delta_for(size.n_records)) if params.delta is None else params.delta
+        packing = public_start(params.n_clusters, box.d, seed=params.start_seed, rng=start_rng)
+        return cls(
+            data=records(frozen(2.0 * unit - 1.0)),
+            box=box,
+            start=round_mixture(2.0 * packing - 1.0, VARIANCE_FLOOR),
+            adjacency=adjacency,
+            delta=delta,
+            most_delta=most_delta(params, size),
+            mu=gdp_mu(Budget(size.epsilon, delta)),
+            n_iterations=N_ITERATIONS if params.n_iterations is None else params.n_iterations,
+            size_events=size.events,
+            rng=loop_rng,
+        )
+
+    def steps(self) -> Iterator[EmStep]:
+        """Yield the steps; once, because noise is drawn."""
+        mixture = self.start
+        for iteration in range(1, self.n_iterations + 1):
+            exact, labels = soft_moments(self.data, mixture)
+            noises = self._noises(iteration)
+            parts = np.split(exact, [1, 1 + mixture.d], axis=1)  # counts, sums, second moments
+            noisy = np.concatenate(
+                [
+                    gaussian(part, sigma=event.sigma, rng=part_rng)
+                    for part, event, part_rng in zip(parts, noises, self.rng.spawn(3), strict=True)
+                ],
+                axis=1,
+            )
+            spent = SequenceEvent(f"iteration {iteration}", noises)
+            before, mixture = (
+                mixture,
+                m_step(noisy, mixture, self.start, (noises[0].sigma, noises[1].sigma, noises[2].sigma)),
+            )
+            counts = exact[:, :1]
+            means = np.where(counts > 0, exact[:, 1 : 1 + mixture.d] / np.maximum(counts, 1e-300), before.means)
+            yield EmStep(
+                centers=self._data_units(mixture.means),
+                nonprivate_centers=self._data_units(means),
+                iteration=iteration,
+                nonprivate_labels=frozen(labels),
+                nonprivate_moments=frozen(exact),
+                noisy_moments=frozen(noisy),
+                counts=frozen(noisy[:, 0].copy()),
+                mixture=mixture,
+                events=(*self.size_events, spent) if iteration == 1 else (spent,),
+            )
+
+    def _noises(self, iteration: int) -> tuple[GaussianEvent, GaussianEvent, GaussianEvent]:
+        """Return the noise of one iteration on counts, on sums and on second moments."""
+        counts, sums, squares = sensitivities(self.box.d, self.adjacency)
+        noise = functools.partial(GaussianEvent, calibrated_for=self.adjacency, step=iteration)
+        one = self.mu / math.sqrt(self.n_iterations)
+        return (
+            noise("counts", counts, counts / (math.sqrt(COUNT_SHARE) * one), purpose=Purpose.COUNTS),
+            noise("sums", sums, sums / (math.sqrt(SUM_SHARE) * one), purpose=Purpose.SUMS),
+            noise("second moments", squares, squares / (math.sqrt(SQUARE_SHARE) * one), purpose=Purpose.SECOND_MOMENTS),
+        )
+
+    def _data_units(self, means: Centers) -> Centers:
+        return frozen(self.box.clip(self.box.from_unit((means + 1.0) / 2.0)))

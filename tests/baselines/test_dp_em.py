@@ -1,0 +1,318 @@
+"""DP-EM: its budget part by part, what one record moves, EM itself without noise, and what the noise does."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+
+from dpviz.accounting import Purpose, gdp_epsilon, gdp_mu, pure_epsilon, zcdp_rho
+from dpviz.baselines import dp_em
+from dpviz.baselines._base import SIZE_SHARE
+from dpviz.baselines.dp_em import COUNT_SHARE, SQUARE_SHARE, SUM_SHARE, Params, fit, m_step, sensitivities, steps
+from dpviz.core import Adjacency, Box, Budget, KnobError
+from dpviz.mechanisms import SecretGenerator
+from dpviz.solvers import Mixture, features, public_start, round_mixture
+from tests.replay import Tape
+
+DELTA = 1e-6
+ADJACENCIES = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
+PARTS = {Purpose.COUNTS: COUNT_SHARE, Purpose.SUMS: SUM_SHARE, Purpose.SECOND_MOMENTS: SQUARE_SHARE}
+
+
+def generator(seed=0):
+    return np.random.default_rng(seed)
+
+
+def run(points, seed=0, **options):
+    params = Params(**{"n_clusters": 3, "delta": DELTA, "start_seed": 0} | options)
+    return fit(points, Box.cube(0, 1, points.shape[1]), params, rng=generator(seed))
+
+
+def blobs(n=6000, d=2):
+    """Return records of three long groups of unequal size, and their middles."""
+    rng = generator(d)
+    middles = np.full((3, d), 0.5)
+    middles[:, 0] = (0.2, 0.5, 0.8)
+    middles[1, 1:] = 0.8
+    labels = rng.choice(3, size=n, p=(0.5, 0.3, 0.2))
+    return np.clip(middles[labels] + rng.standard_normal((n, d)) * np.r_[0.03, np.full(d - 1, 0.08)], 0.0, 1.0), middles
+
+
+def parts_of(events):
+    """Return the noise of all iterations, by what it is for."""
+    leaves = [leaf for event in events for leaf in event.events]
+    return {purpose: [leaf for leaf in leaves if leaf.purpose is purpose] for purpose in PARTS}
+
+
+def spends_its_budget(result, epsilon, adjacency, n_iterations):
+    """Return whether counts, sums and second moments have their shares of mu^2, and together all of it."""
+    mu, parts = gdp_mu(Budget(epsilon, DELTA)), parts_of(result.events)
+    shares = {purpose: sum(leaf.mu**2 for leaf in leaves) / mu**2 for purpose, leaves in parts.items()}
+    found = math.sqrt(2.0 * zcdp_rho(result.events, adjacency))
+    return (
+        all(len(leaves) == n_iterations for leaves in parts.values())
+        and shares == pytest.approx(PARTS, rel=1e-12)
+        and found == pytest.approx(mu, rel=1e-12)
+        and gdp_epsilon(found, DELTA) == pytest.approx(epsilon, rel=1e-9)
+    )
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 20, 60])
+@pytest.mark.parametrize("name", ADJACENCIES)
+@pytest.mark.parametrize(("epsilon", "n_iterations"), [(1e-3, 1), (1.0, None), (50.0, 3)])
+def test_the_parts_add_up_to_the_budget(d, name, epsilon, n_iterations, monkeypatch):
+    adjacency, points = ADJACENCIES[name], generator(d).random((80, d))
+    options = {"epsilon": epsilon, "adjacency": name, "n_iterations": n_iterations}
+    result, passes = run(points, **options), n_iterations or dp_em.N_ITERATIONS
+    assert spends_its_budget(result, epsilon, adjacency, passes)
+    for event in result.events:
+        widths = tuple(leaf.l2_sensitivity for leaf in event.events)
+        assert widths == sensitivities(d, adjacency)
+    claim = result.guarantee.proved
+    assert (claim.epsilon, claim.delta, claim.adjacency) == (epsilon, DELTA, adjacency)
+    monkeypatch.setattr(dp_em, "SQUARE_SHARE", SQUARE_SHARE * 1.001)
+    assert not spends_its_budget(run(points, **options), epsilon, adjacency, passes)
+
+
+def test_a_delta_that_follows_the_records_pays_for_their_number():
+    points = generator().random((500, 2))
+    result = run(points, delta=None, epsilon=0.8)
+    size, *rest = result.events
+    assert pure_epsilon((size,), Adjacency.ADD_REMOVE) == pytest.approx(0.8 * SIZE_SHARE, rel=1e-12)
+    mu = gdp_mu(Budget(0.8 * (1.0 - SIZE_SHARE), result.guarantee.proved.calibrated_delta))
+    assert math.sqrt(2.0 * zcdp_rho(rest, Adjacency.ADD_REMOVE)) == pytest.approx(mu, rel=1e-12)
+    for free in ({"n_public": 500}, {"adjacency": "replace"}):
+        assert [event.label for event in run(points, delta=None, **free).events] == [
+            f"iteration {i}" for i in range(1, 6)
+        ]
+
+
+def moved(shares, record, others=None, other=None):
+    """Return how far in L2 a record moves counts, sums and second moments, alone or in place of another one."""
+    d = len(record)
+    change = np.outer(shares, features(record[None])[0])
+    if other is not None:
+        change -= np.outer(others, features(other[None])[0])
+    return [float(np.linalg.norm(part)) for part in np.split(change, [1, 1 + d], axis=1)]
+
+
+@given(d=st.integers(1, 8), k=st.integers(1, 6), corners=st.booleans(), hard=st.booleans(), seed=st.integers(0, 10**6))
+def test_no_record_moves_more_than_the_sensitivities(d, k, corners, hard, seed):
+    rng = generator(seed)
+    one, other = rng.choice((-1.0, 1.0), size=(2, d)) if corners else rng.uniform(-1.0, 1.0, (2, d))
+    alpha = 0.01 if hard else 1.0
+    of_one, of_other = rng.dirichlet(np.full(k, alpha), size=2)
+    for found, adjacency in (
+        (moved(of_one, one), Adjacency.ADD_REMOVE),
+        (moved(of_one, one, of_other, other), Adjacency.REPLACE),
+    ):
+        for distance, most in zip(found, sensitivities(d, adjacency), strict=True):
+            assert distance <= most * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 2, 7])
+def test_and_some_records_move_as_much(d):
+    """So that nothing less would do: half of the variance, or the sums' bound without records that change place."""
+    first, second, corner = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.ones(d)
+    assert moved(first, corner) == pytest.approx(sensitivities(d, Adjacency.ADD_REMOVE), rel=1e-12)
+    elsewhere = moved(first, corner, second, corner)  # into another component
+    across = moved(first, corner, first, -corner)  # to the opposite corner
+    counts, sums, squares = sensitivities(d, Adjacency.REPLACE)
+    assert (elsewhere[0], across[1], elsewhere[2]) == pytest.approx((counts, sums, squares), rel=1e-12)
+    assert elsewhere[1] < sums
+    assert across[0] < counts
+
+
+def scikit_em(points, start, n_iterations):
+    """Return scikit-learn's mixture after so many steps of EM from the same start."""
+    precisions = np.linalg.inv(start.covariances)
+    model = GaussianMixture(
+        len(start.weights),
+        tol=0.0,
+        reg_covar=0.0,
+        max_iter=n_iterations,
+        weights_init=start.weights,
+        means_init=start.means,
+        precisions_init=precisions,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(points)
+
+
+def start_of(k, d):
+    return round_mixture(2.0 * public_start(k, d, seed=0, rng=generator()) - 1.0, dp_em.VARIANCE_FLOOR)
+
+
+def is_em(mixture, model):
+    """Return whether weights, means and covariances are those of scikit-learn's model."""
+    return (
+        np.allclose(mixture.weights, model.weights_, rtol=1e-9, atol=1e-12)
+        and np.allclose(mixture.means, model.means_, rtol=1e-9, atol=1e-12)
+        and np.allclose(mixture.covariances, model.covariances_, rtol=1e-9, atol=1e-12)
+    )
+
+
+def without_the_mean(moments, before, start, sigmas):
+    """Take second moments for covariances."""
+    raw = moments.copy()
+    raw[:, 1 : 1 + before.d] = 0.0
+    return Mixture(*_step(moments, before, start, sigmas)[:2], _step(raw, before, start, sigmas)[2])
+
+
+def weights_of_all(moments, before, start, sigmas):
+    """Divide by the mean count in place of each component's own."""
+    even = moments.copy()
+    even[:, 0] = moments[:, 0].mean()
+    return Mixture(*_step(even, before, start, sigmas))
+
+
+def levelled(moments, before, start, sigmas):
+    """Keep the start's weights."""
+    return Mixture(start.weights, *_step(moments, before, start, sigmas)[1:])
+
+
+def _step(moments, before, start, sigmas):
+    made = m_step(moments, before, start, sigmas)
+    return made.weights, made.means, made.covariances
+
+
+@pytest.mark.parametrize("d", [1, 2, 4])
+@pytest.mark.parametrize("n_iterations", [1, 2, 12])
+@pytest.mark.parametrize("wrong", [None, without_the_mean, weights_of_all, levelled])
+def test_without_noise_it_is_em(d, n_iterations, wrong, monkeypatch):
+    points = blobs(1500, max(d, 2))[0][:, :d]
+    model = scikit_em(2.0 * points - 1.0, start_of(3, d), n_iterations)
+    if wrong is not None:
+        monkeypatch.setattr(dp_em, "m_step", wrong)
+    result = run(points, epsilon=math.inf, n_iterations=n_iterations)
+    assert is_em(result.release.mixture, model) is (wrong is None)
+    if wrong is None:
+        assert np.allclose(result.release.centers, (model.means_ + 1.0) / 2.0, rtol=1e-9)
+        assert result.release.noisy_counts == pytest.approx(1500.0 * model.weights_, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ADJACENCIES)
+def test_each_part_bears_the_noise_of_its_event(name):
+    """A variance from m draws has a standard error of sqrt(2 / m): six of them, and half and double are refused."""
+    d, rounds = 3, 60
+    points = blobs(400, d)[0]
+    noise = {purpose: [] for purpose in PARTS}
+    for seed in range(rounds):
+        result = run(points, seed, epsilon=0.5, adjacency=name, n_iterations=2)
+        for i, step in enumerate(result.trace):
+            drawn = np.split(step.noisy_moments - step.nonprivate_moments, [1, 1 + d], axis=1)
+            for (purpose, leaves), part in zip(parts_of(result.events).items(), drawn, strict=True):
+                noise[purpose].append((part / leaves[i].sigma).ravel())
+    for draws in map(np.concatenate, noise.values()):
+        error = 6.0 * math.sqrt(2.0 / len(draws))
+        assert error < 0.5
+        assert abs(np.mean(draws**2) - 1.0) <= error
+        assert abs(np.mean(draws)) <= 6.0 / math.sqrt(len(draws))
+
+
+def test_much_budget_finds_the_groups_and_their_shapes():
+    points, middles = blobs(20_000)
+    release = run(points, epsilon=20.0, n_iterations=25).release
+    order = np.argsort(release.centers[:, 0])
+    assert np.abs(release.centers[order] - middles).max() < 0.02
+    assert np.abs(release.mixture.weights[order] - (0.5, 0.3, 0.2)).max() < 0.03
+    spread = np.sqrt(np.diagonal(release.mixture.covariances[order], axis1=1, axis2=2)) / 2.0  # of the unit box
+    assert np.abs(spread - (0.03, 0.08)).max() < 0.02
+    assert release.noisy_counts.sum() == pytest.approx(20_000, rel=0.05)
+
+
+def test_components_that_drown_stay_at_the_public_start():
+    points = generator().random((20, 2))
+    result = run(points, epsilon=1e-3, n_clusters=4)
+    start, last = start_of(4, 2), result.trace[-1]
+    drowned = np.ones(4, dtype=bool)
+    for step, event in zip(result.trace, result.events, strict=True):
+        drowned &= step.counts <= dp_em.FIRM_SCALES * event.events[0].sigma
+    assert drowned.any()
+    assert np.array_equal(last.mixture.means[drowned], start.means[drowned])
+    assert np.array_equal(last.mixture.covariances[drowned], start.covariances[drowned])
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1.0, math.inf])
+@pytest.mark.parametrize("n", [0, 1, 40])
+def test_every_mixture_is_one(n, epsilon):
+    points = np.repeat(generator().random((1, 3)), n, axis=0)  # no variance at all
+    for seed in range(5):
+        release = run(points, seed, epsilon=epsilon, n_clusters=6).release
+        assert release.mixture.weights.sum() == pytest.approx(1.0, rel=1e-12)
+        assert np.linalg.eigvalsh(release.mixture.covariances).min() >= dp_em.VARIANCE_FLOOR * (1.0 - 1e-9)
+        assert (np.abs(release.mixture.means) <= 1.0).all()
+
+
+def test_steps_are_what_fit_collects_and_end_at_the_release():
+    points, box, params = blobs(300)[0], Box.cube(0, 1, 2), Params(n_clusters=3)
+    result = fit(points, box, params, rng=generator(4))
+    for one, other in zip(result.trace, steps(points, box, params, rng=generator(4)), strict=True):
+        assert np.array_equal(one.noisy_moments, other.noisy_moments)
+        assert np.array_equal(one.centers, other.centers)
+    assert np.array_equal(result.trace[-1].centers, result.release.centers)
+    first = result.trace[0]
+    exact = first.nonprivate_moments
+    assert first.nonprivate_centers == pytest.approx((exact[:, 1:3] / exact[:, :1] + 1.0) / 2.0, rel=1e-12)
+
+
+def test_secret_noise_works_and_never_comes_again():
+    points = blobs(500)[0]
+    found = [fit(points, Box.cube(0, 1, 2), Params(), rng=SecretGenerator()).release.centers for _ in range(2)]
+    assert np.isfinite(found).all()
+    assert not np.array_equal(*found)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters was 0, but it must be from 1 to"),
+        ({"n_iterations": 0}, "n_iterations was 0, but it must be a whole number >= 1, or None"),
+        ({"epsilon": -1.0}, r"epsilon was -1\.0, but it must be from"),
+        ({"delta": 1.0}, r"delta was 1\.0, but it must be in \(0, 1\)"),
+        ({"adjacency": "swap"}, "adjacency was 'swap', but it must be one of add_remove, replace"),
+    ],
+)
+def test_bad_parameters_say_what_is_allowed(options, message):
+    with pytest.raises((KnobError, ValueError), match=message):
+        Params(**options)
+
+
+@pytest.mark.parametrize("points", [np.full((3, 2), np.nan), np.zeros((3, 3)), np.zeros(3)])
+def test_bad_points_are_refused(points):
+    with pytest.raises(ValueError, match="points"):
+        fit(points, Box.cube(0, 1, 2), Params(), rng=generator())
+
+
+def by_exact_counts(monkeypatch):
+    """Divide by the counts before their noise."""
+    exact, moments, step = [], dp_em.soft_moments, dp_em.m_step
+
+    def watched(data, mixture):
+        exact.append(moments(data, mixture))
+        return exact[-1]
+
+    def wrong(noisy, *given):
+        return step(np.concatenate([exact[-1][0][:, :1], noisy[:, 1:]], axis=1), *given)
+
+    monkeypatch.setattr(dp_em, "soft_moments", watched)
+    monkeypatch.setattr(dp_em, "m_step", wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, by_exact_counts])
+def test_the_same_answers_lead_to_the_same_mixture_unless_exact_counts_are_read(wrong, monkeypatch):
+    tape, box, params = Tape(monkeypatch), Box.cube(0, 1, 2), Params(n_clusters=3, delta=DELTA, epsilon=5.0)
+    if wrong is not None:
+        wrong(monkeypatch)
+    with tape.recording():
+        first = fit(blobs(3000)[0], box, params, rng=generator()).release
+    with tape.replaying():
+        again = fit(generator(9).random((700, 2)), box, params, rng=generator()).release
+    assert np.array_equal(first.centers, again.centers) is (wrong is None)
+    assert np.array_equal(first.mixture.covariances, again.mixture.covariances) is (wrong is None)
