@@ -18,7 +18,7 @@ from dpviz.core import (
     unit_records,
 )
 from dpviz.data import Dataset, read_table
-from dpviz.methods.dpm.algorithm import bins as _dpm_bins
+from dpviz.methods.dpm.algorithm import records as _dpm_records
 from dpviz.methods.morse.algorithm import cubes as _morse_cubes
 from dpviz.methods.nd_laplace import algorithm as local
 from dpviz.methods.source_target.algorithm import averages as _stc_averages
@@ -95,8 +95,8 @@ def within(unit):
 
 
 def bins(unit):
-    made = _dpm_bins.SplitCandidates.of(np.full(unit.shape[1], 1.0 / 48.0))
-    return _dpm_bins.binned(_dpm_bins.quantised(unit, Box.cube(0.0, 1.0, unit.shape[1])), made).T
+    made = _dpm_records.SplitCandidates.of(np.full(unit.shape[1], 1.0 / 48.0))
+    return _dpm_records.binned(_dpm_records.quantised(unit, Box.cube(0.0, 1.0, unit.shape[1])), made).T
 
 
 def blocks(unit):

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpviz import mechanisms
 from dpviz.baselines import _base
-from dpviz.methods.dpm.algorithm import interval
+from dpviz.methods.dpm.algorithm import plan
 
 # All that draws from a generator: the first argument is private, all others must be public or released.
 MECHANISMS = (
@@ -26,11 +26,11 @@ MECHANISMS = (
         if inspect.isfunction(each) and "rng" in inspect.signature(each).parameters
     ),
     _base.noisy_whole,
-    interval._dp_percentile,  # as published, a place among as many gaps as there are: its options are private, too
+    plan._dp_percentile,  # as published, a place among as many gaps as there are: its options are private, too
 )
 CHOICE = mechanisms.exponential  # where this module stands in between, it has another one by that name
 ADDED_LATER = (mechanisms.nd_laplace_noise,)  # it is given no record, and its noise is added to records
-OF_ANY_LENGTH = (interval._dp_percentile,)
+OF_ANY_LENGTH = (plan._dp_percentile,)
 # A run of each method, long enough to come to borders that it has drawn itself.
 LONGER = {
     "n_clusters": 5,

@@ -167,15 +167,17 @@ def test_a_noise_that_was_forgotten_is_refused(example, monkeypatch):
 
 def looked_at(monkeypatch, **exact):
     """Let what a gap is held against be exact: `exact` has what to give instead, made of what was found and chosen."""
-    real = tree._looked_at
+    real = tree._inspect_gaps
 
     def wrong(*given, **named):
-        names = dict(zip(("tree", "found", "chosen", "noisy", "sides", "plan", "level", "active"), given, strict=True))
+        names = dict(
+            zip(("tree", "candidates", "chosen", "noisy", "sides", "plan", "level", "active"), given, strict=True)
+        )
         for name, made in exact.items():
-            names[name] = made(names["found"], names["chosen"])
+            names[name] = made(names["candidates"], names["chosen"])
         return real(**names, **named)
 
-    monkeypatch.setattr(tree, "_looked_at", wrong)
+    monkeypatch.setattr(tree, "_inspect_gaps", wrong)
 
 
 def exact_sides(monkeypatch):

@@ -11,10 +11,10 @@ Notation, paper -> code: tau -> n_levels, beta -> interval size, n~ -> noisy_cou
 Why repaired is (epsilon, delta)-DP under ADD_REMOVE. Records are clipped into the public box. In order, it releases
 1. a noisy number of records, if depth or shares have to follow one (Laplace, sensitivity 1, PLAN_SHARE of epsilon),
    and the root's noisy count. Depth, shares, delta and every budget below follow from these and public parameters;
-2. the interval size (proof in `interval`);
+2. the interval size (proof in `plan`);
 3. level by level, in every subset still open: a split, by the exponential mechanism (half the range of the score's
-   change is (w_e + t/(2q))/n~, exact as n~ was released before, see `score.unit_half_range`); how deep the gap is
-   at the place that was chosen, with Laplace noise (one record moves it by 1, see `score.depths`); and the noisy
+   change is (w_e + t/(2q))/n~, exact as n~ was released before, see `tree.unit_half_range`); how deep the gap is
+   at the place that was chosen, with Laplace noise (one record moves it by 1, see `tree.depths`); and the noisy
    counts of the two sides. Subsets are disjoint and follow from released splits, so one record pays once a level.
    Whether a split is applied, and whether a subset is open, follows from these released numbers (see `tree`);
 4. the leaves' noisy sums (Gaussian). A leaf's cell is public by now, and |x - its middle| is at most half the cell's
@@ -54,21 +54,33 @@ from dpviz.core import (
 )
 from dpviz.data import Chunks
 from dpviz.mechanisms import CHOICES_CAVEAT, SUMS_CAVEAT
-from dpviz.methods.dpm.algorithm.bins import SplitCandidates
 from dpviz.methods.dpm.algorithm.centers import CentersStep, SplitTree, TreeRelease, average
-from dpviz.methods.dpm.algorithm.interval import interval_size, published_interval, repaired_interval
-from dpviz.methods.dpm.algorithm.plan import LEAST_RECORDS, Plan, Shares, level_epsilons, make_plan
-from dpviz.methods.dpm.algorithm.records import HeldRecords, records_of
-from dpviz.methods.dpm.algorithm.score import (
+from dpviz.methods.dpm.algorithm.plan import (
+    LEAST_RECORDS,
+    Plan,
+    Shares,
+    interval_size,
+    level_epsilons,
+    make_plan,
+    published_interval,
+    repaired_interval,
+)
+from dpviz.methods.dpm.algorithm.records import HeldRecords, SplitCandidates, records_of
+from dpviz.methods.dpm.algorithm.tree import (
     CENTRENESS_Q,
     CENTRENESS_T,
     EMPTINESS_WEIGHT,
+    DpmStep,
+    Growth,
+    LevelStep,
+    PlanStep,
+    SplitTrace,
+    Weights,
     centreness,
     check_centreness,
     emptiness,
+    grow,
 )
-from dpviz.methods.dpm.algorithm.trace import DpmStep, LevelStep, PlanStep, SplitTrace, Weights
-from dpviz.methods.dpm.algorithm.tree import Growth, grow
 
 TITLE = "DPM"
 PAPER = "Liebenow et al., DPM: Clustering Sensitive Data through Separation"
@@ -186,16 +198,18 @@ def fit(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Gen
     """
     check_arguments(box, params, Params, rng, fit)
     trace = tuple(steps(points, box, params, rng=rng))
-    plan, last = _first_and_last(trace)
+    first, last = trace[0], trace[-1]
+    assert isinstance(first, PlanStep)
+    assert isinstance(last, CentersStep)
     release = TreeRelease(
         centers=last.centers,
         noisy_counts=last.noisy_counts,
         tree=last.tree,
         center_sigmas=last.center_sigmas,
-        interval_sizes=frozen(plan.interval.fractions * box.widths),
+        interval_sizes=frozen(first.interval.fractions * box.widths),
     )
     events = tuple(event for step in trace for event in step.events)
-    return Result(release, trace, events, _guarantee(params, plan.plan, box.d))
+    return Result(release, trace, events, _guarantee(params, first.plan, box.d))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[DpmStep]:
@@ -229,22 +243,12 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
     for step in grow(tree, plan, Weights(params.t, params.q, params.emptiness_weight, published), rng=tree_rng):
         levels += 1
         yield step
-    budget = plan.averages if published else _with_the_rest(plan, levels)
+    budget = plan.averages
+    if not published:  # the averages get what levels that no subset reached leave; how many there were is released
+        rest = plan.split_epsilons[levels:].sum() + plan.gap_epsilons[levels:].sum()
+        rest += plan.count_epsilons[levels + 1 :].sum()
+        budget = Budget(plan.averages.epsilon + float(rest), plan.averages.delta)
     yield average(box, tree, plan, budget, published=published, rng=average_rng)
-
-
-def _with_the_rest(plan: Plan, n_levels: int) -> Budget:
-    """Return the averages' budget and that of the levels that no subset reached; how many were is released."""
-    rest = plan.split_epsilons[n_levels:].sum() + plan.gap_epsilons[n_levels:].sum()
-    rest += plan.count_epsilons[n_levels + 1 :].sum()
-    return Budget(plan.averages.epsilon + float(rest), plan.averages.delta)
-
-
-def _first_and_last(trace: tuple[DpmStep, ...]) -> tuple[PlanStep, CentersStep]:
-    first, last = trace[0], trace[-1]
-    assert isinstance(first, PlanStep)
-    assert isinstance(last, CentersStep)
-    return first, last
 
 
 def _guarantee(params: Params, plan: Plan, d: int) -> Guarantee:

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from dpviz.accounting import GaussianEvent, ParallelEvent, Purpose, gaussian_sigma
 from dpviz.core import Box, Budget, Centers, CentersRelease, Counts, Event, FloatArray, Labels, Points, algebra, frozen
 from dpviz.mechanisms import gaussian
-from dpviz.methods.dpm.algorithm.bins import RESOLUTION
 from dpviz.methods.dpm.algorithm.plan import Plan
-from dpviz.methods.dpm.algorithm.trace import DpmStep
-from dpviz.methods.dpm.algorithm.tree import Growth
+from dpviz.methods.dpm.algorithm.records import RESOLUTION
+from dpviz.methods.dpm.algorithm.tree import DpmStep, Growth
 from dpviz.solvers import cluster_sums
 
 EDGE = 2.0 / RESOLUTION  # a record's bin is a whole number, so it can lie so far outside its cell, in box units
@@ -126,11 +125,11 @@ def average(
         exact = np.where(counts[:, None] > 0, exact, box.from_unit(middles))
         clipped = raw != centers
     else:
-        held = np.clip(raw, low, high)
+        inside_cell = np.clip(raw, low, high)
         centers, exact, clipped = (
-            np.clip(box.from_unit(held), box.from_unit(low), box.from_unit(high)),
+            np.clip(box.from_unit(inside_cell), box.from_unit(low), box.from_unit(high)),
             box.clip(box.from_unit(exact)),
-            raw != held,
+            raw != inside_cell,
         )
     step = plan.n_levels + 1
     parts = tuple(
@@ -172,9 +171,9 @@ def _centered_sums(parts: Iterable[tuple[Points, Labels]], origins: Centers) -> 
     sums, counts = np.zeros_like(origins), np.zeros(len(origins))
     for points, labels in parts:
         # Each record beside its own leaf's origin: what a sum rounds away is then small beside what one record moves.
-        found = cluster_sums(points - origins[labels], labels, len(origins))
-        sums += found.nonprivate_sums
-        counts += found.nonprivate_counts
+        of_part = cluster_sums(points - origins[labels], labels, len(origins))
+        sums += of_part.nonprivate_sums
+        counts += of_part.nonprivate_counts
     return sums, counts
 
 

@@ -1,33 +1,221 @@
-"""The records of a DPM run: in memory with their bins, or read anew in chunks; every count and sum is the same. See
-`dpm`.
+"""The records of a DPM run: in memory with their bins, or read anew in chunks; every count and sum is the same.
 
-Counts are whole numbers, so that their order does not matter; sums are made of the same SUMMED rows in either case.
+A candidate is the middle of its interval, so bins of half an interval hold everything that a score needs: its records
+are two bins, its rank a running sum. Which bin a record is in depends on the record and the public box alone. Counts
+are whole numbers, so that their order does not matter; sums are made of the same SUMMED rows in either case.
+
+Short gaps between neighboring places are counted exactly also for records in chunks. Gaps are those of sorted places,
+and no number that can be held for a chunk stands for them: to tell whether any two of n records share a place, the
+passes over them times the bits held must grow with n (set disjointness). So with bounded memory and a fixed number of
+passes the places have to be sorted outside memory. They are parted by size into parts of at most SORTED places on disk,
+4 bytes a place, and each part is sorted for itself: the counts are those of one sort of all places. Many records on few
+places are no part of their own but a table of the places that are taken.
 """
 
+import itertools
+import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import IO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, Labels, Points, as_points
+from dpviz.core import Box, FloatArray, Labels, Points, as_points, frozen
 from dpviz.data import Chunks, as_chunks
-from dpviz.methods.dpm.algorithm.bins import (
-    Bins,
-    Places,
-    SplitCandidates,
-    binned,
-    counts_and_ranks,
-    histograms,
-    interval_counts,
-    quantised,
-)
-from dpviz.methods.dpm.algorithm.gaps import streamed_gap_counts
+
+RESOLUTION = 2**32  # places along an axis; a millionth of the finest interval
+FINEST = 4096  # candidates an axis at most: a bin is a 16-bit number, and a picture has no more columns; ours
+CHUNK = 2048  # rows; one chunk stays in the cache while it is turned
+
+Places: TypeAlias = NDArray[np.uint32]  # (d, n) in units of 1/RESOLUTION of the axis
+Bins: TypeAlias = NDArray[np.uint16]  # (d, n)
+Indices: TypeAlias = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitCandidates:
+    """Where an axis can be split: the middles of intervals of `fractions`, as many as fit, at least one."""
+
+    fractions: FloatArray  # (d,) interval size over the axis's width
+    numbers: NDArray[np.intp]  # (d,) of candidates
+
+    @classmethod
+    def of(cls, fractions: FloatArray) -> "SplitCandidates":
+        """Count floor(1 / fraction) candidates an axis, FINEST at most; the last part of an interval holds none."""
+        fractions = np.maximum(fractions, 1.0 / FINEST)
+        # 1/(1/49) is a hair below 49.
+        numbers = np.maximum(np.floor(1.0 / fractions + 1e-9), 1.0).astype(np.intp)
+        return cls(frozen(fractions), frozen(numbers))
+
+    @property
+    def most(self) -> int:
+        """Candidates on the axis that has most of them."""
+        return int(self.numbers.max())
+
+    @property
+    def positions(self) -> FloatArray:
+        """Places of the candidates (d, most) in [0, 1]; NaN beyond an axis's own."""
+        middles = (np.arange(self.most) + 0.5) * self.fractions[:, None]
+        return np.where(self.exists, middles, np.nan)
+
+    @property
+    def exists(self) -> NDArray[np.bool_]:
+        """Which of (d, most) there are."""
+        return np.asarray(np.arange(self.most) < self.numbers[:, None])
+
+    @property
+    def n_bins(self) -> int:
+        """Bins of half an interval, and one for what is left over."""
+        return 2 * self.most + 1
+
+
+def quantised(points: Points, box: Box) -> Places:
+    """Return where the records (n, d) are along each axis, clipped into the box, (d, n) whole numbers."""
+    places = np.empty((box.d, len(points)), dtype=np.uint32)
+    for first in range(0, len(points), CHUNK):
+        chunk = box.to_unit(box.clip(points[first : first + CHUNK]))
+        chunk *= RESOLUTION
+        np.clip(chunk, 0.0, RESOLUTION - 1.0, out=chunk)
+        places[:, first : first + CHUNK] = chunk.T
+    return places
+
+
+def binned(places: Places, candidates: SplitCandidates) -> Bins:
+    """Return the bin (d, n) of each record along each axis: 2j and 2j + 1 are the halves of interval j."""
+    bins = np.empty(places.shape, dtype=np.uint16)
+    for row, axis, fraction, number in zip(bins, places, candidates.fractions, candidates.numbers, strict=True):
+        row[:] = np.minimum((axis * (2.0 / (fraction * RESOLUTION))).astype(np.int64), 2 * number)
+    return bins
+
+
+def interval_counts(
+    bins: Bins, nodes: NDArray[np.intp], n_nodes: int, candidates: SplitCandidates
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the records in each candidate's interval and those below it, both (n_nodes, d, most) and exact.
+
+    `nodes` (n,) says in which node a record is, negative for none.
+    """
+    return counts_and_ranks(histograms(bins, nodes, n_nodes, candidates), n_nodes, candidates)
+
+
+def histograms(
+    bins: Bins, nodes: NDArray[np.intp], n_nodes: int, candidates: SplitCandidates
+) -> Iterator[NDArray[np.intp]]:
+    """Yield for each axis the records in every bin of every node, flat (n_nodes n_bins,); they add up over portions."""
+    n_bins = candidates.n_bins
+    inside = None if nodes.size == 0 or nodes.min() >= 0 else np.flatnonzero(nodes >= 0)
+    base = (nodes if inside is None else nodes[inside]) * n_bins
+    for row in bins:
+        keys = base + (row if inside is None else row[inside])
+        yield np.bincount(keys, minlength=n_nodes * n_bins)
+
+
+def counts_and_ranks(
+    axis_histograms: Iterable[NDArray[np.integer]], n_nodes: int, candidates: SplitCandidates
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return what `interval_counts` does, from the `histograms` of all axes."""
+    counts = np.empty((n_nodes, candidates.numbers.size, candidates.most), dtype=np.int32)
+    ranks = np.empty_like(counts)
+    for axis, flat in enumerate(axis_histograms):
+        histogram = flat.reshape(n_nodes, candidates.n_bins)
+        lower = histogram[:, 0:-1:2]
+        np.add(lower, histogram[:, 1::2], out=counts[:, axis], casting="unsafe")
+        below = np.cumsum(counts[:, axis], axis=1) - counts[:, axis]
+        np.add(below, lower, out=ranks[:, axis], casting="unsafe")
+    return counts, ranks
+
+
+SORTED = 2**20  # places sorted together; ours
+COARSE_BITS = 16
+COARSE = 2**COARSE_BITS  # cells of an axis that places are first counted in, and places of one such cell
+
+
+def streamed_gap_counts(blocks: Callable[[], Iterator[Places]], axes: Indices, thresholds: Places) -> NDArray[np.int64]:
+    """Return the gaps along `axes` that are at most each of `thresholds` (t,), all axes together. Exact, private.
+
+    `blocks` yields the places (d, rows) of all records, the same each time; they are read twice. The places lie in a
+    file without a name for the time of the call, in the folder that TMPDIR names. Raises OSError where it has no room.
+    """
+    coarse = np.zeros((axes.size, COARSE), dtype=np.int64)
+    for places in blocks():
+        for row, axis in zip(coarse, axes, strict=True):
+            row += np.bincount(places[axis] >> COARSE_BITS, minlength=COARSE)
+    parts = [_parts(row) for row in coarse]
+    sizes = [np.add.reduceat(row, firsts) for row, firsts in zip(coarse, parts, strict=True)]
+    counts = np.zeros(thresholds.size, dtype=np.int64)
+    with tempfile.TemporaryFile() as file:
+        _spill(file, blocks(), axes, parts, sizes)
+        file.seek(0)
+        for firsts, numbers in zip(parts, sizes, strict=True):
+            before: int | None = None
+            for first, size in zip(firsts.tolist(), numbers.tolist(), strict=True):
+                if size:
+                    before = _count(file, first * COARSE, size, before, thresholds, counts)
+    return counts
+
+
+def _parts(numbers: NDArray[np.int64]) -> Indices:
+    """Return the first cells of parts that hold at most SORTED of the `numbers` (COARSE,) in the cells, or one cell."""
+    upto = np.cumsum(numbers)
+    firsts = [0]
+    while True:
+        before = int(upto[firsts[-1] - 1]) if firsts[-1] else 0
+        end = max(int(np.searchsorted(upto, before + SORTED, side="right")), firsts[-1] + 1)
+        if end >= COARSE:
+            return np.array(firsts, dtype=np.intp)
+        firsts.append(end)
+
+
+def _spill(
+    file: IO[bytes], blocks: Iterator[Places], axes: Indices, parts: list[Indices], sizes: list[NDArray[np.int64]]
+) -> None:
+    """Write every place into its part, parts in ascending order, axis after axis."""
+    ends = np.cumsum(np.concatenate([[0], *sizes]))[:-1]
+    at = np.split(ends, np.cumsum([len(firsts) for firsts in parts])[:-1])  # where each part goes on
+    edges = [(firsts[1:] * COARSE).astype(np.uint32) for firsts in parts]
+    for places in blocks:
+        for axis, places_at, edge in zip(axes, at, edges, strict=True):
+            ordered = np.sort(places[axis])
+            cuts = [0, *np.searchsorted(ordered, edge).tolist(), ordered.size]
+            for part, (first, last) in enumerate(itertools.pairwise(cuts)):
+                if last > first:
+                    file.seek(ordered.itemsize * int(places_at[part]))
+                    file.write(ordered[first:last].data)
+                    places_at[part] += last - first
+
+
+def _count(
+    file: IO[bytes], lowest: int, size: int, before: int | None, thresholds: Places, counts: NDArray[np.int64]
+) -> int:
+    """Add the gaps of the file's next `size` places, and of the one `before` them, to `counts`; return the last place.
+
+    `lowest` is the least place that the part can hold.
+    """
+    if size <= SORTED:
+        ordered = _read(file, size)
+        ordered.sort()
+    else:  # one cell: among its few places most gaps are 0
+        occupied = np.zeros(COARSE, dtype=bool)
+        for first in range(0, size, SORTED):
+            occupied[_read(file, min(SORTED, size - first)) - np.uint32(lowest)] = True
+        ordered = (np.flatnonzero(occupied) + lowest).astype(np.uint32)
+        counts += size - ordered.size
+    gaps = np.diff(ordered)
+    gaps.sort()
+    counts += np.searchsorted(gaps, thresholds, side="right")
+    if before is not None:
+        counts += int(ordered[0]) - before <= thresholds
+    return int(ordered[-1])
+
+
+def _read(file: IO[bytes], size: int) -> Places:
+    return np.frombuffer(file.read(4 * size), dtype=np.uint32).copy()
+
 
 SUMMED = 16_384  # rows summed together; ours
 
-Indices = NDArray[np.intp]
 Counted = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
@@ -138,18 +326,18 @@ class StreamedRecords(TreeRecords):
         return streamed_gap_counts(self._places, axes, thresholds)
 
     def begin(self, candidates: SplitCandidates) -> None:
-        """Remember the candidates; bins are found again in every pass."""
+        """Remember the candidates; every pass computes the bins again."""
         self._candidates = candidates
 
     def interval_counts(self, local: Indices, n_nodes: int) -> Counted:
         """Add up the histograms of all blocks."""
-        found = np.zeros((self.box.d, n_nodes * self._candidates.n_bins), dtype=np.int32)
+        totals = np.zeros((self.box.d, n_nodes * self._candidates.n_bins), dtype=np.int32)
         for places in self._places():
             bins = binned(places, self._candidates)
             more = histograms(bins, local[self._nodes(bins)], n_nodes, self._candidates)
-            for row, histogram in zip(found, more, strict=True):
+            for row, histogram in zip(totals, more, strict=True):
                 np.add(row, histogram, out=row, casting="unsafe")
-        return counts_and_ranks(found, n_nodes, self._candidates)
+        return counts_and_ranks(totals, n_nodes, self._candidates)
 
     def cut(self, cuts: Sequence[Cut]) -> None:
         """Remember the cuts: each pass sends every record down from the root."""
@@ -220,5 +408,5 @@ class _Route:
         """Return the next node of each record of `bins` (d, n) that is in `nodes` (n,)."""
         n = nodes.size
         # One flat index: several index arrays at once take twice as long.
-        found = bins.reshape(-1).take(self._axes.take(nodes) * n + np.arange(n))
-        return self._children.take(2 * nodes + (found > self._last.take(nodes)))
+        of_cut_axis = bins.reshape(-1).take(self._axes.take(nodes) * n + np.arange(n))
+        return self._children.take(2 * nodes + (of_cut_axis > self._last.take(nodes)))

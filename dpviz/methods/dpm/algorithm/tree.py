@@ -1,4 +1,9 @@
-"""DPM's tree: one level of splits at a time, for all its subsets at once. See `dpm`.
+"""DPM's tree: how empty and how central a place is, and one level of splits at a time, for all its subsets at once.
+
+Notation, paper -> code: n~ -> noisy_count, alpha -> emptiness_weight, (t, q) -> `t`, `q`.
+
+As published a place is as empty as its interval is. Then the empty margin of a cell beats any gap between clusters,
+and a gap that is narrower than an interval is none. Repaired, a place is as empty as a gap is deep there: see `depths`.
 
 A split is applied if both sides' noisy counts are above what is needed. As published that is a fixed share of all
 records, and a small cluster can be cut off nowhere. Repaired it is, all by released numbers:
@@ -13,25 +18,262 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, Purpose
-from dpviz.core import Confidential, Counts, FloatArray, frozen
-from dpviz.mechanisms import exponential, laplace
-from dpviz.methods.dpm.algorithm.bins import SplitCandidates
-from dpviz.methods.dpm.algorithm.plan import CLEAN_GAP, FIRST_GAP, Plan, count_event
-from dpviz.methods.dpm.algorithm.records import Cut, TreeRecords
-from dpviz.methods.dpm.algorithm.score import depths
-from dpviz.methods.dpm.algorithm.trace import (
-    BOTH_SMALL,
-    LEFT_SMALL,
-    NO_GAP,
-    RIGHT_SMALL,
-    SPLIT,
-    LevelStep,
-    SplitTrace,
-    Weights,
-)
+from dpviz.core import Confidential, Counts, Event, FloatArray, Step, compiled, frozen
+from dpviz.mechanisms import exponential, exponential_probabilities, laplace
+from dpviz.methods.dpm.algorithm.plan import CLEAN_GAP, FIRST_GAP, Interval, Plan, count_event
+from dpviz.methods.dpm.algorithm.records import Cut, SplitCandidates, TreeRecords
+
+CENTRENESS_T = 0.3  # Liebenow et al., section 6
+CENTRENESS_Q = 1.0 / 12.0  # the same
+EMPTINESS_WEIGHT = 5.0  # alpha, section 5.2; centreness weighs 1
+LEAST_COUNT = 1.0  # a noisy count below it counts as 1, in scores and their sensitivity alike
+
+
+def emptiness(counts: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
+    """Return 1 - counts / n~, clipped to [0, 1] (definition 5).
+
+    `counts` are the records within half an interval of each candidate, `noisy_count` the noisy number of records of
+    the subset, raised to 1 where it is less; they broadcast. Exact for the curator, private. With n~ fixed, one record
+    more or less moves it by at most 1/n~: clipping brings values together.
+    """
+    size = np.maximum(np.asarray(noisy_count, dtype=np.float64), LEAST_COUNT)
+    return np.asarray(np.clip(1.0 - np.asarray(counts, dtype=np.float64) / size, 0.0, 1.0))
+
+
+def centreness(
+    ranks: ArrayLike, noisy_count: ArrayLike, t: float = CENTRENESS_T, q: float = CENTRENESS_Q
+) -> FloatArray:
+    """Return how close each rank is to the median of n~ records, in [0, 1] (definition 6).
+
+    With g = n~/2 - |p - n~/2|, the distance of the rank p from the nearer end, not below 0:
+    outer (g <= n~ q): t g / (n~ q); inner: (t - 2q)/(1 - 2q) + g (1 - t)/(n~/2 - n~ q).
+    It is t at g = n~ q from both sides and 1 at the median.
+
+    `ranks` are the records below each candidate, `noisy_count` as in `emptiness`; they broadcast. With n~ fixed, one
+    record moves a rank by at most 1 and so this by at most the steeper slope, (t/q)/n~ as t > 2q; ranks beyond n~ count
+    as n~, which brings values together. Raises ValueError unless 0 < 2q < t <= 1.
+    """
+    check_centreness(t, q)
+    size = np.maximum(np.asarray(noisy_count, dtype=np.float64), LEAST_COUNT)
+    half = size / 2.0
+    distance = np.maximum(half - np.abs(np.asarray(ranks, dtype=np.float64) - half), 0.0)
+    outer = t * distance / (size * q)
+    inner = (t - 2.0 * q) / (1.0 - 2.0 * q) + distance * (1.0 - t) / (half - size * q)
+    return np.asarray(np.clip(np.where(distance <= size * q, outer, inner), 0.0, 1.0))
+
+
+def depths(counts: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return how deep a gap is at each candidate, in records: (nodes, d, s), exact and private. Ours.
+
+    `counts` (nodes, d, s) are the records of every interval. Among stretches of r intervals, a gap is as deep as the
+    stretch around the candidate holds fewer records than the fullest stretch on either side that does not meet it:
+    min(fullest below, fullest above) - its own. r = 1, 3, 7, ... up to an eighth of the axis, and the deepest counts:
+    clusters of any width are told apart, whatever part of the axis they take. Where records lie on one side alone, no
+    gap is deeper than 0. One record more moves a depth by -1, 0 or 1: for each r it is in the candidate's own stretch
+    or in some of the others, which do not meet that one, so that either the minuend or the subtrahend grows, by 1 at
+    most; minima and maxima keep that.
+    """
+    deepest = np.empty_like(counts)
+    _dig(np.ascontiguousarray(counts).reshape(-1, counts.shape[-1]), deepest.reshape(-1, counts.shape[-1]))
+    return deepest
+
+
+@compiled
+def _dig(counts: NDArray[np.int32], deepest: NDArray[np.int32]) -> None:
+    rows, s = counts.shape
+    upto, own, above = np.zeros(s + 1, np.int64), np.empty(s, np.int64), np.empty(s + 1, np.int64)
+    for row in range(rows):
+        for j in range(s):
+            upto[j + 1] = upto[j] + counts[row, j]
+        reach = 0
+        while reach == 0 or 8 * (2 * reach + 1) <= s:
+            for j in range(s):
+                own[j] = upto[min(j + reach + 1, s)] - upto[max(j - reach, 0)]
+            above[s] = 0
+            for j in range(s - 1, -1, -1):
+                above[j] = max(above[j + 1], own[j])
+            below, apart = 0, 2 * reach + 1
+            for j in range(s):
+                if j >= apart:
+                    below = max(below, own[j - apart])
+                depth = min(below, above[min(j + apart, s)]) - own[j]
+                if reach == 0 or depth > deepest[row, j]:
+                    deepest[row, j] = depth
+            reach = 2 * reach + 1
+
+
+def gap(depth: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
+    """Return depth / n~, clipped to [0, 1]: the emptiness of the repaired calibration. `depth` is one of `depths`."""
+    size = np.maximum(np.asarray(noisy_count, dtype=np.float64), LEAST_COUNT)
+    return np.asarray(np.clip(np.asarray(depth, dtype=np.float64) / size, 0.0, 1.0))
+
+
+def smaller_side(ranks: ArrayLike, n: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
+    """Return min(records below, records above, n~/2): the rank that the repaired centreness is of.
+
+    `n` are the exact records of the subset. One record more raises it by at most 1 and never lowers it, where the
+    distance of a rank from the ends of n~ records may go either way.
+    """
+    ranks = np.asarray(ranks, dtype=np.float64)
+    size = np.maximum(np.asarray(noisy_count, dtype=np.float64), LEAST_COUNT)
+    return np.asarray(np.minimum(np.minimum(ranks, n - ranks), size / 2.0))
+
+
+def unit_sensitivity(*, t: float, q: float, emptiness_weight: float) -> float:
+    """Return t/q + emptiness_weight: divided by n~, the most that one record moves a score with n~ fixed (lemma 5).
+
+    The noisy count is released before the split is scored, so fixing it is exact: no offset and no delta are needed.
+    """
+    return t / q + emptiness_weight
+
+
+def unit_half_range(*, t: float, q: float, emptiness_weight: float) -> float:
+    """Return emptiness_weight + t/(2q): divided by n~, half the range in which one record moves all scores. Ours.
+
+    One more record moves a gap by at most 1/n~ either way; the centreness of the smaller side it raises by at most
+    (t/q)/n~, and never lowers it. So all scores change by something in [-w/n~, (w + t/q)/n~], an interval of length
+    r = (2 w + t/q)/n~, and one record less by the negative of that. Choosing with probability proportional to
+    exp(epsilon score / r) is epsilon-DP: with changes D_i in [a, a + r], P(i)/P'(i) = exp(epsilon D_i / r) Z'/Z, and
+    Z'/Z is between exp(-epsilon (a + r) / r) and exp(-epsilon a / r). The same bound holds for the range of the
+    log-ratio over i. This is the mechanism of `exponential` with sensitivity r/2.
+    """
+    return emptiness_weight + t / (2.0 * q)
+
+
+def check_centreness(t: float, q: float) -> None:
+    """Raise ValueError unless 0 < 2q < t <= 1: otherwise the outer slope is not the steeper one."""
+    if not 0.0 < 2.0 * q < t <= 1.0:
+        raise ValueError(
+            f"t was {t:g} and q was {q:g}, but they must keep 0 < 2 q < t <= 1. Raise t, or lower q; the paper has "
+            "t = 0.3 and q = 1/12."
+        )
+
+
+SPLIT, LEFT_SMALL, RIGHT_SMALL, BOTH_SMALL = "split", "left side too small", "right side too small", "both too small"
+NO_GAP = "no clear gap"
+OUTCOMES = {  # (whether the left side is too small, whether the right one is)
+    (False, False): SPLIT,
+    (True, False): LEFT_SMALL,
+    (False, True): RIGHT_SMALL,
+    (True, True): BOTH_SMALL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How scores are made, and on which count their noise stands."""
+
+    t: float
+    q: float
+    emptiness_weight: float
+    published: bool
+
+    @property
+    def sensitivity(self) -> float:
+        """What the choice among n~ times the scores stands on: lemma 5 as published, else half the range."""
+        of = unit_sensitivity if self.published else unit_half_range
+        return of(t=self.t, q=self.q, emptiness_weight=self.emptiness_weight)
+
+    def emptiness(self, counts: ArrayLike, gaps: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
+        """Return how empty places are: by the records around each as published, else by how deep a gap is there."""
+        return emptiness(counts, noisy_count) if self.published else gap(gaps, noisy_count)
+
+    def centreness(self, ranks: ArrayLike, n: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
+        """Return how central places are: by rank among n~ records as published, else by the smaller side of n."""
+        of = ranks if self.published else smaller_side(ranks, n, noisy_count)
+        return centreness(of, noisy_count, self.t, self.q)
+
+
+class DpmStep(Step):
+    """Base of a run's steps: a plan, then levels of splits, then the centers. Curator only."""
+
+    __slots__ = ()
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanStep(DpmStep):
+    """Before the first split: budgets, and the size of the split intervals."""
+
+    plan: Plan
+    interval: Interval
+    nonprivate_count: int  # n
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitTrace(Confidential):
+    """One subset and the split that was tried. Places are in box units [0, 1]; all of it is the curator's."""
+
+    node: int  # number in the tree, the root is 0
+    low: FloatArray  # (d,) the subset's cell
+    high: FloatArray  # (d,)
+    noisy_count: float  # n~ as released; scores use at least 1
+    shifted_count: float  # what the noise of the choice stands on: n~, less the paper's offset if published
+    epsilon: float  # of the choice
+    weights: Weights
+    exists: NDArray[np.bool_]  # (d, s) which candidates there are
+    positions: FloatArray  # (d, s) NaN where there is none
+    nonprivate_count: int
+    nonprivate_counts: NDArray[np.int32]  # (d, s) records in each candidate's interval
+    nonprivate_ranks: NDArray[np.int32]  # (d, s) records below each candidate
+    nonprivate_depths: NDArray[np.int32]  # (d, s) of the gap at each candidate, in records; as published: the counts
+    chosen: tuple[int, int]  # axis, candidate
+    nonprivate_best: tuple[int, int]  # of the highest score
+    child_counts: Counts  # (2,) noisy, of the side below and the side above
+    gap_depth: float  # noisy depth of the gap at the chosen candidate; NaN as published
+    needed: float  # records that either side must have more of; infinite where only a clear gap would do
+    outcome: str  # "split", or why not
+
+    @property
+    def applied(self) -> bool:
+        """Whether the subset was cut in two."""
+        return self.outcome == SPLIT
+
+    @property
+    def emptiness(self) -> FloatArray:
+        """Emptiness (d, s) of every candidate; NaN where there is none."""
+        of = self.weights.emptiness(self.nonprivate_counts, self.nonprivate_depths, self.noisy_count)
+        return np.where(self.exists, of, np.nan)
+
+    @property
+    def centreness(self) -> FloatArray:
+        """Centreness (d, s) of every candidate; NaN where there is none."""
+        exact = self.weights.centreness(self.nonprivate_ranks, self.nonprivate_count, self.noisy_count)
+        return np.where(self.exists, exact, np.nan)
+
+    @property
+    def score(self) -> FloatArray:
+        """Score (d, s) of every candidate; NaN where there is none."""
+        return self.centreness + self.weights.emptiness_weight * self.emptiness
+
+    @property
+    def sensitivity(self) -> float:
+        """The score's sensitivity that the choice was calibrated to."""
+        return self.weights.sensitivity / self.shifted_count
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """How likely each candidate (d, s) was; 0 where there is none."""
+        scores = np.where(self.exists, self.score, -np.inf).ravel()
+        law = exponential_probabilities(scores, epsilon=self.epsilon, sensitivity=self.sensitivity)
+        return law.reshape(self.exists.shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelStep(DpmStep):
+    """The splits tried at one level of the tree, in parallel: the subsets are disjoint."""
+
+    level: int  # 0, 1, ...
+    epsilon_splits: float  # of each choice
+    epsilon_counts: float  # of the noisy counts of the two sides, on the next level
+    epsilon_gaps: float  # of the noisy depth of the gap that was cut at; 0 as published
+    splits: tuple[SplitTrace, ...]
+    events: tuple[Event, ...]
+
 
 GROUP = 2_000_000  # scores computed together; memory, ours
 
@@ -113,89 +355,87 @@ class Growth:
 def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator) -> Iterator[LevelStep]:
     """Try a split in every subset, level by level, until none was applied or the plan's depth is reached."""
     active = [0]
+    positions = frozen(tree.candidates.positions)
+    n_candidates = positions.shape[1]
     for level in range(plan.n_levels):
-        step, active = _grow_level(tree, plan, weights, level, active, rng=rng.spawn(1)[0])
-        yield step
+        split_rng, count_rng, gap_rng = rng.spawn(1)[0].spawn(3)
+        local = np.full(len(tree.low), -1, dtype=np.intp)
+        local[active] = np.arange(len(active))
+        counts, ranks = tree.records.interval_counts(local, len(active))
+        noisy = np.array([tree.noisy_counts[node] for node in active])
+        # The count in the sensitivity: n~, or as published n~ - ln(1/(2 delta)) / epsilon; not below 1.
+        offset = math.log(1.0 / (2.0 * plan.count_delta)) / plan.count_epsilons[level] if weights.published else 0.0
+        shifted = np.maximum(noisy - offset, 1.0)
+        epsilon = float(plan.split_epsilons[level])
+        exists = _possible(tree, active, weights)
+        sizes = np.array([tree.sizes[node] for node in active], dtype=np.intp)
+        gaps = counts if weights.published else depths(counts)
+        candidates = _Candidates(exists, counts, ranks, gaps, sizes)
+        chosen, best = _choose(candidates, noisy, shifted, epsilon, weights, rng=split_rng)
+        event = count_event("sides", float(plan.count_epsilons[level + 1]), Purpose.COUNTS, level + 1)
+        below = ranks.reshape(len(active), -1)[np.arange(len(active)), chosen].astype(np.intp)
+        exact = np.stack([below, sizes - below], axis=1)
+        sides = frozen(laplace(exact, scale=event.scale, rng=count_rng))
+        gap_event, gap_depths, needed, apart = _inspect_gaps(
+            tree, candidates, chosen, noisy, sides, plan, level, active, rng=gap_rng
+        )
+        small = sides <= needed[:, None]
+        frozen(counts)
+        frozen(ranks)
+        frozen(gaps)
+        splits = []
+        for i, node in enumerate(active):
+            axis, candidate = divmod(int(chosen[i]), n_candidates)
+            trace = SplitTrace(
+                node=node,
+                low=frozen(tree.low[node]),
+                high=frozen(tree.high[node]),
+                noisy_count=tree.noisy_counts[node],
+                shifted_count=float(shifted[i]),
+                epsilon=epsilon,
+                weights=weights,
+                exists=exists[i],
+                positions=positions,
+                nonprivate_count=int(sizes[i]),
+                nonprivate_counts=counts[i],
+                nonprivate_ranks=ranks[i],
+                nonprivate_depths=gaps[i],
+                chosen=(axis, candidate),
+                nonprivate_best=divmod(int(best[i]), n_candidates),
+                child_counts=sides[i],
+                gap_depth=float(gap_depths[i]),
+                needed=float(needed[i]),
+                outcome=NO_GAP if np.isinf(needed[i]) else OUTCOMES[bool(small[i, 0]), bool(small[i, 1])],
+            )
+            tree.tried[node] = trace
+            splits.append(trace)
+            if trace.applied:
+                tree.add(node, axis, candidate, sides[i], (int(exact[i, 0]), int(exact[i, 1])), apart[i])
+        applied = [trace for trace in splits if trace.applied]
+        # Records below the chosen candidate are in bins 0 to 2j.
+        tree.records.cut([Cut(t.node, t.chosen[0], 2 * t.chosen[1], tree.children[t.node]) for t in applied])
+        choice = PureEvent("split", epsilon, bounded_range=True, purpose=Purpose.SPLITS, step=level + 1)
+        yield LevelStep(
+            level=level,
+            epsilon_splits=epsilon,
+            epsilon_counts=float(plan.count_epsilons[level + 1]),
+            epsilon_gaps=float(plan.gap_epsilons[level]),
+            splits=tuple(splits),
+            events=(
+                ParallelEvent(f"splits of level {level}", (choice,) * len(active)),
+                *(() if gap_event is None else (ParallelEvent(f"gaps of level {level}", (gap_event,) * len(active)),)),
+                ParallelEvent(f"counts of level {level + 1}", (event,) * (2 * len(active))),
+            ),
+        )
+        following = [child for trace in applied for child in tree.children[trace.node]]
+        active = following if weights.published else [node for node in following if _is_open(tree, plan, node)]
         if not active:
             return
 
 
-def _grow_level(
-    tree: Growth, plan: Plan, weights: Weights, level: int, active: list[int], *, rng: np.random.Generator
-) -> tuple[LevelStep, list[int]]:
-    split_rng, count_rng, gap_rng = rng.spawn(3)
-    local = np.full(len(tree.low), -1, dtype=np.intp)
-    local[active] = np.arange(len(active))
-    counts, ranks = tree.records.interval_counts(local, len(active))
-    noisy = np.array([tree.noisy_counts[node] for node in active])
-    shifted = _shifted(noisy, plan, weights, level)
-    epsilon = float(plan.split_epsilons[level])
-    exists = _possible(tree, active, weights)
-    sizes = np.array([tree.sizes[node] for node in active], dtype=np.intp)
-    gaps = counts if weights.published else depths(counts)
-    found = _Found(exists, counts, ranks, gaps, sizes)
-    chosen, best = _choose(found, noisy, shifted, epsilon, weights, rng=split_rng)
-    event = count_event("sides", float(plan.count_epsilons[level + 1]), Purpose.COUNTS, level + 1)
-    below = ranks.reshape(len(active), -1)[np.arange(len(active)), chosen].astype(np.intp)
-    exact = np.stack([below, sizes - below], axis=1)
-    sides = frozen(laplace(exact, scale=event.scale, rng=count_rng))
-    gap_event, gap_depths, needed, apart = _looked_at(
-        tree, found, chosen, noisy, sides, plan, level, active, rng=gap_rng
-    )
-    small = sides <= needed[:, None]
-    positions = frozen(tree.candidates.positions)
-    frozen(counts)
-    frozen(ranks)
-    frozen(gaps)
-    splits = []
-    for i, node in enumerate(active):
-        axis, candidate = _axis_and_place(int(chosen[i]), positions.shape[1])
-        trace = SplitTrace(
-            node=node,
-            low=frozen(tree.low[node]),
-            high=frozen(tree.high[node]),
-            noisy_count=tree.noisy_counts[node],
-            shifted_count=float(shifted[i]),
-            epsilon=epsilon,
-            weights=weights,
-            exists=exists[i],
-            positions=positions,
-            nonprivate_count=int(sizes[i]),
-            nonprivate_counts=counts[i],
-            nonprivate_ranks=ranks[i],
-            nonprivate_depths=gaps[i],
-            chosen=(axis, candidate),
-            nonprivate_best=_axis_and_place(int(best[i]), positions.shape[1]),
-            child_counts=sides[i],
-            gap_depth=float(gap_depths[i]),
-            needed=float(needed[i]),
-            outcome=_outcome(bool(small[i, 0]), bool(small[i, 1]), float(needed[i])),
-        )
-        tree.tried[node] = trace
-        splits.append(trace)
-        if trace.applied:
-            tree.add(node, axis, candidate, sides[i], (int(exact[i, 0]), int(exact[i, 1])), apart[i])
-    tree.records.cut([_cut(tree, trace) for trace in splits if trace.applied])
-    choice = PureEvent("split", epsilon, bounded_range=True, purpose=Purpose.SPLITS, step=level + 1)
-    step = LevelStep(
-        level=level,
-        epsilon_splits=epsilon,
-        epsilon_counts=float(plan.count_epsilons[level + 1]),
-        epsilon_gaps=float(plan.gap_epsilons[level]),
-        splits=tuple(splits),
-        events=(
-            ParallelEvent(f"splits of level {level}", (choice,) * len(active)),
-            *(() if gap_event is None else (ParallelEvent(f"gaps of level {level}", (gap_event,) * len(active)),)),
-            ParallelEvent(f"counts of level {level + 1}", (event,) * (2 * len(active))),
-        ),
-    )
-    following = [child for trace in splits if trace.applied for child in tree.children[trace.node]]
-    return step, following if weights.published else [node for node in following if _is_open(tree, plan, node)]
-
-
-def _looked_at(
+def _inspect_gaps(
     tree: Growth,
-    found: "_Found",
+    candidates: "_Candidates",
     chosen: NDArray[np.intp],
     noisy: Counts,
     sides: Counts,
@@ -213,7 +453,7 @@ def _looked_at(
         every = np.full(len(active), plan.minimum_count)
         return None, np.full(len(active), np.nan), every, np.zeros(sides.shape, dtype=np.bool_)
     event = count_event("gap", epsilon, Purpose.GAPS, level + 1)
-    exact = found.depths.reshape(len(active), -1)[np.arange(len(active)), chosen]
+    exact = candidates.depths.reshape(len(active), -1)[np.arange(len(active)), chosen]
     gaps = laplace(exact.astype(np.float64), scale=event.scale, rng=rng)
     clear = gaps > plan.clear(level, noisy)
     least = plan.least(level)
@@ -243,14 +483,8 @@ def _possible(tree: Growth, active: list[int], weights: Weights) -> NDArray[np.b
     return frozen(np.asarray((places >= first) & (places < last)))
 
 
-def _shifted(noisy: Counts, plan: Plan, weights: Weights, level: int) -> Counts:
-    """Return the count in the sensitivity: n~, or as published n~ - ln(1/(2 delta)) / epsilon; not below 1."""
-    offset = math.log(1.0 / (2.0 * plan.count_delta)) / plan.count_epsilons[level] if weights.published else 0.0
-    return np.maximum(noisy - offset, 1.0)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _Found(Confidential):
+class _Candidates(Confidential):
     """What there is at every candidate of the subsets of a level: (nodes, d, s). Private but for `exists`."""
 
     exists: NDArray[np.bool_]
@@ -261,7 +495,7 @@ class _Found(Confidential):
 
 
 def _choose(
-    found: _Found,
+    candidates: _Candidates,
     noisy: Counts,
     shifted: Counts,
     epsilon: float,
@@ -272,32 +506,14 @@ def _choose(
     """Return the chosen and the best candidate (nodes,) of each subset, as flat indices into (d, s)."""
     chosen = np.empty(len(noisy), dtype=np.intp)
     best = np.empty(len(noisy), dtype=np.intp)
-    group = max(1, GROUP // found.exists[0].size)
+    group = max(1, GROUP // candidates.exists[0].size)
     for first in range(0, len(noisy), group):
         rows = slice(first, first + group)
         of = noisy[rows, None, None]
-        score = weights.centreness(found.ranks[rows], found.sizes[rows, None, None], of)
-        score += weights.emptiness_weight * weights.emptiness(found.counts[rows], found.depths[rows], of)
+        score = weights.centreness(candidates.ranks[rows], candidates.sizes[rows, None, None], of)
+        score += weights.emptiness_weight * weights.emptiness(candidates.counts[rows], candidates.depths[rows], of)
         # Times the count, so that one sensitivity serves every subset.
-        scaled = np.where(found.exists[rows], score * shifted[rows, None, None], -np.inf).reshape(len(score), -1)
+        scaled = np.where(candidates.exists[rows], score * shifted[rows, None, None], -np.inf).reshape(len(score), -1)
         best[rows] = np.argmax(scaled, axis=1)
         chosen[rows] = exponential(scaled, epsilon=epsilon, sensitivity=weights.sensitivity, rng=rng)
     return chosen, best
-
-
-def _axis_and_place(index: int, n_candidates: int) -> tuple[int, int]:
-    return index // n_candidates, index % n_candidates
-
-
-def _outcome(left_small: bool, right_small: bool, needed: float) -> str:
-    if np.isinf(needed):
-        return NO_GAP
-    if left_small and right_small:
-        return BOTH_SMALL
-    return LEFT_SMALL if left_small else RIGHT_SMALL if right_small else SPLIT
-
-
-def _cut(tree: Growth, trace: SplitTrace) -> Cut:
-    """Say where the records of a subset go: those below the candidate are in bins 0 to 2j."""
-    axis, candidate = trace.chosen
-    return Cut(trace.node, axis, 2 * candidate, tree.children[trace.node])

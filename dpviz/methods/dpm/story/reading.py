@@ -5,7 +5,7 @@ import math
 from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, PureEvent, Purpose
 from dpviz.core import Event
 from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE, LEAST_RECORDS
-from dpviz.methods.dpm.algorithm.score import unit_half_range, unit_sensitivity
+from dpviz.methods.dpm.algorithm.tree import unit_half_range, unit_sensitivity
 from dpviz.stories.formulas import KAIROUZ, SYMBOLS, noise_of, odds_of, some
 from dpviz.stories.ledger import leaves
 from dpviz.stories.reading import Formula, Known, Misreading, Paper, tex

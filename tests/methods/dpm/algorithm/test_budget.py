@@ -13,7 +13,7 @@ from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, Shares, 
 from dpviz.methods.dpm.algorithm import centers as _dpm_centers
 from dpviz.methods.dpm.algorithm import tree as _dpm_tree
 from dpviz.methods.dpm.algorithm.plan import delta_for, free_levels_for, levels_for, make_plan, shares_for
-from dpviz.methods.dpm.algorithm.trace import Weights
+from dpviz.methods.dpm.algorithm.tree import Weights
 from dpviz.solvers import cluster_sums
 
 P_VALUE = 1e-6
@@ -198,7 +198,7 @@ def choice_p_value(weights, epsilon, exponent):
     shifted = noisy if not weights.published else noisy - 11.0
     exists = np.ones((N_CHOICES, 2, 5), dtype=np.bool_)
     rng = np.random.default_rng(3)
-    found = _dpm_tree._Found(exists, *many, np.repeat(DEPTHS, N_CHOICES, axis=0), np.full(N_CHOICES, 30))
+    found = _dpm_tree._Candidates(exists, *many, np.repeat(DEPTHS, N_CHOICES, axis=0), np.full(N_CHOICES, 30))
     chosen, best = _dpm_tree._choose(found, noisy, shifted, epsilon, weights, rng=rng)
     g = 15.7 - np.abs(RANKS[0] - 15.7) if weights.published else np.minimum(RANKS[0], 30 - RANKS[0])
     outer, inner = 0.3 * g / (31.4 / 12), (0.3 - 1 / 6) / (1 - 1 / 6) + g * 0.7 / (15.7 - 31.4 / 12)

@@ -12,9 +12,8 @@ from dpviz.core import Box
 from dpviz.core import arrays as core_arrays
 from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks
 from dpviz.methods.dpm import algorithm as dpm
-from dpviz.methods.dpm.algorithm import gaps as _dpm_gaps
 from dpviz.methods.dpm.algorithm import records as _dpm_records
-from dpviz.methods.dpm.algorithm.bins import RESOLUTION, quantised
+from dpviz.methods.dpm.algorithm.records import RESOLUTION, quantised
 from tests.test_contract import arrays
 
 
@@ -34,7 +33,7 @@ def small(monkeypatch):
     """Make blocks, parts of sums and parts on disk so small that a few records need many of each."""
     monkeypatch.setattr(core_arrays, "BLOCK_ROWS", 32)
     monkeypatch.setattr(_dpm_records, "SUMMED", 16)
-    monkeypatch.setattr(_dpm_gaps, "SORTED", 7)
+    monkeypatch.setattr(_dpm_records, "SORTED", 7)
 
 
 def made(seed, n, d, kind):
@@ -80,11 +79,11 @@ def test_every_number_is_that_of_records_in_memory(seed, n, d, kind, parts, epsi
 
 def gap_counts(points, thresholds, sorted_together):
     box = Box.cube(0.0, 1.0, points.shape[1])
-    _dpm_gaps.SORTED, before = sorted_together, _dpm_gaps.SORTED
+    _dpm_records.SORTED, before = sorted_together, _dpm_records.SORTED
     try:
         return _dpm_records.StreamedRecords(ArrayChunks(points), box).gap_counts(np.arange(box.d), thresholds)
     finally:
-        _dpm_gaps.SORTED = before
+        _dpm_records.SORTED = before
 
 
 @pytest.mark.parametrize("kind", ["spread", "rounded", "near"])
@@ -101,9 +100,9 @@ def test_gaps_are_counted_as_by_one_sort(kind, sorted_together):
 def test_parts_that_forget_the_gap_between_them_are_noticed(monkeypatch):
     points, thresholds = made(1, 400, 2, "spread"), np.array([0, RESOLUTION - 1], dtype=np.uint32)
     assert gap_counts(points, thresholds, 50)[-1] == 2 * 399
-    count = _dpm_gaps._count
+    count = _dpm_records._count
     monkeypatch.setattr(
-        _dpm_gaps, "_count", lambda file, lowest, size, _, *rest: count(file, lowest, size, None, *rest)
+        _dpm_records, "_count", lambda file, lowest, size, _, *rest: count(file, lowest, size, None, *rest)
     )
     assert gap_counts(points, thresholds, 50)[-1] < 2 * 399
 
@@ -113,8 +112,8 @@ def test_no_file_is_left_records_are_cut_and_published_is_refused(tmp_path, monk
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     points = made(0, 200, 2, "spread")
     seen = []
-    spill = _dpm_gaps._spill
-    monkeypatch.setattr(_dpm_gaps, "_spill", lambda *a: (spill(*a), seen.extend(os.listdir(tmp_path))))
+    spill = _dpm_records._spill
+    monkeypatch.setattr(_dpm_records, "_spill", lambda *a: (spill(*a), seen.extend(os.listdir(tmp_path))))
     params = dpm.Params(epsilon=30.0, n_levels=4)
     found = dpm.fit(Cut(points, 3), Box.cube(0.0, 1.0, 2), params, rng=np.random.default_rng(0))
     assert len(found.release.centers) > 2, "such records are cut more than once, or the test above says little"

@@ -11,8 +11,7 @@ from scipy.stats import gamma
 
 from dpviz.core import Box
 from dpviz.methods.dpm.algorithm import interval_size
-from dpviz.methods.dpm.algorithm.bins import RESOLUTION, quantised
-from dpviz.methods.dpm.algorithm.interval import (
+from dpviz.methods.dpm.algorithm.plan import (
     FEWEST,
     GAP_QUANTILE,
     MAX_AXES,
@@ -23,7 +22,7 @@ from dpviz.methods.dpm.algorithm.interval import (
     published_interval,
     repaired_interval,
 )
-from dpviz.methods.dpm.algorithm.records import HeldRecords
+from dpviz.methods.dpm.algorithm.records import RESOLUTION, HeldRecords, quantised
 
 COUNT = 40.0  # a released number of records, the same for neighbors
 
@@ -180,7 +179,7 @@ def test_probabilities_of_neighbours_differ_by_at_most_epsilon(seed, n, d, epsil
 
 def test_a_sensitivity_that_forgets_the_axes_is_noticed(monkeypatch):
     """d = 5 axes that agree: taken for one, the ratio passes e^epsilon."""
-    monkeypatch.setattr("dpviz.methods.dpm.algorithm.interval.gap_sensitivity", lambda _: 2.0 - GAP_QUANTILE)
+    monkeypatch.setattr("dpviz.methods.dpm.algorithm.plan.gap_sensitivity", lambda _: 2.0 - GAP_QUANTILE)
     points, box = np.repeat(np.linspace(0, 1, 30)[:, None], 5, axis=1), Box.cube(0.0, 1.0, 5)
     one, other = (
         repaired_interval(HeldRecords(rows, box), 0.5, COUNT, rng=generator()).nonprivate_probabilities

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from dpviz.core import Box
 from dpviz.methods.dpm.algorithm import centreness, emptiness
-from dpviz.methods.dpm.algorithm.bins import SplitCandidates, binned, interval_counts, quantised
-from dpviz.methods.dpm.algorithm.score import depths, gap, smaller_side, unit_half_range, unit_sensitivity
-from dpviz.methods.dpm.algorithm.trace import Weights
+from dpviz.methods.dpm.algorithm.records import SplitCandidates, binned, interval_counts, quantised
+from dpviz.methods.dpm.algorithm.tree import Weights, depths, gap, smaller_side, unit_half_range, unit_sensitivity
 
 T, Q, WEIGHT = 0.3, 1.0 / 12.0, 5.0
 

@@ -12,8 +12,8 @@ from sklearn.datasets import make_blobs
 
 from dpviz.core import Box, Release
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, Shares, Step, fit, steps
-from dpviz.methods.dpm.algorithm.interval import FEWEST, GAP_QUANTILE, MOST, OFFERED, normal_percentile
-from dpviz.methods.dpm.algorithm.trace import BOTH_SMALL, LEFT_SMALL, NO_GAP, RIGHT_SMALL, SPLIT
+from dpviz.methods.dpm.algorithm.plan import FEWEST, GAP_QUANTILE, MOST, OFFERED, normal_percentile
+from dpviz.methods.dpm.algorithm.tree import BOTH_SMALL, LEFT_SMALL, NO_GAP, RIGHT_SMALL, SPLIT
 from tests.methods.dpm.algorithm.test_score import slow_depths
 
 CALIBRATIONS = ("repaired", "published")
