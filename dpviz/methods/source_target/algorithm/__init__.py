@@ -14,6 +14,7 @@ removing one record. What depends on S never raises. `steps` yields first the re
 the selection, which is the slower part; `sanitise` and `select` are the two alone.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -23,14 +24,24 @@ from dpviz.core import (
     Ball,
     Box,
     Centers,
+    CentersRelease,
+    Counts,
+    Event,
     FloatArray,
     Guarantee,
     Labels,
     Points,
     Result,
+    as_points,
     check_arguments,
+    check_params,
     frozen,
+    knob,
+    quoted,
     unit_projected,
+)
+from dpviz.core import (
+    Step as CoreStep,
 )
 from dpviz.data import Chunks, as_chunks, trusting
 from dpviz.mechanisms import gaussian, laplace
@@ -51,8 +62,6 @@ from dpviz.methods.source_target.algorithm.budget import (
     noise_scale,
 )
 from dpviz.methods.source_target.algorithm.coreset_cells import Coreset, coreset
-from dpviz.methods.source_target.algorithm.params import Params
-from dpviz.methods.source_target.algorithm.trace import SanitiseStep, SelectStep, SourceTargetRelease, SourceTargetStep
 from dpviz.solvers import cost, nearest_distance, select_centers
 
 TITLE = "Source-target clustering"
@@ -74,6 +83,151 @@ __all__ = [
     "select_centers",
     "steps",
 ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params:
+    """Parameters, all public. Give exactly one of `epsilon` and `rho`; infinity is no noise.
+
+    Raises KnobError or ValueError for a value that is not allowed, and for an empty set of targets.
+    """
+
+    targets: Points  # (n, d) T, data units, n >= 1
+    n_centers: int = knob(
+        10, "Centers k", "How many targets to choose as new centers.", low=1, high=40, minimum=1, maximum=100_000
+    )
+    epsilon: float | None = None  # > 0
+    delta: float | None = None  # in (0, 1); needed by Gaussian noise with epsilon; with rho: where it is converted
+    rho: float | None = None  # > 0, zCDP
+    method: str = knob(
+        "nna",
+        "Method",
+        "NNA: mean of the records nearest to each target. NAS: mean of each target's t nearest records.",
+        choices=(("nna", "NNA: cells"), ("nas", "NAS: neighbors")),
+    )
+    noise: str = knob(
+        "laplace",
+        "Noise",
+        "Laplace gives pure ε; Gaussian needs δ or ρ.",
+        choices=(("laplace", "Laplace"), ("gaussian", "Gaussian")),
+    )
+    calibration: str = knob(
+        "published",
+        "Calibration",
+        "As published: the paper's formula. Tight: the least that this release needs.",
+        choices=(("published", "As published"), ("tight", "Tight")),
+    )
+    threshold: str = knob(
+        "published",
+        "Threshold",
+        "From which noisy count NNA releases a cell's mean. The lemma's is higher and refuses more empty cells.",
+        choices=(("published", "As published"), ("lemma", "From the lemma")),
+    )
+    gamma: float = knob(
+        0.05,
+        "γ",
+        "How often an empty cell may pass NNA's threshold, or noise may pass NAS's bound.",
+        low=0.001,
+        high=0.5,
+        minimum=1e-12,
+        maximum=0.999,
+        log=True,
+    )
+    t: int = knob(150, "Neighbors t", "How many records NAS averages.", low=1, high=600, minimum=1, maximum=10**9)
+    coreset_radius: float = knob(
+        0.05,
+        "Coreset radius C",
+        "Targets this near share one average, in diameters of the ball; 0: each target has its own.",
+        low=0.0,
+        high=0.3,
+        minimum=0.0,
+        maximum=1.0,
+    )
+    solver: str = knob(
+        "fasterpam",
+        "Selection",
+        "How the centers are chosen beside the released points.",
+        choices=(("fasterpam", "FasterPAM"), ("akm", "AkM (as published)"), ("greedy", "Greedy")),
+    )
+    ball: Ball | None = None  # None: the smallest ball that holds the box
+
+    def __post_init__(self) -> None:
+        """Keep a read-only copy of the targets and check every value."""
+        targets = np.array(as_points(self.targets, name="targets"), order="C")
+        if len(targets) == 0:
+            raise ValueError("targets had no rows, but there must be at least one point to cover. Load a target set.")
+        object.__setattr__(self, "targets", frozen(targets))
+        check_params(self)
+        if (self.epsilon is None) == (self.rho is None):
+            raise ValueError(f"epsilon was {self.epsilon} and rho {self.rho}, but exactly one of them must be given.")
+        for name, value in (("epsilon", self.epsilon), ("rho", self.rho)):
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} was {quoted(value)}, but it must be > 0. Use math.inf for no noise.")
+        if self.delta is not None and not 0 < self.delta < 1:
+            raise ValueError(f"delta was {self.delta}, but it must be in (0, 1). Use None with Laplace noise.")
+        if self.noise == "gaussian" and self.delta is None and self.epsilon is not None and math.isfinite(self.epsilon):
+            raise ValueError("delta was None, but Gaussian noise with epsilon needs one. Give delta, rho, or Laplace.")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SourceTargetRelease(CentersRelease):
+    """S' and the targets chosen beside it.
+
+    `centers` (m', d) are S', in data units; NAS's may lie outside ball and box. `noisy_counts` (m',) of NNA's cells,
+    None for NAS.
+    """
+
+    selected: Labels  # (k,) T_k: ascending indices into the targets
+    origins: Labels  # (m',) the target whose neighbors or cell a released point stands for
+    scale: float  # Laplace's b or Gaussian's sigma, in diameters of the ball (NNA: also in records)
+    threshold: float | None  # NNA: the noisy count from which an average is released
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourceTargetStep(CoreStep):
+    """One of the two steps. Curator only."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SanitiseStep(SourceTargetStep):
+    """From S to S'. `released_*`, `origins` and what is public may be published; the rest is the curator's.
+
+    r representatives of the targets; points are in data units, distances in diameters of the ball.
+    """
+
+    events: tuple[Event, ...]
+    method: str  # "nas" or "nna"
+    ball: Ball  # public
+    core: Coreset  # public
+    scale: float  # public
+    threshold: float | None  # public; NNA only
+    noise_bound: float | None  # Lambda, public; NAS only
+    released_points: Centers  # (m', d) S'
+    released_counts: Counts | None  # (m',) noisy; NNA only
+    origins: Labels  # (m',) indices into the targets
+    noisy_averages: Centers  # (r, d); NNA: NaN where the average was refused
+    noisy_counts: Counts | None  # (r,) also of refused cells; NNA only
+    nonprivate_source: Points  # (m, d) the records as used: inside box and ball; (0, d) where they come in chunks
+    nonprivate_averages: Centers  # (r, d) exact; NNA: NaN where a cell is empty
+    nonprivate_counts: Counts | None  # (r,) records of each cell; NNA only
+    nonprivate_labels: Labels | None  # (m,) the representative whose cell a record is in; NNA in memory only
+    nonprivate_neighbors: Labels | None  # (r, min(t, m)) the records averaged; NAS only
+    nonprivate_distances: FloatArray | None  # (r,) Delta_t(x, S); NAS only
+    nonprivate_delta_t: float | None  # Delta_t(S), mean over all targets; NaN where m < t; NAS only
+    nonprivate_bound: float | None  # Delta_t + Lambda + C, on Diff(S, S') with probability 1 - gamma; NAS only
+
+    @property
+    def n_averages(self) -> int:
+        """Number of representatives r, public."""
+        return len(self.core.representatives)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SelectStep(SourceTargetStep):
+    """From S' to T_k."""
+
+    selected: Labels  # (k,) ascending indices into the targets
+
 
 Step = SourceTargetStep
 
@@ -101,19 +255,19 @@ def fit(
     chunks. Raises ValueError for bad points, chunks with NAS, and targets or a ball of another dimension than the box.
     """
     check_arguments(box, params, Params, rng, fit)
-    made, chosen = steps(points, box, params, rng=rng)
-    assert isinstance(made, SanitiseStep)
+    sanitised, chosen = steps(points, box, params, rng=rng)
+    assert isinstance(sanitised, SanitiseStep)
     assert isinstance(chosen, SelectStep)
     release = SourceTargetRelease(
-        centers=made.released_points,
-        noisy_counts=made.released_counts,
+        centers=sanitised.released_points,
+        noisy_counts=sanitised.released_counts,
         selected=chosen.selected,
-        origins=made.origins,
-        scale=made.scale,
-        threshold=made.threshold,
+        origins=sanitised.origins,
+        scale=sanitised.scale,
+        threshold=sanitised.threshold,
     )
-    guarantee = guarantee_of(_scheme(params, made.n_averages), made.events)
-    return Result(release, (made, chosen), made.events, trusting(guarantee, points))
+    guarantee = guarantee_of(_scheme(params, sanitised.n_averages), sanitised.events)
+    return Result(release, (sanitised, chosen), sanitised.events, trusting(guarantee, points))
 
 
 def guarantees(box: Box, params: Params) -> Callable[[float], Guarantee]:
@@ -128,8 +282,8 @@ def guarantees(box: Box, params: Params) -> Callable[[float], Guarantee]:
     scheme = _scheme(params, n_averages)
 
     def at(budget: float) -> Guarantee:
-        asked = replace(scheme, epsilon=budget) if scheme.rho is None else replace(scheme, rho=budget)
-        return guarantee_of(asked, events_of(asked))
+        changed = replace(scheme, epsilon=budget) if scheme.rho is None else replace(scheme, rho=budget)
+        return guarantee_of(changed, events_of(changed))
 
     return at
 
@@ -137,9 +291,9 @@ def guarantees(box: Box, params: Params) -> Callable[[float], Guarantee]:
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[SourceTargetStep]:
     """Yield the `SanitiseStep`, then the `SelectStep`."""
     noise_rng, select_rng = rng.spawn(2)
-    made = sanitise(points, box, params, rng=noise_rng)
-    yield made
-    yield SelectStep(select(made.released_points, params, rng=select_rng))
+    sanitised = sanitise(points, box, params, rng=noise_rng)
+    yield sanitised
+    yield SelectStep(select(sanitised.released_points, params, rng=select_rng))
 
 
 def sanitise(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> SanitiseStep:
@@ -147,9 +301,9 @@ def sanitise(points: Points | Chunks, box: Box, params: Params, *, rng: np.rando
 
     Raises ValueError as `fit` does, for what is public or no records at all; never for what the records are.
     """
-    records, held = as_chunks(points, n_features=box.d), not isinstance(points, Chunks)
+    records, in_memory = as_chunks(points, n_features=box.d), not isinstance(points, Chunks)
     ball = _ball(box, params)
-    if not held and params.method == "nas":
+    if not in_memory and params.method == "nas":
         raise ValueError(
             "method was 'nas', but it searches the neighbors of every target among all records, and records that come "
             "in chunks are not held. Use 'nna', or load the records."
@@ -157,7 +311,7 @@ def sanitise(points: Points | Chunks, box: Box, params: Params, *, rng: np.rando
     if params.targets.shape[1] != box.d:
         raise ValueError(f"targets had {params.targets.shape[1]} columns, but the box has {box.d}. Give one for each.")
     targets = ball.to_unit(params.targets)
-    source = used_records(np.asarray(points), box, ball) if held else None
+    source = used_records(np.asarray(points), box, ball) if in_memory else None
     core = coreset(targets, params.coreset_radius)
     scheme = _scheme(params, len(core.representatives))
     places = targets[core.representatives]
@@ -218,10 +372,12 @@ def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
     """Algorithm 1: s'_x = c_x + noise for each representative x; every one is released."""
     source, core, ball, scheme, params = problem.source, problem.core, problem.ball, problem.scheme, problem.params
     assert source is not None  # NAS refuses chunks
-    found = means_of(source.nonprivate_unit, problem.places.tobytes(), scheme.t)
-    noisy = frozen(ball.from_unit(_noisy(found.nonprivate_means, scheme, rng)))
+    nearest = means_of(source.nonprivate_unit, problem.places.tobytes(), scheme.t)
+    noisy = frozen(ball.from_unit(_noisy(nearest.nonprivate_means, scheme, rng)))
     enough = len(source.nonprivate_unit) >= scheme.t  # theorem 5.5 needs t real neighbors
-    delta_t = float((core.weights * found.nonprivate_distances).sum() / core.weights.sum()) if enough else float("nan")
+    delta_t = (
+        float((core.weights * nearest.nonprivate_distances).sum() / core.weights.sum()) if enough else float("nan")
+    )
     return SanitiseStep(
         events=events_of(scheme),
         method="nas",
@@ -236,11 +392,11 @@ def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
         noisy_averages=noisy,
         noisy_counts=None,
         nonprivate_source=source.nonprivate_points,
-        nonprivate_averages=frozen(ball.from_unit(found.nonprivate_means)),
+        nonprivate_averages=frozen(ball.from_unit(nearest.nonprivate_means)),
         nonprivate_counts=None,
         nonprivate_labels=None,
-        nonprivate_neighbors=found.nonprivate_neighbors,
-        nonprivate_distances=found.nonprivate_distances,
+        nonprivate_neighbors=nearest.nonprivate_neighbors,
+        nonprivate_distances=nearest.nonprivate_distances,
         nonprivate_delta_t=delta_t,
         nonprivate_bound=delta_t + noise_bound(scheme, params.gamma) + max(params.coreset_radius, 0.0),
     )
@@ -253,18 +409,18 @@ def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
     """
     source, core, ball, scheme, params = problem.source, problem.core, problem.ball, problem.scheme, problem.params
     if source is None:
-        found = streamed_cell_sums(problem.records, problem.box, ball, problem.places)
+        cells = streamed_cell_sums(problem.records, problem.box, ball, problem.places)
     else:
-        found = cells_of(source.nonprivate_unit, problem.places.tobytes())
-    exact = np.concatenate([found.nonprivate_counts[:, None], found.nonprivate_sums], axis=1)
+        cells = cells_of(source.nonprivate_unit, problem.places.tobytes())
+    exact = np.concatenate([cells.nonprivate_counts[:, None], cells.nonprivate_sums], axis=1)
     noisy = _noisy(exact, scheme, rng)
     threshold = count_threshold(scheme, params.threshold, params.gamma)
-    kept = noisy[:, 0] >= threshold
-    averages = np.full_like(found.nonprivate_sums, np.nan)
-    averages[kept] = ball.from_unit(unit_projected(noisy[kept, 1:] / noisy[kept, :1]))
-    filled = found.nonprivate_counts > 0
+    firm = noisy[:, 0] >= threshold
+    averages = np.full_like(cells.nonprivate_sums, np.nan)
+    averages[firm] = ball.from_unit(unit_projected(noisy[firm, 1:] / noisy[firm, :1]))
+    filled = cells.nonprivate_counts > 0
     means = np.full_like(averages, np.nan)
-    means[filled] = ball.from_unit(found.nonprivate_sums[filled] / found.nonprivate_counts[filled, None])
+    means[filled] = ball.from_unit(cells.nonprivate_sums[filled] / cells.nonprivate_counts[filled, None])
     return SanitiseStep(
         events=events_of(scheme),
         method="nna",
@@ -273,15 +429,15 @@ def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
         scale=noise_scale(scheme),
         threshold=threshold,
         noise_bound=None,
-        released_points=frozen(averages[kept]),
-        released_counts=frozen(noisy[kept, 0]),
-        origins=frozen(core.representatives[kept]),
+        released_points=frozen(averages[firm]),
+        released_counts=frozen(noisy[firm, 0]),
+        origins=frozen(core.representatives[firm]),
         noisy_averages=frozen(averages),
         noisy_counts=frozen(noisy[:, 0].copy()),
         nonprivate_source=frozen(np.empty((0, ball.d))) if source is None else source.nonprivate_points,
         nonprivate_averages=frozen(means),
-        nonprivate_counts=frozen(found.nonprivate_counts),
-        nonprivate_labels=None if source is None else found.nonprivate_labels,
+        nonprivate_counts=frozen(cells.nonprivate_counts),
+        nonprivate_labels=None if source is None else cells.nonprivate_labels,
         nonprivate_neighbors=None,
         nonprivate_distances=None,
         nonprivate_delta_t=None,

@@ -88,19 +88,19 @@ def used_records(points: Points, box: Box, ball: Ball) -> UsedRecords:
 @array_cache(REMEMBERED)
 def means_of(source: Points, targets: bytes, t: int) -> NearestMeans:
     """Return `nearest_means`, read-only, for targets (r, d) given as bytes."""
-    found = nearest_means(source, np.frombuffer(targets).reshape(-1, source.shape[1]), t)
-    for array in (found.nonprivate_means, found.nonprivate_distances, found.nonprivate_neighbors):
+    means = nearest_means(source, np.frombuffer(targets).reshape(-1, source.shape[1]), t)
+    for array in (means.nonprivate_means, means.nonprivate_distances, means.nonprivate_neighbors):
         frozen(array)
-    return found
+    return means
 
 
 @array_cache(REMEMBERED)
 def cells_of(source: Points, targets: bytes) -> CellSums:
     """Return `cell_sums`, read-only, for targets (r, d) given as bytes."""
-    found = cell_sums(source, np.frombuffer(targets).reshape(-1, source.shape[1]))
-    for array in (found.nonprivate_labels, found.nonprivate_counts, found.nonprivate_sums):
+    cells = cell_sums(source, np.frombuffer(targets).reshape(-1, source.shape[1]))
+    for array in (cells.nonprivate_labels, cells.nonprivate_counts, cells.nonprivate_sums):
         frozen(array)
-    return found
+    return cells
 
 
 def nearest_means(source: Points, targets: Points, t: int) -> NearestMeans:
@@ -118,22 +118,17 @@ def nearest_means(source: Points, targets: Points, t: int) -> NearestMeans:
         distances = (cdist(targets, source).sum(axis=1) + missing) / t
         return NearestMeans(mean, distances, np.repeat(np.arange(m, dtype=np.intp)[None], len(targets), axis=0))
     nearest = nearest_records(source, targets, t)
-    found, neighbors, means = nearest.nonprivate_distances, nearest.nonprivate_records, nearest.nonprivate_means
-    distances = found[:, :t].mean(axis=1)
-    tied = np.flatnonzero(found[:, t] <= found[:, t - 1] * (1.0 + NEAR_TIE) + TINY)
+    far, neighbors, means = nearest.nonprivate_distances, nearest.nonprivate_records, nearest.nonprivate_means
+    distances = far[:, :t].mean(axis=1)
+    tied = np.flatnonzero(far[:, t] <= far[:, t - 1] * (1.0 + NEAR_TIE) + TINY)
     if len(tied):
-        for rows, chosen, spread in _ordered(source, targets[tied], t, found[tied, t - 1]):
-            neighbors[tied[rows]], distances[tied[rows]], means[tied[rows]] = chosen, spread, _means(source, chosen)
+        for rows, chosen, spread in _ordered(source, targets[tied], t, far[tied, t - 1]):
+            # A sparse product adds the t records up in their order.
+            begins = np.arange(0, chosen.size + 1, t)
+            chooser = sparse.csr_matrix((np.ones(chosen.size), chosen.ravel(), begins), shape=(len(rows), m))
+            neighbors[tied[rows]], distances[tied[rows]] = chosen, spread
+            means[tied[rows]] = np.asarray(chooser @ source / chosen.shape[1])
     return NearestMeans(means, distances, neighbors)
-
-
-def _means(source: Points, neighbors: Labels) -> Points:
-    """Return the means (r, d) of the records `neighbors` (r, t), added up in their order."""
-    begins = np.arange(0, neighbors.size + 1, neighbors.shape[1])
-    chooser = sparse.csr_matrix(
-        (np.ones(neighbors.size), neighbors.ravel(), begins), shape=(len(neighbors), len(source))
-    )
-    return np.asarray(chooser @ source / neighbors.shape[1])
 
 
 def cell_sums(source: Points, targets: Points) -> CellSums:
@@ -161,14 +156,14 @@ def _all_sums(blocks: Iterable[CellSums], targets: Points) -> CellSums:
 
 
 def _used_sums(box: Box, ball: Ball, targets: Points, leaves: Leaves, block: Points) -> CellSums:
-    found = _block_sums(targets, leaves, _used(block, box, ball))
-    return replace(found, nonprivate_labels=found.nonprivate_labels[:0].copy())  # not a view, which holds them all
+    sums = _block_sums(targets, leaves, _used(block, box, ball))
+    return replace(sums, nonprivate_labels=sums.nonprivate_labels[:0].copy())  # not a view, which holds them all
 
 
 def _block_sums(targets: Points, leaves: Leaves, block: Points) -> CellSums:
-    found, r = _nearest_cells(block, targets, leaves), len(targets)
-    sums = [np.bincount(found, weights=column, minlength=r) for column in block.T]
-    return CellSums(found, np.bincount(found, minlength=r).astype(np.float64), np.stack(sums, axis=1))
+    cells, r = _nearest_cells(block, targets, leaves), len(targets)
+    sums = [np.bincount(cells, weights=column, minlength=r) for column in block.T]
+    return CellSums(cells, np.bincount(cells, minlength=r).astype(np.float64), np.stack(sums, axis=1))
 
 
 def _nearest_cells(source: Points, targets: Points, leaves: Leaves) -> Labels:
@@ -177,8 +172,8 @@ def _nearest_cells(source: Points, targets: Points, leaves: Leaves) -> Labels:
     That tree must not depend on the records, not even on how many they are: only which records it is asked about may,
     because the others have one target that is nearer than all by more than rounding.
     """
-    found = likely_cells(source, leaves)
-    labels, close = found.nonprivate_labels, found.nonprivate_close
+    likely = likely_cells(source, leaves)
+    labels, close = likely.nonprivate_labels, likely.nonprivate_close
     if len(close):
         labels[close] = cKDTree(targets, leafsize=TARGET_LEAF).query(source[close])[1]
     return labels
@@ -206,7 +201,7 @@ def _ordered(source: Points, targets: Points, t: int, radii: FloatArray) -> Iter
         place, row, distance = place[order], row[order], distance[order]
         before = np.cumsum(counts[place]) - counts[place]
         before -= before[np.searchsorted(row, np.arange(len(rows)))][row]
-        taken = np.clip(t - before, 0, counts[place])
-        offsets = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
-        chosen = members[np.repeat(begins[place], taken) + offsets].reshape(len(rows), t)
-        yield rows, chosen, np.bincount(row, weights=taken * distance, minlength=len(rows)) / t
+        copies = np.clip(t - before, 0, counts[place])
+        offsets = np.arange(copies.sum()) - np.repeat(np.cumsum(copies) - copies, copies)
+        chosen = members[np.repeat(begins[place], copies) + offsets].reshape(len(rows), t)
+        yield rows, chosen, np.bincount(row, weights=copies * distance, minlength=len(rows)) / t

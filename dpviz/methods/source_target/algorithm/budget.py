@@ -184,7 +184,12 @@ def _repairs(scheme: SourceTargetScheme) -> str:
 
 def _caveats(scheme: SourceTargetScheme) -> tuple[str, ...]:
     nas, gaussian = scheme.method == "nas", scheme.noise == "gaussian"
-    said = (
+    bound = noise_bound(scheme, 0.05)
+    vacuous = (
+        f"The noise's part of the cost bound is {bound:.2g} (γ = 0.05) in a ball of diameter 1, so it says nothing "
+        "here."
+    )
+    conditions = (
         (INFINITE_CAVEAT, noise_scale(scheme) == 0),
         (RHO_CAVEAT, scheme.rho is not None),
         (HALF_CAVEAT, not nas and scheme.published),
@@ -192,14 +197,7 @@ def _caveats(scheme: SourceTargetScheme) -> tuple[str, ...]:
         (THRESHOLD_CAVEAT, not nas and gaussian),
         (LOOSE_CAVEAT, nas and gaussian and scheme.rho is None and scheme.published),
         (PROOF_CAVEAT, nas and gaussian and scheme.rho is None and scheme.published),
-        (_vacuous(scheme), nas and noise_bound(scheme, 0.05) >= 1.0),
+        (vacuous, nas and bound >= 1.0),
         (CURATOR_CAVEAT, nas),
     )
-    return (*(text for text, holds in said if holds), PUBLIC_CAVEAT, FREE_CAVEAT, SUMS_CAVEAT)
-
-
-def _vacuous(scheme: SourceTargetScheme) -> str:
-    return (
-        f"The noise's part of the cost bound is {noise_bound(scheme, 0.05):.2g} (γ = 0.05) in a ball of diameter 1, so "
-        "it says nothing here."
-    )
+    return (*(text for text, holds in conditions if holds), PUBLIC_CAVEAT, FREE_CAVEAT, SUMS_CAVEAT)

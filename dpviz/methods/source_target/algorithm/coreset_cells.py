@@ -44,9 +44,9 @@ def _split(targets: bytes, d: int, radius: float) -> Coreset:
     """Return the coreset of targets (n, d), given as bytes, for a radius above 0."""
     points = np.frombuffer(targets).reshape(-1, d)
     n = len(points)
-    owners, found = np.empty(n, dtype=np.intp), []
+    owners, representatives_by_level = np.empty(n, dtype=np.intp), []
     rows, starts = np.arange(n, dtype=np.intp), np.zeros(1, dtype=np.intp)  # points of open cells, grouped by cell
-    n_found = 0
+    n_closed = 0
     while len(rows):
         sizes = np.diff(np.append(starts, len(rows)))
         cells = np.repeat(np.arange(len(starts)), sizes)
@@ -55,12 +55,12 @@ def _split(targets: bytes, d: int, radius: float) -> Coreset:
         gaps = inside - inside[first][cells]
         reach = np.maximum.reduceat(np.einsum("ij,ij->i", gaps, gaps), starts)
         closed = reach <= radius**2
-        numbers = n_found + np.cumsum(closed) - 1
+        numbers = n_closed + np.cumsum(closed) - 1
         owners[rows[closed[cells]]] = numbers[cells[closed[cells]]]
-        found.append(rows[first[closed]])
-        n_found += int(closed.sum())
+        representatives_by_level.append(rows[first[closed]])
+        n_closed += int(closed.sum())
         rows, starts = _halved(rows, inside, cells, starts, ~closed)
-    representatives = np.concatenate(found)
+    representatives = np.concatenate(representatives_by_level)
     weights = np.bincount(owners, minlength=len(representatives)).astype(np.float64)
     return Coreset(frozen(representatives), frozen(owners), frozen(weights))
 
@@ -80,8 +80,8 @@ def _halved(
     widths = np.maximum.reduceat(inside, starts, axis=0) - np.minimum.reduceat(inside, starts, axis=0)
     axis = widths.argmax(axis=1)
     values = np.take_along_axis(inside, axis[cells][:, None], axis=1)[:, 0]
-    kept = np.flatnonzero(open_cells[cells])
-    order = kept[np.lexsort((values[kept], cells[kept]))]  # stable: equal values stay in their order
+    open_rows = np.flatnonzero(open_cells[cells])
+    order = open_rows[np.lexsort((values[open_rows], cells[open_rows]))]  # stable: equal values stay in their order
     owner = cells[order]
     sizes = np.bincount(owner, minlength=len(starts))
     rank = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[owner]

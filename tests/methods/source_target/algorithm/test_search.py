@@ -11,8 +11,7 @@ from scipy.spatial import cKDTree
 
 from dpviz.methods.source_target.algorithm import averages, search
 from dpviz.methods.source_target.algorithm.averages import cell_sums
-from dpviz.methods.source_target.algorithm.leaves import WIDTH, nearest_place
-from dpviz.methods.source_target.algorithm.search import Leaves, likely_cells, nearest_records
+from dpviz.methods.source_target.algorithm.search import WIDTH, Leaves, likely_cells, nearest_place, nearest_records
 
 KINDS = ("uniform", "blobs", "tied", "equal", "constant", "tiny", "shifted", "outlier", "outside", "far")
 PROBLEMS = (st.sampled_from(KINDS), st.integers(0, 10_000), st.integers(1, 3000), st.integers(1, 12))
