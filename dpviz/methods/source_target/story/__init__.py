@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from dpviz.core import Ball, FloatArray, Points, Result, fingerprint, frozen, unit_records, voronoi_borders
-from dpviz.methods.source_target.algorithm import Step
+from dpviz.methods.source_target.algorithm import Params, SourceTargetRelease, Step
 from dpviz.methods.source_target.algorithm.coreset_cells import coreset
-from dpviz.methods.source_target.algorithm.params import Params
-from dpviz.methods.source_target.algorithm.trace import SourceTargetRelease
 from dpviz.methods.source_target.story import charts
 from dpviz.methods.source_target.story import layers as draw
 from dpviz.methods.source_target.story import words as saying
