@@ -19,8 +19,8 @@ from dpviz.tools.audit import page as audit_page
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, frame, reading, reproduction, state
+from dpviz.ui.controls import DEPLOYMENTS
 from dpviz.ui.data.picker import DEFAULT, DataCatalog
-from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState
 from dpviz.ui.runs import AnyRun, Noise, RunRequest, run_method

@@ -26,9 +26,8 @@ from dpviz.tools.glossary.page import PAGE as GLOSSARY
 from dpviz.tools.learn.page import PAGE as LEARN
 from dpviz.tools.quiz.page import PAGE as QUIZ
 from dpviz.tools.teach.page import PAGE as TEACH
-from dpviz.ui import hiding, home, panel, state, tour
+from dpviz.ui import hiding, home, lessons, panel, state, tour
 from dpviz.ui.export.menu import begin
-from dpviz.ui.lessons import panel as lesson_panel
 
 PAGES = Path(__file__).resolve().parents[1] / "pages"  # of a checkout
 HOME = "home"
@@ -71,11 +70,11 @@ def run() -> None:
     query = dict(st.query_params)
     link = {name: st.query_params.get_all(name) for name in query}  # a name may occur twice
     if page.url_path in pages:
-        target = lesson_panel.begin(page.url_path)
+        target = lessons.begin(page.url_path)
         if target != page.url_path:
             st.switch_page(pages[target], query_params=link)
     elif query:
-        st.switch_page(pages[lesson_panel.page_of(query) or next(iter(pages))], query_params=link)
+        st.switch_page(pages[lessons.page_of(query) or next(iter(pages))], query_params=link)
     elif (own := next(iter((*OWN, *WRONG)), None)) and not st.session_state.get(_OPENED):
         st.session_state[_OPENED] = True
         st.switch_page(pages[own])

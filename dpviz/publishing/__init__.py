@@ -22,7 +22,7 @@ from dpviz.publishing.article import article_title, write_article
 from dpviz.publishing.files import ASKED, address, write_common, write_page
 from dpviz.publishing.pages import ABOVE, HIDDEN, Writer, visit
 from dpviz.publishing.plan import BUDGET, PagePlan, PlanError, SitePlan, default_plan, read_plan
-from dpviz.ui.export.states import state_of
+from dpviz.ui.export.kept_page import state_of
 from dpviz.ui.server.background import background
 from dpviz.ui.server.worker import end_with_parent
 

@@ -27,8 +27,8 @@ from dpviz.plots import read_header
 from dpviz.publishing.pages import DRAWINGS, WrittenPage
 from dpviz.publishing.plan import ARTICLE, COURSE, GLOSSARY, PagePlan, SitePlan, words_of_modes
 from dpviz.tools.learn.story import CHAPTER, CHAPTERS
-from dpviz.ui.export.states import PageState, arrays_of, dense, dense_script, shared, two_byte
-from dpviz.ui.lessons.panel import RIGHT, WRONG
+from dpviz.ui.export.kept_page import PageState, arrays_of, dense, dense_script, shared, two_byte
+from dpviz.ui.lessons import RIGHT, WRONG
 
 ASKED = "asked"  # the state before a question is answered
 _POLICY = (  # a blob is the script that packed.js unpacks: only a script can make one

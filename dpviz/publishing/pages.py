@@ -24,8 +24,8 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.navigation import HOME
 from dpviz.plots.scene import ALIGNMENT
 from dpviz.ui import home, state
-from dpviz.ui.epsilon import wanted_key
-from dpviz.ui.export.states import PackedPicture
+from dpviz.ui.controls import wanted_key
+from dpviz.ui.export.kept_page import PackedPicture
 
 _SCRIPT = ASSETS.parent / "ui" / "server" / "script.py"  # of the server, in a clone and in an installed package
 _SECONDS = 600  # for one page, with its background work

@@ -12,13 +12,12 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
-from dpviz.ui import controls, hiding, panel, state
+from dpviz.ui import controls, hiding, lessons, panel, state
 from dpviz.ui.data import kept
 from dpviz.ui.data.clipping import moved
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
 from dpviz.ui.export import menu as exports
 from dpviz.ui.export import share
-from dpviz.ui.lessons import panel as lesson_panel
 from dpviz.ui.runs import Noise, renew_secret
 from dpviz.ui.server import ahead
 
@@ -136,7 +135,7 @@ def start(
     with described:
         _describe(source.dataset, public=public)
     slider = st.container(horizontal=True, key="dpviz-strip")
-    left, right = lesson_panel.columns(public=public)
+    left, right = lessons.columns(public=public)
     picture, side = left.container(), right.container()
     if source.uploaded and not public and source.dataset.nonprivate_n_clipped:
         left.caption(f"{moved(source.dataset.nonprivate_n_clipped, source.dataset.n)}.")
@@ -218,7 +217,7 @@ def _describe(dataset: Dataset, *, public: bool) -> None:
 def link(frame: PageFrame, noise: Noise, shown: View, *, start: bool = True) -> list[tuple[str, str]]:
     """Write seeds and view into the link; secret noise has no seed to write."""
     pairs = [("start_seed", str(state.value(START_SEED)))] if start else []
-    pairs += [*lesson_panel.link(), ("audience", str(state.value(AUDIENCE)))]
+    pairs += [*lessons.link(), ("audience", str(state.value(AUDIENCE)))]
     if noise.seed is not None:
         pairs.append(("noise_seed", str(noise.seed)))
     elif not frame.source.uploaded:  # an upload's noise is secret whatever the link says

@@ -12,12 +12,11 @@ from dpviz.methods import CATALOGUE
 from dpviz.stories.center_facts import allowed
 from dpviz.stories.lesson import Lesson
 from dpviz.stories.method import Attack
-from dpviz.ui import controls, panel, state
+from dpviz.ui import controls, lessons, panel, state
+from dpviz.ui.controls import DEPLOYMENTS
 from dpviz.ui.data.picker import own_data
-from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.export.menu import leap
 from dpviz.ui.lessons import LESSONS
-from dpviz.ui.lessons import panel as lesson_panel
 from dpviz.ui.live import arrive, live
 from dpviz.ui.thumbnails import THUMBNAILS, address, last_frame
 
@@ -94,9 +93,9 @@ def show() -> None:
             for page, each in ATTACKS.items():
                 st.button(each.words, key=f"home:{page}", type="tertiary", on_click=_attack, args=(page, each))
     _door(LESSONS_TITLE, LESSONS_WORDS)
-    lessons = list(LESSONS.values())
-    for begin in range(0, len(lessons), N_ACROSS):
-        for place, lesson in zip(st.columns(N_ACROSS), lessons[begin : begin + N_ACROSS], strict=False):
+    all_lessons = list(LESSONS.values())
+    for begin in range(0, len(all_lessons), N_ACROSS):
+        for place, lesson in zip(st.columns(N_ACROSS), all_lessons[begin : begin + N_ACROSS], strict=False):
             with place.container(border=True, height="stretch"):
                 _lesson(lesson)
 
@@ -144,5 +143,5 @@ def _picture(name: str, pages: Mapping[str, Any], *, dark: bool) -> None:
 
 
 def _lesson(lesson: Lesson) -> None:
-    st.button(lesson.title, key=f"home:lesson:{lesson.name}", on_click=lesson_panel.go, args=(lesson.name, 0))
+    st.button(lesson.title, key=f"home:lesson:{lesson.name}", on_click=lessons.go, args=(lesson.name, 0))
     st.caption(f"{lesson.about} {len(lesson.steps)} steps.")

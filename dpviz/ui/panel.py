@@ -8,8 +8,7 @@ from html import escape
 import streamlit as st
 
 from dpviz.stories import Fact, Sentence
-from dpviz.stories.glossary import GLOSSARY, PLACE_OF_ALL, Term, noticed, pieces
-from dpviz.stories.glossary.pictures import address
+from dpviz.stories.glossary import GLOSSARY, PLACE_OF_ALL, Term, address, noticed, pieces
 from dpviz.stories.label import Label, Statement
 from dpviz.stories.panel import is_right
 from dpviz.ui import hiding

@@ -12,9 +12,9 @@ from dpviz.stories.formulas import used
 from dpviz.stories.reading import Formula, Misreading, Paper, known
 from dpviz.stories.recipe import excerpt
 from dpviz.ui import controls, hiding, panel, state
+from dpviz.ui.asking import wait
 from dpviz.ui.export.files import recipe
 from dpviz.ui.export.shown import Shown, latest
-from dpviz.ui.wait import wait
 
 CHOICE = ("read", "Read")  # of a page's tabs
 NOTHING = "There is no picture to write down: the place of the picture says why."

@@ -14,8 +14,8 @@ from dpviz.stories import View, inspecting
 from dpviz.stories.run import Run
 from dpviz.ui import controls, panel, state, turning
 from dpviz.ui.beside import Beside, beside_one, beside_two
+from dpviz.ui.controls import drawn_slider, last_move
 from dpviz.ui.data import drawing
-from dpviz.ui.epsilon import drawn_slider, last_move
 from dpviz.ui.export.shown import Moment, Shown, keep
 from dpviz.ui.frame import PageFrame, link, show_problems
 from dpviz.ui.last_picture import DrawnPicture, last_pictures, name_of

@@ -7,9 +7,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dpviz.tools.learn.story import after_lesson
-from dpviz.ui import home
+from dpviz.ui import home, lessons
 from dpviz.ui.lessons import LESSONS
-from dpviz.ui.lessons import panel as lesson_panel
 from tests.browser.conftest import Server
 from tests.browser.test_app import APP, SLOW, picture_of
 
@@ -39,16 +38,16 @@ def test_a_stranger_starts_a_lesson_at_home_and_finishes_it(page: Page, server: 
         if step.question is not None:
             panel.get_by_role("radio").first.focus()
             page.keyboard.press("Space")
-            check = panel.get_by_role("button", name=lesson_panel.CHECK).first
+            check = panel.get_by_role("button", name=lessons.CHECK).first
             expect(check).to_be_enabled()
             check.focus()
             page.keyboard.press("Enter")
-            right = step.question.right(lesson_panel.measured(lesson.name, index)) == 0
-            expect(panel.get_by_text(lesson_panel.RIGHT if right else lesson_panel.WRONG)).to_be_visible()
+            right = step.question.right(lessons.measured(lesson.name, index)) == 0
+            expect(panel.get_by_text(lessons.RIGHT if right else lessons.WRONG)).to_be_visible()
             if "epsilon" in step.after:
                 expect(page).to_have_url(re.compile(f"epsilon={step.after['epsilon']}"))
         if index < last:
-            panel.get_by_role("button", name=lesson_panel.NEXT).first.click()
-    panel.get_by_role("button", name=lesson_panel.FINISH).click()
+            panel.get_by_role("button", name=lessons.NEXT).first.click()
+    panel.get_by_role("button", name=lessons.FINISH).click()
     expect(panel).to_have_count(0)
     expect(page).to_have_url(re.compile(f"learn\\?chapter={after_lesson(lesson.name)}"))

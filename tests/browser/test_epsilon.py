@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from dpviz.core.privacy import attacker_odds
 from dpviz.stories.panel import attacker
-from dpviz.ui.epsilon import _answer, _Memory, _sent, _spoken, nearest
+from dpviz.ui.controls import _answer, _Memory, _sent, _spoken, nearest
 
 pytestmark = pytest.mark.browser
 

@@ -4,8 +4,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.tools.learn.story import CHAPTER, after_lesson
+from dpviz.ui import lessons
 from dpviz.ui.lessons import LESSONS
-from dpviz.ui.lessons import panel as lesson_panel
 from tests.pages.conftest import ROOT, Page
 
 MAIN = "dpviz/ui/server/script.py"  # a test of app.py runs it for the first run only, then the page alone
@@ -36,7 +36,7 @@ def guess(page, index):
     (radio,) = [radio for radio in page.app.radio if str(radio.key).startswith("lesson:")]
     radio.set_value(index)
     page.run()
-    return press(page, lesson_panel.CHECK)
+    return press(page, lessons.CHECK)
 
 
 def said(page):
@@ -57,19 +57,19 @@ def test_a_lesson_is_walked_through(name):
         assert {**page.query, **lesson.state(index)} == page.query
         assert (page.query["lesson"], page.query["step"]) == (name, str(index + 1))
         if step.question is not None:
-            found = lesson_panel.measured(name, index)
+            found = lessons.measured(name, index)
             assert found.words["measured"] not in said(page).replace(step.words, ""), "not told before the guess"
             guess(page, step.question.right(found))
             n_asked += 1
             assert step.question.explained(found) in said(page)
-            assert lesson_panel.RIGHT in said(page)
+            assert lessons.RIGHT in said(page)
             assert f"{n_asked} of {n_asked} right" in panel(page)
             assert {**page.query, **lesson.state(index, answered=True)} == page.query
-            marked = any(caption.value == lesson_panel.EXACT for caption in page.app.caption)
+            marked = any(caption.value == lessons.EXACT for caption in page.app.caption)
             assert marked == step.question.exact
         if index + 1 < len(lesson.steps):
-            press(page, lesson_panel.NEXT)
-    press(page, lesson_panel.FINISH)
+            press(page, lessons.NEXT)
+    press(page, lessons.FINISH)
     assert page.app.title[0].value == dict(CHAPTER.choices)[after_lesson(name)]
     assert page.query == {CHAPTER.name: after_lesson(name)}
     assert not any(": step " in caption.value for caption in page.app.caption)
@@ -78,13 +78,13 @@ def test_a_lesson_is_walked_through(name):
 def test_a_wrong_guess_does_not_score_and_only_the_first_counts():
     page = LessonPage(lesson="epsilon", step="3")
     asked = LESSONS["epsilon"].steps[2].question
-    right = asked.right(lesson_panel.measured("epsilon", 2))
+    right = asked.right(lessons.measured("epsilon", 2))
     guess(page, (right + 1) % len(asked.ranges))
-    assert lesson_panel.WRONG in said(page)
+    assert lessons.WRONG in said(page)
     assert "0 of 1 right" in panel(page)
     lesson_panel_guesses = page.app.session_state["dpviz:lesson-guesses"]
-    press(page, lesson_panel.BACK)
-    press(page, lesson_panel.NEXT)
+    press(page, lessons.BACK)
+    press(page, lessons.NEXT)
     assert page.app.session_state["dpviz:lesson-guesses"] == lesson_panel_guesses
     assert page.app.radio[-1].disabled
     assert "0 of 1 right" in panel(page)
@@ -92,14 +92,14 @@ def test_a_wrong_guess_does_not_score_and_only_the_first_counts():
 
 def test_the_public_gets_no_exact_answer():
     page = LessonPage(lesson="kmeans", step="2", audience="public")
-    assert lesson_panel.HIDDEN in [info.value for info in page.app.info]
+    assert lessons.HIDDEN in [info.value for info in page.app.info]
     assert not [radio for radio in page.app.radio if str(radio.key).startswith("lesson:")]
-    press(page, lesson_panel.NEXT)
+    press(page, lessons.NEXT)
     assert page.query["audience"] == "public", "a step leaves the switch as it is"
-    assert lesson_panel.HIDDEN in [info.value for info in page.app.info]
+    assert lessons.HIDDEN in [info.value for info in page.app.info]
     released = LessonPage(lesson="dpm", step="2", audience="public")
     guess(released, 0)
-    assert lesson_panel.measured("dpm", 1).words["measured"] in said(released)
+    assert lessons.measured("dpm", 1).words["measured"] in said(released)
 
 
 def test_a_link_s_own_knobs_come_before_the_step_s():
@@ -112,7 +112,7 @@ def test_a_link_s_own_knobs_come_before_the_step_s():
 
 def test_next_moves_a_slider_that_the_reader_has_moved():
     page = LessonPage(lesson="epsilon", step="1", epsilon="3.0")
-    press(page, lesson_panel.NEXT)
+    press(page, lessons.NEXT)
     assert page.query["epsilon"] == LESSONS["epsilon"].state(1)["epsilon"]
 
 

@@ -13,7 +13,7 @@ from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans.page.family import FAMILY
 from dpviz.methods.source_target.page import knobs as source_target_knobs
 from dpviz.navigation import ACROSS, HOME
-from dpviz.ui import epsilon, runs, show, state
+from dpviz.ui import controls, runs, show, state
 from tests.pages.conftest import (
     DPM,
     FILES,
@@ -167,7 +167,7 @@ def test_every_widget_can_be_moved(open_page, name, mode):
 def test_the_privacy_slider_moves_the_picture(open_page, name):
     page = open_page(name)
     before, budget = page.hash, page.query["epsilon"]
-    page.app.session_state[epsilon.wanted_key(state.widget_key("epsilon"))] = 5.0
+    page.app.session_state[controls.wanted_key(state.widget_key("epsilon"))] = 5.0
     page.run()
     assert (budget, page.query["epsilon"]) == ("1.0", "5.0")
     assert page.hash != before

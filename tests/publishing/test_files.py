@@ -13,7 +13,7 @@ from dpviz.core import frozen
 from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, pack
 from dpviz.plots.scene import always, rows_at
 from dpviz.publishing.files import MEANINGS, Coarse, coded, in_order, opening, twelve_bits
-from dpviz.ui.export.states import PackedPicture, PageState, dense, state_of
+from dpviz.ui.export.kept_page import PackedPicture, PageState, dense, state_of
 from tests.publishing.test_site import letters_to_bytes
 
 UNIT = [[0.0, 1.0], [0.0, 1.0]]

@@ -5,8 +5,21 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dpviz.stories.glossary import GLOSSARY, PLACES, SLUGS, meant, noticed, pieces, plainly, search
-from dpviz.stories.glossary.pictures import DRAWINGS, HEIGHT, WIDTH, address, drawing
+from dpviz.stories.glossary import (
+    DRAWINGS,
+    GLOSSARY,
+    HEIGHT,
+    PLACES,
+    SLUGS,
+    WIDTH,
+    address,
+    drawing,
+    meant,
+    noticed,
+    pieces,
+    plainly,
+    search,
+)
 from dpviz.tools.learn.story import NAMES
 
 # What a newcomer meets on the pages, as it is written there.

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.core import friendly
-from dpviz.ui.deployments import DEPLOYMENTS
+from dpviz.ui.controls import DEPLOYMENTS
 
 RANGES = [(0.05, 20.0), (0.01, 100.0), (1.0, 10.0), (0.07, 0.9), (1e-4, 1e4)]
 

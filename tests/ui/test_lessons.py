@@ -19,8 +19,7 @@ from dpviz.methods.nd_laplace.story import lesson as lesson_laplace
 from dpviz.methods.source_target.story import lesson as lesson_target
 from dpviz.stories.lesson import FEWEST_STEPS, MOST_STEPS, MOST_WORDS, ranges
 from dpviz.tools.learn.story.coin import N_ROUNDS
-from dpviz.ui.lessons import LESSONS
-from dpviz.ui.lessons.panel import SLIDERS, measured
+from dpviz.ui.lessons import LESSONS, SLIDERS, measured
 
 QUESTIONS = [(name, index) for name, lesson in LESSONS.items() for index in lesson.questions]
 

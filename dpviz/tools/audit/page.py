@@ -37,14 +37,14 @@ from dpviz.tools.audit.runs import (
 from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION, least, line
 from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
 from dpviz.ui.address import address
-from dpviz.ui.epsilon import epsilon_slider, nearest
+from dpviz.ui.asking import wait
+from dpviz.ui.controls import epsilon_slider, nearest
 from dpviz.ui.export import files
 from dpviz.ui.export.menu import leap
 from dpviz.ui.export.shown import Charted, keep
 from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.server.background import Job
-from dpviz.ui.wait import wait
 
 TITLE = "Audit"
 HALVES = "Half of the runs of each world choose the attack; the other half test it, and only those are counted."

@@ -21,7 +21,7 @@ from dpviz.ui import state
 from dpviz.ui.data.picker import Source
 from dpviz.ui.data.upload_form import to_file
 from dpviz.ui.export import config
-from dpviz.ui.export.keep import kept
+from dpviz.ui.export.kept_page import kept
 from dpviz.ui.export.shown import OnScreen, Shown
 from dpviz.ui.runs import notices
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpviz.ui.epsilon import epsilon_slider, set_epsilon
+from dpviz.ui.controls import epsilon_slider, set_epsilon
 
 VALUES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 8.0, 10.0, 14.0, 17.0, 20.0)
 NOTES = [f"An attacker is right at most {min(99, 50 + round(10 * value))} times in 100." for value in VALUES]

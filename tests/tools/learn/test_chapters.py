@@ -29,7 +29,7 @@ from dpviz.tools.learn.story import (
     leak,
 )
 from dpviz.ui.lessons import LESSONS
-from dpviz.ui.lessons.panel import measured as lesson_measured
+from dpviz.ui.lessons import measured as lesson_measured
 
 PROMISED = ("average", "coin", "mean", "clusters", "leak", "noise", "cuts", "hills", "sending", "helpers", "audit")
 PROMISED += ("decide",)

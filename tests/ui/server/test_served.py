@@ -8,12 +8,12 @@ from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
 
 from dpviz.assets import module
-from dpviz.ui import epsilon
+from dpviz.ui import controls
 from dpviz.ui.live import PARTS
 
 
 def page() -> None:
-    from dpviz.ui.epsilon import epsilon_slider
+    from dpviz.ui.controls import epsilon_slider
     from dpviz.ui.live import live
     from tests.browser.apps.scenes import filled, tradeoff
 
@@ -50,7 +50,7 @@ def test_the_script_travels_along_where_streamlit_does_not_serve_it(
     found = components()
     assert [one.component_name for one in found] == ["dpviz_epsilon", "dpviz_live", "dpviz_live"]
     assert [one.js_source_path for one in found] == ["", "", ""]
-    assert found[0].js_content == module("epsilon", *epsilon.PARTS)
+    assert found[0].js_content == module("epsilon", *controls.PARTS)
     assert found[1].js_content == found[2].js_content == module("live", *PARTS)
 
 

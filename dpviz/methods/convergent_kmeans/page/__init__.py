@@ -17,8 +17,8 @@ from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.many_runs.page import play
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, frame, reading, reproduction, state
+from dpviz.ui.controls import DEPLOYMENTS
 from dpviz.ui.data import groups
-from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.runs import AnyRun, RunRequest, along
 from dpviz.ui.show import Slider, show, show_pair
 

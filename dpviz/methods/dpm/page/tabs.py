@@ -21,12 +21,12 @@ from dpviz.stories import View
 from dpviz.stories.panel import number
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import asking, controls, panel, reading, state
+from dpviz.ui.asking import wait
 from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise
 from dpviz.ui.server.background import Job
-from dpviz.ui.wait import wait
 
 TREE_HEIGHT = 430
 STRIP_HEIGHT = 165

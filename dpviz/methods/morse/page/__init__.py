@@ -13,8 +13,8 @@ from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import controls, frame, reading, reproduction, state
+from dpviz.ui.controls import DEPLOYMENTS
 from dpviz.ui.data import groups
-from dpviz.ui.deployments import DEPLOYMENTS
 from dpviz.ui.runs import RunRequest
 from dpviz.ui.show import Slider, show
 

@@ -10,10 +10,10 @@ from dpviz.methods.nd_laplace.story import repeats as laplace_repeats
 from dpviz.methods.nd_laplace.story.told import PointsContext
 from dpviz.stories import View
 from dpviz.ui import controls, panel, state
+from dpviz.ui.asking import wait
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.runs import Noise
-from dpviz.ui.wait import wait
 
 HEIGHT = 400  # CSS pixels
 ILLUSTRATION_SEED = 0  # of rounds that only show a law; public

@@ -7,10 +7,10 @@ from dpviz.core import Knob
 from dpviz.methods.nd_laplace.page.clusters import Recall
 from dpviz.methods.nd_laplace.story import law as laplace_law
 from dpviz.ui import controls, panel, state
+from dpviz.ui.asking import wait
 from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
-from dpviz.ui.wait import wait
 
 HEIGHT = 400  # CSS pixels
 PLACE = Knob(

@@ -17,10 +17,10 @@ from dpviz.methods.nd_laplace.story.told import PointsContext
 from dpviz.stories import View
 from dpviz.stories.panel import number
 from dpviz.ui import asking, controls, panel, state
+from dpviz.ui.asking import wait
 from dpviz.ui.data.picker import Source
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
-from dpviz.ui.wait import wait
 
 HEIGHT = 460  # CSS pixels
 _GAME = "dpviz:laplace-game"

@@ -13,8 +13,8 @@ from dpviz.stories import center_facts
 from dpviz.stories.method import Page
 from dpviz.tools.many_runs import page as outcomes
 from dpviz.tools.two_worlds import page as two_worlds
-from dpviz.ui import controls, epsilon, frame, reading, reproduction, state
-from dpviz.ui.deployments import DEPLOYMENTS
+from dpviz.ui import controls, frame, reading, reproduction, state
+from dpviz.ui.controls import DEPLOYMENTS
 from dpviz.ui.runs import RunRequest, words_of
 from dpviz.ui.show import Slider, show
 
@@ -53,7 +53,7 @@ def draw() -> None:
         asked = params_at(float(state.value(budget)))
         note = allowance(words_of(page.source), asked) if proved else center_facts.not_established
         value = controls.log_slider(
-            budget, note=note, marks=() if rho else DEPLOYMENTS, hint="" if rho else epsilon.HINT
+            budget, note=note, marks=() if rho else DEPLOYMENTS, hint="" if rho else controls.HINT
         )
         slider = Slider(budget, lambda each: (method(each),))
         link = [

@@ -22,14 +22,14 @@ from dpviz.stories import View, Words
 from dpviz.stories.panel import ceiled, counted, floored, number
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import address, asking, controls, reading, reproduction, state
+from dpviz.ui.asking import wait
+from dpviz.ui.controls import set_epsilon
 from dpviz.ui.data.picker import choose
-from dpviz.ui.epsilon import set_epsilon
 from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import Noise, scalars
 from dpviz.ui.server.background import Job
-from dpviz.ui.wait import wait
 
 CHART_HEIGHT = 340
 PAIR_HEIGHT = 480

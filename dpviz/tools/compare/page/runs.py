@@ -15,8 +15,8 @@ from dpviz.tools.compare.frontier import allowed
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, RepeatedRun, Row, Rows, TrialPart, referenced
 from dpviz.tools.compare.search import CostSearch, Searched
 from dpviz.ui import asking, controls, hiding, state
+from dpviz.ui.controls import epsilon_slider, nearest
 from dpviz.ui.data.picker import Source
-from dpviz.ui.epsilon import epsilon_slider, nearest
 from dpviz.ui.frame import START_SEED, PageFrame
 from dpviz.ui.server.background import Answers, Job
 

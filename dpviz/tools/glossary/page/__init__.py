@@ -4,8 +4,7 @@ from html import escape
 
 import streamlit as st
 
-from dpviz.stories.glossary import GLOSSARY, PLACES, SLUGS, Term, search
-from dpviz.stories.glossary.pictures import address
+from dpviz.stories.glossary import GLOSSARY, PLACES, SLUGS, Term, address, search
 from dpviz.stories.method import LEARN, Page
 from dpviz.tools.learn.story import CHAPTERS
 from dpviz.ui import state

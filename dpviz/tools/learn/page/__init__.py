@@ -15,10 +15,9 @@ from dpviz.stories.course.chapter import Chapter
 from dpviz.stories.lesson import Answer
 from dpviz.stories.method import Page
 from dpviz.tools.learn.story import CHAPTER, CHAPTERS, END, END_TITLE, NAMES, after
-from dpviz.ui import controls, frame, hiding, state
+from dpviz.ui import controls, frame, hiding, lessons, state
 from dpviz.ui.export import share
 from dpviz.ui.lessons import LESSONS
-from dpviz.ui.lessons import panel as lesson_panel
 from dpviz.ui.live import live
 from dpviz.ui.server.served import served
 
@@ -108,7 +107,7 @@ def _answer(chapter: Chapter, guess: int) -> Any:
     """Say what was measured, draw the control, and return its value."""
     answer = measured(chapter.name)
     right = chapter.question.right(answer)
-    verdict = f":blue[**{lesson_panel.RIGHT}**]" if guess == right else f":red[**{lesson_panel.WRONG}**]"
+    verdict = f":blue[**{lessons.RIGHT}**]" if guess == right else f":red[**{lessons.WRONG}**]"
     with st.container(key="dpviz-answer", gap="xxsmall"):
         st.caption(chapter.question.words)
         st.markdown(f"{'' if guess == _SHOWN else verdict} {chapter.question.explained(answer)}")
@@ -118,7 +117,7 @@ def _answer(chapter: Chapter, guess: int) -> Any:
     if chapter.lesson:
         lesson = LESSONS[chapter.lesson]
         if st.button(f"{DEEPER}: {lesson.title} →", key="deeper", type="tertiary"):
-            lesson_panel.go(chapter.lesson, 0)
+            lessons.go(chapter.lesson, 0)
             st.rerun()  # the whole app: another page follows
     return value
 

@@ -15,10 +15,10 @@ from dpviz.tools.two_worlds.story import OPERATIONS, REMOVE, Change
 from dpviz.tools.two_worlds.story.cloud import WorldsQuestion
 from dpviz.tools.two_worlds.story.scene import PICK, cloud_scene, pickable, row_of
 from dpviz.ui import controls, state
+from dpviz.ui.asking import wait
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import AnyRun, Noise, RunRequest, as_it_is, run_method, scalars, words_of
-from dpviz.ui.wait import wait
 
 CHOICE = ("worlds", "Two worlds")  # of a page's tabs
 HEIGHT = 480  # CSS pixels

@@ -13,10 +13,10 @@ from dpviz.stories.worlds import Cloud
 from dpviz.tools.two_worlds import batches as two_worlds_tasks
 from dpviz.tools.two_worlds.story.cloud import WorldsQuestion
 from dpviz.ui import asking, state
+from dpviz.ui.asking import wait
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.runs import Noise, Seed
 from dpviz.ui.server.background import Job
-from dpviz.ui.wait import wait
 
 BATCH = 25  # runs of one job
 MOST_KEPT = 12  # finished answers: switching back is no new work

@@ -1,31 +1,195 @@
-"""A small drawing for each word of the glossary, in the colors of all pictures: gray secret, blue released."""
+"""The glossary: terms, their places in texts, and their small pictures."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from urllib.parse import quote
 
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import attacker_odds
-from dpviz.stories.glossary.marks import (
-    BROKEN,
-    EXACT,
-    NOISE,
-    ONE,
-    PUBLIC,
-    RELEASED,
-    TEXT,
-    TWO,
-    arrow,
-    box,
-    disc,
-    dots,
-    path,
-    ring,
-    star,
-    style,
-    word,
-)
+from dpviz.plots.scene import Role
+from dpviz.plots.theme import DARK, LIGHT, Theme
 from dpviz.stories.panel import limit
+
+PLACE_OF_ALL = "glossary"  # the page that has every word
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word, what it means, the name of the picture that shows it, and the chapter of the course that it belongs to.
+
+    `others` are words for the same. An `everyday` word has other senses, too: nothing but a mark makes it a term.
+    """
+
+    name: str
+    meaning: str
+    place: str
+    chapter: str = ""
+    others: tuple[str, ...] = ()
+    everyday: bool = False
+
+    @property
+    def slug(self) -> str:
+        """The name as a part of an address."""
+        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPlace:
+    """A picture of the app: the words of its link, its page and query."""
+
+    words: str
+    address: str
+
+
+def _read() -> tuple[Mapping[str, ShownPlace], Mapping[str, Term]]:
+    written = tomllib.loads((ASSETS / "glossary.toml").read_text("utf-8"))
+    terms = {
+        name: Term(name, **{**each, "others": tuple(each.get("others", ()))}) for name, each in written["terms"].items()
+    }
+    places = {name: ShownPlace(*each) for name, each in written["places"].items()}
+    return MappingProxyType(places), MappingProxyType(terms)
+
+
+PLACES, GLOSSARY = _read()
+SLUGS = MappingProxyType({term.slug: term for term in GLOSSARY.values()})
+_MARK = re.compile(r"\[\[([^\]|]+)(?:\|([^\]]+))?\]\]")
+_NAMES = {word: term for term in GLOSSARY.values() if not term.everyday for word in (term.name, *term.others)}
+_PLAIN = {word.lower(): term for word, term in _NAMES.items()}
+_ANY = re.compile(
+    rf"(?<![\w-])(?:{'|'.join(re.escape(word) for word in sorted(_NAMES, key=len, reverse=True))})(?![\w-])",
+    re.IGNORECASE,
+)
+
+
+def pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (words, term): the text in pieces, with the term that a piece stands for, "" for none.
+
+    Raises KeyError for a term that the glossary has not.
+    """
+    end = 0
+    for found in _MARK.finditer(text):
+        if text[end : found.start()]:
+            yield text[end : found.start()], ""
+        term = found[1]  # in every language texts name terms in English
+        if term not in GLOSSARY:
+            raise KeyError(f"{term} is not in the glossary. Add it, or take its brackets away.")
+        yield found[2] or term, term
+        end = found.end()
+    if text[end:]:
+        yield text[end:], ""
+
+
+def plainly(text: str) -> str:
+    """Return the text without its marks."""
+    return "".join(words for words, _ in pieces(text))
+
+
+def noticed(text: str) -> tuple[tuple[str, str], ...]:
+    """Return an unmarked text in pieces as `pieces` does: the first mention of each term stands for it."""
+    end, seen, made = 0, set(), []
+    for found in _ANY.finditer(text):
+        term = _PLAIN[found[0].lower()].name
+        if term in seen or (found[0] != term and term.isupper()):  # an acronym is written in capitals
+            continue
+        seen.add(term)
+        made += [(text[end : found.start()], ""), (found[0], term)]
+        end = found.end()
+    return tuple(piece for piece in (*made, (text[end:], "")) if piece[0])
+
+
+def meant(*names: str) -> tuple[tuple[str, str], ...]:
+    """Return terms with their meanings as a picture lists them. Raises KeyError for one that the glossary has not."""
+    return tuple((_titled(name), GLOSSARY[name].meaning) for name in names)
+
+
+def search(text: str) -> tuple[Term, ...]:
+    """Return the terms that have every word of a text, those by whose name they are found first; all for no words."""
+    words = text.lower().split()
+    found = [term for term in GLOSSARY.values() if all(word in _whole(term) for word in words)]
+    return tuple(sorted(found, key=lambda term: not all(word in _named(term) for word in words)))
+
+
+def _titled(name: str) -> str:
+    is_symbol = not name[1:2].islower()  # k, k-means, nD-Laplace, zCDP
+    return name if is_symbol else name[:1].upper() + name[1:]
+
+
+def _named(term: Term) -> str:
+    return " ".join((term.name, term.slug, *term.others)).lower()
+
+
+def _whole(term: Term) -> str:
+    return f"{_named(term)} {term.meaning.lower()}"
+
+
+EXACT, RELEASED, NOISE, PUBLIC, BROKEN, TEXT, ONE, TWO = "e", "r", "n", "p", "v", "t", "a", "b"
+_ROLES = {EXACT: Role.EXACT, RELEASED: Role.RELEASED, NOISE: Role.NOISE, PUBLIC: Role.PUBLIC, BROKEN: Role.VIOLATION}
+
+
+def _colors(theme: Theme, marks: str) -> str:
+    named = {name: theme.roles[role] for name, role in _ROLES.items()}
+    named |= {TEXT: theme.text, ONE: theme.clusters[0], TWO: theme.clusters[1]}
+    return "".join(f".{name}{{--c:{color}}}" for name, color in named.items() if f' {name}"' in marks)
+
+
+def style(marks: str) -> str:
+    """Return the rules of what is drawn; inside of an image they follow the scheme of the element that shows it."""
+    return (
+        "*{stroke-width:1.8;stroke-linecap:round;fill:none}.f{fill:var(--c)}.s{stroke:var(--c)}.o{opacity:.3}"
+        "text{font:600 13px system-ui,sans-serif}"
+        f"{_colors(LIGHT, marks)}@media(prefers-color-scheme:dark){{{_colors(DARK, marks)}}}"
+    )
+
+
+def dots(places: Iterable[tuple[float, float]], color: str, r: float = 3.0) -> str:
+    """Draw filled dots of radius `r`."""
+    return "".join(f'<circle class="f {color}" cx="{x:g}" cy="{y:g}" r="{r:g}"/>' for x, y in places)
+
+
+def ring(x: float, y: float, r: float, color: str) -> str:
+    """Draw an empty circle of radius `r`."""
+    return f'<circle class="s {color}" cx="{x:g}" cy="{y:g}" r="{r:g}"/>'
+
+
+def disc(x: float, y: float, r: float, color: str) -> str:
+    """Draw a circle filled with a light shade."""
+    return f'<circle class="f o {color}" cx="{x:g}" cy="{y:g}" r="{r:g}"/>'
+
+
+def path(at: Iterable[tuple[float, float]], color: str, *, dashed: bool = False) -> str:
+    """Draw a line through these places."""
+    line = "L".join(f"{x:.4g} {y:.4g}" for x, y in at)
+    kind = ' stroke-dasharray="3 3"' if dashed else ""
+    return f'<path class="s {color}" d="M{line}"{kind}/>'
+
+
+def arrow(x0: float, y0: float, x1: float, y1: float, color: str) -> str:
+    """Draw an arrow that ends at (x1, y1)."""
+    along = math.atan2(y1 - y0, x1 - x0)
+    ends = [(x1 - 6 * math.cos(along + turn), y1 - 6 * math.sin(along + turn)) for turn in (0.45, -0.45)]
+    return path([(x0, y0), (x1, y1)], color) + path([ends[0], (x1, y1), ends[1]], color)
+
+
+def box(x: float, y: float, width: float, height: float, color: str, *, filled: bool = False) -> str:
+    """Draw a rectangle's border, or with `filled` its light shade."""
+    kind = "f o" if filled else "s"
+    return f'<rect class="{kind} {color}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="2"/>'
+
+
+def star(x: float, y: float, color: str) -> str:
+    """Draw the mark of a center."""
+    return f'<path class="f {color}" d="M{x:g} {y - 6:g}l6 6-6 6-6-6z"/>'
+
+
+def word(x: float, y: float, words: str, color: str = TEXT) -> str:
+    """Write words in the middle above (x, y)."""
+    return f'<text class="f {color}" x="{x:g}" y="{y:g}" text-anchor="middle">{words}</text>'
+
 
 WIDTH, HEIGHT = 96, 64  # of every drawing
 GROUND = 54  # the height at which curves stand
