@@ -5,7 +5,7 @@ import numpy as np
 from dpviz.core import FEWEST_STEPS, Box, CentersRelease, FloatArray, Guarantee, PointsRelease, Release
 from dpviz.plots import Frame, Kind, Scene
 from dpviz.stories.ground_layers import NO_GROUP, box_layer, sample
-from dpviz.stories.promise import promise
+from dpviz.stories.label import promise
 from dpviz.stories.stage import RELEASED, Clock, Stage
 from dpviz.stories.view import View, Words, project
 

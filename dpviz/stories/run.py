@@ -28,11 +28,10 @@ from dpviz.core import (
 from dpviz.plots import Scene, csv_text, svg
 from dpviz.stories import solid
 from dpviz.stories.ground_layers import on_earth
-from dpviz.stories.label import Contents, Label, label_of, written
+from dpviz.stories.label import Contents, Label, described, label_of, promise, written
 from dpviz.stories.ledger import LedgerRow, ledger_rows
 from dpviz.stories.outcomes import Outcome
 from dpviz.stories.panel import Fact, Sentence
-from dpviz.stories.promise import described, promise
 from dpviz.stories.stage import Stops
 from dpviz.stories.view import Projection, View, Words, project
 

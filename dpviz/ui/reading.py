@@ -14,7 +14,7 @@ from dpviz.stories.recipe import excerpt
 from dpviz.ui import controls, hiding, panel, state
 from dpviz.ui.asking import wait
 from dpviz.ui.export.files import recipe
-from dpviz.ui.export.shown import Shown, latest
+from dpviz.ui.screen import MethodScreen, latest
 
 CHOICE = ("read", "Read")  # of a page's tabs
 NOTHING = "There is no picture to write down: the place of the picture says why."
@@ -36,7 +36,7 @@ def read(name: str) -> None:
     shown, page = latest(), CATALOGUE[name].reading
     if page is None:
         return
-    assert shown is None or isinstance(shown, Shown)  # a method's page
+    assert shown is None or isinstance(shown, MethodScreen)  # a method's page
     parts: list[FormulaPart] = []
     if shown is not None:
         for request, run in shown.runs:
@@ -101,7 +101,7 @@ def _formulas(part: FormulaPart) -> None:
             st.markdown(f"**{each.name}**{source}\n$$\n{each.general}\n$$\n$$\n{each.with_numbers}\n$$")
 
 
-def _code(shown: Shown) -> str:
+def _code(shown: MethodScreen) -> str:
     return excerpt(recipe(shown, frame=0, hidden=(), notes=(), hashes=()))
 
 

@@ -13,12 +13,9 @@ from dpviz.plots.scene import pack
 from dpviz.stories import View, inspecting
 from dpviz.stories.run import Run
 from dpviz.ui import controls, panel, state, turning
-from dpviz.ui.beside import Beside, beside_one, beside_two
 from dpviz.ui.controls import drawn_slider, last_move
 from dpviz.ui.data import drawing
-from dpviz.ui.export.shown import Moment, Shown, keep
 from dpviz.ui.frame import PageFrame, link, show_problems
-from dpviz.ui.last_picture import DrawnPicture, last_pictures, name_of
 from dpviz.ui.live import LiveState, Region, live
 from dpviz.ui.runs import (
     AnyRun,
@@ -31,6 +28,17 @@ from dpviz.ui.runs import (
     scenes_in_step,
     scenes_of,
     trail_of,
+)
+from dpviz.ui.screen import (
+    SideWords,
+    CachedPicture,
+    PictureState,
+    MethodScreen,
+    words_of_one,
+    words_of_two,
+    keep,
+    picture_cache,
+    name_of,
 )
 from dpviz.ui.server import ahead
 from dpviz.ui.server.background import background
@@ -72,7 +80,7 @@ def show(
     done = None
     if drawn:
         ((request, run),) = drawn.runs
-        said = beside_one(drawn.runs, public=frame.public)
+        said = words_of_one(drawn.runs, public=frame.public)
         with frame.lead:
             st.html(said.headline)
         with frame.picture:
@@ -89,7 +97,7 @@ def show(
                 options |= {"inspect": _inspecting(frame, run, shown)}
                 options |= {"drawing": drawing.options(drawn=frame.source.drawn, public=frame.public)}
             here = (frame.source, drawn.runs, (scene,), noise, shown, frame.public, address)
-            keep(Shown(*here, said, *_moments(frame, slider, noise, draw, beside_one)))
+            keep(MethodScreen(*here, said, *_moments(frame, slider, noise, draw, words_of_one)))
             done = _picture(frame, scene, "picture", PICTURE_HEIGHT, **options)
             turning.follow(done)
             _recolored(frame, run)
@@ -132,12 +140,12 @@ def show_pair(
     drawn = _drawn(frame, slider, epsilon, noise, shown, draw)
     if drawn:
         runs, scenes = drawn.runs, drawn.scenes
-        said = beside_two(runs, public=frame.public)
+        said = words_of_two(runs, public=frame.public)
         with frame.lead:
             st.html(said.headline)
         address = _address(frame, pairs, noise, shown)
         here = (frame.source, runs, scenes, noise, shown, frame.public, address)
-        keep(Shown(*here, said, *_moments(frame, slider, noise, draw, beside_two)))
+        keep(MethodScreen(*here, said, *_moments(frame, slider, noise, draw, words_of_two)))
         options: tuple[dict[str, Any], ...] = (
             {"query": address, "ahead": _offer(frame, slider, drawn, noise, shown, draw), "packed": drawn.packed[0]},
             {"follow": "picture", "packed": drawn.packed[1]},
@@ -166,16 +174,16 @@ def _refuse(frame: PageFrame, error: ValueError) -> None:
 
 def _drawn(
     frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, shown: View, draw: Draw
-) -> DrawnPicture | None:
+) -> CachedPicture | None:
     """Run the methods and draw them; None where one cannot run, and the place of the picture says why."""
     try:
         requests = slider.requests(epsilon)
         name = name_of(frame, requests, noise, shown)
-        found = last_pictures().recall(name)
+        found = picture_cache().recall(name)
         if found is not None:
             return found
         runs = _run_all(frame, requests, noise)
-        *_, drawn = last_pictures().pack(name, runs, draw(runs), public=frame.public)
+        *_, drawn = picture_cache().pack(name, runs, draw(runs), public=frame.public)
     except ValueError as error:
         _refuse(frame, error)
         return None
@@ -187,7 +195,7 @@ def _run_all(frame: PageFrame, requests: Sequence[RunRequest[AnyRun]], noise: No
 
 
 def _offer(
-    frame: PageFrame, slider: Slider, drawn: DrawnPicture, noise: Noise, shown: View, draw: Draw
+    frame: PageFrame, slider: Slider, drawn: CachedPicture, noise: Noise, shown: View, draw: Draw
 ) -> dict[str, Any] | None:
     """Offer these pictures at the slider's other values ahead of the rerun, where that is not one more release."""
     hidden = frame.public and not all(scene.axes_public for scene in drawn.scenes)
@@ -195,7 +203,7 @@ def _offer(
         ahead.withdraw()
         return None
 
-    kept, process = last_pictures(), background()  # the other thread has no session
+    kept, process = picture_cache(), background()  # the other thread has no session
 
     def packed(epsilon: float) -> Iterator[tuple[str, bytes]]:
         process.give_way()
@@ -214,14 +222,14 @@ def _offer(
 
 
 def _moments(
-    frame: PageFrame, slider: Slider, noise: Noise, draw: Draw, say: Callable[..., Beside]
-) -> tuple[Mapping[str, Any] | None, Callable[[], Iterator[Moment | None]] | None]:
+    frame: PageFrame, slider: Slider, noise: Noise, draw: Draw, say: Callable[..., SideWords]
+) -> tuple[Mapping[str, Any] | None, Callable[[], Iterator[PictureState | None]] | None]:
     """Return the slider, and what makes all that the page shows as it moves, where that is not one more release."""
     sent = drawn_slider(state.widget_key(slider.knob.name))
     if noise.secret or frame.source.own or sent is None:
         return None, None
 
-    def moments() -> Iterator[Moment | None]:
+    def moments() -> Iterator[PictureState | None]:
         for value in sent["values"]:
             try:
                 runs = _run_all(frame, slider.requests(value), noise)
@@ -229,7 +237,7 @@ def _moments(
                 yield None
                 continue
             seen = [scene.public() if frame.public else scene for scene in draw(runs)]
-            yield Moment(say(runs, public=frame.public), tuple(pack(replace(scene, hint="")) for scene in seen))
+            yield PictureState(say(runs, public=frame.public), tuple(pack(replace(scene, hint="")) for scene in seen))
 
     return sent, moments
 

@@ -7,8 +7,8 @@ import streamlit as st
 
 from dpviz.ui import hiding, panel, state
 from dpviz.ui.export import share
-from dpviz.ui.export.shown import keep
 from dpviz.ui.frame import STYLE, show_problems
+from dpviz.ui.screen import keep
 from dpviz.ui.server import ahead
 
 

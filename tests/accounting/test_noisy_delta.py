@@ -14,8 +14,7 @@ from dpviz.baselines import _base
 from dpviz.core import Adjacency, Box, Budget, Claim, Guarantee, attacker_odds
 from dpviz.methods import ALGORITHMS
 from dpviz.methods.dpm.algorithm import plan
-from dpviz.stories.label import Contents, label_of, numbers_of
-from dpviz.stories.promise import described, promise
+from dpviz.stories.label import Contents, described, label_of, numbers_of, promise
 
 BOX = Box.cube(0.0, 1.0, 2)
 POINTS = np.random.default_rng(0).random((2000, 2))

@@ -9,8 +9,7 @@ import pytest
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Box
 from dpviz.methods import CATALOGUE
-from dpviz.stories.label import Contents, label_of, written
-from dpviz.stories.promise import described, promise
+from dpviz.stories.label import Contents, described, label_of, promise, written
 
 BOX = Box.cube(0.0, 1.0, 2)
 TARGETS = np.random.default_rng(1).random((12, 2))

@@ -20,7 +20,7 @@ from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.runs import ENTRIES
 from dpviz.ui.export import config
 from dpviz.ui.export.files import CURATOR, FORMATS, PICTURED, PUBLIC, ExportRequest, make
-from dpviz.ui.export.shown import Shown
+from dpviz.ui.screen import MethodScreen
 from tests.another_process import another_process
 from tests.pages.conftest import FIRST, LINKED, at_once, typed, unpacked
 
@@ -135,7 +135,7 @@ def check_kept(text, shown, place, frame):
     del frame
     directories, blobs = unpacked(text)
     index = json.loads(re.search(r"dpvizIndex\((.*)\);</script>", text)[1])
-    secret = not isinstance(shown, Shown) or shown.source.own
+    secret = not isinstance(shown, MethodScreen) or shown.source.own
     assert len(directories) - 1 == (1 if secret else len(index["slider"]["values"]))
     state = directories["0.0.0.0" if secret else f"0.0.0.{index['slider']['index']}"]
     for scene, picture in zip(shown.scenes, state["pictures"], strict=True):
@@ -177,7 +177,9 @@ def check_settings(text, shown, place, frame):
     assert found.page == place
     described = {name for name, _ in shown.source.link[1:]} if shown.source.uploaded else set()  # by the form instead
     assert dict(found.query) == {name: value for name, value in asked.items() if name not in described}
-    assert list(found.hashes) == ([scene_hash(scene) for scene in shown.scenes] if isinstance(shown, Shown) else [])
+    assert list(found.hashes) == (
+        [scene_hash(scene) for scene in shown.scenes] if isinstance(shown, MethodScreen) else []
+    )
     if shown.source.uploaded:
         assert found.form.features == shown.source.form.features
     whole = json.loads(text)

@@ -14,8 +14,8 @@ from dpviz.stories import View
 from dpviz.ui.data.drawn_points import DrawnPoints
 from dpviz.ui.data.picker import Source
 from dpviz.ui.export.files import FORMATS, ExportRequest, make
-from dpviz.ui.export.shown import Shown
 from dpviz.ui.runs import Noise, RunRequest
+from dpviz.ui.screen import MethodScreen
 from tests.methods.convergent_kmeans.story import test_family_noninterference as of_family
 from tests.methods.convergent_kmeans.story import test_noninterference as of_zones
 from tests.methods.dpm.story import test_noninterference as of_dpm
@@ -63,7 +63,7 @@ def on_screen(method, told, *, public, uploaded, view=None, leak="", drawn=False
     source = Source(dataset, ("upload", "0123456789abcdef"), link, uploaded=uploaded, sheet=sheet)
     request = RunRequest(method, story, told.params)
     address = f"data={link[0][1]}&epsilon=1.0"
-    return Shown(source, ((request, told),), (scene,), Noise(None if uploaded else 3), view, public, address)
+    return MethodScreen(source, ((request, told),), (scene,), Noise(None if uploaded else 3), view, public, address)
 
 
 def files(shown, frame, *, formats=tuple(FORMATS)):

@@ -11,9 +11,8 @@ from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.source_target import algorithm as source_target
 from dpviz.methods.source_target.story.words import allowance
 from dpviz.stories import Words
-from dpviz.stories.label import Contents, both_limits, kind_of, label_of, written
+from dpviz.stories.label import Contents, both_limits, described, kind_of, label_of, promise, written
 from dpviz.stories.panel import number
-from dpviz.stories.promise import described, promise
 from dpviz.tools.compare.paper import odds, promise_words
 from dpviz.ui import panel
 

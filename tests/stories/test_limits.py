@@ -18,8 +18,7 @@ from dpviz.core.limits import ROUNDING
 from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
 from dpviz.methods.nd_laplace.algorithm import guarantee_of, redraw_loss
 from dpviz.stories import Words, panel
-from dpviz.stories.label import Contents, both_limits, label_of
-from dpviz.stories.promise import promise
+from dpviz.stories.label import Contents, both_limits, label_of, promise
 from dpviz.tools.compare import frontier as compare
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,7 +19,7 @@ from dpviz.methods.source_target import algorithm as source_target
 from dpviz.methods.source_target import story as target_story
 from dpviz.plots import scene_hash
 from dpviz.stories import View, Words
-from dpviz.stories.promise import described, promise
+from dpviz.stories.label import described, promise
 from dpviz.stories.recipe import UPLOAD, Data, Recipe, RecipeRun, TargetSpread, loading, script
 from tests.another_process import another_process
 

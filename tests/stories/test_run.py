@@ -16,7 +16,7 @@ from dpviz.plots import Audience, scene_hash, svg
 from dpviz.plots.figure import page
 from dpviz.runs import SECRET, TEACHING
 from dpviz.stories import View
-from dpviz.stories.promise import promise
+from dpviz.stories.label import promise
 from dpviz.stories.run import FORMATS
 from dpviz.ui.runs import scalars
 from tests.recorded import _hash, needs

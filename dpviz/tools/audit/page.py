@@ -15,10 +15,9 @@ from dpviz.core import Knob
 from dpviz.experiments.tables import Cell, Report, TablesError, read_tables
 from dpviz.methods import CATALOGUE
 from dpviz.plots import Scene
-from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, label_of
+from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, described, label_of, promise
 from dpviz.stories.method import Page
 from dpviz.stories.panel import is_right, number
-from dpviz.stories.promise import described, promise
 from dpviz.stories.recipe import Calls, calls_excerpt
 from dpviz.tools.audit import pictures
 from dpviz.tools.audit import reading as audit_reading
@@ -36,14 +35,13 @@ from dpviz.tools.audit.runs import (
 )
 from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION, least, line
 from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
-from dpviz.ui.address import address
 from dpviz.ui.asking import wait
 from dpviz.ui.controls import epsilon_slider, nearest
 from dpviz.ui.export import files
 from dpviz.ui.export.menu import leap
-from dpviz.ui.export.shown import Charted, keep
 from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, PageFrame
 from dpviz.ui.live import live
+from dpviz.ui.screen import ChartScreen, address, keep
 from dpviz.ui.server.background import Job
 
 TITLE = "Audit"
@@ -360,7 +358,7 @@ def keep_on_screen(
     notes = (promise(case.guarantee), *((files.PUBLIC,) if public else own))
     view = tuple(scene.public() for scene in scenes) if public else scenes
     guarantees = () if public and is_own else (described(case.guarantee),)
-    keep(Charted(page.source, view, public, query, notes, calls_of(page, question, case), guarantees))
+    keep(ChartScreen(page.source, view, public, query, notes, calls_of(page, question, case), guarantees))
 
 
 def calls_of(page: PageFrame, question: AuditQuestion, case: AuditCase) -> Calls:

@@ -13,8 +13,7 @@ from dpviz.data.choices import Choices
 from dpviz.data.target_pairs import PAIRS, pair_knobs
 from dpviz.plots import csv_text, scene_hash, svg
 from dpviz.plots.theme import DARK, LIGHT, Theme
-from dpviz.stories.label import written
-from dpviz.stories.promise import described, promise
+from dpviz.stories.label import described, promise, written
 from dpviz.stories.recipe import Data, Recipe, RecipeRun, calls_script, script
 from dpviz.stories.run import Run
 from dpviz.ui import state
@@ -22,8 +21,8 @@ from dpviz.ui.data.picker import Source
 from dpviz.ui.data.upload_form import to_file
 from dpviz.ui.export import config
 from dpviz.ui.export.kept_page import kept
-from dpviz.ui.export.shown import OnScreen, Shown
 from dpviz.ui.runs import notices
+from dpviz.ui.screen import OnScreen, MethodScreen
 
 CURATOR = "Curator's view: it holds exact values. Do not publish it."
 PUBLIC = "What the public sees."
@@ -99,7 +98,7 @@ class _Picture:
     def notes(self) -> tuple[str, ...]:
         """The guarantee's line, and what the picture is."""
         shown = self.shown
-        if not isinstance(shown, Shown):
+        if not isinstance(shown, MethodScreen):
             return shown.notes
         said = []
         for request, run in shown.runs:
@@ -140,13 +139,13 @@ def _json(it: _Picture) -> str:
     query = tuple(pair for pair in pairs if pair[0] not in elsewhere)  # no part of the picture, or of the form below
     drawn = None if shown.public else shown.source.sheet  # what was drawn is the curator's, like all records
     # Pictures of many runs grow while these come in: one that is brought back is not the same at once.
-    hashes = it.hashes if isinstance(shown, Shown) else ()
+    hashes = it.hashes if isinstance(shown, MethodScreen) else ()
     made = config.Config(it.page, query, step, hashes, sheet=drawn)
     return config.write(made, guarantees=_guarantees(shown), upload=_upload(shown))
 
 
 def _guarantees(shown: OnScreen) -> Sequence[Mapping[str, Any]]:
-    if not isinstance(shown, Shown):
+    if not isinstance(shown, MethodScreen):
         return shown.guarantees
     return [described(run.guarantee) | {"label": written(run.card())} for _, run in shown.runs]
 
@@ -162,7 +161,7 @@ def _upload(shown: OnScreen) -> dict[str, Any] | None:
 
 def _script(it: _Picture) -> str:
     asked: dict[str, Any] = {"frame": it.frame, "hidden": it.hidden, "notes": it.notes, "hashes": it.hashes}
-    if isinstance(it.shown, Shown):
+    if isinstance(it.shown, MethodScreen):
         return script(recipe(it.shown, **asked))
     return calls_script(it.shown.calls, **asked)
 
@@ -175,7 +174,7 @@ def _page_fields(run: Run[object, Release, Step]) -> tuple[tuple[str, Any], ...]
 
 
 def recipe(
-    shown: Shown, *, frame: int, hidden: Collection[str], notes: tuple[str, ...], hashes: tuple[str, ...]
+    shown: MethodScreen, *, frame: int, hidden: Collection[str], notes: tuple[str, ...], hashes: tuple[str, ...]
 ) -> Recipe:
     """Return everything that the picture on screen follows from."""
     pair = len(shown.runs) > 1

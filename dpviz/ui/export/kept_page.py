@@ -20,8 +20,7 @@ import numpy as np
 from dpviz.assets import site_script, site_sheet
 from dpviz.plots import read_header
 from dpviz.plots.scene import pack
-from dpviz.ui.beside import NOTHING_SAID
-from dpviz.ui.export.shown import Moment, OnScreen, Shown
+from dpviz.ui.screen import NO_WORDS, PictureState, OnScreen, MethodScreen
 
 _NAME_BYTES = 12  # of a blob's digest: 96 bits, among thousands of blobs
 _MARK, _AWAY = 0x100, 0x8000
@@ -162,10 +161,10 @@ def kept(shown: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
 
     Where other values of the slider would be more releases, as of uploaded records, it holds the state on screen.
     """
-    moments, slider = _moments(shown), shown.slider if isinstance(shown, Shown) else None
+    moments, slider = _moments(shown), shown.slider if isinstance(shown, MethodScreen) else None
     possible = [i for i, moment in enumerate(moments) if moment is not None]
     seen = [moment for moment in moments if moment is not None]
-    states = [_state(moment, moves=slider is not None, pair=isinstance(shown, Shown)) for moment in seen]
+    states = [_state(moment, moves=slider is not None, pair=isinstance(shown, MethodScreen)) for moment in seen]
     index: dict[str, Any] = {"knob": "epsilon", "audiences": ["all"], "frame": str(frame + 1)}
     index |= {"slider": slider and {**_slider(slider, possible), "move": None, "plays": False}}
     index |= {"mode": "", "switches": {}}
@@ -195,17 +194,17 @@ def _slider(slider: Mapping[str, Any], possible: Sequence[int]) -> dict[str, Any
 
 def _title(shown: OnScreen) -> str:
     pictures = " and ".join(scene.title for scene in shown.scenes)
-    return f"{shown.runs[0][0].algorithm.title}: {pictures}" if isinstance(shown, Shown) else pictures
+    return f"{shown.runs[0][0].algorithm.title}: {pictures}" if isinstance(shown, MethodScreen) else pictures
 
 
-def _moments(shown: OnScreen) -> Sequence[Moment | None]:
-    if isinstance(shown, Shown) and shown.moments is not None:
+def _moments(shown: OnScreen) -> Sequence[PictureState | None]:
+    if isinstance(shown, MethodScreen) and shown.moments is not None:
         return list(shown.moments())
-    said = shown.said if isinstance(shown, Shown) else NOTHING_SAID
-    return [Moment(said, tuple(pack(replace(scene, hint="")) for scene in shown.scenes))]
+    said = shown.said if isinstance(shown, MethodScreen) else NO_WORDS
+    return [PictureState(said, tuple(pack(replace(scene, hint="")) for scene in shown.scenes))]
 
 
-def _state(moment: Moment, *, moves: bool, pair: bool) -> PageState:
+def _state(moment: PictureState, *, moves: bool, pair: bool) -> PageState:
     """Write one state; the second of a `pair` follows the steps of the first."""
     pictures, places = [], ""
     for i, packed in enumerate(moment.packed):

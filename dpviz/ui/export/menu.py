@@ -12,8 +12,8 @@ from dpviz.ui import hiding, state
 from dpviz.ui.data import drawing, upload_form
 from dpviz.ui.export import config
 from dpviz.ui.export.files import FORMATS, PICTURED, ExportRequest, File, make
-from dpviz.ui.export.shown import latest
 from dpviz.ui.live import wrap
+from dpviz.ui.screen import latest
 from dpviz.ui.server.security import takes_files
 from dpviz.ui.server.served import served
 from dpviz.ui.server.uploads import arrived

@@ -16,7 +16,7 @@ import streamlit as st
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.ui import controls, hiding, state
-from dpviz.ui.export.shown import latest
+from dpviz.ui.screen import latest
 from dpviz.ui.server.served import served
 
 KEY = "share"

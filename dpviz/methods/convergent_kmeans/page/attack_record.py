@@ -16,7 +16,7 @@ from dpviz.methods.convergent_kmeans.story.attack_record import ExactKnowledge, 
 from dpviz.stories import View, quantile_dots
 from dpviz.stories.panel import attacker
 from dpviz.tools.two_worlds import page as two_worlds
-from dpviz.ui import address, asking, controls, state
+from dpviz.ui import asking, controls, screen, state
 from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
@@ -88,7 +88,7 @@ def _attack(page: PageFrame, repaired: Describe, published: Describe, noise: Noi
         record = min(int(controls.control(RECORD)), n - 1)
     if int(state.value(RECORD)) >= n:
         st.caption(f"There are {n:,} records: this is the last, row {record}.")
-    address.follow([*link(), (RECORD.name, str(record))], key="address-attack")
+    screen.follow([*link(), (RECORD.name, str(record))], key="address-attack")
     try:
         describe, budget = (published, STEP) if what == "published" else (repaired, EPSILON)
         params: Params = describe(float(state.value(budget))).params

@@ -13,7 +13,7 @@ from dpviz.methods.nd_laplace.story.told import PointsContext
 from dpviz.solvers.local_clustering import METHODS
 from dpviz.stories import View
 from dpviz.stories.panel import number
-from dpviz.ui import address, asking, controls, panel, state
+from dpviz.ui import asking, controls, panel, screen, state
 from dpviz.ui.data import groups
 from dpviz.ui.data.picker import Source
 from dpviz.ui.frame import PageFrame
@@ -56,7 +56,7 @@ def clusters(frame: PageFrame, recall: Recall, noise: Noise, shown: View) -> Non
     if method == "kmeans":
         with right:
             n_clusters = groups.control(frame.source, CLUSTERS)
-    address.follow(link(frame.source), key="address-clusters")
+    screen.follow(link(frame.source), key="address-clusters")
     note = laplace_clusters.cap_note(told.n, method)
     if note:
         st.caption(note)

@@ -21,7 +21,7 @@ from dpviz.methods.source_target.story.many import N_PRIVATE, CostQuestion, Cost
 from dpviz.stories import View, Words
 from dpviz.stories.panel import ceiled, counted, floored, number
 from dpviz.tools.two_worlds import page as two_worlds
-from dpviz.ui import address, asking, controls, reading, reproduction, state
+from dpviz.ui import asking, controls, reading, reproduction, screen, state
 from dpviz.ui.asking import wait
 from dpviz.ui.controls import set_epsilon
 from dpviz.ui.data.picker import choose
@@ -194,7 +194,7 @@ def _record(
     params, dataset = params_at(float(state.value(budget))), frame.source.dataset
     what = controls.control(WHAT)
     place = two_worlds.stated_place(frame, shown, dataset.points[row]) if what == "move" else None
-    address.follow([(WHAT.name, str(what)), *two_worlds.link(frame)], key="address-record")
+    screen.follow([(WHAT.name, str(what)), *two_worlds.link(frame)], key="address-record")
     seen = story.change(dataset.points, dataset.box, params, row, place, noise.seed_for(frame.source).value)
     wait(done=1, all=1, what="", follow="picture", key="wait-record")
     if noise.seed_for(frame.source).secret:

@@ -20,13 +20,12 @@ from dpviz.tools.compare.page.runs import CLUSTERS, KNOBS, TALLIED, Gathered, as
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Rows
 from dpviz.tools.sweep.trials import OK
 from dpviz.ui import controls, frame, panel, reading, state
-from dpviz.ui.address import address
 from dpviz.ui.data import groups
 from dpviz.ui.export.files import CURATOR, PUBLIC, data_of
 from dpviz.ui.export.listed import listed
-from dpviz.ui.export.shown import Charted, keep
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
+from dpviz.ui.screen import ChartScreen, address, keep
 
 TITLE = "Compare"
 HEIGHT, APART_HEIGHT = 480, 260  # CSS pixels
@@ -218,7 +217,7 @@ def _keep(
         for key, row in medians.items()
         if row is not None
     )
-    keep(Charted(page.source, scenes, public, query, notes, _calls(page, question, at), promises))
+    keep(ChartScreen(page.source, scenes, public, query, notes, _calls(page, question, at), promises))
 
 
 def _calls(page: PageFrame, question: CompareQuestion, at: float) -> Calls:

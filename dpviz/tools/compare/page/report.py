@@ -29,9 +29,9 @@ from dpviz.tools.compare.search import Recommendation
 from dpviz.tools.sweep.trials import versions
 from dpviz.ui.data import groups
 from dpviz.ui.export.files import named
-from dpviz.ui.export.shown import latest
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.runs import words_of
+from dpviz.ui.screen import latest
 
 OPEN = "Anybody may read it: the question, bounds and promises, and nothing that was computed from records."
 BY_CURATOR = "Typed by the curator."

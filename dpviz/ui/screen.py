@@ -1,0 +1,195 @@
+"""What is on screen: words and pictures as the audience sees them, the runs behind them, and the page's address."""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from secrets import token_hex
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, urlencode
+
+import streamlit as st
+
+from dpviz.plots import Scene
+from dpviz.plots.scene import pack
+from dpviz.stories import View, pair
+from dpviz.stories.recipe import Calls
+from dpviz.ui import panel
+from dpviz.ui.data.picker import Source
+from dpviz.ui.frame import PageFrame
+from dpviz.ui.live import SESSION
+from dpviz.ui.runs import AnyRun, Noise, RunRequest, Runs
+from dpviz.ui.server.served import served
+
+
+@dataclass(frozen=True, slots=True)
+class SideWords:
+    """HTML as the audience reads it."""
+
+    headline: str
+    side: str
+
+
+NO_WORDS = SideWords("", "")
+
+
+def words_of_one(runs: Runs, *, public: bool) -> SideWords:
+    """Write headline and facts of one method's run."""
+    ((request, run),) = runs
+    return SideWords(
+        panel.headline(run.finding(), public=public, name=request.name),
+        panel.stacked(
+            panel.facts("Run" if public else "Utility", run.utility(), public=public),
+            panel.facts("Risk", run.risk(), public=public),
+            panel.promise(run.card()),
+        ),
+    )
+
+
+def words_of_two(runs: Runs, *, public: bool) -> SideWords:
+    """Write headline and facts of two methods' runs on the same records."""
+    (_, left), (_, right) = runs
+    return SideWords(
+        panel.headline(pair.sentence(left, right), public=public),
+        panel.stacked(
+            panel.facts("What honesty costs", pair.facts(left, right), public=public),
+            *(panel.promise(run.card(), request.name.lower()) for request, run in runs),
+        ),
+    )
+
+
+_SHOWN = "dpviz:shown"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PictureState:
+    """What a page shows at one value of its slider, as its audience sees it."""
+
+    said: SideWords
+    packed: tuple[bytes, ...]  # scenes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MethodScreen:
+    """One picture, or two beside each other, with everything that they follow from."""
+
+    source: Source
+    runs: Runs  # the curator's
+    curators_scenes: tuple[Scene, ...]
+    noise: Noise
+    view: View
+    public: bool  # whether the public is looking
+    address: str  # the link's query
+    said: SideWords = NO_WORDS
+    slider: Mapping[str, Any] | None = None  # as the browser was sent it
+    # What is seen at each of its values, None at impossible ones; None instead of all where that is more releases.
+    moments: Callable[[], Iterator[PictureState | None]] | None = None
+
+    @property
+    def scenes(self) -> tuple[Scene, ...]:
+        """What the audience sees: the only pictures that may leave."""
+        if not self.public:
+            return self.curators_scenes
+        return tuple(scene.public() for scene in self.curators_scenes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChartScreen:
+    """The pictures of a page that is no single run's, such as Compare's: none, where its audience sees none."""
+
+    source: Source
+    scenes: tuple[Scene, ...]  # what the audience sees
+    public: bool
+    address: str
+    notes: tuple[str, ...]  # lines under a picture that is taken away
+    calls: Calls  # that make the pictures again
+    guarantees: tuple[Mapping[str, Any], ...] = ()  # as plain values
+
+
+OnScreen: TypeAlias = MethodScreen | ChartScreen
+
+
+def keep(shown: OnScreen | None) -> None:
+    """Remember what is on screen now; None: nothing is."""
+    st.session_state[_SHOWN] = shown
+
+
+def latest() -> OnScreen | None:
+    """Return what is on screen."""
+    found: OnScreen | None = st.session_state.get(_SHOWN)
+    return found
+
+
+_LAST = "dpviz:last-pictures"
+HELD = 2  # the one on screen, and the one that may be asked for next
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CachedPicture:
+    """Runs and their pictures; equal names, equal pictures."""
+
+    name: Hashable
+    runs: Runs
+    scenes: tuple[Scene, ...]
+    packed: tuple[bytes, ...]  # as the audience sees them
+
+
+class PictureCache:
+    """One session's; the thread that draws ahead of the page uses them as well."""
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._held: tuple[CachedPicture, ...] = ()
+
+    def recall(self, name: Hashable | None) -> CachedPicture | None:
+        """Return what was drawn under this name, if it is among the last; None never is."""
+        return next((drawn for drawn in self._held if name is not None and drawn.name == name), None)
+
+    def pack(
+        self, name: Hashable | None, runs: Runs, scenes: Iterable[Scene], *, public: bool
+    ) -> Iterator[CachedPicture]:
+        """Pack pictures for their audience: after each, what there is. Hold them all if they have a name."""
+        drawn = CachedPicture(name, runs, (), ())
+        for scene in scenes:
+            packed = pack(scene.public() if public else scene)
+            drawn = CachedPicture(name, runs, (*drawn.scenes, scene), (*drawn.packed, packed))
+            yield drawn
+        if name is not None:
+            self._held = (*self._held, drawn)[-HELD:]
+
+
+def picture_cache() -> PictureCache:
+    """Return the session's."""
+    kept: PictureCache = st.session_state.setdefault(_LAST, PictureCache())
+    return kept
+
+
+def name_of(frame: PageFrame, requests: Sequence[RunRequest[AnyRun]], noise: Noise, shown: View) -> Hashable | None:
+    """Name everything that a picture follows from; None for secret noise and own records, which nothing recalls."""
+    if noise.secret or frame.source.own:
+        return None
+    return (frame.source.key, frame.public, noise.seed, shown, *(request.key for request in requests))
+
+
+_ADDRESS = served("address", "live_address")
+
+
+def address(query: str, *, key: str = "address") -> None:
+    """Put `query` into the page's address without a new entry in the history. A live picture does so by itself."""
+    # Of another session, as after a restart of the server, the browser takes no other address.
+    session = st.session_state.setdefault(SESSION, token_hex(8))
+    _ADDRESS(data={"query": query, "session": session}, key=key)
+
+
+def follow(pairs: Iterable[tuple[str, str]], *, key: str) -> None:
+    """Put what a tab has just moved into the address of what is on screen: the tab runs without the picture.
+
+    `pairs` are those of the picture's link that are the tab's; names that the link has not are left out.
+    """
+    shown = latest()
+    if shown is None:
+        return
+    moved = dict(pairs)
+    said = parse_qsl(shown.address, keep_blank_values=True)
+    query = urlencode([(name, moved.get(name, text)) for name, text in said])
+    if query != shown.address:
+        keep(replace(shown, address=query))
+    address(query, key=key)
