@@ -14,7 +14,6 @@ from dpviz.stories import View, pair
 from dpviz.stories.recipe import Calls
 from dpviz.ui import panel
 from dpviz.ui.data.picker import Source
-from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import SESSION
 from dpviz.ui.runs import AnyRun, Noise, RunRequest, Runs
 from dpviz.ui.server.served import served
@@ -162,11 +161,13 @@ def picture_cache() -> PictureCache:
     return kept
 
 
-def name_of(frame: PageFrame, requests: Sequence[RunRequest[AnyRun]], noise: Noise, shown: View) -> Hashable | None:
+def name_of(
+    source: Source, requests: Sequence[RunRequest[AnyRun]], noise: Noise, view: View, *, public: bool
+) -> Hashable | None:
     """Name everything that a picture follows from; None for secret noise and own records, which nothing recalls."""
-    if noise.secret or frame.source.own:
+    if noise.secret or source.own:
         return None
-    return (frame.source.key, frame.public, noise.seed, shown, *(request.key for request in requests))
+    return (source.key, public, noise.seed, view, *(request.key for request in requests))
 
 
 _ADDRESS = served("address", "live_address")

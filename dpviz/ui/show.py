@@ -30,15 +30,15 @@ from dpviz.ui.runs import (
     trail_of,
 )
 from dpviz.ui.screen import (
-    SideWords,
     CachedPicture,
-    PictureState,
     MethodScreen,
+    PictureState,
+    SideWords,
+    keep,
+    name_of,
+    picture_cache,
     words_of_one,
     words_of_two,
-    keep,
-    picture_cache,
-    name_of,
 )
 from dpviz.ui.server import ahead
 from dpviz.ui.server.background import background
@@ -178,7 +178,7 @@ def _drawn(
     """Run the methods and draw them; None where one cannot run, and the place of the picture says why."""
     try:
         requests = slider.requests(epsilon)
-        name = name_of(frame, requests, noise, shown)
+        name = name_of(frame.source, requests, noise, shown, public=frame.public)
         found = picture_cache().recall(name)
         if found is not None:
             return found
@@ -208,7 +208,7 @@ def _offer(
     def packed(epsilon: float) -> Iterator[tuple[str, bytes]]:
         process.give_way()
         requests = slider.requests(epsilon)
-        name = name_of(frame, requests, noise, shown)
+        name = name_of(frame.source, requests, noise, shown, public=frame.public)
         found = kept.recall(name)
         if found is not None:
             yield from zip(KEYS, found.packed, strict=False)

@@ -22,7 +22,7 @@ from dpviz.ui.data.upload_form import to_file
 from dpviz.ui.export import config
 from dpviz.ui.export.kept_page import kept
 from dpviz.ui.runs import notices
-from dpviz.ui.screen import OnScreen, MethodScreen
+from dpviz.ui.screen import MethodScreen, OnScreen
 
 CURATOR = "Curator's view: it holds exact values. Do not publish it."
 PUBLIC = "What the public sees."

@@ -20,7 +20,7 @@ import numpy as np
 from dpviz.assets import site_script, site_sheet
 from dpviz.plots import read_header
 from dpviz.plots.scene import pack
-from dpviz.ui.screen import NO_WORDS, PictureState, OnScreen, MethodScreen
+from dpviz.ui.screen import NO_WORDS, MethodScreen, OnScreen, PictureState
 
 _NAME_BYTES = 12  # of a blob's digest: 96 bits, among thousands of blobs
 _MARK, _AWAY = 0x100, 0x8000
