@@ -1,6 +1,7 @@
-"""The stage: data and method, headline, ε, picture and facts on the first screen; the same on every page."""
+"""The frame of a page: data and method, headline, ε, picture and facts on the first screen; pages of words too."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
 from dpviz.ui.export import menu as exports
 from dpviz.ui.export import share
 from dpviz.ui.runs import Noise, renew_secret
+from dpviz.ui.screen import keep
 from dpviz.ui.server import ahead
 
 STYLE = ASSETS / "style.css"
@@ -259,3 +261,20 @@ def show_problems(place: DeltaGenerator) -> None:
     with place, st.container():
         for problem in state.take_problems():
             st.warning(problem)
+
+
+@contextmanager
+def words_page(title: str, lead: str) -> Iterator[None]:
+    """Draw a page's title and lead, then what is drawn inside, then the messages that came up; terms in `lead` open."""
+    ahead.withdraw()
+    keep(None)  # nothing of the page before
+    state.begin()
+    st.html(STYLE)
+    hiding.begin()
+    share.fit()
+    with st.container(key="dpviz-words", gap="small"):
+        st.title(title, anchor=False)
+        st.html(f'<p class="dpviz-sentence">{panel.marked(lead)}</p>')
+        problems = st.container()
+        yield
+    show_problems(problems)

@@ -12,10 +12,10 @@ from dpviz.plots import Scene
 from dpviz.plots.scene import pack
 from dpviz.stories import View, inspecting
 from dpviz.stories.run import Run
-from dpviz.ui import controls, panel, state, turning
+from dpviz.ui import controls, panel, state
 from dpviz.ui.controls import drawn_slider, last_move
 from dpviz.ui.data import drawing
-from dpviz.ui.frame import PageFrame, link, show_problems
+from dpviz.ui.frame import PITCH, YAW, PageFrame, link, show_problems
 from dpviz.ui.live import LiveState, Region, live
 from dpviz.ui.runs import (
     AnyRun,
@@ -53,6 +53,7 @@ NO_PUBLIC_PLANE = (
 IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the reason can name a count
 
 
+_TURNS = "dpviz:turns"
 KEYS = ("picture", "other")  # of the live pictures
 Draw: TypeAlias = Callable[[Runs], Iterator[Scene]]
 
@@ -99,7 +100,7 @@ def show(
             here = (frame.source, drawn.runs, (scene,), noise, shown, frame.public, address)
             keep(MethodScreen(*here, said, *_moments(frame, slider, noise, draw, words_of_one)))
             done = _picture(frame, scene, "picture", PICTURE_HEIGHT, **options)
-            turning.follow(done)
+            _follow_turn(done)
             _recolored(frame, run)
         with frame.side:
             st.html(said.side)
@@ -292,3 +293,16 @@ def _recolored(frame: PageFrame, run: Run[object, Release, Step]) -> None:
         width="stretch",
         output_format="PNG",  # a photograph's compression would blur the few colors
     )
+
+
+def _follow_turn(picture: LiveState) -> None:
+    """Take over the angles that the reader has turned the picture to, once for each turn."""
+    if picture.turned is None or picture.turn_count <= st.session_state.get(_TURNS, 0):
+        return
+    st.session_state[_TURNS] = picture.turn_count
+    yaw, pitch = (round(angle) for angle in picture.turned)
+    if (yaw, pitch) == (state.value(YAW), state.value(PITCH)):
+        return
+    state.remember(YAW, yaw)
+    state.remember(PITCH, pitch)
+    st.rerun(scope="app")

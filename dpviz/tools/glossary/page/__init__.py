@@ -8,7 +8,7 @@ from dpviz.stories.glossary import GLOSSARY, PLACES, SLUGS, Term, address, searc
 from dpviz.stories.method import LEARN, Page
 from dpviz.tools.learn.story import CHAPTERS
 from dpviz.ui import state
-from dpviz.ui.words_page import words_page
+from dpviz.ui.frame import words_page
 
 TITLE = "Glossary"
 LEAD = f"{len(GLOSSARY)} words, in plain language. Each has one meaning, on every page, and a picture that shows it."

@@ -11,7 +11,7 @@ from dpviz.tools.quiz.story import QUESTIONS
 from dpviz.tools.quiz.story.class_answers import N_CHOICES
 from dpviz.tools.quiz.story.codes import CodeError, Sheet, read, write
 from dpviz.ui import hiding, state
-from dpviz.ui.words_page import words_page
+from dpviz.ui.frame import words_page
 
 TITLE = "Quiz"
 LEAD = (

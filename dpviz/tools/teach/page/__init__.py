@@ -14,10 +14,10 @@ from dpviz.tools.teach.story import PLANS, ClassPart, TeachLink
 from dpviz.tools.teach.story.exercises import EXERCISES, WRONG_IDEAS, Exercise, WrongIdea
 from dpviz.tools.teach.story.stills import chapter_still
 from dpviz.ui import controls, hiding, panel, state
+from dpviz.ui.frame import words_page
 from dpviz.ui.live import wrap
 from dpviz.ui.server.served import served
 from dpviz.ui.thumbnails import THUMBNAILS, address, still
-from dpviz.ui.words_page import words_page
 
 TITLE = "For teachers"
 LEAD = (
