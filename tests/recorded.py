@@ -28,7 +28,7 @@ import sklearn
 
 from dpviz import methods
 from dpviz.core import Box, Event, knobs
-from dpviz.data import DATASETS, load, size_limits, source_target
+from dpviz.data import DATASETS, load, size_limits, target_pairs
 from dpviz.plots import scene_hash
 from dpviz.stories import View, Words
 from tests.numeric import numeric_environment
@@ -111,7 +111,7 @@ def datasets() -> dict[str, str]:
     found = {name: load(name, n=size_limits(name).default) for name in DATASETS}
     points: dict[str, Any] = {name: dataset.points for name, dataset in found.items()}
     for name in ("digits", "moved_digits", "first_aid"):
-        pair = getattr(source_target, name)(rng=np.random.default_rng(SEED))
+        pair = getattr(target_pairs, name)(rng=np.random.default_rng(SEED))
         points[f"source-target, {name}"] = [pair.source, pair.targets]
     return {name: _hash(each) for name, each in points.items()}
 

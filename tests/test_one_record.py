@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from dpviz.baselines import blum, dwork, fastlloyd, source_target_rivals, su
 from dpviz.core import Box, squared_distances, unit_projected
 from dpviz.data import ArrayChunks
-from dpviz.data.sampling import kept_rows
+from dpviz.data.transforms import sample_mask
 from dpviz.methods import ALGORITHMS as AUDITED
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.source_target.algorithm import search as _stc_search
@@ -161,12 +161,12 @@ def test_a_share_is_kept_of_rows_that_all_say_the_same_too():
 
 def test_what_a_share_keeps_does_not_depend_on_bounds_and_grows_with_it():
     unit = on_borders(300, 2, 0)
-    few, more = (kept_rows(unit, share) for share in (0.2, 0.5))
+    few, more = (sample_mask(unit, share) for share in (0.2, 0.5))
     assert few.sum() < more.sum() < 300
     assert not (few & ~more).any()
     signed = np.where(unit == 0.0, -0.0, unit)
-    assert np.array_equal(kept_rows(signed, 0.5), more)
-    assert kept_rows(unit, 1.0).all()
+    assert np.array_equal(sample_mask(signed, 0.5), more)
+    assert sample_mask(unit, 1.0).all()
 
 
 def by_count(rows):
@@ -188,7 +188,7 @@ def imputed(rows):
 def copies_by_number(rows):
     """Let a coin look at the number of the row as well."""
     made = from_file(rows, "gaps in the middle")
-    return made[kept_rows(np.column_stack([np.arange(len(made)), made]), 0.5)]
+    return made[sample_mask(np.column_stack([np.arange(len(made)), made]), 0.5)]
 
 
 @pytest.mark.parametrize("wrong", [by_count, imputed, copies_by_number])

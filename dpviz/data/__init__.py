@@ -1,16 +1,13 @@
 """Named data sets with their public boxes, and uploads."""
 
 from dpviz.core import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks, trusting
-from dpviz.data.bounds import Bounds, Clipping
-from dpviz.data.chunks import FrameChunks, ParquetChunks
+from dpviz.data.chunks import FrameChunks, ParquetChunks, WorkerChunks
 from dpviz.data.confined import get_ready, read_confined
 from dpviz.data.dataset import Dataset, Image
-from dpviz.data.decoding import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError, TableWarning
+from dpviz.data.files import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError, TableFormat, TableWarning
 from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, known_groups, load, size_limits, subsample
-from dpviz.data.projecting import RandomProjection
-from dpviz.data.table import Missing, Scaling, Table, read_table
-from dpviz.data.table_format import TableFormat
-from dpviz.data.workers import WorkerChunks
+from dpviz.data.table import Choices, Missing, Scaling, Table, read_table
+from dpviz.data.transforms import Bounds, Clipping, RandomProjection
 
 __all__ = [
     "BLOCK_ROWS",
@@ -20,6 +17,7 @@ __all__ = [
     "MAX_ROWS",
     "ArrayChunks",
     "Bounds",
+    "Choices",
     "Chunks",
     "Clipping",
     "Dataset",

@@ -130,56 +130,27 @@ OF_ITS_KIND = "All that the file can hold."
 COLOUR_FEATURES = tuple(Feature(name, 0.0, BRIGHTEST) for name in ("red", "green", "blue"))
 
 
-# scikit-learn is imported where it is used: loading it takes a second that synthetic sets need not wait for.
-
-
 def iris() -> Dataset:
     """Return 150 iris flowers, 4 lengths in cm, 3 species (Fisher 1936)."""
-    from sklearn.datasets import load_iris  # type: ignore[import-untyped]  # scikit-learn ships no types
-
-    values, classes = load_iris(return_X_y=True)
-    return _dataset(
-        values,
-        classes,
-        IRIS_FEATURES,
-        "Iris flowers",
-        "Only 150 records: noise that thousands would hide is plain to see.",
-    )
+    note = "Only 150 records: noise that thousands would hide is plain to see."
+    return _dataset(*_from_sklearn("iris"), IRIS_FEATURES, "Iris flowers", note)
 
 
 def breast_cancer() -> Dataset:
     """Return 569 tumour samples, 30 measures of their cell nuclei, 2 diagnoses (Wolberg, Street, Mangasarian 1993)."""
-    from sklearn.datasets import load_breast_cancer
-
-    values, classes = load_breast_cancer(return_X_y=True)
-    return _dataset(
-        values,
-        classes,
-        BREAST_CANCER_FEATURES,
-        "Breast cancer",
-        "Thirty features share one budget, and ranges from 0.05 to 5000 punish a method that does not rescale.",
-    )
+    note = "Thirty features share one budget, and ranges from 0.05 to 5000 punish a method that does not rescale."
+    return _dataset(*_from_sklearn("breast_cancer"), BREAST_CANCER_FEATURES, "Breast cancer", note)
 
 
 def wine() -> Dataset:
     """Return 178 Italian wines, 13 chemical measures, 3 cultivars (Forina et al. 1991)."""
-    from sklearn.datasets import load_wine
-
-    values, classes = load_wine(return_X_y=True)
-    return _dataset(
-        values,
-        classes,
-        WINE_FEATURES,
-        "Wine",
-        "Thirteen measures of 178 wines: too few records to pay for so many features.",
-    )
+    note = "Thirteen measures of 178 wines: too few records to pay for so many features."
+    return _dataset(*_from_sklearn("wine"), WINE_FEATURES, "Wine", note)
 
 
 def digits() -> Dataset:
     """Return 1797 handwritten digits, the ink in 4 x 4 blocks of their 8 x 8 pixels, 10 classes (Alpaydin 1998)."""
-    from sklearn.datasets import load_digits
-
-    values, classes = load_digits(return_X_y=True)  # (n, 64), row by row
+    values, classes = _from_sklearn("digits")  # (n, 64), row by row
     blocks = values.reshape(-1, BLOCKS, BLOCK, BLOCKS, BLOCK).sum(axis=(2, 4)).reshape(-1, BLOCKS**2)
     return _dataset(
         blocks[:, DIGIT_ORDER],
@@ -193,9 +164,7 @@ def digits() -> Dataset:
 
 def diabetes() -> Dataset:
     """Return 442 patients, age, sex and 8 measures, without classes (Efron et al. 2004)."""
-    from sklearn.datasets import load_diabetes
-
-    values, _ = load_diabetes(return_X_y=True, scaled=False)
+    values, _ = _from_sklearn("diabetes", scaled=False)
     return _dataset(
         values[:, DIABETES_ORDER],
         None,
@@ -243,6 +212,14 @@ def flower() -> Dataset:
     )
 
 
+def _from_sklearn(name: str, **options: bool) -> tuple[FloatArray, NDArray[np.integer]]:
+    # Loading scikit-learn takes a second that synthetic sets need not wait for.
+    import sklearn.datasets  # type: ignore[import-untyped]  # scikit-learn ships no types
+
+    values, classes = getattr(sklearn.datasets, f"load_{name}")(return_X_y=True, **options)
+    return values, classes
+
+
 def _photograph(file: str, title: str, note: str) -> Dataset:
     from sklearn.datasets import load_sample_image
 
@@ -263,13 +240,13 @@ def _from_plotly(
     name: str, columns: tuple[str, ...], label: str | None, features: tuple[Feature, ...], title: str, note: str
 ) -> Dataset:
     """Read `columns` of a table inside the package Plotly, which is not imported for it."""
-    found = find_spec("plotly")
-    if found is None or found.origin is None:
+    plotly = find_spec("plotly")
+    if plotly is None or plotly.origin is None:
         raise ValueError(f"The set {name} comes with Plotly, which is not installed. Install requirements.txt.")
-    table = read_table(Path(found.origin).parent / "package_data" / "datasets" / f"{name}.csv.gz")
+    table = read_table(Path(plotly.origin).parent / "package_data" / "datasets" / f"{name}.csv.gz")
     wide = Box([-1e12] * len(columns), [1e12] * len(columns))
-    read = table.dataset(columns, label, wide)
-    return _dataset(read.points, read.labels, features, title, note)
+    records = table.dataset(columns, label, wide)
+    return _dataset(records.points, records.labels, features, title, note)
 
 
 def _dataset(

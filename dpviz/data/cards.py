@@ -1,18 +1,17 @@
-"""What the gallery shows of each set before it is loaded: a small picture, its size, its box, and a line about it.
+"""The cards of the gallery: for each set a small picture, its size, its box, and a line about it.
 
-Cards are made offline, so that a page neither loads nor draws twenty sets: after a change to a set, write them again
+They are computed offline, so that a page neither loads nor draws twenty sets: after a change to a set, write them again
 with `python -m dpviz.data.cards`. A test compares the file with the sets.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 
 import numpy as np
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.core import FloatArray
 from dpviz.core.geometry import CLUSTERS_DARK, CLUSTERS_LIGHT
 from dpviz.data.dataset import Dataset
 from dpviz.data.gallery import DATASETS, load, size_limits
@@ -58,11 +57,14 @@ def title(name: str) -> str:
 def make_card(name: str) -> Card:
     """Make the card of the set `name`."""
     limits, whole = size_limits(name), load(name)
+    named = list(dict.fromkeys(unit for unit in whole.units if unit))
+    rest = len(named) - MOST_UNITS
+    units = ", ".join(named[:MOST_UNITS]) + (f" and {rest} more" if rest > 0 else "") if named else "no units"
     records = f"{limits.default:,} records" + ("" if limits.maximum == limits.default else " or another number")
     return Card(
         whole.title,
         f"{records}, {whole.d} feature{'' if whole.d == 1 else 's'}",
-        _units(whole),
+        units,
         _box(whole),
         whole.bounds_note,
         whole.note,
@@ -77,38 +79,22 @@ def thumbnail(name: str) -> str:
     x = MARGIN + unit[:, 0] * (WIDTH - 2 * MARGIN)
     y = HEIGHT - MARGIN - (unit[:, 1] if sample.d > 1 else 0.5) * (HEIGHT - 2 * MARGIN)
     places = np.column_stack([x, y])
-    dark = "".join(f".c{i}{{stroke:{colour}}}" for i, colour in enumerate(DARK))
-    light = "".join(f".c{i}{{stroke:{colour}}}" for i, colour in enumerate(LIGHT))
+    if load(name).image is not None:
+        groups = np.rint(sample.points / COLOUR_STEP).astype(int)  # (n, 3), one hex digit each
+        looks = [f'stroke="#{"".join(f"{digit:x}" for digit in color)}"' for color in np.unique(groups, axis=0)]
+    else:
+        groups = (np.full(sample.n, NO_CLASS) if sample.labels is None else sample.labels % NO_CLASS)[:, None]
+        looks = [f'class="c{one}"' for one in np.unique(groups)]
+    dots = ""  # one path for each class or color
+    for look, group in zip(looks, np.unique(groups, axis=0), strict=True):
+        here = places[(groups == group).all(axis=1)]
+        dots += f'<path {look} d="{"".join(f"M{x:.1f} {y:.1f}h0" for x, y in here)}"/>'
+    dark = "".join(f".c{i}{{stroke:{color}}}" for i, color in enumerate(DARK))
+    light = "".join(f".c{i}{{stroke:{color}}}" for i, color in enumerate(LIGHT))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" fill="none" stroke-linecap="round" '
-        f'stroke-width="{DOT}"><style>{light}@media (prefers-color-scheme:dark){{{dark}}}</style>'
-        f"{''.join(_dots(sample, places, load(name).image is not None))}</svg>"
+        f'stroke-width="{DOT}"><style>{light}@media (prefers-color-scheme:dark){{{dark}}}</style>{dots}</svg>'
     )
-
-
-def _dots(sample: Dataset, places: FloatArray, is_image: bool) -> Iterator[str]:
-    """Yield one path for each class or color, a dot for each of `places` (n, 2)."""
-    if is_image:
-        digits = np.rint(sample.points / COLOUR_STEP).astype(int)  # (n, 3), one hex digit each
-        for colour in np.unique(digits, axis=0):
-            here = (digits == colour).all(axis=1)
-            yield f'<path stroke="#{"".join(f"{digit:x}" for digit in colour)}" d="{_path(places[here])}"/>'
-        return
-    classes = np.full(sample.n, NO_CLASS) if sample.labels is None else sample.labels % NO_CLASS
-    for one in np.unique(classes):
-        yield f'<path class="c{one}" d="{_path(places[classes == one])}"/>'
-
-
-def _path(places: FloatArray) -> str:
-    return "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
-
-
-def _units(dataset: Dataset) -> str:
-    found = list(dict.fromkeys(unit for unit in dataset.units if unit))
-    if not found:
-        return "no units"
-    rest = len(found) - MOST_UNITS
-    return ", ".join(found[:MOST_UNITS]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _box(dataset: Dataset) -> str:
@@ -130,8 +116,8 @@ def _range(low: float, high: float, unit: str) -> str:
 
 def write() -> None:
     """Write the cards of all sets to FILE."""
-    made = {name: asdict(make_card(name)) for name in DATASETS}
-    FILE.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    rows = {name: asdict(make_card(name)) for name in DATASETS}
+    FILE.write_text(json.dumps(rows, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,41 @@
-"""Records that are larger than memory, read block by block from Parquet files and Dask DataFrames (see `Chunks`)."""
+"""Records that are larger than memory, read block by block from Parquet files and Dask collections (see `Chunks`).
 
-from collections.abc import Iterator, Sequence
+With `WorkerChunks`, each block is added up on the worker of a Dask cluster that has it, and sums come back in order. A
+worker puts blocks of BLOCK_ROWS records together from the collection's own partitions, wherever those end, and runs on
+each what one machine runs on it. Sums come back to the client in the order of the blocks, whichever worker is quick,
+slow or dead: a block whose worker is lost is computed again. So a run has the bits of one machine, and its noise is
+drawn once, on the client.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from dpviz.core import Chunks, Points
-from dpviz.data.decoding import TableError, shown
+from dpviz.core import BLOCK_ROWS, Chunks, Points, as_points
+from dpviz.data.files import TableError, quoted
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # pyarrow ships no types
+    from dask.array import Array
+    from dask.dataframe import DataFrame
 
 READ_ROWS = 16_384  # rows read from a file at a time; changes nothing but memory
 READ_BYTES = 1 << 20  # of a column read at a time, so that a file of one large group is not read at once
+WINDOW = 64  # blocks that are sent to the workers at once, two such at most on their way; ours
+T = TypeVar("T")
+
+DISTRIBUTED = (
+    "su, blum, dwork, fastlloyd and eugkm of dpviz.baselines, convergent_kmeans with mode='repaired', morse with "
+    "base='dpmog_hard' or 'dpmog', and source_target with method='nna'"
+)
+TRUSTED = (
+    "Dask workers read the records, too; of each block of up to {rows:,} records its sums leave a worker, exact, and "
+    "so must the network, the scheduler and the client be trusted. Noise is drawn on the client."
+)
 
 
 class ParquetChunks(Chunks):
@@ -18,35 +43,35 @@ class ParquetChunks(Chunks):
 
     def __init__(self, path: str | Path, columns: Sequence[str] | None = None) -> None:
         """Look at the file's summary; `columns` are its features in this order, None for all."""
-        import pyarrow as pa  # type: ignore[import-untyped]  # pyarrow ships no types
+        import pyarrow as pa
 
         self.path = Path(path)
-        with self._opened() as file:
+        with self._open() as file:
             kinds = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
             self.n = int(file.metadata.num_rows)
         self.columns = tuple(kinds) if columns is None else tuple(columns)
         self.d = len(self.columns)
         for name in self.columns:
             if name not in kinds:
-                raise TableError(f"There is no column {shown(name)}; there are {', '.join(map(shown, kinds))}.")
+                raise TableError(f"There is no column {quoted(name)}; there are {', '.join(map(quoted, kinds))}.")
             if not (pa.types.is_integer(kinds[name]) or pa.types.is_floating(kinds[name])):
                 raise TableError(
-                    f"Column {shown(name)} holds {kinds[name]}, but a feature must be a number. Leave it out."
+                    f"Column {quoted(name)} holds {kinds[name]}, but a feature must be a number. Leave it out."
                 )
         if not self.columns:
             raise TableError("No column was named, but at least one is needed.")
 
     def portions(self) -> Iterator[Points]:
         """Yield READ_ROWS records at a time; a missing value is NaN, which `blocks` refuses."""
-        with self._opened() as file:
+        with self._open() as file:
             for batch in file.iter_batches(READ_ROWS, columns=list(self.columns), use_threads=False):
                 chosen = batch.select(list(self.columns)).columns
-                made = [np.asarray(part.to_numpy(zero_copy_only=False), dtype=np.float64) for part in chosen]
-                yield np.stack(made, axis=1)
+                values = [np.asarray(part.to_numpy(zero_copy_only=False), dtype=np.float64) for part in chosen]
+                yield np.stack(values, axis=1)
 
-    def _opened(self) -> Any:
+    def _open(self) -> "pq.ParquetFile":
         import pyarrow as pa
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+        import pyarrow.parquet as pq
 
         try:
             return pq.ParquetFile(self.path, pre_buffer=False, buffer_size=READ_BYTES)
@@ -57,7 +82,7 @@ class ParquetChunks(Chunks):
 class FrameChunks(Chunks):
     """Columns of a Dask DataFrame as records, one partition in memory at a time. Raises TableError for a column."""
 
-    def __init__(self, frame: Any, columns: Sequence[str] | None = None) -> None:
+    def __init__(self, frame: "DataFrame", columns: Sequence[str] | None = None) -> None:
         """Take a frame whose partitions are the same each time they are made; its records are counted once."""
         self.frame, self.columns = frame, frame_columns(frame, columns)
         self.n, self.d = len(frame), len(self.columns)
@@ -69,10 +94,80 @@ class FrameChunks(Chunks):
             yield part[list(self.columns)].to_numpy(dtype=np.float64)
 
 
-def frame_columns(frame: Any, columns: Sequence[str] | None) -> tuple[str, ...]:
+def frame_columns(frame: "DataFrame", columns: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of a frame's `columns`, None for all. Raises TableError for one that is not there."""
     known = tuple(map(str, frame.columns))
     for name in columns or ():
         if name not in known:
-            raise TableError(f"There is no column {shown(name)}; there are {', '.join(map(shown, known))}.")
+            raise TableError(f"There is no column {quoted(name)}; there are {', '.join(map(quoted, known))}.")
     return known if columns is None else tuple(columns)
+
+
+class WorkerChunks(Chunks):
+    """A Dask array, or columns of a Dask DataFrame, whose sums are made by the workers of a cluster.
+
+    Methods that need records refuse it, and say which do not. Partitions are computed again in each pass, to the same
+    values; `persist()` keeps them in the workers' memory. Raises TableError for columns and shapes that cannot be used.
+    """
+
+    def __init__(self, collection: "Array | DataFrame", client: Any, columns: Sequence[str] | None = None) -> None:
+        """Take a collection and the cluster's `distributed.Client`; the records of a frame are counted once, there."""
+        import dask.array
+
+        array = collection
+        if not isinstance(collection, dask.array.Array):
+            chosen = collection[list(frame_columns(collection, columns))]
+            lengths = client.compute(chosen.map_partitions(len)).result()
+            array = chosen.astype(np.float64).to_dask_array(lengths=tuple(map(int, lengths)))
+        if array.ndim != 2 or np.isnan(array.shape).any() or not array.shape[1]:
+            raise TableError(
+                f"The Dask array had shape {array.shape}, but it must be (n, d) with d >= 1 and a known n. Reshape it, "
+                "or call its compute_chunk_sizes()."
+            )
+        self.n, self.d = map(int, array.shape)
+        self.trusted, self._client = TRUSTED.format(rows=BLOCK_ROWS), client
+        # By tasks: the other way of moving rows between partitions does not outlive a worker.
+        blocks = array.astype(np.float64).rechunk((BLOCK_ROWS, self.d), method="tasks") if self.n else array
+        self._blocks = blocks.to_delayed().ravel().tolist() if self.n else []
+
+    def __array__(self, *_: object, **__: object) -> Points:
+        """Refuse to be read at once."""
+        raise TypeError(_refusal())
+
+    def portions(self) -> Iterator[Points]:
+        """Refuse to send records to the client. Raises ValueError."""
+        raise ValueError(f"points could not be used: {_refusal()}")
+
+    def each_block(self, task: Callable[[Points], T]) -> Iterator[T]:
+        """Yield what the workers return of each block, in the order of the blocks."""
+        waiting: deque[list[Any]] = deque()
+        for first in range(0, len(self._blocks), WINDOW):
+            waiting.append(self._submit(task, first))
+            if len(waiting) > 1:
+                yield from self._client.gather(waiting.popleft())
+        while waiting:
+            yield from self._client.gather(waiting.popleft())
+
+    def _submit(self, task: Callable[[Points], T], first: int) -> list[Any]:
+        from dask.delayed import delayed
+
+        tasks = []
+        for number, block in enumerate(self._blocks[first : first + WINDOW], start=first):
+            rows = min(BLOCK_ROWS, self.n - number * BLOCK_ROWS)
+            tasks.append(delayed(partial(_run_on_block, task, rows, self.d), pure=False)(block))
+        return list(self._client.compute(tasks))
+
+
+def _run_on_block(task: Callable[[Points], T], rows: int, d: int, block: Points) -> T:
+    """Run `task` on a block, on a worker. Raises ValueError for values that are not finite and for other sizes."""
+    if len(block) != rows:
+        raise ValueError(f"{len(block)} records were read, but there were {rows} before. Leave the data as they are.")
+    return task(as_points(block, n_features=d))
+
+
+def _refusal() -> str:
+    return (
+        "they are WorkerChunks, which give sums and no records, and this method asks for records. Distributed are "
+        f"{DISTRIBUTED}; dpm is not: it needs all gaps sorted, which no sums of blocks stand for. Choose one of them, "
+        "or read the records on one machine, with FrameChunks or ParquetChunks"
+    )

@@ -1,7 +1,7 @@
-"""A table from somebody else's file, read by a process of its own that has little memory and little time.
+"""Parses uploads in a sandboxed subprocess with limits of memory and time.
 
-What unpacks, or is large, can take a thousand times the memory of its file, in ways that no check foresees. So it is
-read where it can end nothing but itself. Small plain text cannot grow, and is read at once.
+What unpacks, or is large, can take a thousand times the memory of its file, in ways that no check foresees. A process
+of its own can end nothing but itself. Small plain text cannot grow, and is parsed at once, without one.
 """
 
 import contextlib
@@ -13,13 +13,10 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import cast
 
-from dpviz.data.columns import Columns
-from dpviz.data.decoding import GZIP_MAGIC, MAX_BYTES, PARQUET_MAGIC, ZIP_MAGIC, TableError, read_bytes
-from dpviz.data.reading import columns_of, load_parsers
-from dpviz.data.table import Table
-from dpviz.data.table_format import READ_OFF, TableFormat
+from dpviz.data.files import GZIP_MAGIC, MAX_BYTES, READ_OFF, Columns, FileOrPath, TableError, TableFormat, read_bytes
+from dpviz.data.table import Table, binary_format, columns_of, load_parsers
 
 SECONDS = 4.5  # from the first byte to the answer; ours, below the five that a reader is promised
 LOADING = 30.0  # s that a process may take to load its packages, where none is ready; a busy machine needs some
@@ -31,7 +28,6 @@ MEMORY = 400_000_000  # bytes that the process may take beside what its packages
 MOST_ANSWERED = 100_000_000  # bytes of columns that are handed back: the most cells, all of them numbers, take 80 MB
 AT_ONCE = 500_000  # bytes of plain text that are read without a process
 LOWER = 5  # steps of priority below the server; ours: a third of the server's share where both want a whole core
-PACKED = (ZIP_MAGIC, PARQUET_MAGIC, GZIP_MAGIC)
 TOO_MUCH = (
     f"The file needed more than {MEMORY // 1_000_000} MB of memory to read, which is the most. Keep fewer rows, or "
     "only the columns you need, and save it as CSV."
@@ -52,48 +48,46 @@ _SPARE_LOCK = threading.Lock()
 _spare: list["subprocess.Popen[bytes]"] = []  # at most one process that waits for a file, its packages loaded
 
 
-def read_confined(file_or_path: Any, reading: TableFormat = READ_OFF) -> Table:
+def read_confined(file_or_path: FileOrPath, reading: TableFormat = READ_OFF) -> Table:
     """Read what `read_table` reads, within UPLOADED, SECONDS and MEMORY. Raises TableError, also for what took more."""
-    given = read_bytes(file_or_path, MAX_BYTES)
-    if len(given.data) <= AT_ONCE and not given.data.startswith(PACKED):
-        return Table(given.name, given.digest, columns_of(given.data, reading=reading), reading)
-    return Table(given.name, given.digest, _asked(given.data, reading), reading)
+    file = read_bytes(file_or_path, MAX_BYTES)
+    is_packed = binary_format(file.data) is not None or file.data.startswith(GZIP_MAGIC)
+    if len(file.data) <= AT_ONCE and not is_packed:
+        return Table(file.name, file.digest, columns_of(file.data, reading=reading), reading)
+    begin = time.monotonic()
+    if not _PLACES.acquire(timeout=WAITING):
+        raise TableError(BUSY)
+    try:
+        with _SPARE_LOCK:
+            process = _spare.pop() if _spare else _start()
+        process = process if process.poll() is None else _start()
+        columns = _answer_of(process, file.data, reading, begin + SECONDS)
+    finally:
+        _PLACES.release()
+        get_ready()
+    if isinstance(columns, str):
+        raise TableError(columns)
+    return Table(file.name, file.digest, columns, reading)
 
 
 def get_ready() -> None:
     """Start a process that waits for the next file, unless one waits already."""
     with _SPARE_LOCK:
         if not _spare:
-            _spare.append(_started())
-
-
-def _asked(data: bytes, reading: TableFormat) -> Columns:
-    """Hand a file's bytes to a process, when there is a place for it, and return what it read."""
-    began = time.monotonic()
-    if not _PLACES.acquire(timeout=WAITING):
-        raise TableError(BUSY)
-    try:
-        found = _answer_of(_taken(), data, reading, began + SECONDS)
-    finally:
-        _PLACES.release()
-        get_ready()
-    if isinstance(found, str):
-        raise TableError(found)
-    return found
-
-
-def _taken() -> "subprocess.Popen[bytes]":
-    """Return the process that waits for a file, or a new one."""
-    with _SPARE_LOCK:
-        process = _spare.pop() if _spare else _started()
-    return process if process.poll() is None else _started()
+            _spare.append(_start())
 
 
 def _answer_of(process: "subprocess.Popen[bytes]", data: bytes, reading: TableFormat, end: float) -> Columns | str:
     """Return the columns that a process read by `end` (monotonic, s), or why there are none; it is ended."""
     too_late = threading.Event()
+    assert process.stdout is not None  # a pipe, see below
     try:
-        _wait_until_ready(process)
+        loading = threading.Timer(LOADING, process.kill)
+        loading.start()
+        try:
+            process.stdout.read(1)  # READY
+        finally:
+            loading.cancel()
 
         def stop() -> None:
             too_late.set()
@@ -102,13 +96,13 @@ def _answer_of(process: "subprocess.Popen[bytes]", data: bytes, reading: TableFo
         clock = threading.Timer(max(end - time.monotonic(), LEAST_SECONDS), stop)
         clock.start()
         try:
-            to, back = (cast(io.FileIO, pipe) for pipe in (process.stdin, process.stdout))
-            with contextlib.suppress(BrokenPipeError), io.BufferedWriter(to) as sent:
-                pickle.dump(reading, sent)
-                sent.write(data)
-            # Read as it comes: only the columns are held, not their bytes as well. Our own process wrote them.
+            to, back = cast(io.FileIO, process.stdin), cast(io.FileIO, process.stdout)
+            with contextlib.suppress(BrokenPipeError), io.BufferedWriter(to) as pipe:
+                pickle.dump(reading, pipe)
+                pipe.write(data)
+            # Unpickled as it comes: only the columns are in memory, not their bytes as well. Our own process wrote it.
             return cast(Columns | str, pickle.load(io.BufferedReader(back)))
-        except (EOFError, pickle.UnpicklingError):  # it was ended, or ended itself without a word
+        except (EOFError, pickle.UnpicklingError):  # it was killed, or ended without an answer
             return TOO_LONG if too_late.is_set() else TOO_MUCH
         finally:
             clock.cancel()
@@ -117,19 +111,8 @@ def _answer_of(process: "subprocess.Popen[bytes]", data: bytes, reading: TableFo
         process.wait()
 
 
-def _wait_until_ready(process: "subprocess.Popen[bytes]") -> None:
-    """Wait until a process has loaded its packages; one that takes too long is ended."""
-    assert process.stdout is not None  # a pipe, see below
-    too_late = threading.Timer(LOADING, process.kill)
-    too_late.start()
-    try:
-        process.stdout.read(1)
-    finally:
-        too_late.cancel()
-
-
-def _started() -> "subprocess.Popen[bytes]":
-    """Start a process that reads one file; where the package is not installed it is told where it lies."""
+def _start() -> "subprocess.Popen[bytes]":
+    """Start a process that reads one file; its path has the package, installed or not."""
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
     return subprocess.Popen(
@@ -161,13 +144,9 @@ def answer() -> None:
     except Exception as error:  # whatever a library meets in somebody's file, the reader gets words
         way_out = "Open it in a spreadsheet and save it as CSV."
         written = pickle.dumps(f"The file could not be read ({type(error).__name__}). {way_out}")
-    _write(sys.stdout.buffer, written)
-
-
-def _write(out: IO[bytes], written: bytes) -> None:
-    out.write(written)
-    out.flush()
-    os._exit(0)  # nothing that a file may have left behind gets a say
+    sys.stdout.buffer.write(written)
+    sys.stdout.buffer.flush()
+    os._exit(0)  # without exit handlers that a file may have left behind
 
 
 def limit() -> None:

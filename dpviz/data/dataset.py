@@ -1,4 +1,4 @@
-"""A data set as every page, experiment and test receives it: records, their public box, and words about them."""
+"""The data set that every page, experiment and test receives: records, their public box, and words about them."""
 
 from dataclasses import dataclass, replace
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dpviz.core import Box, Confidential, Labels, Points, as_points, frozen
 from dpviz.data.geography import LocalMap
-from dpviz.data.projecting import RandomProjection
+from dpviz.data.transforms import RandomProjection
 
 N_CHANNELS = 3  # red, green, blue
 DECLARED = "Declared with the set, not taken from its records."
@@ -26,10 +26,10 @@ class Image(Confidential):
 
     def __post_init__(self) -> None:
         """Freeze a copy of the colours; raises ValueError when their shape is not (height, width, 3)."""
-        wanted = (self.height, self.width, N_CHANNELS)
-        if np.shape(self.colours) != wanted:
+        shape = (self.height, self.width, N_CHANNELS)
+        if np.shape(self.colours) != shape:
             raise ValueError(
-                f"colours had shape {np.shape(self.colours)}, but the image is {wanted}. "
+                f"colours had shape {np.shape(self.colours)}, but the image is {shape}. "
                 "Pass one red, green and blue byte for each pixel."
             )
         object.__setattr__(self, "colours", frozen(np.array(self.colours, dtype=np.uint8)))
@@ -64,11 +64,31 @@ class Dataset(Confidential):
         points = np.array(as_points(self.points, n_features=self.box.d), order="C")
         object.__setattr__(self, "points", frozen(points))
         if self.labels is not None:
-            object.__setattr__(self, "labels", frozen(_checked_labels(self.labels, len(points))))
+            labels = np.asarray(self.labels)
+            if labels.shape != (self.n,):
+                raise ValueError(
+                    f"labels had shape {labels.shape}, but it must be ({self.n},): one class for each record."
+                )
+            if self.n and labels.dtype.kind not in "iu":
+                raise ValueError(
+                    f"labels were of type {labels.dtype}, but they must be integers. Encode classes as 0..c-1."
+                )
+            if self.n and labels.min() < 0:
+                raise ValueError(
+                    f"labels went down to {labels.min()}, but classes count from 0. Encode them as 0..c-1."
+                )
+            object.__setattr__(self, "labels", frozen(np.array(labels, dtype=np.intp)))
         object.__setattr__(self, "feature_names", tuple(self.feature_names))
         object.__setattr__(self, "units", tuple(self.units) or ("",) * self.d)
-        self._check_names()
-        self._check_inside()
+        for name, values in (("feature_names", self.feature_names), ("units", self.units)):
+            if len(values) != self.d:
+                raise ValueError(f"{name} had {len(values)} entries, but there are {self.d} features. Give one each.")
+        outside = (self.points < self.box.low) | (self.points > self.box.high)
+        if outside.any():
+            raise ValueError(
+                f"{int(outside.any(axis=1).sum())} of {self.n} records lay outside the box, but all must be inside. "
+                "Pass box.clip(points), or a wider box."
+            )
         if self.image is not None and self.image.height * self.image.width != self.n:
             raise ValueError(
                 f"image had {self.image.height} x {self.image.width} pixels, but there are {self.n} records. "
@@ -91,7 +111,7 @@ class Dataset(Confidential):
         The box is public if this one is; records beyond its walls are moved onto them and counted, again where they
         had been moved before. `projection.back` brings centers into the old features. Raises TableError.
         """
-        projection = RandomProjection.drawn(self.box, n_features, seed)
+        projection = RandomProjection.from_seed(self.box, n_features, seed)
         places = projection.places(self.points)
         points = projection.box.clip(places)
         n_clipped = self.nonprivate_n_clipped + int((points != places).any(axis=1).sum())
@@ -107,29 +127,3 @@ class Dataset(Confidential):
             place=None,
             projection=projection,
         )
-
-    def _check_names(self) -> None:
-        for name, values in (("feature_names", self.feature_names), ("units", self.units)):
-            if len(values) != self.d:
-                raise ValueError(f"{name} had {len(values)} entries, but there are {self.d} features. Give one each.")
-
-    def _check_inside(self) -> None:
-        outside = (self.points < self.box.low) | (self.points > self.box.high)
-        if outside.any():
-            n_outside = int(outside.any(axis=1).sum())
-            raise ValueError(
-                f"{n_outside} of {self.n} records lay outside the box, but all must be inside. "
-                "Pass box.clip(points), or a wider box."
-            )
-
-
-def _checked_labels(labels: Labels, n: int) -> Labels:
-    """Return a copy of `labels` (n,) as intp; raise ValueError for another length, kind or a negative class."""
-    given = np.asarray(labels)
-    if given.shape != (n,):
-        raise ValueError(f"labels had shape {given.shape}, but it must be ({n},): one class for each record.")
-    if n and given.dtype.kind not in "iu":
-        raise ValueError(f"labels were of type {given.dtype}, but they must be integers. Encode classes as 0..c-1.")
-    if n and given.min() < 0:
-        raise ValueError(f"labels went down to {given.min()}, but classes count from 0. Encode them as 0..c-1.")
-    return np.array(given, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Latitude and longitude as meters on a plane, around the middle of a public box; and which columns may hold them.
+"""The map projection of latitude and longitude to meters around the middle of a public box; columns that may be those.
 
 Lambert's azimuthal equal-area projection of the WGS 84 ellipsoid in its closed form (Snyder, Map Projections: A Working
 Manual, USGS 1987, equations 3-11 to 3-18 and 24-17 to 24-26). Areas are exact. Lengths are true at the middle; at an
@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpviz.core import Box, FloatArray, functions
-from dpviz.data.bounds import rounded_outward
-from dpviz.data.decoding import TableError
+from dpviz.data.files import TableError
+from dpviz.data.transforms import rounded_outward
 
 MAJOR = 6_378_137.0  # m, semi-major axis of WGS 84
 E2 = 0.006_694_379_990_141_316  # its squared eccentricity
 E = E2**0.5
 REACH = 3_000_000.0  # m, from the middle to the farthest corner of a box
-ALONG = 181  # points on each side of a box whose places are looked at
+ALONG = 181  # points on each side of a box whose distance is measured
 EAST, NORTH, METER = "east", "north", "m"
 MOST_LATITUDE, TURN = 90.0, 360.0  # degrees
 MOST_ODD = 0.01  # of the values of a column that may lie outside of what degrees can be
@@ -152,10 +152,10 @@ def on_plane(points: FloatArray, box: Box, axes: tuple[int, int]) -> tuple[Float
     """Turn the features `axes`, latitude and longitude, of points (n, d) in `box` into meters, east before north."""
     columns, (first, second) = list(axes), sorted(axes)
     here, square = map_of(Box(box.low[columns], box.high[columns]))
-    moved, low, high = points.copy(), box.low.copy(), box.high.copy()
-    moved[:, [first, second]] = square.clip(here.to_meters(points[:, columns]))
+    projected, low, high = points.copy(), box.low.copy(), box.high.copy()
+    projected[:, [first, second]] = square.clip(here.to_meters(points[:, columns]))
     low[[first, second]], high[[first, second]] = square.low, square.high
-    return moved, Box(low, high), replace(here, axes=(first, second))
+    return projected, Box(low, high), replace(here, axes=(first, second))
 
 
 def likely_map(columns: Mapping[str, FloatArray]) -> tuple[tuple[str, str] | None, bool]:
@@ -172,22 +172,26 @@ def likely_map(columns: Mapping[str, FloatArray]) -> tuple[tuple[str, str] | Non
     return next((pair for pair in weak if _in_degrees(columns, pair)), None), False
 
 
+def _split(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
+
+
 def _partner(name: str, lower: Mapping[str, str]) -> str | None:
     """Return the column that is called as `name` but for the word for longitude in place of that for latitude."""
-    split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
-    found = _LATITUDE.search(split)
-    if found is None:
+    words = _split(name)
+    latitude = _LATITUDE.search(words)
+    if latitude is None:
         return None
-    for word in _LONGITUDE[found[1]]:
-        wanted = f"{split[: found.start()]}{word}{split[found.end() :]}"
-        for given, own in lower.items():
-            if wanted in (given, re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", own).lower()) and own != name:
-                return own
+    for word in _LONGITUDE[latitude[1]]:
+        alike = f"{words[: latitude.start()]}{word}{words[latitude.end() :]}"
+        for key, column in lower.items():
+            if alike in (key, _split(column)) and column != name:
+                return column
     return None
 
 
 def _in_degrees(columns: Mapping[str, FloatArray], pair: tuple[str, str]) -> bool:
-    """Say whether nearly all values of a pair of columns can be degrees, and are not all whole numbers."""
+    """Whether nearly all values of a pair of columns can be degrees, and are not all whole numbers."""
     for name, most in zip(pair, (MOST_LATITUDE, TURN), strict=True):
         values = columns[name][np.isfinite(columns[name])]
         if not values.size or np.mean(np.abs(values) > most) > MOST_ODD or (values == np.round(values)).all():

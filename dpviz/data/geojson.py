@@ -2,17 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sized
 
 import numpy as np
 import pandas as pd
 
-from dpviz.data.columns import Columns
-from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
-from dpviz.data.numerals import typed
-from dpviz.data.parsing import column_names
-from dpviz.data.table_format import READ_OFF, TableFormat
+from dpviz.data.files import READ_OFF, UPLOADED, Columns, Limits, TableError, TableFormat, quoted
+from dpviz.data.parsing import column_names, typed
 
 LATITUDE, LONGITUDE = "latitude", "longitude"
 MAX_DIGITS = 400  # of a whole number; a float has at most 309 before its point
@@ -22,123 +18,107 @@ NEAR_WGS_84 = ("4258", "ETRS89", "4269", "NAD83", "CRS83", "4283", "GDA94", "784
 SYSTEM_PREFIX = re.compile(r"^(urn:(x-)?ogc:def:crs:|https?://www\.opengis\.net/(def/crs/|gml/srs/))", re.IGNORECASE)
 
 
-def is_json(text: str) -> bool:
-    """Say whether a text is a JSON object or list rather than a table."""
-    if re.match(r'\s*\[\s*["\d-]', text):
-        return text.rstrip().endswith("]")  # a name of a column can begin with a bracket
-    return re.match(r"\s*(\{|\[\s*[\[{\]])", text) is not None
-
-
 def read_geojson(text: str, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
     """Return one row for each point; raises TableError for anything else, or beyond `limits`."""
-    whole, system_notes = _parsed(text)
-    features, point_notes = _features(whole, limits)
-    limits.refuse_size(len(features), 2)
+    collection, system_notes = _parsed(text)
+    points, point_notes = _points(collection, limits)
+    limits.refuse_size(len(points), 2)
     names: dict[str, None] = {}
     rows, n_deep, n_high = [], 0, 0
-    for place, feature in enumerate(features, start=1):
-        longitude, latitude, has_height = _point(feature, place)
-        properties = feature.get("properties")
-        cells = dict(_cells(properties if isinstance(properties, Mapping) else {}))
-        n_deep += len(cells) < len(properties or ())
+    for place, feature in enumerate(points, start=1):
+        longitude, latitude, has_height = _coordinates(feature, place)
+        properties = feature.get("properties") if isinstance(feature, Mapping) else None
+        cells = dict(_cells(properties)) if isinstance(properties, Mapping) else {}
+        n_deep += isinstance(properties, Sized) and len(cells) < len(properties)
         n_high += has_height
         names.update(dict.fromkeys(cells))
-        limits.refuse_size(len(features), len(names) + 2)
+        limits.refuse_size(len(points), len(names) + 2)
         rows.append((latitude, longitude, cells))
     columns = [[latitude for latitude, _, _ in rows], [longitude for _, longitude, _ in rows]]
     columns += [[cells.get(name, ("", False))[0] for _, _, cells in rows] for name in names]
     stored = [np.ones(len(rows), dtype=np.bool_)] * 2
     stored += [np.array([cells.get(name, ("", False))[1] for _, _, cells in rows], dtype=np.bool_) for name in names]
-    called, notes = column_names([LATITUDE, LONGITUDE, *names])
+    unique_names, notes = column_names([LATITUDE, LONGITUDE, *names])
     notes = (*system_notes, *point_notes, *notes)
     if n_deep:
         notes = (*notes, f"Properties that hold lists or objects were left out, in {n_deep} features.")
     if n_high:
         notes = (*notes, f"Heights were left out, in {n_high} features.")
-    frame = pd.DataFrame(dict(enumerate(columns)), dtype=str)
-    return typed(frame, called, notes, stored=dict(enumerate(stored)), reading=reading)
+    return typed(pd.DataFrame(dict(enumerate(columns)), dtype=str), unique_names, notes, stored=stored, reading=reading)
 
 
-def _parsed(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _parsed(text: str) -> tuple[dict[str, object], tuple[str, ...]]:
     """Return the object that a text is, and a note on its coordinates where they are not exactly of WGS 84."""
     try:
-        whole = json.loads(text, parse_int=_whole)
+        # A number of more than MAX_DIGITS digits would take a time that grows with their square.
+        whole = json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < MAX_DIGITS else float(digits))
     except (ValueError, RecursionError) as error:  # also one that is nested a thousand times
         if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data" and text[error.pos] in "{[":
             raise TableError(f"The file was JSON lines, one object in each, but no GeoJSON object. {WAY_OUT}") from None
         raise TableError(f"The file looked like JSON but was damaged or nested too deeply. {WAY_OUT}") from None
     if not isinstance(whole, dict):
         raise TableError(f"The file was JSON, but no GeoJSON object. {WAY_OUT}")
-    system = _system(whole.get("crs"))
+    crs = whole.get("crs")
+    if crs is None:
+        return whole, ()
+    properties = crs.get("properties") if isinstance(crs, Mapping) else None
+    if isinstance(properties, Mapping):
+        name = properties.get("name", properties.get("code", properties.get("href")))
+        system = SYSTEM_PREFIX.sub("", str(name)[:1_000]) or "an unnamed system"
+    else:
+        system = str(crs)[:1_000] or "an unnamed system"
     last = re.split(r"[:/#]", system.replace(" ", ""))[-1].upper()
-    if not system or last in WGS_84:
+    if last in WGS_84:
         return whole, ()
     if last in NEAR_WGS_84:
-        return whole, (f"The coordinates are of {shown(system)}: degrees, within meters of WGS 84.",)
+        return whole, (f"The coordinates are of {quoted(system)}: degrees, within meters of WGS 84.",)
     raise TableError(
-        f"The file's coordinates are of {shown(system)}, but they must be degrees (WGS 84). Save it in WGS 84."
+        f"The file's coordinates are of {quoted(system)}, but they must be degrees (WGS 84). Save it in WGS 84."
     )
 
 
-def _system(crs: Any) -> str:
-    """Return the name of a reference system without what all names begin with, "" where a file names none."""
-    if crs is None:
-        return ""
-    properties = crs.get("properties") if isinstance(crs, Mapping) else None
-    if not isinstance(properties, Mapping):
-        return str(crs)[:1_000] or "an unnamed system"
-    name = properties.get("name", properties.get("code", properties.get("href")))
-    return SYSTEM_PREFIX.sub("", str(name)[:1_000]) or "an unnamed system"
-
-
-def _whole(digits: str) -> float | int:
-    return int(digits) if len(digits) < MAX_DIGITS else float(digits)
-
-
-def _features(whole: dict[str, Any], limits: Limits) -> tuple[list[Any], tuple[str, ...]]:
+def _points(whole: dict[str, object], limits: Limits) -> tuple[list[object], tuple[str, ...]]:
     """Return one feature for each point of a collection, or of what stands for one, and a note where one has several.
 
-    Raises TableError where there are none.
+    A feature of no point has no geometry. Raises TableError where there is no feature.
     """
     kind = whole.get("type")
     if kind == "FeatureCollection":
-        found = whole.get("features")
+        features = whole.get("features")
     elif kind == "Feature":
-        found = [whole]
+        features = [whole]
     elif kind in ("Point", "MultiPoint"):
-        found = [{"geometry": whole}]
+        features = [{"geometry": whole}]
     else:
-        raise TableError(f"The file was JSON of the type {shown(kind)}, but it must be GeoJSON with points. {WAY_OUT}")
-    if not isinstance(found, list) or not found:
+        raise TableError(f"The file was JSON of the type {quoted(kind)}, but it must be GeoJSON with points. {WAY_OUT}")
+    if not isinstance(features, list) or not features:
         raise TableError(f"The file was GeoJSON without a feature, but it must have at least one. {WAY_OUT}")
-    limits.refuse_size(len(found), 2)
-    single = [list(_single(feature)) for feature in found]
-    several = [len(points) for points in single if len(points) > 1]
-    notes: tuple[str, ...] = ()
-    if several and kind != "MultiPoint":
-        features = "1 feature has" if len(several) == 1 else f"{len(several)} features have"
-        notes = (
-            f"{features} several points, {sum(several)} in all. Each point became a record, and the promise covers one "
-            "record: whoever has several is protected less.",
-        )
-    return [each for points in single for each in points], notes
+    limits.refuse_size(len(features), 2)
+    single: list[object] = []
+    several = []  # numbers of points
+    for feature in features:
+        geometry = feature.get("geometry") if isinstance(feature, Mapping) else None
+        if not isinstance(geometry, Mapping) or geometry.get("type") != "MultiPoint":
+            single.append(feature)
+            continue
+        places = geometry.get("coordinates")
+        if places == []:
+            single.append({**feature, "geometry": None})
+            continue
+        places = places if isinstance(places, list) else [None]
+        single += [{**feature, "geometry": {"type": "Point", "coordinates": each}} for each in places]
+        several += [len(places)] if len(places) > 1 else []
+    if not several or kind == "MultiPoint":
+        return single, ()
+    words = "1 feature has" if len(several) == 1 else f"{len(several)} features have"
+    note = (
+        f"{words} several points, {sum(several)} in all. Each point became a record, and the promise covers one "
+        "record: whoever has several is protected less."
+    )
+    return single, (note,)
 
 
-def _single(feature: Any) -> Iterator[Any]:
-    """Yield a feature, one of many points once for each of them, and one of no point without a place."""
-    geometry = feature.get("geometry") if isinstance(feature, Mapping) else None
-    if not isinstance(geometry, Mapping) or geometry.get("type") != "MultiPoint":
-        yield feature
-        return
-    many = geometry.get("coordinates")
-    if many == []:
-        yield {**feature, "geometry": None}
-        return
-    for each in many if isinstance(many, list) else [None]:
-        yield {**feature, "geometry": {"type": "Point", "coordinates": each}}
-
-
-def _point(feature: Any, place: int) -> tuple[str, str, bool]:
+def _coordinates(feature: object, place: int) -> tuple[str, str, bool]:
     """Return longitude and latitude as written, empty for a feature without a place, and whether it has a height."""
     if not isinstance(feature, Mapping):
         raise TableError(f"Feature {place} of the file was no object. {WAY_OUT}")
@@ -148,8 +128,8 @@ def _point(feature: Any, place: int) -> tuple[str, str, bool]:
     kind = geometry.get("type") if isinstance(geometry, Mapping) else type(geometry).__name__
     if kind != "Point":
         raise TableError(
-            f"Feature {place} of the file was a {shown(kind)}, but only points are read. Take the middles of areas and "
-            "lines first, and save those."
+            f"Feature {place} of the file was a {quoted(kind)}, but only points are read. Take the middles of areas "
+            "and lines first, and save those."
         )
     coordinates = geometry.get("coordinates")
     if not isinstance(coordinates, list) or len(coordinates) < 2 or not all(map(_is_number, coordinates[:2])):
@@ -157,7 +137,7 @@ def _point(feature: Any, place: int) -> tuple[str, str, bool]:
     return repr(coordinates[0]), repr(coordinates[1]), len(coordinates) > 2
 
 
-def _cells(properties: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, bool]]]:
+def _cells(properties: Mapping[str, object]) -> Iterator[tuple[str, tuple[str, bool]]]:
     """Yield the flat properties by name, as a table would have them, and whether they are numbers."""
     for name, value in properties.items():
         if value is None:
@@ -170,5 +150,5 @@ def _cells(properties: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, bool
             yield name, (repr(value), True)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,6 +1,6 @@
-"""From text to named columns of numbers or text: separator, rows above the table, header.
+"""CSV text, and cells of other formats, to named columns of numbers or text.
 
-What is not set by hand (`TableFormat`) is read off the first rows:
+**Layout.** What is not set by hand (`TableFormat`) is read off the first rows:
 
 - The separator is the one under which most rows are as wide as the header. Of several, a comma is the last: it stands
   in names and numbers, too.
@@ -8,6 +8,23 @@ What is not set by hand (`TableFormat`) is read off the first rows:
 - The first row is a header if one of its words stands above numbers. Otherwise it is a record if it holds nothing but
   numbers, one with a fraction, or several; and if all of its words occur again below. Numbers that count up beside
   words, as years do, are names.
+
+**Numbers** have a decimal point (1234.5, 1,234.5) or a decimal comma (1234,5, 1.234,5); spaces and apostrophes may
+separate thousands in both (1 234.5, 1'234,5). Thousands come in groups of three after a digit that is no zero. A column
+holds numbers if one of the two notations fits every cell that is not missing; signs of a currency or of percent are
+left out if every cell has one.
+
+1. A column that only one notation fits is read in it: nothing else is possible for 12.50, 0.125 or 1,234,567.
+2. A column that both fit (1,240 beside 980) is read in the notation of the columns that only one fits, if those agree.
+   `Columns.doubts` says so if its own whole numbers speak against that, as in 3.
+3. If they do not agree, or if there are none, such columns are read in the likelier notation, and `Columns.doubts` says
+   so. A comma is likelier to separate thousands, a point to be a decimal sign. For a point, and for a comma where
+   semicolons separate cells, whole numbers in the same column decide: if in the middle they are more than 30 times as
+   large as the numbers that have the sign, as 980 is beside 1.240, the sign separates thousands. A comma without any
+   beside it is a decimal sign where semicolons separate cells.
+
+So the notation depends on all cells of a file, and a guarantee takes it as given. `TableFormat` sets it by hand, as a
+public input. Numbers that a format stores as numbers have no part in this.
 """
 
 import csv
@@ -17,6 +34,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -24,24 +42,52 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.data.columns import Columns
-from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
-from dpviz.data.numerals import MISSING_CELLS, number_of, typed
-from dpviz.data.table_format import NO_SEPARATOR, READ_OFF, SEPARATORS, TableFormat
+from dpviz.core import FloatArray, frozen
+from dpviz.data.files import (
+    NO_SEPARATOR,
+    READ_OFF,
+    SEPARATORS,
+    UPLOADED,
+    Columns,
+    Limits,
+    TableError,
+    TableFormat,
+    Texts,
+    listed,
+    quoted,
+)
 
 SNIFFED = 1_000_000  # characters in which the header must end
 SNIFFED_ROWS = 50
-PROBED = 1_000  # rows below the first one in which its words are looked for
+HEADER_PROBED = 1_000  # rows below the first one in which its words are looked for
 # A file of one column has no separator; the unit separator occurs in no text, so commas in it stay decimal.
 UNUSED = "\x1f"
 YEARS = range(1500, 2201)  # that a header may count, ours
 BY_HAND = "set separator or header row by hand"
+
+POINT, COMMA = ".", ","
+SPACES = " \u00a0\u2007\u2009\u202f"  # also those that do not break, are thin, or both
+APOSTROPHES = "'’"
+OTHER = {POINT: COMMA, COMMA: POINT}
+SIGN_NAMES = {POINT: "point", COMMA: "comma"}
+STEP = 30.0  # about the root of 1000, ours: which of two readings brings whole numbers nearer to the others
+PROBED = 100  # cells that are looked at before all are
+BLANK = rf"[\s{SPACES}]?"
+CURRENCY = r"[$€£¥]"
+PRICE = rf"[+\-−]?{BLANK}(?:{CURRENCY}{BLANK}[^$€£¥]*|[^$€£¥]*?{BLANK}{CURRENCY})"
+PERCENT = rf"[^%]*[0-9.,]{BLANK}%"
+INFINITE = r"[+-]?inf(?:inity)?"
+MISSING_CELLS = frozenset({"", "na", "n/a", "nan", "-nan", "null", "none", "nil", "<na>", "n.a.", "(null)", r"\n"})
+MISSING_CELLS |= {".", "..", "...", "…", "-", "--", "---", "–", "—", "?", ":"}
+MISSING_CELLS |= {"#div/0!", "#null!", "#value!", "#ref!", "#name?", "#num!", "#n/a"}  # of spreadsheets
+MISSING_CELLS |= {"#nv", "#wert!", "#bezug!", "#zahl!"}  # of German ones
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
     """Where a table begins in a text, and how it is cut into cells."""
 
+    fit: tuple[float, bool, int]  # how well the separator fits the text, higher is better
     sep: str
     n_columns: int
     begin: int  # of the header in the text, characters
@@ -52,27 +98,37 @@ class _Layout:
 def parse(text: str, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
     """Split `text` into columns. Raises TableError when it is no table of at least one record within `limits`."""
     text = text.lstrip("\r\n")
-    separator, text = _declared_separator(text)
-    layout = _layout(text, reading, separator if reading.sep is None else reading.sep)
+    sep = reading.sep
+    if match := re.match(r"sep=(.)\r?\n", text, flags=re.IGNORECASE):  # a first line that spreadsheets write
+        if match[1] not in SEPARATORS:
+            raise TableError(f"The file declared the separator {quoted(match[1])}, but it must be , ; | or a tab.")
+        sep, text = match[1] if sep is None else sep, text[match.end() :].lstrip("\r\n")
+    # Without a separator it is the one under which most of the first rows are as wide as the header.
+    if sep is None:
+        layouts = [_layout(text, reading, each) for each in SEPARATORS]
+        wide = [each for each in layouts if each.n_columns > 1]
+        layout = max(wide, key=lambda each: each.fit) if wide else _layout(text, reading, NO_SEPARATOR)
+    else:
+        layout = _layout(text, reading, sep)
     limits.refuse_size(1, layout.n_columns)
     cells = _cells(text[layout.begin :], layout, limits)
     notes = _above_note(layout.n_above)
     if layout.has_row_names:
         cells.iloc[0] = ["", *cells.iloc[0].tolist()[:-1]]
         notes = (*notes, "The header has one name less than rows have cells, so the first column has row names.")
-    return _named(cells, notes, layout.sep, None, reading)
+    return _named(cells, notes, layout.sep, (), reading)
 
 
 def parse_cells(
-    cells: pd.DataFrame, stored: Mapping[Any, NDArray[np.bool_]] | None = None, reading: TableFormat = READ_OFF
+    cells: pd.DataFrame, stored: Sequence[NDArray[np.bool_]] = (), reading: TableFormat = READ_OFF
 ) -> Columns:
     """Make columns of stripped strings (rows, columns) with a header; raises TableError without a record.
 
-    `stored` says which cells of a column are numbers of the format itself, not text (see `numerals.typed`).
+    `stored` has for each column which cells are numbers of the format itself, not text (see `typed`); () if none are.
     """
     first = cells.iloc[: SNIFFED_ROWS + (reading.header if isinstance(reading.header, int) else 0)]
     above = _n_above([(0, row) for row in first.to_numpy(dtype=object).tolist()], reading)
-    below = {key: rows[above:] for key, rows in (stored or {}).items()}
+    below = [rows[above:] for rows in stored]
     return _named(cells.iloc[above:], _above_note(above), NO_SEPARATOR, below, reading)
 
 
@@ -80,7 +136,7 @@ def _named(
     cells: pd.DataFrame,
     notes: tuple[str, ...],
     sep: str,
-    stored: Mapping[Any, NDArray[np.bool_]] | None,
+    stored: Sequence[NDArray[np.bool_]],
     reading: TableFormat,
 ) -> Columns:
     """Take the names from row 0 where it is a header, leave out empty rows, and make columns."""
@@ -92,8 +148,8 @@ def _named(
         raise TableError("The file had a header but no records, but it must have at least one. Choose another file.")
     if n_blank:
         more = (*more, f"{n_blank} rows without any cell were left out.")
-    kept = {key: rows[keep] for key, rows in (stored or {}).items()}
-    return typed(cells.loc[keep], names, (*notes, *more), sep=sep, stored=kept, reading=reading)
+    filled = [rows[keep] for rows in stored]
+    return typed(cells.loc[keep], names, (*notes, *more), sep=sep, stored=filled, reading=reading)
 
 
 def _above_note(n_above: int) -> tuple[str, ...]:
@@ -101,85 +157,34 @@ def _above_note(n_above: int) -> tuple[str, ...]:
     return (f"{rows} left out.",) if n_above else ()
 
 
-def _declared_separator(text: str) -> tuple[str | None, str]:
-    """Take the first line 'sep=;' that spreadsheets write, and return its separator and the rest of the text."""
-    if match := re.match(r"sep=(.)\r?\n", text, flags=re.IGNORECASE):
-        if match[1] not in SEPARATORS:
-            raise TableError(f"The file declared the separator {shown(match[1])}, but it must be , ; | or a tab.")
-        return match[1], text[match.end() :].lstrip("\r\n")
-    return None, text
-
-
-def _layout(text: str, reading: TableFormat, sep: str | None) -> _Layout:
-    """Return the separator under which most of the first rows are as wide as the header, and where that is."""
-    if sep is not None:
-        return _laid_out(text, reading, sep)[1]
-    found = [_laid_out(text, reading, each) for each in SEPARATORS]
-    wide = [each for each in found if each[1].n_columns > 1]
-    return max(wide, key=lambda each: each[0])[1] if wide else _laid_out(text, reading, NO_SEPARATOR)[1]
-
-
-def _laid_out(text: str, reading: TableFormat, sep: str) -> tuple[tuple[float, bool, int], _Layout]:
-    """Return how a text is cut by a separator, after how well that fits."""
-    rows = _rows(text, sep or UNUSED, reading)
+def _layout(text: str, reading: TableFormat, sep: str) -> _Layout:
+    """Return the layout of a text under a separator."""
+    rows = _first_rows(text, sep or UNUSED, reading)
     if not rows:
-        return (0.0, False, 0), _Layout(sep, 1, 0, 0, has_row_names=False)
+        return _Layout((0.0, False, 0), sep, 1, 0, 0, has_row_names=False)
     above = _n_above(rows, reading)
     table = [row for _, row in rows[above:]]
     has_row_names = reading.header is not None and _has_row_names(table)
     width = len(table[0]) + has_row_names if reading.header is not None else max(map(len, table))
     fitting = sum(len(row) == width or _width(row) == _width(table[0]) for row in table)
-    return (fitting / len(table), sep != ",", width), _Layout(sep, width, rows[above][0], above, has_row_names)
+    fit = (fitting / len(table), sep != ",", width)
+    return _Layout(fit, sep, width, rows[above][0], above, has_row_names)
 
 
 def _n_above(rows: Sequence[tuple[int, Sequence[str]]], reading: TableFormat) -> int:
-    """Return how many rows stand above the header, as set or as read off; raises TableError beyond the last."""
+    """Return how many rows stand above the header, as set or as read off; raises TableError beyond the last.
+
+    Read off, they are narrower than the table; 0 where that is not sure.
+    """
     if reading.header is None:
         return 0
-    if reading.header == "infer":
-        return _first(rows)
-    if reading.header >= len(rows):
-        raise TableError(
-            f"The header was to be row {reading.header + 1}, but there are {len(rows)} rows that are not empty. Choose "
-            "an earlier row."
-        )
-    return reading.header
-
-
-def _rows(text: str, separator: str, reading: TableFormat) -> list[tuple[int, list[str]]]:
-    """Return where each of the first rows begins that has a cell, and its cells, up to one too large to sniff."""
-    found: list[tuple[int, list[str]]] = []
-    ends = [0]
-
-    def lines() -> Iterator[str]:
-        for line in io.StringIO(text[:SNIFFED], newline=""):
-            ends[0] += len(line)
-            yield line
-
-    most = SNIFFED_ROWS + (reading.header if isinstance(reading.header, int) else 0)
-    try:
-        reader = csv.reader(lines(), delimiter=separator, skipinitialspace=separator == " ")
-        begin = 0
-        for row in reader:
-            cells = [cell.strip() for cell in row]
-            if any(cells):
-                found.append((begin, cells))
-            if len(found) == most:
-                break
-            begin = ends[0]
-    except csv.Error:
-        return found
-    # The last row may be cut off in the middle.
-    return found[:-1] if len(text) > SNIFFED and 1 < len(found) < most else found
-
-
-def _width(row: Sequence[str]) -> int:
-    """Return the place of the last cell of a row that is not empty."""
-    return max((place for place, cell in enumerate(row, start=1) if cell), default=0)
-
-
-def _first(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
-    """Return how many narrow rows stand above the header; 0 where that is not sure."""
+    if reading.header != "infer":
+        if reading.header >= len(rows):
+            raise TableError(
+                f"The header was to be row {reading.header + 1}, but there are {len(rows)} rows that are not empty. "
+                "Choose an earlier row."
+            )
+        return reading.header
     widths = [_width(row) for _, row in rows]
     common = Counter(widths[len(widths) // 2 :]).most_common()
     width = max((each for each, count in common if count == common[0][1]), default=0)
@@ -194,8 +199,39 @@ def _first(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
     return above if has_names and has_numbers else 0
 
 
+def _first_rows(text: str, separator: str, reading: TableFormat) -> list[tuple[int, list[str]]]:
+    """Return where each of the first rows begins that has a cell, and its cells, up to one too large to sniff."""
+    rows: list[tuple[int, list[str]]] = []
+    ends = [0]
+
+    def lines() -> Iterator[str]:
+        for line in io.StringIO(text[:SNIFFED], newline=""):
+            ends[0] += len(line)
+            yield line
+
+    most = SNIFFED_ROWS + (reading.header if isinstance(reading.header, int) else 0)
+    try:
+        begin = 0
+        for row in csv.reader(lines(), delimiter=separator, skipinitialspace=separator == " "):
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                rows.append((begin, cells))
+            if len(rows) == most:
+                break
+            begin = ends[0]
+    except csv.Error:
+        return rows
+    # The last row may be cut off in the middle.
+    return rows[:-1] if len(text) > SNIFFED and 1 < len(rows) < most else rows
+
+
+def _width(row: Sequence[str]) -> int:
+    """Return the place of the last cell of a row that is not empty."""
+    return max((place for place, cell in enumerate(row, start=1) if cell), default=0)
+
+
 def _has_row_names(table: Sequence[Sequence[str]]) -> bool:
-    """Say whether the header has no name for the numbers or texts that count the rows, as R writes tables."""
+    """Whether the header has no name for the numbers or texts that count the rows, as R writes tables."""
     header, below = table[0], table[1:]
     if len(header) < 2 or len(below) < 2 or any(len(row) != len(header) + 1 or not row[-1] for row in below):
         return False
@@ -225,7 +261,14 @@ def _cells(text: str, layout: _Layout, limits: Limits) -> pd.DataFrame:
             nrows=most + 2,
         )
     except (ValueError, OverflowError, csv.Error) as error:
-        raise _parser_error(error, layout) from None
+        message = str(error)  # may hold cells
+        if match := re.search(r"Expected \d+ fields in line (\d+), saw \d+", message):
+            raise _too_long(layout.n_above + int(match[1]), n_columns) from None
+        raise TableError(
+            'The file had a quote (") that never closes, but quotes must come in pairs. Repair it.'
+            if "EOF inside string" in message
+            else "The file could not be split into cells, but it must be CSV text. Save the table as CSV again."
+        ) from None
     if frame.empty:
         raise TableError("The file had no header line, but it must begin with one. Choose another file.")
     frame = pd.DataFrame({key: frame[key].str.strip() for key in frame})
@@ -234,16 +277,6 @@ def _cells(text: str, layout: _Layout, limits: Limits) -> pd.DataFrame:
         raise _too_long(layout.n_above + int(np.argmax(overflow)) + 1, n_columns)
     limits.refuse_size(len(frame) - 1, n_columns)
     return frame.drop(columns=n_columns)
-
-
-def _parser_error(error: Exception, layout: _Layout) -> TableError:
-    """Translate what pandas says, which may hold cells, into what a person needs."""
-    message = str(error)
-    if match := re.search(r"Expected \d+ fields in line (\d+), saw \d+", message):
-        return _too_long(layout.n_above + int(match[1]), layout.n_columns)
-    if "EOF inside string" in message:
-        return TableError('The file had a quote (") that never closes, but quotes must come in pairs. Repair it.')
-    return TableError("The file could not be split into cells, but it must be CSV text. Save the table as CSV again.")
 
 
 def _too_long(row: int, n_columns: int) -> TableError:
@@ -255,7 +288,7 @@ def _too_long(row: int, n_columns: int) -> TableError:
 
 def _header(cells: pd.DataFrame, reading: TableFormat) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     """Return unique column names, notes on what was changed, and whether row 0 is a header at all."""
-    first, *below = cells.iloc[: PROBED + 1].to_numpy(dtype=object).tolist()
+    first, *below = cells.iloc[: HEADER_PROBED + 1].to_numpy(dtype=object).tolist()
     is_record = reading.header is None or (reading.header == "infer" and _is_record(first, below))
     if is_record:
         names = tuple(f"column {i}" for i in range(1, len(first) + 1))
@@ -264,17 +297,21 @@ def _header(cells: pd.DataFrame, reading: TableFormat) -> tuple[tuple[str, ...],
     names, notes = column_names(first)
     numbers = [cell for cell in first if number_of(cell) is not None]
     if reading.header == "infer" and numbers and not _is_counted(first):
-        notes = (*notes, f"The header has a number for a name: {shown(numbers[0])}.")
+        notes = (*notes, f"The header has a number for a name: {quoted(numbers[0])}.")
     return names, notes, True
 
 
 def _is_record(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Say whether the first row of a table is a record, by its own cells and those of the rows below."""
+    """Whether the first row of a table is a record, by its own cells and those of the rows below."""
     values = [number_of(cell) for cell in first]
     numbers = [value for value in values if value is not None]
     words = [i for i, cell in enumerate(first) if values[i] is None and cell.lower() not in MISSING_CELLS]
-    if _is_counted(first) or any(_is_numeric(row[i] for row in below[:SNIFFED_ROWS] if i < len(row)) for i in words):
+    if _is_counted(first):
         return False
+    for i in words:
+        cells = [row[i] for row in below[:SNIFFED_ROWS] if i < len(row) and row[i].lower() not in MISSING_CELLS]
+        if cells and all(number_of(cell) is not None for cell in cells):
+            return False  # a word above numbers
     again = [any(i < len(row) and row[i] == first[i] for row in below) for i in words]
     if not numbers:
         # A header that stands in a file twice has names that differ; values of one column often do not.
@@ -285,20 +322,14 @@ def _is_record(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     return len(numbers) > 1 or not words or numbers[0] % 1 != 0 or all(again)
 
 
-def _is_numeric(cells: Iterable[str]) -> bool:
-    """Say whether cells that are not missing are all numbers, and whether there are any."""
-    given = [cell for cell in cells if cell.lower() not in MISSING_CELLS]
-    return bool(given) and all(number_of(cell) is not None for cell in given)
-
-
 def _is_counted(first: Sequence[str]) -> bool:
-    """Say whether a row is the header that pandas writes for an array: 0, 1, 2, with or without a nameless index."""
+    """Whether a row is the header that pandas writes for an array: 0, 1, 2, with or without a nameless index."""
     counted = first[1:] if first[0] == "" else first
     return len(first) > 1 and list(counted) == [str(i) for i in range(len(counted))]
 
 
 def _count_up(numbers: Sequence[float]) -> bool:
-    """Say whether numbers count up as names do: from 0 or 1 by ones, in three or more equal steps, or as years."""
+    """Whether numbers count up as names do: from 0 or 1 by ones, in three or more equal steps, or as years."""
     steps = [later - earlier for earlier, later in pairwise(numbers)]
     if not all(step > 0.0 for step in steps):
         return False
@@ -308,32 +339,229 @@ def _count_up(numbers: Sequence[float]) -> bool:
     )
 
 
-def column_names(given: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return printable, unique names for the columns that a file calls `given`, and notes on what was changed."""
-    return _unique(_clean_name(cell) for cell in given)
+def column_names(header: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return printable, unique names for columns, and notes on what was changed.
 
-
-def _clean_name(cell: str) -> str:
-    """Make a header cell one printable line of at most 60 characters."""
-    words = "".join(character if character.isprintable() else " " for character in cell).split()
-    return " ".join(words)[:60].strip()
-
-
-def _unique(given: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Name empty headers by their place and number repeated ones; say so in notes."""
+    An empty name becomes the column's place, and repeated ones are numbered.
+    """
+    lines = ("".join(character if character.isprintable() else " " for character in cell) for cell in header)
+    cleaned = [" ".join(line.split())[:60].strip() for line in lines]
     names: list[str] = []
     notes: list[str] = []
-    wanted = list(given)
-    taken = set(wanted)
-    for place, name in enumerate(wanted, start=1):
-        made, copy = name, 2
+    for place, name in enumerate(cleaned, start=1):
+        unique, copy = name, 2
         if not name:
-            made = f"column {place}"
-            notes.append(f"Column {place} had no name and is called {shown(made)}.")
-        while made in names or (made != name and made in taken):
-            made = f"{name or f'column {place}'} ({copy})"
+            unique = f"column {place}"
+            notes.append(f"Column {place} had no name and is called {quoted(unique)}.")
+        while unique in names or (unique != name and unique in cleaned):
+            unique = f"{name or f'column {place}'} ({copy})"
             copy += 1
-        if name and made != name:
-            notes.append(f"The name {shown(name)} occurred again in column {place}, now {shown(made)}.")
-        names.append(made)
+        if name and unique != name:
+            notes.append(f"The name {quoted(name)} occurred again in column {place}, now {quoted(unique)}.")
+        names.append(unique)
     return tuple(names), tuple(notes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """A column of text, and the notations that fit it."""
+
+    name: str
+    cells: "pd.Series[Any]"  # (n,) as written
+    missing: NDArray[np.bool_]  # (n,)
+    stored: NDArray[np.bool_]  # (n,) numbers of the format itself
+    counted: NDArray[np.bool_]  # (n,) cells that have to be numbers: neither missing, infinite nor stored
+    numerals: "pd.Series[Any]"  # the counted ones, without signs of a currency or of percent
+    fits: tuple[str, ...]  # decimal signs of the notations that fit all of them
+    notes: tuple[str, ...]
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the column holds numbers, finite or not."""
+        return bool(self.fits) and not self.missing.all()
+
+    def has(self, pattern: str) -> bool:
+        """Whether any of the numerals has `pattern` in it."""
+        return bool(self.numerals.str.contains(pattern, regex=True).any())
+
+    def values(self, decimal: str) -> FloatArray:
+        """Return the cells (n,) as the nearest floats, NaN where there is no finite number; may be infinite."""
+        values = np.full(len(self.cells), np.nan)
+        values[self.counted] = _floats(self.numerals, decimal)
+        if self.stored.any():
+            values[self.stored] = _floats(self.cells[self.stored], POINT)
+        return values
+
+    def text_notes(self, reading: TableFormat) -> list[str]:
+        """Say why a column that looks like numbers, or has nothing at all in it, is text."""
+        name, numerals = quoted(self.name), self.numerals
+        if self.missing.all():
+            return [f"Column {name} is empty."]
+        fitting = [numerals.str.fullmatch(number_pattern(sign, reading.thousands)) for sign in reading.decimals]
+        if len(fitting) > 1 and (fitting[0] | fitting[1]).all():
+            return [f"Column {name} is text: it has decimal points and decimal commas."]
+        good = max(fitting, key=lambda fits: int(fits.sum()))
+        n_odd, first = int((~good).sum()), quoted(numerals[~good].iloc[0])
+        if good.any() or self.stored.any():
+            return [f"Column {name} is text: {n_odd} of {len(self.cells)} cells are no numbers, first {first}."]
+        number = "|".join([number_pattern(POINT), number_pattern(COMMA), "[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3}"])
+        # One number with a unit, a currency or brackets around it, or with groups of two digits.
+        measured = rf"(?:[A-Za-z]{{2,3}}\.?\s)?[^0-9A-Za-z]*(?:{number})[^0-9]{{0,12}}"
+        if 2 * int(numerals.str.fullmatch(measured).sum()) > len(numerals):
+            return [f"Column {name} is text: none of its cells is a plain number, first {first}."]
+        return []
+
+
+def typed(
+    cells: pd.DataFrame,
+    names: tuple[str, ...],
+    notes: tuple[str, ...],
+    *,
+    sep: str = "",
+    stored: Sequence[NDArray[np.bool_]] = (),
+    reading: TableFormat = READ_OFF,
+) -> Columns:
+    """Make columns of stripped strings (rows, columns) numbers if all their cells are numbers, text otherwise.
+
+    `sep` is what separates cells, "" where a format needs nothing for it. `stored` has for each column which cells
+    (rows,) are numbers of the format itself, with a decimal point; () if none are.
+    """
+    columns = [
+        _column(name, cells[key].reset_index(drop=True), stored[place] if stored else None, reading)
+        for place, (name, key) in enumerate(zip(names, cells, strict=True))
+    ]
+    numeric = [column for column in columns if column.is_numeric]
+    doubtful = [column for column in numeric if len(column.fits) > 1 and column.has("[.,]")]
+    proofs = {column.fits[0] for column in numeric if len(column.fits) == 1 and column.has("[.,][0-9]")}
+    proved = len(proofs) == 1
+    shared = reading.decimal or (proofs.pop() if len(proofs) == 1 else _likelier(doubtful, sep))
+    decimals = {column.name: column.fits[0] if len(column.fits) == 1 else shared for column in numeric}
+    numbers: dict[str, FloatArray] = {}
+    texts: dict[str, Texts] = {}
+    sentences = [*notes, *_notation_notes(numeric, decimals)]
+    for column in columns:
+        if column.is_numeric:
+            numbers[column.name], more = finite(column.name, column.values(decimals[column.name]), column.missing)
+            sentences.extend((*column.notes, *more))
+        else:
+            texts[column.name] = frozen(column.cells.mask(column.missing, "").to_numpy(dtype=object))
+            sentences.extend(column.text_notes(reading))
+    if proved:  # by other columns: it may not be true of one whose whole numbers are far larger
+        doubtful = [column for column in doubtful if column.has(rf"\{shared}") and _separates_thousands(column, shared)]
+    doubts = () if reading.decimal is not None else _doubts(doubtful, shared)
+    return Columns(names, len(cells), numbers, texts, (*sentences, *doubts), doubts, decimals)
+
+
+@cache
+def number_pattern(decimal: str, thousands: str | None = None) -> str:
+    """Return the pattern of numbers with this decimal sign; `thousands` is what separates them, None any other sign."""
+    signs = (OTHER[decimal], " ", "'") if thousands is None else (thousands,) if thousands else ()
+    alike = {" ": SPACES, "'": APOSTROPHES}
+    groups = "|".join(rf"(?:[{alike.get(sign, sign)}][0-9]{{3}})+" for sign in signs)
+    grouped = rf"|[1-9][0-9]{{0,2}}(?:{groups})(?:\{decimal}[0-9]+)?" if signs else ""
+    return rf"[+\-−]?(?:(?:[0-9]+(?:\{decimal}[0-9]*)?|\{decimal}[0-9]+)(?:[eE][+-]?[0-9]+)?{grouped})"
+
+
+def number_of(text: str, decimal: str = POINT) -> float | None:
+    """Return the number that `text` is, None for anything else; `decimal` decides where both notations fit."""
+    fits = [sign for sign in (decimal, OTHER[decimal]) if re.fullmatch(number_pattern(sign), text)]
+    if not fits:
+        return None
+    return float(re.sub(f"[{OTHER[fits[0]]}{SPACES}{APOSTROPHES}]", "", text).replace("−", "-").replace(COMMA, POINT))
+
+
+def is_ambiguous(text: str) -> bool:
+    """Whether `text` is two numbers: one with a decimal point, another one with a decimal comma."""
+    return number_of(text, POINT) != number_of(text, COMMA)
+
+
+def _column(name: str, cells: "pd.Series[Any]", stored: NDArray[np.bool_] | None, reading: TableFormat) -> _Column:
+    """Leave out what all cells have around their numbers, and find the notations that fit."""
+    lower = cells.str.lower()
+    missing = lower.isin(MISSING_CELLS).to_numpy(dtype=bool)
+    finite_ones = ~(missing | lower.str.fullmatch(INFINITE).to_numpy(dtype=bool))
+    known = np.zeros(len(cells), dtype=np.bool_) if stored is None else stored & finite_ones
+    counted = finite_ones & ~known
+    numerals, notes = cells[counted], []
+    for pattern, sign, words in (
+        (PRICE, rf"{BLANK}{CURRENCY}{BLANK}", "Signs of a currency"),
+        (PERCENT, rf"{BLANK}%$", "Percent signs"),
+    ):
+        if len(numerals) and _all(numerals, pattern):
+            numerals = numerals.str.replace(sign, "", regex=True)
+            notes.append(f"{words} in column {quoted(name)} were left out.")
+    fits = tuple(sign for sign in reading.decimals if _all(numerals, number_pattern(sign, reading.thousands)))
+    return _Column(name, cells, missing, known, counted, numerals, fits, tuple(notes))
+
+
+def _all(cells: "pd.Series[Any]", pattern: str) -> bool:
+    """Whether every cell fits `pattern`; a column of text is known by its first cells."""
+    return all(bool(some.str.fullmatch(pattern).all()) for some in (cells.iloc[:PROBED], cells))
+
+
+def _likelier(doubtful: Sequence[_Column], sep: str) -> str:
+    """Return the decimal sign of the notation that is likelier for most of the columns that both notations fit."""
+    n_points = n_commas = 0
+    for column in doubtful:
+        sign = COMMA if column.has(COMMA) else POINT
+        separates = (sign == COMMA and sep != ";") or _separates_thousands(column, sign)
+        decimal = OTHER[sign] if separates else sign
+        n_points, n_commas = n_points + (decimal == POINT), n_commas + (decimal == COMMA)
+    return COMMA if n_commas > n_points or (n_commas == n_points > 0 and sep == ";") else POINT
+
+
+def _separates_thousands(column: _Column, sign: str) -> bool:
+    """Whether whole numbers of a column are as large as if `sign` separated thousands in its other numbers."""
+    has_sign = column.numerals.str.contains(sign, regex=False)
+    whole, others = (np.abs(_floats(column.numerals[rows], sign)) for rows in (~has_sign, has_sign))
+    whole = whole[whole > 0]
+    return bool(whole.size and np.median(whole) > STEP * np.median(others))
+
+
+def _floats(numerals: "pd.Series[Any]", decimal: str) -> FloatArray:
+    between = f"[{OTHER[decimal]}{SPACES}{APOSTROPHES}]"
+    plain = numerals.str.replace(between, "", regex=True).str.replace("−", "-", regex=False)
+    plain = plain.str.replace(COMMA, POINT, regex=False) if decimal == COMMA else plain
+    return plain.to_numpy(dtype=object).astype(np.float64)
+
+
+def finite(name: str, values: FloatArray, missing: NDArray[np.bool_]) -> tuple[FloatArray, tuple[str, ...]]:
+    """Return `values` (n,) with NaN for infinite ones, and a note when there were some that were not `missing` (n,)."""
+    is_finite = np.isfinite(values)
+    n_infinite = int((~is_finite & ~missing).sum())
+    note = (f"Column {quoted(name)} has {n_infinite} infinite cells, which count as missing.",) if n_infinite else ()
+    return frozen(np.where(is_finite, values, np.nan)), note
+
+
+def _notation_notes(numeric: Sequence[_Column], decimals: Mapping[str, str]) -> list[str]:
+    """Say where commas were decimal signs, and where signs between thousands were left out."""
+    commas = [each.name for each in numeric if decimals[each.name] == COMMA and each.has(COMMA)]
+    points = [each.name for each in numeric if decimals[each.name] == POINT and each.has(r"\.")]
+    grouped = [each.name for each in numeric if each.has(f"[{OTHER[decimals[each.name]]}{SPACES}{APOSTROPHES}]")]
+    notes = []
+    if commas:
+        where = f" in {_in(commas)}, points in {_in(points)}" if points else ""
+        notes.append(f"Commas were read as decimal signs{where}.")
+    if grouped:
+        notes.append(f"Separators of thousands in {_in(grouped)} were left out.")
+    return notes
+
+
+def _doubts(doubtful: Sequence[_Column], decimal: str) -> tuple[str, ...]:
+    """Say what else the numbers of the `doubtful` columns could be, without a cell of them."""
+    sentences = []
+    for sign, name in SIGN_NAMES.items():
+        columns = [each.name for each in doubtful if each.has(rf"\{sign}")]
+        if columns:
+            meaning = "a decimal sign" if sign == decimal else "a separator of thousands"
+            example = f"1{sign}234 is {'1.234' if sign == decimal else '1234'}"
+            other = "separates thousands" if sign == decimal else "is a decimal sign"
+            sentences.append(
+                f"Every {name} in {_in(columns)} stands before three digits. It was read as {meaning}: {example}. "
+                f"If it {other}, set the decimal sign."
+            )
+    return tuple(sentences)
+
+
+def _in(names: Sequence[str]) -> str:
+    return f"{'column' if len(names) == 1 else 'columns'} {listed(names)}"

@@ -1,14 +1,15 @@
-"""Made-up records with a declared public box: blobs, moons, circles, and no clusters at all.
+"""Synthetic sets with a declared public box: round clusters, shapes that break methods, a city, no clusters at all.
 
-Every generator takes its number of records, its knobs and `rng`; moving one knob keeps the random draws of the
-others, so that a picture changes smoothly with a slider.
+Every generator takes the number of records, its knobs (ranges: `dpviz.data.gallery`) and `rng`. The random draws of
+one knob are independent of the others, so that a picture changes smoothly with a slider.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Box, Centers, FloatArray, Labels, Points, check_params, functions, knob
+from dpviz.core import Box, Centers, FloatArray, Labels, Points, algebra, functions
 from dpviz.data.dataset import Dataset
 
 MAX_RECORDS = 1_000_000  # ours
@@ -17,6 +18,7 @@ MAX_CELLS = 10_000_000  # n * d, ours: 80 MB of float64
 
 STAND_INS = 100  # records; below 1,000 every δ that follows their noisy number is at its largest; ours
 SIDE = 10.0  # data units; ours
+SIDE_BOX = Box.cube(0.0, SIDE, 2)
 WALL_SIGMAS = 3.5  # room between a cluster's center and the wall: one Gaussian record in 4300 is beyond on that side
 TIGHTEST_SPREAD = 0.1  # sigma over the smallest center distance at overlap 0: 10 sigma apart
 OVERLAP_RATIO = 7.0  # spread at overlap 1 over spread at 0: 1.4 sigma apart, and below 2 two Gaussians are one hill
@@ -27,150 +29,233 @@ MOONS_BOX = Box((-1.5, -1.25), (2.5, 1.75))  # half circles of radius 1, with ro
 CIRCLES_BOX = Box.cube(-1.5, 1.5, 2)  # radius 1, with room for noise
 INNER_RADIUS = 0.5  # of the inner circle; the outer has 1
 
+SPIRALS_BOX = Box.cube(-1.25, 1.25, 2)  # arms end at radius 1, with room for noise
+SPIRAL_START = 0.15  # radius where an arm begins, so that arms do not touch
+SPIRAL_TURNS = 1.25  # of each arm
+N_ARMS = 3
 
-@dataclass(frozen=True, slots=True)
-class BlobsKnobs:
-    """What can be moved in `blobs`. Raises KnobError for a value that is not allowed."""
+SHEAR = np.array([[0.6, -0.6], [-0.4, 0.8]])  # of scikit-learn's example of k-means' assumptions
+ANISOTROPIC_CENTERS = np.array([[3.6, 4.0], [5.0, 5.0], [6.4, 6.0]])  # nearer to each other than stripes are long
+ANISOTROPIC_SIGMA = 1.5  # before the shear, which leaves 1.8 along a stripe and 0.3 across it
 
-    n_clusters: int = knob(5, "Clusters", "How many groups there really are.", low=1, high=20, minimum=1, maximum=100)
-    overlap: float = knob(
-        0.35, "Overlap", "0: well separated, 1: merged into one cloud.", low=0.0, high=1.0, minimum=0.0, maximum=1.0
-    )
-    imbalance: float = knob(
-        0.0,
-        "Imbalance",
-        "Each cluster is smaller than the one before by this share: 0 makes all equal.",
-        low=0.0,
-        high=0.95,
-        minimum=0.0,
-        maximum=0.95,
-    )
-    n_features: int = knob(2, "Features", "Dimension of the records.", low=2, high=50, minimum=1, maximum=50)
+N_GROUPS = 3  # of clusters, each of as many clusters
+GROUP_RADIUS = 2.7  # of the circle that the groups' middles stand on, ours
+SUBGROUP_RADIUS = 0.85  # of the circle around a group's middle that its clusters stand on, ours
 
-    def __post_init__(self) -> None:
-        """Check every knob."""
-        check_params(self)
+OUTLIER_SIDE = 100.0  # the wide box that outliers force
+OUTLIER_CENTERS = np.array([[44.0, 44.0], [56.0, 46.0], [49.0, 57.0]])  # in the middle tenth or so
+OUTLIER_SIGMA = 1.6
+
+# Ours, after the Unbalance set of Rezaei and Fraenti (2016): a few crowded clusters, more sparse ones far away.
+LARGE_CENTERS = np.array([[1.6, 3.4], [2.2, 6.4], [3.4, 4.8]])
+SMALL_CENTERS = np.array([[6.4, 2.0], [8.6, 3.6], [6.8, 5.2], [8.6, 7.0], [6.2, 8.4]])
+LARGE_SIGMA, SMALL_SIGMA = 0.32, 0.42
+
+ELONGATION = 3.0  # longest over shortest standard deviation of a cluster of the mixture, ours
+MIXTURE_SPREAD = 0.16  # typical standard deviation over the smallest distance of two centers, ours
 
 
-@dataclass(frozen=True, slots=True)
-class MoonsKnobs:
-    """What can be moved in `moons`. Raises KnobError for a value that is not allowed."""
+CITY_SIDE = 10_000.0  # m
+CITY_BOX = Box.cube(0.0, CITY_SIDE, 2)
 
-    noise: float = knob(
-        MOONS_NOISE,
-        "Noise",
-        "Standard deviation around each half circle.",
-        low=0.0,
-        high=0.4,
-        minimum=0.0,
-        maximum=10.0,
-    )
-
-    def __post_init__(self) -> None:
-        """Check every knob."""
-        check_params(self)
+RIVER_MIDDLE = 4_700.0  # m, northing at mid-map
+RIVER_SWING = 650.0  # m
+RIVER_HALF_WIDTH = 280.0  # m
+SCATTERED_SHARE = 0.08  # records that live outside every district
 
 
 @dataclass(frozen=True, slots=True)
-class CirclesKnobs:
-    """What can be moved in `circles`. Raises KnobError for a value that is not allowed."""
+class District:
+    """A Gaussian cloud of homes; lengths in meters, the angle in degrees from east, counter-clockwise."""
 
-    noise: float = knob(
-        0.06, "Noise", "Standard deviation around each circle.", low=0.0, high=0.4, minimum=0.0, maximum=10.0
-    )
-
-    def __post_init__(self) -> None:
-        """Check every knob."""
-        check_params(self)
-
-
-@dataclass(frozen=True, slots=True)
-class NullKnobs:
-    """What can be moved in `null`. Raises KnobError for a value that is not allowed."""
-
-    n_features: int = knob(2, "Features", "Dimension of the records.", low=2, high=50, minimum=1, maximum=50)
-
-    def __post_init__(self) -> None:
-        """Check every knob."""
-        check_params(self)
+    east: float
+    north: float
+    sigma_along: float
+    sigma_across: float
+    angle: float
+    share: float  # of the records that live in districts
 
 
-def blobs(n: int, knobs: BlobsKnobs, *, rng: np.random.Generator) -> Dataset:
+# Ours. The shares add up to 1.
+DISTRICTS = (
+    District(4_600, 6_900, 560, 430, 15, 0.26),  # old town
+    District(7_700, 7_400, 700, 400, -30, 0.18),  # station
+    District(1_600, 7_500, 380, 700, 10, 0.14),  # harbour
+    District(2_300, 2_300, 520, 480, 0, 0.17),  # university
+    District(5_500, 2_500, 700, 360, 35, 0.15),  # market
+    District(8_400, 2_400, 480, 420, -20, 0.10),  # garden suburb
+)
+
+
+def blobs(
+    n: int, *, n_clusters: int, overlap: float, imbalance: float, n_features: int, rng: np.random.Generator
+) -> Dataset:
     """Draw `n` records from spherical Gaussian clusters of one spread that fill the box [0, 10]^d.
 
     Layout and spread are scaled together until WALL_SIGMAS fit between the outer centers and the walls, so that no
     cluster is cut, at any overlap and in any dimension. The spread rises with `overlap` (with one cluster it has no
     meaning). Raises ValueError when n * d exceeds MAX_CELLS.
     """
-    d = knobs.n_features
-    check_cells(n, d)
+    _check_cells(n, n_features)
     rng_layout, rng_labels, rng_points = rng.spawn(3)
-    layout = spread_out(knobs.n_clusters, d, rng=rng_layout)  # (k, d), smallest distance 1
-    spread = TIGHTEST_SPREAD * OVERLAP_RATIO**knobs.overlap  # in smallest distances
-    extent = float(np.ptp(layout, axis=0).max()) + 2 * WALL_SIGMAS * spread
-    middles = (layout.min(axis=0) + layout.max(axis=0)) / 2  # (d,)
-    centers = SIDE / 2 + (layout - middles) * (SIDE / extent)
-    labels = draw_labels(n, cluster_weights(knobs.n_clusters, knobs.imbalance), rng=rng_labels)
-    points = centers[labels] + (spread * SIDE / extent) * rng_points.standard_normal((n, d))
-    box = Box.cube(0.0, SIDE, d)
-    return Dataset(
-        box.clip(points),
-        labels,
-        box,
-        axis_names(d),
-        "Blobs",
-        note="Round clusters, the case that k-means is made for; raise the overlap to see where methods fail.",
-    )
+    spread = TIGHTEST_SPREAD * OVERLAP_RATIO**overlap  # in smallest distances
+    centers, extent = _centers_in_box(n_clusters, n_features, spread, rng=rng_layout)
+    labels = _draw_labels(n, cluster_weights(n_clusters, imbalance), rng=rng_labels)
+    points = centers[labels] + (spread * SIDE / extent) * rng_points.standard_normal((n, n_features))
+    note = "Round clusters, the case that k-means is made for; raise the overlap to see where methods fail."
+    return _clipped(points, labels, Box.cube(0.0, SIDE, n_features), "Blobs", note)
 
 
-def moons(n: int, knobs: MoonsKnobs, *, rng: np.random.Generator) -> Dataset:
+def mixture(n: int, *, n_features: int, n_clusters: int, rng: np.random.Generator) -> Dataset:
+    """Draw `n` records from Gaussians in [0, 10]^d, each long in its own random directions.
+
+    Cluster j has covariance Q diag(s)^2 Q^T with Q uniform among rotations and s geometric from ELONGATION^(-1/2) to
+    ELONGATION^(1/2) times the spread. Raises ValueError when n * d exceeds MAX_CELLS.
+    """
+    d = n_features
+    _check_cells(n, d)
+    rng_layout, rng_axes, rng_labels, rng_points = rng.spawn(4)
+    centers, extent = _centers_in_box(n_clusters, d, MIXTURE_SPREAD * np.sqrt(ELONGATION), rng=rng_layout)
+    labels = _draw_labels(n, np.full(n_clusters, 1 / n_clusters), rng=rng_labels)
+    sigmas = MIXTURE_SPREAD * SIDE / extent * functions.power(ELONGATION, np.linspace(-0.5, 0.5, d))
+    points = rng_points.standard_normal((n, d)) * sigmas
+    for cluster, axes in enumerate(_rotations(n_clusters, d, rng=rng_axes)):
+        here = labels == cluster
+        points[here] = centers[cluster] + algebra.product(points[here], axes.T)
+    note = "Clusters that two features cannot show; every further feature takes its share of the budget."
+    return _clipped(points, labels, Box.cube(0.0, SIDE, d), "Many features", note)
+
+
+def moons(n: int, *, noise: float, rng: np.random.Generator) -> Dataset:
     """Draw `n` records from two interleaved half circles of radius 1, the second moved by (1, 0.5)."""
-    angles, labels, noise = _ring_draws(n, rng=rng)
+    angles, labels, normal = _ring_draws(n, rng=rng)
     angles = angles / 2  # half a turn
     upper = np.column_stack([functions.cos(angles), functions.sin(angles)])
     lower = np.column_stack([1 - functions.cos(angles), 0.5 - functions.sin(angles)])
-    points = np.where((labels == 0)[:, None], upper, lower) + knobs.noise * noise
-    return Dataset(
-        MOONS_BOX.clip(points),
-        labels,
-        MOONS_BOX,
-        axis_names(2),
-        "Two moons",
-        note="Two bent clusters that no straight line separates: one center each splits both.",
-    )
+    points = np.where((labels == 0)[:, None], upper, lower) + noise * normal
+    note = "Two bent clusters that no straight line separates: one center each splits both."
+    return _clipped(points, labels, MOONS_BOX, "Two moons", note)
 
 
-def circles(n: int, knobs: CirclesKnobs, *, rng: np.random.Generator) -> Dataset:
+def circles(n: int, *, noise: float, rng: np.random.Generator) -> Dataset:
     """Draw `n` records from two circles around one middle, radius 1 and INNER_RADIUS."""
-    angles, labels, noise = _ring_draws(n, rng=rng)
+    angles, labels, normal = _ring_draws(n, rng=rng)
     radii = np.where(labels == 0, 1.0, INNER_RADIUS)[:, None]
-    points = radii * np.column_stack([functions.cos(angles), functions.sin(angles)]) + knobs.noise * noise
+    points = radii * np.column_stack([functions.cos(angles), functions.sin(angles)]) + noise * normal
+    note = "Both clusters have the same mean, so centers cannot tell them apart."
+    return _clipped(points, labels, CIRCLES_BOX, "Two circles", note)
+
+
+def spirals(n: int, *, noise: float, rng: np.random.Generator) -> Dataset:
+    """Draw `n` records from N_ARMS arms r = start + (1 - start) s, angle = 2 pi (turns s + arm / N_ARMS), s uniform."""
+    rng_labels, rng_places, rng_noise = rng.spawn(3)
+    labels = _draw_labels(n, np.full(N_ARMS, 1 / N_ARMS), rng=rng_labels)
+    along = rng_places.random(n)
+    radii = SPIRAL_START + (1 - SPIRAL_START) * along
+    angles = 2 * np.pi * (SPIRAL_TURNS * along + labels / N_ARMS)
+    curve = radii[:, None] * np.column_stack([functions.cos(angles), functions.sin(angles)])
+    points = curve + noise * rng_noise.standard_normal((n, 2))
+    note = "Arms wound around each other: only a method that follows density along a curve can tell them apart."
+    return _clipped(points, labels, SPIRALS_BOX, "Spirals", note)
+
+
+def anisotropic(n: int, *, stretch: float, rng: np.random.Generator) -> Dataset:
+    """Draw `n` records from three Gaussians of one covariance S S^T, S between the identity and SHEAR."""
+    rng_labels, rng_points = rng.spawn(2)
+    labels = _draw_labels(n, np.full(3, 1 / 3), rng=rng_labels)
+    shear = (1 - stretch) * 0.5 * np.eye(2) + stretch * SHEAR
+    residuals = algebra.product(ANISOTROPIC_SIGMA * rng_points.standard_normal((n, 2)), shear)
+    note = "Long clusters side by side: k-means cuts across them."
+    return _clipped(ANISOTROPIC_CENTERS[labels] + residuals, labels, SIDE_BOX, "Stretched clusters", note)
+
+
+def nested(n: int, *, spread: float, rng: np.random.Generator) -> Dataset:
+    """Draw `n` records from N_GROUPS groups of N_GROUPS Gaussian clusters; label 3 g + c is cluster c of group g."""
+    rng_labels, rng_points = rng.spawn(2)
+    n_clusters = N_GROUPS**2
+    labels = _draw_labels(n, np.full(n_clusters, 1 / n_clusters), rng=rng_labels)
+    angles = np.pi / 2 + 2 * np.pi * np.arange(N_GROUPS) / N_GROUPS  # the first corner is at the top
+    corners = np.column_stack([functions.cos(angles), functions.sin(angles)])
+    centers = (SIDE / 2 + GROUP_RADIUS * corners[:, None] + SUBGROUP_RADIUS * corners[None]).reshape(-1, 2)
+    points = centers[labels] + spread * rng_points.standard_normal((n, 2))
+    note = "Three clusters or nine: which one is right depends on the scale."
+    return _clipped(points, labels, SIDE_BOX, "Clusters in clusters", note)
+
+
+def outliers(n: int, *, share: float, rng: np.random.Generator) -> Dataset:
+    """Draw `n` records from three Gaussians amid a wide box, a `share` of them uniform in it, label 3."""
+    rng_labels, rng_points, rng_far = rng.spawn(3)
+    weights = np.append(np.full(3, (1 - share) / 3), share)
+    labels = _draw_labels(n, weights, rng=rng_labels)
+    near = OUTLIER_CENTERS[np.minimum(labels, 2)] + OUTLIER_SIGMA * rng_points.standard_normal((n, 2))
+    far = rng_far.uniform(0.0, OUTLIER_SIDE, size=(n, 2))
+    points = np.where((labels == 3)[:, None], far, near)
+    note = "A few far records make the box wide, and noise follows the box, not the clusters."
+    return _clipped(points, labels, Box.cube(0.0, OUTLIER_SIDE, 2), "Outliers", note)
+
+
+def imbalanced(n: int, *, small_share: float, rng: np.random.Generator) -> Dataset:
+    """Draw `n` records from three large clusters, labels 0..2, and five that hold `small_share` of all, 3..7."""
+    rng_labels, rng_points = rng.spawn(2)
+    n_large, n_small = len(LARGE_CENTERS), len(SMALL_CENTERS)
+    weights = np.repeat([(1 - small_share) / n_large, small_share / n_small], [n_large, n_small])
+    labels = _draw_labels(n, weights, rng=rng_labels)
+    centers = np.vstack([LARGE_CENTERS, SMALL_CENTERS])
+    sigmas = np.repeat([LARGE_SIGMA, SMALL_SIGMA], [n_large, n_small])
+    points = centers[labels] + sigmas[labels, None] * rng_points.standard_normal((n, 2))
+    note = "Noise that large clusters do not feel drowns the small ones."
+    return _clipped(points, labels, SIDE_BOX, "Large and small clusters", note)
+
+
+def null(n: int, *, n_features: int, rng: np.random.Generator) -> Dataset:
+    """Draw `n` records uniformly from the box [0, 10]^d. Raises ValueError when n * d exceeds MAX_CELLS."""
+    _check_cells(n, n_features)
+    points = rng.uniform(0.0, SIDE, size=(n, n_features))
+    note = "There is nothing to find: whatever clusters a method shows here, it made itself."
+    return _clipped(points, None, Box.cube(0.0, SIDE, n_features), "No clusters", note)
+
+
+def city(n: int, *, rng: np.random.Generator) -> Dataset:
+    """Draw `n` homes in [0, 10000]^2 meters; label i is district i, the last label the scattered homes.
+
+    Homes that fall into the river or off the map are drawn again, so that neither bank nor wall is crowded.
+    """
+    shares = np.array([(1 - SCATTERED_SHARE) * district.share for district in DISTRICTS] + [SCATTERED_SHARE])
+    points, labels = np.empty((0, 2)), np.empty(0, dtype=np.intp)
+    while (n_missing := n - len(points)) > 0:
+        new_labels = rng.choice(len(shares), size=n_missing, p=shares / shares.sum()).astype(np.intp)
+        noise = rng.standard_normal((n_missing, 2))
+        homes = rng.uniform(0.0, CITY_SIDE, size=(n_missing, 2))
+        for label, district in enumerate(DISTRICTS):
+            here = new_labels == label
+            turn = np.deg2rad(district.angle)
+            axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])  # along, across
+            sigmas = np.array([district.sigma_along, district.sigma_across])
+            homes[here] = np.array([district.east, district.north]) + algebra.product(noise[here] * sigmas, axes)
+        dry = np.abs(homes[:, 1] - river_middle(homes[:, 0])) > RIVER_HALF_WIDTH
+        inside = dry & ((homes >= CITY_BOX.low) & (homes <= CITY_BOX.high)).all(axis=1)
+        points, labels = np.vstack([points, homes[inside]]), np.concatenate([labels, new_labels[inside]])
     return Dataset(
-        CIRCLES_BOX.clip(points),
+        points,
         labels,
-        CIRCLES_BOX,
-        axis_names(2),
-        "Two circles",
-        note="Both clusters have the same mean, so centers cannot tell them apart.",
+        CITY_BOX,
+        ("east", "north"),
+        "City",
+        units=("m", "m"),
+        note="Homes along a river: places need noise in meters, and noise can put people into the water.",
+        bounds_note="The edge of the map.",
     )
 
 
-def null(n: int, knobs: NullKnobs, *, rng: np.random.Generator) -> Dataset:
-    """Draw `n` records uniformly from the box [0, 10]^d. Raises ValueError when n * d exceeds MAX_CELLS."""
-    d = knobs.n_features
-    check_cells(n, d)
-    return Dataset(
-        rng.uniform(0.0, SIDE, size=(n, d)),
-        None,
-        Box.cube(0.0, SIDE, d),
-        axis_names(d),
-        "No clusters",
-        note="There is nothing to find: whatever clusters a method shows here, it made itself.",
+def river_middle(east: FloatArray) -> FloatArray:
+    """Return the northing (n,) of the river's middle at each easting (n,), in meters."""
+    return (
+        RIVER_MIDDLE + RIVER_SWING * functions.sin(2 * np.pi * east / CITY_SIDE + 0.6) + 0.05 * (east - CITY_SIDE / 2)
     )
 
 
 def stand_ins(box: Box, n_clusters: int) -> Points:
-    """Return records (n, d) that fill `box` evenly and stand for nobody: what a method promises can be read off them.
+    """Return placeholder records (n, d) that fill `box` evenly: a guarantee is computed on them, no data needed.
 
     There are STAND_INS of them, or two for each cluster where that is more.
     """
@@ -184,7 +269,7 @@ def cluster_weights(n_clusters: int, imbalance: float) -> FloatArray:
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
-def check_cells(n: int, d: int) -> None:
+def _check_cells(n: int, d: int) -> None:
     """Raise ValueError when `n` records of `d` features are more than MAX_CELLS numbers."""
     if n * d > MAX_CELLS:
         raise ValueError(
@@ -193,28 +278,32 @@ def check_cells(n: int, d: int) -> None:
         )
 
 
-def axis_names(d: int) -> tuple[str, ...]:
-    """Return names of `d` features that stand for nothing."""
-    return ("x", "y") if d == 2 else tuple(f"x{axis}" for axis in range(1, d + 1))
+def _clipped(points: Points, labels: Labels | None, box: Box, title: str, note: str) -> Dataset:
+    """Clip `points` (n, d) into `box`, on features that stand for nothing."""
+    names = ("x", "y") if box.d == 2 else tuple(f"x{axis}" for axis in range(1, box.d + 1))
+    return Dataset(box.clip(points), labels, box, names, title, note=note)
 
 
-def draw_labels(n: int, weights: FloatArray, *, rng: np.random.Generator) -> Labels:
+def _draw_labels(n: int, weights: FloatArray, *, rng: np.random.Generator) -> Labels:
     """Draw `n` clusters (n,) independently with probabilities `weights` (k,)."""
     # Rounding can leave the last cumulated weight below the largest uniform draw: keep it out of the search.
     return np.searchsorted(np.cumsum(weights)[:-1], rng.random(n), side="right").astype(np.intp)
 
 
-def spread_out(n_clusters: int, d: int, *, rng: np.random.Generator) -> Centers:
-    """Return `n_clusters` centers (k, d) whose smallest distance is 1: the most compact of N_LAYOUTS random layouts."""
-    if n_clusters == 1:
-        return np.zeros((1, d))
-    best, best_extent = np.zeros((n_clusters, d)), np.inf
-    for _ in range(N_LAYOUTS):
-        layout, distance = _layout(n_clusters, d, rng=rng)
-        extent = np.ptp(layout, axis=0).max() / distance
-        if extent < best_extent:
-            best, best_extent = layout / distance, extent
-    return best
+def _centers_in_box(n_clusters: int, d: int, spread: float, *, rng: np.random.Generator) -> tuple[Centers, float]:
+    """Return centers (k, d) in [0, 10]^d with WALL_SIGMAS of `spread` to the walls, and SIDE in smallest distances.
+
+    The unit of `spread` is the smallest distance of two centers. The layout is the most compact of N_LAYOUTS.
+    """
+    layout, smallest_extent = np.zeros((n_clusters, d)), np.inf
+    for _ in range(N_LAYOUTS if n_clusters > 1 else 0):
+        candidate, distance = _layout(n_clusters, d, rng=rng)
+        candidate_extent = np.ptp(candidate, axis=0).max() / distance
+        if candidate_extent < smallest_extent:
+            layout, smallest_extent = candidate / distance, candidate_extent
+    extent = float(np.ptp(layout, axis=0).max()) + 2 * WALL_SIGMAS * spread
+    middles = (layout.min(axis=0) + layout.max(axis=0)) / 2  # (d,)
+    return SIDE / 2 + (layout - middles) * (SIDE / extent), extent
 
 
 def _layout(n_clusters: int, d: int, *, rng: np.random.Generator) -> tuple[Centers, float]:
@@ -225,9 +314,9 @@ def _layout(n_clusters: int, d: int, *, rng: np.random.Generator) -> tuple[Cente
         candidates = rng.random((N_CANDIDATES, d))
         # Distance of every candidate to its nearest center, (N_CANDIDATES,).
         nearest = np.linalg.norm(candidates[:, None, :] - centers[None, :, :], axis=2).min(axis=1)
-        winner = int(np.argmax(nearest))
-        smallest = min(smallest, float(nearest[winner]))
-        centers = np.vstack([centers, candidates[winner]])
+        farthest = int(np.argmax(nearest))
+        smallest = min(smallest, float(nearest[farthest]))
+        centers = np.vstack([centers, candidates[farthest]])
     return centers, smallest
 
 
@@ -235,5 +324,11 @@ def _ring_draws(n: int, *, rng: np.random.Generator) -> tuple[FloatArray, Labels
     """Draw angles (n,) of a full turn, one of two rings (n,), and standard Gaussian noise (n, 2)."""
     rng_angles, rng_labels, rng_noise = rng.spawn(3)
     angles = rng_angles.uniform(0.0, 2 * np.pi, size=n)
-    labels = draw_labels(n, np.array([0.5, 0.5]), rng=rng_labels)
+    labels = _draw_labels(n, np.array([0.5, 0.5]), rng=rng_labels)
     return angles, labels, rng_noise.standard_normal((n, 2))
+
+
+def _rotations(n: int, d: int, *, rng: np.random.Generator) -> FloatArray:
+    """Draw `n` orthogonal matrices (n, d, d), uniform: QR of Gaussian ones with the signs of R's diagonal undone."""
+    q, diagonal = algebra.orthonormal(rng.standard_normal((n, d, d)))
+    return np.asarray(q * np.sign(diagonal)[:, None, :], dtype=np.float64)

@@ -1,27 +1,42 @@
-"""An uploaded table, and the choice of columns and bounds that makes it a data set."""
+"""Tables: the formats that are read, and the choice of columns and bounds that makes a table a data set."""
 
+import pkgutil
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, Confidential, FloatArray, Labels
-from dpviz.data.bounds import LARGEST, Bounds, Clipping, clipping, rounded_outward
-from dpviz.data.columns import Columns
+from dpviz.core import Box, Confidential, FloatArray
 from dpviz.data.dataset import Dataset
-from dpviz.data.decoding import TableError, TableWarning, joined, listed, own, read_bytes, shown
+from dpviz.data.files import (
+    PARQUET_MAGIC,
+    READ_OFF,
+    UPLOADED,
+    ZIP_MAGIC,
+    Columns,
+    FileOrPath,
+    Header,
+    Limits,
+    TableError,
+    TableFormat,
+    TableWarning,
+    decode,
+    is_json,
+    joined,
+    listed,
+    own,
+    quoted,
+    read_bytes,
+)
 from dpviz.data.geography import EAST, METER, NORTH, filled, on_plane
-from dpviz.data.reading import columns_of
-from dpviz.data.sampling import kept_rows
-from dpviz.data.table_format import READ_OFF, Header, TableFormat
+from dpviz.data.transforms import LARGEST, Bounds, Clipping, clipping, rounded_outward, sample_mask
 
 Missing = Literal["error", "drop", "middle"]
-MISSING_CHOICES = ("error", "drop", "middle")
+Classes = NDArray[np.object_] | FloatArray  # (n,) text or numbers, as the file has them
 Scaling = Literal["none", "unit"]
-SCALING_CHOICES = ("none", "unit")
 FROM_DATA = "Taken from the data: not private."
 TYPED = "Typed by you."
 UPLOADED_TITLE = "Uploaded records"  # a file's name can say whose records they are, and would be in every picture
@@ -35,6 +50,54 @@ REPLACED = (
     "among the records; how many there are is public."
 )
 MAX_UNIT = 12  # characters
+EACH, SAME, DATA = "each", "same", "data"  # how bounds are given
+Pair = tuple[float, float] | None  # None: from the data
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """One format of files."""
+
+    suffixes: tuple[str, ...]
+    parser: str  # "module:function", loaded with the first file; takes bytes, of a text format the decoded text
+    magic: bytes = b""  # first bytes; none: a text format
+    settings: tuple[str, ...] = ("decimal",)  # those of `TableFormat` that can be set by hand
+
+    def parse(self, content: bytes | str, limits: Limits, reading: TableFormat) -> Columns:
+        """Return the columns of a file. Raises TableError."""
+        parser: Callable[[bytes | str, Limits, TableFormat], Columns] = pkgutil.resolve_name(self.parser)
+        return parser(content, limits, reading)
+
+
+CSV = FileFormat(("csv", "tsv", "txt", "gz"), "dpviz.data.parsing:parse", settings=("decimal", "sep", "header"))
+GEOJSON = FileFormat(("geojson", "json"), "dpviz.data.geojson:read_geojson")
+FORMATS = (
+    CSV,
+    FileFormat(("parquet",), "dpviz.data.parquet:read_parquet", PARQUET_MAGIC),
+    FileFormat(("xlsx",), "dpviz.data.workbook:read_workbook", ZIP_MAGIC, ("decimal", "header")),
+    GEOJSON,
+)
+
+
+def binary_format(data: bytes) -> FileFormat | None:
+    """Return the binary format of a file by its first bytes, None for text, plain or packed."""
+    return next((each for each in FORMATS if each.magic and data.startswith(each.magic)), None)
+
+
+def columns_of(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
+    """Return the columns of a file's bytes, as `read_table` does, but within `limits`. Raises TableError."""
+    binary = binary_format(data)
+    if binary is not None:
+        return binary.parse(data, limits, reading)
+    text, notes = decode(data, limits)
+    columns = (GEOJSON if is_json(text) else CSV).parse(text, limits, reading)
+    return replace(columns, notes=(*notes, *columns.notes))
+
+
+def load_parsers() -> None:
+    """Load the parsers: pandas and pyarrow take as long as all of the methods do, and most processes read no file."""
+    for each in FORMATS:
+        pkgutil.resolve_name(each.parser)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,14 +117,14 @@ class Table(Confidential):
     @property
     def numeric_columns(self) -> tuple[str, ...]:
         """Columns whose every cell is a number or missing, in the file's order: features or label."""
-        return tuple(
-            name for name in self.nonprivate_columns.names if name in self.nonprivate_columns.nonprivate_numbers
-        )
+        columns = self.nonprivate_columns
+        return tuple(name for name in columns.names if name in columns.nonprivate_numbers)
 
     @property
     def text_columns(self) -> tuple[str, ...]:
         """All other columns, in the file's order: label only."""
-        return tuple(name for name in self.nonprivate_columns.names if name in self.nonprivate_columns.nonprivate_texts)
+        columns = self.nonprivate_columns
+        return tuple(name for name in columns.names if name in columns.nonprivate_texts)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -90,23 +153,25 @@ class Table(Confidential):
         values = self._numbers(column)
         finite = values[np.isfinite(values)]
         if not finite.size:
-            raise TableError(f"Column {shown(column)} had no finite number to take bounds from. Type its bounds.")
+            raise TableError(f"Column {quoted(column)} had no finite number to take bounds from. Type its bounds.")
         return rounded_outward(float(finite.min()), float(finite.max()))
 
     def nonprivate_rows(self, n: int) -> dict[str, list[str]]:
         """Return the first n cells of each column by name, as text. For the eyes of the person who has the file."""
         columns = self.nonprivate_columns
-        numbers = {
-            name: ["" if np.isnan(value) else f"{value:.10g}" for value in values[:n].tolist()]
-            for name, values in columns.nonprivate_numbers.items()
-        }
-        texts = {name: [str(cell) for cell in values[:n]] for name, values in columns.nonprivate_texts.items()}
-        return {name: (numbers | texts)[name] for name in columns.names}
+        rows: dict[str, list[str]] = {}
+        for name in columns.names:
+            if name in columns.nonprivate_texts:
+                rows[name] = [str(cell) for cell in columns.nonprivate_texts[name][:n]]
+            else:
+                values = columns.nonprivate_numbers[name][:n].tolist()
+                rows[name] = ["" if np.isnan(value) else f"{value:.10g}" for value in values]
+        return rows
 
     def nonprivate_n_incomplete(self, features: Sequence[str], label: str | None) -> int:
         """Return how many rows lack a cell of these columns. Raises TableError for columns that are none."""
         missing = [np.isnan(self._numbers(name)) for name in features]
-        missing += [] if label is None else [_absent(self._classes(label))]
+        missing += [] if label is None else [_is_absent(self._classes(label))]
         return int(np.logical_or.reduce(missing).sum()) if missing else 0
 
     def dataset(
@@ -130,21 +195,24 @@ class Table(Confidential):
         so. `missing` cells in the chosen columns are an "error", "drop" leaves their rows out, and "middle" puts them
         into the middle of their feature's bounds (a row without label is left out). All three look at each row alone.
         `scaling="unit"` maps the box to [0, 1]^d after clipping. `units` has one unit for each feature, or none.
-        `share` in (0, 1] keeps about that part of the complete rows, each by its own features (`sampling`).
-        `bounds_from_data` owns up to a `box` of which some bounds are suggested ones. `place` names the features that
+        `share` in (0, 1] keeps about that part of the complete rows, each by its own features (`transforms`).
+        Set `bounds_from_data` if any bound in `box` was computed from the data. `place` names the features that
         are latitude and longitude, degrees: they become meters east and north of the middle of their bounds, in a
         square (`geography`). Raises TableError.
         """
-        names, values, classes = self._chosen(features, label, missing, share)
+        names, values, classes = self._selected(features, label, missing, share)
         axes = None if place is None else _checked_place(place, names)
         from_data = bounds_from_data or box is None
         chosen = self._bounds_from_data(names, values) if box is None else _checked_box(box, names)
         values = filled(values, chosen, axes)
         n_clipped = int(((values < chosen.low) | (values > chosen.high)).any(axis=1).sum())
-        if scaling not in SCALING_CHOICES:
-            raise TableError(f"scaling was {shown(scaling)}, but it must be one of {', '.join(SCALING_CHOICES)}.")
+        if scaling not in get_args(Scaling):
+            raise TableError(f"scaling was {quoted(scaling)}, but it must be one of {', '.join(get_args(Scaling))}.")
         points, scaled, here = chosen.clip(values), scaling == "unit", None
-        units = _checked_units(units, names)
+        units = (units,) if isinstance(units, str) else tuple(units)
+        if units and len(units) != len(names):
+            raise TableError(f"There were {len(units)} units for {len(names)} columns. Give one for each, '' for none.")
+        units = tuple("".join(c for c in str(unit) if c.isprintable()).strip()[:MAX_UNIT] for unit in units)
         if axes is not None:
             points, chosen, here = on_plane(points, chosen, axes)
             named = dict(zip(here.axes, (EAST, NORTH), strict=True))
@@ -154,7 +222,8 @@ class Table(Confidential):
         leaves_out = share < 1.0 or missing == "drop" or (missing == "middle" and label is not None)
         return Dataset(
             space.clip(chosen.to_unit(points)) if scaled else points,
-            None if classes is None else _encoded(classes),
+            # Classes are numbered 0..c-1 in sorted order.
+            None if classes is None else np.unique(classes, return_inverse=True)[1].astype(np.intp),
             space,
             names,
             UPLOADED_TITLE if title is None else title,
@@ -179,100 +248,86 @@ class Table(Confidential):
         place: tuple[str, str] | None = None,
     ) -> Clipping:
         """Return what clipping into `box` does to the rows that `dataset` takes. NOT private. Raises TableError."""
-        names, values, _ = self._chosen(features, label, missing, share)
+        names, values, _ = self._selected(features, label, missing, share)
         chosen = _checked_box(box, names)
         return clipping(filled(values, chosen, None if place is None else _checked_place(place, names)), chosen)
 
-    def _chosen(
+    def _selected(
         self, features: Sequence[str], label: str | None, missing: Missing, share: float
-    ) -> tuple[tuple[str, ...], FloatArray, NDArray[Any] | None]:
+    ) -> tuple[tuple[str, ...], FloatArray, Classes | None]:
         """Return checked names, values (n, d) of the rows that count, NaN only with "middle", and their classes."""
-        names = self._checked_features(features, label)
-        values = np.column_stack([self._numbers(name) for name in names])
+        names = (features,) if isinstance(features, str) else tuple(features)
+        if not names:
+            raise TableError(f"No feature was chosen, but at least one is needed. {self._numeric_listed()}")
+        columns = [self._numbers(name) for name in names]
+        for name in names:
+            if names.count(name) > 1:
+                raise TableError(f"Column {quoted(name)} was chosen twice, but once is enough. Drop one of them.")
+        if label in names:
+            raise TableError(f"Column {quoted(label)} was chosen as feature and as label. Use it for one of them.")
+        values = np.column_stack(columns)
         classes = None if label is None else self._classes(label)
-        kept = np.flatnonzero(self._complete_rows(names, values, label, classes, missing))
+        if missing not in get_args(Missing):
+            raise TableError(f"missing was {quoted(missing)}, but it must be one of {', '.join(get_args(Missing))}.")
+        absent = [(name, np.isnan(column)) for name, column in zip(names, columns, strict=True)]
+        absent += [] if classes is None else [(str(label), _is_absent(classes))]
+        counts = joined([f"{quoted(name)} ({int(rows.sum())})" for name, rows in absent if rows.any()])
+        if counts and missing == "error":
+            raise TableError(
+                f"Cells were missing or infinite in {counts} of {self.n_rows:,} rows, but every one must be "
+                "a number. Drop those rows, fill them with the middle of their bounds, or choose other columns."
+            )
+        complete = np.ones(len(values), dtype=np.bool_)
+        for name, rows in absent:
+            if missing != "middle" or name == label:  # only a class has no middle
+                complete &= ~rows
+        selected = np.flatnonzero(complete)
+        if not len(selected):
+            raise TableError(
+                f"No row was complete: cells were missing in {counts} of {self.n_rows} rows. "
+                "Choose columns with fewer gaps."
+            )
         if not 0.0 < share <= 1.0:
             raise TableError(f"The share of rows was {share}, but it must be above 0 and at most 1. 1 keeps all rows.")
         if share < 1.0:
-            kept = kept[kept_rows(values[kept], share)]
-            if not len(kept):
+            selected = selected[sample_mask(values[selected], share)]
+            if not len(selected):
                 raise TableError(f"No row was kept: the share of rows was {share:g}. Keep a larger share.")
-        return names, values[kept], None if classes is None else classes[kept]
+        return names, values[selected], None if classes is None else classes[selected]
 
-    def _numbers(self, name: Any) -> FloatArray:
+    def _numbers(self, name: str) -> FloatArray:
         """Return a numeric column (n,)."""
-        if isinstance(name, str) and name in self.nonprivate_columns.nonprivate_numbers:
-            return self.nonprivate_columns.nonprivate_numbers[name]
-        if isinstance(name, str) and name in self.nonprivate_columns.nonprivate_texts:
-            raise TableError(f"Column {shown(name)} is text, but features must be numbers. {self._numeric_listed()}")
-        raise TableError(f"There is no column {shown(name)} in the file. {self._numeric_listed()}")
+        columns = self.nonprivate_columns
+        if isinstance(name, str) and name in columns.nonprivate_numbers:
+            return columns.nonprivate_numbers[name]
+        if isinstance(name, str) and name in columns.nonprivate_texts:
+            raise TableError(f"Column {quoted(name)} is text, but features must be numbers. {self._numeric_listed()}")
+        raise TableError(f"There is no column {quoted(name)} in the file. {self._numeric_listed()}")
 
     def _numeric_listed(self) -> str:
         if not self.numeric_columns:
             return "No column of this file is numeric: choose another file."
         return f"Choose from {listed(self.numeric_columns)}."
 
-    def _checked_features(self, features: Any, label: Any) -> tuple[str, ...]:
-        names = (features,) if isinstance(features, str) else tuple(features)
-        if not names:
-            raise TableError(f"No feature was chosen, but at least one is needed. {self._numeric_listed()}")
-        for name in names:
-            self._numbers(name)
-        repeated = [name for name in names if names.count(name) > 1]
-        if repeated:
-            raise TableError(f"Column {shown(repeated[0])} was chosen twice, but once is enough. Drop one of them.")
-        if label in names:
-            raise TableError(f"Column {shown(label)} was chosen as feature and as label. Use it for one of them.")
-        return names
-
-    def _classes(self, label: Any) -> NDArray[Any]:
+    def _classes(self, label: str) -> Classes:
         """Return the label column (n,) as written, text or numbers."""
-        if isinstance(label, str) and label in self.nonprivate_columns.nonprivate_texts:
-            return self.nonprivate_columns.nonprivate_texts[label]
-        if isinstance(label, str) and label in self.nonprivate_columns.nonprivate_numbers:
-            return self.nonprivate_columns.nonprivate_numbers[label]
-        names = listed(self.nonprivate_columns.names)
-        raise TableError(f"There is no column {shown(label)} to take labels from. Choose from {names}, or no label.")
-
-    def _complete_rows(
-        self,
-        names: tuple[str, ...],
-        values: FloatArray,
-        label: str | None,
-        classes: NDArray[Any] | None,
-        missing: Missing,
-    ) -> NDArray[np.bool_]:
-        """Return which rows (n,) have every chosen cell; raise TableError as `missing` says."""
-        if missing not in MISSING_CHOICES:
-            raise TableError(f"missing was {shown(missing)}, but it must be one of {', '.join(MISSING_CHOICES)}.")
-        absent = {name: np.isnan(values[:, axis]) for axis, name in enumerate(names)}
-        if label is not None and classes is not None:
-            absent[label] = _absent(classes)
-        counts = [f"{shown(name)} ({int(rows.sum())})" for name, rows in absent.items() if rows.any()]
-        if missing == "middle":  # only a class has no middle
-            absent = {name: rows for name, rows in absent.items() if name == label}
-            absent.setdefault("", np.zeros(len(values), dtype=np.bool_))
-        if counts and missing == "error":
+        columns = self.nonprivate_columns
+        if not isinstance(label, str) or label not in columns.names:
+            names = listed(columns.names)
             raise TableError(
-                f"Cells were missing or infinite in {joined(counts)} of {self.n_rows:,} rows, but every one must be "
-                "a number. Drop those rows, fill them with the middle of their bounds, or choose other columns."
+                f"There is no column {quoted(label)} to take labels from. Choose from {names}, or no label."
             )
-        kept = ~np.logical_or.reduce(list(absent.values()))
-        if not kept.any():
-            raise TableError(
-                f"No row was complete: cells were missing in {joined(counts)} of {self.n_rows} rows. "
-                "Choose columns with fewer gaps."
-            )
-        return np.asarray(kept, dtype=np.bool_)
+        texts = columns.nonprivate_texts
+        return texts[label] if label in texts else columns.nonprivate_numbers[label]
 
     def _bounds_from_data(self, names: tuple[str, ...], values: FloatArray) -> Box:
         """Return the box around `values` (n, d), NOT private; raise TableError for a constant column."""
         for axis in np.flatnonzero(np.isnan(values).all(axis=0)):
-            raise TableError(f"Column {shown(names[axis])} had no number to take bounds from. Type its bounds.")
+            raise TableError(f"Column {quoted(names[axis])} had no number to take bounds from. Type its bounds.")
         lows, highs = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         for axis in np.flatnonzero(lows == highs):
             raise TableError(
-                f"Column {shown(names[axis])} had one value only, {lows[axis]:g}, so it gives no bounds. Type bounds "
+                f"Column {quoted(names[axis])} had one value only, {lows[axis]:g}, so it gives no bounds. Type bounds "
                 f"around it, for example {lows[axis]:g} - 1 to {lows[axis]:g} + 1, or leave the column out."
             )
         bounds = [rounded_outward(float(low), float(high)) for low, high in zip(lows, highs, strict=True)]
@@ -287,8 +342,73 @@ class Table(Confidential):
             ) from None
 
 
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a person chose for a table of their own; `dataset` applies it, in the app and in scripts.
+
+    `bounds` and `units` are parallel to `features`; extremes of the records are not in here.
+    """
+
+    features: tuple[str, ...]
+    label: str | None = None  # a column of classes; left out for the public
+    missing: Missing = "error"
+    scaling: Scaling = "none"
+    share: float = 1.0  # of the rows, each kept by its own values
+    how: str = EACH
+    bounds: tuple[Pair, ...] = ()
+    units: tuple[str, ...] = ()
+    place: tuple[str, str] | None = None  # features that are latitude and longitude, degrees
+    projected: int | None = None  # features that they are projected to, at random; None: not at all
+    projection_seed: int = 0  # public
+    reading: TableFormat = READ_OFF  # settings by which the file was read
+
+    def bounds_of(self, name: str) -> tuple[float, float]:
+        """Return the typed bounds of the feature `name`. Raises KeyError where there are none."""
+        pair = dict(zip(self.features, self.bounds, strict=False))[name]
+        if pair is None:
+            raise KeyError(name)
+        return pair
+
+    def unit(self, name: str) -> str:
+        """Return the typed unit of the feature `name`."""
+        return dict(zip(self.features, self.units, strict=False)).get(name, "")
+
+    @property
+    def borrowed(self) -> tuple[str, ...]:
+        """The features whose bounds came from the data."""
+        return tuple(name for name, pair in zip(self.features, self.bounds, strict=False) if pair is None)
+
+    def box(self, table: Table) -> Box:
+        """Return the bounds before scaling: the typed ones, and of the others those that `table` suggests.
+
+        Suggested bounds are NOT private. Raises TableError for a column without numbers.
+        """
+        ends = []
+        for place, name in enumerate(self.features):
+            pair = self.bounds[place] if place < len(self.bounds) else None
+            suggested = None if pair is not None else table.suggested_bounds(name)
+            ends.append(pair if suggested is None else (suggested.low, suggested.high))
+        low, high = zip(*(end for end in ends if end is not None), strict=True)
+        return Box(low, high)
+
+    def dataset(self, table: Table) -> Dataset:
+        """Return the data set that these choices make of `table`. Raises TableError as `Table.dataset` does."""
+        dataset = table.dataset(
+            self.features,
+            self.label,
+            self.box(table),
+            self.missing,
+            scaling=self.scaling,
+            units=self.units,
+            share=self.share,
+            bounds_from_data=len(self.bounds) < len(self.features) or bool(self.borrowed),
+            place=self.place,
+        )
+        return dataset if self.projected is None else dataset.projected(self.projected, seed=self.projection_seed)
+
+
 def read_table(
-    file_or_path: Any,
+    file_or_path: FileOrPath,
     *,
     sep: str | None = None,
     decimal: str | None = None,
@@ -302,20 +422,20 @@ def read_table(
     for uploads (`read_confined`).
 
     `sep`, `decimal`, `thousands` and `header` are those of `pandas.read_csv`; "" is no separator. What is not given is
-    read off the file as a whole (see `dpviz.data.numerals`), and a guarantee takes it as public. Raises TableError for
+    read off the file as a whole (see `dpviz.data.parsing`), and a guarantee takes it as public. Raises TableError for
     anything that is no table, or unpacks as none does; warns with TableWarning of numbers that could be others by a
     factor of 1000.
     """
-    given, reading = read_bytes(file_or_path), TableFormat(sep, decimal, thousands, header)
-    table = Table(given.name, given.digest, columns_of(given.data, own(len(given.data)), reading), reading)
+    file, reading = read_bytes(file_or_path), TableFormat(sep, decimal, thousands, header)
+    table = Table(file.name, file.digest, columns_of(file.data, own(len(file.data)), reading), reading)
     table.warn_of_doubts()
     return table
 
 
 def _checked_box(box: Box, names: tuple[str, ...]) -> Box:
     if not isinstance(box, Box) or box.d != len(names):
-        given = f"{box.d} axes" if isinstance(box, Box) else f"the type {type(box).__name__}"
-        raise TableError(f"The box had {given}, but {len(names)} columns were chosen. Give a Box with bounds for each.")
+        words = f"{box.d} axes" if isinstance(box, Box) else f"the type {type(box).__name__}"
+        raise TableError(f"The box had {words}, but {len(names)} columns were chosen. Give a Box with bounds for each.")
     return box
 
 
@@ -329,18 +449,5 @@ def _checked_place(place: tuple[str, str], names: tuple[str, ...]) -> tuple[int,
     return names.index(place[0]), names.index(place[1])
 
 
-def _checked_units(units: Sequence[str], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return one printable, short unit for each of `names`, or none at all."""
-    given = (units,) if isinstance(units, str) else tuple(units)
-    if given and len(given) != len(names):
-        raise TableError(f"There were {len(given)} units for {len(names)} columns. Give one for each, '' for none.")
-    return tuple("".join(c for c in str(unit) if c.isprintable()).strip()[:MAX_UNIT] for unit in given)
-
-
-def _absent(classes: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_absent(classes: Classes) -> NDArray[np.bool_]:
     return np.asarray(classes == "" if classes.dtype == object else np.isnan(classes), dtype=np.bool_)
-
-
-def _encoded(classes: NDArray[Any]) -> Labels:
-    """Number the classes (n,) 0..c-1 in sorted order."""
-    return np.unique(classes, return_inverse=True)[1].astype(np.intp)

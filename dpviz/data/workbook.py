@@ -10,18 +10,16 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 from xml.parsers import expat
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.data.columns import Columns
-from dpviz.data.decoding import UPLOADED, Limits, TableError, shown
+from dpviz.data.files import READ_OFF, UPLOADED, Columns, Limits, TableError, TableFormat, quoted
 from dpviz.data.parsing import parse_cells
-from dpviz.data.table_format import READ_OFF, TableFormat
 
 SHEET_COLUMNS = 16_384  # that a sheet has at most
 MAX_PARTS = 10_000  # files in the archive, ours; a workbook has a few dozen
@@ -36,26 +34,26 @@ Attributes = Mapping[str, str]
 
 
 class Reader(Protocol):
-    """What an XML stream is read by; tags come without their namespace."""
+    """Handlers of an XML stream; tags come without their namespace."""
 
     def start(self, tag: str, attributes: Attributes) -> None:
-        """Take the begin of an element."""
+        """Handle the begin of an element."""
 
     def end(self, tag: str) -> None:
-        """Take its end."""
+        """Handle its end."""
 
     def text(self, characters: str) -> None:
-        """Take characters inside it."""
+        """Handle characters inside it."""
 
 
 class _Elements:
-    """Keeps the tag and attributes of every element of a small file."""
+    """Collects the tag and attributes of every element of a small file."""
 
     def __init__(self) -> None:
-        self.found: list[tuple[str, Attributes]] = []
+        self.elements: list[tuple[str, Attributes]] = []
 
     def start(self, tag: str, attributes: Attributes) -> None:
-        self.found.append((tag, {name.rpartition(" ")[2]: value for name, value in attributes.items()}))
+        self.elements.append((tag, {name.rpartition(" ")[2]: value for name, value in attributes.items()}))
 
     def end(self, tag: str) -> None: ...
 
@@ -66,7 +64,7 @@ class _Strings:
     """Collects the workbook's shared strings, pieces of formatted text put together, phonetic guides left out."""
 
     def __init__(self) -> None:
-        self.found: list[str] = []
+        self.strings: list[str] = []
         self._pieces: list[str] = []
         self._is_text = False
         self._is_guide = False
@@ -80,7 +78,7 @@ class _Strings:
         if tag == "rPh":
             self._is_guide = False
         elif tag == "si":
-            self.found.append("".join(self._pieces))
+            self.strings.append("".join(self._pieces))
             self._pieces = []
 
     def text(self, characters: str) -> None:
@@ -88,42 +86,26 @@ class _Strings:
             self._pieces.append(characters)
 
 
+@dataclass(slots=True)
 class _Sheet:
     """Collects the cells of a sheet that hold something, row by row; empty rows cost nothing.
 
     Its three methods run some millions of times, so they take the shortest way.
     """
 
-    __slots__ = (
-        "_columns",
-        "_kind",
-        "_limits",
-        "_n_characters",
-        "_open",
-        "_pieces",
-        "_place",
-        "_row",
-        "_stored",
-        "_strings",
-        "rows",
-        "stored",
-        "width",
-    )
-
-    def __init__(self, strings: list[str], limits: Limits) -> None:
-        self.rows: list[dict[int, str]] = []
-        self.stored: list[int] = []  # of each row, the bits of the places at which numbers are
-        self.width = 0
-        self._strings = strings
-        self._limits = limits
-        self._columns: dict[str, int] = {}  # letters -> place, found once for each
-        self._n_characters = 0  # one long shared string can stand in every cell
-        self._row: dict[int, str] = {}
-        self._stored = 0
-        self._place = -1
-        self._kind = "n"
-        self._pieces: list[str] = []
-        self._open = ""  # the innermost element
+    strings: list[str]
+    limits: Limits
+    rows: list[dict[int, str]] = field(default_factory=list)
+    stored: list[int] = field(default_factory=list)  # of each row, the bits of the places at which numbers are
+    width: int = 0
+    _columns: dict[str, int] = field(default_factory=dict)  # letters -> place, computed once for each
+    _n_characters: int = 0  # one long shared string can stand in every cell
+    _row: dict[int, str] = field(default_factory=dict)
+    _stored: int = 0
+    _place: int = -1
+    _kind: str = "n"
+    _pieces: list[str] = field(default_factory=list)
+    _open: str = ""  # the innermost element
 
     def start(self, tag: str, attributes: Attributes) -> None:
         self._open = tag
@@ -145,28 +127,35 @@ class _Sheet:
         self._open = ""
         if tag == "c":
             if self._pieces:
-                self._keep("".join(self._pieces).strip())
+                self._add("".join(self._pieces).strip())
         elif tag == "rPh":
             self._kind = "inlineStr"
         elif tag == "row" and self._row:
-            self._end_row()
+            self.rows.append(self._row)
+            self.stored.append(self._stored)
+            self.width = max(self.width, max(self._row) + 1)
+            self.limits.refuse_size(len(self.rows) - 1, self.width)
+            self.limits.refuse_unpacked(self._n_characters)
+            self._row, self._stored = {}, 0
 
     def frame(self) -> pd.DataFrame:
         """Return all cells (rows, width) as strings, '' where there is none."""
         places = range(self.width)
         return pd.DataFrame({i: pd.Series([row.get(i, "") for row in self.rows], dtype="str") for i in places})
 
-    def stored_numbers(self) -> dict[int, NDArray[np.bool_]]:
-        """Return which cells (rows,) of each column are numbers of the workbook, and not text."""
-        found = {}
-        for place in range(self.width):
-            bit = 1 << place
-            found[place] = np.fromiter((row & bit != 0 for row in self.stored), dtype=np.bool_, count=len(self.stored))
-        return found
+    def stored_numbers(self) -> list[NDArray[np.bool_]]:
+        """Return for each column which cells (rows,) are numbers of the workbook, and not text."""
+        return [
+            np.fromiter((row & bit != 0 for row in self.stored), dtype=np.bool_, count=len(self.stored))
+            for bit in (1 << place for place in range(self.width))
+        ]
 
-    def _keep(self, written: str) -> None:
+    def _add(self, written: str) -> None:
         if self._kind == "s":
-            written = self._strings[_index(written)].strip()
+            index = int(written)
+            if index < 0:
+                raise LookupError("no string")
+            written = self.strings[index].strip()
         elif self._kind == "b":
             written = BOOLEANS.get(written, written)
         if written and self._kind != "e":
@@ -175,31 +164,39 @@ class _Sheet:
             if self._kind == "n":
                 self._stored |= 1 << self._place
 
-    def _end_row(self) -> None:
-        self.rows.append(self._row)
-        self.stored.append(self._stored)
-        self.width = max(self.width, max(self._row) + 1)
-        self._limits.refuse_size(len(self.rows) - 1, self.width)
-        self._limits.refuse_unpacked(self._n_characters)
-        self._row, self._stored = {}, 0
-
     def _column(self, reference: str) -> int:
+        """Return the place of a column by the letters of a reference, A at 0."""
         letters = reference.rstrip("0123456789")
-        place = self._columns.get(letters)
-        if place is None:
-            place = self._columns[letters] = _place(letters, self._limits.n_columns or SHEET_COLUMNS)
-        return place
+        if letters not in self._columns:
+            number, most = 0, self.limits.n_columns or SHEET_COLUMNS
+            for letter in letters:
+                number = 26 * number + int(letter, 36) - 9
+                if number > most:
+                    raise TableError(f"The sheet had cells beyond column {most}, but no more are read. Move them.")
+            if number < 1:
+                raise ValueError("no column")
+            self._columns[letters] = number - 1
+        return self._columns[letters]
 
 
 def read_workbook(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
     """Read the first visible sheet of the workbook `data`; raises TableError when there is none within `limits`."""
     try:
-        with _opened(data, limits) as archive:
+        if data.count(ENTRY_MAGIC) > MAX_PARTS:
+            raise TableError(
+                f"The archive lists more than {MAX_PARTS} files, but a workbook has a few dozen. {WAY_OUT}"
+            )
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            # What each part may unpack to is what the archive lists for it.
+            parts = archive.infolist()
+            limits.refuse_unpacked(sum(part.file_size for part in parts if part.filename.endswith((".xml", ".rels"))))
+            if any(part.flag_bits & ENCRYPTED or part.compress_type not in PLAIN_METHODS for part in parts):
+                raise TableError(f"The archive was encrypted or packed in an unusual way. {WAY_OUT}")
             names, path, shared = _sheets(archive)
             strings = _Strings()
             for part in shared:
                 _stream(archive, part, strings)
-            sheet = _Sheet(strings.found, limits)
+            sheet = _Sheet(strings.strings, limits)
             _stream(archive, path, sheet)
     except TableError:
         raise
@@ -208,25 +205,12 @@ def read_workbook(data: bytes, limits: Limits = UPLOADED, reading: TableFormat =
     except (LookupError, ValueError, NotImplementedError) as error:
         raise TableError(f"The Excel workbook does not follow its format ({type(error).__name__}). {WAY_OUT}") from None
     if not sheet.rows:
-        raise TableError(f"The sheet {shown(names[0])} was empty, but it must hold a header and records. {WAY_OUT}")
+        raise TableError(f"The sheet {quoted(names[0])} was empty, but it must hold a header and records. {WAY_OUT}")
     columns = parse_cells(sheet.frame(), sheet.stored_numbers(), reading)
     if len(names) == 1:
         return columns
-    note = f"The workbook has {len(names)} sheets; the first one, {shown(names[0])}, was read."
+    note = f"The workbook has {len(names)} sheets; the first one, {quoted(names[0])}, was read."
     return replace(columns, notes=(note, *columns.notes))
-
-
-def _opened(data: bytes, limits: Limits) -> zipfile.ZipFile:
-    """Open the archive when it lists few files that unpack to little; what each may unpack to is what it lists."""
-    if data.count(ENTRY_MAGIC) > MAX_PARTS:
-        raise TableError(f"The archive lists more than {MAX_PARTS} files, but a workbook has a few dozen. {WAY_OUT}")
-    archive = zipfile.ZipFile(io.BytesIO(data))
-    limits.refuse_unpacked(
-        sum(part.file_size for part in archive.infolist() if part.filename.endswith((".xml", ".rels")))
-    )
-    if any(part.flag_bits & ENCRYPTED or part.compress_type not in PLAIN_METHODS for part in archive.infolist()):
-        raise TableError(f"The archive was encrypted or packed in an unusual way. {WAY_OUT}")
-    return archive
 
 
 def _sheets(archive: zipfile.ZipFile) -> tuple[list[str], str, list[str]]:
@@ -248,10 +232,9 @@ def _sheets(archive: zipfile.ZipFile) -> tuple[list[str], str, list[str]]:
         raise TableError(f"The workbook had no sheet with cells. {WAY_OUT}")
     usable = [sheet for sheet in sheets if sheet[0]] or sheets
     shared = {path for kind, path in related.values() if kind == "sharedStrings"}
-    shared |= {
-        path for path in archive.namelist() if posixpath.basename(path) == "sharedStrings.xml"
-    }  # not named by all
-    return [sheet[1] for sheet in usable], usable[0][2], sorted(shared & set(archive.namelist()))
+    paths = set(archive.namelist())
+    shared |= {path for path in paths if posixpath.basename(path) == "sharedStrings.xml"}  # not named by all
+    return [sheet[1] for sheet in usable], usable[0][2], sorted(shared & paths)
 
 
 def _related(archive: zipfile.ZipFile, path: str) -> dict[str, tuple[str, str]]:
@@ -273,17 +256,17 @@ def _related(archive: zipfile.ZipFile, path: str) -> dict[str, tuple[str, str]]:
 def _elements(archive: zipfile.ZipFile, path: str) -> Iterator[tuple[str, Attributes]]:
     reader = _Elements()
     _stream(archive, path, reader)
-    yield from reader.found
+    yield from reader.elements
 
 
 def _stream(archive: zipfile.ZipFile, path: str, reader: Reader) -> None:
     """Unpack a part piece by piece into `reader`. A document type, which could multiply text, is refused."""
-    parser: Any = expat.ParserCreate(namespace_separator=" ")
+    parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     tags = _Tags()
     start, end = reader.start, reader.end
 
-    def refuse(*_: Any) -> None:
+    def refuse(*_: object) -> None:
         raise TableError(f"The workbook declared a document type, which no workbook needs. {WAY_OUT}")
 
     parser.StartElementHandler = lambda name, attributes: start(tags[name], attributes)
@@ -303,22 +286,3 @@ class _Tags(dict[str, str]):
         if len(self) < MAX_PARTS:
             self[name] = name.rpartition(" ")[2]
         return name.rpartition(" ")[2]
-
-
-def _place(letters: str, most: int) -> int:
-    """Return the place of a column by its letters, A at 0; raises TableError beyond `most` columns."""
-    place = 0
-    for letter in letters:
-        place = 26 * place + int(letter, 36) - 9
-        if place > most:
-            raise TableError(f"The sheet had cells beyond column {most}, but no more are read. Move them.")
-    if place < 1:
-        raise ValueError("no column")
-    return place - 1
-
-
-def _index(text: str) -> int:
-    index = int(text)
-    if index < 0:
-        raise LookupError("no string")
-    return index

@@ -52,7 +52,7 @@ from dpviz.core import (
     squared_distances,
     without_charge,
 )
-from dpviz.data.bounds import rounded_outward
+from dpviz.data.transforms import rounded_outward
 from dpviz.mechanisms import FROM_DATA, SecretGenerator
 from dpviz.solvers import assign
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpviz.core import AnyAlgorithm
-from dpviz.data.choices import Choices
+from dpviz.data import Choices
 from dpviz.stories.view import View
 
 UPLOAD = "people.csv"  # stands for the file that only its owner has
@@ -229,7 +229,7 @@ def loader(data: Data) -> list[str]:
     if data.drawn:
         return ["import numpy as np", "from dpviz.core import Box", "from dpviz.data import Dataset"]
     if data.choices is not None:
-        return ["from dpviz.data import read_table", "from dpviz.data.choices import Choices"]
+        return ["from dpviz.data import Choices, read_table"]
     return ["from dpviz.data import load"]
 
 

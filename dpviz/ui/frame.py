@@ -14,9 +14,9 @@ from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
 from dpviz.ui import controls, hiding, lessons, panel, state
-from dpviz.ui.data import kept
-from dpviz.ui.data.clipping import moved
+from dpviz.ui.data import answers
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
+from dpviz.ui.data.upload import clipped_words
 from dpviz.ui.export import menu as exports
 from dpviz.ui.export import share
 from dpviz.ui.runs import Noise, renew_secret
@@ -116,7 +116,7 @@ def start(
     source, described = pick(row, form, public=state.value(AUDIENCE) == "public", default=data, own=own)
     state.note_whether_blank(source is None)
     if source is None:
-        lead.info(LINKED if kept.expected() else DESCRIBE)
+        lead.info(LINKED if answers.expected_file() else DESCRIBE)
         show_problems(problems)
         context = get_script_run_ctx()
         if context is not None:  # a run that is stopped keeps the fragments of the one before, and a timer runs them
@@ -140,7 +140,7 @@ def start(
     left, right = lessons.columns(public=public)
     picture, side = left.container(), right.container()
     if source.uploaded and not public and source.dataset.nonprivate_n_clipped:
-        left.caption(f"{moved(source.dataset.nonprivate_n_clipped, source.dataset.n)}.")
+        left.caption(f"{clipped_words(source.dataset.nonprivate_n_clipped, source.dataset.n)}.")
     charts, card = st.columns([2, 1], gap="medium")
     more_pictures, more = st.container(), st.sidebar.container()
     places = (problems, lead, slider, picture, side, charts, card, more_pictures)
@@ -213,7 +213,7 @@ def _describe(dataset: Dataset, *, public: bool) -> None:
             parts.append(f"{n_classes} known {'class' if n_classes == 1 else 'classes'}")
     st.caption(f"{', '.join(parts)}. {dataset.note}")
     if not public and dataset.nonprivate_n_clipped:
-        st.caption(f"{moved(dataset.nonprivate_n_clipped, dataset.n)}.")
+        st.caption(f"{clipped_words(dataset.nonprivate_n_clipped, dataset.n)}.")
 
 
 def link(frame: PageFrame, noise: Noise, shown: View, *, start: bool = True) -> list[tuple[str, str]]:

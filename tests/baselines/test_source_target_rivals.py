@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from dpviz.accounting import pure_epsilon, zcdp_rho
 from dpviz.baselines import source_target_rivals as rivals
 from dpviz.core import Adjacency, Ball
-from dpviz.data.source_target import synthetic
+from dpviz.data.target_pairs import synthetic
 from dpviz.solvers import cost
 
 AR = Adjacency.ADD_REMOVE
@@ -75,7 +75,7 @@ def test_nothing_about_the_source_raises(m):
 
 
 def test_the_rivals_stand_in_their_order():
-    pair = synthetic(2, m=4000, n=400, rng=rng())
+    pair = synthetic(2, m=4000, n_targets=400, rng=rng())
     chosen = {
         "cluster_t": rivals.cluster_targets(pair.targets, 10, rng=rng()),
         "nonprivate": rivals.nonprivate_stc(pair.source, pair.targets, 10, rng=rng()),

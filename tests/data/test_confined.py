@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from dpviz.data import TableError, confined, read_table
-from dpviz.data.table_format import READ_OFF
+from dpviz.data.files import READ_OFF
 from tests.data import corpus
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +29,7 @@ MEASURE = """
 import json, resource, sys, time
 from dpviz.data import TableError
 from dpviz.data.confined import limit
-from dpviz.data.reading import columns_of
+from dpviz.data.table import columns_of
 from tests.data import corpus
 files = list(corpus.small())
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -144,13 +144,13 @@ def test_a_process_that_says_nothing_is_told_in_words(ending, words, monkeypatch
     monkeypatch.setattr(confined, "LEAST_SECONDS", 1.0)
     monkeypatch.setattr(confined, "_spare", [])
 
-    def started():
+    def start():
         script = f"print('r', end='', flush=True); {ending}"
         return subprocess.Popen(
             [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
 
-    monkeypatch.setattr(confined, "_started", started)
+    monkeypatch.setattr(confined, "_start", start)
     with pytest.raises(TableError, match=words):
         confined.read_confined(io.BytesIO(b"PK\x03\x04"))
     for process in confined._spare:
@@ -205,11 +205,11 @@ def test_a_spare_process_is_used_once_and_replaced():
 
 
 def test_what_is_handed_back_is_no_more_than_was_agreed(monkeypatch):
-    written = io.BytesIO()
+    output = io.BytesIO()
     monkeypatch.setattr(confined, "limit", lambda: None)
-    monkeypatch.setattr(confined, "_write", lambda _, answer: written.write(answer))
+    monkeypatch.setattr(confined.os, "_exit", lambda _: None)
     monkeypatch.setattr(confined, "MOST_ANSWERED", 100)
     monkeypatch.setattr(sys, "stdin", type("Input", (), {"buffer": io.BytesIO(pickle.dumps(READ_OFF) + corpus.TEXT)}))
-    monkeypatch.setattr(sys, "stdout", type("Output", (), {"buffer": io.BytesIO()}))
+    monkeypatch.setattr(sys, "stdout", type("Output", (), {"buffer": output}))
     confined.answer()
-    assert pickle.loads(written.getvalue()) == confined.TOO_MUCH
+    assert pickle.loads(output.getvalue().removeprefix(confined.READY)) == confined.TOO_MUCH

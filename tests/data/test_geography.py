@@ -9,8 +9,8 @@ from pyproj import Geod, Proj
 
 from dpviz.core import Box
 from dpviz.data import TableError, read_table
-from dpviz.data.choices import Choices
 from dpviz.data.geography import REACH, LocalMap, likely_map, map_of
+from dpviz.data.table import Choices
 from tests.data.made import parquet
 
 GEOD = Geod(ellps="WGS84")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpviz.data import TableError, read_confined, read_table
-from dpviz.data.reading import columns_of
+from dpviz.data.table import columns_of
 
 
 def feature(longitude, latitude, /, **properties):

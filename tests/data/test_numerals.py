@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.data import TableError, TableFormat, TableWarning, read_confined, read_table
-from dpviz.data.decoding import UPLOADED
-from dpviz.data.numerals import is_ambiguous, number_of
-from dpviz.data.reading import columns_of
+from dpviz.data.files import UPLOADED
+from dpviz.data.parsing import is_ambiguous, number_of
+from dpviz.data.table import columns_of
 from tests.data.made import number_row, parquet, text_row, workbook
 
 SURE, DOUBTED = False, True

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpviz.data import TableError, read_table
-from dpviz.data.decoding import UPLOADED, Limits
+from dpviz.data.files import UPLOADED, Limits
 from dpviz.data.parquet import _page_sizes, read_parquet
-from dpviz.data.reading import columns_of
+from dpviz.data.table import columns_of
 from tests.data.made import attempt
 from tests.data.made import parquet as written
 

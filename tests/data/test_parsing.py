@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from dpviz.data import TableError, TableFormat, parsing
-from dpviz.data.decoding import MAX_COLUMNS, MAX_ROWS
+from dpviz.data.files import MAX_COLUMNS, MAX_ROWS
 from dpviz.data.parsing import parse
 
 

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
-from dpviz.data import TableError, decoding, read_table
-from dpviz.data.decoding import UPLOADED
-from dpviz.data.reading import columns_of
+from dpviz.data import TableError, files, read_table
+from dpviz.data.files import UPLOADED
+from dpviz.data.table import columns_of
 from dpviz.data.workbook import read_workbook
 from tests.data.made import MAIN, OFFICE, RELATIONS, archive, attempt, number_row, text_row, workbook
 
@@ -128,9 +128,9 @@ def test_what_is_no_usable_workbook_is_refused_with_a_way_out(data, message):
 
 
 def test_a_bomb_is_refused_before_it_goes_off():
-    sheet = f'<worksheet xmlns="{MAIN}"><sheetData>'.encode() + b" " * (decoding.MAX_UNPACKED + 1)
+    sheet = f'<worksheet xmlns="{MAIN}"><sheetData>'.encode() + b" " * (files.MAX_UNPACKED + 1)
     bomb = workbook(**{"xl__worksheets__sheet1.xml": sheet})
-    assert len(bomb) < decoding.MAX_UNPACKED / 500
+    assert len(bomb) < files.MAX_UNPACKED / 500
     del sheet
     tracemalloc.start()
     refused(bomb, "unpacks to 300 MB or more, but at most 300 MB")

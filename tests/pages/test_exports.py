@@ -13,9 +13,8 @@ from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
 from dpviz.methods.source_target.page.data import NO_TARGETS
 from dpviz.plots import scene_hash
 from dpviz.ui import frame
-from dpviz.ui.data import drawn_points
-from dpviz.ui.data.drawing import Drawing
-from dpviz.ui.data.drawn_points import DrawnPoints
+from dpviz.ui.data import drawing
+from dpviz.ui.data.drawing import Drawing, DrawnPoints
 from dpviz.ui.export import config
 from dpviz.ui.export import menu as exports
 from dpviz.ui.export.files import FORMATS, ExportRequest, make
@@ -177,7 +176,7 @@ def test_undo_brings_back_what_an_import_took_the_place_of(open_page, take_over,
 def test_a_drawing_saved_in_the_public_view_brings_its_knobs_only(open_page, take_over, name, sheet):
     page = draw(open_page(name, data="draw", drawing="one", epsilon="2.0", audience="public"), "one", sheet)
     data = file_of(page, name, "json")
-    assert drawn_points.NOT_HERE in data.decode()
+    assert drawing.NOT_HERE in data.decode()
     assert "points" not in json.loads(data)["drawing"]
     again = take_over(open_page(name, data="iris"), data)
     (said,) = told(again)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpviz.data import DATASETS
-from dpviz.data.sampling import kept_rows
+from dpviz.data.transforms import sample_mask
 from dpviz.ui import runs
 from dpviz.ui.data import picker
 from tests.data.made import number_row, parquet, text_row, workbook
@@ -188,7 +188,7 @@ def test_labels_units_scale_and_rows_are_taken(upload):
     next(field for field in page.app.text_input if field.label == "unit").set_value("years")
     assert page.run().packed()["picture"][1]["x"]["unit"] == "years"
     page.set("number_input", "Share of rows, %", 40.0)
-    kept = int(kept_rows(ROWS[:, :2], 0.4).sum())
+    kept = int(sample_mask(ROWS[:, :2], 0.4).sum())
     assert any(caption.value.startswith(f"{kept} records") for caption in page.app.caption)
     page.set("toggle", "Scale bounds to 0 and 1", True)
     assert page.packed()["picture"][1]["x"]["unit"] == ""

@@ -11,7 +11,7 @@ from dpviz.methods import CATALOGUE, run_class
 from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
 from dpviz.plots import Audience
 from dpviz.stories import View
-from dpviz.ui.data.drawn_points import DrawnPoints
+from dpviz.ui.data.drawing import DrawnPoints
 from dpviz.ui.data.picker import Source
 from dpviz.ui.export.files import FORMATS, ExportRequest, make
 from dpviz.ui.runs import Noise, RunRequest

@@ -9,7 +9,7 @@ import pytest
 
 from dpviz.core import Adjacency, Box, Claim, Guarantee
 from dpviz.data import TableFormat, read_table
-from dpviz.data.choices import Choices
+from dpviz.data.table import Choices
 from dpviz.data.target_pairs import spread_targets
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans

@@ -12,7 +12,7 @@ from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import algorithm
 from dpviz.methods.source_target import algorithm as source_target
 from dpviz.ui import runs
-from dpviz.ui.data.drawing import started
+from dpviz.ui.data.drawing import start_sheet
 from dpviz.ui.data.picker import UPLOAD, Source
 
 SEEDED, SECRET = runs.Noise(0), runs.Noise(None)
@@ -155,7 +155,7 @@ def test_drawn_records_never_reach_the_shared_caches_but_keep_their_seed(run, mo
     monkeypatch.setattr(runs, "_fit", lambda _: pytest.fail("a drawing was shared"))
     monkeypatch.setattr(runs, "_reference", lambda _: pytest.fail("a drawing was shared"))
     monkeypatch.setattr(runs, "_run", lambda _: pytest.fail("a drawing was shared"))
-    told = run(dataclasses.replace(source(key=("draw", "digest")), sheet=started("one")), noise=SEEDED)
+    told = run(dataclasses.replace(source(key=("draw", "digest")), sheet=start_sheet("one")), noise=SEEDED)
     assert runs.TEACHING in told.result.guarantee.caveats
 
 

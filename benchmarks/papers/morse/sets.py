@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.papers.table_sets import LABEL, SUFFIXES
 from dpviz.core import Box, Confidential, Labels, Points, frozen
 from dpviz.data import TableError, read_table
-from dpviz.data.synthetic import MOONS_RECORDS, MoonsKnobs, moons
+from dpviz.data.synthetic import MOONS_NOISE, MOONS_RECORDS, moons
 
 MISSING = ("EMG", "Sloan", "USPS")  # of table 2; the last is t-SNE of private records, which no guarantee covers
 
@@ -84,7 +84,7 @@ def read_labelled(paper: MorseSet, folder: str | Path) -> LabelledRecords:
 
 def draw_moons(seed: int) -> LabelledRecords:
     """Draw the two moons of figure 2 in their public box."""
-    data = moons(MOONS_RECORDS, MoonsKnobs(), rng=np.random.default_rng([seed, 1]))
+    data = moons(MOONS_RECORDS, noise=MOONS_NOISE, rng=np.random.default_rng([seed, 1]))
     if data.labels is None:
         raise AssertionError("the moons have labels")
     return LabelledRecords("Two moons", data.points, data.labels, data.box, 2)

@@ -23,7 +23,8 @@ from benchmarks.papers.source_target.pair_runs import (
     settings_of,
     timed,
 )
-from dpviz.data import source_target as pairs
+from benchmarks.papers.source_target.sets import OFFICE, QUARTILES, mnist, office, superconductivity
+from dpviz.data import target_pairs as pairs
 from dpviz.experiments.tables import ResultTable
 from dpviz.methods.source_target.algorithm import PAPER
 
@@ -40,25 +41,16 @@ def _synthetic(number: int, folder: Path, rng: np.random.Generator) -> pairs.Sou
     return pairs.synthetic(number, rng=rng)
 
 
-def _mnist(source: int, target: int, folder: Path, rng: np.random.Generator) -> pairs.SourceTarget:
-    return pairs.mnist(folder, source, target, rng=rng)
-
-
-def _office(source: str, target: str, folder: Path, rng: np.random.Generator) -> pairs.SourceTarget:
-    return pairs.office(folder, source, target, rng=rng)
-
-
-def _superconductivity(source: str, target: str, folder: Path, rng: np.random.Generator) -> pairs.SourceTarget:
-    return pairs.superconductivity(folder, source, target, rng=rng)
-
-
 SYNTHETIC = tuple(PairSpec(f"Synthetic {number}", partial(_synthetic, number)) for number in (1, 2, 3))
 REAL_PAIRS = (
-    *(PairSpec(f"MNIST {one} → {other}", partial(_mnist, one, other)) for one, other in DIGITS),
-    *(PairSpec(f"Office {a} → {b}", partial(_office, a, b)) for a, b in permutations(pairs.OFFICE, 2)),
     *(
-        PairSpec(f"Superconductivity {a} → {b}", partial(_superconductivity, a, b))
-        for a, b in permutations(pairs.QUARTILES, 2)
+        PairSpec(f"MNIST {one} → {other}", partial(mnist, source_digit=one, target_digit=other))
+        for one, other in DIGITS
+    ),
+    *(PairSpec(f"Office {a} → {b}", partial(office, source=a, target=b)) for a, b in permutations(OFFICE, 2)),
+    *(
+        PairSpec(f"Superconductivity {a} → {b}", partial(superconductivity, source=a, target=b))
+        for a, b in permutations(QUARTILES, 2)
     ),
 )
 BY_T = (*SYNTHETIC, REAL_PAIRS[2], REAL_PAIRS[6], REAL_PAIRS[-1])  # appendix C.1 has 6 → 9, amazon → webcam, h → mh
@@ -71,7 +63,7 @@ def tables(folder: Path, n_runs: int, seed: int, jobs: int) -> tuple[ResultTable
     Raises ValueError for data sets that are missing from `folder`.
     """
     for pair in REAL_PAIRS:
-        pair.draw(folder, np.random.default_rng(0))  # a missing file is found before minutes are spent
+        pair.draw(folder, rng=np.random.default_rng(0))  # a missing file is found before minutes are spent
     both, one, by_t = settings_of(METHODS, ablation=True), settings_of(METHODS), settings_of(["nas"], ts=TS)
 
     def found(chosen: tuple[PairSpec, ...], settings: list[PairSetting], ks: tuple[int, ...]) -> list[PairOutcome]:

@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 
 from dpviz.baselines.source_target_rivals import private_kmeans_points
 from dpviz.core import FloatArray, Labels, Points
-from dpviz.data.source_target import SourceTarget
+from dpviz.data.target_pairs import SourceTarget
 from dpviz.methods.source_target.algorithm import Params, sanitise
 from dpviz.methods.source_target.algorithm.coreset_cells import coreset
 from dpviz.solvers import nearest_distance, select_several
@@ -35,10 +35,10 @@ CORED = ("nna", "nas")  # S' is made from the coreset; the rivals' S' never is, 
 
 @dataclass(frozen=True, slots=True)
 class PairSpec:
-    """One pair of a table; `draw(folder, rng)` returns it, another draw or projection for each run."""
+    """One pair of a table; `draw(folder, rng=rng)` returns it, another draw or projection for each run."""
 
     name: str
-    draw: Callable[[Path, np.random.Generator], SourceTarget]
+    draw: Callable[..., SourceTarget]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def one_run(
     pair: PairSpec, folder: Path, settings: Sequence[PairSetting], ks: Sequence[int], seed: tuple[int, int, int]
 ) -> list[PairOutcome]:
     """Draw the pair once and try every setting on it; the noise of a setting does not depend on the others."""
-    data = pair.draw(folder, np.random.default_rng([*seed, 0]))
+    data = pair.draw(folder, rng=np.random.default_rng([*seed, 0]))
     unit = data.ball.to_unit(data.targets)
     source = data.ball.to_unit(data.ball.project(data.box.clip(data.source)))
     ceilings = nearest_distance(unit, source)
@@ -119,7 +119,7 @@ def one_run(
 
 def timed(pair: PairSpec, folder: Path, settings: Sequence[PairSetting], k: int, seed: int) -> list[RunTime]:
     """Return how long each setting takes on one draw of a pair, in processor time: the least of REPEATS."""
-    data = pair.draw(folder, np.random.default_rng([seed, zlib.crc32(pair.name.encode())]))
+    data = pair.draw(folder, rng=np.random.default_rng([seed, zlib.crc32(pair.name.encode())]))
     unit, source = data.ball.to_unit(data.targets), data.ball.to_unit(data.ball.project(data.box.clip(data.source)))
     found = []
     for setting in settings:

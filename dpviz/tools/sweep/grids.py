@@ -43,8 +43,7 @@ from dpviz.data import (
     read_table,
     size_limits,
 )
-from dpviz.data.decoding import PARQUET_MAGIC
-from dpviz.data.table_format import READ_OFF
+from dpviz.data.files import PARQUET_MAGIC, READ_OFF
 from dpviz.data.target_pairs import PAIRS, load_pair, pair_knobs, pair_sizes
 from dpviz.methods import ALGORITHMS
 from dpviz.tools.sweep.trials import (
@@ -307,7 +306,7 @@ def _read(place: str, path: Path, columns: Sequence[str], reading: TableFormat =
 
     Warns with TableWarning, as `read_table` does.
     """
-    from dpviz.data.parquet import read_columns  # loaded where a grid names a file, as `dpviz.data.reading` does
+    from dpviz.data.parquet import read_columns  # loaded where a grid names a file, as `dpviz.data.table` does
 
     try:
         is_parquet = path.is_dir()

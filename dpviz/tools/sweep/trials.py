@@ -33,8 +33,7 @@ from dpviz.core import (
     fingerprint,
 )
 from dpviz.data import Dataset, load, subsample
-from dpviz.data.source_target import SourceTarget
-from dpviz.data.target_pairs import PAIRS, load_pair, source_of, spread_targets
+from dpviz.data.target_pairs import PAIRS, SourceTarget, load_pair, source_of, spread_targets
 from dpviz.methods import ALGORITHMS
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign

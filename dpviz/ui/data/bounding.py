@@ -11,10 +11,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.data import Table
-from dpviz.data.choices import DATA, EACH, SAME, Pair
-from dpviz.data.numerals import is_ambiguous, number_of
+from dpviz.data.parsing import is_ambiguous, number_of
+from dpviz.data.table import DATA, EACH, SAME, Pair
 from dpviz.ui import state
-from dpviz.ui.data import kept
+from dpviz.ui.data.answers import answer, field, keep, set_answers
 
 HOW = {EACH: "For each feature", SAME: "One pair for all", DATA: "From the data: not private"}
 TYPED = "typed"
@@ -24,13 +24,13 @@ LARGEST = 1e300
 
 @dataclass(frozen=True, slots=True)
 class KnownRange:
-    """A range that is public without any record, and in which columns' names it is looked for."""
+    """A range that is public without any record, and the columns' names that suggest it."""
 
     title: str
     low: float
     high: float
     unit: str
-    words: str  # of a column's name, a pattern
+    pattern: str  # of a column's name
 
 
 KNOWN = {
@@ -44,6 +44,7 @@ KNOWN = {
     "height": KnownRange("Height of a person: 0 to 250 cm", 0.0, 250.0, "cm", r"\bheight\b"),
     "weight": KnownRange("Weight of a person: 0 to 300 kg", 0.0, 300.0, "kg", r"\bweight\b"),
 }
+SOURCES = {TYPED: "Typed", DATA: "From the data: not private"} | {key: known.title for key, known in KNOWN.items()}
 
 
 def plain_number(text: str, decimal: str = ".") -> float | None:
@@ -65,13 +66,13 @@ def words_of(value: float) -> str:
 def likely(name: str) -> str:
     """Return which known range the name of a column speaks of, TYPED where none."""
     spaced = re.sub(r"[_\W]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower()
-    return next((key for key, known in KNOWN.items() if re.search(known.words, spaced)), TYPED)
+    return next((key for key, known in KNOWN.items() if re.search(known.pattern, spaced)), TYPED)
 
 
 def how() -> str:
     """Return how bounds are given."""
-    found = kept.answer("how", EACH)
-    return str(found) if found in HOW else EACH
+    choice = answer("how", EACH)
+    return choice if choice in HOW else EACH
 
 
 def pairs(table: Table, features: Sequence[str]) -> tuple[Pair, ...] | None:
@@ -81,24 +82,23 @@ def pairs(table: Table, features: Sequence[str]) -> tuple[Pair, ...] | None:
     if how() == SAME:
         both = _pair("all", _shared_decimal(table, features))
         return None if both is None else (both,) * len(features)
-    found: list[Pair] = []
+    typed: list[Pair] = []
     for name in features:
-        if kept.answer(f"source:{name}") == DATA:
-            found.append(None)
+        if answer(f"source:{name}", TYPED) == DATA:
+            typed.append(None)
             continue
         both = _pair(f"of:{name}", table.decimal(name))
         if both is None:
             return None
-        found.append(both)
-    return tuple(found)
+        typed.append(both)
+    return tuple(typed)
 
 
 def units(features: Sequence[str]) -> tuple[str, ...]:
     """Return the units of the features as answered."""
     if how() != EACH:
         return ()
-    sources = {name: kept.answer(f"source:{name}") for name in features}
-    return tuple("" if sources[name] == DATA else str(kept.answer(f"unit:{name}", "")) for name in features)
+    return tuple("" if answer(f"source:{name}", TYPED) == DATA else answer(f"unit:{name}", "") for name in features)
 
 
 def _shared_decimal(table: Table, features: Sequence[str]) -> str:
@@ -107,7 +107,7 @@ def _shared_decimal(table: Table, features: Sequence[str]) -> str:
 
 
 def _pair(name: str, decimal: str) -> tuple[float, float] | None:
-    low, high = (plain_number(str(kept.answer(f"{end}:{name}", "")), decimal) for end in ("low", "high"))
+    low, high = (plain_number(answer(f"{end}:{name}", ""), decimal) for end in ("low", "high"))
     return None if low is None or high is None else (low, high)
 
 
@@ -118,52 +118,48 @@ def draw(table: Table, features: Sequence[str], place: tuple[str, str] | None, *
         list(HOW),
         format_func=HOW.__getitem__,
         help="What you know without looking at the records. Extremes of the data are the values of single people.",
-        **kept.field("how", EACH),
+        **field("how", EACH),
     )
     if how() == DATA:
         st.caption("From the data: not private. No guarantee holds until you type public bounds.")
     elif how() == SAME:
-        decimal = _shared_decimal(table, features)
-        _row("every feature", "all", st.columns(2, vertical_alignment="bottom"), decimal)
-    else:
-        for name in features:
-            _each(table, name, place, public=public)
+        _row("every feature", "all", st.columns(2, vertical_alignment="bottom"), _shared_decimal(table, features))
+    for name in features if how() == EACH else ():
+        columns = st.columns([2.4, 1.5, 1.5, 1.0], vertical_alignment="bottom")
+        title, is_place = state.plain(name), place is not None and name in place
+        guess = likely(name)
+        ranges = [] if is_place else [key for key in dict.fromkeys((guess, *KNOWN)) if key in KNOWN]
+        sources = [TYPED, *ranges, DATA]
+        if answer(f"source:{name}", TYPED) not in sources:
+            set_answers({f"source:{name}": TYPED})
+        key = field(f"source:{name}", TYPED)["key"]
+        columns[0].selectbox(
+            f"{title}: source",
+            sources,
+            format_func=SOURCES.__getitem__,
+            help="A range that everybody knows, or one that you type. From the data it is not private.",
+            key=key,
+            on_change=_set_source,
+            args=(name, key),
+        )
+        if answer(f"source:{name}", TYPED) == DATA:
+            bounds = table.suggested_bounds(name)
+            ends = "" if public else f" {bounds.low:g} to {bounds.high:g}"
+            columns[1].caption(f"{title}{state.plain(ends)}: from the data, not private.")
+            continue
+        _row(title, f"of:{name}", columns[1:3], table.decimal(name))
+        if is_place:
+            columns[3].caption("degrees north" if place is not None and name == place[0] else "degrees east")
+        else:
+            columns[3].text_input("unit", max_chars=12, **field(f"unit:{name}", ""))
     if pairs(table, features) is None:
         st.info("Type both bounds of every feature, or take them from the data.")
 
 
-def _each(table: Table, name: str, place: tuple[str, str] | None, *, public: bool) -> None:
-    """Draw one feature's row: where its bounds come from, both of them, its unit."""
-    columns = st.columns([2.4, 1.5, 1.5, 1.0], vertical_alignment="bottom")
-    guess = likely(name)
-    sources = [TYPED, *([] if place and name in place else sorted(KNOWN, key=lambda key: key != guess)), DATA]
-    titles = {TYPED: "Typed", DATA: "From the data: not private"} | {key: each.title for key, each in KNOWN.items()}
-    if kept.answer(f"source:{name}", TYPED) not in sources:
-        kept.set_answers({f"source:{name}": TYPED})
-    field = kept.field(f"source:{name}", TYPED)
-    columns[0].selectbox(
-        f"{state.plain(name)}: source",
-        sources,
-        format_func=titles.__getitem__,
-        help="A range that everybody knows, or one that you type. From the data it is not private.",
-        **(field | {"on_change": _take, "args": (name, field["key"])}),
-    )
-    if kept.answer(f"source:{name}") == DATA:
-        bounds = table.suggested_bounds(name)
-        ends = "" if public else f" {bounds.low:g} to {bounds.high:g}"
-        columns[1].caption(f"{state.plain(name)}{state.plain(ends)}: from the data, not private.")
-        return
-    _row(state.plain(name), f"of:{name}", columns[1:3], table.decimal(name))
-    if place is None or name not in place:
-        columns[3].text_input("unit", max_chars=12, **kept.field(f"unit:{name}", ""))
-    else:
-        columns[3].caption("degrees north" if name == place[0] else "degrees east")
-
-
 def _row(title: str, name: str, columns: Sequence[DeltaGenerator], decimal: str) -> None:
     for column, end, label in zip(columns, ("low", "high"), (f"{title} from", "to"), strict=True):
-        column.text_input(label, max_chars=MOST_TEXT, **kept.field(f"{end}:{name}", ""))
-        text = str(kept.answer(f"{end}:{name}", ""))
+        column.text_input(label, max_chars=MOST_TEXT, **field(f"{end}:{name}", ""))
+        text = answer(f"{end}:{name}", "")
         value = plain_number(text, decimal)
         if text.strip() and value is None:
             example = "250.000 or 48,15" if decimal == "," else "250,000 or 48.15"
@@ -172,23 +168,23 @@ def _row(title: str, name: str, columns: Sequence[DeltaGenerator], decimal: str)
             column.caption(f"{state.plain(text)} is read as {value:.15g}, as in the file.")
 
 
-def _take(name: str, key: str) -> None:
-    """Fill in a known range that was chosen."""
-    kept.keep(f"source:{name}", key)
-    known = KNOWN.get(str(kept.answer(f"source:{name}")))
+def _set_source(name: str, key: str) -> None:
+    """Store where bounds come from, and fill in a known range that was chosen."""
+    keep(f"source:{name}", key)
+    known = KNOWN.get(answer(f"source:{name}", TYPED))
     if known is not None:
         ends = {f"low:of:{name}": words_of(known.low), f"high:of:{name}": words_of(known.high)}
-        kept.set_answers({**ends, f"unit:{name}": known.unit})
+        set_answers({**ends, f"unit:{name}": known.unit})
 
 
 def answers_of(features: Sequence[str], how: str, bounds: Sequence[Pair], units: Sequence[str]) -> dict[str, object]:
-    """Return the answers that give these bounds and units again."""
-    found: dict[str, object] = {"how": how}
+    """Return the answers of these bounds and units, the inverse of `pairs` and `units`."""
+    values: dict[str, object] = {"how": how}
     for place, name in enumerate(features):
         pair = bounds[place] if place < len(bounds) else None
-        found[f"source:{name}"] = DATA if pair is None and how == EACH and place < len(bounds) else TYPED
-        found[f"unit:{name}"] = units[place] if place < len(units) else ""
+        values[f"source:{name}"] = DATA if pair is None and how == EACH and place < len(bounds) else TYPED
+        values[f"unit:{name}"] = units[place] if place < len(units) else ""
         if pair is not None:
             key = "all" if how == SAME else f"of:{name}"
-            found |= {f"low:{key}": words_of(pair[0]), f"high:{key}": words_of(pair[1])}
-    return found
+            values |= {f"low:{key}": words_of(pair[0]), f"high:{key}": words_of(pair[1])}
+    return values

@@ -1,25 +1,31 @@
-"""Draw your own: a data set that the reader draws on the live picture. Its points live in this session only.
+"""Draw your own: a data set that the reader draws on the live picture. Its points are in this session only.
 
-The browser edits and sends all points with a number that grows; this module checks them, keeps what was before for
-undo, and makes the data set. Nothing of it is written anywhere or shared between sessions.
+The browser edits and sends all points with a number that grows; this module checks them, stores earlier sheets for
+undo, and makes the data set. Points are written nowhere but into a file of settings that the reader exports, and are
+never shared between sessions.
 """
 
+import hashlib
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import streamlit as st
 
-from dpviz.core import Box, Knob, KnobError, frozen
+from dpviz.core import Box, Confidential, FloatArray, Knob, KnobError, Labels, frozen
 from dpviz.data import Dataset
 from dpviz.ui import controls
-from dpviz.ui.data.drawn_points import MOST_POINTS, DrawnPoints, is_class, made
 
 DRAW = "draw"  # the name in the picker and in links
 TITLE = "Draw your own"
 FEATURES = ("x", "y")
 BOX = Box((0.0, 0.0), (10.0, 10.0))  # public, whatever is drawn
+MOST_POINTS = 5_000
+CLASSES = 6
+MEANING = "Each point is [across, up, class]: shares of the box from 0 to 1, and a whole number."
+NOT_HERE = "Saved in the public view: the drawn points are not in this file."
 MOST_UNDO = 50
 LARGEST = 1e15  # that a browser has any reason to send
 PICTURE = "picture"  # key of the live picture that is drawn on
@@ -40,6 +46,19 @@ START = Knob(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class DrawnPoints(Confidential):
+    """The points as they are: places (n, 2) in box units, and the class of each."""
+
+    places: FloatArray
+    classes: Labels
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint."""
+        return hashlib.sha256(self.places.tobytes() + self.classes.tobytes()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
     """A session's drawing: the sheet, those before it, and the number of the browser's last edit."""
 
@@ -49,16 +68,17 @@ class Drawing:
     before: tuple[DrawnPoints, ...] = field(default=())
 
 
-def source() -> tuple[Dataset, tuple[Any, ...], tuple[tuple[str, str], ...], DrawnPoints]:
+def source() -> tuple[Dataset, tuple[object, ...], tuple[tuple[str, str], ...], DrawnPoints]:
     """Draw the sidebar's part and return the drawn data set, its key, what a link says of it, and the sheet."""
-    wanted = str(controls.control(START))
+    start = str(controls.control(START))
     _catch_up()
-    drawing = _drawing(wanted)
+    stored = _stored()
+    drawing = stored[1] if stored is not None and stored[0] == start else _store(start, _new(start))
     undo, again = st.columns(2)
     if undo.button("Undo", width="stretch", disabled=not drawing.before, help="Also Ctrl+Z on the picture."):
-        drawing = _keep(wanted, _undone(drawing))
+        drawing = _store(start, _undo(drawing))
     if again.button("Start again", width="stretch"):
-        drawing = _keep(wanted, _started(wanted))
+        drawing = _store(start, _new(start))
     st.caption(
         "The spray is in your hand: press and drag on the picture. The pen beside it moves single points. They stay in "
         "this session: a link brings back the start and every knob, not what you have drawn. To keep it, export JSON "
@@ -73,42 +93,37 @@ def source() -> tuple[Dataset, tuple[Any, ...], tuple[tuple[str, str], ...], Dra
         title=TITLE,
         note="The box is public and stays as it is, whatever you draw.",
     )
-    return dataset, (DRAW, sheet.digest), (("data", DRAW), (START.name, wanted)), sheet
+    return dataset, (DRAW, sheet.digest), (("data", DRAW), (START.name, start)), sheet
 
 
 def restore(start: str | None, sheet: DrawnPoints | None) -> str:
-    """Take over a drawing of a file, and return the start that its link must name; Undo brings back what was here.
+    """Restore the drawing of a file, and return the start that its link must name; Undo brings back what was here.
 
-    `sheet` None: the file has no points, so that what is drawn here stays.
+    `sheet` None: the file has no points, and the session's drawing stays.
     """
-    kept = st.session_state.get(_KEPT)
-    if sheet is None and kept is not None:
-        return str(kept[0])
-    wanted = _start_named(start)
-    if sheet is not None:
-        before = (*kept[1].before, kept[1].sheet)[-MOST_UNDO:] if kept is not None else ()
-        _keep(wanted, Drawing(secrets.token_hex(8), sheet, before=before))
-    return wanted
-
-
-def _start_named(text: str | None) -> str:
+    stored = _stored()
+    if sheet is None and stored is not None:
+        return stored[0]
     try:
-        return str(START.parse(text or ""))
+        name = str(START.parse(start or ""))
     except KnobError:
-        return str(START.default)
+        name = str(START.default)
+    if sheet is not None:
+        before = (*stored[1].before, stored[1].sheet)[-MOST_UNDO:] if stored is not None else ()
+        _store(name, Drawing(secrets.token_hex(8), sheet, before=before))
+    return name
 
 
-def options(*, drawn: bool, public: bool) -> dict[str, Any] | None:
+def options(*, drawn: bool, public: bool) -> dict[str, object] | None:
     """Return what the live picture must know to be drawn on; None where it is not."""
-    kept = st.session_state.get(_KEPT)
-    if not drawn or public or kept is None:
+    stored = _stored()
+    if not drawn or public or stored is None:
         return None
-    drawing: Drawing = kept[1]
-    classes = "".join(map(str, drawing.sheet.classes.tolist()))
+    drawing = stored[1]
     return {
         "id": drawing.id,
         "number": drawing.number,
-        "classes": classes,
+        "classes": "".join(map(str, drawing.sheet.classes.tolist())),
         "most": MOST_POINTS,
         "undo": bool(drawing.before),
     }
@@ -120,32 +135,32 @@ def follow(*, drawn: bool) -> None:
         st.rerun(scope="app")
 
 
-def read(sent: Any, drawing: Drawing) -> Drawing | None:
-    """Return the drawing after what a browser has sent, None where there is nothing new or it makes no sense."""
-    if not isinstance(sent, list | tuple) or len(sent) != 4 or sent[0] != drawing.id:
+def edited(message: object, drawing: Drawing) -> Drawing | None:
+    """Return the drawing after a browser's message, None where there is nothing new or it makes no sense."""
+    if not isinstance(message, list | tuple) or len(message) != 4 or message[0] != drawing.id:
         return None
-    number, flat, undo = sent[1:]
-    if not _whole(number) or number <= drawing.number or not isinstance(flat, list | tuple):
+    number, flat, undo = message[1:]
+    if not _is_number(number) or number < 0 or number != int(number) or number <= drawing.number:
         return None
-    if len(flat) % 3 or len(flat) > 3 * MOST_POINTS or not all(_number(value) for value in flat):
+    if not isinstance(flat, list | tuple) or len(flat) % 3 or len(flat) > 3 * MOST_POINTS:
         return None
-    if not all(is_class(value) for value in flat[2::3]):
+    if not all(_is_number(value) for value in flat) or not all(_is_class(value) for value in flat[2::3]):
         return None
-    sheet = made(flat)
+    sheet = sheet_of(flat)
     if sheet.digest != drawing.sheet.digest:
         before = (*drawing.before, drawing.sheet)[-MOST_UNDO:]
         drawing = replace(drawing, sheet=sheet, before=before)
     drawing = replace(drawing, number=int(number))
-    return _undone(drawing, number=int(number)) if undo is True else drawing
+    return _undo(drawing, number=int(number)) if undo is True else drawing
 
 
-def _undone(drawing: Drawing, *, number: int | None = None) -> Drawing:
-    """Take the last change back; a new number, so that the browser takes the points from here."""
+def _undo(drawing: Drawing, *, number: int | None = None) -> Drawing:
+    """Undo the last change; a new number, so that the browser replaces its points."""
     *before, sheet = drawing.before or (drawing.sheet,)
     return replace(drawing, sheet=sheet, before=tuple(before), number=number or drawing.number + 1)
 
 
-def started(name: str) -> DrawnPoints:
+def start_sheet(name: str) -> DrawnPoints:
     """Return a start set by name: the same one every time."""
     rng = np.random.default_rng(0)
     if name == "ring":
@@ -168,40 +183,83 @@ def started(name: str) -> DrawnPoints:
     return DrawnPoints(frozen(places), frozen(classes.astype(np.intp)))
 
 
-def _started(name: str) -> Drawing:
-    return Drawing(secrets.token_hex(8), started(name))
+def _new(name: str) -> Drawing:
+    return Drawing(secrets.token_hex(8), start_sheet(name))
 
 
-def _drawing(wanted: str) -> Drawing:
-    """Return the session's drawing; another start set begins a new one."""
-    kept = st.session_state.get(_KEPT)
-    if kept is None or kept[0] != wanted:
-        return _keep(wanted, _started(wanted))
-    drawing: Drawing = kept[1]
-    return drawing
+def _stored() -> tuple[str, Drawing] | None:
+    """Return the session's drawing after the name of its start set."""
+    stored: tuple[str, Drawing] | None = st.session_state.get(_KEPT)
+    return stored
 
 
-def _keep(wanted: str, drawing: Drawing) -> Drawing:
-    st.session_state[_KEPT] = (wanted, drawing)
+def _store(start: str, drawing: Drawing) -> Drawing:
+    st.session_state[_KEPT] = (start, drawing)
     return drawing
 
 
 def _catch_up() -> bool:
-    """Take over what the picture has sent; returns whether there was anything new."""
-    kept, sent = st.session_state.get(_KEPT), st.session_state.get(PICTURE)
-    if kept is None or sent is None:
+    """Apply what the picture has sent; return whether there was anything new."""
+    stored, state = _stored(), st.session_state.get(PICTURE)
+    if stored is None or state is None:
         return False
-    edited = read(sent.get("drawn"), kept[1])
-    if edited is None:
+    drawing = edited(state.get("drawn"), stored[1])
+    if drawing is None:
         return False
-    _keep(kept[0], edited)
+    _store(stored[0], drawing)
     return True
 
 
-def _whole(value: Any) -> bool:
-    return _number(value) and value >= 0 and value == int(value)
-
-
-def _number(value: Any) -> bool:
-    # Compared, not converted: a browser can send a whole number that is too large for a float.
+def _is_number(value: object) -> TypeGuard[float]:
+    # Compared, not converted: a browser or a file can have a whole number that is too large for a float.
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
+
+
+def _is_class(value: float) -> bool:
+    return 0 <= value < CLASSES and value == int(value)
+
+
+def sheet_of(flat: Sequence[float]) -> DrawnPoints:
+    """Return the sheet of across, up, class, across, ...; a place outside the box is moved onto its wall."""
+    table = np.array(flat, dtype=np.float64).reshape(-1, 3)
+    return DrawnPoints(frozen(np.clip(table[:, :2], 0.0, 1.0)), frozen(table[:, 2].astype(np.intp)))
+
+
+def to_file(sheet: DrawnPoints | None) -> dict[str, Any]:
+    """Return what a file says of a drawing; `sheet` None: only that its points are not there."""
+    if sheet is None:
+        return {"note": NOT_HERE}
+    rows = zip(sheet.places.tolist(), sheet.classes.tolist(), strict=True)
+    return {"note": MEANING, "points": [[*place, each] for place, each in rows]}
+
+
+def from_file(value: object) -> DrawnPoints | None:
+    """Read what anybody may have written; None where it holds no points. Raises ValueError in the reader's words."""
+    if not isinstance(value, Mapping):
+        raise ValueError("The file's drawing must be an object with a list of points. Correct it.")
+    rows = value.get("points")
+    if rows is None:
+        return None
+    if not isinstance(rows, list):
+        raise ValueError("The file's drawn points must be a list. Correct it.")
+    if len(rows) > MOST_POINTS:
+        raise ValueError(
+            f"The file has {len(rows):,} drawn points, but a drawing has at most {MOST_POINTS:,}. Take some out."
+        )
+    wrong = next((i for i, row in enumerate(rows) if not _is_point(row)), None)
+    if wrong is not None:
+        raise ValueError(
+            f"The file's drawn point {wrong + 1:,} must be [across, up, class]: two numbers from 0 to 1 and a whole "
+            f"number from 0 to {CLASSES - 1}. Correct it."
+        )
+    return sheet_of([value for row in rows for value in row])
+
+
+def _is_point(row: object) -> bool:
+    return (
+        isinstance(row, list)
+        and len(row) == 3
+        and all(_is_number(value) for value in row)
+        and all(0 <= value <= 1 for value in row[:2])
+        and _is_class(row[2])
+    )

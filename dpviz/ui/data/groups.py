@@ -1,7 +1,6 @@
-"""Where a number of clusters comes from: known groups, a private curve, a link, a hand, or nobody yet."""
+"""The origin of a number of clusters: known groups, a private curve, a link, a hand, or none yet."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -12,17 +11,17 @@ from dpviz.ui.data.picker import Source
 
 KNOWN = Knob("k_known", "int", 0, "k that is known", "0: none.", 0, 64, 0, 10_000)
 CURVE = Knob("k_curve", "float", 0.0, "ε of the curve that k was read off", "0: none.", 0.0, 1e3, 0.0, 1e6)
-_TAKEN, _OF = "dpviz:k-taken", "dpviz:k-of"
+_FROM_CURVE, _OF = "dpviz:k-taken", "dpviz:k-of"
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
+class _CurveChoice:
     """A k that was read off a private curve, and of what."""
 
     k: int
     spent: float  # ε of all curves of these people
-    key: tuple[Any, ...]  # of the source
-    people: tuple[Any, ...]
+    key: tuple[object, ...]  # of the source
+    people: tuple[object, ...]
 
 
 def control(source: Source, knob: Knob) -> int:
@@ -36,17 +35,20 @@ def control(source: Source, knob: Knob) -> int:
 
 def origin(source: Source, knob: Knob, k: int) -> tuple[str, bool]:
     """Say where `k`, the value of `knob`, comes from, and whether anybody chose it."""
-    _renewed(source)
-    taken, known, query = _taken(k), int(state.value(KNOWN)), state.opening_query()
-    if taken is not None and taken.key == source.key:
-        return f"k = {k} was read off a private curve, which spent ε = {ceiled(taken.spent)}.", True
+    before = st.session_state.get(_OF)
+    if before is not None and before != source.key:
+        state.forget([KNOWN.name])  # what is known of one data set is not known of the next
+    st.session_state[_OF] = source.key
+    choice, known, query = _from_curve(k), int(state.value(KNOWN)), state.opening_query()
+    if choice is not None and choice.key == source.key:
+        return f"k = {k} was read off a private curve, which spent ε = {ceiled(choice.spent)}.", True
     if source.n_groups == k:
         return f"k = {k}: the groups that this data set is known to have.", True
     if k == known:
         return f"k = {k} is known without the records: a public input.", True
-    if taken is not None:
-        whose = "these records with other columns or bounds" if taken.people == source.people else "other records"
-        cost = f"which spent ε = {ceiled(taken.spent)}"
+    if choice is not None:
+        whose = "these records with other columns or bounds" if choice.people == source.people else "other records"
+        cost = f"which spent ε = {ceiled(choice.spent)}"
         return f"k = {k} was read off a private curve of {whose}, {cost}. Nobody has chosen it for this data.", False
     if spent := _linked_curve(knob, k):
         return f"k = {k} came with the link, read off a private curve, which spent ε = {ceiled(spent)}.", True
@@ -60,32 +62,24 @@ def origin(source: Source, knob: Knob, k: int) -> tuple[str, bool]:
 
 def take(source: Source, knob: Knob, k: int, spent: float) -> None:
     """Choose the k of a private curve of these records; all curves of them have `spent` this ε."""
-    st.session_state[_TAKEN] = _Taken(k, spent, source.key, source.people)
+    st.session_state[_FROM_CURVE] = _CurveChoice(k, spent, source.key, source.people)
     state.remember(knob, k)
 
 
 def link(source: Source, knob: Knob) -> list[tuple[str, str]]:
     """Return what a link says of a k that was read off a private curve: there it is no public input either."""
     k = int(state.value(source.suited(knob)))
-    taken = _taken(k)
-    spent = taken.spent if taken is not None else _linked_curve(knob, k)
+    choice = _from_curve(k)
+    spent = choice.spent if choice is not None else _linked_curve(knob, k)
     return [(CURVE.name, CURVE.format(spent))] if spent else []
 
 
-def _taken(k: int) -> _Taken | None:
+def _from_curve(k: int) -> _CurveChoice | None:
     """Return where this k was read off a curve in this session, None where it was not."""
-    taken: _Taken | None = st.session_state.get(_TAKEN)
-    return taken if taken is not None and taken.k == k else None
+    choice: _CurveChoice | None = st.session_state.get(_FROM_CURVE)
+    return choice if choice is not None and choice.k == k else None
 
 
 def _linked_curve(knob: Knob, k: int) -> float:
     """Return the ε of the curve that the link's k was read off, 0 where this k is another one, or came from none."""
     return float(state.value(CURVE)) if state.opening_query().get(knob.name) == knob.format(k) else 0.0
-
-
-def _renewed(source: Source) -> None:
-    """Let what is known of one data set not be said of the next."""
-    before = st.session_state.get(_OF)
-    if before is not None and before != source.key:
-        state.forget([KNOWN.name])
-    st.session_state[_OF] = source.key

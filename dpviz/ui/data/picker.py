@@ -1,22 +1,22 @@
 """The data picker that all pages share: a set of the gallery with its knobs, a page's own set, or an uploaded table."""
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from html import escape
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.core import Knob
-from dpviz.data import DATASETS, Dataset, SizeLimits, data_knobs, known_groups, load, size_limits
-from dpviz.data.cards import title
-from dpviz.data.choices import Choices
+from dpviz.core.knobs import Value
+from dpviz.data import DATASETS, Choices, Dataset, SizeLimits, data_knobs, known_groups, load, size_limits
+from dpviz.data.cards import cards, title
 from dpviz.ui import controls, hiding, state
-from dpviz.ui.data import answered, drawing, kept, upload, upload_form
-from dpviz.ui.data.answered import Described
-from dpviz.ui.data.drawn_points import DrawnPoints
-from dpviz.ui.data.gallery import gallery_button, times_opened
+from dpviz.ui.data import answers, drawing, upload
+from dpviz.ui.data.drawing import DrawnPoints
+from dpviz.ui.data.upload import Described
 from dpviz.ui.server.security import NO_FILES, takes_files
 
 UPLOAD = "upload"
@@ -29,9 +29,11 @@ DATA_SEED = Knob(
     "data_seed", "int", 0, "Data seed", "Draws the synthetic records, or a sample of real ones.", 0, 10**6, 0, 10**6
 )
 OF_THE_DATA = ("n", "n_clusters", "n_centers", "x", "y", "z", "node", "along")  # knobs that mean another set's things
+N_ACROSS = 3  # cards of the gallery
 _CHOICE = "dpviz:data"  # the widget's, which pages without it forget
 _FOLLOWS = "dpviz:data-follows"  # the set that goes from page to page
 _SAID = "dpviz:data-replaced"
+_TIMES_OPENED = "dpviz:gallery-opened"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,115 +109,51 @@ def pick(
     titles = {UPLOAD: UPLOAD_TITLE, drawing.DRAW: drawing.TITLE}
     titles |= {name: shelf.titles[name] for name, shelf in shelves.items()}
     names = [*(name for group, name in own_data if not hiding.hides(group)), *shelves]
-    name = _open(default, names, titles)
-    found, problem = answered.described() if name == UPLOAD else (None, "")
-    waiting = name == UPLOAD and found is None
-    called = upload.name() if name == UPLOAD and not public else ""  # the public is not told what a file is called
+    name = _current(default, names, titles)
+    data, problem = upload.described() if name == UPLOAD else (None, "")
+    waiting = name == UPLOAD and data is None
+    file_name = upload.name() if name == UPLOAD and not public else ""  # the public does not learn a file's name
+    times_opened = int(st.session_state.get(_TIMES_OPENED, 0))
     # Another key closes the button's list, so that it does not cover the gallery, or the form that the page then is.
-    key = f"dpviz-data-{'waiting' if waiting else 'there'}-{times_opened()}"
+    key = f"dpviz-data-{'waiting' if waiting else 'there'}-{times_opened}"
     with (
         row.container(key="dpviz-data", width="content"),
-        st.popover(f"Data: {state.plain(called or titles[name])}", key=key),
+        st.popover(f"Data: {state.plain(file_name or titles[name])}", key=key),
     ):
         if not hiding.hides("data"):
             key = state.tie(_CHOICE, name)
-            st.selectbox("Data", names, format_func=titles.__getitem__, key=key, on_change=_chosen, args=(own, key))
+            st.selectbox(
+                "Data", names, format_func=titles.__getitem__, key=key, on_change=_choose_listed, args=(own, key)
+            )
             with st.container(horizontal=True, gap="xsmall"):
-                gallery_button(partial(_take, own))
+                help_text = "See what each data set looks like and what it breaks."
+                if st.button("Gallery", width="stretch", help=help_text, on_click=_count_opening):
+                    _gallery(own)
                 if UPLOAD in names and name != UPLOAD:  # its entry is far above the set that the list opens at
-                    st.button("Upload", width="stretch", help=UPLOADS, on_click=_take, args=(own, UPLOAD))
-        source = None if waiting else _source(name, shelves, found, public=public)
+                    st.button("Upload", width="stretch", help=UPLOADS, on_click=choose, args=(UPLOAD, own))
+        source = None if waiting else _source(name, shelves, data, public=public)
         described = st.container()
     if waiting:
         with form:
             upload.draw(None, problem, public=public)
-    elif found is not None and not public:
+    elif data is not None and not public:
         with form:
             upload.say_doubts()
     return source, described
 
 
-def _source(name: str, shelves: Mapping[str, DataCatalog], found: Described | None, *, public: bool) -> Source:
+def _source(name: str, shelves: Mapping[str, DataCatalog], data: Described | None, *, public: bool) -> Source:
     """Draw the knobs of a set and return it."""
-    if found is not None:
-        upload.draw(found, "", public=public)
-        return _uploaded(found, public=public)
+    if data is not None:
+        upload.draw(data, "", public=public)
+        # The fingerprint is a function of all records: whoever knows all but one could try the last.
+        file = ("data", UPLOAD if public else f"{UPLOAD}:{data.digest}")
+        link = (file, *answers.to_link(data.form, public=public))
+        return Source(data.dataset, (UPLOAD, *data.key), link, uploaded=True, form=data.form)
     if name == drawing.DRAW:
         dataset, key, link, sheet = drawing.source()
         return Source(dataset, key, link, uploaded=False, sheet=sheet)
-    return _from_shelf(name, shelves[name])
-
-
-def own_data() -> str:
-    """Return what the reader's own data are called, where those follow the session; "" where a named set does."""
-    follows = st.session_state.get(_FOLLOWS)
-    return upload.name() if follows == UPLOAD else drawing.TITLE if follows == drawing.DRAW else ""
-
-
-def choose(name: str, own: DataCatalog | None = None) -> None:
-    """Choose another set, as a preset does before the page runs again."""
-    _take(own, name)
-
-
-def _open(default: str, names: list[str], titles: Mapping[str, str]) -> str:
-    """Return the set that follows the session, or on its first page what the link names.
-
-    A set that only another page has waits for that page, and meanwhile gives way to this page's first one.
-    """
-    if _FOLLOWS not in st.session_state:
-        st.session_state[_FOLLOWS] = _wanted(default, names)
-    follows = str(st.session_state[_FOLLOWS])
-    name = follows if follows in names else default
-    if name != follows and st.session_state.get(_SAID) != (follows, name):
-        words = follows.replace("_", " ")
-        state.report(
-            f"Your data set, {words}, belongs to another page, where it waits for you. Here you see {titles[name]}. "
-            "Choose any other under Data."
-        )
-    st.session_state[_SAID] = (follows, name)
-    return name
-
-
-def _wanted(default: str, names: list[str]) -> str:
-    """Return the set that the link names."""
-    query = state.opening_query()
-    wanted = query.get("data", default)
-    if wanted.partition(":")[0] == UPLOAD and not takes_files():
-        state.report(f"The link's data are an uploaded table. {NO_FILES} This is {default}.")
-        return default
-    if wanted.partition(":")[0] == UPLOAD and UPLOAD in names:
-        if wanted.startswith(f"{UPLOAD}:"):
-            kept.expect(wanted.removeprefix(f"{UPLOAD}:"))
-        if form := upload_form.from_link(query):
-            upload_form.expect(form)
-        return UPLOAD
-    if wanted not in names:
-        known = ", ".join(name for name in names if name not in (UPLOAD, drawing.DRAW))
-        state.report(f"The link's data was {wanted[:40]!r}, but it must be one of {known}. This is {default}.")
-        return default
-    return wanted
-
-
-def _chosen(own: DataCatalog | None, key: str) -> None:
-    """Take the set that was chosen from the list."""
-    _take(own, state.sent(_CHOICE, key))
-
-
-def _take(own: DataCatalog | None, name: str) -> None:
-    """Let this set follow the session from now on."""
-    st.session_state[_FOLLOWS] = name
-    _start_again(own)
-
-
-def _start_again(own: DataCatalog | None) -> None:
-    """Another data set: its size, its knobs and what is asked of it start from their own defaults."""
-    kept.expect_nothing()  # the link asked for another choice
-    shelves = [GALLERY] if own is None else [GALLERY, own]
-    names = {f"data_{knob.name}" for shelf in shelves for name in shelf.titles for knob in shelf.knobs(name)}
-    state.forget([*OF_THE_DATA, *names])
-
-
-def _from_shelf(name: str, shelf: DataCatalog) -> Source:
+    shelf = shelves[name]
     limits = shelf.sizes(name)
     size = Knob(
         "n",
@@ -234,20 +172,103 @@ def _from_shelf(name: str, shelf: DataCatalog) -> Source:
         n = controls.control(size)
         values = {knob.name.removeprefix("data_"): controls.control(knob) for knob in knobs}
         seed = controls.control(DATA_SEED)
-    link = [("data", name), ("n", str(n)), ("data_seed", str(seed))]
-    link += [(knob.name, knob.format(state.value(knob))) for knob in knobs]
-    key = (name, n, seed, tuple(sorted(values.items())))
+    link = (
+        ("data", name),
+        ("n", str(n)),
+        ("data_seed", str(seed)),
+        *((knob.name, knob.format(state.value(knob))) for knob in knobs),
+    )
+    arguments = (name, n, seed, tuple(sorted(values.items())))
     groups = shelf.groups(name, **values)
-    return Source(_load(*key, shelf.load), key, tuple(link), uploaded=False, n_groups=groups)
+    return Source(_load(*arguments, shelf.load), arguments, link, uploaded=False, n_groups=groups)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _load(name: str, n: int, seed: int, knobs: tuple[tuple[str, Any], ...], _make: Callable[..., Dataset]) -> Dataset:
+def _load(name: str, n: int, seed: int, knobs: tuple[tuple[str, Value], ...], _make: Callable[..., Dataset]) -> Dataset:
     return _make(name, n=n, seed=seed, **dict(knobs))
 
 
-def _uploaded(found: Described, *, public: bool) -> Source:
-    # The fingerprint is a function of all records: whoever knows all but one could try the last.
-    link = UPLOAD if public else f"{UPLOAD}:{found.digest}"
-    pairs = (("data", link), *upload_form.to_link(found.form, public=public))
-    return Source(found.dataset, (UPLOAD, *found.key), pairs, uploaded=True, form=found.form)
+def own_data() -> str:
+    """Return the name of the reader's own data, where those follow the session; "" where a named set does."""
+    follows = st.session_state.get(_FOLLOWS)
+    return upload.name() if follows == UPLOAD else drawing.TITLE if follows == drawing.DRAW else ""
+
+
+def choose(name: str, own: DataCatalog | None = None) -> None:
+    """Let another set follow the session from now on, as a preset does before the page runs again.
+
+    Its size, its knobs and what is asked of it start from their own defaults.
+    """
+    st.session_state[_FOLLOWS] = name
+    answers.expect_no_file()  # the link had another choice
+    shelves = [GALLERY] if own is None else [GALLERY, own]
+    knobs = {f"data_{knob.name}" for shelf in shelves for name in shelf.titles for knob in shelf.knobs(name)}
+    state.forget([*OF_THE_DATA, *knobs])
+
+
+def _choose_listed(own: DataCatalog | None, key: str) -> None:
+    choose(state.sent(_CHOICE, key), own)
+
+
+def _current(default: str, names: list[str], titles: Mapping[str, str]) -> str:
+    """Return the set that follows the session, or on its first page what the link names.
+
+    A set that only another page has waits for that page, and meanwhile gives way to this page's first one.
+    """
+    if _FOLLOWS not in st.session_state:
+        st.session_state[_FOLLOWS] = _linked(default, names)
+    follows = str(st.session_state[_FOLLOWS])
+    name = follows if follows in names else default
+    if name != follows and st.session_state.get(_SAID) != (follows, name):
+        words = follows.replace("_", " ")
+        state.report(
+            f"Your data set, {words}, belongs to another page, where it waits for you. Here you see {titles[name]}. "
+            "Choose any other under Data."
+        )
+    st.session_state[_SAID] = (follows, name)
+    return name
+
+
+def _linked(default: str, names: list[str]) -> str:
+    """Return the set that the link names."""
+    query = state.opening_query()
+    text = query.get("data", default)
+    name, colon, fingerprint = text.partition(":")
+    if name == UPLOAD and not takes_files():
+        state.report(f"The link's data are an uploaded table. {NO_FILES} This is {default}.")
+        return default
+    if name == UPLOAD and UPLOAD in names:
+        if colon:
+            answers.expect_file(fingerprint)
+        if form := answers.from_link(query):
+            answers.expect_form(form)
+        return UPLOAD
+    if text not in names:
+        known = ", ".join(name for name in names if name not in (UPLOAD, drawing.DRAW))
+        state.report(f"The link's data was {text[:40]!r}, but it must be one of {known}. This is {default}.")
+        return default
+    return text
+
+
+def _count_opening() -> None:
+    st.session_state[_TIMES_OPENED] = int(st.session_state.get(_TIMES_OPENED, 0)) + 1
+
+
+@st.dialog("Gallery", width="large")
+def _gallery(own: DataCatalog | None) -> None:
+    """Draw every named set as a card, in a dialog that costs a page nothing until it opens; a choice closes it."""
+    for begin in range(0, len(DATASETS), N_ACROSS):
+        for place, name in zip(st.columns(N_ACROSS), DATASETS[begin : begin + N_ACROSS], strict=False):
+            with place.container(border=True, height="stretch"):
+                card = cards().get(name)
+                if card is not None:  # its words are ours, and escaped all the same
+                    picture = b64encode(card.thumbnail.encode()).decode()
+                    st.html(
+                        f'<div class="dpviz-gallery"><img src="data:image/svg+xml;base64,{picture}" alt="">'
+                        f"<h3>{escape(card.title)}</h3><p>{escape(card.note)}</p>"
+                        f"<dl><dt>Size</dt><dd>{escape(card.size)}</dd><dt>Units</dt><dd>{escape(card.units)}</dd>"
+                        f"<dt>Public box</dt><dd>{escape(card.box)}. {escape(card.bounds_note)}</dd></dl></div>"
+                    )
+                label = f"Use {title(name)}"
+                if st.button(label, key=f"gallery:{name}", width="stretch", on_click=choose, args=(name, own)):
+                    st.rerun()

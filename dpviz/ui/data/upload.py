@@ -1,34 +1,41 @@
 """The form for a person's own table: file, columns, rows, public bounds, and what those bounds do to the records.
 
-The answers stand in `kept`, so that the data set is known before the form is drawn: without a picture the form has the
+Answers are in `answers`, so that the data set is known before the form is drawn: without a picture the form has the
 page, with one it is behind a button.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from html import escape
 
+import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.core import Box
 from dpviz.data import (
     MAX_BYTES,
     MAX_COLUMNS,
     MAX_ROWS,
+    Choices,
+    Dataset,
     Missing,
     Table,
     TableError,
+    TableFormat,
     get_ready,
+    read_confined,
 )
+from dpviz.data.files import MOST_HEADER, READ_OFF
 from dpviz.data.geography import likely_map
+from dpviz.data.table import CSV, FORMATS, GEOJSON, binary_format
+from dpviz.data.transforms import MAX_SEED
 from dpviz.ui import state
-from dpviz.ui.data import answered, bounding, file_format, kept, projecting
-from dpviz.ui.data.answered import NO_LABEL, NO_MAP, Described
-from dpviz.ui.data.clipping import say_clipping
-from dpviz.ui.data.upload_form import LEAST_SHARE, MOST_FEATURES
+from dpviz.ui.data import answers, bounding
+from dpviz.ui.data.answers import LEAST_SHARE, MOST_FEATURES, answer, field, set_answers
 from dpviz.ui.export.listed import listed
 from dpviz.ui.server import uploads
 
-KINDS = ("csv", "tsv", "txt", "gz", "parquet", "xlsx", "geojson", "json")
 PREVIEWED = 5  # rows
 LIMITS = (
     f"CSV, TSV, Excel (.xlsx), Parquet or points in GeoJSON, at most {MAX_BYTES // 1_000_000} MB, {MAX_ROWS:,} rows "
@@ -42,77 +49,241 @@ MISSING: dict[Missing, str] = {
 }
 NUMBERS = "Numbers on a plane"
 UNUSABLE = "This file cannot be used like this. The curator can see why."
+AUTOMATIC = "automatic"
+DECIMALS = {AUTOMATIC: "Automatic", ".": "Point: 1234.5", ",": "Comma: 1234,5"}
+SEPARATORS = {AUTOMATIC: "Automatic", ",": "Comma", ";": "Semicolon", "\t": "Tab", "|": "Bar", " ": "Space", "": "None"}
+FIRST_FEATURES = 2
+NO_LABEL, NO_MAP = "", ""
+PLAIN_NAMES = ("id", "index", "key", "nr", "no", "row", "rownames", "row.names", "unnamed: 0")  # that only count
+NAMELESS = "column 1"  # as the first column is called where the file has no name for it
+IMPORT = "import"  # the answer that is no question's: which import was applied
+COMPARED = 1_000  # records whose distances are compared before and after a projection
 _UPLOADER = "upload:file"
 _READ = "dpviz:read-file"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Described:
+    """A data set out of a file, the scalars it follows from, and the file's fingerprint."""
+
+    dataset: Dataset
+    key: tuple[object, ...]
+    digest: str
+    name: str  # of the file
+    form: Choices  # the answers
 
 
 def name() -> str:
     """Return the name of the session's file, "" where there is none."""
     try:
-        table = kept.table()
+        table = answers.table()
     except TableError:
         return ""
     return "" if table is None else table.name
 
 
-def draw(found: Described | None, problem: str, *, public: bool) -> None:
+def described() -> tuple[Described | None, str]:
+    """Return the data set of the file and the answers, or why there is none yet: "" where an answer is missing.
+
+    The reason can name a cell or a count: it is the curator's.
+    """
+    try:
+        table = answers.table()
+        if table is None:
+            return None, ""
+        if answer(IMPORT, None) != answers.pending_form()[0]:
+            table = _read_as_imported(table.reading) or table
+        _suggest(table)
+        form = _form(table)
+        if form is None:
+            return None, ""
+        dataset = form.dataset(table)
+    except (TableError, ValueError) as error:  # also of a box that ends before it begins
+        return None, str(error)
+    box = form.box(table)
+    bounds = (*box.low.tolist(), *box.high.tolist())
+    choices = (form.label, form.missing, form.scaling, form.share, form.units, form.place)
+    fewer = (form.projected, form.projection_seed)
+    key = (table.digest, form.features, bounds, *choices, *fewer, dataset.bounds_from_data, form.reading)
+    return Described(dataset, key, table.digest, table.name, form), ""
+
+
+def _suggest(table: Table) -> None:
+    """Fill in the answers once for each file and each import: the imported ones, or what its columns suggest."""
+    numeric = table.numeric_columns
+    if not numeric:
+        return
+    number, form = answers.form_for(table)
+    features = set(_features())
+    applied: int | None = answer(IMPORT, None)
+    usable = not features or bool(
+        features & set(numeric)
+    )  # not if a file that is read in another way has other columns
+    if applied == number and usable:
+        return
+    set_answers({IMPORT: number})
+    if form is not None:
+        set_answers(
+            {
+                "features": list(form.features),
+                "label": form.label or NO_LABEL,
+                "missing": form.missing,
+                "scaled": form.scaling == "unit",
+                "share": None if form.share == 1.0 else round(100.0 * form.share, 9),
+                "place": form.place or NO_MAP,
+                "projected": form.projected,
+                "projection_seed": form.projection_seed,
+                **bounding.answers_of(form.features, form.how, form.bounds, form.units),
+            }
+        )
+        return
+    if applied is not None and usable:  # the import is about another file
+        return
+    pair, sure = likely_map(table.nonprivate_columns.nonprivate_numbers)
+    first = [each for each in numeric if not _counts_rows(table, each)] or list(numeric)
+    suggested = list(pair) if pair is not None and sure else first[:FIRST_FEATURES]
+    set_answers({"features": suggested, "label": NO_LABEL, "place": pair if pair and sure else NO_MAP})
+
+
+def _counts_rows(table: Table, name: str) -> bool:
+    """Whether a column only counts the rows, by its name, or as a nameless first one of whole numbers."""
+    if name.lower() in PLAIN_NAMES:
+        return True
+    columns = table.nonprivate_columns
+    has_names = any(not each.startswith("column ") for each in columns.names)
+    values = columns.nonprivate_numbers[name]
+    are_whole = bool(np.isfinite(values).all() and (values == np.round(values)).all())
+    return name == NAMELESS and has_names and are_whole and len(np.unique(values)) == len(values)
+
+
+def _features() -> Sequence[str]:
+    nothing: Sequence[str] = ()
+    return answer("features", nothing)
+
+
+def _form(table: Table) -> Choices | None:
+    """Return the answers as one object, None while there are too few. Raises TableError for a table without numbers."""
+    if not table.numeric_columns:
+        raise TableError("No column of this file is numeric, but at least one is needed. Choose another file.")
+    features = tuple(each for each in _features() if each in table.numeric_columns)
+    bounds = bounding.pairs(table, features)
+    if not features or bounds is None:
+        return None
+    label = answer("label", NO_LABEL)
+    percent: float | None = answer("share", None)
+    n_projected: float | None = answer("projected", None)
+    missing: Missing = "error"
+    return Choices(
+        features,
+        label if label in (*table.text_columns, *table.numeric_columns) and label not in features else None,
+        answer("missing", missing),
+        "unit" if answer("scaled", False) else "none",
+        1.0 if percent is None else percent / 100.0,
+        bounding.how(),
+        bounds,
+        bounding.units(features),
+        _place(features),
+        int(n_projected) if n_projected is not None and 1 <= n_projected < len(features) else None,
+        int(answer("projection_seed", 0)),
+        table.reading,
+    )
+
+
+def _place(features: Sequence[str]) -> tuple[str, str] | None:
+    """Return which of the features are latitude and longitude, as answered."""
+    nowhere: tuple[str, str] | None = None
+    pair = answer("place", nowhere)
+    return (pair[0], pair[1]) if pair and set(pair) <= set(features) else None
+
+
+def _read(reading: TableFormat) -> Table | TableError:
+    """Read the session's file, or return why not, so that a bad one is not read again with every run."""
+    file = answers.file()
+    if file is None:
+        return TableError("There is no file. Choose one.")
+    try:
+        return read_confined(file, reading)
+    except TableError as error:
+        return error
+
+
+def _read_as_imported(before: TableFormat) -> Table | None:
+    """Read the session's file by the settings of an import, if that is about it and has others than `before`."""
+    _, form = answers.pending_form()
+    if form is None or form.reading == before:
+        return None
+    table = _read(form.reading)
+    if not isinstance(table, Table) or answers.form_for(table)[1] is None:
+        return None
+    answers.keep_table(table, form.reading)
+    return table
+
+
+def draw(data: Described | None, problem: str, *, public: bool) -> None:
     """Draw the form, wide where it has the page to itself: while there is no data set."""
-    if found is not None:
+    if data is not None:
         table = _file(public=public)
         if table is not None:
+            form = data.form
             _columns(table, public=public)
-            bounding.draw(table, found.form.features, found.form.place, public=public)
-            _after(table, found, public=public)
+            bounding.draw(table, form.features, form.place, public=public)
+            if not public:
+                _effects(table, data)
         return
     left, right = st.columns([5, 7], gap="large")
     with left:
         table = _file(public=public)
         if problem:
-            _say(table, problem, public=public)
+            _problem(table, problem, public=public)
         if table is None:
             return
-        _offer_answers(table)
+        name, before = answers.answers_before()
+        if before.get("features") and set(before["features"]) <= set(table.numeric_columns):
+            st.button(
+                f"Describe it like {state.plain(name)}",
+                on_click=set_answers,
+                args=({**before, IMPORT: answer(IMPORT, None)},),
+                help="Columns, bounds, units and all else, as you described that file. Look whether they fit this one.",
+            )
         features = _columns(table, public=public) if table.numeric_columns else ()
     with right:
         if features:
-            bounding.draw(table, features, answered.place_of(features), public=public)
+            bounding.draw(table, features, _place(features), public=public)
         if not public:
             _preview(table)
 
 
 def _file(*, public: bool) -> Table | None:
-    """Ask for the file, read it once, and check it against the link's fingerprint; None where there is no table."""
-    file = st.file_uploader("Your file", type=list(KINDS), help=LIMITS, key=_UPLOADER, on_change=_exchanged)
-    if file is not None and st.session_state.get(_READ) != file.file_id:
-        st.session_state[_READ] = file.file_id
-        uploads.arrived(file.file_id)
+    """Draw the uploader, read a new file once, and compare it with the link's fingerprint; None without a table."""
+    suffixes = [suffix for each in FORMATS for suffix in each.suffixes]
+    uploaded = st.file_uploader("Your file", type=suffixes, help=LIMITS, key=_UPLOADER, on_change=_exchange)
+    if uploaded is not None and st.session_state.get(_READ) != uploaded.file_id:
+        st.session_state[_READ] = uploaded.file_id
+        uploads.arrived(uploaded.file_id)
         with st.spinner("Reading the file"):
-            file_format.read(file)
-        state.run_again()  # what it makes is known before anything is drawn
+            answers.keep_file(uploaded)
+            if _read_as_imported(READ_OFF) is None:
+                answers.keep_table(_read(READ_OFF), READ_OFF)
+        state.run_again()  # its data set is known before anything is drawn
     try:
-        table = kept.table()
+        table = answers.table()
     except TableError:
-        file_format.draw(None, public=public)
-        return None  # the reason is said where the form is drawn
-    wanted = kept.expected()
+        _draw_settings(None, public=public)
+        return None  # the reason stands where the form is drawn
+    fingerprint = answers.expected_file()
     if table is None:
         get_ready()
-        if wanted:
+        if fingerprint:
             state.report(
                 "The server does not have this link's file: it is somebody else's, or the server was started again. "
                 "Under “Your file”, choose the same file that this link was made with, even if its name stands there "
-                f"already; it is checked by its fingerprint {wanted}."
+                f"already; it is checked by its fingerprint {fingerprint}."
             )
         return None
-    if wanted and wanted != table.digest:
+    if fingerprint and fingerprint != table.digest:
         state.report(
-            f"This file's fingerprint is {table.digest}, the link's is {wanted}: the picture will be another one."
+            f"This file's fingerprint is {table.digest}, the link's is {fingerprint}: the picture will be another one."
         )
-    _say_file(table, public=public)
-    return table
-
-
-def _say_file(table: Table, *, public: bool) -> None:
     n_columns = len(table.numeric_columns) + len(table.text_columns)
     size = "" if public else f": {table.n_rows:,} rows, {n_columns} columns"
     words, forget = st.columns([3, 1], vertical_alignment="center")
@@ -121,18 +292,71 @@ def _say_file(table: Table, *, public: bool) -> None:
     for note in () if public else table.notes:
         if note not in table.doubts:
             st.caption(state.plain(note))
-    file_format.draw(table, public=public)
+    _draw_settings(table, public=public)
+    return table
+
+
+def _draw_settings(table: Table | None, *, public: bool) -> None:
+    """Draw how the file is read, open where it leaves a doubt, or is no table as it was read."""
+    file, reading = answers.file(), answers.reading()
+    if file is None:
+        return
+    doubts = () if table is None or public else table.doubts
+    suffix = file.name.lower().rpartition(".")[2]
+    settings = (binary_format(file.getvalue()) or (GEOJSON if suffix in GEOJSON.suffixes else CSV)).settings
+    with st.expander("How the file is read", expanded=table is None or bool(doubts or reading.chosen)):
+        for doubt in doubts:
+            st.warning(state.plain(doubt))
+        columns = st.columns(len(settings), vertical_alignment="bottom")
+        _choice(columns[0], "Decimal sign", "decimal", DECIMALS, reading.decimal)
+        if "sep" in settings:
+            _choice(columns[1], "Separator", "sep", SEPARATORS, reading.sep)
+        if "header" in settings:
+            row = reading.header
+            key = state.tie("upload:header", None if row == "infer" else 0 if row is None else int(row) + 1)
+            columns[-1].number_input(
+                "Header row",
+                min_value=0,
+                max_value=MOST_HEADER + 1,
+                step=1,
+                placeholder="Automatic",
+                key=key,
+                on_change=_set,
+                args=("header", key),
+                help="The row of the columns' names: 1 is the first that is not empty, 0 stands for no names.",
+            )
+        st.caption("Automatic settings are read off all rows of the file, and a guarantee takes them as public.")
+
+
+def _choice(column: DeltaGenerator, label: str, name: str, titles: dict[str, str], chosen: str | None) -> None:
+    key = state.tie(f"upload:{name}", AUTOMATIC if chosen is None else chosen)
+    column.selectbox(label, list(titles), format_func=titles.__getitem__, key=key, on_change=_set, args=(name, key))
+
+
+def _set(name: str, key: str) -> None:
+    """Read the file again with a setting that was changed."""
+    value, reading = state.sent(f"upload:{name}", key), answers.reading()
+    if name == "header":
+        reading = replace(reading, header="infer" if value is None else None if value == 0 else int(value) - 1)
+    else:
+        sign = None if value == AUTOMATIC else value
+        if name == "sep":
+            reading = replace(reading, sep=sign)
+        else:
+            clash = sign is not None and reading.thousands == sign
+            reading = replace(reading, decimal=sign, thousands=None if clash else reading.thousands)
+    answers.keep_table(_read(reading), reading)
 
 
 def say_doubts() -> None:
-    """Say beside a picture which of its numbers could be others, and where that is set."""
-    table = kept.table()
+    """Show beside a picture which of its numbers could be others, and where that is set."""
+    table = answers.table()
     for doubt in () if table is None else table.doubts:
         st.warning(f"{state.plain(doubt)} It is under Data, “How the file is read”.")
 
 
-def _exchanged() -> None:
-    """Forget the table when its file was taken away.
+def _exchange() -> None:
+    """Forget the table when its file was removed.
 
     It stays when another page has a field of its own for it, and when another file is about to replace it.
     """
@@ -141,40 +365,31 @@ def _exchanged() -> None:
 
 
 def _forget() -> None:
-    kept.forget()
+    answers.forget()
     st.session_state.pop(_READ, None)
     st.session_state.pop(_UPLOADER, None)
 
 
-def _offer_answers(table: Table) -> None:
-    """Offer to describe this file as the one before it, if it has the same columns."""
-    name, answers = kept.answers_before()
-    if answers.get("features") and set(answers["features"]) <= set(table.numeric_columns):
-        words = "Columns, bounds, units and all else, as you described that file. Look whether they fit this one."
-        taken = {**answers, answered.IMPORT: kept.answer(answered.IMPORT)}
-        options: dict[str, Any] = {"on_click": kept.set_answers, "args": (taken,), "help": words}
-        st.button(f"Describe it like {state.plain(name)}", **options)
-
-
 def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
-    """Ask for features, labels, and what happens to rows; returns the features."""
+    """Draw the fields of features, labels, and what happens to rows; return the features."""
     numeric = list(table.numeric_columns)
-    known = [each for each in kept.answer("features", ()) if each in numeric]
-    kept.set_answers({"features": known})
-    features = st.multiselect("Features", numeric, max_selections=MOST_FEATURES, **kept.field("features", known))
+    known = [each for each in _features() if each in numeric]
+    set_answers({"features": known})
+    features = tuple(st.multiselect("Features", numeric, max_selections=MOST_FEATURES, **field("features", known)))
     if not features:
         st.info("Choose at least one feature.")
         return ()
-    _ask_map(table, tuple(features))
+    if len(features) > 1:
+        _map(table, features)
     labels = [NO_LABEL, *(each for each in (*table.text_columns, *numeric) if each not in features)]
-    if kept.answer("label", NO_LABEL) not in labels:
-        kept.set_answers({"label": NO_LABEL})
+    if answer("label", NO_LABEL) not in labels:
+        set_answers({"label": NO_LABEL})
     st.selectbox(
         "Labels",
         labels,
         format_func=lambda each: each or "None",
         help="Known classes, one for each record. They are the curator's and no method uses them.",
-        **kept.field("label", NO_LABEL),
+        **field("label", NO_LABEL),
     )
     with st.expander("Rows and scale"):
         st.selectbox(
@@ -182,7 +397,7 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
             list(MISSING),
             format_func=lambda choice: MISSING[choice],
             help="Each choice looks at one row alone, so that it costs no privacy where records are added or removed.",
-            **kept.field("missing", "error"),
+            **field("missing", "error"),
         )
         st.number_input(
             "Share of rows, %",
@@ -192,53 +407,73 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
             placeholder="all" if public else f"all {table.n_rows:,}",
             help="Keeps about so many rows of a large file. A public rule decides each row by its own values, so that "
             "the guarantee holds for the whole file. It is not made stronger.",
-            **kept.field("share"),
+            **field("share"),
         )
         st.toggle(
             "Scale bounds to 0 and 1",
             help="Every feature counts the same, whatever its unit. A map then has no meters.",
-            **kept.field("scaled", False),
+            **field("scaled", False),
         )
-        projecting.ask(tuple(features))
-    return tuple(features)
+        if len(features) > 1:
+            _projection(len(features))
+    return features
 
 
-def _ask_map(table: Table, features: tuple[str, ...]) -> None:
-    """Ask whether two of the features are places on Earth."""
-    if len(features) < 2:
-        return
+def _projection(n_features: int) -> None:
+    """Draw the fields of the random projection: how many features, and its seed."""
+    nothing: int | None = None
+    n_projected = answer("projected", nothing)
+    if n_projected is not None and n_projected >= n_features:
+        set_answers({"projected": None})
+    st.number_input(
+        "Project to features",
+        min_value=1,
+        max_value=n_features - 1,
+        value=None,
+        placeholder=f"all {n_features}",
+        help="Noise is made for every feature, so fewer can find more. Each new one is a random mix of all, drawn from "
+        "a public seed: it costs no privacy. The picture then shows mixes, not your features.",
+        **field("projected"),
+    )
+    if answer("projected", nothing) is not None:
+        help_text = "Draws the mixes. It is public; chosen by results on the records, it would leak them."
+        st.number_input("Projection seed", 0, MAX_SEED, help=help_text, **field("projection_seed", 0))
+
+
+def _map(table: Table, features: tuple[str, ...]) -> None:
+    """Draw the field that says whether two of the features are places on Earth."""
     pair, sure = likely_map({each: table.nonprivate_columns.nonprivate_numbers[each] for each in features})
     pairs = [(one, other) for one in features for other in features if one != other]
     pairs.sort(key=lambda each: each != pair)
-    offered: list[Any] = [NO_MAP, *pairs]
-    if kept.answer("place", NO_MAP) not in offered:
-        kept.set_answers({"place": pair if pair is not None and sure else NO_MAP})
+    options: list[str | tuple[str, str]] = [NO_MAP, *pairs]
+    nowhere: str | tuple[str, str] = NO_MAP
+    if answer("place", nowhere) not in options:
+        set_answers({"place": pair if pair is not None and sure else NO_MAP})
     st.selectbox(
         "Map",
-        offered,
+        options,
         format_func=lambda each: f"{each[0]} is latitude, {each[1]} is longitude" if each else NUMBERS,
         help="Places become meters east and north of the middle of the public bounds, in a square. No land is drawn.",
-        **kept.field("place", NO_MAP),
+        **field("place", NO_MAP),
     )
-    if kept.answer("place", NO_MAP) == NO_MAP and pair is not None and not sure:
+    if answer("place", nowhere) == NO_MAP and pair is not None and not sure:
         st.info(f"Are {state.plain(pair[0])} and {state.plain(pair[1])} latitude and longitude? Then choose so here.")
 
 
-def _say(table: Table | None, problem: str, *, public: bool) -> None:
-    """Say why there is no picture, and offer what mends it."""
+def _problem(table: Table | None, problem: str, *, public: bool) -> None:
+    """Show why there is no picture, and a way out."""
     st.error(UNUSABLE if public else state.plain(problem))
-    if table is None or not table.numeric_columns or kept.answer("missing", "error") != "error":
+    if table is None or not table.numeric_columns or answer("missing", "error") != "error":
         return
-    features = tuple(each for each in kept.answer("features", ()) if each in table.numeric_columns)
-    label = kept.answer("label", NO_LABEL) or None
-    n_rows = table.nonprivate_n_incomplete(features, label)
+    features = tuple(each for each in _features() if each in table.numeric_columns)
+    n_rows = table.nonprivate_n_incomplete(features, answer("label", NO_LABEL) or None)
     if n_rows:
         rows = "the incomplete rows" if public else f"these {n_rows:,} rows" if n_rows > 1 else "this row"
         drop, fill = st.columns(2)
-        drop.button(f"Drop {rows}", on_click=kept.set_answers, args=({"missing": "drop"},), width="stretch")
+        drop.button(f"Drop {rows}", on_click=set_answers, args=({"missing": "drop"},), width="stretch")
         fill.button(
             "Fill with the public middle",
-            on_click=kept.set_answers,
+            on_click=set_answers,
             args=({"missing": "middle"},),
             width="stretch",
             help="Missing values get the middle of their column's public bounds.",
@@ -247,31 +482,55 @@ def _say(table: Table | None, problem: str, *, public: bool) -> None:
 
 def _preview(table: Table) -> None:
     """Show the first rows, and what each column was recognized as."""
-    columns = table.nonprivate_columns
-    pair, _ = likely_map(columns.nonprivate_numbers)
+    pair, _ = likely_map(table.nonprivate_columns.nonprivate_numbers)
     kinds = dict(zip(pair or (), ("latitude", "longitude"), strict=False))
+    for column in table.nonprivate_columns.names:
+        known = bounding.KNOWN.get(bounding.likely(column))
+        number = "number" if known is None else f"number, {known.title.split(':')[0].lower()}?"
+        kinds.setdefault(column, "text: label only" if column in table.text_columns else number)
     st.caption("The first rows, and what each column is taken for. Only you see them.")
-    rows = table.nonprivate_rows(PREVIEWED)
-    shown = {each: [_kind(table, each, kinds), *values] for each, values in rows.items()}
-    listed(pd.DataFrame(shown, dtype=str), hide_index=True)
+    cells = {column: [kinds[column], *values] for column, values in table.nonprivate_rows(PREVIEWED).items()}
+    listed(pd.DataFrame(cells, dtype=str), hide_index=True)
 
 
-def _kind(table: Table, column: str, kinds: dict[str, str]) -> str:
-    if column in kinds:
-        return kinds[column]
-    known = bounding.KNOWN.get(bounding.likely(column))
-    if column in table.text_columns:
-        return "text: label only"
-    return f"number, {known.title.split(':')[0].lower()}?" if known is not None else "number"
-
-
-def _after(table: Table, found: Described, *, public: bool) -> None:
-    """Say what the bounds do to the records: the curator's."""
-    if public:
-        return
-    form = found.form
-    box: Box = form.box(table)
-    done = table.clipping(form.features, box, form.label, form.missing, share=form.share, place=form.place)
-    say_clipping(done, found.dataset.n, form.features, form.units, box.widths)
-    projecting.say_kept(table, form, found.dataset)
+def _effects(table: Table, data: Described) -> None:
+    """Show what the bounds and the projection do to the records: curator only."""
+    form, dataset = data.form, data.dataset
+    widths = form.box(table).widths
+    clipping = table.clipping(
+        form.features, form.box(table), form.label, form.missing, share=form.share, place=form.place
+    )
+    if not clipping.nonprivate_n_moved:
+        st.caption("No record lies outside these bounds.")
+    else:
+        lines = ""  # one for each feature that loses something: records below and above, and the longest way
+        for axis, (feature, unit) in enumerate(
+            zip(form.features, form.units or ("",) * len(form.features), strict=True)
+        ):
+            below, above = int(clipping.nonprivate_below[axis]), int(clipping.nonprivate_above[axis])
+            if below or above:
+                farthest = clipping.nonprivate_farthest[axis]
+                lines += (
+                    f"<dt>{escape(feature)}</dt><dd>{below:,} below, {above:,} above; the farthest moves "
+                    f"{escape(f'{farthest:.3g} {unit}'.strip())}, {farthest / widths[axis]:.3g} times the range</dd>"
+                )
+        with st.expander(clipped_words(clipping.nonprivate_n_moved, dataset.n)):
+            st.html(f"<dl class='dpviz-clipping'>{lines}</dl>")
+    if dataset.projection is not None:
+        before = replace(form, projected=None).dataset(table)
+        ratios = dataset.projection.nonprivate_distance_ratios(before.points[:: -(-before.n // COMPARED)])
+        if ratios.size:
+            low, high = np.quantile(ratios, (0.05, 0.95))
+            shrunk = np.sqrt(dataset.d / before.d)
+            st.caption(
+                f"Projection: distances between records shrink to about {shrunk:.2f} of their length. Of "
+                f"{ratios.size:,} pairs, the middle 90 % keep {low:.2f} to {high:.2f} times that: near 1, clusters "
+                "stay apart."
+            )
     st.caption("The link carries this file's fingerprint and your choices: share it as you would share the file.")
+
+
+def clipped_words(n_clipped: int, n: int) -> str:
+    """Say that `n_clipped` of `n` records were moved onto the box: exact counts, curator only."""
+    lie, were = ("lies", "was") if n_clipped == 1 else ("lie", "were")
+    return f"{n_clipped:,} of {n:,} records {lie} outside the bounds and {were} moved to the edge"

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from dpviz.data.choices import Choices
+from dpviz.data import Choices
 from dpviz.methods import CATALOGUE
-from dpviz.ui.data.drawn_points import DrawnPoints, from_file, to_file
-from dpviz.ui.data.upload_form import from_file as form_from_file
+from dpviz.ui.data.answers import from_file as form_from_file
+from dpviz.ui.data.drawing import DrawnPoints, from_file, to_file
 
 FORMAT = "dpviz picture"
 VERSION = 1

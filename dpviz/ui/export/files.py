@@ -8,8 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from dpviz.core import Release, Step
-from dpviz.data import DATASETS, Dataset, data_knobs
-from dpviz.data.choices import Choices
+from dpviz.data import DATASETS, Choices, Dataset, data_knobs
 from dpviz.data.target_pairs import PAIRS, pair_knobs
 from dpviz.plots import csv_text, scene_hash, svg
 from dpviz.plots.theme import DARK, LIGHT, Theme
@@ -17,8 +16,8 @@ from dpviz.stories.label import described, promise, written
 from dpviz.stories.recipe import Data, Recipe, RecipeRun, calls_script, script
 from dpviz.stories.run import Run
 from dpviz.ui import state
+from dpviz.ui.data.answers import to_file
 from dpviz.ui.data.picker import Source
-from dpviz.ui.data.upload_form import to_file
 from dpviz.ui.export import config
 from dpviz.ui.export.kept_page import kept
 from dpviz.ui.runs import notices

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.ui import hiding, state
-from dpviz.ui.data import drawing, upload_form
+from dpviz.ui.data import answers, drawing
 from dpviz.ui.export import config
 from dpviz.ui.export.files import FORMATS, PICTURED, ExportRequest, File, make
 from dpviz.ui.live import wrap
@@ -87,7 +87,7 @@ def take_over(wanted: config.Config) -> None:
         state.report(f"{NO_POINTS} All knobs are the file's; the drawing is the one here.")
     st.session_state[_RESTORE] = wanted
     st.session_state[_NUMBER] = st.session_state.get(_NUMBER, 0) + 1
-    upload_form.expect(wanted.form)
+    answers.expect_form(wanted.form)
     if wanted.form is not None:
         state.report(
             "The settings were made with an uploaded file. Choose it under Data: columns, bounds, units, scale and "

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from streamlit.runtime import Runtime
 
-from dpviz.data.reading import load_parsers
+from dpviz.data.table import load_parsers
 from dpviz.ui.server.startup import raise_file_limit
 from dpviz.ui.thumbnails import THUMBNAILS, address
 

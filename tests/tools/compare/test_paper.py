@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpviz.core import Adjacency, Claim, Guarantee
-from dpviz.data.choices import Choices
+from dpviz.data.table import Choices
 from dpviz.plots import svg
 from dpviz.stories.label import Contents, label_of
 from dpviz.tools.compare import document, paper

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dpviz.core import Box
 from dpviz.data import Dataset
-from dpviz.ui.data.drawing import started
+from dpviz.ui.data.drawing import start_sheet
 from dpviz.ui.data.picker import Source
 from dpviz.ui.server import background, worker
 from dpviz.ui.server.background import MOST_AHEAD, Background, Job
@@ -77,7 +77,7 @@ def test_the_answer_is_that_of_the_task_and_comes_from_another_process(shared):
 
 def test_answers_on_drawn_records_stay_in_their_session(shared):
     mine = {}
-    drawn = dataclasses.replace(source("drawn"), sheet=started("one"))
+    drawn = dataclasses.replace(source("drawn"), sheet=start_sheet("one"))
     jobs = [Job(total, (2.0,))]
     finished(shared, drawn, jobs, mine)
     assert len(mine) == 1

@@ -24,7 +24,7 @@ from dpviz.ui.thumbnails import THUMBNAILS
 
 SLOW_TO_LOAD = (
     *("scipy.optimize", "scipy.stats", "scipy.signal", "scipy.ndimage", "sklearn.cluster", "sklearn.metrics"),
-    *(f"dpviz.data.{name}" for name in ("geojson", "parquet", "parsing", "workbook")),
+    *(f"dpviz.data.{name}" for name in ("geojson", "parquet", "workbook")),
 )
 
 

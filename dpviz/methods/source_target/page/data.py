@@ -8,11 +8,11 @@ import streamlit as st
 
 from dpviz.core import Ball, Box, Knob, Labels, Points
 from dpviz.data import Dataset
-from dpviz.data.source_target import SourceTarget
 from dpviz.data.target_pairs import (
     DEFAULT_TARGETS,
     MOST_TARGETS,
     PAIRS,
+    SourceTarget,
     load_pair,
     pair_knobs,
     pair_sizes,

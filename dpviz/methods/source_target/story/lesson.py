@@ -6,8 +6,7 @@ import numpy as np
 
 from dpviz.baselines.source_target_rivals import cluster_targets, nonprivate_stc
 from dpviz.core import Labels
-from dpviz.data.source_target import SourceTarget
-from dpviz.data.target_pairs import load_pair
+from dpviz.data.target_pairs import SourceTarget, load_pair
 from dpviz.methods.source_target import algorithm
 from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
 

@@ -8,8 +8,7 @@ import numpy as np
 import streamlit as st
 
 from dpviz.core import Box, FoundClusters, Guarantee
-from dpviz.data import Dataset
-from dpviz.data.choices import Choices
+from dpviz.data import Choices, Dataset
 from dpviz.data.geography import METER, map_of
 from dpviz.data.table import TYPED
 from dpviz.plots import small_svg, svg

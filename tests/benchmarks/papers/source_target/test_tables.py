@@ -19,7 +19,7 @@ from benchmarks.papers.source_target.pair_runs import (
     settings_of,
 )
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.data.source_target import synthetic
+from dpviz.data.target_pairs import synthetic
 from dpviz.experiments.tables import read_tables
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -31,7 +31,7 @@ IDS = ["orderings", "synthetic", "real", "neighbours", "times"]
 
 @pytest.fixture
 def small(monkeypatch):
-    draw = partial(synthetic, m=2000, n=120)
+    draw = partial(synthetic, m=2000, n_targets=120)
     monkeypatch.setattr(source_target.pairs, "synthetic", draw)
     monkeypatch.setattr(source_target, "KS", (2, 10))
     monkeypatch.setattr(source_target, "SYNTHETIC", source_target.SYNTHETIC[1:2])
@@ -69,7 +69,7 @@ def test_a_missing_set_is_named(tmp_path, capsys):
 
 
 def test_a_setting_does_not_depend_on_the_others_nor_on_the_processes(tmp_path):
-    pair = PairSpec("Small", lambda _, rng: synthetic(2, m=2000, n=100, rng=rng))
+    pair = PairSpec("Small", lambda _, rng: synthetic(2, m=2000, n_targets=100, rng=rng))
     settings = settings_of(["nna", "nas"])
     one, two = (runs(pair, tmp_path, settings, (2,), 5, 2, jobs=jobs) for jobs in (1, 2))
     assert [run.cost for run in one] == [run.cost for run in two]

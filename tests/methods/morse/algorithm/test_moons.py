@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from dpviz.data.synthetic import MoonsKnobs, moons
+from dpviz.data.synthetic import moons
 from dpviz.methods.morse.algorithm import Params, assign, fit, signed_points
 
 # epsilon -> (components, passes): few passes, because each one's noise grows with their number.
@@ -19,7 +19,7 @@ FRESH = 7000  # seeds from here on were never looked at when the constants were 
 
 
 def found(epsilon, seed, **options):
-    data = moons(10_000, MoonsKnobs(noise=0.05), rng=np.random.default_rng([seed, 1]))
+    data = moons(10_000, noise=0.05, rng=np.random.default_rng([seed, 1]))
     n_components, n_iterations = SETUPS[epsilon]
     params = Params(
         n_components=n_components, n_clusters=2, epsilon=epsilon, delta=1e-4, n_iterations=n_iterations, **options

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from dpviz.data.source_target import worst_case
-from dpviz.data.target_pairs import load_pair
+from dpviz.data.target_pairs import load_pair, worst_case
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.story import change, many
 from dpviz.plots import Audience, pack

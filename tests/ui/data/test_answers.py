@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.data import TableFormat
-from dpviz.data.choices import Choices
+from dpviz.data.table import Choices
+from dpviz.ui.data.answers import MOST_FEATURES, from_file, from_link, to_file, to_link
 from dpviz.ui.data.bounding import KNOWN, likely, plain_number, words_of
-from dpviz.ui.data.upload_form import MOST_FEATURES, from_file, from_link, to_file, to_link
 
 FORM = Choices(("a", "b"), "c", "middle", "unit", 0.05, "each", ((0.0, 1.5), None), ("m", ""))
 FEWER = replace(FORM, features=("a", "b", "c"), label=None, projected=2, projection_seed=7)
@@ -36,8 +36,7 @@ def test_the_column_of_classes_is_the_curators():
     assert from_file(json.loads(json.dumps(written))).label is None
 
 
-def test_a_feature_has_its_own_bounds_and_unit():
-    assert (FORM.pair("a"), FORM.pair("b"), FORM.pair("z")) == ((0.0, 1.5), (None, None), (None, None))
+def test_a_feature_has_its_own_unit():
     assert (FORM.unit("a"), FORM.unit("z"), FORM.borrowed) == ("m", "", ("b",))
 
 

@@ -1,4 +1,4 @@
-"""A drawing in a file of settings: what is written is read again to the bit, and every number of another is checked."""
+"""Drawings: what a page accepts of a browser and of a file of settings, and that a file brings it back to the bit."""
 
 import contextlib
 import json
@@ -10,8 +10,104 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpviz.core import frozen
-from dpviz.ui.data.drawn_points import CLASSES, MOST_POINTS, NOT_HERE, DrawnPoints
+from dpviz.ui.data import drawing
+from dpviz.ui.data.drawing import CLASSES, MOST_POINTS, NOT_HERE, Drawing, DrawnPoints, edited, start_sheet
 from dpviz.ui.export.config import FORMAT, MOST_BYTES, VERSION, Config, ConfigError, read, write
+
+FIRST = Drawing("one", start_sheet("one"), number=5)
+FLAT = [0.25, 0.5, 0, 0.75, 1.0, 3]
+
+
+def test_an_edit_takes_the_place_of_the_points_and_keeps_those_before() -> None:
+    after = edited(["one", 6, FLAT, False], FIRST)
+    assert after is not None
+    assert after.sheet.places.tolist() == [[0.25, 0.5], [0.75, 1.0]]
+    assert after.sheet.classes.tolist() == [0, 3]
+    assert after.before == (FIRST.sheet,)
+    assert after.number == 6
+    assert after.id == FIRST.id
+
+
+def test_undo_goes_back_step_by_step_and_not_beyond_the_start() -> None:
+    after = edited(["one", 6, FLAT, False], FIRST)
+    assert after is not None
+    again = edited(["one", 7, FLAT[:3], False], after)
+    assert again is not None
+    sent = again.sheet.places.ravel().tolist()
+    back = edited(["one", 8, [*sent, 0], True], again)
+    assert back is not None
+    assert back.sheet is after.sheet
+    back = edited(["one", 9, FLAT, True], back)
+    assert back is not None
+    assert back.sheet is FIRST.sheet
+    assert back.before == ()
+
+
+def test_undo_with_an_edit_that_had_not_arrived_takes_that_edit_back() -> None:
+    back = edited(["one", 6, FLAT, True], FIRST)
+    assert back is not None
+    assert back.sheet is FIRST.sheet
+
+
+def test_places_outside_the_box_are_moved_onto_its_wall() -> None:
+    after = edited(["one", 6, [-1.0, 7.0, 1], False], FIRST)
+    assert after is not None
+    assert after.sheet.places.tolist() == [[0.0, 1.0]]
+
+
+def test_nothing_left_is_a_drawing_too() -> None:
+    after = edited(["one", 6, [], False], FIRST)
+    assert after is not None
+    assert after.sheet.places.shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        None,
+        "drawn",
+        [],
+        ["other", 6, FLAT, False],
+        ["one", 5, FLAT, False],
+        ["one", 6.5, FLAT, False],
+        ["one", True, FLAT, False],
+        ["one", float("inf"), FLAT, False],
+        ["one", 6, FLAT[:-1], False],
+        ["one", 6, "abc", False],
+        ["one", 6, [0.1, float("nan"), 0], False],
+        ["one", 6, [0.1, "0.2", 0], False],
+        ["one", 6, [0.1, 10**400, 0], False],
+        ["one", 10**400, FLAT, False],
+        ["one", 6, [0.1, 0.2, 6], False],
+        ["one", 6, [0.1, 0.2, -1], False],
+        ["one", 6, [0.1, 0.2, 0.5], False],
+        ["one", 6, [0.1, 0.2, 0] * (MOST_POINTS + 1), False],
+        ["one", 6, FLAT],
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_changes_nothing(sent: object) -> None:
+    assert edited(sent, FIRST) is None
+
+
+@pytest.mark.parametrize("name", [name for name, _ in drawing.START.choices])
+def test_start_sets_are_the_same_every_time_and_in_the_box(name: str) -> None:
+    one, two = start_sheet(name), start_sheet(name)
+    assert one.digest == two.digest
+    assert one.places.min() >= 0
+    assert one.places.max() <= 1
+    assert set(one.classes.tolist()) <= set(range(CLASSES))
+    assert np.array_equal(np.round(one.places, 4), one.places)
+
+
+def test_history_has_an_end() -> None:
+    now = FIRST
+    for i in range(drawing.MOST_UNDO + 5):
+        after = edited(["one", 10 + i, [i / 100, 0.5, 0], False], now)
+        assert after is not None
+        now = after
+    assert len(now.before) == drawing.MOST_UNDO
+
 
 DRAW = (("data", "draw"), ("drawing", "one"))
 GOOD = {"format": FORMAT, "version": VERSION, "page": "dpm", "data": dict(DRAW)}

@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpviz.data import TableError, decoding
-from dpviz.data.decoding import MAX_BYTES, MAX_SHOWN, shown
+from dpviz.data import TableError, files
+from dpviz.data.files import MAX_BYTES, MAX_SHOWN, quoted
 
 TEXT = "größe,y\n1,2\n3,4\n"
 
 
 def decode(source):
-    given = decoding.read_bytes(source, MAX_BYTES)
-    text, notes = decoding.decode(given.data)
+    given = files.read_bytes(source, MAX_BYTES)
+    text, notes = files.decode(given.data)
     return SimpleNamespace(name=given.name, digest=given.digest, text=text, notes=notes)
 
 
@@ -74,12 +74,12 @@ def test_damaged_gzip(cut):
 
 def test_a_file_of_ones_own_may_be_large_but_no_bomb():
     packed = gzip.compress(b"1,2\n" * 60_000, compresslevel=1) * 400  # 96 MB, as tables may unpack
-    limits = decoding.own(len(packed))
-    assert len(decoding.decode(packed, limits)[0]) == 96_000_000 > MAX_BYTES
+    limits = files.own(len(packed))
+    assert len(files.decode(packed, limits)[0]) == 96_000_000 > MAX_BYTES
     bomb = gzip.compress(b"1" * 1_000_000) * 301
-    assert len(bomb) < 301_000_000 / decoding.MAX_TIMES
+    assert len(bomb) < 301_000_000 / files.MAX_TIMES
     with pytest.raises(TableError, match="more than 300 MB"):
-        decoding.decode(bomb, decoding.own(len(bomb)))
+        files.decode(bomb, files.own(len(bomb)))
 
 
 def test_reading_stops_at_the_limit():
@@ -91,13 +91,13 @@ def test_reading_stops_at_the_limit():
             return b"1" * size
 
     with pytest.raises(TableError, match="more than 1 MB, but that is the most"):
-        decoding.read_bytes(Endless(), 1_000_000)
+        files.read_bytes(Endless(), 1_000_000)
     assert asked == [1_000_001]
 
 
-@pytest.mark.parametrize("magic", [magic for magic, _ in decoding.MAGICS])
+@pytest.mark.parametrize("magic", [magic for magic, _ in files.MAGICS])
 def test_renamed_binary_files_are_named(magic):
-    kind = dict(decoding.MAGICS)[magic]
+    kind = dict(files.MAGICS)[magic]
     with pytest.raises(TableError, match=f"The file was {kind}, but a table must be CSV"):
         decode(io.BytesIO(magic + b"\x00\x01\x02" * 50))
 
@@ -135,6 +135,6 @@ def test_hostile_names_are_shortened():
     assert decode(upload).name == "[31m" + "x" * (MAX_SHOWN - 4)
 
 
-def test_shown_is_short_and_quoted():
-    assert shown("a\nb") == r"'a\nb'"
-    assert len(shown("x" * 10_000)) == MAX_SHOWN + 2
+def test_quoted_is_short_and_quoted():
+    assert quoted("a\nb") == r"'a\nb'"
+    assert len(quoted("x" * 10_000)) == MAX_SHOWN + 2

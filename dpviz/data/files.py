@@ -1,0 +1,299 @@
+"""Files before they are parsed: limits, settings, decompression, text encoding; and the columns that parsers return.
+
+Nothing is written to disk, and every failure is a `TableError` that a person can read. Uploads are limited to what a
+public server can afford; a file on one's own machine may be as large as memory holds, but no file may unpack to what no
+table unpacks to.
+"""
+
+import gzip
+import hashlib
+import io
+import re
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.core import Confidential, FloatArray
+
+MAX_BYTES = 50_000_000  # of an upload, also of what a .gz unpacks to; this and the next three are ours
+MAX_ROWS = 200_000  # of an upload
+MAX_COLUMNS = 200  # of an upload
+MAX_CELLS = 10_000_000  # of an upload: 80 MB as float64
+MAX_UNPACKED = 300_000_000  # ours, of what a workbook or a Parquet file unpacks to
+MAX_TIMES = 100  # its own size that a larger file unpacks to, ours; tables pack to a tenth or so, bombs to a thousandth
+PIECE = 1 << 24  # bytes that are unpacked at a time
+MAX_SHOWN = 40  # characters of a cell or name that a message repeats
+MAX_LISTED = 8  # columns that a message lists
+DIGEST_LENGTH = 16  # hex digits of SHA-256
+PROBE = 4_096  # characters looked at to tell text from binary
+MAX_CONTROL_SHARE = 0.01  # of control characters in the probe; a text file has next to none
+
+SEPARATORS = (",", ";", "\t", "|")
+NO_SEPARATOR = ""
+DECIMALS = (".", ",")
+THOUSANDS = ("", ",", ".", " ", "'")  # "": none
+MOST_HEADER = 1_000  # ours
+Header = int | Literal["infer"] | None
+FileOrPath = str | Path | IO[bytes]
+Texts = NDArray[np.object_]  # (n,) of str
+
+GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC = b"PK\x03\x04"
+PARQUET_MAGIC = b"PAR1"
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+# First bytes of files that are sometimes renamed to .csv, with what they are.
+MAGICS = (
+    (ZIP_MAGIC, "an Excel workbook or a ZIP archive"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF", "a PDF document"),
+    (PARQUET_MAGIC, "a Parquet file"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"SQLite format 3", "an SQLite database"),
+)
+
+
+class TableError(ValueError):
+    """A file is no usable table; the message says what was given, what is allowed, the way out."""
+
+
+class TableWarning(UserWarning):
+    """Numbers of a file could be others, by a factor of 1000; the message says what decides it, without a cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that is read of a file; None is no limit but memory's."""
+
+    n_unpacked: int  # bytes of what is compressed
+    n_bytes: int | None = None  # of the file
+    n_rows: int | None = None
+    n_columns: int | None = None
+    n_cells: int | None = None
+
+    def refuse_size(self, n_rows: int, n_columns: int) -> None:
+        """Raise TableError for a table with too many rows, columns or cells."""
+        if self.n_columns is not None and n_columns > self.n_columns:
+            raise TableError(
+                f"The file had {n_columns} columns, but at most {self.n_columns} are read. Keep those you need."
+            )
+        if self.n_rows is not None and n_rows > self.n_rows:
+            raise TableError(f"The file had more than {self.n_rows} rows, but that is the most. Keep a sample of them.")
+        if self.n_cells is not None and n_rows * n_columns > self.n_cells:
+            raise TableError(
+                f"The file had about {n_rows} rows of {n_columns} columns, but at most {self.n_cells} cells are read. "
+                "Keep the columns you need."
+            )
+
+    def refuse_unpacked(self, n_bytes: int) -> None:
+        """Raise TableError when a compressed table of `n_bytes` is larger than `n_unpacked`."""
+        if n_bytes > self.n_unpacked:
+            raise TableError(
+                f"The file unpacks to {n_bytes / 1e6:,.0f} MB or more, but at most {self.n_unpacked // 1_000_000} MB "
+                "are unpacked. Keep fewer rows, or only the columns you need."
+            )
+
+
+UPLOADED = Limits(MAX_UNPACKED, MAX_BYTES, MAX_ROWS, MAX_COLUMNS, MAX_CELLS)
+
+
+def own(n_bytes: int) -> Limits:
+    """Return the limits of a file of `n_bytes` on one's own machine: it may not unpack as only a bomb does."""
+    return Limits(max(MAX_UNPACKED, MAX_TIMES * n_bytes))
+
+
+@dataclass(frozen=True, slots=True)
+class FileBytes:
+    """A whole file, curator only."""
+
+    name: str  # of the file, without folder, shortened
+    digest: str  # first DIGEST_LENGTH hex digits of the SHA-256 of the bytes
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class TableFormat:
+    """How a file is read: public settings, named as `pandas.read_csv` names them. None is read off the file.
+
+    `sep` ("" for one column) and `header` are of text files and workbooks, `decimal` and `thousands` ("" for none) of
+    all numbers that are written as text. `header` is the row of the names, 0 for the first one that is not empty, None
+    if there are no names; rows above it are left out. Raises TableError for any other value.
+    """
+
+    sep: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    header: Header = "infer"
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        for name, value, allowed in (
+            ("sep", self.sep, (*SEPARATORS, " ", NO_SEPARATOR)),
+            ("decimal", self.decimal, DECIMALS),
+            ("thousands", self.thousands, THOUSANDS),
+        ):
+            if value is not None and value not in allowed:
+                listed = ", ".join(map(repr, allowed))
+                raise TableError(f"{name} was {quoted(value)}, but it must be one of {listed}, or None to read it off.")
+        if self.decimal is not None and self.decimal == self.thousands:
+            raise TableError(f"decimal and thousands were both {self.decimal!r}, but they must differ. Change one.")
+        is_row = isinstance(self.header, int) and not isinstance(self.header, bool) and 0 <= self.header <= MOST_HEADER
+        if not (is_row or self.header is None or self.header == "infer"):
+            raise TableError(
+                f"header was {quoted(self.header)}, but it must be a row from 0 to {MOST_HEADER}, None if the file has "
+                'no names, or "infer".'
+            )
+
+    @property
+    def decimals(self) -> tuple[str, ...]:
+        """The decimal signs that a file may have."""
+        if self.decimal is not None:
+            return (self.decimal,)
+        return tuple(sign for sign in DECIMALS if self.thousands not in DECIMALS or sign != self.thousands)
+
+    @property
+    def chosen(self) -> dict[str, str | int | None]:
+        """The settings that are not read off the file, by name."""
+        return {name: value for name, value in asdict(self).items() if value != getattr(READ_OFF, name)}
+
+
+READ_OFF = TableFormat()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns(Confidential):
+    """The columns of a table in their order, curator only but for the names."""
+
+    names: tuple[str, ...]
+    n_rows: int
+    nonprivate_numbers: Mapping[str, FloatArray]  # (n,) each; NaN where a cell is missing or not finite
+    nonprivate_texts: Mapping[str, Texts]  # (n,) each; '' where a cell is missing
+    notes: tuple[str, ...]
+    doubts: tuple[str, ...] = ()  # those of the notes that say which numbers may be wrong by a factor of 1000
+    decimals: Mapping[str, str] = field(default_factory=dict)  # decimal signs of numeric columns that were text
+
+
+def quoted(value: object) -> str:
+    """Return `value` quoted and shortened to about MAX_SHOWN characters, safe to repeat in a message."""
+    text = str(value)
+    return repr(text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return at most MAX_LISTED `names`, quoted, and how many more there are."""
+    return joined([quoted(name) for name in names])
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Join at most MAX_LISTED parts with commas and say how many more there are."""
+    rest = len(parts) - MAX_LISTED
+    return ", ".join(parts[:MAX_LISTED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def read_bytes(file_or_path: FileOrPath, most: int | None = None) -> FileBytes:
+    """Read a path (str, Path) or a binary file object to the end; raises TableError for more than `most` bytes.
+
+    It stops one byte past the limit.
+    """
+    size = -1 if most is None else most + 1
+    name: object = file_or_path
+    try:
+        if isinstance(file_or_path, str | Path):
+            with Path(file_or_path).open("rb") as file:
+                data: object = file.read(size)
+        else:
+            name = getattr(file_or_path, "name", "table")
+            # An upload has the same position in all reruns: getvalue gives all of it each time.
+            whole = getattr(file_or_path, "getvalue", None)
+            data = file_or_path.read(size) if whole is None else whole()
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        reason = type(error).__name__
+        raise TableError(f"The file could not be read ({reason}). Pass a path or an open binary file.") from None
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TableError(f"The file gave {type(data).__name__}, but it must give bytes. Open it in mode 'rb'.")
+    last = str(name).replace("\\", "/").rsplit("/", maxsplit=1)[-1]
+    printable = "".join(character for character in last if character.isprintable()).strip()
+    data = _within_limit(bytes(data), most)
+    return FileBytes(printable[:MAX_SHOWN] or "table", hashlib.sha256(data).hexdigest()[:DIGEST_LENGTH], data)
+
+
+def decode(data: bytes, limits: Limits = UPLOADED) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a file, plain or gzip, and notes on what was guessed.
+
+    The encoding is that of a byte order mark, else UTF-16 where NUL bytes say so, else UTF-8, else Windows-1252, else
+    Latin-1, which takes any byte. Raises TableError for data that unpack to more than `limits`, are binary or empty.
+    """
+    if data.startswith(GZIP_MAGIC):
+        data = _unpacked(data, limits.n_bytes or limits.n_unpacked)
+    for magic, kind in MAGICS:
+        if data.startswith(magic):
+            raise TableError(f"The file was {kind}, but a table must be CSV, Excel (.xlsx) or Parquet. Save it as CSV.")
+    notes: tuple[str, ...] = ()
+    encoding = "utf-16" if data.startswith(UTF16_MARKS) else _utf16_without_mark(data)
+    try:
+        text = data.decode(encoding or "utf-8-sig")
+    except UnicodeDecodeError:
+        if encoding is not None:
+            raise TableError("The file looked like UTF-16 but was damaged. Save the table as CSV in UTF-8.") from None
+        try:  # Latin-1 with the euro sign and others in place of control characters
+            text = data.decode("cp1252")
+        except UnicodeDecodeError:
+            text = data.decode("latin-1")
+        notes = ("The file is not UTF-8, so it was read as Latin-1 (Windows-1252): check accented letters.",)
+    if "\x00" in text:
+        raise TableError("The file was binary (it holds NUL bytes), but it must be CSV text. Save the table as CSV.")
+    text = text.removeprefix("\ufeff")
+    if not text.strip():
+        raise TableError("The file was empty, but it must hold a header line and records. Choose another file.")
+    probe = text[:PROBE]
+    n_control = sum(character < " " and character not in "\t\r\n\f\v" for character in probe)
+    if n_control > MAX_CONTROL_SHARE * len(probe):
+        raise TableError("The file looked binary (control characters), but it must be CSV text. Save it as CSV.")
+    return text, notes
+
+
+def _unpacked(data: bytes, most: int) -> bytes:
+    """Unpack gzip; stops at the limit, whatever size the file claims."""
+    unpacked = bytearray()
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while len(unpacked) <= most and (piece := file.read(PIECE)):
+                unpacked += piece
+    except (OSError, EOFError, zlib.error):
+        raise TableError("The compressed file was damaged, but it must be complete gzip. Compress it again.") from None
+    return _within_limit(bytes(unpacked), most)
+
+
+def _within_limit(data: bytes, most: int | None) -> bytes:
+    if most is not None and len(data) > most:
+        raise TableError(
+            f"The file had more than {most // 1_000_000} MB, but that is the most. "
+            "Keep fewer rows, or only the columns you need."
+        )
+    return data
+
+
+def _utf16_without_mark(data: bytes) -> str | None:
+    """Guess UTF-16 from where the NUL bytes are: plain Latin text has one in every pair, always on one side."""
+    probe = data[:PROBE]
+    n_even, n_odd = probe[0::2].count(0), probe[1::2].count(0)
+    mostly = 0.4 * len(probe)  # of at most half the bytes
+    if n_odd > mostly and n_even == 0:
+        return "utf-16-le"
+    if n_even > mostly and n_odd == 0:
+        return "utf-16-be"
+    return None
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is a JSON object or list rather than a table."""
+    if re.match(r'\s*\[\s*["\d-]', text):
+        return text.rstrip().endswith("]")  # a name of a column can begin with a bracket
+    return re.match(r"\s*(\{|\[\s*[\[{\]])", text) is not None

@@ -1,0 +1,183 @@
+"""Clipping and its counts, and random projections with their law."""
+
+import io
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpviz.baselines import CATALOGUE
+from dpviz.core import Box
+from dpviz.data import Dataset, RandomProjection, TableError, load, read_table
+from dpviz.data.transforms import clipping
+
+TEXT = "x,y,name\n1,10,b\n2,,a\n3,30,\n4,50,b\n"
+
+
+def table(text=TEXT):
+    return read_table(io.BytesIO(text.encode()))
+
+
+def test_clipping_is_what_the_data_set_does():
+    box = Box([1.5, 0.0], [3.0, 20.0])
+    done = table().clipping(["x", "y"], box, missing="drop")
+    assert done.nonprivate_n_moved == table().dataset(["x", "y"], box=box, missing="drop").nonprivate_n_clipped == 3
+    assert done.nonprivate_below.tolist() == [1, 0]
+    assert done.nonprivate_above.tolist() == [1, 2]
+    np.testing.assert_array_equal(done.nonprivate_farthest, [1, 30])
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=6))
+def test_clipping_of_any_numbers_counts_each_once(values):
+    done = clipping(np.array(values).reshape(-1, 1), Box.cube(-1.0, 2.0, 1))
+    assert done.nonprivate_below.tolist() == [sum(value < -1 for value in values)]
+    assert done.nonprivate_above.tolist() == [sum(value > 2 for value in values)]
+    assert done.nonprivate_n_moved == sum(not -1 <= value <= 2 for value in values)
+    assert done.nonprivate_farthest[0] == max([0.0, *(max(-1 - value, value - 2) for value in values)])
+
+
+def test_missing_values_can_go_to_the_middle_of_public_bounds():
+    box = Box([0.0, 0.0], [10.0, 100.0])
+    filled = table().dataset(["x", "y"], box=box, missing="middle")
+    np.testing.assert_array_equal(filled.points, [[1, 10], [2, 50], [3, 30], [4, 50]])
+    # Other records do not matter: each row is filled by the bounds alone.
+    more = table(TEXT + "9,99,c\n").dataset(["x", "y"], box=box, missing="middle")
+    np.testing.assert_array_equal(more.points[:4], filled.points)
+    labelled = table().dataset(["x", "y"], "name", box, "middle")
+    np.testing.assert_array_equal(labelled.points[:, 0], [1, 2, 4])
+
+
+def test_an_empty_column_in_the_middle_needs_typed_bounds():
+    read = table("x,y\n1,nan\n2,inf\n")
+    with pytest.raises(TableError, match="'y' had no number to take bounds from"):
+        read.dataset(["x", "y"], missing="middle")
+    assert read.dataset(["x", "y"], box=Box.cube(0, 4, 2), missing="middle").points[:, 1].tolist() == [2, 2]
+
+
+def test_scaling_maps_the_bounds_to_0_and_1():
+    box = Box([0.0, 0.0], [4.0, 100.0])
+    dataset = table().dataset(["x", "y"], box=box, missing="drop", scaling="unit", units=("m", "kg"))
+    assert dataset.box == Box.cube(0.0, 1.0, 2)
+    np.testing.assert_allclose(dataset.points, [[0.25, 0.1], [0.75, 0.3], [1.0, 0.5]])
+    assert dataset.units == ("", "")
+    wide = table("x\n-1e308\n1e308\n").dataset(["x"], box=Box([-8e307], [8e307]), scaling="unit")
+    np.testing.assert_array_equal(wide.points, [[0.0], [1.0]])
+
+
+def test_units_are_kept_short_and_printable():
+    dataset = table().dataset(["x"], box=Box.cube(0, 9, 1), units=("c\x07m" + "x" * 99,))
+    assert dataset.units == ("cm" + "x" * 10,)
+    assert table().dataset(["x"], box=Box.cube(0, 9, 1)).units == ("",)
+
+
+def test_some_bounds_from_the_data_mark_them_all():
+    dataset = table().dataset(["x"], box=Box.cube(0, 9, 1), bounds_from_data=True)
+    assert dataset.bounds_from_data
+    assert "not private" in dataset.bounds_note
+    assert table().dataset(["x"], box=Box.cube(0, 9, 1)).bounds_note == "Typed by you."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scaling": "log"}, "scaling was 'log', but it must be one of none, unit"),
+        ({"units": ("a", "b")}, "There were 2 units for 1 columns"),
+        ({"share": 0.0}, "share of rows was 0.0, but it must be above 0 and at most 1"),
+        ({"share": float("nan")}, "share of rows was nan"),
+        ({"share": 1e-9}, "No row was kept: the share of rows was 1e-09. Keep a larger share"),
+        ({"missing": "mean"}, "missing was 'mean', but it must be one of error, drop, middle"),
+    ],
+)
+def test_errors_say_the_way_out(arguments, message):
+    with pytest.raises(TableError, match=message):
+        table().dataset(["x"], box=Box.cube(0, 9, 1), **arguments)
+
+
+def test_no_label_at_all_is_no_row():
+    with pytest.raises(TableError, match="No row was complete"):
+        table("x,c\n1,\n2,\n").dataset(["x"], "c", Box.cube(0, 9, 1), "middle")
+
+
+D, P = 40, 6
+BOX = Box(np.arange(D) - 100.0, np.arange(D) + np.linspace(1.0, 50.0, D))
+
+
+def records(n, seed=0):
+    return BOX.from_unit(np.random.default_rng(seed).random((n, D)))
+
+
+def made(points, box=BOX):
+    return Dataset(points, None, box, tuple(f"x{i}" for i in range(box.d)), "wide", nonprivate_n_clipped=2)
+
+
+def test_records_become_orthonormal_mixes_inside_a_box_that_knows_no_record():
+    corners = np.where(np.random.default_rng(1).random((500, D)) < 0.5, BOX.low, BOX.high)
+    found = made(corners).projected(P, seed=3)
+    axes, reach = found.projection.axes, found.box.high
+    np.testing.assert_allclose(axes @ axes.T, np.eye(P), atol=1e-12)
+    mixes = (2.0 * BOX.to_unit(corners) - 1.0) @ axes.T
+    np.testing.assert_allclose(found.points, np.clip(mixes, -reach, reach), atol=1e-12)
+    assert (reach <= 3.0).all()
+    assert found.nonprivate_n_clipped == 2 + (np.abs(mixes) > reach).any(axis=1).sum() > 2
+    other = made(records(9)).projected(P, seed=3)
+    assert other.box == found.box
+    assert np.abs(made(corners).projected(P, seed=4).points - found.points).max() > 1.0
+    assert (found.feature_names[0], found.units, found.projection.before) == ("projection 1", ("",) * P, BOX)
+    assert found.note == "40 features became 6, projected at random with the public seed 3."
+    few = RandomProjection.from_seed(Box.cube(0.0, 1.0, 3), 2, 0)  # nothing is cut off where corners are near
+    np.testing.assert_array_equal(few.box.high, np.abs(few.axes).sum(axis=1))
+
+
+def test_the_way_back_leads_to_a_place_that_projects_there():
+    projection = RandomProjection.from_seed(BOX, P, 0)
+    places = 0.2 * np.random.default_rng(0).standard_normal((50, P))
+    back = projection.back(places)
+    np.testing.assert_allclose(projection.places(back), places, atol=1e-12)
+    middle = BOX.from_unit(np.full((1, D), 0.5))
+    longer = BOX.to_unit(back - middle + BOX.low) @ (np.eye(D) - projection.axes.T @ projection.axes)
+    np.testing.assert_allclose(longer, 0.0, atol=1e-12), "nothing that the projection does not see is added"
+    far = projection.back(100.0 * places)
+    assert ((far >= BOX.low) & (far <= BOX.high)).all()
+
+
+def squared_lengths(axes_of, n_seeds=2_000):
+    """Return |A u|^2 of one public u of length 1 for many seeds."""
+    u = np.eye(D)[7]
+    return np.array([float(((axes_of(seed) @ u) ** 2).sum()) for seed in range(n_seeds)])
+
+
+def test_lengths_follow_the_law_of_random_subspaces():
+    # |A u|^2 of a uniform p-dimensional subspace is Beta(p/2, (d-p)/2).
+    mean, deviation = P / D, math.sqrt(2.0 * P * (D - P) / (D**2 * (D + 2)))
+    found = squared_lengths(lambda seed: RandomProjection.from_seed(BOX, P, seed).axes)
+    tolerance = 6.0 / math.sqrt(len(found))
+    assert abs(found.mean() - mean) < tolerance * deviation
+    assert abs(found.std() / deviation - 1.0) < tolerance  # the fourth moment is near that of a normal law
+    wrong = squared_lengths(lambda seed: np.random.default_rng(seed).permutation(np.eye(D))[:P])
+    assert abs(wrong.std() / deviation - 1.0) > tolerance, "features that are only picked do not mix"
+
+
+def test_distances_kept_are_those_of_pairs():
+    points = records(101)
+    projection = RandomProjection.from_seed(BOX, P, 0)
+    u, y = 2.0 * BOX.to_unit(points) - 1.0, projection.box.clip(projection.places(points))
+    wanted = [np.linalg.norm(y[i] - y[i + 50]) / np.linalg.norm(u[i] - u[i + 50]) for i in range(50)]
+    np.testing.assert_allclose(projection.nonprivate_distance_ratios(points), np.array(wanted) * math.sqrt(D / P))
+    assert projection.nonprivate_distance_ratios(np.vstack([points[:1]] * 2)).size == 0
+
+
+def test_without_noise_a_method_is_k_means_on_the_projected_records():
+    data = load("digits").projected(3, seed=1)
+    private, plain = CATALOGUE["su"], CATALOGUE["lloyd"]
+    asked = {"n_clusters": 10, "n_iterations": 6, "start_seed": 5}
+    found = private.fit(data.points, data.box, private.Params(**asked, epsilon=math.inf), rng=np.random.default_rng(0))
+    wanted = plain.fit(data.points, data.box, plain.Params(**asked), rng=np.random.default_rng(0))
+    np.testing.assert_allclose(found.release.centers, wanted.release.centers, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n_features", "seed"), [(0, 0), (D, 0), (2.0, 0), (True, 0), (2, -1), (2, 10**7), (2, None)])
+def test_what_is_no_projection_is_told_why(n_features, seed):
+    with pytest.raises(TableError, match="it must be a whole number"):
+        made(records(3)).projected(n_features, seed=seed)
