@@ -229,11 +229,11 @@ class ChosenEvents:
         low, high = chances(n_estimating, self.options.level())
         events = []
         for event in self.events:
-            name, threshold = event.statistic, event.threshold
-            hits, others = (
-                int((values > threshold if event.above else values < threshold).sum())
-                for values in ((ours[name], theirs[name]) if event.first_is_likely else (theirs[name], ours[name]))
-            )
+            counts = [
+                int((values > event.threshold if event.above else values < event.threshold).sum())
+                for values in (ours[event.statistic], theirs[event.statistic])
+            ]
+            hits, others = counts if event.first_is_likely else counts[::-1]
             bound = float(log_ratio(low[hits], high[others], delta))
             events.append(replace(event, hits=hits, other_hits=others, epsilon_lower=bound))
         events.sort(key=strength)

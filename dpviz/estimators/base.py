@@ -101,10 +101,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         charge(type(self).__name__, lambda: self._price(box, params))
         if not is_open() and _is_searched():
             warnings.warn(SEARCHED, PrivacyLeakWarning, stacklevel=3)
-        rng: np.random.Generator = SecretGenerator()  # the operating system's noise, secret and never the same again
-        if isinstance(self.random_state, int | np.integer | np.random.Generator):
+        rng: np.random.Generator
+        if self.random_state is None:
+            rng = SecretGenerator()  # the operating system's noise, secret and never the same again
+        elif isinstance(self.random_state, int | np.integer | np.random.Generator):
             rng = np.random.default_rng(self.random_state)
-        elif self.random_state is not None:
+        else:
             seeds = check_random_state(self.random_state).randint(2**32, size=4, dtype=np.uint64)
             rng = np.random.default_rng(seeds)
         with without_charge():
