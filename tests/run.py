@@ -31,15 +31,16 @@ LISTEN_SECONDS = 0.2  # how soon a suite ends that is told to
 SUITES = {
     "lint": "ruff check: mistakes and style",
     "format": "ruff format --check: layout of the code",
+    "layers": "import contracts: layers, pages, Streamlit, methods apart",
     "types": "mypy --strict on dpviz and on what a release may be used for",
     "pages": "every page in Streamlit's own test runner, without a browser, on two processes",
     "browser": "the running app in Chrome or Chromium",
-    "unit": "floors, unit and property tests, on two processes",
+    "unit": "unit and property tests, on two processes",
 }  # in this order
 # One browser and its server keep one core busy, and now and then both. What has no clock takes what they leave, and
 # gives way: a second browser would cost a second server, and equal processes would keep each other waiting.
 BESIDE_THE_BROWSER = ("pages", "unit")
-CHECKERS = ("lint", "format", "types")  # of what is written: nothing has to be made for them
+CHECKERS = ("lint", "format", "layers", "types")  # of what is written: nothing has to be made for them
 GIVING_WAY = ("nice", "-n", "10") if os.name == "posix" else ()
 PLACES = {
     "types": ("tests/test_types.py",),
@@ -169,10 +170,10 @@ def beside(works: Sequence[Callable[[Place], Outcome]]) -> Iterator[Callable[[],
             pool.shutdown(cancel_futures=True)
 
 
-def run_tool(suite: str, arguments: list[str], place: Place) -> Outcome:
+def run_tool(suite: str, command: list[str], place: Place) -> Outcome:
     """Run a checker that counts as one test."""
     start = time.monotonic()
-    code = run_suite([str(PYTHON), "-m", *arguments], {}, place)
+    code = run_suite(command, {}, place)
     return Outcome(suite, int(code == 0), int(code != 0), 0, time.monotonic() - start)
 
 
@@ -180,7 +181,7 @@ def run_ruff(suite: str, arguments: list[str], place: Place) -> Outcome:
     """Run ruff, which calls it a success when it finds nothing to read."""
     if not quiet([str(PYTHON), "-m", "ruff", "check", "--show-files", "."]).stdout.strip():
         return Outcome(suite, 0, 1, 0, 0.0, "no Python file was found")
-    return run_tool(suite, ["ruff", *arguments, "."], place)
+    return run_tool(suite, [str(PYTHON), "-m", "ruff", *arguments, "."], place)
 
 
 def run_pytest(suite: str, arguments: list[str], place: Place, *, slow: bool, environment: dict[str, str]) -> Outcome:
@@ -223,8 +224,10 @@ def run(suite: str, place: Place = HERE, *, slow: bool = False, browser: str | N
         return run_ruff(suite, ["check"], place)
     if suite == "format":
         return run_ruff(suite, ["format", "--check"], place)
+    if suite == "layers":
+        return run_tool(suite, [str(PYTHON.with_name("lint-imports"))], place)
     if suite == "types":
-        return run_tool(suite, ["pytest", *PLACES[suite]], place)
+        return run_tool(suite, [str(PYTHON), "-m", "pytest", *PLACES[suite]], place)
     if suite == "browser" and browser is None:
         return Outcome(suite, 0, 1, 0, 0.0, "no browser")
     environment = {**ENVIRONMENT, "DPVIZ_CHROMIUM": browser} if browser else ENVIRONMENT

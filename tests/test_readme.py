@@ -59,7 +59,7 @@ def test_it_says_how_to_install_from_the_lock() -> None:
 def test_every_file_that_contributors_are_told_of_exists() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     files = set(re.findall(r"(?:tests|dpviz|benchmarks)/[\w/.]*\w\.\w+", text))
-    assert {"tests/test_floors.py", "tests/plugin/__init__.py", "tests/one_record.py"} <= files
+    assert {"tests/test_house.py", "tests/plugin/__init__.py", "tests/one_record.py"} <= files
     assert sorted(name for name in files if not (ROOT / name).exists()) == []
 
 
@@ -78,7 +78,7 @@ def test_every_file_of_the_commands_exists() -> None:
 
 def test_every_file_it_mentions_exists() -> None:
     mentioned = mentioned_files()
-    assert {"assets/convergent_kmeans.png", "LICENSE", "dpviz/core", "tests/test_floors.py"} <= mentioned
+    assert {"assets/convergent_kmeans.png", "LICENSE", "dpviz/core", "tests/test_house.py"} <= mentioned
     assert sorted(name for name in mentioned if not (ROOT / name).exists()) == []
 
 
