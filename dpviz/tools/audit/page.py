@@ -294,54 +294,48 @@ def say_runs(page: PageFrame, audited: Audited) -> None:
 
 def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...]) -> Audited | None:
     """Return the finished audit; None while runs are missing or were stopped, with what can be done about it."""
-    if st.session_state.get(_STOPPED) == (page.source.key, question):
+    name, audits, is_own = (page.source.key, question), _audits(), is_on_records(question)
+    if st.session_state.get(_STOPPED) == name:
         asking.drop(page.source, _WAIT)
         st.info("Stopped. Nothing is shown of runs that are not complete.")
         st.button("Run it again", on_click=_stop, args=(None,))
         return None
-    counted = _counted(page, question, pairs)
-    return None if counted is None else against_limit(*counted, is_own=is_on_records(question))
+    if name not in audits:
+        sizes = sizes_of(pairs[0], question.runs)
+        arguments = [
+            (question.key, question.record, question.epsilon, pair, world, chunk, size, question.seed)
+            for pair in range(len(pairs))
+            for world in (0, 1)
+            for chunk, size in enumerate(sizes)
+        ]
+        if isinstance(pairs[0].runner, Batch):
+            dataset = page.source.dataset
+            parts: Sequence[Outcomes] = [part(dataset.points, dataset.box, *each) for each in arguments]
+            if page.source.uploaded and is_own:
+                asking.count(page.source, {name: 2 * sizes[0]})
+                asking.tally(page.source)
+        else:
+            jobs = [Job(part, each, n_runs=each[-2] if is_own else 0) for each in arguments]
+            answers = asking.ask(
+                page.source, jobs, what="Parts of the runs", key=_WAIT, secret=False, public=page.public
+            )
+            if answers.problem:
+                st.error(state.plain(answers.problem))
+                return None
+            if not answers.complete:
+                st.button("Stop", help="Runs that have not begun never begin.", on_click=_stop, args=(name,))
+                return None
+            parts = answers.found
+        worlds = [joined(parts[i : i + len(sizes)]) for i in range(0, len(parts), len(sizes))]
+        audits.clear()  # the last one is enough, and real records leave no more traces than they must
+        audits[name] = counted_of(pairs, list(zip(worlds[::2], worlds[1::2], strict=True)))
+    return against_limit(*audits[name], is_own=is_own)
 
 
 def _audits() -> dict[Hashable, Counted]:
     """Return the session's finished audits, by records and question."""
     audits: dict[Hashable, Counted] = st.session_state.setdefault(_FOUND, {})
     return audits
-
-
-def _counted(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...]) -> Counted | None:
-    """Return the finished audit and its pair; None while runs are missing, with a line that says how many there are."""
-    name, audits = (page.source.key, question), _audits()
-    if name in audits:
-        return audits[name]
-    sizes = sizes_of(pairs[0], question.runs)
-    arguments = [
-        (question.key, question.record, question.epsilon, pair, world, chunk, size, question.seed)
-        for pair in range(len(pairs))
-        for world in (0, 1)
-        for chunk, size in enumerate(sizes)
-    ]
-    is_own = is_on_records(question)
-    if isinstance(pairs[0].runner, Batch):
-        dataset = page.source.dataset
-        parts: Sequence[Outcomes] = [part(dataset.points, dataset.box, *each) for each in arguments]
-        if page.source.uploaded and is_own:
-            asking.count(page.source, {name: 2 * sizes[0]})
-            asking.tally(page.source)
-    else:
-        jobs = [Job(part, each, n_runs=each[-2] if is_own else 0) for each in arguments]
-        answers = asking.ask(page.source, jobs, what="Parts of the runs", key=_WAIT, secret=False, public=page.public)
-        if answers.problem:
-            st.error(state.plain(answers.problem))
-            return None
-        if not answers.complete:
-            st.button("Stop", help="Runs that have not begun never begin.", on_click=_stop, args=(name,))
-            return None
-        parts = answers.found
-    worlds = [joined(parts[i : i + len(sizes)]) for i in range(0, len(parts), len(sizes))]
-    audits.clear()  # the last one is enough, and real records leave no more traces than they must
-    audits[name] = counted_of(pairs, list(zip(worlds[::2], worlds[1::2], strict=True)))
-    return audits[name]
 
 
 def _stop(name: Hashable) -> None:

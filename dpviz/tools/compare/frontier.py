@@ -18,7 +18,7 @@ from dpviz.stories import center_facts
 from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
 from dpviz.stories.panel import Fact, Sentence, attacker, beside, ceiled, chance_limit, number
-from dpviz.tools.compare.runs import ENTRIES, Row, Rows
+from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Row, Rows
 from dpviz.tools.sweep.trials import OK
 
 LEAK = (
@@ -414,12 +414,18 @@ def own_numbers(series: Sequence[Series], rows: Rows, epsilon: float) -> str:
     return " ".join(sentences)
 
 
-def progress(n_done: int, n_ranked: int, apart: Sequence[str]) -> Sentence:
+def progress(question: CompareQuestion, rows: Rows) -> Sentence | None:
     """Say how many of the methods that are ranked have all of their runs: before that none is called the best.
 
-    `apart` are those whose ε counts per distance, which are ranked with none of the others.
+    None once all have. Those whose ε counts per distance are ranked with none of the others.
     """
-    sentences = [f"{n_done} of {n_ranked} methods done. The ranking waits for all of them."] if n_ranked else []
+    ranked = [key for key in question.entries if not ENTRIES[key].per_distance]
+    n_runs = question.n_runs * len(question.epsilons)
+    n_done = sum(len(rows.get(key, ())) >= n_runs for key in ranked)
+    if ranked and n_done == len(ranked):
+        return None
+    sentences = [f"{n_done} of {len(ranked)} methods done. The ranking waits for all of them."] if ranked else []
+    apart = [ENTRIES[key].name for key in question.entries if ENTRIES[key].per_distance]
     if apart:
         sentences.append(f"{_listed(apart)}: an axis of its own, no rank, because its ε counts per distance.")
     return Sentence(" ".join(sentences), HIDDEN)

@@ -160,7 +160,7 @@ def decision_paper(facts: PublicFacts, findings: Findings) -> Document:
     epsilon, first, best = number(facts.epsilon), findings.first, findings.best
     about = [each for each in facts.promises if each.key == first]
     others = [each for each in facts.promises if each.key != first]
-    runs = pinned(findings.pinned, findings.names, bounds_public=facts.bounds_public)
+    runs = pinned(findings, bounds_public=facts.bounds_public)
     keys = [key for key in (first, findings.second) if key]
     rows = f"{findings.n:,} used; {findings.n_left_out:,} left out (missing cells, or the share of rows); "
     blocks: list[Block] = [
@@ -173,11 +173,7 @@ def decision_paper(facts: PublicFacts, findings: Findings) -> Document:
         *_recommendation(facts, findings),
         Pictures(findings.pictures),
         Heading("ε against cost"),
-        *(
-            (costs(findings.rows, findings.names, keys, facts.epsilon), Text(READING, small=True))
-            if keys
-            else (Text(NONE_PROVED),)
-        ),
+        *((costs(findings, keys, facts.epsilon), Text(READING, small=True)) if keys else (Text(NONE_PROVED),)),
         Heading("What is proved, and by whom"),
         Pairs(tuple((each.name, promise_words(each.label)) for each in about)),
         Text(" ".join((BY_WHOM, *(each.text for each in own_delta(about)))), small=True),
@@ -189,7 +185,7 @@ def decision_paper(facts: PublicFacts, findings: Findings) -> Document:
         Heading("Appendix: all methods along ε"),
         Pictures((findings.frontier,)),
         Heading("All numbers"),
-        numbers(findings.rows, findings.names, facts.n_clusters),
+        numbers(findings, facts.n_clusters),
     ]
     if others:  # what the first page is not about
         appendix += [
@@ -342,8 +338,9 @@ def _inside(words: str) -> str:
     return words[:1].lower() + words[1:]
 
 
-def costs(rows: Rows, names: Mapping[str, str], keys: Sequence[str], epsilon: float) -> TableBlock:
+def costs(findings: Findings, keys: Sequence[str], epsilon: float) -> TableBlock:
     """Return ε against cost and odds of the methods `keys`, all proved; the row at `epsilon` is marked."""
+    rows = findings.rows
     epsilons = sorted({float(row["epsilon"]) for key in keys for row in rows.get(key, ())})
     lines = []
     for at in epsilons:
@@ -357,36 +354,37 @@ def costs(rows: Rows, names: Mapping[str, str], keys: Sequence[str], epsilon: fl
         lines.append(tuple(cells))
     head = ["ε"]
     for key in keys:
-        head += [f"{names[key]}: cost", "attacker right at most"]
+        head += [f"{findings.names[key]}: cost", "attacker right at most"]
     return TableBlock(tuple(head), tuple(lines), epsilons.index(epsilon) if epsilon in epsilons else None)
 
 
-def pinned(runs: Sequence[tuple[str, Row]], names: Mapping[str, str], *, bounds_public: bool) -> TableBlock:
-    """Return single runs, each with its method: what it costs, finds and promises."""
+def pinned(findings: Findings, *, bounds_public: bool) -> TableBlock:
+    """Return the pinned runs, each with its method: what it costs, finds and promises."""
     head = ("Run", "Cost", "Centers", "Promise", "Noise seed")
     rows = tuple(
         (
-            f"{names[key]}, ε = {number(float(row['epsilon']))}",
+            f"{findings.names[key]}, ε = {number(float(row['epsilon']))}",
             _times(float(row["inertia_ratio"])),
             str(row["k_found"]),
             guarantee_words(row, bounds_public=bounds_public),
             str(row["noise_seed"]),
         )
-        for key, row in runs
+        for key, row in findings.pinned
     )
     return TableBlock(head, rows)
 
 
-def numbers(rows: Rows, names: Mapping[str, str], n_clusters: int) -> TableBlock:
+def numbers(findings: Findings, n_clusters: int) -> TableBlock:
     """Return the cost of every method at every ε, and how many centers it found where these are not k.
 
     A method whose ε counts per distance is named so.
     """
-    epsilons = sorted({float(row["epsilon"]) for every in rows.values() for row in every})
+    epsilons = sorted({float(row["epsilon"]) for every in findings.rows.values() for row in every})
     head = ("Method", *(f"ε = {number(at)}" for at in epsilons))
     lines = []
-    for key, every in rows.items():
-        cells = [f"{names[key]} ({EpsilonMeaning.DISTANCE.words})" if per_distance(every) else names[key]]
+    for key, every in findings.rows.items():
+        name = findings.names[key]
+        cells = [f"{name} ({EpsilonMeaning.DISTANCE.words})" if per_distance(every) else name]
         for at in epsilons:
             runs = [row for row in every if row["epsilon"] == at]
             counts = sorted({int(row["k_found"]) for row in runs if row["status"] == OK})
@@ -395,7 +393,7 @@ def numbers(rows: Rows, names: Mapping[str, str], n_clusters: int) -> TableBlock
                 span = f"{counts[0]}{f' to {counts[-1]}' if len(counts) > 1 else ''}"
                 cells[-1] += f"; {span} {'center' if span == '1' else 'centers'} found"
         lines.append(tuple(cells))
-    without_data = no_data_ratio(rows)
+    without_data = no_data_ratio(findings.rows)
     if without_data is not None:
         lines.append((NO_DATA, *(_times(without_data) for _ in epsilons)))
     return TableBlock(head, tuple(lines))

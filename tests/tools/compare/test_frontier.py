@@ -11,7 +11,7 @@ from dpviz.plots import Audience, Axis, Kind, scene_hash
 from dpviz.tools.compare import frontier as compare
 from dpviz.tools.compare.frontier import NO_DATA, no_data_ratio
 from dpviz.tools.compare.pictures import Panel, small_multiples
-from dpviz.tools.compare.runs import ENTRIES
+from dpviz.tools.compare.runs import ENTRIES, CompareQuestion
 
 
 def row(ratio, *, epsilon=1.0, proved=1.0, delta=0.0, adjacency="add_remove", per_distance=False, **more):
@@ -206,9 +206,16 @@ def test_a_method_whose_epsilon_counts_per_distance_has_axes_of_its_own():
 
 def test_what_is_never_ranked_is_not_waited_for():
     apart = "nD-Laplace: an axis of its own, no rank, because its ε counts per distance."
-    said = compare.progress(0, 5, ["nD-Laplace"]).curator
-    assert said == f"0 of 5 methods done. The ranking waits for all of them. {apart}"
-    assert "0 of" not in compare.progress(0, 0, ["nD-Laplace"]).curator
+    keys = ("su", "eugkm", "dpm", "convergent", "morse")
+
+    def said(*keys, **rows):
+        return compare.progress(CompareQuestion((*keys, "nd_laplace"), 5, (1.0,), 2, "add_remove", 0, 0), rows)
+
+    words = f"0 of 5 methods done. The ranking waits for all of them. {apart}"
+    assert said(*keys, su=[row(1.0)]).curator == words
+    assert "1 of 5" in said(*keys, su=[row(1.0)] * 2).curator
+    assert said(*keys, **dict.fromkeys(keys, [row(1.0)] * 2)) is None
+    assert said().curator == apart
     assert {key for key, entry in ENTRIES.items() if entry.per_distance} == {"nd_laplace"}
 
 

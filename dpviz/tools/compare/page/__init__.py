@@ -111,7 +111,7 @@ def compared(page: PageFrame, question: CompareQuestion, legend: DeltaGenerator)
         guide(question, series, without_data)
     with lead:
         ranking = compare.sentence(compare.ranking(shared, at, question.n_runs), at, question.n_clusters, without_data)
-        panel.sentence(_progress(question, runs) or (ranking if bounds_public else UNPROVED), public=False)
+        panel.sentence(compare.progress(question, rows) or (ranking if bounds_public else UNPROVED), public=False)
     _keep(page, question, at, rows, (), query)
     with place:
         if not series:
@@ -174,17 +174,6 @@ def compared(page: PageFrame, question: CompareQuestion, legend: DeltaGenerator)
             reading.CHOICE[0]: explain,
         }
         controls.fill(TAB, contents)
-
-
-def _progress(question: CompareQuestion, runs: Gathered) -> Sentence | None:
-    """Say how many of the methods that are ranked have all of their runs; None once all have."""
-    n_runs = question.n_runs * len(question.epsilons)
-    ranked = [key for key in question.entries if not ENTRIES[key].per_distance]
-    n_done = sum(len(runs.rows.get(key, ())) >= n_runs for key in ranked)
-    if ranked and n_done == len(ranked):
-        return None
-    apart = [ENTRIES[key].name for key in question.entries if ENTRIES[key].per_distance]
-    return compare.progress(n_done, len(ranked), apart)
 
 
 def _say_nothing(runs: Gathered) -> None:
