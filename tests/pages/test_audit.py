@@ -9,6 +9,7 @@ from dpviz.plots import scene_hash
 from dpviz.tools.audit import page as audit_page
 from dpviz.tools.audit import reading as audit_reading
 from dpviz.tools.audit.cases import AUDITED as CATALOGUE
+from dpviz.tools.audit.runs import AuditQuestion
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
 
@@ -96,9 +97,9 @@ def test_pictures_of_a_record_do_not_stay_for_the_public(open_page):
     assert page.packed()["picture"][1]["layers"]
     pictures = page.app.session_state["dpviz:audit-drawn:page"]
     source, _, is_own = pictures[0]
-    frame, question = SimpleNamespace(source=SimpleNamespace(key=source), public=False), SimpleNamespace(record=7)
+    frame = SimpleNamespace(source=SimpleNamespace(key=source), public=False)
     for public, record, stays in ((False, 7, True), (True, 7, False), (False, -1, False), (True, -1, False)):
-        frame.public, question.record = public, record
+        frame.public, question = public, AuditQuestion("", record, 1.0, 1, 0)
         assert (audit_page.for_whom(frame, question) == pictures[0]) == stays
     assert is_own
 

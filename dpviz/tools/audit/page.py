@@ -142,7 +142,7 @@ def draw() -> None:
         else:
             try:
                 pairs = pairs_of(page, question)
-                if page.source.uploaded and is_on_records(question):  # the claims are read off a run in each way
+                if page.source.uploaded and question.is_own:  # the claims are read off a run in each way
                     asking.count(page.source, {(question.key, question.record, question.epsilon): 2})
                 guarantee = pairs[0].guarantee
             except ValueError as error:
@@ -218,12 +218,7 @@ def link(question: AuditQuestion) -> list[tuple[str, str]]:
     """Return what this page adds to the link."""
     pairs = [(knob.name, str(state.value(knob))) for knob in (METHOD, PAIR, RUNS, SEED, TAB)]
     pairs += [("audited_mode", question.key), (EPSILON.name, EPSILON.format(question.epsilon))]
-    return [*pairs, ("record", str(question.record))] if is_on_records(question) else pairs
-
-
-def is_on_records(question: AuditQuestion) -> bool:
-    """Whether real records are audited, not synthetic ones."""
-    return question.record != CONSTRUCTED
+    return [*pairs, ("record", str(question.record))] if question.is_own else pairs
 
 
 def pairs_of(page: PageFrame, question: AuditQuestion) -> tuple[AuditCase, ...]:
@@ -282,7 +277,7 @@ def before(page: PageFrame, question: AuditQuestion) -> tuple[Scene, ...]:
 
 def for_whom(page: PageFrame, question: AuditQuestion) -> tuple[Hashable, bool, bool]:
     """Return whose records pictures are of, who looks at them, and whether they are of real records."""
-    return page.source.key, page.public, is_on_records(question)
+    return page.source.key, page.public, question.is_own
 
 
 def say_runs(page: PageFrame, audited: Audited) -> None:
@@ -294,7 +289,7 @@ def say_runs(page: PageFrame, audited: Audited) -> None:
 
 def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...]) -> Audited | None:
     """Return the finished audit; None while runs are missing or were stopped, with what can be done about it."""
-    name, audits, is_own = (page.source.key, question), _audits(), is_on_records(question)
+    name, audits = (page.source.key, question), _audits()
     if st.session_state.get(_STOPPED) == name:
         asking.drop(page.source, _WAIT)
         st.info("Stopped. Nothing is shown of runs that are not complete.")
@@ -311,11 +306,11 @@ def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
         if isinstance(pairs[0].runner, Batch):
             dataset = page.source.dataset
             parts: Sequence[Outcomes] = [part(dataset.points, dataset.box, *each) for each in arguments]
-            if page.source.uploaded and is_own:
+            if page.source.uploaded and question.is_own:
                 asking.count(page.source, {name: 2 * sizes[0]})
                 asking.tally(page.source)
         else:
-            jobs = [Job(part, each, n_runs=each[-2] if is_own else 0) for each in arguments]
+            jobs = [Job(part, each, n_runs=each[-2] if question.is_own else 0) for each in arguments]
             answers = asking.ask(
                 page.source, jobs, what="Parts of the runs", key=_WAIT, secret=False, public=page.public
             )
@@ -329,7 +324,7 @@ def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
         worlds = [joined(parts[i : i + len(sizes)]) for i in range(0, len(parts), len(sizes))]
         audits.clear()  # the last one is enough, and real records leave no more traces than they must
         audits[name] = counted_of(pairs, list(zip(worlds[::2], worlds[1::2], strict=True)))
-    return against_limit(*audits[name], is_own=is_own)
+    return against_limit(*audits[name], is_own=question.is_own)
 
 
 def _audits() -> dict[Hashable, Counted]:
@@ -347,11 +342,11 @@ def keep_on_screen(
     page: PageFrame, question: AuditQuestion, case: AuditCase, scenes: tuple[Scene, ...], query: str
 ) -> None:
     """Keep what is on screen for export. Of records the public has no scenes."""
-    public, is_own = page.public, is_on_records(question)
-    own = (files.CURATOR,) if is_own else ("Worlds that were made up: nothing in them is secret.",)
+    public = page.public
+    own = (files.CURATOR,) if question.is_own else ("Worlds that were made up: nothing in them is secret.",)
     notes = (promise(case.guarantee), *((files.PUBLIC,) if public else own))
     view = tuple(scene.public() for scene in scenes) if public else scenes
-    guarantees = () if public and is_own else (described(case.guarantee),)
+    guarantees = () if public and question.is_own else (described(case.guarantee),)
     keep(ChartScreen(page.source, view, public, query, notes, calls_of(page, question, case), guarantees))
 
 
@@ -368,7 +363,7 @@ def explain(page: PageFrame, question: AuditQuestion, case: AuditCase | None) ->
     wait(done=1, all=1, what="", follow="picture", key="wait-read")
     counted, parts, code = _audits().get((page.source.key, question)), [], ""
     if case is not None and counted is not None:
-        audited = against_limit(*counted, is_own=is_on_records(question))
+        audited = against_limit(*counted, is_own=question.is_own)
         formulas = audit_reading.formulas(audited, public=page.public)
         parts = [reading.FormulaPart("", formulas, audit_reading.WORDS)]
         code = calls_excerpt(calls_of(page, question, case))

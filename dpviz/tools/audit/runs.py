@@ -65,6 +65,11 @@ class AuditQuestion:
     runs: int  # in each world; BATCHED times as many where many runs are one call
     seed: int
 
+    @property
+    def is_own(self) -> bool:
+        """Whether real records are audited, not synthetic ones."""
+        return self.record != CONSTRUCTED
+
 
 def audited(case: AuditCase, *, runs: int, seed: int) -> EpsilonBound:
     """Audit one case; the seed and the case's key decide every digit. As `epsilon_lower_bound`."""

@@ -30,8 +30,6 @@ TABLE, TEXT = "rows.parquet", "rows.csv"
 PARTS = "parts"
 VERSION_COLUMNS = tuple(versions())
 
-Progress = Callable[[int, int], None]  # (runs that are done, runs in all)
-
 
 class WorkersError(RuntimeError):
     """The workers cannot go on; finished rows stay in the folder, and the message says the way out."""
@@ -150,11 +148,12 @@ def run_grid(
     *,
     jobs: int = 1,
     dask: str | None = None,
-    progress: Progress = lambda _done, _total: None,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> list[Row]:
     """Run what `folder` does not hold yet, write every batch as it comes, then the table; return its rows.
 
+    `progress` is called with the number of finished runs and of all.
     Whatever stops it, the finished rows are there, and the same call goes on from them. Raises FolderError and what
     `sweep` raises.
     """
