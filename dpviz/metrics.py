@@ -162,11 +162,8 @@ def internal_scores(points: Points, labels: Labels) -> InternalScores:
     rows, clusters = points[labels >= 0], labels[labels >= 0]
     if not 1 < len(np.unique(clusters)) < len(clusters):
         return InternalScores(*[math.nan] * 3)
-    return InternalScores(
-        float(metrics.calinski_harabasz_score(rows, clusters)),
-        float(metrics.silhouette_score(rows, clusters)),
-        float(metrics.davies_bouldin_score(rows, clusters)),
-    )
+    scores = metrics.calinski_harabasz_score, metrics.silhouette_score, metrics.davies_bouldin_score
+    return InternalScores(*(float(score(rows, clusters)) for score in scores))
 
 
 def matched_labels(labels: Labels, reference: Labels) -> Labels:

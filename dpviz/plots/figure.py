@@ -104,18 +104,13 @@ def figure(
     )
     if scene.scrubber and len(scene.frames) > 1 and n_values <= MOST_STEP_VALUES:
         for i in range(len(scene.frames)):
-            moved = [(first, _traces(scene, layer, i, theme)) for first, layer in moving]
-            frames.append(
-                {
-                    "data": [
-                        {name: value for name, value in trace.items() if name != "showlegend"}
-                        for _, traces in moved
-                        for trace in traces
-                    ],
-                    "traces": [first + j for first, traces in moved for j in range(len(traces))],
-                    "name": str(i),
-                }
-            )
+            traces = [
+                (first + j, {name: value for name, value in trace.items() if name != "showlegend"})
+                for first, layer in moving
+                for j, trace in enumerate(_traces(scene, layer, i, theme))
+            ]
+            changes, places = [trace for _, trace in traces], [place for place, _ in traces]
+            frames.append({"data": changes, "traces": places, "name": str(i)})
         layout["sliders"] = [_slider(scene, at, theme)]
     elif len(scene.frames) > 1:  # the step's name above the picture
         place = {"x": 0, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 6}

@@ -216,8 +216,7 @@ class Layer(Confidential):
                   size=2.0, isolate=False)
         """
         if isinstance(arrays, np.ndarray):
-            ((array, _),) = _ARRAYS[kind]
-            arrays = {array: arrays}
+            arrays = {_ARRAYS[kind][0][0]: arrays}
         rows = always(1) if rows is None else rows
         return cls(name, kind, ink.role, ink.audience, arrays, rows, isolate=isolate, **style)
 

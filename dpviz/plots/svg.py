@@ -139,12 +139,12 @@ def svg(
     )
 
 
-def small_svg(scene: Scene, size: tuple[int, int], key: str, *, hidden: Collection[str] = ()) -> str:
-    """Return a scene as a drawing of `size` pixels without legend and words, for a page that has them elsewhere.
+def small_svg(scene: Scene, size: tuple[int, int], key: str) -> str:
+    """Return all layers of a scene as a drawing of `size` pixels, for a page that has legend and words elsewhere.
 
     `key`, letters and digits, must differ between the drawings of one page.
     """
-    drawing, _ = _panel(replace(scene, title=""), scene.visible(None, hidden), LIGHT, key, size, legend=False)
+    drawing, _ = _panel(replace(scene, title=""), scene.visible(hidden=()), LIGHT, key, size, legend=False)
     box = f'viewBox="0 0 {size[0]} {size[1]}" font-family="system-ui, sans-serif" font-size="{FONT}"'
     alt = f"<title>{clean(scene.title)}</title><desc>{clean(scene.alt)}</desc>"
     return f'<svg xmlns="http://www.w3.org/2000/svg" {box} fill="{LIGHT.text}" role="img">{alt}{drawing}</svg>'

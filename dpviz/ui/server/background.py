@@ -90,9 +90,9 @@ class Background:
             for dropped in own.keys() - set(names):
                 own.pop(dropped).cancel()  # if it has not begun, it never begins
             caches = [own if source.own or job.secret else self._shared for job in jobs]
-            room = self._room - sum(
-                name in cache and not cache[name].done() for name, cache in zip(names, caches, strict=True)
-            )
+            # A session may have half a second of work queued, so that little is left to wait for.
+            room = int(min(max(AHEAD_SECONDS / max(self._seconds, 1e-6), 1), MOST_AHEAD))
+            room -= sum(name in cache and not cache[name].done() for name, cache in zip(names, caches, strict=True))
             futures: list[Work | None] = []
             for name, job, cache in zip(names, jobs, caches, strict=True):
                 future = self._cached(cache, name)
@@ -134,11 +134,6 @@ class Background:
             self._pool = None
         with self._reporting:
             self._moves = None
-
-    @property
-    def _room(self) -> int:
-        """How many jobs a session may have queued: half a second of work, so that little is left to wait for."""
-        return int(min(max(AHEAD_SECONDS / max(self._seconds, 1e-6), 1), MOST_AHEAD))
 
     def _cached(self, cache: dict[Hashable, Work], name: Hashable) -> Work | None:
         """Return a job that is queued or done; one whose process died is tried again."""

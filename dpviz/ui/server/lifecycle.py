@@ -1,4 +1,4 @@
-"""What the server does beside answering: preparation before the first visitor, and regular cleaning up.
+"""Preparation before the first visitor, and regular cleaning up: abandoned sessions and slow requests.
 
 Abandoned sessions. Streamlit keeps a session for two minutes after its reader left, in case only the connection broke.
 It drops expired ones when the next reader leaves; on a quiet server their memory, their files and the addresses of
@@ -29,7 +29,7 @@ COMPILING = "Making machine code, once after an installation or a change: up to 
 SESSIONS_EVERY = 10.0  # s
 REQUESTS_EVERY = 2.0  # s
 HEAD_SECONDS = 20.0  # from the connection, or the previous answer, until a head is complete
-BODY_SECONDS = 20.0  # allowed for a body, beside that
+BODY_SECONDS = 20.0  # allowed for a body, in addition
 LEAST_RATE = 5_000.0  # bytes a second of a body: 40 kbit/s
 HTTP_PROTOCOLS = {
     "uvicorn.protocols.http.h11_impl": "H11Protocol",

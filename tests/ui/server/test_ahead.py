@@ -34,7 +34,7 @@ def talk(address, questions, *, cut=False, rest=0.0):
 
     async def receive():
         await asyncio.sleep(rest)
-        return next(events)
+        return await asyncio.to_thread(next, events)  # a question that waits must not hold the loop
 
     async def send(event):
         if event["type"] == "websocket.close":
