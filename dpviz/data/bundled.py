@@ -1,7 +1,7 @@
 """Real records that ship with scikit-learn or Plotly, each with a public box written down here by hand.
 
 The bounds are ours: what such a measurement can be, rounded outwards to friendly numbers. Records are clipped into
-them, and nothing here looks at the records to find a bound.
+them, and no bound is computed from the records.
 """
 
 from dataclasses import dataclass

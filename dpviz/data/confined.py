@@ -78,7 +78,7 @@ def get_ready() -> None:
 
 
 def _answer_of(process: "subprocess.Popen[bytes]", data: bytes, reading: TableFormat, end: float) -> Columns | str:
-    """Return the columns that a process read by `end` (monotonic, s), or why there are none; it is ended."""
+    """Return the columns that a process parsed by `end` (monotonic, s), or why there are none; kills the process."""
     too_late = threading.Event()
     assert process.stdout is not None  # a pipe, see below
     try:
@@ -112,7 +112,7 @@ def _answer_of(process: "subprocess.Popen[bytes]", data: bytes, reading: TableFo
 
 
 def _start() -> "subprocess.Popen[bytes]":
-    """Start a process that reads one file; its path has the package, installed or not."""
+    """Start a process that parses one file; its path has the package, installed or not."""
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
     return subprocess.Popen(
@@ -126,7 +126,7 @@ def _start() -> "subprocess.Popen[bytes]":
 
 
 def answer() -> None:
-    """Read one file from standard input and write its columns, or why there are none, to standard output."""
+    """Parse one file of standard input; write its columns, or why there are none, to standard output."""
     load_parsers()  # before the memory is limited to what one file may take
     sys.stdout.buffer.write(READY)
     sys.stdout.buffer.flush()
@@ -141,7 +141,7 @@ def answer() -> None:
         written = pickle.dumps(str(error))
     except (MemoryError, RecursionError):
         written = pickle.dumps(TOO_MUCH)
-    except Exception as error:  # whatever a library meets in somebody's file, the reader gets words
+    except Exception as error:  # of a library, about a file that it cannot read
         way_out = "Open it in a spreadsheet and save it as CSV."
         written = pickle.dumps(f"The file could not be read ({type(error).__name__}). {way_out}")
     sys.stdout.buffer.write(written)
@@ -150,9 +150,9 @@ def answer() -> None:
 
 
 def limit() -> None:
-    """Let this process take MEMORY beside what it has, its file included, and no more processor time than asked.
+    """Limit this process to MEMORY beyond what it has, its file included, and to SECONDS of processor time.
 
-    Where the system has no such limits (Windows) time alone is limited, from outside.
+    Where the system has no such limits (Windows) time alone is limited, by the parent process.
     """
     try:
         import resource

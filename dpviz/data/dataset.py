@@ -55,9 +55,9 @@ class Dataset(Confidential):
     image: Image | None = None  # present when every pixel is a record
     nonprivate_n_clipped: int = 0  # records that lay outside the box and were moved onto its wall
     place: LocalMap | None = None  # where on Earth, when two features are meters east and north of a public middle
-    nonprivate_n_left_out: int = 0  # rows of the file that are no records: cells were missing, or fewer were asked for
+    nonprivate_n_left_out: int = 0  # rows of the file that are no records: cells were missing, or not in the sample
     projection: RandomProjection | None = None  # by which the features were made from others, public
-    caveats: tuple[str, ...] = ()  # what the way from a file to records means for every guarantee, a sentence each
+    caveats: tuple[str, ...] = ()  # what reading a file as records means for every guarantee, a sentence each
 
     def __post_init__(self) -> None:
         """Copy and freeze the arrays, and check that every part has n or d entries."""

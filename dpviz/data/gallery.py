@@ -1,4 +1,4 @@
-"""The named data sets, in the order a person meets them, with their knobs, and the one function that loads them."""
+"""The named data sets in the order of the gallery, with their knobs, and the function that loads them."""
 
 import operator
 from collections.abc import Callable, Mapping

@@ -126,7 +126,7 @@ def map_of(degrees: Box) -> tuple[LocalMap, Box]:
     edges = [(up, np.full(ALONG, end)) for end in (west, east)] + [
         (np.full(ALONG, end), across) for end in (south, north)
     ]
-    # The two ends of a whole turn are one place; just inside of it each stands on its own side.
+    # The two ends of a whole turn are one place; just inside of it each is on its own side.
     outline = np.concatenate([here.to_meters(np.column_stack(edge)) for edge in edges])
     farthest = float(np.hypot(*outline.T).max())
     if farthest > REACH or east - west > TURN / 2.0:

@@ -1,4 +1,4 @@
-"""Points of a GeoJSON text (RFC 7946) as a table: latitude, longitude, and the properties that are numbers or text."""
+"""Parses the points of a GeoJSON text (RFC 7946): latitude, longitude, and properties that are numbers or text."""
 
 import json
 import re
@@ -78,7 +78,7 @@ def _parsed(text: str) -> tuple[dict[str, object], tuple[str, ...]]:
 
 
 def _points(whole: dict[str, object], limits: Limits) -> tuple[list[object], tuple[str, ...]]:
-    """Return one feature for each point of a collection, or of what stands for one, and a note where one has several.
+    """Return one feature for each point of a collection, feature or geometry, and a note where one has several.
 
     A feature of no point has no geometry. Raises TableError where there is no feature.
     """

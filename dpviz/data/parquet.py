@@ -1,6 +1,6 @@
-"""A Parquet file, refused before it unpacks to more than the limits, whatever its own summary promises.
+"""Parses Parquet files; a file is refused before it unpacks to more than the limits, whatever its summary promises.
 
-The summary at the end of the file and the head of every page say how much unpacks; the heads are what the reader
+The summary at the end of the file and the head of every page state how much unpacks; the heads are what the reader
 allocates by, so they are added up here first. Texts stay in their dictionaries, so that one long text repeated in every
 row costs its length once.
 """
@@ -58,7 +58,7 @@ def read_parquet(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = 
     except TableError:
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, MemoryError, OverflowError) as error:
-        # What pyarrow says can hold cells.
+        # The messages of pyarrow can hold cells.
         raise TableError(f"The Parquet file was damaged or unusual ({type(error).__name__}). {WAY_OUT}") from None
     return _columns(tuple(names[i] for i in flat), *cells, (*notes, *omissions), reading)
 

@@ -1,10 +1,10 @@
-"""CSV text, and cells of other formats, to named columns of numbers or text.
+"""Parses CSV text, and cells of other formats, into named columns of numbers or text.
 
 **Layout.** What is not set by hand (`TableFormat`) is read off the first rows:
 
 - The separator is the one under which most rows are as wide as the header. Of several, a comma is the last: it stands
   in names and numbers, too.
-- Rows above the header are narrower than the table, and the header has names: they are left out, and that is said.
+- Rows above the header are narrower than the table, and the header has names: they are left out, with a note.
 - The first row is a header if one of its words stands above numbers. Otherwise it is a record if it holds nothing but
   numbers, one with a fraction, or several; and if all of its words occur again below. Numbers that count up beside
   words, as years do, are names.
@@ -314,7 +314,7 @@ def _is_record(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
             return False  # a word above numbers
     again = [any(i < len(row) and row[i] == first[i] for row in below) for i in words]
     if not numbers:
-        # A header that stands in a file twice has names that differ; values of one column often do not.
+        # A header that a file repeats has names that differ; values of one column often do not.
         is_repeated = len(set(first)) == len(first) and any(list(row) == list(first) for row in below)
         return bool(words) and all(again) and not is_repeated
     if (words or not first[0]) and _count_up(numbers):

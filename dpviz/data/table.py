@@ -39,7 +39,7 @@ Classes = NDArray[np.object_] | FloatArray  # (n,) text or numbers, as the file 
 Scaling = Literal["none", "unit"]
 FROM_DATA = "Taken from the data: not private."
 TYPED = "Typed by you."
-UPLOADED_TITLE = "Uploaded records"  # a file's name can say whose records they are, and would be in every picture
+UPLOADED_TITLE = "Uploaded records"  # not the file's name, which can tell whose records they are
 CAVEATS = (
     "The guarantee is for one row of the file. For a person with k rows ε is k times as large, and δ grows faster.",
     "How the file is written is read from all of its rows and taken as public: its separators, its decimal sign, which "

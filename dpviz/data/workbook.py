@@ -1,4 +1,4 @@
-"""The first sheet of an Excel workbook (.xlsx), read as a stream, so that no file can unpack to more than the limits.
+"""Parses the first sheet of an Excel workbook (.xlsx) as a stream, so that no file unpacks to more than the limits.
 
 A workbook is a ZIP archive of XML (ECMA-376). Numbers are taken as written, so dates come as Excel's day numbers; of a
 formula the value that was saved; an error value is a missing cell. Macros, links and everything else are never opened.

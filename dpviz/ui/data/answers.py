@@ -184,7 +184,7 @@ def to_file(form: Choices, *, public: bool) -> dict[str, Any]:
 
 
 def from_file(written: object) -> Choices | None:
-    """Return the form that anybody may have written, None for what is none: nothing then is filled in."""
+    """Return the form of untrusted JSON, None where it has no features; other invalid values become defaults."""
     if not isinstance(written, Mapping):
         return None
     names = written.get("features")
@@ -229,7 +229,7 @@ def _pair(pair: object) -> Pair:
 
 
 def _reading(written: object) -> TableFormat:
-    """Return the settings that anybody may have written, none at all where they cannot be."""
+    """Return the settings of untrusted JSON, none at all where any is invalid."""
     if not isinstance(written, Mapping):
         return READ_OFF
     settings = {name: written[name] for name in READING if name in written}
@@ -241,7 +241,7 @@ def _reading(written: object) -> TableFormat:
 
 
 def to_link(form: Choices, *, public: bool) -> tuple[tuple[str, str], ...]:
-    """Return `form` as pairs of a link, without what stands at its default; the label is the curator's."""
+    """Return `form` as pairs of a link, without defaults; the label is the curator's."""
     ends = [DATA if pair is None else ":".join(f"{end!r}" for end in pair) for pair in form.bounds]
     bounds = DATA if form.how == DATA else f"{SAME}:{ends[0]}" if form.how == SAME and ends else ",".join(ends)
     pairs = {"columns": _row(form.features), "bounds": bounds}

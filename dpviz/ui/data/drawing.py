@@ -69,7 +69,7 @@ class Drawing:
 
 
 def source() -> tuple[Dataset, tuple[object, ...], tuple[tuple[str, str], ...], DrawnPoints]:
-    """Draw the sidebar's part and return the drawn data set, its key, what a link says of it, and the sheet."""
+    """Draw the sidebar's part and return the drawn data set, its key, its part of a link, and the sheet."""
     start = str(controls.control(START))
     _catch_up()
     stored = _stored()
@@ -226,7 +226,7 @@ def sheet_of(flat: Sequence[float]) -> DrawnPoints:
 
 
 def to_file(sheet: DrawnPoints | None) -> dict[str, Any]:
-    """Return what a file says of a drawing; `sheet` None: only that its points are not there."""
+    """Return the drawing as a file has it; `sheet` None: only that its points are not there."""
     if sheet is None:
         return {"note": NOT_HERE}
     rows = zip(sheet.places.tolist(), sheet.classes.tolist(), strict=True)

@@ -52,7 +52,7 @@ def origin(source: Source, knob: Knob, k: int) -> tuple[str, bool]:
         return f"k = {k} was read off a private curve of {whose}, {cost}. Nobody has chosen it for this data.", False
     if spent := _linked_curve(knob, k):
         return f"k = {k} came with the link, read off a private curve, which spent ε = {ceiled(spent)}.", True
-    # A link of the app itself names k whether anybody chose it or not, and says beside it whether somebody knows it.
+    # A link of the app itself names k, chosen or not, and beside it whether k is known.
     if query.get(knob.name) == knob.format(k) and (k != knob.default or KNOWN.name not in query):
         return f"k = {k} came with the link: a public input.", True
     if k != (source.n_groups or knob.default):
@@ -67,7 +67,7 @@ def take(source: Source, knob: Knob, k: int, spent: float) -> None:
 
 
 def link(source: Source, knob: Knob) -> list[tuple[str, str]]:
-    """Return what a link says of a k that was read off a private curve: there it is no public input either."""
+    """Return the part of a link about a k that was read off a private curve: there it is no public input either."""
     k = int(state.value(source.suited(knob)))
     choice = _from_curve(k)
     spent = choice.spent if choice is not None else _linked_curve(knob, k)

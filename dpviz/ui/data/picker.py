@@ -42,14 +42,14 @@ class Source:
 
     dataset: Dataset
     key: tuple[Any, ...]
-    link: tuple[tuple[str, str], ...]  # what the URL says of it
+    link: tuple[tuple[str, str], ...]  # its part of the URL
     uploaded: bool
     sheet: DrawnPoints | None = None  # of what was drawn by hand
     form: Choices | None = None  # of an upload
-    n_groups: int | None = None  # public; None where nobody knows
+    n_groups: int | None = None  # public; None where it is unknown
 
     def suited(self, knob: Knob) -> Knob:
-        """Return a knob for a number of clusters that stands, until it is moved, at the groups that the set has."""
+        """Return a knob for a number of clusters whose default is the number of groups that the set has."""
         if self.n_groups is None:
             return knob
         return replace(knob, default=min(max(self.n_groups, int(knob.minimum)), int(knob.maximum)))
@@ -102,7 +102,7 @@ def pick(
     """Draw the picker behind a button in the row; return the chosen data, at first `default`, and where to describe it.
 
     None while an upload is not complete: it is described in `form`. `own` are sets that only this page has, under names
-    that the gallery does not use; they stand before its own.
+    that the gallery does not use; they are listed before it.
     """
     shelves = {name: shelf for shelf in (own, GALLERY) if shelf is not None for name in shelf.titles}
     own_data = (*((("upload", UPLOAD),) if takes_files() else ()), ("draw", drawing.DRAW))

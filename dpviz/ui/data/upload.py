@@ -269,7 +269,7 @@ def _file(*, public: bool) -> Table | None:
         table = answers.table()
     except TableError:
         _draw_settings(None, public=public)
-        return None  # the reason stands where the form is drawn
+        return None  # the reason is shown where the form is drawn
     fingerprint = answers.expected_file()
     if table is None:
         get_ready()
