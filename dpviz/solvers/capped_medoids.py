@@ -1,4 +1,4 @@
-"""k-medoids beside centers that are there already: the selection step of source-target clustering.
+"""k-medoids in addition to fixed centers: the selection step of source-target clustering.
 
 Cost(T, S, T_k) = mean over x in T of min(|x - S|, |x - T_k|). With the capped dissimilarity
 D'(x, y) = min(|x - y|, |x - S|), rows points and columns candidate medoids, this is the mean over x of the least

@@ -315,7 +315,7 @@ def cut_again(
 
 @compiled
 def _pieces(widths: FloatArray, most: FloatArray) -> Indices:
-    """Cut the widest side of each cell (m, d) once more, again and again, while it has at most as many pieces."""
+    """Cut the widest side of each cell (m, d) once more, while it has at most as many pieces."""
     m, d = widths.shape
     pieces = np.ones((m, d), np.intp)
     for i in range(m):

@@ -173,7 +173,7 @@ def cluster_sums(points: Points, labels: Labels, n_clusters: int) -> ClusterSums
     if points.shape[1] <= FEW_AXES:  # added in the same order as by the sparse product: the same bits
         sums = [np.bincount(labels, weights=axis, minlength=n_clusters) for axis in points.T]
         return ClusterSums(counts, np.stack(sums, axis=1))
-    # 32-bit indices are what the sparse product wants; others would be converted first.
+    # 32-bit indices are those of the sparse product; others would be converted first.
     entries = (np.ones(n), labels.astype(np.int32), np.arange(n + 1, dtype=np.int32))
     membership = sparse.csc_matrix(entries, shape=(n_clusters, n))
     return ClusterSums(counts, np.asarray(membership @ points))

@@ -79,25 +79,19 @@ def _best_packing(candidates: FloatArray) -> Centers:
 
 
 def _pack(candidates: FloatArray, radius: float) -> Centers | None:
-    """Place one center after the other at its first candidate that keeps the distance; None if one has none."""
+    """Place one center after the other at its first candidate that is 2 radius from all placed ones, None if none is.
+
+    Candidates (k, ATTEMPTS, d) are moved inside, at least `radius` from the walls.
+    """
     placed = np.empty((candidates.shape[0], candidates.shape[2]))
     for i, offered in enumerate(candidates):
-        # Mostly one of the first few is free: the others are tested only where none is.
-        place = _first_free(offered[:FEW], placed[:i], radius)
-        if place is None:
-            place = _first_free(offered[FEW:], placed[:i], radius)
-        if place is None:
+        for part in (offered[:FEW], offered[FEW:]):  # mostly one of the first few is free
+            inside = radius + part * (1.0 - 2.0 * radius)
+            gaps = inside[:, None, :] - placed[:i]
+            free = (np.sqrt((gaps * gaps).sum(axis=2)) >= 2.0 * radius).all(axis=1)
+            if free.any():
+                placed[i] = inside[free.argmax()]
+                break
+        else:
             return None
-        placed[i] = place
     return placed
-
-
-def _first_free(offered: FloatArray, placed: Centers, radius: float) -> FloatArray | None:
-    """Return the first of `offered` (m, d), moved inside the walls, that is 2 radius from all `placed` (i, d)."""
-    if not len(placed):
-        return np.asarray(radius + offered[0] * (1.0 - 2.0 * radius))  # nothing to keep away from
-    inside = radius + offered * (1.0 - 2.0 * radius)  # at least `radius` from the walls
-    gaps = inside[:, None, :] - placed
-    free = (np.sqrt((gaps * gaps).sum(axis=2)) >= 2.0 * radius).all(axis=1)
-    first = int(free.argmax())
-    return inside[first] if free[first] else None

@@ -79,9 +79,9 @@ def draw_in_zone(
     mean: Centers, controller: Centers, lam: ArrayLike, epsilon: ArrayLike, *, rng: np.random.Generator
 ) -> ZoneSample:
     """Draw as `sample_in_zone` does; return delta and alpha, too."""
-    lams, epsilons = _checked(len(mean), lam, epsilon)
     uniforms, sides = tosses(*mean.shape, rng=rng)
-    (draw,) = draws_ahead(lams[None], epsilons, uniforms[None], sides[None], remember=False)
+    lams = np.broadcast_to(np.asarray(lam, dtype=np.float64), (1, len(mean)))
+    (draw,) = draws_ahead(lams, epsilon, uniforms[None], sides[None], remember=False)
     return placed_in_zone(mean, controller, draw)
 
 
