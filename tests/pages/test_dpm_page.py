@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from dpviz.methods.dpm import page as dpm_tabs
 from dpviz.methods.dpm.algorithm import NOISY_DELTA_CAVEAT, PUBLIC_N_CAVEAT
-from dpviz.methods.dpm.page import tabs as dpm_tabs
 from dpviz.tools.many_runs import page as outcomes
 from tests.pages.conftest import DPM
 

@@ -10,7 +10,7 @@ from dpviz.core import Box
 from dpviz.methods.convergent_kmeans import algorithm, story
 from dpviz.methods.convergent_kmeans.story import family
 from dpviz.methods.dpm import algorithm as dpm
-from dpviz.methods.dpm import story as dpm_story
+from dpviz.methods.dpm import run as dpm_run
 from dpviz.stories import View, Words
 
 
@@ -115,7 +115,7 @@ def _tell_dpm(d, n, seed, options):
     params = dpm.Params(**{"epsilon": 5.0, "n_levels": 4, **dict(options)})
     points, words = records_of(d, n, seed), words_of(d)
     result = dpm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    return dpm_story.DPMRun.of(result, params, points, words, dpm_story.DPMRun.find_reference(points, words, result))
+    return dpm_run.DPMRun.of(result, params, points, words, dpm_run.DPMRun.find_reference(points, words, result))
 
 
 @pytest.fixture

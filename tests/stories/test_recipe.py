@@ -14,7 +14,7 @@ from dpviz.data.target_pairs import spread_targets
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.dpm import algorithm as dpm
-from dpviz.methods.dpm import story as dpm_story
+from dpviz.methods.dpm.run import DPMRun
 from dpviz.methods.source_target import algorithm as source_target
 from dpviz.methods.source_target import story as target_story
 from dpviz.plots import scene_hash
@@ -65,8 +65,8 @@ def test_hostile_names_run_as_names(tmp_path, run_in):
     params = dpm.Params()
     result = dpm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
     words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units)
-    reference = dpm_story.DPMRun.find_reference(dataset.points, words, result, params)
-    told = dpm_story.DPMRun.of(result, params, dataset.points, words, reference)
+    reference = DPMRun.find_reference(dataset.points, words, result, params)
+    told = DPMRun.of(result, params, dataset.points, words, reference)
     assert run_in(tmp_path, text) == [scene_hash(told.draw(View(), rng=np.random.default_rng(0)))]
     assert not (tmp_path / "stolen").exists()
 
@@ -195,8 +195,8 @@ def test_every_choice_for_an_upload_comes_back_in_its_script(tmp_path, run_in, m
     params = dpm.Params()
     result = dpm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
     words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, not dataset.bounds_from_data)
-    told = dpm_story.DPMRun.of(
-        result, params, dataset.points, words, dpm_story.DPMRun.find_reference(dataset.points, words, result, params)
+    told = DPMRun.of(
+        result, params, dataset.points, words, DPMRun.find_reference(dataset.points, words, result, params)
     )
     scene = told.draw(View(), rng=np.random.default_rng(0))
     assert run_in(tmp_path, script(made(Data(choices=chosen)))) == [scene_hash(scene)]

@@ -5,7 +5,7 @@ import pytest
 
 from dpviz.core import Box
 from dpviz.methods.dpm import algorithm
-from dpviz.methods.dpm import story as dpm
+from dpviz.methods.dpm import run as dpm
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.stories import View, Words, solid
 from dpviz.stories.view import project

@@ -8,7 +8,7 @@ import pytest
 
 from dpviz.core import Box, frozen
 from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
-from dpviz.methods.dpm.story import tree as dpm_tree
+from dpviz.methods.dpm import charts as dpm_tree
 from dpviz.plots import Axis
 from dpviz.stories import View, Words
 

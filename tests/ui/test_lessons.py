@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances_argmin_min
 
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans.story import lesson as lesson_kmeans
-from dpviz.methods.dpm.story import lesson as lesson_dpm
+from dpviz.methods.dpm import teaching as lesson_dpm
 from dpviz.methods.morse.story import lesson as lesson_morse
 from dpviz.methods.nd_laplace.story import lesson as lesson_laplace
 from dpviz.methods.source_target.story import lesson as lesson_target

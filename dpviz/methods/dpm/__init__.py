@@ -2,7 +2,7 @@
 
 from dpviz.core import AuditPlan, Entry, Varied
 from dpviz.data import load
-from dpviz.methods.dpm import algorithm, story
+from dpviz.methods.dpm import algorithm, teaching
 from dpviz.methods.dpm.algorithm import (
     PAPER,
     CentersStep,
@@ -22,10 +22,8 @@ from dpviz.methods.dpm.algorithm import (
     level_epsilons,
     steps,
 )
-from dpviz.methods.dpm.story import reading
-from dpviz.methods.dpm.story.chapter import CHAPTER
-from dpviz.methods.dpm.story.lesson import LESSON
-from dpviz.methods.dpm.story.worlds import WORLDS
+from dpviz.methods.dpm.run import DPMRun
+from dpviz.methods.dpm.teaching import CHAPTER, LESSON, WORLDS
 from dpviz.stories.method import Method, Thumbnail
 from dpviz.stories.reading import Reading
 
@@ -61,9 +59,9 @@ METHOD = Method(
         Varied("levels", "Levels of cuts τ", "params.n_levels", (1, 2, 3, 5, 7, 9), "dpm"),
         Varied("emptiness", "Weight of emptiness", "params.emptiness_weight", (0.0, 1.0, 2.5, 5.0, 10.0, 20.0), "dpm"),
     ),
-    run=story.DPMRun,
+    run=DPMRun,
     worlds=WORLDS,
-    reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
+    reading=Reading(teaching.MISREADINGS, teaching.PAPERS, teaching.formulas, teaching.words),
     lesson=LESSON,
     chapter=CHAPTER,
 )

@@ -12,14 +12,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from dpviz.core import Box
 from dpviz.methods.dpm import algorithm as dpm
-from dpviz.methods.dpm import story
+from dpviz.methods.dpm import charts as dpm_many
+from dpviz.methods.dpm import run as story
 from dpviz.methods.dpm.algorithm.plan import FEW_SHARES
-from dpviz.methods.dpm.story import many as dpm_many
-from dpviz.methods.dpm.story.cells import Cells
-from dpviz.methods.dpm.story.many import ManyCuts, again, heat, run_many
-from dpviz.methods.dpm.story.quality import comparison
-from dpviz.methods.dpm.story.told import NonprivateKMeans, rand_index, ratio, reason
-from dpviz.methods.dpm.story.tree import facts, places, strips
+from dpviz.methods.dpm.cells import Cells
+from dpviz.methods.dpm.charts import ManyCuts, again, comparison, facts, heat, places, run_many, strips
+from dpviz.methods.dpm.run import NonprivateKMeans, rand_index, ratio
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign, lloyd
 from dpviz.stories import View
@@ -127,7 +125,7 @@ def test_every_node_says_what_became_of_it(tell_dpm):
     tree = told.result.release.tree
     for node in range(len(tree.parents)):
         split = told.split(node)
-        words = reason(told, node)
+        words = told.reason(node)
         if split is None:
             assert words.startswith("stopped: ")
         else:
@@ -243,9 +241,7 @@ def brute_again(told, many):
 def test_stability_and_heat_are_those_of_a_brute_force(tell_dpm, d):
     told = tell_dpm(d)
     points = told.words.box.from_unit(told.unit)
-    many = ManyCuts.joined(
-        [run_many(points, told.words.box, told.params, n_runs=6, seed=(3, batch)) for batch in range(2)]
-    )
+    many = ManyCuts.joined([run_many(points, told.words.box, told.params, 6, (3, batch)) for batch in range(2)])
     assert many.n_clusters.shape == (12,)
     nodes, shares = again(told, many)
     assert nodes == tuple(np.flatnonzero(told.cells.applied))
@@ -277,7 +273,7 @@ def test_stability_and_heat_are_those_of_a_brute_force(tell_dpm, d):
 def test_many_runs_are_the_algorithms_own(tell_dpm):
     told = tell_dpm()
     box = told.words.box
-    many = run_many(box.from_unit(told.unit), box, told.params, n_runs=3, seed=(1, 2))
+    many = run_many(box.from_unit(told.unit), box, told.params, 3, (1, 2))
     for run, rng in enumerate(np.random.default_rng((1, 2)).spawn(3)):
         release = dpm.fit(box.from_unit(told.unit), box, told.params, rng=rng).release
         cells = Cells.of(release.tree, box)

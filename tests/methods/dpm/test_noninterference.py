@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpviz.methods.dpm import story
+from dpviz.methods.dpm import run as story
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, PlanStep, SplitTrace
-from dpviz.methods.dpm.story.tree import facts, strips, tree_chart
+from dpviz.methods.dpm.charts import facts, strips, tree_chart
 from dpviz.plots import Audience, pack
 from dpviz.stories import View
 from tests.methods.convergent_kmeans.story.test_noninterference import layer_bytes

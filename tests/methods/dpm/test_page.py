@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.methods.dpm.algorithm import Shares
-from dpviz.methods.dpm.page.shares import LEAST, PAPER, rebalanced, scaled
+from dpviz.methods.dpm.page import LEAST, PAPER, rebalanced, scaled
 
 NAMES = tuple(PAPER)
 

@@ -1,0 +1,440 @@
+"""DPM's page: move ε, and watch the box being cut where it is empty, level by level."""
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpviz.core import Knob
+from dpviz.method_page import MethodPage
+from dpviz.methods.dpm import METHOD, charts
+from dpviz.methods.dpm.algorithm import Shares
+from dpviz.methods.dpm.charts import ManyCuts, facts, strips, tree_chart
+from dpviz.methods.dpm.layers import PICK
+from dpviz.methods.dpm.run import DPMRun, allowed, unproved
+from dpviz.stories import center_facts
+from dpviz.stories.panel import number
+from dpviz.tools.many_runs import page as many_runs
+from dpviz.tools.two_worlds import page as two_worlds
+from dpviz.ui import asking, controls, panel, reading, reproduction, state
+from dpviz.ui.asking import wait
+from dpviz.ui.export.listed import listed
+from dpviz.ui.live import LiveState, live
+from dpviz.ui.server.background import Job
+
+TREE_HEIGHT = 430
+STRIP_HEIGHT = 165
+HEAT_HEIGHT = 430
+K_HEIGHT = 260
+BATCH = 10  # runs of one job
+CUT_AXIS = "The feature that was cut"
+PUBLIC_QUALITY = "Quality is measured on the exact records. The curator sees it; you do not."
+_LOOKED = "dpviz:dpm-looked"
+_CLICKS = "dpviz:dpm-clicks"
+
+TAB = Knob(
+    "tab",
+    "choice",
+    "inside",
+    "Under the picture",
+    "",
+    choices=(
+        ("inside", "Inside a cut"),
+        ("many", "Many runs"),
+        ("quality", "Against k-means"),
+        two_worlds.CHOICE,
+        ("reproduction", "Reproduction"),
+        reading.CHOICE,
+    ),
+)
+
+HELP = {
+    "t": "Centreness where the outer part ends, above 2q. Higher: cuts off the middle lose less.",
+    "q": "Share of the records at either end where cuts are unwanted. Higher: small slices are cut off less often.",
+    "emptiness_weight": "Higher: an empty place counts more, being in the middle less. Scores also get noisier.",
+}
+MOST_NODE = 4095
+LEVELS = Knob(
+    "n_levels",
+    "int",
+    0,
+    "Levels of cuts τ (0: the rule)",
+    "More find smaller clusters, each with less budget.",
+    0,
+    10,
+    0,
+    10,
+)
+POWER = Knob(
+    "delta_power",
+    "int",
+    0,
+    "δ = 1 in 10^x, x = (0: the rule)",
+    "The rule: 1/(n √n) of the noisy number of records. Gaussian noise on the centers needs some δ.",
+    0,
+    12,
+    0,
+    12,
+)
+PUBLIC_N = Knob(
+    "n_is_public",
+    "bool",
+    False,
+    "The number of records is public",
+    "Then depth, shares and δ follow it without paying. The guarantee holds only if it is true.",
+)
+NODE = Knob(
+    "node", "int", 0, "Subset", "A node of the split tree. Click one there, or a cut.", 0, MOST_NODE, 0, MOST_NODE
+)
+ALONG = Knob("along", "int", 0, "Along", "The feature whose candidates are shown.", 0, 50, 0, 50)
+
+
+LEAST, MOST = 0.01, 0.97  # of a share: every step reads the records, so that none is 0
+_LOCKED = "dpviz:locked-shares"
+PAPER = {"interval": 0.04, "counts": 0.18, "splits": 0.18, "averages": 0.60}
+SHARE_WORDS = {
+    "interval": ("Interval size", "How fine the grid of candidates is. A little is enough."),
+    "counts": ("Counts", "Less noise on the counts of sides and gaps: fewer cuts refused or applied by chance."),
+    "splits": ("Splits", "Makes the best cut likelier to be drawn."),
+    "averages": ("Averages", "Less noise on the centers, and on nothing else."),
+}
+WHOSE_SHARES = Knob(
+    "shares",
+    "choice",
+    "rule",
+    "Shares of ε",
+    "The rule: as in the paper when published, else they follow the noisy number of records.",
+    choices=(("rule", "The rule"), ("own", "Your own")),
+)
+SHARES = {
+    name: Knob(f"share_{name}", "float", PAPER[name], label, text, LEAST, MOST, LEAST, MOST)
+    for name, (label, text) in SHARE_WORDS.items()
+}
+LOCKS = {
+    name: Knob(f"lock_{name}", "bool", False, f"Lock {label.lower()}", "It stays when another share is moved.")
+    for name, (label, _) in SHARE_WORDS.items()
+}
+LINKED = ("calibration", "t", "q", "emptiness_weight")  # knobs of the parameters, as the link has them
+OWN = (LEVELS, POWER, PUBLIC_N, NODE, ALONG)
+
+
+class DPMPage(MethodPage):
+    """DPM's page: what differs from others is how the budget is shared, and the subset that is looked into."""
+
+    solid = True
+    reason_is_public = True
+    controls = (*OWN, WHOSE_SHARES, *SHARES.values(), *LOCKS.values(), *many_runs.KNOBS, *two_worlds.KNOBS)
+    tab = TAB
+
+    def button(self) -> str:
+        """Return the calibration that is chosen."""
+        return controls.said(self.knobs["calibration"])
+
+    def draw_first(self) -> None:
+        """Draw the choice between ours and the paper's."""
+        self.values["calibration"] = controls.control(self.knobs["calibration"])
+
+    def draw_knobs(self) -> None:
+        """Draw score, shares, depth and δ."""
+        dataset = self.frame.source.dataset
+        if state.value(ALONG) > dataset.d:  # here: the tab would run the page again, and its messages be lost
+            state.remember(ALONG, ALONG.default)
+        with st.expander("Score of a cut"):
+            for name, text in HELP.items():
+                self.values[name] = controls.control(self.knobs[name])
+                st.caption(text)
+        self.values["shares"] = draw_shares()
+        with st.expander("Depth and δ"):
+            self.values["n_levels"] = int(controls.control(LEVELS)) or None
+            power = int(controls.control(POWER))
+            self.values["delta"] = 10.0**-power if power else None
+            self.values["n_public"] = dataset.n if controls.control(PUBLIC_N) else None
+
+    def read_look(self) -> None:
+        """Read the subset that is looked into."""
+        self.node = int(state.value(NODE))
+
+    def fields(self) -> dict[str, Any]:
+        """Return the subset that the strips and the picture look into."""
+        return {"chosen": self.node}
+
+    def note(self) -> Callable[[float], str]:
+        """Return what says in words what a value of the slider means."""
+        dataset = self.frame.source.dataset
+        if dataset.bounds_from_data:
+            return center_facts.not_established
+        return unproved if self.values["calibration"] == "published" and dataset.d > 1 else allowed
+
+    def link(self, epsilon: float) -> list[tuple[str, str]]:
+        """Return the page's part of the link, and remember what it and the picture have shown."""
+        st.session_state[_LOOKED] = looked_into()
+        knobs = [*(self.knobs[name] for name in LINKED), *OWN]
+        pairs = [(knob.name, knob.format(state.value(knob))) for knob in knobs]
+        pairs = [("epsilon", self.budget.format(epsilon)), *pairs, *share_link(), *two_worlds.link(self.frame)]
+        return [*pairs, (self.tab.name, state.value(self.tab))]
+
+    def follow_click(self, picture: LiveState | None) -> None:
+        """Look into the cut that was clicked."""
+        if picture is not None:
+            look_into(picture, "picture")
+            two_worlds.follow_click(self.frame, picture)
+
+    def tabs(self) -> dict[str, Callable[[], None]]:
+        """Return what draws each tab."""
+        worlds = two_worlds.WorldsTab(self.current_request, planned=False)
+        return {
+            "inside": self.inside,
+            "many": self.many,
+            "quality": self.quality,
+            "worlds": lambda: two_worlds.worlds(self.frame, worlds, self.noise, self.view),
+            "reproduction": lambda: reproduction.tables("dpm"),
+        }
+
+    @st.fragment
+    def inside(self) -> None:
+        """Draw the split tree, and beside it the chosen subset's numbers and strips."""
+        if state.is_blank():
+            return
+        wait(done=1, all=1, what="", follow="picture", key="wait-inside")
+        run = self.run()
+        if run is None:
+            return
+        left, right = st.columns([1, 1], gap="medium")
+        with left:
+            look_into(live(tree_chart(run), key="tree", height=TREE_HEIGHT), "tree")
+        with right:
+            # Names that stay when ε moves: a list answers by name, and one that is gone is no answer.
+            node = controls.picked(NODE, ["All records", *(f"Subset {i}" for i in range(1, len(run.cells.axes)))])
+            names = (CUT_AXIS, *run.words.feature_names)
+            feature = controls.picked(ALONG, names) if run.words.box.d > 1 else 0
+            if st.session_state.get(_LOOKED) != looked_into():  # this fragment has moved it: the picture follows
+                state.run_again()
+            title = f"Subset {node}" if node else "All records"
+            panel.side(panel.facts(title, facts(run), public=self.frame.public))
+        if self.frame.public:
+            st.caption(
+                "Scores and chances stay secret: they are exact. The drawn cut and the noisy counts are released."
+            )
+            return
+        some = strips(run, feature - 1 if feature else None)
+        if not some:
+            st.caption("No cut was tried here, so that nothing was scored.")
+            return
+        along = feature - 1 if feature else int(run.cells.axes[run.node])
+        if along != run.cells.axes[run.node]:
+            st.caption(f"The cut was drawn along another feature: {state.plain(run.cut_place(run.node))}.")
+        for name, chart in some:
+            live(chart, key=f"strip-{name}", height=STRIP_HEIGHT)
+
+    def many(self) -> None:
+        """Draw many runs: what they release, one after another, and where they cut."""
+        many_runs.many(self.frame, self.request, self.budget, self.noise, self.view, bands=True, more=self.cuts)
+
+    @st.fragment
+    def cuts(self, n_runs: int) -> None:
+        """Draw where `n_runs` other runs cut, how many clusters they find, and which of the shown cuts come again."""
+        if state.is_blank():
+            return
+        run = self.run()
+        if run is None:
+            return
+        batches = enumerate(min(BATCH, n_runs - first) for first in range(0, n_runs, BATCH))
+        seed = self.noise.seed_for(self.frame.source).value
+        jobs = [Job(charts.run_many, (run.params, size, (seed, batch)), n_runs=size) for batch, size in batches]
+        answers = asking.ask(
+            self.frame.source,
+            jobs,
+            what=f"{n_runs} runs",
+            key="wait-many",
+            secret=self.noise.secret,
+            public=self.frame.public,
+        )
+        parts = [part for part in answers.found if part is not None]
+        if answers.problem:
+            st.error(state.plain(answers.problem))
+        elif parts:
+            self.draw_cuts(run, ManyCuts.joined(parts))
+        else:
+            st.caption("The first runs are on their way.")
+
+    def draw_cuts(self, run: DPMRun, cuts: ManyCuts) -> None:
+        """Draw the cuts of many runs over the picture's features, and how often each of `run`'s comes again."""
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            live(charts.heat_chart(run, cuts, self.view), key="heat", height=HEAT_HEIGHT)
+        with right:
+            live(charts.k_chart(run, cuts), key="found", height=K_HEIGHT)
+        nodes, shares = charts.again(run, cuts)
+        rows = [
+            {
+                "Cut of the shown run": run.cut_place(node),
+                "Level": run.cells.levels[node] + 1,
+                "Again": f"{100 * share:.0f} in 100",
+            }
+            for node, share in zip(nodes, shares, strict=True)
+        ]
+        if not rows:
+            st.caption("The shown run cut nothing.")
+            return
+        listed(pd.DataFrame(rows), hide_index=True)
+        near = f"{100 * charts.NEAR:g} % of the axis"
+        st.caption(f"Again: runs that cut along the same feature, within {near}, through the middle of the shown cut.")
+
+    def quality(self) -> None:
+        """Draw what is measured beside k-means with the same k, silhouette among it."""
+        if self.frame.public:
+            st.info(PUBLIC_QUALITY)
+        else:
+            self.draw_quality()
+
+    @st.fragment
+    def draw_quality(self) -> None:
+        """Draw the table: the curator's."""
+        if state.is_blank():
+            return
+        run = self.run()
+        if run is None:
+            return
+        labels = run.last.nonprivate_labels.astype(np.int32).tobytes()
+        classes = None if run.classes is None else run.classes.astype(np.int32).tobytes()
+        jobs = [Job(charts.compared, (labels, run.release.centers.tobytes(), classes), n_runs=0)]
+        answers = asking.ask(
+            self.frame.source,
+            jobs,
+            what="Comparison",
+            key="wait-quality",
+            secret=self.noise.secret,
+            public=self.frame.public,
+        )
+        if answers.problem:
+            st.error(state.plain(answers.problem))
+        elif answers.complete:
+            listed(pd.DataFrame(answers.found[0]).map(number))
+            st.caption(charts.EXPLAINED)
+
+
+def look_into(chart: LiveState, key: str) -> None:
+    """Look into the node that was clicked, once for each click."""
+    clicks: dict[str, int] = st.session_state.setdefault(_CLICKS, {})
+    if chart.picked != PICK or chart.picked_mark is None or chart.pick_count == clicks.get(key):
+        return
+    clicks[key] = chart.pick_count
+    if chart.picked_mark != state.value(NODE):
+        state.remember(NODE, chart.picked_mark)
+        state.run_again()
+
+
+def looked_into() -> tuple[int, int]:
+    """Return the subset and the feature that are looked into."""
+    return int(state.value(NODE)), int(state.value(ALONG))
+
+
+def rebalanced(shares: Mapping[str, float], moved: str, wanted: float, locked: Collection[str]) -> dict[str, float]:
+    """Return the shares after `moved` was set to `wanted`, or as near to it as the locks and LEAST let it.
+
+    The others that are not locked keep their ratios, as far as LEAST lets them. All four add up to 1.
+    """
+    free = [name for name in shares if name != moved and name not in locked]
+    held = math.fsum(shares[name] for name in shares if name != moved and name in locked)
+    room = 1.0 - held
+    mine = min(max(wanted, LEAST), room - LEAST * len(free)) if free else room
+    return {**shares, moved: mine, **_divided({name: shares[name] for name in free}, room - mine)}
+
+
+def scaled(shares: Mapping[str, float]) -> dict[str, float]:
+    """Return shares in the same ratios that add up to 1, none below LEAST."""
+    return _divided(shares, 1.0)
+
+
+def draw_shares() -> Shares | None:
+    """Draw the editor and return the shares, None for the rule."""
+    with st.expander("Budget shares"):
+        if controls.control(WHOSE_SHARES) == "rule":
+            return None
+        _mend()
+        for name, knob in SHARES.items():
+            key = state.tie(state.widget_key(knob.name), float(state.value(knob)))
+            options: dict[str, Any] = {"key": key, "help": knob.help, "disabled": bool(state.value(LOCKS[name]))}
+            options |= {"on_change": _moved_share, "args": (name, key)}
+            st.slider(knob.label, LEAST, MOST, step=0.01, format="%.3f", **options)
+        _draw_locks()
+        st.caption("They always add up to 1. A locked share stays while you move another.")
+    return Shares(**_values())
+
+
+def share_link() -> list[tuple[str, str]]:
+    """Return the shares' part of the link."""
+    pairs = [("shares", str(state.value(WHOSE_SHARES)))]
+    if state.value(WHOSE_SHARES) == "own":
+        pairs += [(knob.name, knob.format(float(state.value(knob)))) for knob in SHARES.values()]
+        pairs += [(knob.name, knob.format(state.value(knob))) for knob in LOCKS.values()]
+    return pairs
+
+
+def _draw_locks() -> None:
+    """Draw which shares stay where they are."""
+    key = state.tie(_LOCKED, [name for name, knob in LOCKS.items() if state.value(knob)])
+    st.pills(
+        "Locked",
+        list(SHARE_WORDS),
+        format_func=lambda name: SHARE_WORDS[name][0],
+        selection_mode="multi",
+        key=key,
+        on_change=_lock,
+        args=(key,),
+    )
+
+
+def _lock(key: str) -> None:
+    chosen = state.sent(_LOCKED, key)
+    for name, knob in LOCKS.items():
+        state.remember(knob, name in chosen)
+
+
+def _values() -> dict[str, float]:
+    return {name: float(state.value(knob)) for name, knob in SHARES.items()}
+
+
+def _keep(shares: Mapping[str, float]) -> None:
+    for name, share in shares.items():
+        state.remember(SHARES[name], min(max(share, LEAST), MOST))
+
+
+def _mend() -> None:
+    """Divide a link's shares by their sum where they do not add up to 1, and say so."""
+    total = math.fsum(_values().values())
+    if abs(total - 1.0) > 1e-9:
+        state.report(f"The link's shares add up to {total:.3g}, but they must add up to 1: they were scaled.")
+        _keep(scaled(_values()))
+
+
+def _moved_share(name: str, key: str) -> None:
+    """Keep what the reader chose, and let the others make room."""
+    locked = [other for other, knob in LOCKS.items() if state.value(knob)]
+    before = _values()
+    after = rebalanced(before, name, float(state.sent(state.widget_key(SHARES[name].name), key)), locked)
+    if len([other for other in before if other not in locked and other != name]) == 0:
+        state.report("All other shares are locked, so that this one cannot move. Unlock one of them.")
+    _keep(after)
+
+
+def _divided(shares: Mapping[str, float], room: float) -> dict[str, float]:
+    """Divide `room` in the ratios of `shares`, each at least LEAST."""
+    result = dict.fromkeys(shares, LEAST)
+    open_ones = dict(shares)
+    left = room
+    while open_ones:
+        total = math.fsum(open_ones.values())
+        low = [name for name, share in open_ones.items() if left * share / total < LEAST]
+        if not low:
+            return result | {name: left * share / total for name, share in open_ones.items()}
+        for name in low:
+            left -= LEAST
+            del open_ones[name]
+    return result
+
+
+PAGE = DPMPage.page(METHOD)

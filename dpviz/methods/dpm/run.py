@@ -1,0 +1,485 @@
+"""One run of DPM as a picture: score, choose, count, level by level, then centers with their noise."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.accounting import Purpose
+from dpviz.core import Box, FloatArray, Labels, Points, attacker_odds
+from dpviz.methods.dpm import layers
+from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
+from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE
+from dpviz.methods.dpm.cells import Cells
+from dpviz.methods.dpm.charts import COST
+from dpviz.metrics import nonprivate_cost
+from dpviz.plots import Frame, Scene
+from dpviz.solvers import LloydRun, assign, lloyd
+from dpviz.solvers.weighted import spread_start
+from dpviz.stories import center_facts, charts, ledger, recoloring
+from dpviz.stories.center_facts import AS_GOOD, WOULD_DO, no_data_fact
+from dpviz.stories.centers import drawable, no_data_cost
+from dpviz.stories.glossary import meant
+from dpviz.stories.label import RECORD, Contents, box_words
+from dpviz.stories.ledger import LedgerRow
+from dpviz.stories.outcomes import Outcome
+from dpviz.stories.panel import Fact, Sentence, attacker, beside, ceiled, chance_limit, counted, number, rarely
+from dpviz.stories.plane import Plane
+from dpviz.stories.run import Chart, Run
+from dpviz.stories.stage import Clock
+from dpviz.stories.view import View, Words
+
+STARTS = 6  # of k-means++, on a part of the records; the best one goes on with all of them
+MOST_TRIED_RECORDS = 2_000
+MOST_ITERATIONS = 60
+LEFT, RIGHT = "below", "above"
+TERMS = (
+    (
+        "Colors",
+        "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a refused cut.",
+    ),
+    *meant("epsilon", "delta", "box", "cut"),
+    ("Candidate", "A place where a cut is allowed: the middle of a split interval, all of one size on a feature."),
+    *meant("emptiness", "centreness"),
+    ("Score", "Centreness, and emptiness times its weight. The better the score, the likelier the cut."),
+    (
+        "Likely cut",
+        "Orange shading: how the draw's chances are spread over the candidates. Secret, as scores are exact.",
+    ),
+    ("Noisy count", "The number of records with noise. It is released, and both sides of a cut must be large enough."),
+    (
+        "Clear gap",
+        "A gap whose noisy depth stands out from its noise and from chance. There a cut may part off few records.",
+    ),
+    (
+        "Refused cut",
+        "A side's noisy count was too small, or no gap was clear. The subset stays whole and is a cluster.",
+    ),
+    ("Half of the noise", "The ring that half of all draws of a center's noise would stay inside."),
+    ("Repaired", "The guarantee is proved. Depth and shares follow the noisy number of records."),
+    ("As published", "As printed. Its claim is not established for two or more features: a lemma is false there."),
+)
+DETAILS = {
+    "score": "Candidates score for being empty and central. Scores are secret; shading says where a cut is likely.",
+    "choose": "One candidate is drawn at random, the likelier the better its score. The place is released.",
+    "count": "Both sides and the depth of the gap are counted with noise. Without a clear gap, a cut with a side of at "
+    "most {least} records is refused.",
+}
+PUBLISHED_COUNT = "Both sides are counted with noise. A cut with a side of at most {least} records is refused."
+TURN = "Drag the box to turn it, or set the angles under Axes. "
+LOOK = "Click a cut to look into it below."
+
+
+def allowed(epsilon: float) -> str:
+    """Say what a proved epsilon allows an attacker; delta is too small to be seen in it."""
+    return attacker(attacker_odds(epsilon))
+
+
+def unproved(_: float) -> str:
+    """Say that the published claim is not proved."""
+    return "No limit is established for two or more features: lemma 1 of the paper is false there."
+
+
+class NonprivateKMeans:
+    """k-means without privacy for any k, each computed once: the curator's. Lloyd's algorithm after k-means++."""
+
+    def __init__(self, unit: Points) -> None:
+        """Keep the records (n, d), box units."""
+        self._unit = unit
+        self._runs: dict[int, LloydRun] = {}
+
+    def run(self, n_clusters: int) -> LloydRun:
+        """Return the best run from STARTS starts; the same one every time."""
+        if n_clusters not in self._runs:
+            part = self._unit[:: max(1, -(-len(self._unit) // MOST_TRIED_RECORDS))]
+            weights, spare = np.ones(len(part)), np.full((n_clusters, self._unit.shape[1]), 0.5)
+            tried = []
+            for seed in range(STARTS):
+                start = spread_start(part, weights, spare, rng=np.random.default_rng(seed)) if len(part) else spare
+                tried.append(lloyd(part, start, max_iterations=MOST_ITERATIONS))
+            best = min(tried, key=lambda run: float(run.nonprivate_costs[-1]))
+            self._runs[n_clusters] = lloyd(self._unit, best.nonprivate_centers, max_iterations=MOST_ITERATIONS)
+        return self._runs[n_clusters]
+
+
+@dataclass(frozen=True, eq=False)
+class DPMRun(Run[Params, TreeRelease, Step]):
+    """One run of DPM: the tree of cuts, and the clusters between them."""
+
+    reference: NonprivateKMeans  # the curator's
+    chosen: int = 0  # the subset that the reader looks into
+
+    terms = TERMS
+    page_fields = ("chosen",)
+
+    @classmethod
+    def find_reference(cls, points: Points, words: Words, result: object, params: object = None) -> NonprivateKMeans:
+        """Return k-means without privacy for any k: the curator's. A page can keep it while epsilon moves."""
+        del result, params
+        return NonprivateKMeans(drawable(points, words, 1))
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The released tree, box units."""
+        return Cells.of(self.result.release.tree, self.words.box)
+
+    @cached_property
+    def final(self) -> FloatArray:
+        """The released centers (k, d), box units."""
+        return self.words.box.to_unit(self.result.release.centers)
+
+    @property
+    def k(self) -> int:
+        """Number of clusters found; released."""
+        return len(self.result.release.centers)
+
+    @property
+    def published(self) -> bool:
+        """Whether it follows the paper."""
+        return self.params.calibration == "published"
+
+    @property
+    def node(self) -> int:
+        """The chosen subset, the root where the tree has no such one."""
+        return self.chosen if self.chosen < len(self.cells.axes) else 0
+
+    @property
+    def last(self) -> CentersStep:
+        """The last step."""
+        last = self.result.trace[-1]
+        assert isinstance(last, CentersStep)
+        return last
+
+    @property
+    def levels(self) -> tuple[LevelStep, ...]:
+        """The levels of cuts."""
+        return tuple(step for step in self.result.trace if isinstance(step, LevelStep))
+
+    def split(self, node: int) -> SplitTrace | None:
+        """Return the cut that was tried at a node, None where there was none; the curator's."""
+        return next((split for step in self.levels for split in step.splits if split.node == node), None)
+
+    @cached_property
+    def cost_ratio(self) -> float:
+        """Inertia of the released centers over k-means' with as many: the curator's. NaN without records."""
+        return ratio(self.nonprivate_cost, self.best_cost)
+
+    @cached_property
+    def nonprivate_cost(self) -> float:
+        """Inertia of the released centers, box units squared: the curator's."""
+        return nonprivate_cost(self.unit, self.final, assign(self.unit, self.final))
+
+    @property
+    def no_data_cost(self) -> float:
+        """What as many centers cost that no record was read for, box units squared: the curator's."""
+        return no_data_cost(self.unit, Box.cube(0.0, 1.0, self.words.box.d), self.k)
+
+    @property
+    def best_cost(self) -> float:
+        """Inertia of k-means with as many centers, box units squared."""
+        return float(self.reference.run(self.k).nonprivate_costs[-1])
+
+    @cached_property
+    def agreement(self) -> float | None:
+        """Adjusted Rand index of the cells with the known classes; None without any. The curator's."""
+        if self.classes is None or len(self.classes) < 2:
+            return None
+        return rand_index(self.last.nonprivate_labels, self.classes)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of known classes, 0 without any: the curator's."""
+        return 0 if self.classes is None else len(np.unique(self.classes))
+
+    def finding(self) -> Sentence:
+        """Say the run in one sentence; without a proof no limit is named."""
+        what = counted(self.k, "cluster")
+        at = f"At ε = {number(self.params.epsilon)}, DPM finds"
+        known = self.n_classes
+        if self.k < known:  # a cost beside k-means with as few centers would sound like success
+            return Sentence(curator=f"{at} only {self.k} of {known} clusters.", public=f"{at} {what}.")
+        classes = f" ({known} {'class is' if known == 1 else 'classes are'} known)" if known else ""
+        cost = f"their centers cost {beside(self.cost_ratio)} k-means with equally many"
+        cost += WOULD_DO if self.nonprivate_cost >= self.no_data_cost else ""
+        return Sentence(curator=f"{at} {what}{classes}; {cost}.", public=f"{at} {what}.")
+
+    def utility(self) -> tuple[Fact, ...]:
+        """Return what was found, public, and how good it is, the curator's."""
+        tree = self.result.release.tree
+        n_refused, n_tried = int(self.cells.refused.sum()), int(self.cells.tried.sum())
+        exact = self.words.box.to_unit(self.last.nonprivate_centers)
+        without = ratio(nonprivate_cost(self.unit, exact, assign(self.unit, exact)), self.best_cost)
+        # Beside the known classes a cost against k-means with as few centers would sound like success.
+        with_as_many = f" with {self.k}" if self.k < self.n_classes else ""
+        facts = [Fact("Clusters found", str(self.k), "Subsets that were not cut.", True)]
+        if self.classes is not None and len(self.classes):
+            facts.append(
+                Fact("Known classes", str(len(np.unique(self.classes))), "Of the data, not used by DPM.", False)
+            )
+        facts.append(
+            Fact(
+                "Cost",
+                f"{number(self.cost_ratio)} × k-means{with_as_many}",
+                "Sum of squared distances to the nearest center, over that of k-means with as many centers and no "
+                "privacy.",
+                False,
+            )
+        )
+        facts.append(no_data_fact(self.nonprivate_cost, self.no_data_cost, self.best_cost, f"k-means{with_as_many}"))
+        facts.append(
+            Fact(
+                "With exact means",
+                f"{number(without)} × k-means",
+                "The cost if the centers of the same cells had no noise: what the cuts alone are to blame for.",
+                False,
+            )
+        )
+        if self.agreement is not None:
+            facts.append(
+                Fact(
+                    "Agreement with classes",
+                    number(round(self.agreement, 3)),
+                    "Adjusted Rand index: 1 same, 0 chance.",
+                    False,
+                )
+            )
+        refused = f"{n_refused} of {n_tried}"
+        least = f"{'A' if self.published else 'Without a clear gap a'} side must have more than "
+        least += f"{number(tree.minimum_count)} records, counted with noise."
+        facts.append(Fact("Cuts refused", refused, least, True))
+        if not self.published:
+            clear = f"{self.n_clear_cuts} of {self.k - 1}"
+            facts.append(Fact("Cuts at a clear gap", clear, "The others divide what may well be one cluster.", True))
+        facts.append(
+            Fact("What stopped the cutting", self.why_stopped(), "Why subsets were not cut: each is a cluster.", True)
+        )
+        most = len(tree.least_counts)
+        facts.append(Fact("Levels of cuts", f"{self.cells.n_levels} of {most}", self._depth(), True))
+        facts.append(Fact("Places for a cut", self._candidates(), "Candidates: one in each split interval.", True))
+        facts.append(Fact("δ", *self._delta(), True))
+        return tuple(facts)
+
+    def risk(self) -> tuple[Fact, ...]:
+        """Return what the guarantee allows an attacker; public."""
+        return center_facts.risk(self.result.guarantee.proved)
+
+    def contents(self) -> Contents:
+        """Declare what a run protects, takes as public, and shows in confidence."""
+        n = () if self.params.n_public is None else ("The number of records, as you say",)
+        return Contents(
+            RECORD,
+            (box_words(self.words), "ε and every other knob", *n),
+            (
+                "Records, and who is in which cluster",
+                "Scores, and where a cut was likely: they are exact",
+                "Agreement with known classes, and k-means beside it",
+            ),
+        )
+
+    def notices(self) -> tuple[str, ...]:
+        """Return what has to be said beside this run's guarantee: exact, so the curator's."""
+        return (AS_GOOD,) if self.nonprivate_cost >= self.no_data_cost else ()
+
+    def public_notices(self) -> tuple[str, ...]:
+        """Return what has to be said beside this run's guarantee; public. Published noise is in data units."""
+        if self.published:
+            return ()
+        return center_facts.drowned(
+            center_facts.last_noise(self.result, Purpose.AVERAGES), self.result.release, self.words.box.d
+        )
+
+    def _depth(self) -> str:
+        if self.params.n_levels is not None:
+            return "How many there may be was given."
+        return "The paper's depth." if self.published else "How many there may be follows the noisy number of records."
+
+    def _delta(self) -> tuple[str, str]:
+        """Return delta and where it comes from."""
+        claim = self.result.guarantee.stated
+        if self.params.delta is not None:
+            return f"{rarely(claim.delta)}, given", "You chose it."
+        delta = rarely(claim.delta)
+        if self.params.n_public is not None:
+            return f"{delta} (from the public count)", "1/(n √n) of the number of records, which you said is public."
+        why = "The most that 1/(n √n) of a noisy number of records, at least 1,000, can be. In this run it is"
+        return f"{delta} (whatever the noisy count)", f"{why} {chance_limit(claim.calibrated_delta)}: no proof."
+
+    def _candidates(self) -> str:
+        box = self.words.box
+        numbers = np.maximum(np.floor(box.widths / self.result.release.interval_sizes + 1e-9), 1.0)
+        low, high = int(numbers.min()), int(numbers.max())
+        return f"{low} per feature" if low == high else f"{low} to {high} per feature"
+
+    def ledger(self) -> tuple[LedgerRow, ...]:
+        """Return the ledger, public: each level's counts and cuts, then the averages, at what is theirs of delta."""
+        share = 1.0 - COUNT_DELTA_SHARE if self.published else 1.0
+        rows = ledger.ledger_rows(self.result, delta=share * self.result.guarantee.stated.calibrated_delta)
+        return tuple(sorted(rows, key=lambda row: row.column))
+
+    def ledger_chart(self) -> Scene:
+        """Return what each level spends, from the release's events."""
+        last = self.cells.n_levels + 1
+        opening = f"Bar 0: before the first cut. Bar {last}: the averages, which also have all of δ."
+        return charts.ledger_chart(self.ledger(), proved=self.proved, unit="level", opening=opening)
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return what stands beside the picture, by name."""
+        return (Chart("ledger", self.ledger_chart()),)
+
+    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+        """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
+        del rng  # other stories illustrate a law with draws
+        plane, clock = Plane.of(view, self.words), layers.clock_of(self)
+        return Scene(
+            title=self.words.title,
+            alt=self._alt(),
+            caption=self._caption(plane, public=False),
+            public_caption=self._caption(plane, public=True),
+            hint=f"{TURN if len(plane.features) == 3 else ''}{LOOK}",
+            x=plane.projection.x,
+            y=plane.projection.y,
+            layers=layers.layers(self, plane),
+            frames=self._frames(clock),
+            start_frame=clock.release,
+            group_names=tuple(f"cluster {i + 1}" for i in range(self.k)),
+        )
+
+    def _frames(self, clock: Clock) -> tuple[Frame, ...]:
+        """Name every stop of the scrubber, in public words."""
+        tree, cells = self.result.release.tree, self.cells
+        stops = [Frame("Start", "All records are one subset. Their number is counted with noise.")]
+        for level in range(clock.n_steps):
+            here = cells.levels == level
+            n_tried, n_refused = int((cells.tried & here).sum()), int((cells.refused & here).sum())
+            counts = f" {n_tried - n_refused} applied, {n_refused} refused."
+            for phase in layers.PHASES:
+                detail = PUBLISHED_COUNT if self.published and phase == "count" else DETAILS[phase]
+                detail = detail.format(least=ceiled(tree.minimum_count))
+                stops.append(
+                    Frame(f"Level {level + 1} of {clock.n_steps}: {phase}", detail + counts * (phase == "count"))
+                )
+        return (*stops, Frame("Release", "What was not cut is a cluster. Its average is released with noise."))
+
+    def _alt(self) -> str:
+        """Describe the picture from public parameters and the release alone."""
+        places = "; ".join(
+            ", ".join(number(float(x)) for x in center[:3]) for center in self.result.release.centers[:8]
+        )
+        return (
+            f"{self.words.title}: {counted(self.k, 'cluster')} that DPM found by cutting the box on "
+            f"{counted(self.cells.n_levels, 'level')}, "
+            f"{'published' if self.published else 'repaired'} calibration. Released centers at {places}."
+        )
+
+    def _caption(self, plane: Plane, *, public: bool) -> str:
+        """Say what is drawn, from public facts only."""
+        d, shown = self.words.box.d, len(plane.features)
+        parts = []
+        if d == 1:
+            parts.append("One feature. Height has no meaning.")
+        elif shown < d:
+            parts.append(
+                f"{('Two', 'Three')[shown - 2]} of {d} features. A diamond is a cut along one that is not shown."
+            )
+        if shown == 3:
+            parts.append(f"Its edges: {plane.projection.x.label}.")
+        if public:
+            parts.append("Blue is released, orange is noise, green is public, red is refused.")
+        elif d < 3:
+            parts.append("Colors are clusters. Gray is secret, blue released, orange noise, green public, red refused.")
+        return " ".join(parts)
+
+    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+        """Return a photograph (height, width, 3) whose pixels wear their released center's color: the curator's."""
+        return recoloring.recolored(self.result.release.centers, self.last.nonprivate_labels, shape)
+
+    def outcome(self) -> Outcome:
+        """Return what many runs show of this one: its centers, and their cost beside k-means' with as many."""
+        return Outcome(self.final, self.cost_ratio, COST)
+
+    def reason(self, node: int) -> str:
+        """Say in public words what became of a node."""
+        tree, needed = self.result.release.tree, float(self.result.release.tree.needed[node])
+        if self.cells.applied[node]:
+            return "cut in two"
+        if not self.cells.tried[node]:
+            return f"stopped: {self.stop_reason(node)}"
+        if math.isinf(needed):
+            return "refused: no clear gap"
+        small = [side for side, count in zip((LEFT, RIGHT), tree.child_counts[node], strict=True) if count <= needed]
+        sides = "both sides have" if len(small) == 2 else f"the side {small[0]} has"
+        return f"refused: {sides} at most {ceiled(needed)} records"
+
+    def stop_reason(self, node: int) -> str:
+        """Say why a subset was not cut, in a few public words."""
+        tree, level = self.result.release.tree, int(self.cells.levels[node])
+        if self.cells.tried[node]:
+            return "no clear gap" if math.isinf(tree.needed[node]) else "a side too small"
+        if level >= len(tree.least_counts):
+            return "depth"
+        few = tree.noisy_counts[node] <= 2.0 * tree.least_counts[level]
+        return "too few records for the noise" if few else "no place left inside"
+
+    def why_stopped(self) -> str:
+        """Count why subsets were not cut, the commonest first."""
+        why = Counter(self.stop_reason(int(node)) for node in np.flatnonzero(self.result.release.tree.centers >= 0))
+        return ", ".join(f"{reason} ({times})" for reason, times in why.most_common())
+
+    def cut_place(self, node: int) -> str:
+        """Say where the tried cut of a node is."""
+        tree, axis = self.result.release.tree, int(self.result.release.tree.split_axes[node])
+        unit = f" {self.words.units[axis]}" if self.words.units[axis] else ""
+        return f"{self.words.feature_names[axis]} at {number(float(tree.split_positions[node]))}{unit}"
+
+    def node_paths(self) -> tuple[str, ...]:
+        """Name every node by its way from all records, 0 below each cut and 1 above it; other runs have the same."""
+        found: list[str] = []
+        parents = self.result.release.tree.parents.tolist()
+        for node, parent in enumerate(parents):
+            found.append("" if node == 0 else found[parent] + str(int(parents[node - 1] == parent)))
+        return tuple(found)
+
+    def node_titles(self) -> tuple[str, ...]:
+        """Name every node, in public words."""
+        tree = self.result.release.tree
+        return tuple(
+            f"{'All records' if node == 0 else f'Subset {node}'} ({layers.about(float(tree.noisy_counts[node]))}): "
+            + (f"{self.cut_place(node)}, {self.reason(node)}" if self.cells.tried[node] else self.reason(node))
+            for node in range(len(tree.parents))
+        )
+
+    @property
+    def n_clear_cuts(self) -> int:
+        """Return how many of the cuts of a repaired run were made at a gap that stands out, by released numbers."""
+        tree, first = self.result.release.tree, self.result.trace[0]
+        assert isinstance(first, PlanStep)
+        made = np.flatnonzero(self.cells.applied)
+        return sum(tree.gap_depths[i] > first.plan.clear(tree.levels[i], tree.noisy_counts[i]) for i in made)
+
+
+def ratio(cost: float, best: float) -> float:
+    """Return cost / best; 1 where both are 0, infinite where only the best is."""
+    return cost / best if best > 0 else 1.0 if cost <= 0 else math.inf
+
+
+def rand_index(labels: Labels, classes: Labels) -> float:
+    """Return the adjusted Rand index of two labellings (n,) (Hubert & Arabie 1985), 1 where both have one group only.
+
+    As scikit-learn's, which takes more than a second to load.
+    """
+    _, labels = np.unique(labels, return_inverse=True)
+    _, classes = np.unique(classes, return_inverse=True)
+    width = int(classes.max(initial=0)) + 1
+    table = np.bincount(labels * width + classes, minlength=(int(labels.max(initial=0)) + 1) * width).reshape(-1, width)
+    inside, rows, columns = (_pairs(counts) for counts in (table.ravel(), table.sum(axis=1), table.sum(axis=0)))
+    expected = rows * columns / max(_pairs(np.array([len(labels)])), 1.0)
+    most = (rows + columns) / 2.0
+    return float((inside - expected) / (most - expected)) if most != expected else 1.0
+
+
+def _pairs(counts: NDArray[np.intp]) -> float:
+    wide = counts.astype(np.float64)
+    return float((wide * (wide - 1.0)).sum() / 2.0)
