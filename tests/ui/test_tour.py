@@ -7,10 +7,10 @@ from streamlit.testing.v1 import AppTest
 def script():
     from dpviz.navigation import control_names
     from dpviz.ui import hiding, tour
-    from dpviz.ui.lessons import panel
+    from dpviz.ui import lessons
 
     hiding.read_link(control_names())
-    panel.begin("convergent_kmeans")
+    lessons.begin("convergent_kmeans")
     hiding.begin()
     tour.offer("convergent_kmeans")
 
