@@ -6,8 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 def script():
     from dpviz.navigation import control_names
-    from dpviz.ui import hiding, tour
-    from dpviz.ui import lessons
+    from dpviz.ui import hiding, lessons, tour
 
     hiding.read_link(control_names())
     lessons.begin("convergent_kmeans")
