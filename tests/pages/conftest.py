@@ -63,18 +63,18 @@ def records_of(data):
     return data.points, data.labels, data.box.low, data.box.high
 
 
-def at_once(monkeypatch, tasks):
-    """Let background work of a module's tasks be done at once, here; return the answers of one test, {job: answer}.
+def at_once(monkeypatch, *modules):
+    """Let background work of these modules' tasks be done at once, here; return the answers of one test, {job: answer}.
 
     An answer follows from the job and the records alone, so that no test waits for one that another has waited for.
     What a task reads besides, tests set alike wherever they let it work.
     """
-    known = {}
+    known, names = {}, {module.__name__ for module in modules}
 
     def ask(source, jobs, _own):
         data = source.dataset
         for job in jobs:
-            if job not in known and job.task.__module__ == tasks.__name__:
+            if job not in known and job.task.__module__ in names:
                 given = (data.labels, *job.arguments) if job.classified else job.arguments
                 key = (job, *(None if each is None else (each.shape, each.tobytes()) for each in records_of(data)))
                 if key not in _DONE:

@@ -6,29 +6,26 @@ import re
 import numpy as np
 import pytest
 
-from dpviz.methods.nd_laplace.page import clusters as nd_laplace_clusters
-from dpviz.methods.nd_laplace.page import play as nd_laplace_play
-from dpviz.methods.nd_laplace.page import tabs as nd_laplace_tabs
-from dpviz.methods.nd_laplace.story import batches as nd_laplace_tasks
-from dpviz.methods.nd_laplace.story import membership as laplace_membership
-from dpviz.methods.nd_laplace.story.layers import PICK, sampled
+from dpviz.methods.nd_laplace import attacks, clusters
+from dpviz.methods.nd_laplace import page as nd_laplace
+from dpviz.methods.nd_laplace.layers import PICK, sampled
 from dpviz.ui import show
 from tests.pages.conftest import at_once, clicking
 
 PAGE = "nd_laplace"
 SMALL = {"n": "400"}
-TABS = [name for name, _ in nd_laplace_tabs.TAB.choices if name != "reproduction"]
+TABS = [name for name, _ in nd_laplace.TAB.choices if name != "reproduction"]
 
 
 @pytest.fixture
 def ready(monkeypatch):
     """Let background work be done at once, here."""
-    known = at_once(monkeypatch, nd_laplace_tasks)
-    monkeypatch.setattr(laplace_membership, "BATCH", 12)
-    monkeypatch.setattr(laplace_membership, "N_BATCHES", 2)
-    monkeypatch.setattr(laplace_membership, "N_BARE", 8)
-    monkeypatch.setattr(nd_laplace_clusters, "LEVELS", (1.0, 20.0))
-    monkeypatch.setattr(nd_laplace_clusters, "N_RUNS", 2)
+    known = at_once(monkeypatch, attacks, clusters)
+    monkeypatch.setattr(attacks, "BATCH", 12)
+    monkeypatch.setattr(attacks, "N_BATCHES", 2)
+    monkeypatch.setattr(attacks, "N_BARE", 8)
+    monkeypatch.setattr(nd_laplace, "LEVELS", (1.0, 20.0))
+    monkeypatch.setattr(nd_laplace, "N_RUNS", 2)
     return known
 
 
@@ -144,7 +141,7 @@ def test_secret_noise_is_not_released_again_by_the_tab(open_page):
 
 
 def test_the_game_hides_scores_and_goes_on(open_page, monkeypatch):
-    clicked = clicking(monkeypatch, nd_laplace_play, "game")
+    clicked = clicking(monkeypatch, nd_laplace, "game")
     page = open_page(PAGE, **SMALL, under="play")
     names = {layer["name"] for layer in page.packed()["game"][1]["layers"]}
     assert "Where it was" not in names

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from dpviz.core import Box
 from dpviz.methods import CATALOGUE
-from dpviz.methods.nd_laplace.story.told import PointsLook
+from dpviz.methods.nd_laplace.run import PointsLook
 from dpviz.plots import Audience, pack
 from dpviz.stories import View, Words, outcomes, quantile_dots
 from dpviz.stories.outcomes import Figure, Outcome

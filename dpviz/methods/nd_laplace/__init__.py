@@ -4,8 +4,8 @@ import numpy as np
 
 from dpviz.core import AuditPlan, Box, Choices, Entry, algebra
 from dpviz.data import load
-from dpviz.methods.nd_laplace import algorithm, story
 from dpviz.methods.nd_laplace.algorithm import (
+    TITLE,
     Params,
     Step,
     cells_of,
@@ -19,12 +19,9 @@ from dpviz.methods.nd_laplace.algorithm import (
     redraw_caveat,
     steps,
 )
-from dpviz.methods.nd_laplace.story import reading
-from dpviz.methods.nd_laplace.story.chapter import CHAPTER
-from dpviz.methods.nd_laplace.story.lesson import LESSON
-from dpviz.methods.nd_laplace.story.worlds import WORLDS
+from dpviz.methods.nd_laplace.run import NDLaplaceRun
+from dpviz.methods.nd_laplace.teaching import CHAPTER, LESSON, READING, WORLDS
 from dpviz.stories.method import Attack, Method, Thumbnail
-from dpviz.stories.reading import Reading
 
 RADIUS_OF_ONE = 8  # the last radius of its page: all of a feature's range
 
@@ -37,12 +34,12 @@ def _one_across(choices: Choices, box: Box) -> Choices:
 
 METHOD = Method(
     name="nd_laplace",
-    title=algorithm.TITLE,
+    title=TITLE,
     estimator="NDLaplace",
     place="dpviz.methods.nd_laplace",
-    Params=algorithm.Params,
-    fit=algorithm.fit,
-    steps=algorithm.steps,
+    Params=Params,
+    fit=fit,
+    steps=steps,
     audit=AuditPlan(
         more=tuple({"domain": "remap", "remap": rule} for rule in ("median", "nearest")),
         idle=frozenset({"remap"}),
@@ -67,9 +64,9 @@ METHOD = Method(
             on=True,
         ),
     ),
-    run=story.NDLaplaceRun,
+    run=NDLaplaceRun,
     worlds=WORLDS,
-    reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
+    reading=READING,
     lesson=LESSON,
     chapter=CHAPTER,
     attack=Attack("Guess who lives where →", ("under", "play"), "game"),

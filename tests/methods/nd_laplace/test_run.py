@@ -8,10 +8,10 @@ import pytest
 
 from dpviz.core import Box
 from dpviz.mechanisms import nd_laplace_noise, radius_quantile
-from dpviz.methods.nd_laplace import algorithm, story
-from dpviz.methods.nd_laplace.story import attacks as laplace_attacks
-from dpviz.methods.nd_laplace.story.layers import MOST_MOVES, sampled
-from dpviz.methods.nd_laplace.story.told import has_one_unit, look_at, measure_of, outlines, plane_of
+from dpviz.methods.nd_laplace import algorithm
+from dpviz.methods.nd_laplace import attacks as laplace_attacks
+from dpviz.methods.nd_laplace.layers import MOST_MOVES, outlines, sampled
+from dpviz.methods.nd_laplace.run import Measure, NDLaplaceRun, PointsLook, has_one_unit
 from dpviz.plots import Audience, pack
 from dpviz.stories import View, Words
 from dpviz.stories.ground_layers import MOST_DRAWN
@@ -26,52 +26,54 @@ def tell(d=2, n=200, *, domain="none", unit="data", level=2.0, seed=0, words=Non
     params = algorithm.Params(epsilon=level / RADIUS, domain=domain, unit=unit)
     points = words.box.clip(records_of(d, n, seed))
     result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    told = story.NDLaplaceRun.of(result, params, points, words)
-    return dataclasses.replace(told, look=look_at(measure_of(words.units, params, RADIUS), record))
+    run = NDLaplaceRun.of(result, params, points, words)
+    measure = Measure.of(words.units, params, RADIUS)
+    look = PointsLook(measure.radius, measure.unit, measure.shares, record)
+    return dataclasses.replace(run, look=look)
 
 
-def draw(told, view=None):
-    return told.draw(view or View(), rng=np.random.default_rng(0))
+def draw(run, view=None):
+    return run.draw(view or View(), rng=np.random.default_rng(0))
 
 
-def other_world(told, names=None):
+def other_world(run, names=None):
     """Change all that only the owners know: the records and the whole trace; the release stays."""
     rng = np.random.default_rng(5)
 
     def other(value):
         return rng.permutation(value.copy()) if value.dtype.kind == "i" else rng.uniform(0.5, 1.0, value.shape)
 
-    step = told.step
+    step = run.step
     arrays = [f.name for f in dataclasses.fields(step) if isinstance(getattr(step, f.name), np.ndarray)]
     changed = dataclasses.replace(step, **{name: other(getattr(step, name)) for name in names or arrays})
-    result = dataclasses.replace(told.result, trace=(changed,))
-    return dataclasses.replace(told, result=result, unit=told.unit if names else rng.random(told.unit.shape))
+    result = dataclasses.replace(run.result, trace=(changed,))
+    return dataclasses.replace(run, result=result, unit=run.unit if names else rng.random(run.unit.shape))
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
 @pytest.mark.parametrize(("d", "view"), [(1, View()), (2, View()), (5, View(3, 1)), (5, View(3, 1, z=0))])
 def test_the_public_scene_follows_from_the_release(d, view, domain):
-    told = tell(d, domain=domain, level=20.0)  # for five features: redraw would be refused far below
-    changed = other_world(told)
-    here, there = draw(told, view), draw(changed, view)
+    run = tell(d, domain=domain, level=20.0)  # for five features: redraw would be refused far below
+    changed = other_world(run)
+    here, there = draw(run, view), draw(changed, view)
     assert pack(here) != pack(there)
     assert pack(here.public()) == pack(there.public())
-    assert told.finding().public == changed.finding().public
-    assert told.finding().curator != changed.finding().curator
-    seen = [[fact for fact in world.facts() if fact.public] for world in (told, changed)]
+    assert run.finding().public == changed.finding().public
+    assert run.finding().curator != changed.finding().curator
+    seen = [[fact for fact in world.facts() if fact.public] for world in (run, changed)]
     assert seen[0] == seen[1]
     charts = [
         [pack(chart.public()) for _, chart in [(chart.key, chart.scene) for chart in world.charts()]]
-        for world in (told, changed)
+        for world in (run, changed)
     ]
     assert charts[0] == charts[1]
 
 
 def test_the_attackers_pictures_follow_from_the_release_but_for_the_true_place():
-    told = tell()
-    changed = other_world(told)
-    found = [laplace_attacks.posterior_of(world) for world in (told, changed)]
-    scenes = [laplace_attacks.posterior_scene(world, each) for world, each in zip((told, changed), found, strict=True)]
+    run = tell()
+    changed = other_world(run)
+    found = [laplace_attacks.posterior_of(world) for world in (run, changed)]
+    scenes = [laplace_attacks.posterior_scene(world, each) for world, each in zip((run, changed), found, strict=True)]
     assert pack(scenes[0].public()) == pack(scenes[1].public())
     assert {layer.name for layer in scenes[0].layers} - {layer.name for layer in scenes[0].public().layers} == {
         "Where it is"
@@ -87,8 +89,8 @@ def test_one_wrong_audience_would_be_noticed(name):
         )
         return pack(dataclasses.replace(draw(world), layers=layers).public())
 
-    told = tell()
-    assert leaking(told) != leaking(other_world(told))
+    run = tell()
+    assert leaking(run) != leaking(other_world(run))
 
 
 def test_the_public_sees_released_points_walls_and_scale_only():
@@ -98,12 +100,12 @@ def test_the_public_sees_released_points_walls_and_scale_only():
 
 
 def test_rings_hold_the_share_of_releases_that_they_say():
-    told = tell(level=3.0)
-    law = nd_laplace_noise(20_000, 2, epsilon=told.params.epsilon, rng=np.random.default_rng(1)).radius
-    for level, radius in zip(told.area.levels, told.area.radii, strict=True):
+    run = tell(level=3.0)
+    law = nd_laplace_noise(20_000, 2, epsilon=run.params.epsilon, rng=np.random.default_rng(1)).radius
+    for level, radius in zip(run.area.levels, run.area.radii, strict=True):
         error = math.sqrt(level * (1 - level) / len(law))
         assert abs((law <= radius).mean() - level) < 6 * error
-        wrong = radius_quantile(level, 3, epsilon=told.params.epsilon)  # of three features
+        wrong = radius_quantile(level, 3, epsilon=run.params.epsilon)  # of three features
         assert abs((law <= wrong).mean() - level) > 6 * error
 
 
@@ -111,11 +113,11 @@ def test_rings_hold_the_share_of_releases_that_they_say():
 @pytest.mark.parametrize("view", [View(), View(2, 0), View(0, 1, z=2, yaw=40.0, pitch=35.0)])
 def test_an_outline_is_the_picture_of_a_ball(unit, view):
     """No point of the ball is outside of its outline, and each of the outline's vertices is reached."""
-    told = tell(3, unit=unit)
-    plane = plane_of(view, told)
-    (ring,) = outlines(np.zeros((1, 2)), np.array([RADIUS]), told, plane)
+    run = tell(3, unit=unit)
+    plane = run.plane(view)
+    (ring,) = outlines(np.zeros((1, 2)), np.array([RADIUS]), run, plane)
     sphere = nd_laplace_noise(40_000, 3, epsilon=1.0, rng=np.random.default_rng(2)).direction
-    drawn = RADIUS * sphere * told.scales @ plane.matrix
+    drawn = RADIUS * sphere * run.scales @ plane.matrix
     turns = np.linspace(0.0, 2.0 * np.pi, 40)
     ways = np.column_stack([np.cos(turns), np.sin(turns)])
     reach, outline = (drawn @ ways.T).max(axis=0), (ring @ ways.T).max(axis=0)
@@ -126,8 +128,8 @@ def test_an_outline_is_the_picture_of_a_ball(unit, view):
 def test_the_scale_bar_is_as_long_as_the_radius_and_a_map_keeps_lengths():
     box = Box([0.0, 0.0], [8.0, 4.0])
     words = Words("map", box, ("east", "north"), ("m", "m"))
-    told = tell(words=words)
-    scene = draw(told)
+    run = tell(words=words)
+    scene = draw(run)
     (bar,) = [layer for layer in scene.layers if layer.name.startswith("Scale")]
     x0, _, x1, _ = bar.arrays["ends"][0, 0]
     low, high = scene.x.values
@@ -135,30 +137,30 @@ def test_the_scale_bar_is_as_long_as_the_radius_and_a_map_keeps_lengths():
     assert scene.x.values[1] - scene.x.values[0] == pytest.approx(scene.y.values[1] - scene.y.values[0])
     (mean,) = [layer for layer in scene.layers if layer.name.startswith("Perturbation area")]
     spans = np.ptp(mean.arrays["xy"][0, 0], axis=0) * (high - low)
-    assert spans == pytest.approx([2 * told.area.mean_radius] * 2, rel=1e-3)
+    assert spans == pytest.approx([2 * run.area.mean_radius] * 2, rel=1e-3)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_moves_end_where_the_release_is(domain):
-    told = tell(domain=domain, level=20.0)
-    layers = {layer.name.split(" of ")[0]: layer for layer in draw(told).layers}
-    plane, rows = plane_of(View(), told), sampled(told.n)
+    run = tell(domain=domain, level=20.0)
+    layers = {layer.name.split(" of ")[0]: layer for layer in draw(run).layers}
+    plane, rows = run.plane(View()), sampled(run.n)
     assert len(rows) <= MOST_MOVES
     ends = layers["Moves"].arrays["ends"]
-    assert np.allclose(ends[1, :, 2:], plane(told.released[rows]))
-    assert np.allclose(ends[0, :, 2:], plane(told.words.box.to_unit(told.step.before_domain[rows])))
-    assert np.allclose(ends[:, :, :2], plane(told.unit[rows]))
-    frames = [frame.label for frame in draw(told).frames]
+    assert np.allclose(ends[1, :, 2:], plane(run.released[rows]))
+    assert np.allclose(ends[0, :, 2:], plane(run.words.box.to_unit(run.step.before_domain[rows])))
+    assert np.allclose(ends[:, :, :2], plane(run.unit[rows]))
+    frames = [frame.label for frame in draw(run).frames]
     middle = ["Before the box"] if domain in ("clamp", "remap") else []
     assert frames == ["Before", "Radius", "Direction", *middle, "Release"]
 
 
 def test_epsilon_never_comes_without_its_distance():
-    told = tell()
-    said = told.finding()
+    run = tell()
+    said = run.finding()
     for text in (said.curator, said.public):
         assert "ε = 2 per 1.5 m" in text
-    assert story.distance(told) == (RADIUS, "1.5 m")
+    assert (run.measure.radius, run.measure.radius_words) == (RADIUS, "1.5 m")
     shares = tell(unit="range")
     assert "ε = 2 per 150 % of the range" in shares.finding().public
 
@@ -178,17 +180,17 @@ def test_features_of_different_units_have_no_common_distance():
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_hardly_any_records_have_a_picture(n):
-    told = tell(n=n, record=0)
-    assert draw(told).layers
-    assert told.finding().curator
-    assert told.utility()
-    assert told.risk()
-    assert [(chart.key, chart.scene) for chart in told.charts()]
+    run = tell(n=n, record=0)
+    assert draw(run).layers
+    assert run.finding().curator
+    assert run.utility()
+    assert run.risk()
+    assert [(chart.key, chart.scene) for chart in run.charts()]
 
 
 def test_of_many_points_a_sample_is_drawn_and_said():
-    told = tell(n=MOST_DRAWN + 500)
-    drawn = draw(told)
+    run = tell(n=MOST_DRAWN + 500)
+    drawn = draw(run)
     assert "Drawing 10,000 of 10,500 points." in drawn.words
     assert "Drawing 10,000 of 10,500 points." in drawn.public().words
     assert "Drawing" not in draw(tell()).words

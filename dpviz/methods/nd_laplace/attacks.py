@@ -1,0 +1,437 @@
+"""Attacks on released points: the posterior of one place, two places told apart, membership, repeated releases."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz import attacks
+from dpviz.attacks import ClassifierRelease, GameScores
+from dpviz.core import Box, Budget, Centers, CentersRelease, Confidential, FloatArray, Points, PointsRelease, frozen
+from dpviz.mechanisms import nd_laplace_noise, nearest_places
+from dpviz.methods.nd_laplace.algorithm import Params, cells_of, fit, noise_box
+from dpviz.methods.nd_laplace.layers import placed
+from dpviz.methods.nd_laplace.run import NDLaplaceRun, Settings
+from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene
+from dpviz.plots.scene import LAW, RELEASED, SECRET, Ink
+from dpviz.solvers import geometric_median, lloyd
+from dpviz.stories.ground_layers import box_layer
+from dpviz.stories.panel import Fact, at_most, ceiled, number, odds, small_odds
+from dpviz.stories.roc import pair_of, roc_scene
+from dpviz.stories.stage import Clock, Stage
+from dpviz.stories.view import View
+
+CELLS = {1: (200,), 2: (80, 80)}  # of the public grid that places are looked for on
+N_ROUNDS = 2000  # of the two-place game in each world
+
+ATTACKS = {"centers": "Fit to the nearest center", "tree": "Labels of a decision tree"}
+CAPTIONS = {
+    "centers": "Somebody who knows all other records says x was in where the nearest center is near.",
+    "tree": "The tree only answers with labels. Somebody says x was in where the answer changes far from x.",
+}
+NOT_PRESENCE = (
+    "Did x send a point, or x' in its place? Everything is invented: two groups of ten records, known to the attacker, "
+    "and one between them. The limit is on telling x from x'. Mere presence is not protected: whoever takes part "
+    "sends a row, and rows can be counted."
+)
+GROUP = 10  # records of each of two groups; ours, so that one record still weighs
+PLACES = (0.1, 0.9)  # of the groups along the first axis
+SPREAD = 0.03  # of a group, shares of the box: its standard deviation
+FARTHEST = 0.5  # of x from x', shares of the first axis, so that both stay between the groups
+BATCH = 60  # rounds of one piece of work: under a second
+CHEAP = 5  # features up to which it is
+N_BATCHES = 8  # the first is the attacker's own, which sets the threshold
+N_BARE = 40  # rounds without noise, whose scores repeat
+CROWD_SEED = 20  # of the invented records; public
+
+MOST_RELEASES = 50  # of one record
+RELEASES = (1, 2, 3, 5, 8, 13, 20, 30, 50)
+N_RECORDS = 400  # invented ones behind the measured errors
+
+
+def budget_of(params: Params, pair: FloatArray) -> Budget:
+    """Return what is proved for replacing pair[0] by pair[1] (2, d), noise units: twice as much under redraw."""
+    return attacks.replacement_budget((2.0 if params.domain == "redraw" else 1.0) * params.epsilon, pair[:1], pair[1:])
+
+
+# The posterior of one place.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posterior:
+    """What the best attacker thinks of one release; made from the release and public inputs alone."""
+
+    prior: attacks.Prior  # in the unit of the noise
+    weights: FloatArray  # (m,)
+    guess: FloatArray  # (d,) least expected distance, in the unit of the noise
+    expected: float  # distance that the guess is off, on average
+    before: float  # the same without the release
+    best_cell: float  # chance of the likeliest cell
+    bound: float  # the most that the chance of that cell can be
+
+
+def posterior_of(run: NDLaplaceRun) -> Posterior:
+    """Ask the Bayes adversary about the chosen record's release; raises ValueError for more than two features."""
+    d = run.words.box.d
+    if d not in CELLS:
+        raise ValueError(f"The posterior needs a grid over all features, but there are {d}: it is drawn for 1 and 2.")
+    box, params = noise_box(run.words.box, run.params), run.params
+    prior = attacks.uniform_prior(box, CELLS[d])
+    cells = cells_of(run.words.box, params) if params.domain == "remap" else None
+    adversary = attacks.location_adversary(prior, epsilon=params.epsilon, domain=params.domain, cells=cells)
+    released = run.result.release.points[[run.record]]
+    if run.measure.shares:
+        released = run.words.box.to_unit(released)
+    if cells is not None:  # the way to the data's unit and back rounds, but only a cell's own output has a likelihood
+        released = cells.outputs[nearest_places(released, cells.outputs)]
+    weights = attacks.posterior(PointsRelease(released), adversary)
+    guess = attacks.best_guess(prior, weights, "distance")
+    best = int(weights.argmax())
+    factor = 2.0 if params.domain == "redraw" else 1.0
+    return Posterior(
+        prior,
+        weights,
+        guess,
+        attacks.expected_error(prior, weights, guess, "distance"),
+        _error_before(tuple(box.low.tolist()), tuple(box.high.tolist())),
+        float(weights[best]),
+        float(attacks.posterior_bound(prior, factor * params.epsilon)[best]),
+    )
+
+
+@lru_cache(maxsize=8)
+def _error_before(low: tuple[float, ...], high: tuple[float, ...]) -> float:
+    """Return the distance that the best guess is off, on average, by who knows the box alone: no ε moves it."""
+    prior = attacks.uniform_prior(Box(low, high), CELLS[len(low)])
+    middle = attacks.best_guess(prior, prior.weights, "distance")
+    return attacks.expected_error(prior, prior.weights, middle, "distance")
+
+
+def posterior_scene(run: NDLaplaceRun, posterior: Posterior) -> Scene:
+    """Return the posterior as a heat map: public, but for the place where the record really is."""
+    plane, box, d = run.plane(View()), run.words.box, run.words.box.d
+    corner = plane(np.ones((1, d)))[0]
+    heat = posterior.weights.reshape(posterior.prior.shape).T if d == 2 else posterior.weights[None]
+    value = np.rint(255.0 * heat / max(float(heat.max()), 1e-300)).astype(np.uint8)[None, None]
+    rect = np.array([[[0.0, 0.0, corner[0], corner[1] if d == 2 else 1.0]]])
+    row = np.array([run.record])
+    guess = (posterior.guess if run.measure.shares else box.to_unit(posterior.guess[None])[0])[None]
+    public_guess = Ink(Role.REFERENCE, Audience.RELEASED)
+    return Scene(
+        title=f"Where is record {run.record}?",
+        alt="Heat map of how likely each place is for the chosen record, given its released point.",
+        caption="The more color, the likelier, to somebody who sees the release and knows nothing else: every place of "
+        "the box was equally likely before.",
+        x=plane.x,
+        y=plane.y,
+        layers=(
+            Layer.of("How likely each place is", Kind.GRID, RELEASED, {"rect": rect, "value": value}),
+            *box_layer(Stage(plane, Clock(-1, ("still",))), public=run.words.box_public),
+            *(
+                Layer.of(name, Kind.MARKS, ink, placed(unit, plane, row)[None], symbol=symbol, size=size)
+                for name, unit, ink, symbol, size in (
+                    ("Released point", run.released[row], RELEASED, "circle", 10.0),
+                    ("Attacker's best guess", guess, public_guess, "cross", 12.0),
+                    ("Where it is", run.unit[row], SECRET, "ring", 12.0),
+                )
+            ),
+        ),
+    )
+
+
+def posterior_facts(run: NDLaplaceRun, posterior: Posterior) -> tuple[Fact, ...]:
+    """Return what the attacker expects, and how right that is, which only the record's owner knows."""
+    words = run.measure.words
+    guess = posterior.guess if run.measure.shares else posterior.guess - run.words.box.low
+    off = float(np.linalg.norm(guess - run.unit[run.record] / run.scales))
+    best, bound = (
+        odds(100.0 * chance) if chance >= 0.05 else small_odds(100.0 * chance)
+        for chance in (posterior.best_cell, posterior.bound)
+    )
+    return (
+        Fact("Attacker expects to be off by", words(posterior.expected), "Mean distance under the posterior.", True),
+        Fact("Without the release", words(posterior.before), "The same, knowing the box alone.", True),
+        Fact("Likeliest cell", best, "Its chance, given the release.", True),
+        Fact("Limit for that cell", bound, "No release makes it likelier.", True),
+        Fact("Really off by", words(off), "Known to the record's owner alone.", False),
+    )
+
+
+# Two places told apart.
+
+
+def roc_chart(run: NDLaplaceRun, *, seed: int) -> tuple[Scene, tuple[Fact, ...]]:
+    """Play the two-place game many times, and return the ROC with its bound: all invented, so public.
+
+    A record stands in the box's middle or one radius beside it; the attacker knows which released point is its own.
+    """
+    box, params = noise_box(run.words.box, run.params), run.params
+    pair = pair_of(box, min(run.measure.radius, float(box.widths[0])))
+    inner = Params(epsilon=params.epsilon, domain=params.domain, remap=params.remap)
+    scores = []
+    for world, place in enumerate(pair):
+        rng = np.random.default_rng([seed, world])
+        release = fit(np.tile(place, (N_ROUNDS, 1)), box, inner, rng=rng).release
+        scores.append(attacks.nearer_scores(release, pair[0], pair[1]))
+    roc = attacks.empirical_roc(*scores)
+    budget = budget_of(params, pair)
+    scene = roc_scene(
+        roc,
+        budget,
+        title=f"Here, or {run.measure.radius_words} away?",
+        alt="ROC curve of the best attack on which of two places a record was at, under its theoretical bound.",
+        caption="Membership by replacement: which of two places a person was at. That a person took part is not "
+        "hidden: there is a row. The band shows how sure so many rounds are of the right alarms.",
+    )
+    most = at_most(100.0 * (1.0 + attacks.advantage_bound(budget)) / 2.0)
+    return scene, (
+        Fact("Right at best", odds(50.0 + 50.0 * roc.advantage), f"Best threshold of {2 * N_ROUNDS:,} rounds.", True),
+        Fact("Limit", most, "No attack is right more often, in the long run.", True),
+        _auc_fact(roc, budget),
+    )
+
+
+def _auc_fact(roc: attacks.Roc, budget: Budget) -> Fact:
+    value = f"{number(roc.auc)} of {ceiled(attacks.auc_bound(budget))}"
+    return Fact("Area under the curve", value, "Coin flip: 0.5.", True)
+
+
+# Membership: attacks on what is made of moved points, against the same on points that nobody moved. Each round a coin
+# puts x or x' into a small invented data set, whose other records the attacker knows: the worst case. Clusters are
+# found in what was released, and their centers, or a decision tree of their labels, are published. No record of the
+# data set on screen is touched: a game on real records would release them anew in every round.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class World(Confidential):
+    """The invented data set, public, in the unit of the noise."""
+
+    box: Box
+    pair: FloatArray  # (2, d) x and x'
+    points: Points  # (2 GROUP + 1, d), x in row 0
+    others: Points  # the same with x' in row 0
+    start: Centers  # (2, d) where clustering begins: public, so that only the records decide
+
+
+def world_of(box: Box, params: Params, radius: float) -> World:
+    """Return two groups near opposite walls of the box, and x and x' between them, one `radius` apart if that fits."""
+    inner = noise_box(box, params)
+    pair = pair_of(inner, min(radius, FARTHEST * float(inner.widths[0])))
+    middles = np.full((2, inner.d), 0.5)
+    middles[:, 0] = PLACES
+    noise = SPREAD * np.random.default_rng(CROWD_SEED).standard_normal((GROUP, inner.d))
+    group = np.clip(middles[0] + noise, 0.0, 1.0)
+    # Mirrored, so that x is the first group's and x' the second's however near they are to each other.
+    crowd = inner.from_unit(np.concatenate([group, 1.0 - group]))
+    points, others = (np.concatenate([place[None], crowd]) for place in pair)
+    return World(inner, frozen(pair), frozen(points), frozen(others), frozen(inner.from_unit(middles)))
+
+
+def rounds_of(d: int) -> int:
+    """Return how many rounds one piece of work has: the label-only attack walks along each of d features."""
+    return max(BATCH * CHEAP // max(d, CHEAP), 10)
+
+
+def play_membership(
+    points: Points, box: Box, settings: Settings, radius: float, attack: str, moved: bool, n_rounds: int, seed: int
+) -> GameScores:
+    """Play `n_rounds` of one of ATTACKS in the public box, on points that were moved, or not; a background task.
+
+    Of the records nothing is read. Raises ValueError for another attack.
+    """
+    del points
+    params = Params(*settings)
+    world = world_of(box, params, radius)
+    inner = Params(epsilon=params.epsilon, domain=params.domain, remap=params.remap)
+
+    def released(records: Points, generator: np.random.Generator) -> Points:
+        return fit(records, world.box, inner, rng=generator).release.points if moved else records
+
+    def centers(records: Points, generator: np.random.Generator) -> CentersRelease:
+        return CentersRelease(lloyd(released(records, generator), world.start).nonprivate_centers)
+
+    def tree(records: Points, generator: np.random.Generator) -> ClassifierRelease:
+        rows = released(records, generator)
+        labels = lloyd(rows, world.start).nonprivate_labels
+        return attacks.tree_release(PointsRelease(rows), labels, rng=generator)
+
+    def reach(release: ClassifierRelease, records: Points) -> FloatArray:
+        # The attacker's own places to start from; where none has another label the distance is the most it can be.
+        far = attacks.label_only_scores(release, records, world.box, rng=np.random.default_rng(0))
+        return np.minimum(far, world.box.diagonal)
+
+    pair, rng = (world.points, world.others), np.random.default_rng(seed)
+    if attack == "centers":
+        return attacks.membership_game(centers, *pair, attacks.center_fit_scores, targets=[0], n_runs=n_rounds, rng=rng)
+    if attack == "tree":
+        return attacks.membership_game(tree, *pair, reach, targets=[0], n_runs=n_rounds, rng=rng)
+    raise ValueError(f"attack was {attack!r}, but it must be one of {', '.join(ATTACKS)}.")
+
+
+def membership_chart(
+    run: NDLaplaceRun, attack: str, parts: Sequence[GameScores], bare: GameScores
+) -> tuple[Scene, tuple[Fact, ...]]:
+    """Return the ROC of one of ATTACKS with its bound and band, and the rates at the attacker's threshold: public.
+
+    `parts` are games on moved points, the first the attacker's own, which only sets the threshold; `bare` is one
+    without noise.
+    """
+    budget = budget_of(run.params, world_of(run.words.box, run.params, run.measure.radius).pair)
+    inside, outside = (np.concatenate(each) for each in zip(*((p.inside, p.outside) for p in parts[1:]), strict=True))
+    roc = attacks.empirical_roc(inside, outside)  # rounds are independent: several games are one
+    unmoved = attacks.empirical_roc(bare.inside, bare.outside)
+    scene = roc_scene(
+        roc,
+        budget,
+        title=ATTACKS[attack],
+        alt=f"ROC curve of a membership attack by the {ATTACKS[attack].lower()}, under its theoretical bound.",
+        caption=CAPTIONS[attack],
+        name="With noise",
+        unmoved=unmoved,
+    )
+    threshold = -float(parts[0].inside.mean())  # the average loss of records inside: Yeom et al.
+    right, wrong = (attacks.yeom_guesses(each, threshold) for each in (inside, outside))
+    most = at_most(100.0 * float(attacks.roc_bound(wrong.mean(), budget)))
+    return scene, (
+        Fact("Right alarms", _rate(right), "Of rounds with x in; 95 % interval. Threshold: the average loss.", True),
+        Fact("False alarms", _rate(wrong), "Of rounds with x' in; 95 % interval.", True),
+        Fact("Limit for right alarms", most, "At so many false alarms, in the long run.", True),
+        _auc_fact(roc, budget),
+        Fact("The same without noise", number(unmoved.auc), "Area under the curve of points that stay.", True),
+    )
+
+
+def _rate(alarms: NDArray[np.bool_]) -> str:
+    """Write a rate with its interval; its threshold was fixed on other rounds."""
+    band = attacks.clopper_pearson([int(alarms.sum())], alarms.size)
+    low, high = 100.0 * float(band.low[0]), 100.0 * float(band.high[0])
+    return f"{odds(100.0 * float(alarms.mean()))} ({round(low)} to {round(high)})"
+
+
+def apart_words(run: NDLaplaceRun) -> str:
+    """Say how far x and x' are apart and what that makes of ε."""
+    pair = world_of(run.words.box, run.params, run.measure.radius).pair
+    apart = float(np.linalg.norm(pair[1] - pair[0]))
+    doubled = " Drawing again may double it, and that is counted." if run.params.domain == "redraw" else ""
+    epsilon = ceiled(budget_of(run.params, pair).epsilon)
+    return f"Two places {run.measure.words(apart)} apart: ε = {epsilon}.{doubled}"
+
+
+# The same record again and again: each release costs ε again, and the guesses close in.
+
+
+def again(run: NDLaplaceRun, n_releases: int, *, seed: int) -> FloatArray:
+    """Return the chosen record's release, and `n_releases` - 1 more of it (m, d), box units: one person's own."""
+    record = run.step.nonprivate_points[[run.record]]
+    rng = np.random.default_rng([seed, run.record])
+    more = fit(np.repeat(record, MOST_RELEASES - 1, axis=0), run.words.box, run.params, rng=rng).release.points
+    return np.concatenate([run.released[[run.record]], run.words.box.to_unit(more)])[:n_releases]
+
+
+def guesses(run: NDLaplaceRun, releases: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean and the geometric median (d,) of releases (m, d), all in box units; distances are the noise's."""
+    release = PointsRelease(releases / run.scales)
+    return attacks.reconstruct_mean(release) * run.scales, attacks.reconstruct_median(release) * run.scales
+
+
+def repeat_scene(run: NDLaplaceRun, view: View, releases: FloatArray) -> Scene:
+    """Return all releases of the record with both guesses: one person's own picture."""
+    plane = run.plane(view)
+    mean, median = guesses(run, releases)
+    return Scene(
+        title=f"Record {run.record}, released {len(releases)} times",
+        alt="Scatter plot of all releases of one record with their mean and their geometric median.",
+        caption="Blue is what would be seen after so many releases of the same record.",
+        x=plane.x,
+        y=plane.y,
+        axes_public=not plane.nonprivate,
+        layers=(
+            *box_layer(Stage(plane, Clock(-1, ("still",))), public=run.words.box_public),
+            *(
+                Layer.of(
+                    name,
+                    Kind.MARKS,
+                    Ink(role, Audience.CURATOR),
+                    placed(places, plane, np.full(len(places), run.record))[None],
+                    symbol=symbol,
+                    size=size,
+                )
+                for name, places, role, symbol, size in (
+                    ("Releases", releases, Role.RELEASED, "circle", 6.0),
+                    ("Where it is", run.unit[[run.record]], Role.EXACT, "ring", 13.0),
+                    ("Guess: mean", mean[None], Role.REFERENCE, "diamond", 11.0),
+                    ("Guess: geometric median", median[None], Role.VIOLATION, "cross", 12.0),
+                )
+            ),
+        ),
+    )
+
+
+def repeat_facts(run: NDLaplaceRun, releases: FloatArray) -> tuple[Fact, ...]:
+    """Return how far off both guesses are: one person's own."""
+    place, words = run.unit[run.record], run.measure.words
+    mean, median = (float(np.linalg.norm((each - place) / run.scales)) for each in guesses(run, releases))
+    return (
+        Fact("Mean is off by", words(mean), "Distance to the record.", False),
+        Fact("Geometric median is off by", words(median), "The likeliest place of the record.", False),
+    )
+
+
+def budget_facts(run: NDLaplaceRun, n_releases: int) -> tuple[Fact, ...]:
+    """Return what so many releases of one record cost together: public."""
+    claim = run.result.guarantee.proved
+    if claim is None:
+        return (Fact("Spent", "no limit established", "There is no proof for this run.", True),)
+    total = attacks.spent(claim.epsilon, n_releases).epsilon * run.measure.radius
+    value = f"ε = {ceiled(total)} per {run.measure.radius_words}"
+    return (
+        Fact(f"Spent by {n_releases} {'releases' if n_releases > 1 else 'release'}", value, "Budgets add up.", True),
+    )
+
+
+def error_chart(run: NDLaplaceRun, n_releases: int) -> Scene:
+    """Return the root mean square error of both guesses against the number of releases, by law: public."""
+    d, epsilon = run.words.box.d, run.params.epsilon
+    n = np.array(RELEASES, dtype=np.float64)
+    x, unit = np.log10(n), 100.0 if run.measure.shares else 1.0
+    mean = attacks.mean_error(epsilon, d, n)
+    best = attacks.median_error(epsilon, d, n)
+    curves = (
+        ("Mean, exactly", mean, Role.REFERENCE, False),
+        ("Geometric median, measured", measured_errors(d) / epsilon, Role.VIOLATION, False),
+        ("Best possible for many", best, Role.NOISE, True),
+    )
+    layers = [
+        Layer.of(
+            name,
+            Kind.LINES,
+            Ink(role, LAW.audience),
+            np.stack([x, np.log10(unit * y)], axis=1)[None, None],
+            size=2.0,
+            dash=dash,
+        )
+        for name, y, role, dash in curves
+    ]
+    now = Layer.cursor("Now", Ink(Role.REFERENCE, Audience.PUBLIC), np.log10(n_releases))
+    low, high = float(np.log10(unit * best.min())), float(np.log10(unit * mean.max()))
+    return Scene(
+        title="How far off the guesses are",
+        alt="Line chart of the error of two guesses against the number of releases of the same record.",
+        caption=f"Root mean square distance, before the box is looked at; measured on {N_RECORDS} invented records.",
+        x=Axis("releases of one record", view=(-0.05, float(x[-1]) + 0.05), log=True),
+        y=Axis("error", run.measure.axis_unit, (low - 0.1, high + 0.1), log=True),
+        layers=(*layers, now),
+        equal=False,
+        scrubber=False,
+    )
+
+
+@lru_cache(maxsize=64)
+def measured_errors(d: int) -> FloatArray:
+    """Return the geometric median's root mean square error for each of RELEASES at ε = 1, by law."""
+    rng, n_draws = np.random.default_rng(0), N_RECORDS * MOST_RELEASES
+    draws = nd_laplace_noise(n_draws, d, epsilon=1.0, rng=rng).displacement.reshape(N_RECORDS, MOST_RELEASES, d)
+    errors = [np.sqrt((geometric_median(draws[:, :m]) ** 2).sum(axis=1).mean()) for m in RELEASES]
+    return frozen(np.array(errors))

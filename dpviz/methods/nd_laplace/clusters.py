@@ -1,0 +1,339 @@
+"""Clusters of moved points beside those of the clean ones: what flips, how alike they are, and over many runs.
+
+The tasks are for the background process. Released points come to them as bytes of the rows that are used: a secret
+release cannot be made again from a seed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.core import Box, Confidential, FloatArray, Labels, Points
+from dpviz.methods.nd_laplace.algorithm import Params, fit
+from dpviz.methods.nd_laplace.layers import placed
+from dpviz.methods.nd_laplace.run import NDLaplaceRun, Settings
+from dpviz.metrics import Agreement, InternalScores, internal_scores, matched_labels, nonprivate_agreement
+from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene
+from dpviz.plots.scene import RELEASED, SECRET, Ink
+from dpviz.solvers.local_clustering import (
+    METHODS,
+    ClusterSettings,
+    KCurves,
+    cluster,
+    k_curves,
+    k_distances,
+    knee_radius,
+    median_preference,
+    standard_scaled,
+)
+from dpviz.stories.curves import Curve, layers_of
+from dpviz.stories.ground_layers import NO_GROUP, box_layer
+from dpviz.stories.panel import Fact, number, odds
+from dpviz.stories.stage import Clock, Stage
+from dpviz.stories.view import View
+
+# Records that are clustered, spread evenly over the rows: Affinity Propagation keeps n x n matrices (4 s and 200 MB at
+# 2,000), and every job should be done within a second. Ours.
+MOST_CLUSTERED = {"kmeans": 2000, "affinity": 500, "dbscan": 2000}
+IN_MANY = 300  # records of each of many runs
+IN_CURVES = 400  # records of the parameter curves: the gap statistic clusters them a hundred times
+MOST_K = 10
+MOST_GROUPS = 24
+BAND = (10.0, 90.0)  # percentiles of the runs
+SIZE = 3.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrivateClusters(Confidential):
+    """Clusters of released points: post-processing, so public."""
+
+    rows: Labels  # (m,) of the release
+    labels: Labels  # (m,) -1 is DBSCAN's noise
+    scores: InternalScores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClustersCompared(Confidential):
+    """The same method on clean and on released points. Curator only."""
+
+    private: PrivateClusters
+    nonprivate_labels: Labels  # (m,) of the clean points
+    nonprivate_matched: Labels  # (m,) the private labels, renamed to agree with the clean ones as far as they do
+    agreement: Agreement
+
+    @property
+    def flipped(self) -> NDArray[np.bool_]:
+        """Which records (m,) are in another cluster than on clean data."""
+        return np.asarray(self.nonprivate_matched != self.nonprivate_labels)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ManyAgreements(Confidential):
+    """Agreement with the clean clusters over R runs. Curator only."""
+
+    nonprivate_ari: FloatArray  # (R,)
+    nonprivate_ami: FloatArray  # (R,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Helpers:
+    """What the methods' parameters are read from; computed on released points, standard-scaled: public."""
+
+    curves: KCurves
+    distances: FloatArray  # (m,) increasing, to the (2 d - 1)-th neighbor
+    radius: float  # DBSCAN's, at the knee
+    min_points: int
+    preference: float  # Affinity Propagation's
+
+
+# Tasks of the background process.
+
+
+def cluster_release(points: Points, box: Box, n: int, sample: bytes, method: str, n_clusters: int) -> PrivateClusters:
+    """Cluster the `sample` of n released points whose rows `clustered_rows` names; n is public."""
+    del points
+    released = _points(sample, box)
+    labels = _labels(released, method, n_clusters)
+    return PrivateClusters(clustered_rows(n, method), labels, internal_scores(standard_scaled(released), labels))
+
+
+def compare_clusters(points: Points, box: Box, sample: bytes, method: str, n_clusters: int) -> ClustersCompared:
+    """Compare clusters of records of `points` (n, d) and of the same rows of the release: the curator's."""
+    private = cluster_release(points, box, len(points), sample, method, n_clusters)
+    clean = _labels(points[private.rows], method, n_clusters)
+    agreement = nonprivate_agreement(private.labels, clean)
+    return ClustersCompared(private, clean, matched_labels(private.labels, clean), agreement)
+
+
+def cluster_many(
+    points: Points, box: Box, settings: Settings, method: str, n_clusters: int, n_runs: int, seed: int
+) -> ManyAgreements:
+    """Move and cluster `n_runs` times; run i has the same standard noise at every ε. The curator's."""
+    records, params = points[_spread(len(points), IN_MANY)], Params(*settings)
+    clean = _labels(box.clip(records), method, n_clusters)
+    agreements = []
+    for run in range(n_runs):
+        release = fit(records, box, params, rng=np.random.default_rng([seed, run])).release
+        agreements.append(nonprivate_agreement(_labels(release.points, method, n_clusters), clean))
+    return ManyAgreements(np.array([each.ari for each in agreements]), np.array([each.ami for each in agreements]))
+
+
+def parameter_curves(points: Points, box: Box, sample: bytes) -> Helpers:
+    """Compute the curves that parameters are read from, of released points. Raises ValueError without points."""
+    del points
+    rows = standard_scaled(_points(sample, box))
+    generator = np.random.default_rng(0)  # which starts and references: no secret
+    return Helpers(
+        k_curves(rows, most=MOST_K, rng=generator),
+        k_distances(rows),
+        knee_radius(rows),
+        2 * rows.shape[1],
+        median_preference(rows, rng=generator),
+    )
+
+
+def clustered_rows(n: int, method: str) -> Labels:
+    """Return the rows of n that are clustered, spread evenly."""
+    return _spread(n, MOST_CLUSTERED[method])
+
+
+def curve_rows(n: int) -> Labels:
+    """Return the rows of n that the parameter curves are made from."""
+    return _spread(n, IN_CURVES)
+
+
+def _spread(n: int, most: int) -> Labels:
+    return np.arange(n, dtype=np.intp) if n <= most else np.linspace(0, n - 1, most).astype(np.intp)
+
+
+def _points(sample: bytes, box: Box) -> Points:
+    return np.frombuffer(sample, dtype=np.float64).reshape(-1, box.d)
+
+
+def _labels(points: Points, method: str, n_clusters: int) -> Labels:
+    return cluster(points, method, ClusterSettings(n_clusters=n_clusters), rng=np.random.default_rng(0))
+
+
+# Words and pictures.
+
+
+def cap_note(n: int, method: str) -> str:
+    """Say how many records are clustered, and why not all; "" where all are."""
+    most = MOST_CLUSTERED[method]
+    if n <= most:
+        return ""
+    why = "it keeps a matrix of all pairs" if method == "affinity" else "so that the picture stays quick"
+    return f"{METHODS[method]} sees {most:,} of the {n:,} points, spread evenly: {why}."
+
+
+def agreement_facts(clusters: ClustersCompared) -> tuple[Fact, ...]:
+    """Return how alike the two clusterings are: the curator's."""
+    alike = clusters.agreement
+    flipped = 100.0 * float(clusters.flipped.mean()) if len(clusters.flipped) else 0.0
+    chance = "1 is the same, 0 is chance."
+    return (
+        Fact("Adjusted Rand index", number(alike.ari), chance, False),
+        Fact("Adjusted mutual information", number(alike.ami), chance, False),
+        Fact("Rand index", number(alike.rand), "Share of pairs treated alike; not adjusted for chance.", False),
+        Fact("Normalized mutual information", number(alike.nmi), "Not adjusted for chance.", False),
+        Fact("Flipped", odds(flipped), "Records in another cluster than on clean data.", False),
+    )
+
+
+def internal_facts(clusters: PrivateClusters) -> tuple[Fact, ...]:
+    """Return what the clusters say of themselves: public."""
+    scores, n_clusters = clusters.scores, len(np.unique(clusters.labels[clusters.labels >= 0]))
+    return (
+        Fact("Clusters found", str(n_clusters), "Noise is none of them.", True),
+        Fact("Silhouette", number(scores.silhouette), "From -1 to 1: higher is tighter and farther apart.", True),
+        Fact("Calinski-Harabasz", number(scores.calinski_harabasz), "Higher is better; grows with n.", True),
+        Fact("Davies-Bouldin", number(scores.davies_bouldin), "Lower is better.", True),
+    )
+
+
+def pair_scenes(run: NDLaplaceRun, view: View, clusters: ClustersCompared) -> tuple[Scene, Scene]:
+    """Return the clean and the private clusters, both the curator's: colors agree as far as clusters do."""
+    plane, rows, flipped = run.plane(view), clusters.private.rows, clusters.flipped
+    name = f"Flipped: {int(flipped.sum()):,} of {len(flipped):,}"
+    scenes = []
+    for title, unit, labels in (
+        ("Clean", run.unit, clusters.nonprivate_labels),
+        ("Moved", run.released, clusters.nonprivate_matched),
+    ):
+        places = placed(unit[rows[flipped]], plane, rows[flipped])[None]
+        flips = Layer.of(name, Kind.MARKS, SECRET, places, symbol="cross", size=4.5)
+        scenes.append(_scene(run, view, title, unit[rows], labels, rows, Audience.CURATOR, flips))
+    return scenes[0], scenes[1]
+
+
+def private_scene(run: NDLaplaceRun, view: View, clusters: PrivateClusters) -> Scene:
+    """Return the clusters of released points, made from the release alone."""
+    rows, labels = clusters.rows, clusters.labels
+    return _scene(run, view, "Released points", run.released[rows], labels, rows, Audience.RELEASED)
+
+
+def _scene(
+    run: NDLaplaceRun,
+    view: View,
+    title: str,
+    unit: FloatArray,
+    labels: Labels,
+    rows: Labels,
+    audience: Audience,
+    *more: Layer,
+) -> Scene:
+    """Return points (m, d), box units, colored by their clusters."""
+    plane = run.plane(view)
+    group = np.where((labels < 0) | (labels >= MOST_GROUPS), NO_GROUP, labels).astype(np.uint8)[None]
+    arrays: dict[str, FloatArray | NDArray[np.uint8]] = {"xy": placed(unit, plane, rows)[None], "group": group}
+    points = Layer.of("Points", Kind.POINTS, Ink(Role.CLUSTER, audience), arrays, size=SIZE, isolate=True)
+    n_groups = min(int(labels.max(initial=-1)) + 1, MOST_GROUPS)
+    return Scene(
+        title=title,
+        alt=f"Scatter plot of {len(rows):,} points in {n_groups} clusters.",
+        caption="",
+        x=plane.x,
+        y=plane.y,
+        axes_public=not plane.nonprivate,
+        layers=(*box_layer(Stage(plane, Clock(-1, ("still",))), public=run.words.box_public), points, *more),
+        group_names=tuple(f"cluster {i + 1}" for i in range(n_groups)),
+    )
+
+
+def score_chart(
+    name: str, levels: Sequence[float], scores: Mapping[str, Sequence[FloatArray]], run: NDLaplaceRun
+) -> Scene:
+    """Return one score against ε, a line and a band for each method over its runs: the curator's."""
+    x = np.log10(np.asarray(levels))
+    curves = []
+    for hue, method in enumerate(METHODS):
+        values = scores.get(method, ())
+        if len(values):
+            low, high = (np.array([np.percentile(each, p) for each in values]) for p in BAND)
+            middle = np.array([each.mean() for each in values])
+            curves.append(Curve(METHODS[method], hue, x[: len(values)], low, middle, high))
+    bands, lines = layers_of(curves, Audience.CURATOR)
+    return Scene(
+        title=name,
+        alt=f"Line chart of {name} of clean and private clusters against epsilon, for three methods.",
+        caption="1: the same clusters as on clean data, 0: chance. Lines are means, bands the middle 80 % of runs.",
+        x=Axis(f"ε per {run.measure.radius_words}", view=(float(x[0]) - 0.05, float(x[-1]) + 0.05), log=True),
+        y=Axis(name, view=(-0.1, 1.05)),
+        layers=(
+            *bands,
+            *lines,
+            Layer.cursor("Shown ε", Ink(Role.REFERENCE, Audience.PUBLIC), np.log10(run.level)),
+        ),
+        equal=False,
+        scrubber=False,
+    )
+
+
+def helper_charts(helpers: Helpers) -> tuple[tuple[str, Scene], ...]:
+    """Return (key, chart) of elbow, silhouette, gap statistic and k-distances: public."""
+    curves, ks = helpers.curves, helpers.curves.n_clusters.astype(np.float64)
+    k = Axis("clusters k", view=(0.5, float(ks[-1]) + 0.5), whole=True)
+    distances = helpers.distances
+    n = len(distances)
+    knee = float(np.argmin(np.abs(distances - helpers.radius))) if n else 0.0
+    nearest = Axis("points, nearest first", view=(0.0, max(float(n), 1.0)))
+    title = f"Distance to neighbor {helpers.min_points - 1}"
+    words = f"DBSCAN's radius at the bend: {number(helpers.radius)}, with {helpers.min_points} points."
+    gap = _curve(
+        "Gap statistic",
+        ks,
+        curves.gap,
+        curves.by_gap,
+        k,
+        "gap",
+        "First within one error of the next.",
+        curves.gap_error,
+    )
+    return (
+        ("elbow", _curve("Elbow", ks, curves.inertia, curves.by_elbow, k, "within-cluster cost", "Where it bends.")),
+        (
+            "silhouettes",
+            _curve("Silhouette", ks, curves.silhouette, curves.by_silhouette, k, "silhouette", "Highest is best."),
+        ),
+        ("gap", gap),
+        (
+            "distances",
+            _curve(title, np.arange(n, dtype=np.float64), distances, knee, nearest, "standard deviations", words),
+        ),
+    )
+
+
+def _curve(
+    title: str,
+    x: FloatArray,
+    y: FloatArray,
+    choice: float,
+    axis: Axis,
+    label: str,
+    words: str,
+    error: FloatArray | None = None,
+) -> Scene:
+    """Return a curve with the value that a rule chooses by it."""
+    half = np.zeros(len(y)) if error is None else error
+    known = np.isfinite(y)
+    low, high = (float((y - half)[known].min()), float((y + half)[known].max())) if known.any() else (0.0, 1.0)
+    pad = 0.08 * max(high - low, 1e-9)
+    layers = [
+        Layer.of(title, Kind.LINES, RELEASED, np.stack([x, y], axis=1)[None, None], size=2.0),
+        Layer.cursor("Chosen", Ink(Role.REFERENCE, Audience.RELEASED), float(choice)),
+    ]
+    if error is not None:
+        edges = np.stack([x, y - half, y + half], axis=1)[None, None]
+        layers.insert(0, Layer.of("One standard error", Kind.BANDS, RELEASED, edges, fill=0.15))
+    return Scene(
+        title=title,
+        alt=f"{title}: {label} against {axis.label}.",
+        caption=words,
+        x=axis,
+        y=Axis(label, view=(low - pad, high + pad)),
+        layers=tuple(layers),
+        equal=False,
+        scrubber=False,
+    )

@@ -1,0 +1,649 @@
+"""nD-Laplace: move ε within a radius, and watch each person hide where they are before anybody sees it."""
+
+import math
+import secrets
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpviz.attacks import LocationScore, is_correct, tally_locations, tally_memberships
+from dpviz.core import Knob, attacker_odds, knobs
+from dpviz.method_page import MethodPage
+from dpviz.methods.nd_laplace import METHOD, attacks, charts, clusters, games
+from dpviz.methods.nd_laplace.algorithm import Params
+from dpviz.methods.nd_laplace.clusters import Helpers, ManyAgreements
+from dpviz.methods.nd_laplace.layers import PICK, sampled
+from dpviz.methods.nd_laplace.run import Measure, NDLaplaceRun, PointsLook, has_one_unit
+from dpviz.plots import Scene
+from dpviz.solvers.local_clustering import METHODS
+from dpviz.stories.center_facts import not_established
+from dpviz.stories.method import AnyMethod
+from dpviz.stories.panel import Fact, attacker, number
+from dpviz.tools.many_runs import page as many_runs
+from dpviz.tools.two_worlds import page as two_worlds
+from dpviz.ui import asking, controls, panel, reading, reproduction, screen, state
+from dpviz.ui.asking import wait
+from dpviz.ui.data import groups
+from dpviz.ui.export.listed import listed
+from dpviz.ui.live import LiveState, live
+from dpviz.ui.runs import as_it_is
+from dpviz.ui.server.background import Answers, Job
+
+HEIGHT = 400  # CSS pixels
+GAME_HEIGHT = 460
+SCORE_HEIGHT = 320
+CURVE_HEIGHT = 240
+LEVELS = (0.1, 0.3, 1.0, 3.0, 10.0, 20.0)  # of the curves against ε
+N_RUNS = 10  # specification
+ILLUSTRATION_SEED = 0  # of rounds that only show a law; public
+FRIENDLY = (1.0, 2.0, 5.0)
+N_RADII = 9
+DRAW = "Draw of this record"  # what two worlds are told apart by
+PUBLIC_MANY = "Agreement is measured on the exact records. The public sees the clusters of the released points."
+MADE_UP = "More releases of real records cost their owners ε each. What you see here is what would happen."
+OWN_ROUND = (
+    "On your own map, in its coordinates. Each round sends one more noisy point of one of your people, seen by you "
+    "alone: never publish it. The attacker knows the public part of the map that you see, and nobody's place."
+)
+
+KNOBS = {knob.name: knob for knob in knobs(Params)}
+KNOBS["epsilon"] = replace(
+    KNOBS["epsilon"],
+    label="ε within the radius",
+    help="The level: two places within the radius can be told apart by a factor of e^ε at most.",
+)
+UNIT = replace(
+    KNOBS["unit"],
+    name="distance",
+    default="auto",
+    choices=(("auto", "Suited to the data"), *KNOBS["unit"].choices),
+)
+RADIUS = Knob(
+    "radius", "int", 5, "Radius that ε is for", "ε means nothing without a distance.", 0, N_RADII - 1, 0, N_RADII - 1
+)
+RECORD = Knob("record", "int", 0, "Whose record", "Or click one in the picture.", 0, 999_999, 0, 999_999)
+CLUSTERING = Knob("clustering", "choice", "kmeans", "Clusters by", "", choices=tuple(METHODS.items()))
+CLUSTERS = Knob("n_clusters", "int", 6, "Clusters k", "K-Means only; the others find their own number.", 2, 24, 2, 24)
+AGAIN = Knob(
+    "again",
+    "int",
+    10,
+    "Releases of the same record",
+    "Each is one more release, and budgets add up.",
+    1,
+    attacks.MOST_RELEASES,
+    1,
+    attacks.MOST_RELEASES,
+)
+PLACE = Knob(
+    "place",
+    "choice",
+    "corner",
+    "A record",
+    "An invented one: no record is looked at.",
+    choices=(("corner", "In a corner"), ("wall", "At a wall"), ("middle", "In the middle")),
+)
+HIDDEN = Knob(
+    "hidden_place",
+    "choice",
+    "invented",
+    "Whose place",
+    "An invented one, or one of your own data: then each round is one more release, which only you see.",
+    choices=(("invented", "Invented"), ("own", "One of my people")),
+)
+TAB = Knob(
+    "under",
+    "choice",
+    "clusters",
+    "Under the picture",
+    "",
+    choices=(
+        ("clusters", "Clusters"),
+        ("runs", "Many runs"),
+        ("attacks", "Attacks"),
+        ("play", "Play the attacker"),
+        two_worlds.CHOICE,
+        ("walls", "Near the wall"),
+        ("dimensions", "High dimensions"),
+        *([("reproduction", "Reproduction")] if reproduction.exists("nd_laplace") else []),
+        reading.CHOICE,
+    ),
+)
+_CLICK = "dpviz:laplace-click"
+_LOCATIONS = "dpviz:laplace-game"
+_MEMBERSHIPS = "dpviz:laplace-who"
+
+
+@dataclass(slots=True)
+class PlayedLocations:
+    """One session's game at one ε and radius, on invented or own records; the seed never leaves the server."""
+
+    key: Hashable
+    seed: int = field(default_factory=lambda: secrets.randbits(64))
+    number: int = 0
+    guess: int | None = None
+    click: int = 0
+    scores: list[LocationScore] = field(default_factory=list)
+
+    @staticmethod
+    def of_session(key: Hashable) -> "PlayedLocations":
+        """Return the session's game; another ε, radius or other records are another game."""
+        game = st.session_state.get(_LOCATIONS)
+        if not isinstance(game, PlayedLocations) or game.key != key:
+            click = game.click if isinstance(game, PlayedLocations) else 0
+            game = st.session_state[_LOCATIONS] = PlayedLocations(key, click=click)
+        return game
+
+    def take_click(self, picture: LiveState) -> bool:
+        """Take a click on one of the places as a guess, once."""
+        if picture.picked != games.PICK or picture.picked_mark is None or picture.pick_count == self.click:
+            return False
+        self.click = picture.pick_count
+        if picture.picked_mark >= games.PLACES**2:
+            return False
+        self.guess = picture.picked_mark
+        return True
+
+    def go_on(self) -> None:
+        """Begin the next round."""
+        self.number, self.guess = self.number + 1, None
+
+    def start_again(self) -> None:
+        """Begin another game."""
+        st.session_state[_LOCATIONS] = PlayedLocations(self.key, click=self.click)
+
+
+@dataclass(slots=True)
+class PlayedPlaces:
+    """One session's game at one ε and radius; the seed never leaves the server."""
+
+    key: Hashable
+    seed: int = field(default_factory=lambda: secrets.randbits(64))
+    number: int = 0
+    guess: int | None = None
+    n_correct: int = 0
+
+    @staticmethod
+    def of_session(key: Hashable) -> "PlayedPlaces":
+        """Return the session's game; another ε, radius or person is another game."""
+        game = st.session_state.get(_MEMBERSHIPS)
+        if not isinstance(game, PlayedPlaces) or game.key != key:
+            game = st.session_state[_MEMBERSHIPS] = PlayedPlaces(key)
+        return game
+
+    def take_guess(self, game: games.TwoPlacesGame, index: int) -> None:
+        """Score a guess, once: a second click of one round comes too late."""
+        if self.guess is None:
+            self.guess = index
+            self.n_correct += is_correct(game.play(self.number, self.seed)[1], index)
+
+    def go_on(self) -> None:
+        """Begin the next round."""
+        if self.guess is not None:
+            self.number, self.guess = self.number + 1, None
+
+
+class NDLaplacePage(MethodPage):
+    """nD-Laplace's page: ε comes with a radius, and one record is looked at."""
+
+    data = "city"
+    insider = "Each person"  # sees what the public does not: there is no curator
+    solid = True
+    controls = (
+        RADIUS,
+        RECORD,
+        CLUSTERING,
+        CLUSTERS,
+        AGAIN,
+        PLACE,
+        HIDDEN,
+        *many_runs.KNOBS,
+        *two_worlds.KNOBS,
+    )
+    tab = TAB
+
+    measure: Measure
+    record: int
+
+    def __init__(self, method: AnyMethod) -> None:
+        """Describe the page; a click on a record chooses it whichever tab is open."""
+        super().__init__(method)
+        self.knobs, self.budget, self.adapt = KNOBS, KNOBS["epsilon"], as_it_is
+
+    # What stands above the tabs.
+
+    def button(self) -> str:
+        """Return what is on the button of the first knobs."""
+        return "Radius and box"
+
+    def unit(self) -> str:
+        """Return the unit of distance: what was chosen, or what suits the features."""
+        unit, dataset = str(state.value(UNIT)), self.frame.source.dataset
+        if unit == "auto":
+            return "data" if has_one_unit(dataset.box, dataset.units) else "range"
+        return unit
+
+    def draw_first(self) -> None:
+        """Draw radius and domain; friendly radii go from some thousandths of the box's longest side to all of it."""
+        dataset, unit = self.frame.source.dataset, self.unit()
+        longest = 1.0 if unit == "range" else float(dataset.box.widths.max())
+        top = math.floor(math.log10(longest))
+        steps = [round(step * 10.0**power, 12) for power in range(top - 4, top + 1) for step in FRIENDLY]
+        params = Params(unit=unit)
+        measures = [
+            Measure.of(dataset.units, params, radius)
+            for radius in [step for step in steps if step <= longest][-N_RADII:]
+        ]
+        self.measure = measures[controls.picked(RADIUS, [measure.radius_words for measure in measures])]
+        self.values = {"unit": unit, "domain": str(controls.control(KNOBS["domain"]))}
+
+    def draw_knobs(self) -> None:
+        """Draw remap, the unit of distance, and the record that is looked at; one that is not there is the first."""
+        remap = KNOBS["remap"]
+        self.values["remap"] = controls.control(remap) if self.values["domain"] == "remap" else state.value(remap)
+        with st.expander("Distance"):
+            controls.control(UNIT)
+            if self.unit() == "range":
+                st.caption("Each feature is divided by its public range, so that one distance serves all of them.")
+        n = self.frame.source.dataset.n
+        if int(state.value(RECORD)) >= max(n, 1):
+            state.remember(RECORD, 0)
+        last = float(max(n - 1, 1))
+        self.record = min(int(controls.control(replace(RECORD, high=last, maximum=last))), max(n - 1, 0))
+
+    def params(self, epsilon: float) -> Params:
+        """Return the parameters whose ε is the level over the radius."""
+        return Params(epsilon=epsilon / self.measure.radius, **self.values)
+
+    def fields(self) -> dict[str, PointsLook]:
+        """Return the radius and the record."""
+        measure = self.measure
+        return {"look": PointsLook(measure.radius, measure.unit, measure.shares, self.record)}
+
+    def note(self) -> Callable[[float], str]:
+        """Return what says in words what a level within the radius allows; drawing again costs twice."""
+        if self.frame.source.dataset.bounds_from_data:
+            return not_established
+        factor = 2.0 if self.values["domain"] == "redraw" else 1.0
+        apart = f"Two places {self.measure.radius_words} apart"
+        return lambda level: attacker(attacker_odds(factor * level), apart)
+
+    def draw_slider(self) -> float:
+        """Draw the privacy slider; deployments state no radius, so they are no marks on it."""
+        return controls.log_slider(self.budget, note=self.meaning, hint="")
+
+    def link(self, epsilon: float) -> list[tuple[str, str]]:
+        """Return the page's part of the link."""
+        pairs = [(knob.name, knob.format(state.value(knob))) for knob in (RADIUS, RECORD)]
+        pairs += [(name, KNOBS[name].format(state.value(KNOBS[name]))) for name in ("domain", "remap")]
+        pairs += [(UNIT.name, str(state.value(UNIT))), (self.budget.name, self.budget.format(epsilon))]
+        pairs += [(TAB.name, str(state.value(TAB))), *self.cluster_link()]
+        if self.frame.source.own:
+            pairs.append((HIDDEN.name, str(state.value(HIDDEN))))
+        return [*pairs, *two_worlds.link(self.frame, record=False)]
+
+    def cluster_link(self) -> list[tuple[str, str]]:
+        """Return how clusters are found, for the link."""
+        source = self.frame.source
+        pairs = [(knob.name, knob.format(state.value(knob))) for knob in (CLUSTERING, source.suited(CLUSTERS))]
+        return [*pairs, *groups.link(source, CLUSTERS)]
+
+    def follow_click(self, picture: LiveState | None) -> None:
+        """Look at the record that was clicked, once for each click."""
+        if picture is None or picture.picked != PICK or picture.pick_count == st.session_state.get(_CLICK):
+            return
+        st.session_state[_CLICK] = picture.pick_count
+        rows = sampled(self.frame.source.dataset.n)
+        if picture.picked_mark is not None and picture.picked_mark < len(rows):
+            state.remember(RECORD, int(rows[picture.picked_mark]))
+            st.rerun(scope="app")
+
+    # The tabs.
+
+    def tabs(self) -> dict[str, Callable[[], None]]:
+        """Return what draws each tab."""
+        worlds = two_worlds.WorldsTab(self.current_request, DRAW, record=None, radius=self.measure.radius)
+        return {
+            "clusters": self.clusters_tab,
+            "runs": self.many,
+            "attacks": self.attacks_tab,
+            "play": self.play,
+            "worlds": lambda: two_worlds.worlds(self.frame, worlds, self.noise, self.view),
+            "walls": self.walls,
+            "dimensions": self.dimensions,
+            "reproduction": lambda: reproduction.tables("nd_laplace"),
+        }
+
+    def run(self) -> NDLaplaceRun | None:
+        """Return the run that the picture shows, None where there is none."""
+        run: NDLaplaceRun | None = super().run()
+        return run
+
+    def draw_live(self, scene: Scene, key: str, height: int = HEIGHT) -> LiveState:
+        """Draw a picture for the page's audience."""
+        return live(scene, key=key, height=height, audience_public=self.frame.public)
+
+    def draw_facts(self, title: str, facts: Sequence[Fact]) -> None:
+        """Draw facts for the page's audience."""
+        panel.side(panel.facts(title, facts, public=self.frame.public))
+
+    def many(self) -> None:
+        """Draw where the chosen person would be seen, run after run, around the place that only that person knows."""
+        run = None if self.frame.public else self.run()
+        if run is not None and not run.n:
+            return
+        backdrop = many_runs.Backdrop()
+        if run is not None:
+            plane = run.plane(replace(self.view, z=None))
+            backdrop = many_runs.Backdrop(
+                exact=run.unit[[run.record]], exact_name="Where it is", records=False, plane=plane
+            )
+        many_runs.many(
+            self.frame,
+            self.request,
+            self.budget,
+            self.noise,
+            self.view,
+            fields=() if run is None else (("look", run.look),),
+            stand=lambda: backdrop,
+        )
+
+    @st.fragment
+    def clusters_tab(self) -> None:
+        """Draw clusters on clean and on moved points side by side, then agreement against ε, then parameter curves."""
+        if state.is_blank():
+            return
+        run, frame = self.run(), self.frame
+        if run is None or run.n < 2:
+            st.caption("There are no two points to cluster.")
+            return
+        left, right = st.columns([2, 1], vertical_alignment="bottom")
+        with left:
+            method = str(controls.control(CLUSTERING))
+        n_clusters = int(state.value(frame.source.suited(CLUSTERS)))
+        if method == "kmeans":
+            with right:
+                n_clusters = groups.control(frame.source, CLUSTERS)
+        screen.follow(self.cluster_link(), key="address-clusters")
+        note = clusters.cap_note(run.n, method)
+        if note:
+            st.caption(note)
+        released = run.result.release.points
+        sample = released[clusters.clustered_rows(run.n, method)].tobytes()
+        k = n_clusters if method == "kmeans" else 0
+        jobs = [
+            Job(clusters.cluster_release, (run.n, sample, method, k), n_runs=0)
+            if frame.public
+            else Job(clusters.compare_clusters, (sample, method, k), n_runs=0),
+            Job(clusters.parameter_curves, (released[clusters.curve_rows(run.n)].tobytes(),), n_runs=0),
+        ]
+        if not frame.public:
+            seed = self.noise.seed_for(frame.source).value
+            for level in LEVELS:
+                settings = (level / run.measure.radius, *run.settings[1:])
+                for each in METHODS:
+                    k = n_clusters if each == "kmeans" else 0
+                    jobs.append(Job(clusters.cluster_many, (settings, each, k, N_RUNS, seed), n_runs=N_RUNS))
+        answers = asking.ask(
+            frame.source,
+            jobs,
+            what="Clusterings",
+            key="wait-clusters",
+            secret=self.noise.secret,
+            public=frame.public,
+        )
+        if answers.problem:
+            st.error(state.plain(answers.problem))
+            return
+        first, curves, *many = answers.found
+        if first is None:
+            st.caption("The first clusters are on their way.")
+        elif frame.public:
+            self.draw_live(clusters.private_scene(run, self.view, first), "moved")
+            self.draw_facts("The clusters themselves", clusters.internal_facts(first))
+            st.caption(PUBLIC_MANY)
+        else:
+            scenes = clusters.pair_scenes(run, self.view, first)
+            for column, scene, key in zip(st.columns(2, gap="small"), scenes, ("clean", "moved"), strict=True):
+                with column:
+                    self.draw_live(scene, key)
+            left, right = st.columns(2, gap="medium")
+            with left:
+                self.draw_facts("Agreement with the clean clusters", clusters.agreement_facts(first))
+            with right:
+                self.draw_facts("The private clusters themselves", clusters.internal_facts(first.private))
+        if not frame.public:
+            self.draw_agreements(run, many)
+        with st.expander("Choose parameters from the released points"):
+            self.draw_curves(curves)
+
+    def draw_agreements(self, run: NDLaplaceRun, answers: Sequence[ManyAgreements | None]) -> None:
+        """Draw agreement with the clean clusters against ε; `answers` go level by level, each with all methods."""
+        st.subheader(f"Agreement against ε, {N_RUNS} runs each", anchor=False)
+        runs: dict[str, list[ManyAgreements]] = {method: [] for method in METHODS}
+        for place, agreements in enumerate(runs.values()):
+            for answer in answers[place :: len(METHODS)]:
+                if answer is None:
+                    break
+                agreements.append(answer)
+        if max(map(len, runs.values())) < 2:  # a line needs two
+            st.caption("The first runs are on their way.")
+            return
+        left, right = st.columns(2, gap="small")
+        with left:
+            ari = {method: [each.nonprivate_ari for each in known] for method, known in runs.items()}
+            self.draw_live(clusters.score_chart("Adjusted Rand index", LEVELS, ari, run), "ari", SCORE_HEIGHT)
+        with right:
+            ami = {method: [each.nonprivate_ami for each in known] for method, known in runs.items()}
+            self.draw_live(clusters.score_chart("Adjusted mutual information", LEVELS, ami, run), "ami", SCORE_HEIGHT)
+        st.caption(f"Of at most {clusters.IN_MANY} records, spread evenly, to stay fast.")
+
+    def draw_curves(self, helpers: Helpers | None) -> None:
+        """Draw the curves that parameters are read from."""
+        if helpers is None:
+            st.caption("The curves are on their way.")
+            return
+        all_curves = clusters.helper_charts(helpers)
+        for pair in (all_curves[:2], all_curves[2:]):
+            for column, (key, scene) in zip(st.columns(2, gap="small"), pair, strict=True):
+                with column:
+                    live(scene, key=key, height=CURVE_HEIGHT)
+        curves = helpers.curves
+        st.caption(
+            f"K-Means: k = {curves.by_elbow} by the elbow, {curves.by_silhouette} by the silhouette, {curves.by_gap} "
+            f"by the gap statistic. Affinity Propagation: preference {number(helpers.preference)}, the median "
+            f"similarity, and damping 0.5. DBSCAN: radius {number(helpers.radius)} and {helpers.min_points} points, "
+            f"twice the features. Computed from {clusters.IN_CURVES} released points at most, which costs no privacy."
+        )
+
+    @st.fragment
+    def attacks_tab(self) -> None:
+        """Draw what an attacker learns from the release on screen, and from more of them."""
+        if state.is_blank():
+            return
+        run = self.run()
+        if run is None or not run.n:
+            wait(done=1, all=1, what="", follow="picture", key="wait-attacks")
+            st.caption("There is no record to attack.")
+            return
+        answers = self.ask_memberships(run)
+        left, right = st.columns(2, gap="medium")
+        with left:
+            try:
+                posterior = attacks.posterior_of(run)
+            except ValueError as error:
+                st.caption(state.plain(str(error)))
+            else:
+                self.draw_live(attacks.posterior_scene(run, posterior), "posterior")
+                self.draw_facts("Finding one place", attacks.posterior_facts(run, posterior))
+        with right:
+            scene, facts = attacks.roc_chart(run, seed=ILLUSTRATION_SEED)
+            self.draw_live(scene, "roc")
+            self.draw_facts("Telling two places apart", facts)
+        if answers.problem:
+            st.error(state.plain(answers.problem))
+        else:
+            self.draw_memberships(run, answers)
+        st.subheader("The same record again and again", anchor=False)
+        n_releases = int(controls.control(AGAIN))
+        left, right = st.columns(2, gap="medium")
+        with right:
+            self.draw_live(attacks.error_chart(run, n_releases), "errors")
+            self.draw_facts("Budget", attacks.budget_facts(run, n_releases))
+        with left:
+            if self.frame.public or self.noise.seed is None or self.frame.source.own:
+                st.info(MADE_UP)
+                return
+            releases = attacks.again(run, n_releases, seed=self.noise.seed)
+            self.draw_live(attacks.repeat_scene(run, self.view, releases), "again")
+            self.draw_facts("This record", attacks.repeat_facts(run, releases))
+
+    def ask_memberships(self, run: NDLaplaceRun) -> Answers:
+        """Start the games of both attacks, or return what is known of them; the seeds of invented rounds are public."""
+        settings, radius, n_rounds = run.settings, run.measure.radius, attacks.rounds_of(run.words.box.d)
+        jobs = []
+        for attack in attacks.ATTACKS:
+            rounds = [(False, attacks.N_BARE, 0), *((True, n_rounds, seed) for seed in range(attacks.N_BATCHES))]
+            jobs += [Job(attacks.play_membership, (settings, radius, attack, *each), n_runs=0) for each in rounds]
+        source, public = self.frame.source, self.frame.public
+        return asking.ask(source, jobs, what="Membership games", key="wait-attacks", secret=False, public=public)
+
+    def draw_memberships(self, run: NDLaplaceRun, answers: Answers) -> None:
+        """Draw both attacks side by side as far as they are known."""
+        st.subheader("Who was in?", anchor=False)
+        st.caption(f"{attacks.NOT_PRESENCE} {attacks.apart_words(run)}")
+        each = attacks.N_BATCHES + 1
+        for place, (column, attack) in enumerate(zip(st.columns(2, gap="medium"), attacks.ATTACKS, strict=True)):
+            bare, *parts = answers.found[place * each : (place + 1) * each]
+            with column:
+                if bare is None or None in parts:
+                    st.caption(f"{attacks.ATTACKS[attack]}: the rounds are being played.")
+                    continue
+                scene, facts = attacks.membership_chart(run, attack, parts, bare)
+                self.draw_live(scene, f"membership-{attack}")
+                n_rounds = (attacks.N_BATCHES - 1) * attacks.rounds_of(run.words.box.d)
+                self.draw_facts(f"In {n_rounds} rounds", facts)
+
+    @st.fragment
+    def walls(self) -> None:
+        """Draw what drawing again does near walls, and what it costs; no record is looked at."""
+        if state.is_blank():
+            return
+        wait(done=1, all=1, what="", follow="picture", key="wait-walls")
+        run = self.run()
+        if run is None:
+            return
+        where = str(controls.control(PLACE, width="content"))
+        left, right = st.columns(2, gap="small")
+        with left:
+            self.draw_live(charts.density_scene(run, where), "density")
+        with right:
+            self.draw_live(charts.loss_scene(run), "loss")
+        self.draw_facts("What each way costs", charts.wall_facts(run))
+        if run.words.box.d > 2:
+            st.caption("Drawn for the first two features alone.")
+
+    @st.fragment
+    def dimensions(self) -> None:
+        """Draw how far points move, by the number of features."""
+        if state.is_blank():
+            return
+        wait(done=1, all=1, what="", follow="picture", key="wait-dimensions")
+        run = self.run()
+        if run is None:
+            return
+        self.draw_live(charts.profile_chart(run), "profile")
+        listed(pd.DataFrame(charts.dimension_rows(run)), hide_index=True)
+        st.caption("The cube's side is the longest side of the public box.")
+
+    @st.fragment
+    def play(self) -> None:
+        """Draw the games; they are the same for everybody, unless they are about own records."""
+        if state.is_blank():
+            return
+        wait(done=1, all=1, what="", follow="picture", key="wait-game")
+        run = self.run()
+        if run is None:
+            return
+        own = False
+        if self.frame.source.own and not self.frame.public:
+            if games.playable(run, self.view):
+                own = str(controls.control(HIDDEN, width="content")) == "own"
+            else:
+                st.caption("To play on your own map, choose two features for the picture under Axes.")
+        self.draw_locations(run, own=own)
+        self.draw_places(run, own=own)
+
+    def draw_locations(self, run: NDLaplaceRun, *, own: bool) -> None:
+        """Draw a round of where the record was, take a guess, and show the score."""
+        view, source = self.view, self.frame.source
+        played = PlayedLocations.of_session((run.level, run.measure, own and (source.key, view.x, view.y)))
+        ground = None
+        if own:  # the part of the map with the person of this round, drawn evenly among all
+            person = int(np.random.default_rng([played.seed, played.number, 1]).integers(run.n))
+            ground = games.around(run, view, person)
+        game = games.LocationGame(run.level, run.measure, ground)
+        game_round, secret = game.play(played.number, played.seed)
+        left, right = st.columns([3, 2], gap="medium")
+        is_open = played.guess is None
+        score = None if is_open else played.scores[-1]
+        with left:
+            scene = game.scene(game_round, played.guess, None if is_open else secret, score)
+            picture = self.draw_live(scene, "game", GAME_HEIGHT)
+        if is_open and played.take_click(picture) and played.guess is not None:
+            played.scores.append(game.score(game_round, secret, played.guess))
+            st.rerun()
+        with right:
+            words = f"ε = {number(run.level)} per {run.measure.radius_words}"
+            st.caption(f"{words}: move the slider to make it harder or easier.")
+            if own:
+                st.caption(OWN_ROUND)
+                asking.count(source, {(played.seed, played.number): 1})
+                asking.tally(source)
+            if score is not None:
+                self.draw_facts("This round", game.score_facts(score))
+            if played.scores:
+                self.draw_facts("All rounds", game.tally_facts(tally_locations(played.scores)))
+            if not is_open and played.number + 1 < games.MOST_LOCATIONS:
+                st.button("Next record", on_click=played.go_on, width="stretch")
+            if played.scores:
+                st.button("Start again", on_click=played.start_again, width="stretch")
+
+    def draw_places(self, run: NDLaplaceRun, *, own: bool) -> None:
+        """Draw a round of who was in, two buttons to guess with, and the score; A can be the person looked at."""
+        st.subheader("Who was in?", anchor=False)
+        ground = games.around(run, self.view, run.record, centered=True) if own else None
+        game = games.TwoPlacesGame(run.level, run.measure, ground)
+        person = ground and (self.frame.source.key, run.record, ground.axes)
+        played = PlayedPlaces.of_session((run.level, run.measure, person))
+        game_round, secret = game.play(played.number, played.seed)
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            self.draw_live(game.scene(game_round, None if played.guess is None else secret), "who")
+        with right:
+            st.caption(
+                f"A and B are {run.measure.radius_words} apart, so ε = {number(run.level)} between them. Only which of "
+                "the two it was is protected: that somebody sent a point is plain to see."
+            )
+            if own:
+                st.caption("A is the person under “Whose record”, B a place one radius to the right.")
+            if played.guess is None:
+                for index, (column, name) in enumerate(zip(st.columns(2), games.NAMES, strict=True)):
+                    with column:
+                        guess = partial(played.take_guess, game, index)
+                        st.button(f"It was {name}", on_click=guess, width="stretch", key=f"who-{name}")
+            else:
+                st.caption("Right." if is_correct(secret, played.guess) else "Wrong.")
+                if played.number + 1 < games.MOST_MEMBERSHIPS:
+                    st.button("Next point", on_click=played.go_on, width="stretch")
+            n_scored = played.number + (played.guess is not None)
+            if n_scored:
+                tally = tally_memberships(played.n_correct, n_scored, game.total_variation)
+                self.draw_facts("All guesses", games.membership_facts(tally))
+
+
+PAGE = NDLaplacePage.page(METHOD)

@@ -1,0 +1,296 @@
+"""nD-Laplace as a picture: everyone moves their own point before anyone sees it.
+
+There is no curator. Gray is what one person alone knows: the record, the length and the direction of its move. Box
+units are what every picture works in. Noise lives in the unit that ε is per: the data's own, or shares of each
+feature's public range, which are the box units themselves.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.attacks import laplace_total_variation, two_point_success
+from dpviz.attacks.location import MAX_FEATURES
+from dpviz.core import Box, FloatArray, Points, PointsRelease, Result, attacker_odds, frozen, unit_records
+from dpviz.mechanisms import PerturbationArea, perturbation_area
+from dpviz.methods.nd_laplace.algorithm import Params, Step, local_claim, noise_box
+from dpviz.methods.nd_laplace.charts import radius_chart
+from dpviz.methods.nd_laplace.layers import frames_of, layers_of
+from dpviz.metrics import mean_pair_error, nonprivate_displacement
+from dpviz.plots import Scene
+from dpviz.stories.glossary import meant
+from dpviz.stories.label import NOBODY, Contents, box_words
+from dpviz.stories.outcomes import Figure, Outcome
+from dpviz.stories.panel import Fact, Sentence, at_least, at_most, number, odds
+from dpviz.stories.run import Chart, Run
+from dpviz.stories.view import Projection, View, Words, project
+
+PAIRED = 300  # records whose pairs are averaged: their number grows with the square
+LONGEST = 4.0  # longest side of a picture's box against its shortest, up to which a length is as long both ways; ours
+MARGIN = 0.1  # of the box, free around it: noise leads outside
+TERMS = (
+    ("Gray", "Known to one person alone. There is no curator here: everyone adds noise before sending."),
+    *meant("local model", "geo-indistinguishability", "perturbation area"),
+    ("Rings", "Circles that hold 50, 90 and 95 in 100 releases of the chosen record. The legend switches them on."),
+    ("Clamp", "Points outside go to the wall of the public box. It costs nothing."),
+    ("Draw again", "Until the point is inside. Near a wall it tells more: up to twice the ε."),
+    ("Remap", "Points go to places of a public grid. It costs nothing."),
+)
+Settings = tuple[float, str, str, str]  # ε, domain, remap, unit
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """The radius r that the level is for: two places at most r apart may be told apart by e^level at most."""
+
+    radius: float  # in the unit of the noise
+    unit: str = ""  # "m"; "" where the features have none
+    shares: bool = False  # the unit is each feature's public range
+
+    @classmethod
+    def of(cls, units: tuple[str, ...], params: Params, radius: float) -> "Measure":
+        """Return the radius in the unit that the parameters measure distances in."""
+        if params.unit == "range":
+            return Measure(radius, shares=True)
+        return Measure(radius, units[0] if len(set(units)) == 1 else "")
+
+    def words(self, length: float) -> str:
+        """Write a length with its unit."""
+        if self.shares:
+            return f"{number(100.0 * length)} % of the range"
+        digits = number(length)
+        return f"{digits} {self.unit or ('unit' if digits == '1' else 'units')}"
+
+    @property
+    def radius_words(self) -> str:
+        """The radius with its unit."""
+        return self.words(self.radius)
+
+    @property
+    def axis_unit(self) -> str:
+        """The unit of an axis of lengths."""
+        return "% of the range" if self.shares else self.unit
+
+
+@dataclass(frozen=True, slots=True)
+class PointsLook(Measure):
+    """What only the page knows of the picture: the radius that ε is for, and whose perturbation area is drawn."""
+
+    record: int = 0
+
+    @property
+    def measure(self) -> Measure:
+        """The radius with its unit, equal for all records."""
+        return Measure(self.radius, self.unit, self.shares)
+
+
+def has_one_unit(box: Box, units: tuple[str, ...]) -> bool:
+    """Say whether distances over all features make sense as they are: one unit, or ranges of about one size."""
+    if len(set(units)) > 1:
+        return False
+    return bool(units and units[0]) or float(box.widths.max() / box.widths.min()) <= LONGEST
+
+
+@dataclass(frozen=True, eq=False)
+class NDLaplaceRun(Run[Params, PointsRelease, Step]):
+    """One run of nD-Laplace: the release is everybody's, the rest of row i is known to person i alone."""
+
+    look: PointsLook = field(kw_only=True)
+
+    terms = TERMS
+    page_fields = ("look",)
+
+    @classmethod
+    def of(
+        cls, result: Result[PointsRelease, Step], params: Params, points: Points, words: Words, reference: None = None
+    ) -> Self:
+        """Return the run on `points` (n, d), data units; ε is per unit until the page names its radius."""
+        del reference
+        measure = Measure.of(words.units, params, 1.0)
+        look = PointsLook(measure.radius, measure.unit, measure.shares)
+        return cls(result, params, unit_records(points, words.box), words, look=look)
+
+    # The run in numbers.
+
+    @property
+    def measure(self) -> Measure:
+        """The radius that ε is for."""
+        return self.look.measure
+
+    @property
+    def record(self) -> int:
+        """Whose perturbation area is drawn."""
+        return self.look.record
+
+    @property
+    def step(self) -> Step:
+        """The one step."""
+        return self.result.trace[0]
+
+    @property
+    def level(self) -> float:
+        """What two places within the radius may differ by: epsilon times the radius."""
+        return self.params.epsilon * self.measure.radius
+
+    @property
+    def proved_level(self) -> float | None:
+        """The level that is proved, None where nothing is."""
+        claim = self.result.guarantee.proved
+        return None if claim is None else claim.epsilon * self.measure.radius
+
+    @property
+    def settings(self) -> Settings:
+        """The parameters as a key; parameters themselves may hold arrays."""
+        return self.params.epsilon, self.params.domain, self.params.remap, self.params.unit
+
+    @property
+    def released(self) -> Points:
+        """The released points (n, d), box units."""
+        return self.words.box.to_unit(self.result.release.points)
+
+    @property
+    def n(self) -> int:
+        """Number of records: public, every person sends a row."""
+        return len(self.result.release.points)
+
+    @property
+    def area(self) -> PerturbationArea:
+        """The law of the radius, in the unit of the noise."""
+        return perturbation_area(self.words.box.d, epsilon=self.params.epsilon)
+
+    @property
+    def scales(self) -> FloatArray:
+        """Box units of one unit of noise along each feature, (d,)."""
+        box = self.words.box
+        return np.ones(box.d) if self.params.unit == "range" else 1.0 / box.widths
+
+    # What is said.
+
+    def finding(self) -> Sentence:
+        """Say the run in one sentence; ε never comes without its distance."""
+        mean = self.measure.words(self.area.mean_radius)
+        public = f"At ε = {number(self.level)} per {self.measure.radius_words}, every point moves {mean} on average"
+        if not self.n:
+            return Sentence(curator=f"{public}.", public=f"{public}.")
+        move = nonprivate_displacement(self.unit / self.scales, self.released / self.scales).distance
+        return Sentence(curator=f"{public} ({self.measure.words(move)} in this run).", public=f"{public}.")
+
+    def utility(self) -> tuple[Fact, ...]:
+        """Return how far the release is from the records: theirs alone, but for the law."""
+        area, words = self.area, self.measure.words
+        facts = [
+            Fact("Expected move", words(area.mean_radius), "n/ε, before the box is looked at.", True),
+            Fact("90 in 100 move at most", words(area.radii[1]), "Quantile of the Gamma law.", True),
+        ]
+        if self.n:
+            box, points = self.words.box, self.result.release.points
+            outside = ((points < box.low) | (points > box.high)).any(axis=1)
+            move = nonprivate_displacement(self.unit / self.scales, self.released / self.scales)
+            facts += [
+                Fact("Outside the box", odds(100.0 * float(outside.mean())), "Released points, seen by all.", True),
+                Fact("Average move, this run", words(move.distance), "From record to release.", False),
+                Fact("Per feature, root mean square", words(float(np.sqrt(move.mse))), "Root of the MSE.", False),
+                Fact("Per feature, mean", words(move.mae), "Mean absolute error.", False),
+            ]
+            if self.params.domain == "redraw":
+                again = float(self.step.n_rejected.mean())
+                facts.append(Fact("Draws thrown away", f"{number(again)} each", "Depends on the records.", False))
+        return tuple(facts)
+
+    def risk(self) -> tuple[Fact, ...]:
+        """Return what the guarantee allows an attacker; public but for the average over the records' pairs."""
+        if self.proved_level is None:
+            return ()
+        facts = []
+        if self.params.domain != "redraw" and self.words.box.d <= MAX_FEATURES:
+            variation = laplace_total_variation(self.params.epsilon, self.measure.radius, self.words.box.d)
+            best = 100.0 * float(two_point_success(variation))
+            about = "" if self.params.domain == "none" else "at most "
+            why = f"Best attacker. Which of two places {self.measure.radius_words} apart is yours; a coin: 50 in 100."
+            facts.append(Fact("On average over releases", f"{about}{odds(best)}", why, True))
+        across = local_claim(self.words.box, self.params).epsilon
+        why = "Which of two places at opposite corners of the box is yours."
+        facts.append(Fact("Across the whole box", at_most(attacker_odds(across)), why, True))
+        if self.n > 1:
+            rows = np.linspace(0, self.n - 1, min(self.n, PAIRED)).astype(np.intp)
+            error = mean_pair_error(self.unit[rows] / self.scales, epsilon=self.params.epsilon)
+            why = "Least error between two records, in the worst release, averaged over pairs of up to 300 records."
+            facts.append(Fact("Attacker's minimum error, average over pairs", at_least(100.0 * error), why, False))
+        return tuple(facts)
+
+    def contents(self) -> Contents:
+        """Declare what a run protects, takes as public, and shows to each person alone."""
+        measure, diagonal = self.measure, noise_box(self.words.box, self.params).diagonal
+        near = [
+            measure.radius * times for times in (1.0, 2.0, 5.0) if times == 1.0 or measure.radius * times < diagonal
+        ]
+        grid = ("The grid, and what is believed before",) if self.params.domain == "remap" else ()
+        return Contents(
+            "Where one person is, among places not far apart. That somebody took part is not hidden.",
+            (box_words(self.words), "ε, the unit of distance, the number of persons", *grid),
+            ("Each person's own place", "How far and where it was moved", "Clusters of the true places"),
+            NOBODY,
+            (
+                *((length, measure.words(length)) for length in near),
+                (diagonal, f"{measure.words(diagonal)}, across the box"),
+            ),
+        )
+
+    # What is drawn.
+
+    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+        """Return the moving picture; `.public()` leaves what the world may see. `rng` draws what only shows the law."""
+        plane, frames = self.plane(view), frames_of(self)
+        basis = f"ε = {number(self.level)} per {self.measure.radius_words}."
+        if self.measure.shares:
+            basis += " Shares of each feature's public range are the unit."
+        again = "drawn again until it is inside, " if self.params.domain == "redraw" else ""
+        return Scene(
+            title=self.words.title,
+            alt=f"Scatter plot of {self.n:,} points, each moved by its owner, with the public box and one record's "
+            f"perturbation area of mean radius {self.measure.words(self.area.mean_radius)}.",
+            caption=f"{basis} Each person shifts their own point by a random distance r in a random direction, {again}"
+            "and sends it. Circles show where the chosen one could have gone.",
+            public_caption=f"{basis} Everyone else sees only what is blue.",
+            x=plane.x,
+            y=plane.y,
+            axes_public=not plane.nonprivate,
+            layers=tuple(layers_of(self, plane, rng)),
+            frames=frames,
+            start_frame=len(frames) - 1,
+        )
+
+    def plane(self, view: View) -> Projection:
+        """Return the plane of `view`; a map whose lengths are the same both ways where the box allows it."""
+        plane = project(view, self.words, self.unit)
+        if plane.corners is None or plane.nonprivate:
+            return plane
+        box, ratio = self.words.box, np.ones(2)
+        widths = box.widths[[view.x] if box.d == 1 else [view.x, view.y]]
+        if self.params.unit == "data" and box.d > 1 and widths.max() <= LONGEST * widths.min():
+            ratio = widths / widths.max()
+        axes = []
+        for axis, side in zip((plane.x, plane.y), ratio.tolist(), strict=True):
+            low, high = axis.values  # of scene coordinates 0 and 1; the box's upper wall is at `side`
+            axes.append(replace(axis, view=(-MARGIN, side + MARGIN), values=(low, low + (high - low) / side)))
+        matrix, corners = frozen(plane.matrix * ratio), frozen(plane.corners * ratio)
+        return replace(plane, matrix=matrix, x=axes[0], y=axes[1], corners=corners)
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the chart below the numbers: how far points move."""
+        return (Chart("radius", radius_chart(self)),)
+
+    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+        """Return a photograph (height, width, 3) whose pixels wear their released colors."""
+        return np.clip(np.rint(self.result.release.points), 0, 255).astype(np.uint8).reshape(shape)
+
+    def outcome(self) -> Outcome:
+        """Return what many runs show of this one: where the chosen record is seen, and how far it was moved."""
+        measure, row = self.measure, self.record
+        move = float(np.linalg.norm((self.released[row] - self.unit[row]) / self.scales))
+        times, unit = (100.0, "% of the range") if measure.shares else (1.0, measure.unit or "units")
+        mean = times * self.area.mean_radius
+        figure = Figure("move of this record", unit, "it is moved by more than", mark=mean, mark_name="Expected")
+        return Outcome(self.released[[row]], times * move, figure)
