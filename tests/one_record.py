@@ -148,7 +148,7 @@ def remapped(unit):
     if d > 3:
         return box.clip(3.0 * unit - 1.0)
     params = local.Params(epsilon=5.0, domain="remap")
-    return local._kept(3.0 * unit - 1.0, 3.0 * unit - 1.0, box, params)
+    return local.domain_applied(3.0 * unit - 1.0, 3.0 * unit - 1.0, box, params)
 
 
 def last_before(low, high, decide):

@@ -3,14 +3,13 @@
 A baseline is one module with TITLE, PAPER, `Params`, `fit` and `steps`, the proof in its docstring, and one row here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Protocol
 
 from dpviz.baselines import blum, dp_em, dwork, em_mc, eugkm, fastlloyd, gupt, lloyd, lsh_splits, privgene, su
 from dpviz.baselines._base import ClusterParams
-from dpviz.core import Algorithm, AnyAlgorithm, AuditPlan, Entry, Varied
-from dpviz.core.method import Fit, Steps
+from dpviz.core import Algorithm, AnyAlgorithm, AuditPlan, Entry, Release, Result, Step, Varied
 
 
 class BaselineModule(Protocol):
@@ -24,11 +23,11 @@ class BaselineModule(Protocol):
         """Its parameters, all public."""
 
     @property
-    def fit(self) -> Fit[Any, Any, Any]:
+    def fit(self) -> Callable[..., Result[Release, Step]]:
         """Runs it once."""
 
     @property
-    def steps(self) -> Steps[Any, Any]:
+    def steps(self) -> Callable[..., Iterator[Step]]:
         """Yields the steps of a run."""
 
 

@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 import scipy
@@ -31,31 +31,34 @@ from dpviz.mechanisms import SecretGenerator, laplace
 ADJACENCIES = (("add_remove", "Add or remove one record"), ("replace", "Change one record"))
 
 
-def whole(*, least: int) -> Any:
-    """Declare a field that is None or a whole number of at least `least`; `check_wholes` checks it."""
+def whole(*, least: int) -> int | None:
+    """Declare a field that is None or a whole number of at least `least`; `ClusterParams` checks it."""
     return dataclasses.field(default=None, metadata={"least": least})
 
 
-def epsilon_knob() -> Any:
+def epsilon_knob() -> float:
     """Declare the budget of a whole run."""
     help_text = "All that a whole run may spend. Smaller is more private."
-    return knob(1.0, "Privacy budget ε", help_text, low=0.05, high=20.0, minimum=1e-9, log=True)
+    epsilon: float = knob(1.0, "Privacy budget ε", help_text, low=0.05, high=20.0, minimum=1e-9, log=True)
+    return epsilon
 
 
-def adjacency_knob() -> Any:
+def adjacency_knob() -> str:
     """Declare the neighbors that a run protects."""
     help_text = "Which two data sets must look alike. Changing one record keeps their number, so it is public."
-    return knob("add_remove", "Neighbors", help_text, choices=ADJACENCIES)
+    adjacency: str = knob("add_remove", "Neighbors", help_text, choices=ADJACENCIES)
+    return adjacency
 
 
-def start_knob(*, private: bool = False) -> Any:
+def start_knob(*, private: bool = False) -> str:
     """Declare where a Lloyd-type method starts; `private` for one that has an epsilon to spend on it."""
     help_text = "Sphere packing looks at no record. Starting from k records switches every guarantee off."
     choices = [("packing", "Sphere packing (public)"), ("records", "k records")]
     if private:
         help_text += " Private seeds spend a third of ε on noisy histograms."
         choices.insert(1, ("private", "Private seeds (a third of ε)"))
-    return knob("packing", "Start", help_text, choices=tuple(choices))
+    start: str = knob("packing", "Start", help_text, choices=tuple(choices))
+    return start
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +71,15 @@ class ClusterParams:
     def __post_init__(self) -> None:
         """Raise KnobError or ValueError for a value that is not allowed."""
         check_params(self)
-        check_wholes(self)
+        for field in dataclasses.fields(self):
+            if "least" not in field.metadata:
+                continue
+            value, least = getattr(self, field.name), field.metadata["least"]
+            is_whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
+            if value is not None and not (is_whole and value >= least):
+                raise ValueError(
+                    f"{field.name} was {quoted(value)}, but it must be a whole number >= {least}, or None."
+                )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,17 +89,6 @@ class OneShotParams(ClusterParams):
     epsilon: float = epsilon_knob()
     adjacency: str = adjacency_knob()
     n_public: int | None = whole(least=0)  # number of records if public; None: see `known_size`
-
-
-def check_wholes(params: Any) -> None:
-    """Raise ValueError unless every field declared by `whole` is None or a whole number that is large enough."""
-    for field in dataclasses.fields(params):
-        if "least" not in field.metadata:
-            continue
-        value, least = getattr(params, field.name), field.metadata["least"]
-        is_whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
-        if value is not None and not (is_whole and value >= least):
-            raise ValueError(f"{field.name} was {quoted(value)}, but it must be a whole number >= {least}, or None.")
 
 
 def adjacency_of(name: str) -> Adjacency:
@@ -164,18 +164,6 @@ class ApproxParams(OneShotParams):
         check_delta(self.delta)
 
 
-class HasDelta(Protocol):
-    """Parameters of a run whose delta may follow its number of records."""
-
-    @property
-    def delta(self) -> float | None:
-        """None: see `delta_for`."""
-
-    @property
-    def n_public(self) -> int | None:
-        """Number of records if public."""
-
-
 def check_delta(delta: float | None) -> None:
     """Raise ValueError for a delta that Gaussian noise cannot have."""
     if delta is not None and not 0.0 < delta < 1.0:
@@ -194,20 +182,20 @@ def delta_for(n_records: ArrayLike) -> FloatArray:
     return np.asarray(np.ldexp(1.0, np.frexp(1.0 / (n * np.sqrt(n)))[1] - 1))
 
 
-def most_delta(params: HasDelta, size: KnownSize) -> float:
+def most_delta(delta: float | None, size: KnownSize) -> float:
     """Return the guarantee's delta: the largest that any noisy number of records makes, where it follows one.
 
     The proof is that of `Claim`. Nothing less holds for all records: of few, nearly all noisy numbers are below
     LEAST_RECORDS.
     """
-    if params.delta is not None:
-        return params.delta
+    if delta is not None:
+        return delta
     return float(delta_for(0.0 if size.events else size.n_records))
 
 
-def delta_caveats(params: HasDelta, adjacency: Adjacency) -> tuple[str, ...]:
+def delta_caveats(delta: float | None, n_public: int | None, adjacency: Adjacency) -> tuple[str, ...]:
     """Say where delta is from, if it follows from a noisy number."""
-    noisy = params.delta is None and params.n_public is None and adjacency is Adjacency.ADD_REMOVE
+    noisy = delta is None and n_public is None and adjacency is Adjacency.ADD_REMOVE
     return (NOISY_DELTA_CAVEAT,) if noisy else ()
 
 
@@ -239,8 +227,8 @@ def sums_event(label: str, d: int, mu: float, adjacency: Adjacency) -> GaussianE
     One record moves them by |x - 1/2| <= sqrt(d)/2 under ADD_REMOVE. Under REPLACE, inside a part, by |x - y| <=
     sqrt(d); from one part to another by sqrt(|x - 1/2|^2 + |y - 1/2|^2), which is less.
     """
-    moved = math.sqrt(d) * (0.5 if adjacency is Adjacency.ADD_REMOVE else 1.0)
-    return GaussianEvent(label, moved, moved / mu, calibrated_for=adjacency)
+    sensitivity = math.sqrt(d) * (0.5 if adjacency is Adjacency.ADD_REMOVE else 1.0)
+    return GaussianEvent(label, sensitivity, sensitivity / mu, calibrated_for=adjacency)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -95,7 +95,7 @@ class NoisyParams(StartParams):
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Remaining:
     """What a plan may count on: what the start has left, and what it knows."""
 
     n_records: int  # exact: the curator's
@@ -104,12 +104,12 @@ class Left:
     seeded: bool  # whether the start is a private one
 
 
-def begun(
+def begin(
     problem: LloydProblem, params: NoisyParams, n_public: int | None, *, rng: np.random.Generator
-) -> tuple[Centers, CellSeeds | None, Left, tuple[Event, ...]]:
+) -> tuple[Centers, CellSeeds | None, Remaining, tuple[Event, ...]]:
     """Return the start, the seeds behind it if it is a private one, what it leaves, and what it cost."""
     if not starts_private(params.start, params.initial_centers):
-        return starts(problem, params, rng=rng), None, Left(problem.n, params.epsilon, None, False), ()
+        return starts(problem, params, rng=rng), None, Remaining(problem.n, params.epsilon, None, False), ()
     adjacency = adjacency_of(params.adjacency)
     packing_rng, size_rng, noise_rng, search_rng = rng.spawn(4)
     packing = starts(problem, params, rng=packing_rng)
@@ -129,9 +129,9 @@ def begun(
         sensitivity=2 if adjacency is Adjacency.REPLACE else 1,
         rng=search_rng,
     )
-    left = size.epsilon if seeds is None else (1.0 - SEED_SHARE) * size.epsilon
+    epsilon = size.epsilon if seeds is None else (1.0 - SEED_SHARE) * size.epsilon
     start = packing if seeds is None else seeds.centers
-    return start, seeds, Left(problem.n, left, size, seeds is not None), (*size.events, *events)
+    return start, seeds, Remaining(problem.n, epsilon, size, seeds is not None), (*size.events, *events)
 
 
 def starts(problem: LloydProblem, params: StartParams, *, rng: np.random.Generator) -> Centers:
@@ -239,24 +239,27 @@ def noisy_steps(
     points: Points | Chunks,
     box: Box,
     params: NoisyParams,
-    plan: Callable[[Left, np.random.Generator], SpendingPlan],
+    plan: Callable[[Remaining, np.random.Generator], SpendingPlan],
     *,
     rng: np.random.Generator,
     n_public: int | None = None,
 ) -> Iterator[LloydStep]:
-    """Yield one step for every budget of `plan(left, rng)`; its noise depends on the seed and its number only."""
+    """Yield one step for every budget of `plan(remaining, rng)`; its noise depends on the seed and its number only."""
     start_rng, plan_rng, loop_rng = rng.spawn(3)
     problem = lloyd_problem(points, box)
-    centers, seeds, left, spent = begun(problem, params, n_public, rng=start_rng)
-    planned = plan(left, plan_rng)
+    centers, seeds, remaining, spent = begin(problem, params, n_public, rng=start_rng)
+    planned = plan(remaining, plan_rng)
     adjacency, n_iterations = adjacency_of(params.adjacency), len(planned.epsilons)
     for iteration, epsilon in enumerate(planned.epsilons, start=1):
-        seen = one_pass(problem, centers)
+        partition = one_pass(problem, centers)
         split = planned.split(epsilon, box.d)
-        noisy = noisy_sums(seen.sums, centers, split, adjacency, iteration, rng=loop_rng.spawn(1)[0])
-        noisy = noisy if seeds is None else _steady(noisy, centers)
+        noisy = noisy_sums(partition.sums, centers, split, adjacency, iteration, rng=loop_rng.spawn(1)[0])
+        if seeds is not None:  # they are too good to be moved by noise alone
+            count_scale, sum_scale = noisy.scales
+            steady = steadied(noisy.centers, centers, noisy.counts, count_scale=count_scale, sum_scale=sum_scale)
+            noisy = replace(noisy, centers=steady)
         yield lloyd_step(
-            seen,
+            partition,
             centers,
             noisy,
             split,
@@ -312,15 +315,8 @@ def noisy_sums(
     return NoisySums(counts, sums, released, event, (count.scale, total.scale))
 
 
-def _steady(noisy: NoisySums, before: Centers) -> NoisySums:
-    """Return what a run after a private start goes on with: its seeds are too good to be moved by noise alone."""
-    count_scale, sum_scale = noisy.scales
-    released = steadied(noisy.centers, before, noisy.counts, count_scale=count_scale, sum_scale=sum_scale)
-    return replace(noisy, centers=released)
-
-
 def lloyd_step(
-    seen: Partition,
+    partition: Partition,
     centers: Centers,
     noisy: NoisySums | None,
     split: LloydBudget,
@@ -336,7 +332,7 @@ def lloyd_step(
 
     `moves` is what was counted of each cluster, and its sum of x - c; None: all of it, and x.
     """
-    exact = seen.sums if moves is None else moves
+    exact = partition.sums if moves is None else moves
     mean = means(exact, centers) if moves is None else centers + means(moves, np.zeros_like(centers))
     released = mean if noisy is None else noisy.centers
     return LloydStep(
@@ -345,14 +341,14 @@ def lloyd_step(
         epsilon_counts=split.count,
         epsilon_sums=split.sum_per_axis,
         previous_centers=frozen(centers),
-        nonprivate_labels=frozen(seen.nonprivate_labels),
+        nonprivate_labels=frozen(partition.nonprivate_labels),
         nonprivate_counts=frozen(exact.nonprivate_counts),
         nonprivate_mean=frozen(mean),
         noisy_counts=None if noisy is None else frozen(noisy.counts),
         noisy_sums=None if noisy is None else frozen(noisy.sums),
         released_centers=frozen(released),
-        nonprivate_cost_before=frozen(cluster_costs(seen.sums, seen.nonprivate_squares, centers)),
-        nonprivate_cost_after=frozen(cluster_costs(seen.sums, seen.nonprivate_squares, released)),
+        nonprivate_cost_before=frozen(cluster_costs(partition.sums, partition.nonprivate_squares, centers)),
+        nonprivate_cost_after=frozen(cluster_costs(partition.sums, partition.nonprivate_squares, released)),
         outcome=outcome,
         events=events,
         seeds=seeds,
@@ -365,11 +361,11 @@ def collected(
     params: StartParams,
     guarantee: Guarantee,
     *,
-    made: Callable[..., F] = LloydFamilyRelease,  # type: ignore[assignment]
+    make_release: Callable[..., F] = LloydFamilyRelease,  # type: ignore[assignment]
 ) -> Result[F, LloydStep]:
-    """Release the last centers and counts, and the centers of every iteration; `made` makes the release of them."""
+    """Release the last centers and counts, and the centers of every iteration; `make_release` builds it."""
     public, seeds = params.start != "records" and params.initial_centers is None, trace[0].seeds
-    release = made(
+    release = make_release(
         centers=frozen(box.clip(box.from_unit(trace[-1].released_centers))),
         noisy_counts=trace[-1].noisy_counts,
         start=trace[0].previous_centers if public else None,

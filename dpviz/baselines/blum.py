@@ -11,9 +11,9 @@ import numpy as np
 from dpviz.baselines._lloyd_family import (
     CENTERED,
     FixedParams,
-    Left,
     LloydFamilyRelease,
     LloydStep,
+    Remaining,
     SpendingPlan,
     collected,
     joint_split,
@@ -26,7 +26,6 @@ from dpviz.data import Chunks, trusting
 TITLE = "SuLQ k-means"
 PAPER = "Blum, Dwork, McSherry & Nissim, Practical Privacy: The SuLQ Framework"
 
-__all__ = ["PAPER", "TITLE", "Params", "Step", "fit", "steps"]
 
 Params = FixedParams
 Step = LloydStep
@@ -50,7 +49,7 @@ def fit(
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` an iteration, each with 1 / T of what the start leaves of epsilon."""
 
-    def plan(left: Left, _rng: np.random.Generator) -> SpendingPlan:
-        return SpendingPlan((left.epsilon / params.planned,) * params.planned, joint_split)
+    def plan(remaining: Remaining, _rng: np.random.Generator) -> SpendingPlan:
+        return SpendingPlan((remaining.epsilon / params.planned,) * params.planned, joint_split)
 
     return noisy_steps(points, box, params, plan, rng=rng)

@@ -90,8 +90,6 @@ LOCAL_CAVEAT = (
     "with little budget the start is most of what is released."
 )
 
-__all__ = ["PAPER", "TITLE", "EmStep", "MixtureRelease", "Params", "fit", "m_step", "sensitivities", "steps"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Params(ApproxParams):
@@ -135,7 +133,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     published = replace(claim, reference=f"{PAPER}: its epsilon and delta; the neighbors are those of this run")
     # A given delta needs no number of records.
     known = size_caveats(params.n_public, run.adjacency) if params.delta is None else ()
-    caveats = (LOCAL_CAVEAT, *delta_caveats(params, run.adjacency), *known, SUMS_CAVEAT)
+    caveats = (LOCAL_CAVEAT, *delta_caveats(params.delta, params.n_public, run.adjacency), *known, SUMS_CAVEAT)
     events = tuple(event for step in trace for event in step.events)
     return Result(release, trace, events, Guarantee(published, claim, caveats, DIFFERS))
 
@@ -206,7 +204,7 @@ class _DpEmRun(Confidential):
             start=round_mixture(2.0 * packing - 1.0, VARIANCE_FLOOR),
             adjacency=adjacency,
             delta=delta,
-            most_delta=most_delta(params, size),
+            most_delta=most_delta(params.delta, size),
             mu=gdp_mu(Budget(size.epsilon, delta)),
             n_iterations=N_ITERATIONS if params.n_iterations is None else params.n_iterations,
             size_events=size.events,

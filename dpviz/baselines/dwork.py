@@ -12,9 +12,9 @@ from dpviz.baselines._base import SIZE_SHARE
 from dpviz.baselines._lloyd_family import (
     CENTERED,
     FixedParams,
-    Left,
     LloydFamilyRelease,
     LloydStep,
+    Remaining,
     SpendingPlan,
     collected,
     joint_split,
@@ -28,7 +28,6 @@ from dpviz.solvers import SEED_SHARE, starts_private
 TITLE = "Halving budgets"
 PAPER = "Dwork, A Firm Foundation for Private Data Analysis"
 
-__all__ = ["PAPER", "TITLE", "Params", "Step", "fit", "steps"]
 
 Params = FixedParams
 Step = LloydStep
@@ -44,10 +43,10 @@ def fit(
     """
     check_arguments(box, params, Params, rng, fit)
     trace = tuple(steps(points, box, params, rng=rng))
-    kept = 0.5 ** len(trace)
+    unspent = 0.5 ** len(trace)
     if starts_private(params.start, params.initial_centers):  # a grid of one cell spends less, never more
-        kept *= (1.0 - SEED_SHARE) * (1.0 if params.adjacency == "replace" else 1.0 - SIZE_SHARE)
-    spent = params.epsilon * (1.0 - kept)
+        unspent *= (1.0 - SEED_SHARE) * (1.0 if params.adjacency == "replace" else 1.0 - SIZE_SHARE)
+    spent = params.epsilon * (1.0 - unspent)
     guarantee = noisy_guarantee(params, spent, PAPER, differs=(CENTERED,))
     return collected(trace, box, params, trusting(guarantee, points))
 
@@ -55,7 +54,7 @@ def fit(
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` an iteration, the t-th with 1 / 2^t of what the start leaves of epsilon."""
 
-    def plan(left: Left, _rng: np.random.Generator) -> SpendingPlan:
-        return SpendingPlan(tuple(left.epsilon * 0.5**t for t in range(1, params.planned + 1)), joint_split)
+    def plan(remaining: Remaining, _rng: np.random.Generator) -> SpendingPlan:
+        return SpendingPlan(tuple(remaining.epsilon * 0.5**t for t in range(1, params.planned + 1)), joint_split)
 
     return noisy_steps(points, box, params, plan, rng=rng)

@@ -90,19 +90,6 @@ AXES_CAVEAT = (
     "Candidates are seen along a few public random axes only: clusters that these axes do not tell apart are not found."
 )
 
-__all__ = [
-    "PAPER",
-    "TITLE",
-    "AverageStep",
-    "CoverRelease",
-    "EmMcShares",
-    "Params",
-    "ScaleStep",
-    "fit",
-    "shares_of",
-    "steps",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Params(ApproxParams):
@@ -187,7 +174,14 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     published = replace(claim, reference=reference)
     projected = (AXES_CAVEAT,) if box.d > params.n_axes else ()
     known = size_caveats(params.n_public, adjacency)
-    caveats = (SMALL_CAVEAT, *projected, *delta_caveats(params, adjacency), *known, SUMS_CAVEAT, CHOICES_CAVEAT)
+    caveats = (
+        SMALL_CAVEAT,
+        *projected,
+        *delta_caveats(params.delta, params.n_public, adjacency),
+        *known,
+        SUMS_CAVEAT,
+        CHOICES_CAVEAT,
+    )
     guarantee = Guarantee(published, claim, caveats, DIFFERS)
     return Result(release, trace, tuple(e for step in trace for e in step.events), guarantee)
 
@@ -203,10 +197,10 @@ def shares_of(budget: Budget, n_picks: int, adjacency: Adjacency) -> EmMcShares:
     epsilon^2/8 a pick; epsilon^2/2 a count, of which REPLACE moves two; mu^2/2.
     """
     rho = zcdp_rho_for(budget)
-    moved = 1 if adjacency is Adjacency.ADD_REMOVE else 2
+    n_counts = 1 if adjacency is Adjacency.ADD_REMOVE else 2
     return EmMcShares(
         pick_epsilon=math.sqrt(8.0 * PICK_SHARE * rho / n_picks),
-        count_epsilon=math.sqrt(2.0 * COUNT_SHARE * rho / moved),
+        count_epsilon=math.sqrt(2.0 * COUNT_SHARE * rho / n_counts),
         mu=math.sqrt(2.0 * AVERAGE_SHARE * rho),
     )
 
@@ -236,12 +230,12 @@ class Lists(Confidential):
         """Return one row."""
         return self.values[self.ends[index] : self.ends[index + 1]]
 
-    def rows(self, wanted: Indices) -> Indices:
+    def rows(self, indices: Indices) -> Indices:
         """Return some rows, one after the other."""
-        first, lengths = self.ends[wanted], self.ends[wanted + 1] - self.ends[wanted]
+        first, lengths = self.ends[indices], self.ends[indices + 1] - self.ends[indices]
         before = np.cumsum(lengths) - lengths
-        found: Indices = self.values[np.repeat(first - before, lengths) + np.arange(lengths.sum())]
-        return found
+        values: Indices = self.values[np.repeat(first - before, lengths) + np.arange(lengths.sum())]
+        return values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -258,10 +252,10 @@ class Cover(Confidential):
         """How many records (M,) each candidate covers."""
         return np.diff(self.by_candidate.ends).astype(np.float64)
 
-    def fresh(self, candidate: int, left: Counts) -> Indices:
+    def fresh(self, candidate: int, uncovered: Counts) -> Indices:
         """Return the records that one candidate covers and that are left; `left` (n,) is 1 or 0 for each record."""
-        found = self.by_candidate.row(candidate)
-        return found[left[found] > 0]
+        records = self.by_candidate.row(candidate)
+        return records[uncovered[records] > 0]
 
     def lost(self, records: Indices) -> Counts:
         """Return by how much the scores (M,) fall when these records are covered."""
@@ -335,7 +329,7 @@ class _EmMcRun(Confidential):
             params,
             adjacency,
             delta,
-            most_delta(params, size),
+            most_delta(params.delta, size),
             shares,
             size.events,
             loop_rng,
@@ -357,15 +351,15 @@ class _EmMcRun(Confidential):
         """Pick k grid points, each with probability ~ exp(epsilon times what it would newly cover)."""
         k, epsilon = self.params.n_clusters, self.shares.pick_epsilon
         sensitivity = 0.5 if self.adjacency is Adjacency.ADD_REMOVE else 1.0
-        left = np.ones(len(self.places))
+        uncovered = np.ones(len(self.places))
         scores, picks, covered = [], np.empty(k, dtype=np.intp), np.empty(k)
         now = cover.scores
         for i in range(k):
             scores.append(now)
             picks[i] = exponential(now, epsilon=epsilon, sensitivity=sensitivity, rng=rng)
-            fresh = cover.fresh(int(picks[i]), left)
+            fresh = cover.fresh(int(picks[i]), uncovered)
             covered[i] = len(fresh)
-            left[fresh] = 0.0
+            uncovered[fresh] = 0.0
             now = now - cover.lost(fresh)
         one = PureEvent(f"grid {scale + 1}: a pick", epsilon, bounded_range=True, calibrated_for=self.adjacency)
         spent = SequenceEvent(f"grid {scale + 1}", (one,) * k)

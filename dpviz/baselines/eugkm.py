@@ -109,8 +109,6 @@ ONE_CELL_CAVEAT = (
 FITTED = f"{100.0 * MARGINAL_SHARE:g} % of ε buys the noisy marginals that the grid follows"
 NESTED = f"{100.0 * OUTER_SHARE:g} % of the rest buys noisy counts of large cells, by which they are cut again"
 
-__all__ = ["MAX_CELLS", "PAPER", "TITLE", "GridRelease", "GridStep", "Params", "fit", "steps"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Params(OneShotParams):
@@ -183,14 +181,21 @@ def fit(
     )
     fitted = any(isinstance(each, LaplaceEvent) and each.purpose is Purpose.MARGINALS for each in trace[0].events)
     nested = NESTED if isinstance(last.grid, NestedGrid) else ""
-    seen = "noisy marginals and noisy counts of large cells" if nested else "noisy marginals"
-    grid = f"a grid that {seen}, Laplace too, have made public" if fitted else "a public grid"
+    sources = "noisy marginals and noisy counts of large cells" if nested else "noisy marginals"
+    grid = f"a grid that {sources}, Laplace too, have made public" if fitted else "a public grid"
     claim = Claim(params.epsilon, 0.0, adjacency, f"Laplace histogram on {grid}; the rest is post-processing")
     published = Claim(params.epsilon, 0.0, Adjacency.ADD_REMOVE, f"{PAPER}, section 4: noise of scale 1/epsilon")
     counted = "" if params.cells_per_axis is not None else size_differs(params.n_public, adjacency)
     wider = "the noise is twice as wide, for one record replaced" if adjacency is Adjacency.REPLACE else ""
     differs = "; ".join(filter(None, (counted, FITTED if fitted else "", nested, wider)))
-    guarantee = Guarantee(published, claim, _caveats(last, params), differs)
+    weigh = LARGEST_CAVEAT if params.cells == "largest" else POSITIVE_CAVEAT
+    caveats = (
+        ONE_CELL_CAVEAT if len(last.noisy_cell_counts) == 1 else weigh,
+        *((CAPPED_CAVEAT,) if last.capped else ()),
+        *(size_caveats(params.n_public, adjacency) if params.cells_per_axis is None else ()),
+        SUMS_CAVEAT,
+    )
+    guarantee = Guarantee(published, claim, caveats, differs)
     return Result(release, trace, trace[0].events, trusting(guarantee, points))
 
 
@@ -259,9 +264,9 @@ def _fitted(
     outer = grid_of(noisy, outer_cells(spent, size.n_records, box.d), units, scale=event.scale)
     bought = cell_event("counts of large cells", spent, adjacency, purpose=Purpose.CELLS, step=1)
     large = laplace(_added(records, box, outer.counts), scale=bought.scale, rng=rngs[1])
-    left = (1.0 - OUTER_SHARE) * plan.cells  # no difference: without noise both are infinite
-    nested = cut_again(outer, large, noisy, units, epsilon=left, scale=event.scale)
-    return _Plan(nested, left, units, (event, bought), plan.capped, frozen(large))
+    epsilon = (1.0 - OUTER_SHARE) * plan.cells  # no difference: without noise both are infinite
+    nested = cut_again(outer, large, noisy, units, epsilon=epsilon, scale=event.scale)
+    return _Plan(nested, epsilon, units, (event, bought), plan.capped, frozen(large))
 
 
 def _added(records: Chunks, box: Box, counted: Callable[[Points], Counts]) -> Counts:
@@ -276,14 +281,6 @@ def _added(records: Chunks, box: Box, counted: Callable[[Points], Counts]) -> Co
 
 def _counted_in_units(box: Box, counted: Callable[[Points], Counts], block: Points) -> Counts:
     return counted(box.to_unit(box.clip(block)))
-
-
-def _caveats(last: GridStep, params: Params) -> tuple[str, ...]:
-    size = size_caveats(params.n_public, adjacency_of(params.adjacency)) if params.cells_per_axis is None else ()
-    weigh = LARGEST_CAVEAT if params.cells == "largest" else POSITIVE_CAVEAT
-    one_cell = len(last.noisy_cell_counts) == 1
-    capped = (CAPPED_CAVEAT,) if last.capped else ()
-    return (ONE_CELL_CAVEAT if one_cell else weigh, *capped, *size, SUMS_CAVEAT)
 
 
 def _side(params: Params, size: KnownSize, d: int) -> tuple[int, bool]:

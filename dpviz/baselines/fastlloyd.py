@@ -47,7 +47,7 @@ from dpviz.baselines._lloyd_family import (
     LloydStep,
     NoisyParams,
     NoisySums,
-    begun,
+    begin,
     collected,
     from_records,
     lloyd_step,
@@ -83,19 +83,6 @@ LEAST_COUNT = 1e-9  # the authors add it to a noisy count that a sum is divided 
 CURATOR = "one curator adds up what the paper's clients add up in secret"
 DELTA = "δ is 1/(n √n)"
 
-__all__ = [
-    "PAPER",
-    "TITLE",
-    "BoundedRelease",
-    "Params",
-    "Step",
-    "bounded_move",
-    "fit",
-    "iterations_for",
-    "mu_shares",
-    "radii",
-    "steps",
-]
 
 Step = LloydStep
 
@@ -142,8 +129,8 @@ def fit(
     check_arguments(box, params, Params, rng, fit)
     run = _FastLloydRun.of(points, box, params, rng=rng)
     trace = tuple(run.steps())
-    made = functools.partial(BoundedRelease, radii=run.radii)
-    return collected(trace, box, params, trusting(run.guarantee(), points), made=made)
+    make_release = functools.partial(BoundedRelease, radii=run.radii)
+    return collected(trace, box, params, trusting(run.guarantee(), points), make_release=make_release)
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
@@ -177,8 +164,8 @@ def iterations_for(mu: float, n_records: float, n_clusters: int, d: int, alpha: 
         return MAX_ITERATIONS
     eta = float(radii(2, n_clusters, d, alpha)[1])
     noise = math.sqrt(n_clusters**3) * eta * (1.0 + 2.0 * math.sqrt(d))
-    wanted = NOISE_SHARE * (max(n_records, 0.0) * mu / noise) ** 2
-    return int(min(max(math.floor(wanted), MIN_ITERATIONS), MAX_ITERATIONS))
+    n_iterations = NOISE_SHARE * (max(n_records, 0.0) * mu / noise) ** 2
+    return int(min(max(math.floor(n_iterations), MIN_ITERATIONS), MAX_ITERATIONS))
 
 
 def bounded_move(counts: Counts, sums: FloatArray, centers: Centers, radius: float) -> Centers:
@@ -215,8 +202,8 @@ class _FastLloydRun:
         """Place the start and fix delta, T, radii and noise."""
         start_rng, plan_rng, loop_rng = rng.spawn(3)
         problem, adjacency = lloyd_problem(points, box), adjacency_of(params.adjacency)
-        start, seeds, left, spent = begun(problem, params, params.n_public, rng=start_rng)
-        size, epsilon = left.size, left.epsilon
+        start, seeds, remaining, spent = begin(problem, params, params.n_public, rng=start_rng)
+        size, epsilon = remaining.size, remaining.epsilon
         sized = size is not None or params.n_iterations is None or params.delta is None
         if size is None and sized:
             size = known_size(problem.n, epsilon, params.n_public, adjacency, rng=plan_rng)
@@ -234,7 +221,7 @@ class _FastLloydRun:
             seeds=seeds,
             adjacency=adjacency,
             delta=delta,
-            most_delta=most_delta(params, known),
+            most_delta=most_delta(params.delta, known),
             sized=sized,
             mu=mu,
             radii=radii(n_iterations, params.n_clusters, box.d, params.alpha),
@@ -246,10 +233,10 @@ class _FastLloydRun:
         """Yield the steps; once, because noise is drawn."""
         centers = self.start
         for iteration, radius in enumerate(self.radii.tolist(), start=1):
-            seen, near = bounded_pass(self.problem, centers, radius)
+            partition, near = bounded_pass(self.problem, centers, radius)
             noisy = self._noisy(near, centers, radius, iteration, rng=self.rng.spawn(1)[0])
             yield lloyd_step(
-                seen,
+                partition,
                 centers,
                 noisy,
                 NO_PURE,
@@ -280,8 +267,8 @@ class _FastLloydRun:
         event: Event = SequenceEvent(name, (count, total))  # under REPLACE of all clusters together
         if not replaced:
             event = ParallelEvent(name, (SequenceEvent("one cluster", (count, total)),) * k)
-        moved = bounded_move(counts, sums, centers, radius)
-        return NoisySums(counts, sums, moved, event, (count.sigma, total.sigma))
+        centers_after = bounded_move(counts, sums, centers, radius)
+        return NoisySums(counts, sums, centers_after, event, (count.sigma, total.sigma))
 
     def guarantee(self) -> Guarantee:
         """Claim epsilon and delta as the paper does, and prove them."""
@@ -293,7 +280,7 @@ class _FastLloydRun:
         proved = None if from_records(params) else claim(reference=words)
         caveats = (
             *start_caveats(params),
-            *delta_caveats(params, self.adjacency),
+            *delta_caveats(params.delta, params.n_public, self.adjacency),
             *(size_caveats(*size) if self.sized else ()),
             SUMS_CAVEAT,
         )

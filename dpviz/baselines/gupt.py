@@ -56,8 +56,6 @@ ORDER_CAVEAT = (
     "between blocks, the mean lies between them: more budget does not help."
 )
 
-__all__ = ["PAPER", "TITLE", "BlocksRelease", "BlocksStep", "Params", "fit", "n_blocks_for", "steps"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Params(OneShotParams):
@@ -161,8 +159,8 @@ def draw_blocks(n: int, n_blocks: int, *, rng: np.random.Generator) -> Labels:
 
 def block_centers(unit: Points, blocks: Labels, n_blocks: int, start: Centers, *, max_iterations: int) -> FloatArray:
     """Return what each block answers (L, k, d): Lloyd's centers from `start`, in [0, 1]^d and in order; exact."""
-    found = np.clip(lloyd_in_blocks(unit, blocks, n_blocks, start, max_iterations=max_iterations), 0.0, 1.0)
-    return in_order(found)
+    answers = np.clip(lloyd_in_blocks(unit, blocks, n_blocks, start, max_iterations=max_iterations), 0.0, 1.0)
+    return in_order(answers)
 
 
 def in_order(centers: FloatArray) -> FloatArray:

@@ -29,7 +29,6 @@ MAX_ITERATIONS = 300  # unless set; as in scikit-learn
 NO_NOISE = LloydBudget(count=math.inf, sum_per_axis=math.inf)
 CAVEAT = "Exact means are released without noise: nothing is private. The method is here to compare with."
 
-__all__ = ["PAPER", "TITLE", "Params", "Step", "fit", "steps"]
 
 Step = LloydStep
 
@@ -57,13 +56,13 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     )  # its labels are compared: the records must be held
     centers = starts(problem, params, rng=rng.spawn(3)[0])  # the start that the private methods draw
     most = MAX_ITERATIONS if params.n_iterations is None else params.n_iterations
-    seen = one_pass(problem, centers)
+    partition = one_pass(problem, centers)
     for iteration in range(1, most + 1):
-        mean = means(seen.sums, centers)
+        mean = means(partition.sums, centers)
         following = one_pass(problem, mean)
-        converged = np.array_equal(following.nonprivate_labels, seen.nonprivate_labels)
+        converged = np.array_equal(following.nonprivate_labels, partition.nonprivate_labels)
         yield lloyd_step(
-            seen,
+            partition,
             centers,
             None,
             NO_NOISE,
@@ -74,4 +73,4 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
         )
         if converged:
             return
-        centers, seen = mean, following
+        centers, partition = mean, following

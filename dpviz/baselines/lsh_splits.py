@@ -81,23 +81,6 @@ DROPPED_CAVEAT = (
     "Every plane goes through the mean, and a side with few noisy records is dropped with the records in it."
 )
 
-__all__ = [
-    "PAPER",
-    "TITLE",
-    "CoresetRelease",
-    "CoresetStep",
-    "LshLevelStep",
-    "LshPlan",
-    "LshStep",
-    "MeanStep",
-    "Params",
-    "Step",
-    "fit",
-    "make_plan",
-    "sides",
-    "steps",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Params(ApproxParams):
@@ -155,7 +138,7 @@ class LshLevelStep(LshStep):
     parents: Labels  # (2 b,) the node above, as an index of the level above
     nonprivate_counts: Counts  # (2 b,)
     noisy_counts: Counts  # (2 b,)
-    kept: Labels  # the sides that are nodes of this level, in order
+    node_sides: Labels  # the sides that are nodes of this level, in order
     nonprivate_nodes: Labels  # (n,) node of this level that each record is in, -1 for none
     events: tuple[Event, ...]
 
@@ -187,9 +170,10 @@ class CoresetRelease(CentersRelease):
 
 
 class LshLeaves:
-    """The leaves as they are found: which one each record is in, and their noisy counts and depths."""
+    """The leaves so far: which one each record is in, and their noisy counts and depths."""
 
     def __init__(self, where: Labels) -> None:
+        """Start with none; `where` (n,) is -1."""
         self.where = where
         self.weights: list[float] = []
         self.depths: list[int] = []
@@ -229,7 +213,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
     published = replace(claim, reference=reference)
     known = size_caveats(params.n_public, adjacency)
-    caveats = (DROPPED_CAVEAT, *delta_caveats(params, adjacency), *known, SUMS_CAVEAT)
+    caveats = (DROPPED_CAVEAT, *delta_caveats(params.delta, params.n_public, adjacency), *known, SUMS_CAVEAT)
     guarantee = Guarantee(published, claim, caveats, DIFFERS)
     return Result(release, trace, tuple(e for step in trace for e in step.events), guarantee)
 
@@ -246,13 +230,13 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     mean = np.clip(noisy, 0.0, 1.0)
     exact = BOX_MIDDLE + total / max(len(unit), 1)
     yield MeanStep(plan, frozen(exact), frozen(mean), frozen(planes), (*plan.size_events, plan.mean))
-    found = LshLeaves(np.full(len(unit), -1, dtype=np.intp))
-    yield from _grown(unit - mean, planes, plan, found, adjacency, rng=tree_rng)
+    leaves = LshLeaves(np.full(len(unit), -1, dtype=np.intp))
+    yield from _grow_tree(unit - mean, planes, plan, leaves, adjacency, rng=tree_rng)
     unreached = tuple(
         counts_event(f"counts of level {level}, not reached", plan.level_epsilon, adjacency)
-        for level in range(found.n_levels + 1, params.max_depth + 1)
+        for level in range(leaves.n_levels + 1, params.max_depth + 1)
     )
-    yield _coreset(unit, found, plan, params, unreached, rng=sum_rng)
+    yield _coreset(unit, leaves, plan, params, unreached, rng=sum_rng)
 
 
 def make_plan(n: int, d: int, params: Params, *, rng: np.random.Generator) -> LshPlan:
@@ -269,7 +253,7 @@ def make_plan(n: int, d: int, params: Params, *, rng: np.random.Generator) -> Ls
     return LshPlan(
         n_records=size.n_records,
         delta=delta,
-        most_delta=most_delta(params, size),
+        most_delta=most_delta(params.delta, size),
         mean=sums_event("mean", d, gdp_mu(mean_budget), adjacency),
         level_epsilon=mu / COUNT_RATIO,
         averages=sums_event("averages of the leaves", d, mu, adjacency),
@@ -284,10 +268,16 @@ def sides(gaps: Points, plane: FloatArray) -> Labels:
     return np.asarray(projections(gaps, plane[None])[:, 0] > 0.0, dtype=np.intp)
 
 
-def _grown(
-    gaps: Points, planes: FloatArray, plan: LshPlan, found: LshLeaves, adjacency: Adjacency, *, rng: np.random.Generator
+def _grow_tree(
+    gaps: Points,
+    planes: FloatArray,
+    plan: LshPlan,
+    leaves: LshLeaves,
+    adjacency: Adjacency,
+    *,
+    rng: np.random.Generator,
 ) -> Iterator[LshLevelStep]:
-    """Yield level after level and fill `found`; the records are the rows of `gaps`."""
+    """Yield level after level and fill `leaves`; the records are the rows of `gaps`."""
     nodes = np.zeros(len(gaps), dtype=np.intp)  # all in the root
     counts = np.array([plan.n_records])
     for level, plane in enumerate(planes, start=1):
@@ -301,25 +291,25 @@ def _grown(
         side = 2 * parent[inside] + sides(gaps[inside], plane)
         exact = np.bincount(side, minlength=2 * len(branching)).astype(np.float64)
         noisy = noisy_whole(exact, plan.level_epsilon, rng=rng)
-        kept = np.flatnonzero(noisy >= plan.leaf_minimum)
+        passing = np.flatnonzero(noisy >= plan.leaf_minimum)
         is_leaf = np.ones(len(counts), dtype=np.bool_)
-        is_leaf[branching[kept // 2]] = False  # a branching node that keeps no side stays a leaf
-        found.add(nodes, np.flatnonzero(is_leaf), counts, level - 1)
+        is_leaf[branching[passing // 2]] = False  # a branching node that keeps no side stays a leaf
+        leaves.add(nodes, np.flatnonzero(is_leaf), counts, level - 1)
         renumbered = np.full(2 * len(branching), -1, dtype=np.intp)
-        renumbered[kept] = np.arange(len(kept))
+        renumbered[passing] = np.arange(len(passing))
         nodes = np.full(len(gaps), -1, dtype=np.intp)
         nodes[inside] = renumbered[side]
-        found.n_levels = level
+        leaves.n_levels = level
         event = counts_event(f"counts of level {level}", plan.level_epsilon, adjacency)
         above = np.repeat(branching, 2)
-        yield LshLevelStep(level, frozen(above), frozen(exact), frozen(noisy), frozen(kept), frozen(nodes), (event,))
-        counts = noisy[kept]
-    found.add(nodes, np.arange(len(counts)), counts, found.n_levels)
+        yield LshLevelStep(level, frozen(above), frozen(exact), frozen(noisy), frozen(passing), frozen(nodes), (event,))
+        counts = noisy[passing]
+    leaves.add(nodes, np.arange(len(counts)), counts, leaves.n_levels)
 
 
 def _coreset(
     unit: Points,
-    found: LshLeaves,
+    leaves: LshLeaves,
     plan: LshPlan,
     params: Params,
     unreached: tuple[Event, ...],
@@ -328,10 +318,10 @@ def _coreset(
 ) -> CoresetStep:
     """Average the leaves with noise, and cluster the averages with their noisy counts as weights."""
     sum_rng, packing_rng, spread_rng = rng.spawn(3)
-    n_leaves, inside = len(found.weights), found.where >= 0
-    exact = cluster_sums(unit[inside], found.where[inside], n_leaves)
+    n_leaves, inside = len(leaves.weights), leaves.where >= 0
+    exact = cluster_sums(unit[inside], leaves.where[inside], n_leaves)
     sums = centered_sums(exact)
-    weights = np.array(found.weights)
+    weights = np.array(leaves.weights)
     noisy = gaussian(sums, sigma=plan.averages.sigma, rng=sum_rng)
     places = np.clip(BOX_MIDDLE + noisy / np.maximum(weights, 1.0)[:, None], 0.0, 1.0)
     centers = public_start(params.n_clusters, unit.shape[1], seed=params.start_seed, rng=packing_rng)
@@ -342,11 +332,11 @@ def _coreset(
         centers = weighted_kmeans(heavy, mass, (centers, *spread)).centers[-1]
     near = assign(places, centers)
     return CoresetStep(
-        nonprivate_leaves=frozen(found.where),
+        nonprivate_leaves=frozen(leaves.where),
         nonprivate_counts=frozen(exact.nonprivate_counts),
         nonprivate_sums=frozen(sums),
         weights=frozen(weights),
-        depths=frozen(np.array(found.depths, dtype=np.intp)),
+        depths=frozen(np.array(leaves.depths, dtype=np.intp)),
         places=frozen(places),
         released_centers=frozen(centers),
         cluster_counts=frozen(np.bincount(near, weights=weights, minlength=params.n_clusters).astype(np.float64)),

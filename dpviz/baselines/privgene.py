@@ -58,20 +58,6 @@ LANES = 64  # records side by side
 DIFFERS = "the rule for the number of rounds, and the numbers of parents and candidates, are made for k-means here"
 RULE_CAVEAT = "The number of rounds, of parents and of candidates are ours: the paper tunes them to other problems."
 
-__all__ = [
-    "PAPER",
-    "TITLE",
-    "GeneRelease",
-    "GeneStep",
-    "Params",
-    "fit",
-    "next_population",
-    "pick",
-    "rounds_for",
-    "scores",
-    "steps",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Params(OneShotParams):
@@ -148,7 +134,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     for t in range(1, n_rounds + 1):
         pick_rng, breed_rng = loop_rng.spawn(2)
         n_picks = params.n_parents if t < n_rounds else 1
-        found = scores(unit, population)
+        exact = scores(unit, population)
         epsilon = size.epsilon / (n_rounds * n_picks)
         event = PureEvent(
             f"round {t}: a pick",
@@ -158,13 +144,13 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
             purpose=Purpose.PICKS,
             step=t,
         )
-        picks = pick(found, n_picks, epsilon=event.epsilon, d=box.d, rng=pick_rng)
+        picks = pick(exact, n_picks, epsilon=event.epsilon, d=box.d, rng=pick_rng)
         spent = SequenceEvent(f"round {t}", (event,) * n_picks)
         move = FIRST_MOVE * SHRINK ** (t - 1)
         yield GeneStep(
             iteration=t,
             population=frozen(population),
-            nonprivate_scores=frozen(found),
+            nonprivate_scores=frozen(exact),
             chosen=frozen(picks),
             released_centers=population[picks[0]],
             move=move,
@@ -175,8 +161,8 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
 
 def rounds_for(size: KnownSize, params: Params) -> int:
     """Return r = clip(floor(n eps / (RECORDS_PER_PARENT m')), MIN_ROUNDS, max_rounds)."""
-    wanted = max(size.n_records, 1.0) * size.epsilon / (RECORDS_PER_PARENT * params.n_parents)
-    return min(max(math.floor(min(wanted, params.max_rounds)), MIN_ROUNDS), params.max_rounds)
+    n_rounds = max(size.n_records, 1.0) * size.epsilon / (RECORDS_PER_PARENT * params.n_parents)
+    return min(max(math.floor(min(n_rounds, params.max_rounds)), MIN_ROUNDS), params.max_rounds)
 
 
 def scores(unit: Points, population: FloatArray) -> FloatArray:
@@ -238,13 +224,13 @@ def _add_up(columns: FloatArray, slopes: FloatArray, offset: float, score: Float
             score[j] = score[j] + a * x[j] + b * y[j] + c * z[j]
 
 
-def pick(found: FloatArray, n_picks: int, *, epsilon: float, d: int, rng: np.random.Generator) -> Indices:
+def pick(exact_scores: FloatArray, n_picks: int, *, epsilon: float, d: int, rng: np.random.Generator) -> Indices:
     """Pick candidates one after the other without replacement, `epsilon` each: (n_picks,)."""
-    left = found.copy()
+    remaining = exact_scores.copy()
     picks = np.empty(n_picks, dtype=np.intp)
     for i in range(n_picks):
-        picks[i] = exponential(left, epsilon=epsilon, sensitivity=float(d), rng=rng)
-        left[picks[i]] = -np.inf
+        picks[i] = exponential(remaining, epsilon=epsilon, sensitivity=float(d), rng=rng)
+        remaining[picks[i]] = -np.inf
     return picks
 
 
@@ -262,6 +248,6 @@ def next_population(parents: FloatArray, population: int, move: float, *, rng: n
     cut = rng.integers(k + 1, size=n_children)
     from_one = np.arange(k) < cut[:, None]  # (children, k)
     children = np.where(from_one[:, :, None], ordered[one], ordered[other])
-    moved = rng.integers(k, size=n_children)
-    children[np.arange(n_children), moved] += rng.uniform(-move, move, size=(n_children, d))
+    places = rng.integers(k, size=n_children)
+    children[np.arange(n_children), places] += rng.uniform(-move, move, size=(n_children, d))
     return np.concatenate([parents, np.clip(children, 0.0, 1.0)])

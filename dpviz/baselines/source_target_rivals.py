@@ -81,7 +81,7 @@ def private_candidate_kmeans(
     k = min(n_clusters, len(candidates))
     chosen = rng.choice(len(candidates), k, replace=False)
     if k < len(candidates):
-        chosen = _searched(points, candidates, chosen, part / SWAPS, rng=rng)
+        chosen = _local_search(points, candidates, chosen, part / SWAPS, rng=rng)
         events += [PureEvent(f"swap {i + 1}", part / SWAPS, bounded_range=True) for i in range(SWAPS)]
     scale = (1.0 + math.sqrt(d) / 2.0) / part
     centers = candidates[chosen]
@@ -106,7 +106,7 @@ def private_candidates(points: Points, epsilon: float, *, rng: np.random.Generat
     offsets = np.stack(np.meshgrid(*[[-0.5, 0.5]] * d, indexing="ij"), axis=-1).reshape(-1, d)  # (2^d, d)
     powers = 2 ** np.arange(d - 1, -1, -1)  # child of a point: one bit an axis, in the order of `offsets`
     open_cubes, owner = np.zeros((1, d)), np.zeros(len(points), dtype=np.intp)
-    found, events = [open_cubes], []
+    cubes, events = [open_cubes], []
     for level in range(1, LEVELS + 1):
         events.append(LaplaceEvent(f"cubes of level {level}", 1.0, scale))
         inside = owner >= 0
@@ -125,13 +125,13 @@ def private_candidates(points: Points, epsilon: float, *, rng: np.random.Generat
         renumbered = np.full(len(middles) + 1, -1, dtype=np.intp)  # the last entry is where -1 points
         renumbered[passing] = np.arange(len(passing))
         owner, open_cubes = renumbered[child], middles[passing]
-        found.append(open_cubes)
+        cubes.append(open_cubes)
     # Levels that were not reached are paid for all the same: when the tree ends depends on the records.
     events += [LaplaceEvent(f"cubes of level {level}", 1.0, scale) for level in range(len(events) + 1, LEVELS + 1)]
-    return unit_projected(np.concatenate(found)), tuple(events)
+    return unit_projected(np.concatenate(cubes)), tuple(events)
 
 
-def _searched(
+def _local_search(
     points: Points, candidates: Points, chosen: np.ndarray, epsilon: float, *, rng: np.random.Generator
 ) -> np.ndarray:
     """Swap SWAPS times, each time a center for a candidate drawn by the exponential mechanism on minus the cost."""
@@ -165,9 +165,9 @@ def _swap_costs(squares: FloatArray, outside: np.ndarray, chosen: np.ndarray) ->
         first, second = mine[0], np.full(mine.shape[1], np.inf)
     costs = np.empty((len(outside), len(chosen)))
     for row, candidate in enumerate(outside):
-        kept = np.minimum(first, squares[candidate])
-        extra = np.minimum(second, squares[candidate]) - kept
-        costs[row] = kept.sum() + np.bincount(owner, weights=extra, minlength=len(chosen))
+        nearest = np.minimum(first, squares[candidate])
+        extra = np.minimum(second, squares[candidate]) - nearest
+        costs[row] = nearest.sum() + np.bincount(owner, weights=extra, minlength=len(chosen))
     return costs
 
 

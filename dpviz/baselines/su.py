@@ -4,7 +4,6 @@ Su, Cao, Li, Bertino & Jin, "Differentially Private k-Means Clustering", CODASPY
 iterations follows from the number of records, which must be public: given, known under REPLACE, or counted with noise.
 """
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,10 +11,10 @@ import numpy as np
 
 from dpviz.baselines._base import adjacency_of, known_size, size_caveats, size_differs, whole
 from dpviz.baselines._lloyd_family import (
-    Left,
     LloydFamilyRelease,
     LloydStep,
     NoisyParams,
+    Remaining,
     SpendingPlan,
     collected,
     noisy_guarantee,
@@ -29,7 +28,6 @@ from dpviz.solvers.noisy_lloyd import SEEDED_ITERATIONS
 TITLE = "DPLloyd"
 PAPER = "Su, Cao, Li, Bertino & Jin, Differentially Private k-Means Clustering"
 
-__all__ = ["PAPER", "TITLE", "Params", "Step", "fit", "steps"]
 
 Step = LloydStep
 
@@ -61,21 +59,19 @@ def fit(
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` an iteration, each with the same share of epsilon."""
-    plan = functools.partial(_plan, params, box.d)
+
+    def plan(remaining: Remaining, rng: np.random.Generator) -> SpendingPlan:
+        """Fix T and the budgets; without a public number of records a noisy one is paid for first, if it is not yet."""
+        epsilon, size, k = remaining.epsilon, remaining.size, params.n_clusters
+        if params.n_iterations is not None:
+            return _even(epsilon, params.n_iterations)
+        if size is None:
+            size = known_size(remaining.n_records, epsilon, params.n_public, adjacency_of(params.adjacency), rng=rng)
+            return _even(size.epsilon, su_iterations(size.epsilon, size.n_records, k, box.d), *size.events)
+        planned = SEEDED_ITERATIONS if remaining.seeded else su_iterations(epsilon, size.n_records, k, box.d)
+        return _even(epsilon, planned)
+
     return noisy_steps(points, box, params, plan, rng=rng, n_public=params.n_public)
-
-
-def _plan(params: Params, d: int, left: Left, rng: np.random.Generator) -> SpendingPlan:
-    """Fix T and the budgets; without a public number of records a noisy one is paid for first, if it is not yet."""
-    if params.n_iterations is not None:
-        return _even(left.epsilon, params.n_iterations)
-    if left.size is not None:
-        records = left.size.n_records
-        planned = SEEDED_ITERATIONS if left.seeded else su_iterations(left.epsilon, records, params.n_clusters, d)
-        return _even(left.epsilon, planned)
-    size = known_size(left.n_records, left.epsilon, params.n_public, adjacency_of(params.adjacency), rng=rng)
-    n_iterations = su_iterations(size.epsilon, size.n_records, params.n_clusters, d)
-    return _even(size.epsilon, n_iterations, *size.events)
 
 
 def _even(epsilon: float, n_iterations: int, *events: Event) -> SpendingPlan:

@@ -166,8 +166,8 @@ def test_the_trace_is_one_tree():
     last = result.trace[-1]
     assert [step.level for step in levels] == list(range(1, len(levels) + 1))
     for step in levels:
-        seen = np.bincount(step.nonprivate_nodes[step.nonprivate_nodes >= 0], minlength=len(step.kept))
-        assert np.array_equal(seen, step.nonprivate_counts[step.kept])
+        seen = np.bincount(step.nonprivate_nodes[step.nonprivate_nodes >= 0], minlength=len(step.node_sides))
+        assert np.array_equal(seen, step.nonprivate_counts[step.node_sides])
     inside = last.nonprivate_leaves[last.nonprivate_leaves >= 0]
     assert np.array_equal(np.bincount(inside, minlength=len(last.weights)), last.nonprivate_counts)
     assert np.all(last.nonprivate_counts[last.weights > 500] > 0)

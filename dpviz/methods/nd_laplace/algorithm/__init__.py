@@ -160,13 +160,13 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     n_rejected = np.zeros(len(exact), dtype=np.intp)
     rejected_records, rejected_points = np.zeros(0, dtype=np.intp), np.zeros((0, box.d))
     if params.domain == "redraw":
-        drawn = redraw_in_box(start, inner, epsilon=params.epsilon, keep=SHOWN_REJECTED, rng=rng)
-        moved, noise = drawn.points, drawn.noise
-        n_rejected, rejected_records, rejected_points = drawn.n_rejected, drawn.rejected_records, drawn.rejected_points
+        draws = redraw_in_box(start, inner, epsilon=params.epsilon, keep=SHOWN_REJECTED, rng=rng)
+        shifted, noise = draws.points, draws.noise
+        n_rejected, rejected_records, rejected_points = draws.n_rejected, draws.rejected_records, draws.rejected_points
     else:
         noise = nd_laplace_noise(len(start), box.d, epsilon=params.epsilon, rng=rng)
-        moved = start + noise.displacement
-    before = box.from_unit(moved) if to_unit else moved
+        shifted = start + noise.displacement
+    before = box.from_unit(shifted) if to_unit else shifted
     yield Step(
         nonprivate_points=frozen(exact),
         radius=frozen(noise.radius),
@@ -175,7 +175,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
         n_rejected=frozen(n_rejected),
         rejected_records=frozen(rejected_records),
         rejected_points=frozen(box.from_unit(rejected_points) if to_unit else rejected_points),
-        points=frozen(_kept(before, moved, box, params)),
+        points=frozen(domain_applied(before, shifted, box, params)),
         epsilon=params.epsilon,
         events=(local_event(box, params),),
     )
@@ -214,14 +214,10 @@ def guarantee_of(box: Box, params: Params) -> Guarantee:
     local = local_claim(box, params).epsilon
     own = (redraw_caveat(box, params),) if redrawn else tuple(filter(None, [POST_CAVEATS.get(params.domain)]))
     diagonal = noise_box(box, params).diagonal
-    across = f"Across the whole box, whose diagonal is {_figure(diagonal)}, that is local differential privacy of "
+    length = f"{float(f'{diagonal:.4g}'):,.10g}"  # four significant digits, and no exponent as long as one can read it
+    across = f"Across the whole box, whose diagonal is {length}, that is local differential privacy of "
     across += f"ε = {ceiled(local)}."
     return Guarantee(published, proved, (*own, across, LOCAL_CAVEAT, POINTS_CAVEAT))
-
-
-def _figure(value: float) -> str:
-    """Write a number with four significant digits and no exponent as long as a person would."""
-    return f"{float(f'{value:.4g}'):,.10g}"
 
 
 def redraw_caveat(box: Box, params: Params) -> str:
@@ -259,13 +255,13 @@ def law(candidates: Points, box: Box, params: Params) -> ReleaseLaw:
     )
 
 
-def _kept(before: Points, moved: Points, box: Box, params: Params) -> Points:
-    """Return the release (n, d): `before` in data units, `moved` the same points in the unit of the noise."""
+def domain_applied(before: Points, shifted: Points, box: Box, params: Params) -> Points:
+    """Return the release (n, d): `before` in data units, `shifted` the same points in the unit of the noise."""
     if params.domain == "remap":
         places = grid_of(box, params)
         inner = box.to_unit(places) if params.unit == "range" else places
         outputs = remap_table(inner, epsilon=params.epsilon, prior=params.prior, rule=params.remap)
-        chosen = outputs[nearest_places(moved, inner)]
+        chosen = outputs[nearest_places(shifted, inner)]
         return box.from_unit(chosen) if params.unit == "range" else chosen
     # Redrawn points are inside in the unit of the noise; clipping only takes back the rounding of from_unit.
     return before.copy() if params.domain == "none" else box.clip(before)
