@@ -15,6 +15,7 @@ from dpviz.core import AnyAlgorithm, Box, Points, Result, charge_run, without_ch
 from dpviz.methods import convergent_kmeans, dpm, morse, nd_laplace, own, source_target
 from dpviz.stories.centers import CentersRun
 from dpviz.stories.method import AnyMethod, Method, RunClass
+from dpviz.stories.mixtures import MixtureRun
 
 _OURS: tuple[AnyMethod, ...] = (
     convergent_kmeans.METHOD,
@@ -100,6 +101,7 @@ ALGORITHMS: Mapping[str, AnyAlgorithm] = MappingProxyType({**CATALOGUE, **BASELI
 
 _RUNS: Mapping[str, RunClass] = MappingProxyType(
     dict.fromkeys(BASELINES, CentersRun)  # all of them release centers
+    | {"dp_em": MixtureRun}
     | {name: run for method in CATALOGUE.values() for name, run in method.family.items()}
     | {name: method.run for name, method in CATALOGUE.items()}
 )
