@@ -32,7 +32,7 @@ def wait(
     follow: str,
     key: str,
     peek: str = "",
-    said: tuple[str, float] | None = None,
+    line: tuple[str, float] | None = None,
 ) -> None:
     """Show that `done` of `all` pieces of `what` are there; the fragment around it runs again until all are.
 
@@ -40,11 +40,11 @@ def wait(
     many are done (`dpviz.ui.asking`); without one the fragment itself is asked. `said` is a line, and a share of the
     bar in [0, 1], that are drawn in place of the pieces.
     """
-    asked = 0
+    turn = 0
     if done < all:  # a component does not hear of data that are as before: without a number it would ask only once
-        asked = st.session_state[f"{key}:asked"] = st.session_state.get(f"{key}:asked", 0) + 1
-    data = {"asked": asked, "done": done, "all": all, "what": what, "follow": follow, "peek": peek}
-    data |= {"said": None if said is None else said[0], "share": None if said is None else said[1]}
+        turn = st.session_state[f"{key}:asked"] = st.session_state.get(f"{key}:asked", 0) + 1
+    data = {"asked": turn, "done": done, "all": all, "what": what, "follow": follow, "peek": peek}
+    data |= {"said": None if line is None else line[0], "share": None if line is None else line[1]}
     data |= {"every": EVERY, "quiet": QUIET, "redrawn": REDRAWN}
     _WAIT(data=data, key=key, on_tick_change=_nothing)
 
@@ -82,7 +82,7 @@ def ask(
     known: int = 0,
     secret: bool,
     public: bool,
-    said: tuple[str, float] | None = None,
+    line: tuple[str, float] | None = None,
     tallied: bool = True,
 ) -> Answers:
     """Return what is known of `jobs`, and draw how many pieces of `what` are done; the fragment runs until all are.
@@ -110,7 +110,7 @@ def ask(
     peek = f"{_FOLDER}/{asking.token}"
     if not answers.problem:  # then there is nothing to wait for, and no count that would be true
         n_done, n_all = answers.n_done + known, len(jobs) + known
-        wait(done=n_done, all=n_all, what=what, follow=follow, key=key, peek=peek, said=said)
+        wait(done=n_done, all=n_all, what=what, follow=follow, key=key, peek=peek, line=line)
     if (secret or source.uploaded) and not public:
         count(source, _runs(source, jobs, answers))
         if tallied:
@@ -118,10 +118,10 @@ def ask(
     return answers
 
 
-def count(source: Source, made: Mapping[Hashable, int]) -> None:
+def count(source: Source, runs: Mapping[Hashable, int]) -> None:
     """Count the runs on these records that the curator sees beside the picture, each name once."""
     counted: dict[Hashable, dict[Hashable, int]] = st.session_state.setdefault(_RUNS, {})
-    counted.setdefault(source.people, {}).update(made)
+    counted.setdefault(source.people, {}).update(runs)
 
 
 def tally(source: Source) -> None:
@@ -164,7 +164,7 @@ async def answer(request: Request) -> Response:
 
 def _runs(source: Source, jobs: Sequence[Job], answers: Answers) -> dict[Hashable, int]:
     """Return the number of runs of each job that is done; short names, since a job can hold a whole release."""
-    done = (job for job, found in zip(jobs, answers.found, strict=True) if found is not None and job.n_runs)
+    done = (job for job, answer in zip(jobs, answers.found, strict=True) if answer is not None and job.n_runs)
     return {hash((source.key, job)): job.n_runs for job in done}
 
 

@@ -70,11 +70,11 @@ def epsilon_slider(
         raise ValueError("The slider had no values, but it needs at least one.")
     if note and len(note) != len(choices):
         raise ValueError(f"The slider had {len(note)} notes, but it needs one for each of its {len(choices)} values.")
-    sent = _sent(st.session_state.get(key), len(choices))
-    memory = _answer(st.session_state.get(_memory_key(key)), nearest(choices, value), sent)
-    wanted = st.session_state.pop(wanted_key(key), None)
-    if wanted is not None:
-        memory = _Memory(memory.start, nearest(choices, wanted), None if sent is None else sent[1])
+    answer = _sent(st.session_state.get(key), len(choices))
+    memory = _answer(st.session_state.get(_memory_key(key)), nearest(choices, value), answer)
+    preset = st.session_state.pop(wanted_key(key), None)
+    if preset is not None:
+        memory = _Memory(memory.start, nearest(choices, preset), None if answer is None else answer[1])
     st.session_state[_memory_key(key)] = memory
     data = {
         "key": key,
@@ -95,7 +95,7 @@ def epsilon_slider(
         "hint": hint,
         "plays": plays,
         "index": memory.index,
-        "move": None if sent is None else sent[1],
+        "move": None if answer is None else answer[1],
     }
     st.session_state[_drawn_key(key)] = data
     _EPSILON(data=data, key=key, on_moved_change=_nothing)
@@ -104,8 +104,8 @@ def epsilon_slider(
 
 def drawn_slider(key: str) -> Mapping[str, Any] | None:
     """Return what the browser was sent of the slider of that key when it was drawn last, None before."""
-    drawn: Mapping[str, Any] | None = st.session_state.get(_drawn_key(key))
-    return drawn
+    data: Mapping[str, Any] | None = st.session_state.get(_drawn_key(key))
+    return data
 
 
 def _spoken(label: str, choice: float, note: str) -> str:
@@ -127,9 +127,9 @@ def last_move(key: str) -> float | None:
     return float(move) if isinstance(move, int | float) and math.isfinite(move) else None
 
 
-def nearest(values: Sequence[float], wanted: float) -> int:
+def nearest(values: Sequence[float], value: float) -> int:
     """Return the index of the value nearest to the wanted one."""
-    return min(range(len(values)), key=lambda index: abs(values[index] - wanted))
+    return min(range(len(values)), key=lambda index: abs(values[index] - value))
 
 
 def _sent(state: Any, n_values: int) -> tuple[int, float] | None:
@@ -143,11 +143,11 @@ def _sent(state: Any, n_values: int) -> tuple[int, float] | None:
     return (int(index), float(move)) if index in range(n_values) else None
 
 
-def _answer(memory: _Memory | None, start: int, sent: tuple[int, float] | None) -> _Memory:
+def _answer(memory: _Memory | None, start: int, answer: tuple[int, float] | None) -> _Memory:
     """Decide who moved last: the page, by passing another value than before, or the reader."""
-    if sent is None:
+    if answer is None:
         return _Memory(start, start, None)
-    index, move = sent
+    index, move = answer
     if memory is not None and start not in (memory.start, memory.index):
         return _Memory(start, start, move)
     if memory is not None and move == memory.ignored:
@@ -183,19 +183,19 @@ def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> 
     """
     if hiding.hides(knob.name):
         return state.value(knob)
-    shown = _controlled(knob)
+    options = _controlled(knob)
     if knob.kind == "bool":
-        st.toggle(knob.label, **shown)
+        st.toggle(knob.label, **options)
     elif knob.kind == "choice":
-        _choice(knob, width, shown)
+        _choice(knob, width, options)
     elif knob.kind == "int" and knob.high - knob.low > WIDEST_SLIDER and knob.unit != "degrees":
-        st.number_input(knob.label, int(knob.low), int(knob.high), step=_step(knob), **shown)
+        st.number_input(knob.label, int(knob.low), int(knob.high), step=_step(knob), **options)
     elif knob.kind == "int":
-        st.slider(knob.label, int(knob.low), int(knob.high), step=1, **shown)
+        st.slider(knob.label, int(knob.low), int(knob.high), step=1, **options)
     elif knob.log:
-        st.select_slider(knob.label, _powers(knob), format_func=lambda value: f"{value:.3g}", **shown)
+        st.select_slider(knob.label, _powers(knob), format_func=lambda value: f"{value:.3g}", **options)
     else:
-        st.slider(knob.label, knob.low, knob.high, step=0.01, **shown)
+        st.slider(knob.label, knob.low, knob.high, step=0.01, **options)
     return state.value(knob)
 
 
@@ -289,14 +289,14 @@ def log_slider(
 def slider_values(knob: Knob) -> tuple[float, ...]:
     """Return all values that `log_slider` offers for this knob."""
     # A link's own value joins the friendly ones for the session, so that the link keeps its promise to the digit.
-    kept = st.session_state.setdefault(f"given:{knob.name}", float(state.value(knob)))
-    return tuple(sorted({*friendly(knob.low, knob.high), kept}))
+    linked = st.session_state.setdefault(f"given:{knob.name}", float(state.value(knob)))
+    return tuple(sorted({*friendly(knob.low, knob.high), linked}))
 
 
-def _choice(knob: Knob, width: Literal["stretch", "content"], shown: dict[str, Any]) -> None:
+def _choice(knob: Knob, width: Literal["stretch", "content"], options: dict[str, Any]) -> None:
     labels = dict(knob.choices)
     if sum(map(len, labels.values())) > LONGEST_ROW:
-        st.selectbox(knob.label, list(labels), format_func=lambda choice: labels[choice], **shown)
+        st.selectbox(knob.label, list(labels), format_func=lambda choice: labels[choice], **options)
     else:
         st.segmented_control(
             knob.label,
@@ -304,7 +304,7 @@ def _choice(knob: Knob, width: Literal["stretch", "content"], shown: dict[str, A
             format_func=lambda choice: labels[choice],
             required=True,
             width=width,
-            **shown,
+            **options,
         )
 
 
@@ -312,8 +312,8 @@ def _powers(knob: Knob) -> list[float]:
     """Return 1 and 3 times the powers of ten that a knob offers, its ends, and the value it has."""
     low, high = math.floor(math.log10(knob.low)), math.ceil(math.log10(knob.high))
     steps = {float(f"{digit}e{power}") for power in range(low, high + 1) for digit in (1, 3)}
-    kept = {step for step in steps if knob.low <= step <= knob.high}
-    return sorted({*kept, float(knob.low), float(knob.high), float(state.value(knob))})
+    steps_inside = {step for step in steps if knob.low <= step <= knob.high}
+    return sorted({*steps_inside, float(knob.low), float(knob.high), float(state.value(knob))})
 
 
 def _step(knob: Knob) -> int:

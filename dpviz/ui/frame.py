@@ -191,16 +191,16 @@ def view(frame: PageFrame, *, solid: bool = False) -> View:
 def _solid(d: int, names: Sequence[str]) -> View:
     """Draw three features and two angles; features that are chosen twice give way to the next ones."""
     x, y, _ = _axes(d)
-    wanted = [controls.picked(knob, names) for knob in (x, y, _depth(d))]
-    found: list[int] = []
-    for feature in wanted:
-        while feature in found:
+    chosen = [controls.picked(knob, names) for knob in (x, y, _depth(d))]
+    features: list[int] = []
+    for feature in chosen:
+        while feature in features:
             feature = (feature + 1) % d
-        found.append(feature)
-    if found != wanted:
-        state.report(f"A box needs three features. They are {', '.join(names[i] for i in found)} now.")
+        features.append(feature)
+    if features != chosen:
+        state.report(f"A box needs three features. They are {', '.join(names[i] for i in features)} now.")
     yaw, pitch = float(controls.control(YAW)), float(controls.control(PITCH))
-    return View(found[0], found[1], z=found[2], yaw=yaw, pitch=pitch)
+    return View(features[0], features[1], z=features[2], yaw=yaw, pitch=pitch)
 
 
 def _describe(dataset: Dataset, *, public: bool) -> None:
@@ -216,7 +216,7 @@ def _describe(dataset: Dataset, *, public: bool) -> None:
         st.caption(f"{clipped_words(dataset.nonprivate_n_clipped, dataset.n)}.")
 
 
-def link(frame: PageFrame, noise: Noise, shown: View, *, start: bool = True) -> list[tuple[str, str]]:
+def link(frame: PageFrame, noise: Noise, view: View, *, start: bool = True) -> list[tuple[str, str]]:
     """Write seeds and view into the link; secret noise has no seed to write."""
     pairs = [("start_seed", str(state.value(START_SEED)))] if start else []
     pairs += [*lessons.link(), ("audience", str(state.value(AUDIENCE)))]
@@ -224,13 +224,13 @@ def link(frame: PageFrame, noise: Noise, shown: View, *, start: bool = True) -> 
         pairs.append(("noise_seed", str(noise.seed)))
     elif not frame.source.uploaded:  # an upload's noise is secret whatever the link says
         pairs.append(("secret", "1"))
-    if shown.principal:
+    if view.principal:
         pairs.append(("principal", "1"))
     elif frame.source.dataset.d > 2:
-        pairs += [("x", str(shown.x)), ("y", str(shown.y))]
-        if shown.z is not None:
-            pairs += [("view", "solid"), ("z", str(shown.z))]
-            pairs += [("yaw", YAW.format(int(shown.yaw))), ("pitch", PITCH.format(int(shown.pitch)))]
+        pairs += [("x", str(view.x)), ("y", str(view.y))]
+        if view.z is not None:
+            pairs += [("view", "solid"), ("z", str(view.z))]
+            pairs += [("yaw", YAW.format(int(view.yaw))), ("pitch", PITCH.format(int(view.pitch)))]
     return pairs
 
 

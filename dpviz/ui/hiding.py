@@ -83,9 +83,9 @@ def unknown_names(controls: frozenset[str]) -> list[str]:
 
 def _read(text: str, controls: frozenset[str]) -> frozenset[str]:
     """Return the names of a list that there are; the others are said, with what is allowed."""
-    asked = [name.strip() for name in text[:MOST_TEXT].split(",")[:MOST_NAMES]]
-    known = {name for name in asked if _is_name(name, controls)}
-    wrong = [name for name in dict.fromkeys(asked) if name and name not in known]
+    names = [name.strip() for name in text[:MOST_TEXT].split(",")[:MOST_NAMES]]
+    known = {name for name in names if _is_name(name, controls)}
+    wrong = [name for name in dict.fromkeys(names) if name and name not in known]
     if wrong:
         state.report(
             f"The link's hide has {', '.join(name[:40] for name in wrong[:5])}, which is no control. Allowed are "

@@ -104,8 +104,8 @@ def show() -> None:
 def _live() -> None:
     """Draw the slider, which moves by itself until it is touched, and the end of a run at its ε."""
     epsilon = controls.log_slider(EPSILON, note=allowed, marks=DEPLOYMENTS, plays=True)
-    said, scene = last_frame(SHOWN, epsilon)
-    panel.sentence(said, public=False)
+    finding, scene = last_frame(SHOWN, epsilon)
+    panel.sentence(finding, public=False)
     live(scene, key="home", height=HEIGHT, named=False, fits=True)
 
 
@@ -134,12 +134,12 @@ def _door(title: str, words: str) -> None:
 
 def _picture(name: str, pages: Mapping[str, Any], *, dark: bool) -> None:
     """Draw a picture and its link, which the style sheet spreads over all of it."""
-    shown = CATALOGUE[name].thumbnail
-    assert shown is not None  # of THUMBNAILS
+    thumbnail = CATALOGUE[name].thumbnail
+    assert thumbnail is not None  # of THUMBNAILS
     with st.container(border=True, height="stretch", key=f"method-{name}"):
-        st.html(f'<img class="dpviz-thumbnail" src="{address(name, dark=dark)}" alt="{escape(shown.alt)}">')
+        st.html(f'<img class="dpviz-thumbnail" src="{address(name, dark=dark)}" alt="{escape(thumbnail.alt)}">')
         st.page_link(pages[name], label=f"**{pages[name].title}**")
-        st.caption(shown.question)
+        st.caption(thumbnail.question)
 
 
 def _lesson(lesson: Lesson) -> None:

@@ -28,10 +28,10 @@ REMEMBER = ", ".join(f"at ε = {each:g}, {limit(attacker_odds(each))} in 100" fo
 def heard() -> Answer:
     """Let a thousand people answer by the coin."""
     truth = np.arange(N_PEOPLE) < N_YES
-    said = randomized_response(truth, epsilon=TWO_TOSSES, rng=np.random.default_rng(SEED))
-    found = N_PEOPLE * estimated_share(said, epsilon=TWO_TOSSES)
-    words = {"measured": str(int(said.sum())), "found": f"{found:.0f}", "off": f"{abs(found - N_YES):.0f}"}
-    return Answer(float(said.sum()), words)
+    answers = randomized_response(truth, epsilon=TWO_TOSSES, rng=np.random.default_rng(SEED))
+    estimate = N_PEOPLE * estimated_share(answers, epsilon=TWO_TOSSES)
+    words = {"measured": str(int(answers.sum())), "found": f"{estimate:.0f}", "off": f"{abs(estimate - N_YES):.0f}"}
+    return Answer(float(answers.sum()), words)
 
 
 EPSILON_LESSON = Lesson(
@@ -183,11 +183,11 @@ def _read() -> None:
 def go(name: str, index: int) -> None:
     """Put the lesson's page into a step's state; the next run shows it."""
     lesson = LESSONS[name]
-    wanted = lesson.state(index, answered=(name, index) in _guesses())
-    exports.leap(lesson.page, {**_kept(), **wanted}, records=True)
+    knobs = lesson.state(index, answered=(name, index) in _guesses())
+    exports.leap(lesson.page, {**_kept(), **knobs}, records=True)
     for slider in SLIDERS:
-        if slider in wanted:
-            set_epsilon(state.widget_key(slider), float(wanted[slider]))
+        if slider in knobs:
+            set_epsilon(state.widget_key(slider), float(knobs[slider]))
     st.session_state[_AT] = Place(lesson, index)
     st.session_state[_READ] = True
 
@@ -195,11 +195,11 @@ def go(name: str, index: int) -> None:
 def _kept() -> dict[str, str]:
     """Return what the reader has chosen and steps leave alone; what this step chose ends with it."""
     place, opened = active(), state.opening_query()
-    found = {name: opened[name] for name in KEPT if name in opened}
+    pairs = {name: opened[name] for name in KEPT if name in opened}
     audience = st.session_state.get(state.widget_key("audience"))
-    found |= {"audience": str(audience)} if audience is not None else {}
+    pairs |= {"audience": str(audience)} if audience is not None else {}
     chosen = {} if place is None else place.lesson.state(place.index, answered=True)
-    return {name: text for name, text in found.items() if name not in chosen}
+    return {name: text for name, text in pairs.items() if name not in chosen}
 
 
 def leave() -> None:
@@ -250,29 +250,29 @@ def columns(*, public: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
 def _panel(place: Place, public: bool) -> None:
     """Draw the step; a guess changes nothing but this."""
     lesson, index = place.lesson, place.index
-    step, moved = lesson.steps[index], False
+    step, knobs_moved = lesson.steps[index], False
     with st.container(border=True, key="lesson"):
         progress = st.container()
         st.subheader(step.title, anchor=False)
         st.markdown(step.words)
         if step.question is not None:
-            moved = _ask(place, step.question, public=public)
+            knobs_moved = _ask(place, step.question, public=public)
         with progress:
             st.caption(f"{lesson.title}: step {index + 1} of {len(lesson.steps)}{_score(lesson)}")
             st.progress((index + 1) / len(lesson.steps))
         with st.container(horizontal=True):
-            moved |= index > 0 and _button(BACK, go, lesson.name, index - 1)
+            knobs_moved |= index > 0 and _button(BACK, go, lesson.name, index - 1)
             if index + 1 < len(lesson.steps):
-                moved |= _button(NEXT, go, lesson.name, index + 1, kind="primary")
-                moved |= _button(LEAVE, leave, kind="tertiary")
+                knobs_moved |= _button(NEXT, go, lesson.name, index + 1, kind="primary")
+                knobs_moved |= _button(LEAVE, leave, kind="tertiary")
             else:
-                moved |= _button(FINISH, finish, lesson.name, kind="primary")
-    if moved:
+                knobs_moved |= _button(FINISH, finish, lesson.name, kind="primary")
+    if knobs_moved:
         st.rerun(scope="app")
 
 
-def _button(words: str, then: Any, *given: Any, kind: Any = "secondary") -> bool:
-    return st.button(words, key=f"lesson:{words}", on_click=then, args=given, type=kind)
+def _button(words: str, then: Any, *style: Any, kind: Any = "secondary") -> bool:
+    return st.button(words, key=f"lesson:{words}", on_click=then, args=style, type=kind)
 
 
 def _ask(place: Place, question: Question, *, public: bool) -> bool:

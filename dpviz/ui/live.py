@@ -64,8 +64,8 @@ def live(
     no title: the page says it. A `plain` picture is to be looked at: no tools, no table, a legend without switches; the
     words beside it hold its numbers. `packed` is what the audience sees of the scene, if that is there already.
     """
-    shown = scene.public() if audience_public else scene
-    before = read_state(st.session_state.get(key), shown)
+    visible = scene.public() if audience_public else scene
+    before = read_state(st.session_state.get(key), visible)
     options: dict[str, Any] = {"key": key, "height": height, "query": query, "follow": follow, "ahead": ahead}
     options |= {"fits": fits, "named": named and not plain, "plain": plain}
     if query is not None:  # of another session, as after a restart of the server, the browser takes no other address
@@ -80,9 +80,9 @@ def live(
     if st.session_state.get(_ARRIVING) == key:
         options["arrive"] = True
         del st.session_state[_ARRIVING]
-    data = wrap(options, pack(shown) if packed is None else packed)
+    data = wrap(options, pack(visible) if packed is None else packed)
     changes = {f"on_{name}_change": _nothing for name in ("selected", "picked", "region", "drawn", "turned")}
-    return read_state(_LIVE(data=data, key=key, **changes), shown)
+    return read_state(_LIVE(data=data, key=key, **changes), visible)
 
 
 def arrive(key: str) -> None:
@@ -105,15 +105,15 @@ def read_state(state: Any, scene: Scene) -> LiveState:
 
     `picked` is the `pick` of one of the scene's layers or None; `pick_count` is 0 before the first click.
     """
-    sent = state if isinstance(state, Mapping) else {}
-    told = sent.get("picked")
-    pick, count, *mark = told if isinstance(told, list | tuple) and len(told) in (2, 3) else (None, None)
+    message = state if isinstance(state, Mapping) else {}
+    picked = message.get("picked")
+    pick, count, *mark = picked if isinstance(picked, list | tuple) and len(picked) in (2, 3) else (None, None)
     picks = {layer.pick for layer in scene.layers if layer.pick}
-    region, region_number = _region(sent.get("region"))
-    turn = _numbers(sent.get("turned"), 3)
+    region, region_number = _region(message.get("region"))
+    turn = _numbers(message.get("turned"), 3)
     known = isinstance(pick, str) and len(pick) <= _PICK_LENGTH and pick in picks
     return LiveState(
-        selected=_index(sent.get("selected")),
+        selected=_index(message.get("selected")),
         picked=pick if known else None,
         picked_mark=_index(mark[0]) if known and mark else None,
         pick_count=_index(count) or 0,
@@ -124,11 +124,11 @@ def read_state(state: Any, scene: Scene) -> LiveState:
     )
 
 
-def _region(sent: Any) -> tuple[Region, int]:
+def _region(message: Any) -> tuple[Region, int]:
     """Return a polygon and its number; nothing where either makes no sense."""
-    if not isinstance(sent, list | tuple) or len(sent) != 2 or not isinstance(sent[1], list | tuple):
+    if not isinstance(message, list | tuple) or len(message) != 2 or not isinstance(message[1], list | tuple):
         return (), 0
-    number, corners = _index(sent[0]), sent[1]
+    number, corners = _index(message[0]), message[1]
     if number is None or not 3 <= len(corners) <= _MOST_CORNERS or not all(_numbers(corner, 2) for corner in corners):
         return (), 0
     return tuple((float(x), float(y)) for x, y in corners), number

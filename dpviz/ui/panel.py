@@ -22,17 +22,17 @@ KEPT = 512  # texts that are remembered with their terms: a slider's move shows 
 COIN = "Before the release, or with a coin: 50 in 100. The attacker may know every other record."
 
 
-def sentence(said: Sentence, *, public: bool, name: str = "") -> None:
+def sentence(finding: Sentence, *, public: bool, name: str = "") -> None:
     """Show `headline`."""
-    st.html(headline(said, public=public, name=name))
+    st.html(headline(finding, public=public, name=name))
 
 
-def headline(said: Sentence, *, public: bool, name: str = "") -> str:
+def headline(finding: Sentence, *, public: bool, name: str = "") -> str:
     """Write the live sentence in the reading of the audience; `name` says which method, where the title does not.
 
     Abbreviations in it open what they stand for.
     """
-    text = said.public if public else said.curator
+    text = finding.public if public else finding.curator
     text = f"{name}. {text}" if name else text
     short = ((words, term if _SHORT.search(words) else "") for words, term in noticed(text))
     return f'<p class="dpviz-sentence dpviz-headline">{_said(short)}</p>'  # the browser has it read out at rest
@@ -48,9 +48,9 @@ def stacked(*parts: str) -> str:
     return f'<div class="dpviz-side">{"".join(parts)}</div>'
 
 
-def facts(title: str, shown: Sequence[Fact], *, public: bool) -> str:
+def facts(title: str, items: Sequence[Fact], *, public: bool) -> str:
     """Write numbers whose labels open their meaning; the curator's have a lock; the public sees none of those."""
-    rows = "".join(_fact(title, fact) for fact in shown if fact.public or not public)
+    rows = "".join(_fact(title, fact) for fact in items if fact.public or not public)
     return f'<section class="dpviz-facts"><h2>{escape(title)}</h2><dl>{rows}</dl></section>' if rows else ""
 
 
@@ -78,11 +78,13 @@ def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
     `name` says whose, where there are several on the page; `notices` are about this very run. `details` has the rest.
     """
     title = escape(f"Guarantee: {name}" if name else "Guarantee")
-    apart = "".join(f"<div><dt>{escape(words)}</dt><dd>{escape(said)}</dd></div>" for words, said in label.distances)
+    apart = "".join(
+        f"<div><dt>{escape(words)}</dt><dd>{escape(sentences)}</dd></div>" for words, sentences in label.distances
+    )
     table = f'<h4>Two places this far apart, proved</h4><dl class="dpviz-rows">{apart}</dl>' if apart else ""
-    told = label.proved is None or label.differs
-    why = [each for each in label.caveats if each not in notices][:1] if told else []
-    said = "".join(f"<li>{explained(each)}</li>" for each in dict.fromkeys((*notices, *why)))
+    needs_reason = label.proved is None or label.differs
+    why = [each for each in label.caveats if each not in notices][:1] if needs_reason else []
+    sentences = "".join(f"<li>{explained(each)}</li>" for each in dict.fromkeys((*notices, *why)))
     style = ' class="dpviz-overspent"' if label.is_overspent else ""
     account = f"<p{style}>{escape(label.account)}</p>" if label.account else ""
     return (
@@ -90,7 +92,7 @@ def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
         f'<p class="dpviz-kind">{explained(label.kind)}</p>'
         f"<p><b>Protects:</b> {explained(label.contents.protects)}</p>"
         f"<p><b>Trusted:</b> {explained(label.contents.trusted)}</p>"
-        f"{_claims(label)}{account}<p>{explained(COIN)}</p>{table}<ul>{said}</ul></section>"
+        f"{_claims(label)}{account}<p>{explained(COIN)}</p>{table}<ul>{sentences}</ul></section>"
     )
 
 
@@ -109,8 +111,8 @@ def details(label: Label, name: str = "") -> str:
     )
     rows = "".join(
         f"<h4>{escape(title)}</h4><ul>{''.join(f'<li>{explained(each)}</li>' for each in said)}</ul>"
-        for title, said in parts
-        if said
+        for title, lines in parts
+        if lines
     )
     title = escape(f"What is public, what is not, and why: {name}" if name else "What is public, what is not, and why")
     return f'<details class="dpviz-label"><summary>{title}</summary>{rows}</details>'
@@ -187,18 +189,18 @@ def _claims(label: Label, heading: str = "h4") -> str:
     return f'<div class="dpviz-claims">{_statement(label.stated, heading)}{proved}</div>'
 
 
-def _statement(said: Statement, heading: str, style: str = "") -> str:
-    if not said.odds:
+def _statement(statement: Statement, heading: str, style: str = "") -> str:
+    if not statement.odds:
         return (
-            f'<div class="dpviz-claim {style}"><{heading}>{escape(said.title)}</{heading}>'
-            f'<p class="dpviz-number">{escape(said.numbers)}</p></div>'
+            f'<div class="dpviz-claim {style}"><{heading}>{escape(statement.title)}</{heading}>'
+            f'<p class="dpviz-number">{escape(statement.numbers)}</p></div>'
         )
-    right, most = is_right(said.odds)
-    epsilon, comma, delta = escape(said.numbers).partition(", ")
+    right, most = is_right(statement.odds)
+    epsilon, comma, delta = escape(statement.numbers).partition(", ")
     numbers = _NUMBER.sub(r"<b>\g<0></b>", f"{epsilon}{comma}<small>{delta}</small>" if delta else epsilon)
     return (
-        f'<div class="dpviz-claim {style}"><{heading}>{escape(said.title)}</{heading}>'
-        f'<p class="dpviz-number">{numbers}</p><p>{explained(said.neighbors)}</p>'
+        f'<div class="dpviz-claim {style}"><{heading}>{escape(statement.title)}</{heading}>'
+        f'<p class="dpviz-number">{numbers}</p><p>{explained(statement.neighbors)}</p>'
         f"<p>An attacker {right} <b>{escape(most)}</b></p>"
-        f'<p class="dpviz-source">{escape(said.reference)}</p></div>'
+        f'<p class="dpviz-source">{escape(statement.reference)}</p></div>'
     )

@@ -33,16 +33,16 @@ def read(name: str) -> None:
     if state.is_blank():
         return
     wait(done=1, all=1, what="", follow="picture", key="wait-read")
-    shown, page = latest(), CATALOGUE[name].reading
+    screen, page = latest(), CATALOGUE[name].reading
     if page is None:
         return
-    assert shown is None or isinstance(shown, MethodScreen)  # a method's page
+    assert screen is None or isinstance(screen, MethodScreen)  # a method's page
     parts: list[FormulaPart] = []
-    if shown is not None:
-        for request, run in shown.runs:
+    if screen is not None:
+        for request, run in screen.runs:
             it = known(run, request.params)
-            parts.append(FormulaPart(request.name if len(shown.runs) > 1 else "", page.formulas(it), page.words(it)))
-    article(page.misreadings, page.papers, parts, "" if shown is None else _code(shown), CODE)
+            parts.append(FormulaPart(request.name if len(screen.runs) > 1 else "", page.formulas(it), page.words(it)))
+    article(page.misreadings, page.papers, parts, "" if screen is None else _code(screen), CODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,11 @@ def article(
         st.html(f'<h3 class="dpviz-heading">Glossary</h3>{panel.all_terms()}')
 
 
-def _misreadings(found: Iterable[Misreading]) -> None:
+def _misreadings(misreadings: Iterable[Misreading]) -> None:
     rows = "".join(
         f"<li><p><b>{escape(each.said)}</b></p><p>{panel.marked(each.why)}</p>"
         f"<p><i>Look at:</i> {panel.marked(each.look)}</p></li>"
-        for each in found
+        for each in misreadings
     )
     st.html(
         '<section class="dpviz-misread"><h3 class="dpviz-heading">Five ways to misread this picture</h3>'
@@ -101,16 +101,16 @@ def _formulas(part: FormulaPart) -> None:
             st.markdown(f"**{each.name}**{source}\n$$\n{each.general}\n$$\n$$\n{each.with_numbers}\n$$")
 
 
-def _code(shown: MethodScreen) -> str:
-    return excerpt(recipe(shown, frame=0, hidden=(), notes=(), hashes=()))
+def _code(screen: MethodScreen) -> str:
+    return excerpt(recipe(screen, frame=0, hidden=(), notes=(), hashes=()))
 
 
-def _papers(found: Iterable[Paper]) -> None:
+def _papers(papers: Iterable[Paper]) -> None:
     rows = "".join(
         f"<li><b>{escape(paper.title)}</b><dl>"
         + "".join(f"<div><dt>{escape(place)}</dt><dd>{escape(what)}</dd></div>" for place, what in paper.places)
         + "</dl></li>"
-        for paper in found
+        for paper in papers
     )
     st.html(
         f'<section class="dpviz-papers"><h3 class="dpviz-heading">Papers, and what each is for</h3>'

@@ -84,9 +84,9 @@ def _labeled(column: Column, cells: Sequence[Cell]) -> Any:
 def _series(table: ResultTable) -> str:
     """Return the column whose values are curves against epsilon, "" for a table that is no figure."""
     keys = {column.key for column in table.columns}
-    drawn = {"set", "epsilon"} <= keys and any(set(part) <= keys for part in PARTS)
-    found = [key for key in SERIES if key in keys and drawn]
-    return found[0] if found else ""
+    has_curves = {"set", "epsilon"} <= keys and any(set(part) <= keys for part in PARTS)
+    names = [key for key in SERIES if key in keys and has_curves]
+    return names[0] if names else ""
 
 
 def _chart(table: ResultTable, rows: Sequence[Mapping[str, Cell]]) -> Scene:

@@ -73,11 +73,11 @@ class Noise:
         seed = self.of(source).seed
         if seed is not None:
             return Seed(seed, secret=False)
-        kept: tuple[Hashable, int] | None = st.session_state.get(_SECRET_SEED)
-        if kept is None or kept[0] != source.people:
-            kept = (source.people, secrets.randbits(SECRET_BITS))
-            st.session_state[_SECRET_SEED] = kept
-        return Seed(kept[1], secret=True)
+        remembered: tuple[Hashable, int] | None = st.session_state.get(_SECRET_SEED)
+        if remembered is None or remembered[0] != source.people:
+            remembered = (source.people, secrets.randbits(SECRET_BITS))
+            st.session_state[_SECRET_SEED] = remembered
+        return Seed(remembered[1], secret=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,13 +275,13 @@ def _scalar(value: Any) -> Hashable:
 
 def _secret(job: _Job, place: int) -> _Latest:
     """Draw fresh noise from the operating system whenever anything changed: each picture is one more release."""
-    shown: dict[int, _Latest] = st.session_state.setdefault(_SECRET, {})
-    latest = shown.get(place)
+    latest_runs: dict[int, _Latest] = st.session_state.setdefault(_SECRET, {})
+    latest = latest_runs.get(place)
     if latest is not None and latest.key == job.key:
         return latest
     result = job.run(SecretGenerator())
-    shown[place] = _Latest(job.key, result, count_release(job.source))
-    return shown[place]
+    latest_runs[place] = _Latest(job.key, result, count_release(job.source))
+    return latest_runs[place]
 
 
 def count_release(source: Source) -> int:

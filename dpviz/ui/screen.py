@@ -62,7 +62,7 @@ _SHOWN = "dpviz:shown"
 class PictureState:
     """What a page shows at one value of its slider, as its audience sees it."""
 
-    said: SideWords
+    words: SideWords
     packed: tuple[bytes, ...]  # scenes
 
 
@@ -77,7 +77,7 @@ class MethodScreen:
     view: View
     public: bool  # whether the public is looking
     address: str  # the link's query
-    said: SideWords = NO_WORDS
+    words: SideWords = NO_WORDS
     slider: Mapping[str, Any] | None = None  # as the browser was sent it
     # What is seen at each of its values, None at impossible ones; None instead of all where that is more releases.
     moments: Callable[[], Iterator[PictureState | None]] | None = None
@@ -113,8 +113,8 @@ def keep(shown: OnScreen | None) -> None:
 
 def latest() -> OnScreen | None:
     """Return what is on screen."""
-    found: OnScreen | None = st.session_state.get(_SHOWN)
-    return found
+    screen: OnScreen | None = st.session_state.get(_SHOWN)
+    return screen
 
 
 _LAST = "dpviz:last-pictures"
@@ -140,25 +140,25 @@ class PictureCache:
 
     def recall(self, name: Hashable | None) -> CachedPicture | None:
         """Return what was drawn under this name, if it is among the last; None never is."""
-        return next((drawn for drawn in self._held if name is not None and drawn.name == name), None)
+        return next((picture for picture in self._held if name is not None and picture.name == name), None)
 
     def pack(
         self, name: Hashable | None, runs: Runs, scenes: Iterable[Scene], *, public: bool
     ) -> Iterator[CachedPicture]:
         """Pack pictures for their audience: after each, what there is. Hold them all if they have a name."""
-        drawn = CachedPicture(name, runs, (), ())
+        picture = CachedPicture(name, runs, (), ())
         for scene in scenes:
             packed = pack(scene.public() if public else scene)
-            drawn = CachedPicture(name, runs, (*drawn.scenes, scene), (*drawn.packed, packed))
-            yield drawn
+            picture = CachedPicture(name, runs, (*picture.scenes, scene), (*picture.packed, packed))
+            yield picture
         if name is not None:
-            self._held = (*self._held, drawn)[-HELD:]
+            self._held = (*self._held, picture)[-HELD:]
 
 
 def picture_cache() -> PictureCache:
     """Return the session's."""
-    kept: PictureCache = st.session_state.setdefault(_LAST, PictureCache())
-    return kept
+    cache: PictureCache = st.session_state.setdefault(_LAST, PictureCache())
+    return cache
 
 
 def name_of(
@@ -185,12 +185,12 @@ def follow(pairs: Iterable[tuple[str, str]], *, key: str) -> None:
 
     `pairs` are those of the picture's link that are the tab's; names that the link has not are left out.
     """
-    shown = latest()
-    if shown is None:
+    screen = latest()
+    if screen is None:
         return
-    moved = dict(pairs)
-    said = parse_qsl(shown.address, keep_blank_values=True)
-    query = urlencode([(name, moved.get(name, text)) for name, text in said])
-    if query != shown.address:
-        keep(replace(shown, address=query))
+    changes = dict(pairs)
+    pairs_of_link = parse_qsl(screen.address, keep_blank_values=True)
+    query = urlencode([(name, changes.get(name, text)) for name, text in pairs_of_link])
+    if query != screen.address:
+        keep(replace(screen, address=query))
     address(query, key=key)

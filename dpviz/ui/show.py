@@ -70,40 +70,40 @@ class Slider:
 
 
 def show(
-    frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]
+    frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, view: View, pairs: Sequence[tuple[str, str]]
 ) -> LiveState | None:
     """Run one method at the slider's value and fill every place; `pairs` are the page's part of the link.
 
     Returns what the reader did to the picture, None where it could not be drawn.
     """
     drawing.follow(drawn=frame.source.drawn)
-    drawn = _drawn(frame, slider, epsilon, noise, shown, draw := partial(scenes_of, view=shown))
+    picture = _cached_picture(frame, slider, epsilon, noise, view, draw := partial(scenes_of, view=view))
     done = None
-    if drawn:
-        ((request, run),) = drawn.runs
-        said = words_of_one(drawn.runs, public=frame.public)
+    if picture:
+        ((request, run),) = picture.runs
+        words = words_of_one(picture.runs, public=frame.public)
         with frame.lead:
-            st.html(said.headline)
+            st.html(words.headline)
         with frame.picture:
             start = request.algorithm.has_start
-            address = _address(frame, pairs, noise, shown, start=start)
-            (scene,) = drawn.scenes
+            address = _address(frame, pairs, noise, view, start=start)
+            (scene,) = picture.scenes
             options: dict[str, Any] = {
                 "query": address,
-                "ahead": _offer(frame, slider, drawn, noise, shown, draw),
-                "packed": drawn.packed[0],
+                "ahead": _offer(frame, slider, picture, noise, view, draw),
+                "packed": picture.packed[0],
                 "named": False,
             }
-            if not shown.surface:  # it has no records: nothing to select, nowhere to draw
-                options |= {"inspect": _inspecting(frame, run, shown)}
+            if not view.surface:  # it has no records: nothing to select, nowhere to draw
+                options |= {"inspect": _inspecting(frame, run, view)}
                 options |= {"drawing": drawing.options(drawn=frame.source.drawn, public=frame.public)}
-            here = (frame.source, drawn.runs, (scene,), noise, shown, frame.public, address)
-            keep(MethodScreen(*here, said, *_moments(frame, slider, noise, draw, words_of_one)))
+            here = (frame.source, picture.runs, (scene,), noise, view, frame.public, address)
+            keep(MethodScreen(*here, words, *_moments(frame, slider, noise, draw, words_of_one)))
             done = _picture(frame, scene, "picture", PICTURE_HEIGHT, **options)
             _follow_turn(done)
             _recolored(frame, run)
         with frame.side:
-            st.html(said.side)
+            st.html(words.side)
             _count_releases(frame, noise)
         with frame.charts:
             for chart in run.charts():
@@ -118,9 +118,9 @@ def show(
     return done
 
 
-def _inspecting(frame: PageFrame, run: Run[object, Release, Step], shown: View) -> Callable[[Region], Sequence[str]]:
+def _inspecting(frame: PageFrame, run: Run[object, Release, Step], view: View) -> Callable[[Region], Sequence[str]]:
     classes = frame.source.dataset.labels
-    return lambda region: inspecting.facts(region, run.unit, run.words, shown, classes, run.plane(shown))
+    return lambda region: inspecting.facts(region, run.unit, run.words, view, classes, run.plane(view))
 
 
 def impossible(frame: PageFrame, why: str) -> None:
@@ -131,33 +131,33 @@ def impossible(frame: PageFrame, why: str) -> None:
 
 
 def show_pair(
-    frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, shown: View, pairs: Sequence[tuple[str, str]]
+    frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, view: View, pairs: Sequence[tuple[str, str]]
 ) -> None:
     """Run two methods on the same records, and show them side by side, step by step."""
 
     def draw(runs: Runs) -> Iterator[Scene]:
-        return scenes_in_step(runs, shown, [trail_of(frame.source, request, noise) for request, _ in runs])
+        return scenes_in_step(runs, view, [trail_of(frame.source, request, noise) for request, _ in runs])
 
-    drawn = _drawn(frame, slider, epsilon, noise, shown, draw)
-    if drawn:
-        runs, scenes = drawn.runs, drawn.scenes
-        said = words_of_two(runs, public=frame.public)
+    picture = _cached_picture(frame, slider, epsilon, noise, view, draw)
+    if picture:
+        runs, scenes = picture.runs, picture.scenes
+        words = words_of_two(runs, public=frame.public)
         with frame.lead:
-            st.html(said.headline)
-        address = _address(frame, pairs, noise, shown)
-        here = (frame.source, runs, scenes, noise, shown, frame.public, address)
-        keep(MethodScreen(*here, said, *_moments(frame, slider, noise, draw, words_of_two)))
+            st.html(words.headline)
+        address = _address(frame, pairs, noise, view)
+        here = (frame.source, runs, scenes, noise, view, frame.public, address)
+        keep(MethodScreen(*here, words, *_moments(frame, slider, noise, draw, words_of_two)))
         options: tuple[dict[str, Any], ...] = (
-            {"query": address, "ahead": _offer(frame, slider, drawn, noise, shown, draw), "packed": drawn.packed[0]},
-            {"follow": "picture", "packed": drawn.packed[1]},
+            {"query": address, "ahead": _offer(frame, slider, picture, noise, view, draw), "packed": picture.packed[0]},
+            {"follow": "picture", "packed": picture.packed[1]},
         )
         with frame.picture:
             columns = st.columns(2, gap="small")
-            for column, key, scene, given in zip(columns, KEYS, scenes, options, strict=True):
+            for column, key, scene, live_options in zip(columns, KEYS, scenes, options, strict=True):
                 with column:
-                    _picture(frame, scene, key, PAIR_HEIGHT, **given)
+                    _picture(frame, scene, key, PAIR_HEIGHT, **live_options)
         with frame.side:
-            st.html(said.side)
+            st.html(words.side)
             _count_releases(frame, noise, place=len(runs) - 1)
         with frame.card:
             panel.side(
@@ -173,22 +173,22 @@ def _refuse(frame: PageFrame, error: ValueError) -> None:
     _reserve(frame)
 
 
-def _drawn(
-    frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, shown: View, draw: Draw
+def _cached_picture(
+    frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, view: View, draw: Draw
 ) -> CachedPicture | None:
     """Run the methods and draw them; None where one cannot run, and the place of the picture says why."""
     try:
         requests = slider.requests(epsilon)
-        name = name_of(frame.source, requests, noise, shown, public=frame.public)
-        found = picture_cache().recall(name)
-        if found is not None:
-            return found
+        name = name_of(frame.source, requests, noise, view, public=frame.public)
+        cached = picture_cache().recall(name)
+        if cached is not None:
+            return cached
         runs = _run_all(frame, requests, noise)
-        *_, drawn = picture_cache().pack(name, runs, draw(runs), public=frame.public)
+        *_, picture = picture_cache().pack(name, runs, draw(runs), public=frame.public)
     except ValueError as error:
         _refuse(frame, error)
         return None
-    return drawn
+    return picture
 
 
 def _run_all(frame: PageFrame, requests: Sequence[RunRequest[AnyRun]], noise: Noise) -> Runs:
@@ -196,27 +196,27 @@ def _run_all(frame: PageFrame, requests: Sequence[RunRequest[AnyRun]], noise: No
 
 
 def _offer(
-    frame: PageFrame, slider: Slider, drawn: CachedPicture, noise: Noise, shown: View, draw: Draw
+    frame: PageFrame, slider: Slider, picture: CachedPicture, noise: Noise, view: View, draw: Draw
 ) -> dict[str, Any] | None:
     """Offer these pictures at the slider's other values ahead of the rerun, where that is not one more release."""
-    hidden = frame.public and not all(scene.axes_public for scene in drawn.scenes)
+    hidden = frame.public and not all(scene.axes_public for scene in picture.scenes)
     if noise.secret or frame.source.own or hidden:
         ahead.withdraw()
         return None
 
-    kept, process = picture_cache(), background()  # the other thread has no session
+    cache, process = picture_cache(), background()  # the other thread has no session
 
     def packed(epsilon: float) -> Iterator[tuple[str, bytes]]:
         process.give_way()
         requests = slider.requests(epsilon)
-        name = name_of(frame.source, requests, noise, shown, public=frame.public)
-        found = kept.recall(name)
-        if found is not None:
-            yield from zip(KEYS, found.packed, strict=False)
+        name = name_of(frame.source, requests, noise, view, public=frame.public)
+        cached = cache.recall(name)
+        if cached is not None:
+            yield from zip(KEYS, cached.packed, strict=False)
             return
         runs = _run_all(frame, requests, noise)
-        for made, key in zip(kept.pack(name, runs, draw(runs), public=frame.public), KEYS, strict=False):
-            yield key, made.packed[-1]
+        for picture_part, key in zip(cache.pack(name, runs, draw(runs), public=frame.public), KEYS, strict=False):
+            yield key, picture_part.packed[-1]
 
     key = state.widget_key(slider.knob.name)
     return {"address": ahead.offer(controls.slider_values(slider.knob), packed), "slider": key, "move": last_move(key)}
@@ -226,21 +226,21 @@ def _moments(
     frame: PageFrame, slider: Slider, noise: Noise, draw: Draw, say: Callable[..., SideWords]
 ) -> tuple[Mapping[str, Any] | None, Callable[[], Iterator[PictureState | None]] | None]:
     """Return the slider, and what makes all that the page shows as it moves, where that is not one more release."""
-    sent = drawn_slider(state.widget_key(slider.knob.name))
-    if noise.secret or frame.source.own or sent is None:
+    slider_data = drawn_slider(state.widget_key(slider.knob.name))
+    if noise.secret or frame.source.own or slider_data is None:
         return None, None
 
     def moments() -> Iterator[PictureState | None]:
-        for value in sent["values"]:
+        for value in slider_data["values"]:
             try:
                 runs = _run_all(frame, slider.requests(value), noise)
             except ValueError:  # this value is impossible beside the other knobs, as the page says there
                 yield None
                 continue
-            seen = [scene.public() if frame.public else scene for scene in draw(runs)]
-            yield PictureState(say(runs, public=frame.public), tuple(pack(replace(scene, hint="")) for scene in seen))
+            scenes = [scene.public() if frame.public else scene for scene in draw(runs)]
+            yield PictureState(say(runs, public=frame.public), tuple(pack(replace(scene, hint="")) for scene in scenes))
 
-    return sent, moments
+    return slider_data, moments
 
 
 def _reserve(frame: PageFrame) -> None:
@@ -257,9 +257,9 @@ def _finish(frame: PageFrame) -> None:
 
 
 def _address(
-    frame: PageFrame, pairs: Sequence[tuple[str, str]], noise: Noise, shown: View, *, start: bool = True
+    frame: PageFrame, pairs: Sequence[tuple[str, str]], noise: Noise, view: View, *, start: bool = True
 ) -> str:
-    return state.query([*frame.source.link, *pairs, *link(frame, noise, shown, start=start)])
+    return state.query([*frame.source.link, *pairs, *link(frame, noise, view, start=start)])
 
 
 def _notices(frame: PageFrame, run: Run[object, Release, Step]) -> tuple[str, ...]:

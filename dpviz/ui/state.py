@@ -34,11 +34,11 @@ READ_ELSEWHERE = frozenset({"data", "hide", "lesson", "step", "frame", "embed", 
 def opening_query() -> dict[str, str]:
     """Return the query parameters that this session was opened with; the last one of those with one name."""
     if _QUERY not in st.session_state:
-        given = st.query_params
-        st.session_state[_QUERY] = dict(given)
-        repeated = [name for name in given if len(given.get_all(name)) > 1]
+        params = st.query_params
+        st.session_state[_QUERY] = dict(params)
+        repeated = [name for name in params if len(params.get_all(name)) > 1]
         for name in repeated[:MOST_REPEATED]:
-            times = len(given.get_all(name))
+            times = len(params.get_all(name))
             report(f"The link has {name[:MOST_NAME]!r} {times} times, but once is enough. The last one counts.")
     query: dict[str, str] = st.session_state[_QUERY]
     return query
@@ -51,10 +51,10 @@ def value(knob: Knob) -> Any:
     """
     values = _values()
     if knob.name not in values:
-        found = _from_link(knob)
+        linked = _from_link(knob)
         if knob.name not in opening_query():
-            return found
-        values[knob.name] = found
+            return linked
+        values[knob.name] = linked
     try:
         return knob.parse(knob.format(values[knob.name]))
     except KnobError:  # another page's knob of this name has values that this one has not
@@ -105,7 +105,7 @@ def widget_key(name: str) -> str:
     return f"knob:{name}"
 
 
-def tie(name: str, shown: Any, *, chosen: bool = True) -> str:
+def tie(name: str, value: Any, *, chosen: bool = True) -> str:
     """Return the key of the widget `name` that shows `shown`: a new key if anything but the widget has changed it.
 
     The browser keeps the value of a widget that it does not draw, as in a closed menu, and sends it with the next run.
@@ -113,11 +113,11 @@ def tie(name: str, shown: Any, *, chosen: bool = True) -> str:
     `chosen`.
     """
     ties = _ties()
-    turn, before, was_chosen = ties.get(name, (0, shown, chosen))
-    turn += before != shown and (chosen or was_chosen)
-    ties[name] = (turn, shown, chosen)
+    turn, before, was_chosen = ties.get(name, (0, value, chosen))
+    turn += before != value and (chosen or was_chosen)
+    ties[name] = (turn, value, chosen)
     key = _key_of(name, turn)
-    st.session_state[key] = shown
+    st.session_state[key] = value
     return key
 
 
@@ -189,10 +189,10 @@ def query(pairs: Iterable[tuple[str, str]]) -> str:
 
 def stay(name: str, text: str) -> None:
     """Let every link that is written from now on have this pair, which is no part of the picture; "" takes it out."""
-    kept: dict[str, str] = st.session_state.setdefault(_STAYING, {})
-    kept.pop(name, None)
+    pairs: dict[str, str] = st.session_state.setdefault(_STAYING, {})
+    pairs.pop(name, None)
     if text:
-        kept[name] = text
+        pairs[name] = text
 
 
 def staying() -> dict[str, str]:
@@ -207,8 +207,8 @@ def _values() -> dict[str, Any]:
 
 def never_asked() -> list[str]:
     """Return the names of the link that nothing on the page has asked for."""
-    asked: set[str] = st.session_state.get(_ASKED, set())
-    return [name for name in opening_query() if name not in asked | READ_ELSEWHERE]
+    seen_before: set[str] = st.session_state.get(_ASKED, set())
+    return [name for name in opening_query() if name not in seen_before | READ_ELSEWHERE]
 
 
 def _from_link(knob: Knob) -> Value:

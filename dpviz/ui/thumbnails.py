@@ -53,12 +53,12 @@ def still(name: str) -> str:
 
 def draw(method: AnyMethod, *, dark: bool = False) -> str:
     """Run a method on the records of its thumbnail and return the picture as SVG. Raises ValueError without one."""
-    shown = method.thumbnail
-    if shown is None:
+    settings = method.thumbnail
+    if settings is None:
         raise ValueError(f"{method.title} has no thumbnail.")
     _, scene = _drawn(method, {})
-    frames = [range(len(scene.frames))[frame] for frame in shown.frames]
-    return thumbnail(scene, frames, size=SIZE, hidden=shown.hidden, theme=DARK if dark else LIGHT)
+    frames = [range(len(scene.frames))[frame] for frame in settings.frames]
+    return thumbnail(scene, frames, size=SIZE, hidden=settings.hidden, theme=DARK if dark else LIGHT)
 
 
 def _drawn(method: AnyMethod, other: Choices) -> tuple[Run[Any, Release, Step], Scene]:

@@ -48,45 +48,45 @@ class File:
     raster: bool = False
 
 
-def make(shown: OnScreen, page: str, wish: ExportRequest) -> File:
+def make(screen: OnScreen, page: str, wish: ExportRequest) -> File:
     """Make the file; raises ValueError for a format that there is not, and for a picture of nothing."""
     if wish.format not in FORMATS:
         raise ValueError(f"format was {wish.format!r:.20}, but it must be one of {', '.join(FORMATS)}.")
     ending, kind, _, content = FORMATS[wish.format]
-    text = content(_Picture(shown, page, wish))
-    return File(f"{named(shown, page)}.{ending}", kind, text.encode("utf-8", "replace"), raster=wish.format == "png")
+    text = content(_Picture(screen, page, wish))
+    return File(f"{named(screen, page)}.{ending}", kind, text.encode("utf-8", "replace"), raster=wish.format == "png")
 
 
-def named(shown: OnScreen, page: str, epsilon: float | None = None) -> str:
+def named(screen: OnScreen, page: str, epsilon: float | None = None) -> str:
     """Return a file's name without its ending: page, data and ε, and nothing that a file or a person has named.
 
     ε is that of what is on screen, where the file is not about another one.
     """
-    link = dict(parse_qsl(shown.address))
-    parts = [page, dict(shown.source.link).get("data", "").partition(":")[0]]
-    asked = next((link[name] for name in BUDGETS if name in link), "") if epsilon is None else epsilon
-    parts += [f"epsilon-{float(asked):g}"] if asked else []
+    link = dict(parse_qsl(screen.address))
+    parts = [page, dict(screen.source.link).get("data", "").partition(":")[0]]
+    budget = next((link[name] for name in BUDGETS if name in link), "") if epsilon is None else epsilon
+    parts += [f"epsilon-{float(budget):g}"] if budget else []
     return "_".join(["dpviz", *(re.sub(r"[^a-z0-9_.-]+", "-", part.lower()) for part in parts if part)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Picture:
-    shown: OnScreen
+    screen: OnScreen
     page: str
     wish: ExportRequest
 
     @property
     def frame(self) -> int:
         """The step on screen; a browser may send anything."""
-        last = min((len(scene.frames) for scene in self.shown.scenes), default=1) - 1
+        last = min((len(scene.frames) for scene in self.screen.scenes), default=1) - 1
         return min(max(self.wish.frame, 0), last)
 
     @property
     def hidden(self) -> tuple[str, ...]:
         """The layers that are off: those the legend has so, and those that begin so and are not in it yet."""
-        names = {layer.name for scene in self.shown.scenes for layer in scene.layers}
-        listed = {each.name for scene in self.shown.scenes for each in scene.layers if each.rows[self.frame] >= 0}
-        asleep = {name for scene in self.shown.scenes for name in scene.hidden_names} - listed
+        names = {layer.name for scene in self.screen.scenes for layer in scene.layers}
+        listed = {each.name for scene in self.screen.scenes for each in scene.layers if each.rows[self.frame] >= 0}
+        asleep = {name for scene in self.screen.scenes for name in scene.hidden_names} - listed
         return tuple(sorted((self.wish.off & names) | asleep))
 
     @property
@@ -96,73 +96,73 @@ class _Picture:
     @property
     def notes(self) -> tuple[str, ...]:
         """The guarantee's line, and what the picture is."""
-        shown = self.shown
-        if not isinstance(shown, MethodScreen):
-            return shown.notes
-        said = []
-        for request, run in shown.runs:
-            name = f"{request.name}. " if len(shown.runs) > 1 else ""
-            said.append(f"{name}{promise(run.guarantee)}")
-            said += notices(run.guarantee)
-        return (*dict.fromkeys(said), PUBLIC if shown.public else CURATOR)
+        screen = self.screen
+        if not isinstance(screen, MethodScreen):
+            return screen.notes
+        lines = []
+        for request, run in screen.runs:
+            name = f"{request.name}. " if len(screen.runs) > 1 else ""
+            lines.append(f"{name}{promise(run.guarantee)}")
+            lines += notices(run.guarantee)
+        return (*dict.fromkeys(lines), PUBLIC if screen.public else CURATOR)
 
     @property
     def hashes(self) -> tuple[str, ...]:
-        return tuple(scene_hash(scene) for scene in self.shown.scenes)
+        return tuple(scene_hash(scene) for scene in self.screen.scenes)
 
 
 def _svg(it: _Picture) -> str:
-    return svg(it.shown.scenes, frame=it.frame, hidden=it.hidden, notes=it.notes, theme=it.theme)
+    return svg(it.screen.scenes, frame=it.frame, hidden=it.hidden, notes=it.notes, theme=it.theme)
 
 
 def _html(it: _Picture) -> str:
     from dpviz.plots.figure import page  # Plotly takes half a second to import: only when a figure is wanted
 
-    return page(it.shown.scenes, frame=it.frame, hidden=it.hidden, notes=it.notes, theme=it.theme)
+    return page(it.screen.scenes, frame=it.frame, hidden=it.hidden, notes=it.notes, theme=it.theme)
 
 
 def _kept(it: _Picture) -> str:
-    return kept(it.shown, frame=it.frame, notes=it.notes)
+    return kept(it.screen, frame=it.frame, notes=it.notes)
 
 
 def _csv(it: _Picture) -> str:
-    return "\ufeff" + csv_text(it.shown.scenes, frame=it.frame, hidden=it.hidden)  # the mark tells spreadsheets: UTF-8
+    return "\ufeff" + csv_text(it.screen.scenes, frame=it.frame, hidden=it.hidden)  # the mark tells spreadsheets: UTF-8
 
 
 def _json(it: _Picture) -> str:
-    shown = it.shown
-    label = shown.scenes[0].frames[it.frame].label if shown.scenes else ""
+    screen = it.screen
+    label = screen.scenes[0].frames[it.frame].label if screen.scenes else ""
     step = config.ScrubberStep(it.frame, label, it.hidden)
-    pairs = parse_qsl(shown.address, keep_blank_values=True)
-    elsewhere = {*state.staying(), *(name for name, _ in shown.source.link[1:] if shown.source.uploaded)}
+    pairs = parse_qsl(screen.address, keep_blank_values=True)
+    elsewhere = {*state.staying(), *(name for name, _ in screen.source.link[1:] if screen.source.uploaded)}
     query = tuple(pair for pair in pairs if pair[0] not in elsewhere)  # no part of the picture, or of the form below
-    drawn = None if shown.public else shown.source.sheet  # what was drawn is the curator's, like all records
+    sheet = None if screen.public else screen.source.sheet  # what was drawn is the curator's, like all records
     # Pictures of many runs grow while these come in: one that is brought back is not the same at once.
-    hashes = it.hashes if isinstance(shown, MethodScreen) else ()
-    made = config.Config(it.page, query, step, hashes, sheet=drawn)
-    return config.write(made, guarantees=_guarantees(shown), upload=_upload(shown))
+    hashes = it.hashes if isinstance(screen, MethodScreen) else ()
+    settings = config.Config(it.page, query, step, hashes, sheet=sheet)
+    return config.write(settings, guarantees=_guarantees(screen), upload=_upload(screen))
 
 
-def _guarantees(shown: OnScreen) -> Sequence[Mapping[str, Any]]:
-    if not isinstance(shown, MethodScreen):
-        return shown.guarantees
-    return [described(run.guarantee) | {"label": written(run.card())} for _, run in shown.runs]
+def _guarantees(screen: OnScreen) -> Sequence[Mapping[str, Any]]:
+    if not isinstance(screen, MethodScreen):
+        return screen.guarantees
+    return [described(run.guarantee) | {"label": written(run.card())} for _, run in screen.runs]
 
 
-def _upload(shown: OnScreen) -> dict[str, Any] | None:
+def _upload(screen: OnScreen) -> dict[str, Any] | None:
     """Describe an upload: names and typed bounds are public words, bounds from the records are not."""
-    if not shown.source.uploaded:
+    if not screen.source.uploaded:
         return None
-    form = shown.source.form
-    found: dict[str, Any] = {"bounds_from_data": shown.source.dataset.bounds_from_data}
-    return found | (to_file(form, public=shown.public) if form else {})
+    form = screen.source.form
+    description: dict[str, Any] = {"bounds_from_data": screen.source.dataset.bounds_from_data}
+    return description | (to_file(form, public=screen.public) if form else {})
 
 
 def _script(it: _Picture) -> str:
-    asked: dict[str, Any] = {"frame": it.frame, "hidden": it.hidden, "notes": it.notes, "hashes": it.hashes}
-    if isinstance(it.shown, MethodScreen):
-        return script(recipe(it.shown, **asked))
-    return calls_script(it.shown.calls, **asked)
+    options: dict[str, Any] = {"frame": it.frame, "hidden": it.hidden, "notes": it.notes, "hashes": it.hashes}
+    if isinstance(it.screen, MethodScreen):
+        return script(recipe(it.screen, **options))
+    return calls_script(it.screen.calls, **options)
 
 
 def _page_fields(run: Run[object, Release, Step]) -> tuple[tuple[str, Any], ...]:
@@ -173,12 +173,12 @@ def _page_fields(run: Run[object, Release, Step]) -> tuple[tuple[str, Any], ...]
 
 
 def recipe(
-    shown: MethodScreen, *, frame: int, hidden: Collection[str], notes: tuple[str, ...], hashes: tuple[str, ...]
+    screen: MethodScreen, *, frame: int, hidden: Collection[str], notes: tuple[str, ...], hashes: tuple[str, ...]
 ) -> Recipe:
     """Return everything that the picture on screen follows from."""
-    pair = len(shown.runs) > 1
-    seed = shown.noise.of(shown.source).seed
-    trailed = pair and any(layer.name.startswith("Same noise") for layer in shown.curators_scenes[0].layers)
+    pair = len(screen.runs) > 1
+    seed = screen.noise.of(screen.source).seed
+    trailed = pair and any(layer.name.startswith("Same noise") for layer in screen.curators_scenes[0].layers)
     runs = tuple(
         RecipeRun(
             request.algorithm,
@@ -188,14 +188,14 @@ def recipe(
             page_fields=_page_fields(run),
             spread=request.spread,
         )
-        for request, run in shown.runs
+        for request, run in screen.runs
     )
     return Recipe(
-        data_of(shown.source, public=shown.public),
+        data_of(screen.source, public=screen.public),
         runs,
         seed,
-        shown.view,
-        shown.public,
+        screen.view,
+        screen.public,
         frame,
         tuple(hidden),
         hashes,

@@ -70,16 +70,16 @@ def _picture(picture: PackedPicture, keep: Callable[[bytes, int], str]) -> dict[
     packed = picture.packed
     length = int.from_bytes(packed[:4], "little")
     body = packed[4 + length :]
-    found = arrays_of(read_header(packed))
-    arrays = [keep(body[low:high], _width(found[low])) for low, high in itertools.pairwise([*found, len(body)])]
+    offsets = arrays_of(read_header(packed))
+    arrays = [keep(body[low:high], _width(offsets[low])) for low, high in itertools.pairwise([*offsets, len(body)])]
     own = {name: picture.options.get(name) for name in ("height", "fits", "named", "follow")}
     return {"key": picture.key, **own, "header": keep(packed[: 4 + length], 0), "arrays": arrays}
 
 
 def arrays_of(header: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
     """Return what a picture's header says of its arrays, by where they begin, in that order."""
-    found = [array for layer in header["layers"] for array in layer["arrays"].values()]
-    return {array["offset"]: array for array in sorted(found, key=lambda each: int(each["offset"]))}
+    arrays = [array for layer in header["layers"] for array in layer["arrays"].values()]
+    return {array["offset"]: array for array in sorted(arrays, key=lambda each: int(each["offset"]))}
 
 
 def _width(array: Mapping[str, Any]) -> int:
@@ -90,12 +90,12 @@ def _width(array: Mapping[str, Any]) -> int:
 
 def shared(states: Iterable[PageState]) -> dict[str, bytes]:
     """Return the blobs that many states hold."""
-    found: dict[str, bytes] = {}
+    blobs: dict[str, bytes] = {}
     counts: Counter[str] = Counter()
     for state in states:
         counts.update(state.blobs.keys())
-        found.update(state.blobs)
-    return {name: found[name] for name, count in counts.items() if count >= SHARED_FROM}
+        blobs.update(state.blobs)
+    return {name: blobs[name] for name, count in counts.items() if count >= SHARED_FROM}
 
 
 def script(name: str, directory: Any, blobs: Mapping[str, bytes]) -> str:
@@ -103,12 +103,12 @@ def script(name: str, directory: Any, blobs: Mapping[str, bytes]) -> str:
     return f"dpvizData({json.dumps(name)}, '{b64encode(_packed(directory, blobs)).decode()}');\n"
 
 
-def dense_script(name: str, directory: Any, blobs: Mapping[str, bytes], **told: Any) -> bytes:
+def dense_script(name: str, directory: Any, blobs: Mapping[str, bytes], **facts: Any) -> bytes:
     """Return the same as a file that is a quarter smaller, of two bytes a letter; its first letter says so.
 
     `told` is what else the page is to know of the blobs.
     """
-    packed = _packed(directory, blobs, told)
+    packed = _packed(directory, blobs, facts)
     return two_byte(f"dpvizData({json.dumps(name)}, '{dense(packed)}', {len(packed)});\n")
 
 
@@ -128,11 +128,11 @@ def two_byte(text: str) -> bytes:
     return codecs.BOM_UTF16_LE + text.encode("utf-16-le")
 
 
-def _packed(directory: Any, blobs: Mapping[str, bytes], told: Mapping[str, Any] = MappingProxyType({})) -> bytes:
-    kept = sorted(blobs)
-    listed = {"state": directory, "blobs": [[each, len(blobs[each])] for each in kept], **told}
+def _packed(directory: Any, blobs: Mapping[str, bytes], facts: Mapping[str, Any] = MappingProxyType({})) -> bytes:
+    names = sorted(blobs)
+    listed = {"state": directory, "blobs": [[each, len(blobs[each])] for each in names], **facts}
     data = json.dumps(listed, sort_keys=True).encode()
-    whole = len(data).to_bytes(4, "little") + data + b"".join(_by_rows(each, blobs[each]) for each in kept)
+    whole = len(data).to_bytes(4, "little") + data + b"".join(_by_rows(each, blobs[each]) for each in names)
     return gzip.compress(whole, 9, mtime=0)
 
 
@@ -141,8 +141,8 @@ def _by_rows(name: str, blob: bytes) -> bytes:
     _, _, width = name.partition(".")
     if not width:
         return blob
-    held = np.frombuffer(blob, np.uint8)
-    return held[: int(width)].tobytes() + (held[int(width) :] ^ held[: -int(width)]).tobytes()
+    rows = np.frombuffer(blob, np.uint8)
+    return rows[: int(width)].tobytes() + (rows[int(width) :] ^ rows[: -int(width)]).tobytes()
 
 
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
@@ -156,15 +156,15 @@ _FRAME = (
 _SLIDER = '<div class="flow row st-key-dpviz-strip"><div class="slider" data-slider></div></div>'
 
 
-def kept(shown: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
+def kept(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
     """Return the file's text: what the audience sees at every value of the slider, and the step on screen, from 0.
 
     Where other values of the slider would be more releases, as of uploaded records, it holds the state on screen.
     """
-    moments, slider = _moments(shown), shown.slider if isinstance(shown, MethodScreen) else None
+    moments, slider = _moments(screen), screen.slider if isinstance(screen, MethodScreen) else None
     possible = [i for i, moment in enumerate(moments) if moment is not None]
-    seen = [moment for moment in moments if moment is not None]
-    states = [_state(moment, moves=slider is not None, pair=isinstance(shown, MethodScreen)) for moment in seen]
+    filled = [moment for moment in moments if moment is not None]
+    states = [_state(moment, moves=slider is not None, pair=isinstance(screen, MethodScreen)) for moment in filled]
     index: dict[str, Any] = {"knob": "epsilon", "audiences": ["all"], "frame": str(frame + 1)}
     index |= {"slider": slider and {**_slider(slider, possible), "move": None, "plays": False}}
     index |= {"mode": "", "switches": {}}
@@ -172,14 +172,14 @@ def kept(shown: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
     blobs = {name: blob for state in states for name, blob in state.blobs.items()}
     data = [script("shared.0", None, blobs)]
     data += [script(f"0.0.0.{i}", state.directory, {}) for i, state in enumerate(states)]
-    title = escape(_title(shown))
-    said = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    title = escape(_title(screen))
+    note_lines = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{site_sheet()}</style></head><body>"
-        f'<header><h1>{title}</h1></header><main></main><footer class="caption">{said}</footer>'
+        f'<header><h1>{title}</h1></header><main></main><footer class="caption">{note_lines}</footer>'
         f"<script>{site_script()}</script>"
         f"<script>{''.join(data)}dpvizIndex({_safe(json.dumps(index))});</script></body></html>\n"
     )
@@ -192,16 +192,16 @@ def _slider(slider: Mapping[str, Any], possible: Sequence[int]) -> dict[str, Any
     return {**slider, **rows, "marks": marks, "index": possible.index(slider["index"])}
 
 
-def _title(shown: OnScreen) -> str:
-    pictures = " and ".join(scene.title for scene in shown.scenes)
-    return f"{shown.runs[0][0].algorithm.title}: {pictures}" if isinstance(shown, MethodScreen) else pictures
+def _title(screen: OnScreen) -> str:
+    pictures = " and ".join(scene.title for scene in screen.scenes)
+    return f"{screen.runs[0][0].algorithm.title}: {pictures}" if isinstance(screen, MethodScreen) else pictures
 
 
-def _moments(shown: OnScreen) -> Sequence[PictureState | None]:
-    if isinstance(shown, MethodScreen) and shown.moments is not None:
-        return list(shown.moments())
-    said = shown.said if isinstance(shown, MethodScreen) else NO_WORDS
-    return [PictureState(said, tuple(pack(replace(scene, hint="")) for scene in shown.scenes))]
+def _moments(screen: OnScreen) -> Sequence[PictureState | None]:
+    if isinstance(screen, MethodScreen) and screen.moments is not None:
+        return list(screen.moments())
+    words = screen.words if isinstance(screen, MethodScreen) else NO_WORDS
+    return [PictureState(words, tuple(pack(replace(scene, hint="")) for scene in screen.scenes))]
 
 
 def _state(moment: PictureState, *, moves: bool, pair: bool) -> PageState:
@@ -211,7 +211,7 @@ def _state(moment: PictureState, *, moves: bool, pair: bool) -> PageState:
         key = f"picture-{i + 1}" if i else "picture"
         pictures.append(PackedPicture(key, _options(i, len(moment.packed), follows=pair), packed))
         places += f'<div class="column"><div class="live" data-picture="{key}"></div></div>'
-    leaves = [_TERM.sub(r"\1", text) for text in (moment.said.headline, moment.said.side)]
+    leaves = [_TERM.sub(r"\1", text) for text in (moment.words.headline, moment.words.side)]
     return state_of(_FRAME.format(slider=_SLIDER if moves else "", pictures=places), leaves, pictures)
 
 

@@ -45,13 +45,13 @@ def begin(name: str, pages: Mapping[str, Any]) -> None:
     """Take over settings that were imported, before the page that they are for runs; `pages` are all, by name."""
     st.session_state[_PAGE], st.session_state[_PAGE_NAMES] = name, tuple(pages)
     _land(name, pages)
-    wanted: config.Config | None = st.session_state.get(_PENDING)
-    if wanted is None:
+    pending: config.Config | None = st.session_state.get(_PENDING)
+    if pending is None:
         return
-    if wanted.page != name:
-        st.switch_page(pages[wanted.page])
+    if pending.page != name:
+        st.switch_page(pages[pending.page])
     del st.session_state[_PENDING]
-    take_over(wanted)
+    take_over(pending)
 
 
 def leap(page: str, query: Mapping[str, str], *, records: bool = False) -> None:
@@ -75,23 +75,23 @@ def _land(name: str, pages: Mapping[str, Any]) -> None:
     state.open_anew(query, "link")
 
 
-def take_over(wanted: config.Config) -> None:
+def take_over(settings: config.Config) -> None:
     """Begin this session again with imported settings; called before anything reads a knob."""
     for key in _PICKER:
         st.session_state.pop(key, None)
-    query = dict(wanted.query)
-    if wanted.is_drawn:
-        query[drawing.START.name] = drawing.restore(query.get(drawing.START.name), wanted.sheet)
+    query = dict(settings.query)
+    if settings.is_drawn:
+        query[drawing.START.name] = drawing.restore(query.get(drawing.START.name), settings.sheet)
     state.open_anew(query, "file")
-    if wanted.is_drawn and wanted.sheet is None:
+    if settings.is_drawn and settings.sheet is None:
         state.report(f"{NO_POINTS} All knobs are the file's; the drawing is the one here.")
-    st.session_state[_RESTORE] = wanted
+    st.session_state[_RESTORE] = settings
     st.session_state[_NUMBER] = st.session_state.get(_NUMBER, 0) + 1
-    answers.expect_form(wanted.form)
-    if wanted.form is not None:
+    answers.expect_form(settings.form)
+    if settings.form is not None:
         state.report(
             "The settings were made with an uploaded file. Choose it under Data: columns, bounds, units, scale and "
-            f"missing values are filled in. Features: {_list(wanted.form.features)}."
+            f"missing values are filled in. Features: {_list(settings.form.features)}."
         )
 
 
@@ -123,32 +123,32 @@ def _menu(*, pictured: bool) -> None:
         _import()
 
 
-def read_wish(sent: Any) -> tuple[int, ExportRequest] | None:
+def read_wish(message: Any) -> tuple[int, ExportRequest] | None:
     """Return the number of a click and what it asked for, None for none; a browser can send anything."""
-    want = sent.get("want") if isinstance(sent, Mapping) else None
+    want = message.get("want") if isinstance(message, Mapping) else None
     if not isinstance(want, Mapping) or want.get("format") not in tuple(FORMATS):
         return None
     number, frame, off = (want.get(name) for name in ("number", "frame", "off"))
     numbers = [each if isinstance(each, int) and not isinstance(each, bool) else 0 for each in (number, frame)]
     names = off if isinstance(off, list | tuple) else ()
-    kept = frozenset(name for name in names[:500] if isinstance(name, str))
-    return numbers[0], ExportRequest(want["format"], numbers[1], kept, want.get("dark") is True)
+    layers = frozenset(name for name in names[:500] if isinstance(name, str))
+    return numbers[0], ExportRequest(want["format"], numbers[1], layers, want.get("dark") is True)
 
 
 def _made(wish: ExportRequest) -> tuple[File | None, str]:
-    shown = latest()
-    if shown is None or (wish.format in PICTURED and not shown.scenes):
+    screen = latest()
+    if screen is None or (wish.format in PICTURED and not screen.scenes):
         return None, NOTHING
-    return make(shown, str(st.session_state.get(_PAGE) or "picture"), wish), ""
+    return make(screen, str(st.session_state.get(_PAGE) or "picture"), wish), ""
 
 
 def _restored() -> dict[str, Any] | None:
     """Return how the imported picture stood, for the browser to bring back and to compare."""
-    wanted: config.Config | None = st.session_state.get(_RESTORE)
-    if wanted is None or not wanted.hashes:
+    settings: config.Config | None = st.session_state.get(_RESTORE)
+    if settings is None or not settings.hashes:
         return None
-    stood = {"scene": wanted.hashes[0], "number": st.session_state[_NUMBER]}
-    return stood | {"frame": wanted.step.frame, "off": list(wanted.step.layers_off)}
+    stood = {"scene": settings.hashes[0], "number": st.session_state[_NUMBER]}
+    return stood | {"frame": settings.step.frame, "off": list(settings.step.layers_off)}
 
 
 def _import() -> None:

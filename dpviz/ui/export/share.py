@@ -102,12 +102,12 @@ def _contents() -> None:
     source, words = framed(link, frame, bare=bare)
     data = {"link": link, "frame": frame, "source": source, "words": words}
     _SHARE(data=data, key=KEY, on_frame_change=_nothing)
-    drawn = qr(link)
-    if drawn is None:
+    code = qr(link)
+    if code is None:
         st.caption(TOO_LONG)
     else:
         words = f"QR code of {link[:60]}…"
-        st.html(f'<img class="dpviz-qr" src="{drawn}" alt="{escape(words)}">')
+        st.html(f'<img class="dpviz-qr" src="{code}" alt="{escape(words)}">')
     controls.control(SIZE)
     if is_large() != st.session_state.get(_FITTED):  # the page was drawn before the choice
         st.rerun(scope="app")
@@ -115,8 +115,9 @@ def _contents() -> None:
 
 def _frame(state_of_share: Any) -> str | None:
     """Return the scrubber's step as the browser has told it, None for the usual one: it can send anything."""
-    sent = state_of_share.get("frame") if isinstance(state_of_share, Mapping) else None
-    return sent if isinstance(sent, str) and sent.isascii() and sent.isdecimal() and len(sent) <= MOST_DIGITS else None
+    frame = state_of_share.get("frame") if isinstance(state_of_share, Mapping) else None
+    is_step = isinstance(frame, str) and frame.isascii() and frame.isdecimal() and len(frame) <= MOST_DIGITS
+    return frame if is_step else None
 
 
 def _nothing() -> None:
@@ -125,8 +126,8 @@ def _nothing() -> None:
 
 def query_of(hidden: list[str], *, bare: bool) -> str:
     """Return the query of what is on screen, with what is hidden here and what is to be hidden besides."""
-    shown = latest()
-    pairs = dict(st.query_params) if shown is None else dict(parse_qsl(shown.address, keep_blank_values=True))
+    screen = latest()
+    pairs = dict(st.query_params) if screen is None else dict(parse_qsl(screen.address, keep_blank_values=True))
     pairs.pop("frame", None)  # the browser tells it
     away = sorted({*filter(None, pairs.pop(hiding.NAME, "").split(",")), *hidden})
     pairs |= {hiding.NAME: ",".join(away)} if away else {}
@@ -141,8 +142,8 @@ def framed(link: str, frame: str | None, *, bare: bool) -> tuple[str, str]:
     """
     if bare:
         return link, OWN_SERVER_WORDS
-    shown = latest()
-    if shown is not None and shown.source.own:
+    screen = latest()
+    if screen is not None and screen.source.own:
         return "", OWN_DATA_WORDS
     here, _, query = link.partition("?")
     pairs = [(_FRAMED[name], value) for name, value in parse_qsl(query) if name in _FRAMED]

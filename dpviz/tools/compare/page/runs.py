@@ -141,7 +141,7 @@ def gathered(
             known=len(parts) - len(missing),
             secret=False,
             public=False,
-            said=None if of is None else (f"{what}, {of[1].where}", of[1].share),
+            line=None if of is None else (f"{what}, {of[1].where}", of[1].share),
             tallied=place == TALLIED,
         )
     results = {**cache, **_finished(missing, answers)}
