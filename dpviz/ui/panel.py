@@ -110,7 +110,7 @@ def details(label: Label, name: str = "") -> str:
         ("What to know", label.caveats),
     )
     rows = "".join(
-        f"<h4>{escape(title)}</h4><ul>{''.join(f'<li>{explained(each)}</li>' for each in said)}</ul>"
+        f"<h4>{escape(title)}</h4><ul>{''.join(f'<li>{explained(each)}</li>' for each in lines)}</ul>"
         for title, lines in parts
         if lines
     )
