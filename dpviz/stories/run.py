@@ -69,7 +69,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     classes: Labels | None = None  # (n,) true classes, where the data set knows them: the curator's
 
     terms: ClassVar[tuple[tuple[str, str], ...]] = ()  # "How to read it": (term, what it means)
-    shares_reference: ClassVar[bool] = False  # whether all methods of this class are compared with the same reference
+    reference_group: ClassVar[str] = ""  # classes of one group have the same reference: it is computed once
     page_fields: ClassVar[tuple[str, ...]] = ()  # fields that a page chooses: an exported script sets them again
 
     # How a run is put together.

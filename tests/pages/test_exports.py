@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpviz.core import frozen
-from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
+from dpviz.methods.convergent_kmeans.comparison import METHODS
 from dpviz.methods.source_target.page.data import NO_TARGETS
 from dpviz.plots import scene_hash
 from dpviz.ui import frame

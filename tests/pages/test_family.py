@@ -10,9 +10,9 @@ import pytest
 import streamlit as st
 
 from dpviz.experiments.tables import read_tables
-from dpviz.methods.convergent_kmeans.page import family
-from dpviz.methods.convergent_kmeans.story import family_batches as family_tasks
-from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
+from dpviz.methods.convergent_kmeans import comparison
+from dpviz.methods.convergent_kmeans import page as family
+from dpviz.methods.convergent_kmeans.comparison import METHODS
 from dpviz.ui import reproduction
 from tests.pages.conftest import at_once
 
@@ -23,7 +23,7 @@ SMALL = {"n": "200", "n_clusters": "3"}
 @pytest.fixture
 def ready(monkeypatch):
     """Let background work be done at once, here."""
-    known = at_once(monkeypatch, family_tasks)
+    known = at_once(monkeypatch, comparison)
     monkeypatch.setitem(family.EPSILONS, "total", (0.5, 5.0))
     monkeypatch.setitem(family.EPSILONS, "step", (0.1, 1.0))
     return known

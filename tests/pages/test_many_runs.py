@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpviz.methods.convergent_kmeans.page import attack_record
+from dpviz.methods.convergent_kmeans import page as kmeans_page
 from dpviz.plots.scene import read_header
 from dpviz.stories.center_facts import AS_GOOD
 from dpviz.tools.many_runs import batches as outcome_tasks
@@ -37,7 +37,7 @@ def ready(monkeypatch):
         return Answers(tuple(known[source.key, job] for job in jobs))
 
     monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
-    monkeypatch.setattr(attack_record, "RUNS", {"noisy": 10, "published": 10})
+    monkeypatch.setattr(kmeans_page, "ATTACKS", {"noisy": 10, "published": 10})
     return known
 
 

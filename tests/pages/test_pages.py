@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from dpviz.core import knobs
 from dpviz.data import DATASETS, size_limits
 from dpviz.methods import CATALOGUE
-from dpviz.methods.convergent_kmeans.page.family import FAMILY
+from dpviz.methods.convergent_kmeans.page import FAMILY
 from dpviz.methods.source_target.page import knobs as source_target_knobs
 from dpviz.navigation import ACROSS, HOME
 from dpviz.ui import controls, runs, show, state

@@ -7,8 +7,8 @@ import pytest
 
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Box
-from dpviz.methods.convergent_kmeans import algorithm, story
-from dpviz.methods.convergent_kmeans.story import family
+from dpviz.methods.convergent_kmeans import algorithm, family
+from dpviz.methods.convergent_kmeans.run import ConvergentKMeansRun
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm import run as dpm_run
 from dpviz.stories import View, Words
@@ -34,8 +34,8 @@ def _tell(d, n, seed, options):
     params = algorithm.Params(**{"n_clusters": 4, "start_seed": 0, "epsilon": 2.0, **dict(options)})
     points, words = records_of(d, n, seed), words_of(d)
     result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    return story.ConvergentKMeansRun.of(
-        result, params, points, words, story.ConvergentKMeansRun.find_reference(points, words, result)
+    return ConvergentKMeansRun.of(
+        result, params, points, words, ConvergentKMeansRun.find_reference(points, words, result)
     )
 
 
@@ -82,9 +82,8 @@ def _tell_family(name, d, n, seed, options):
     params = method.Params(**{"n_clusters": 4, "start_seed": 0, **FASTER.get(name, {}), **dict(options)})
     points, words = records_of(d, n, seed), words_of(d)
     result = method.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    return family.FamilyRun.of(
-        result, params, points, words, family.FamilyRun.find_reference(points, words, result, params)
-    )
+    run = family.RUNS[name]
+    return run.of(result, params, points, words, run.find_reference(points, words, result, params))
 
 
 FASTER = {"privgene": {"population": 30}}

@@ -21,6 +21,12 @@ def named(drawn):
     return {layer.name: layer for layer in drawn.layers}
 
 
+def chart_of(run, key):
+    """Return the chart of a run with this key."""
+    (scene,) = [chart.scene for chart in run.charts() if chart.key == key]
+    return scene
+
+
 def shown(layer, at, name="xy"):
     """Return what a frame shows of an array, None where the layer is hidden."""
     row = layer.rows[at]

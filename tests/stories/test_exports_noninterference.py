@@ -8,7 +8,7 @@ import pytest
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.data import Dataset
 from dpviz.methods import CATALOGUE, run_class
-from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
+from dpviz.methods.convergent_kmeans.comparison import METHODS
 from dpviz.plots import Audience
 from dpviz.stories import View
 from dpviz.ui.data.drawing import DrawnPoints
@@ -16,8 +16,8 @@ from dpviz.ui.data.picker import Source
 from dpviz.ui.export.files import FORMATS, ExportRequest, make
 from dpviz.ui.runs import Noise, RunRequest
 from dpviz.ui.screen import MethodScreen
-from tests.methods.convergent_kmeans.story import test_family_noninterference as of_family
-from tests.methods.convergent_kmeans.story import test_noninterference as of_zones
+from tests.methods.convergent_kmeans import test_family_noninterference as of_family
+from tests.methods.convergent_kmeans import test_noninterference as of_zones
 from tests.methods.dpm import test_noninterference as of_dpm
 from tests.methods.morse.story import test_story as of_morse
 

@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin_min
 
 from dpviz.methods import CATALOGUE
-from dpviz.methods.convergent_kmeans.story import lesson as lesson_kmeans
+from dpviz.methods.convergent_kmeans import teaching as lesson_kmeans
 from dpviz.methods.dpm import teaching as lesson_dpm
 from dpviz.methods.morse.story import lesson as lesson_morse
 from dpviz.methods.nd_laplace import teaching as lesson_laplace

@@ -19,7 +19,7 @@ from benchmarks.papers.statistics import spread
 from benchmarks.papers.table_sets import SetRecords
 from dpviz.core import Result
 from dpviz.experiments.tables import Cell, Column, ResultTable
-from dpviz.methods.convergent_kmeans.story.family_runs import METHODS, FamilyQuestion, configure, spent
+from dpviz.methods.convergent_kmeans.comparison import METHODS, FamilyQuestion, configure, spent
 from dpviz.metrics import cost_gap, nonprivate_costs
 
 REFERENCE = "lloyd"

@@ -1,9 +1,8 @@
 """Convergent k-means and its family (Lu & Shen)."""
 
-from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import AuditPlan, Entry, Varied
 from dpviz.data import load
-from dpviz.methods.convergent_kmeans import algorithm, story
+from dpviz.methods.convergent_kmeans import algorithm, family, teaching
 from dpviz.methods.convergent_kmeans.algorithm import (
     PAPER,
     Params,
@@ -14,13 +13,8 @@ from dpviz.methods.convergent_kmeans.algorithm import (
     start_centers,
     steps,
 )
-from dpviz.methods.convergent_kmeans.story import family, reading
-from dpviz.methods.convergent_kmeans.story.chapter import CHAPTER
-from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
-from dpviz.methods.convergent_kmeans.story.lesson import LESSON
-from dpviz.methods.convergent_kmeans.story.worlds import WORLDS
+from dpviz.methods.convergent_kmeans.run import ConvergentKMeansRun
 from dpviz.stories.method import Attack, Method, Thumbnail
-from dpviz.stories.reading import Reading
 
 METHOD = Method(
     name="convergent_kmeans",
@@ -57,12 +51,12 @@ METHOD = Method(
     varied=(
         Varied("iterations", "Iterations at most", "params.max_iterations", (2, 5, 10, 20, 50, 100), "convergent"),
     ),
-    family={name: family.FamilyRun for name in BASELINES if name in METHODS},
-    run=story.ConvergentKMeansRun,
-    worlds=WORLDS,
-    reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
-    lesson=LESSON,
-    chapter=CHAPTER,
+    family=family.RUNS,
+    run=ConvergentKMeansRun,
+    worlds=teaching.WORLDS,
+    reading=teaching.READING,
+    lesson=teaching.LESSON,
+    chapter=teaching.CHAPTER,
     attack=Attack("Find one record in exact centers →", ("tab", "attack"), "attack"),
 )
 

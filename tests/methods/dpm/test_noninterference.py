@@ -10,7 +10,7 @@ from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, PlanStep, SplitT
 from dpviz.methods.dpm.charts import facts, strips, tree_chart
 from dpviz.plots import Audience, pack
 from dpviz.stories import View
-from tests.methods.convergent_kmeans.story.test_noninterference import layer_bytes
+from tests.methods.convergent_kmeans.test_noninterference import layer_bytes
 
 SOLID = View(3, 1, z=0, yaw=50.0, pitch=-20.0)
 VIEWS = {1: (View(),), 2: (View(),), 5: (View(), View(3, 1), SOLID)}

@@ -5,7 +5,7 @@ from benchmarks.papers.convergent_kmeans.gaps import COMPARED, Gap, gaps_table, 
 from benchmarks.papers.table_sets import PaperSet, SetRecords
 from dpviz.core import frozen
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
-from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
+from dpviz.methods.convergent_kmeans.comparison import METHODS
 from dpviz.metrics import cost_gap, nonprivate_costs
 from dpviz.solvers import lloyd
 

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from dpviz.core import Box, KnobError
 from dpviz.methods.convergent_kmeans.algorithm import Params, fit, start_centers
-from dpviz.methods.convergent_kmeans.story import count_noise
+from dpviz.methods.convergent_kmeans.run import count_noise
 from dpviz.solvers import assign, cluster_sums, sphere_packing
 
 UNIT = Box.cube(0.0, 1.0, 2)

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from dpviz.baselines import CATALOGUE
-from dpviz.methods.convergent_kmeans.story import family as story
-from dpviz.methods.convergent_kmeans.story.family_runs import METHODS
+from dpviz.methods.convergent_kmeans.comparison import METHODS
 from dpviz.plots import Audience, pack
 from dpviz.stories import View
-from tests.methods.convergent_kmeans.story.test_noninterference import arrays_of, layer_bytes, with_trace
-from tests.stories.marks import NOISY
+from tests.methods.convergent_kmeans.test_noninterference import arrays_of, layer_bytes, with_trace
+from tests.stories.marks import NOISY, chart_of
 
 VIEWS = {1: (View(),), 2: (View(),), 5: (View(), View(3, 1), View(principal=True))}
 SETTINGS = [(d, view) for d, views in VIEWS.items() for view in views]
@@ -23,7 +22,7 @@ OF_RECORDS = ("nonprivate_labels", "nonprivate_blocks")  # one entry a record
 def with_records(told, n, seed=2):
     """Put n other records under the same release, with Lloyd's run on them."""
     points = told.words.box.from_unit(np.random.default_rng(seed).random((n, told.words.box.d)))
-    reference = story.FamilyRun.find_reference(points, told.words, told.result, told.params)
+    reference = type(told).find_reference(points, told.words, told.result, told.params)
     trace = []
     for step in told.result.trace:
         held = [name for name in OF_RECORDS if name in arrays_of(step)]
@@ -70,11 +69,10 @@ def test_public_numbers_and_charts_follow_from_the_release(tell_family, name, d)
     facts = [[fact for fact in world.utility() if fact.public] for world in (told, changed)]
     assert facts[0] == facts[1]
     assert told.utility() != changed.utility()
-    assert pack(story.ledger_chart(told)) == pack(story.ledger_chart(changed))
-    assert pack(story.cost_chart(told)) != pack(story.cost_chart(changed))
-    assert pack(story.cost_chart(told).public()) == pack(story.cost_chart(changed).public())
-    assert story.cost_chart(told).public().is_empty
-    assert story.terms(told) == story.terms(changed)
+    assert pack(chart_of(told, "ledger")) == pack(chart_of(changed, "ledger"))
+    assert pack(chart_of(told, "cost")) != pack(chart_of(changed, "cost"))
+    assert pack(chart_of(told, "cost").public()) == pack(chart_of(changed, "cost").public())
+    assert chart_of(told, "cost").public().is_empty
 
 
 @pytest.mark.parametrize("d", [2])
@@ -136,7 +134,7 @@ def test_nothing_of_lloyds_own_run_is_public(tell_family, show_family, d):
     }
     assert [frame.label for frame in drawn[0].public().frames] == ["Start"]
     assert pack(drawn[0].public().public()) == pack(drawn[0].public())
-    for tell in (lambda told: told.risk(), story.ledger_chart, lambda told: told.finding().public):
+    for tell in (lambda told: told.risk(), lambda told: chart_of(told, "ledger"), lambda told: told.finding().public):
         here, there = (tell(world) for world in worlds)
         assert (here == there) if not hasattr(here, "layers") else pack(here) == pack(there)
     assert not any(fact.public for world in worlds for fact in world.utility())

@@ -5,9 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpviz.methods.convergent_kmeans import story
+from dpviz.methods.convergent_kmeans.run import ConvergentKMeansRun
 from dpviz.plots import Audience, pack, read_header
 from dpviz.stories import View
+from tests.stories.marks import chart_of
 
 VIEWS = {1: (View(),), 2: (View(),), 5: (View(), View(3, 1), View(principal=True))}
 SETTINGS = [(d, view) for d, views in VIEWS.items() for view in views]
@@ -40,7 +41,7 @@ def with_records(told, n, seed=2):
     """Put n other records under the same release, with Lloyd's run on them."""
     unit = np.random.default_rng(seed).random((n, told.words.box.d))
     points = told.words.box.from_unit(unit)
-    reference = story.ConvergentKMeansRun.find_reference(points, told.words, told.result)
+    reference = ConvergentKMeansRun.find_reference(points, told.words, told.result)
     labels = tuple(
         dataclasses.replace(step, nonprivate_members=np.arange(n) % told.params.n_clusters)
         for step in told.result.trace
@@ -91,11 +92,11 @@ def test_public_numbers_follow_from_the_release(tell, options, d):
 def test_public_charts_follow_from_the_release(tell, options, d):
     told = tell(d, **options)
     changed = other_world(told, 123)
-    assert pack(story.ledger_chart(told)) == pack(story.ledger_chart(changed))
-    assert pack(story.ledger_chart(told).public()) == pack(story.ledger_chart(told))
-    assert pack(story.cost_chart(told)) != pack(story.cost_chart(changed))
-    assert pack(story.cost_chart(told).public()) == pack(story.cost_chart(changed).public())
-    assert story.cost_chart(told).public().is_empty
+    assert pack(chart_of(told, "ledger")) == pack(chart_of(changed, "ledger"))
+    assert pack(chart_of(told, "ledger").public()) == pack(chart_of(told, "ledger"))
+    assert pack(chart_of(told, "cost")) != pack(chart_of(changed, "cost"))
+    assert pack(chart_of(told, "cost").public()) == pack(chart_of(changed, "cost").public())
+    assert chart_of(told, "cost").public().is_empty
 
 
 @pytest.mark.parametrize("d", [2])

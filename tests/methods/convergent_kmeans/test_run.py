@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from dpviz.core import Adjacency, Claim, Guarantee
-from dpviz.methods.convergent_kmeans import story
 from dpviz.plots import Audience, Kind
 from dpviz.stories import center_facts
 from dpviz.stories.label import label_of
 from dpviz.stories.panel import number, odds
+from tests.stories.marks import chart_of
 
 
 def brute_cost(unit, centers):
@@ -141,7 +141,7 @@ def test_zones_outside_are_counted(tell):
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_the_cost_chart_shows_every_cost(tell, options, d):
     told = tell(d, **options)
-    chart = story.cost_chart(told)
+    chart = chart_of(told, "cost")
     curves = {layer.name: layer.arrays["xy"][0, 0] for layer in chart.layers if layer.kind is Kind.LINES}
     start = told.result.trace[0].previous_centers
     ours = [brute_cost(told.unit, c) for c in (start, *told.result.release.path[:-1], told.final)]
@@ -156,7 +156,7 @@ def test_the_cost_chart_shows_every_cost(tell, options, d):
 
 def test_the_cursor_follows_the_pictures_frames(tell, show, options):
     told = tell(**options)
-    chart = story.cost_chart(told)
+    chart = chart_of(told, "cost")
     (cursor,) = [layer for layer in chart.layers if layer.kind is Kind.CURSOR]
     at = cursor.arrays["x"][cursor.rows]
     n_steps = len(told.result.trace)
@@ -169,7 +169,7 @@ def bars(told):
     """Return (layer, column, bottom, top) of every bar."""
     return [
         (layer.name, round(float(x0 + x1) / 2, 9), float(y0), float(y1))
-        for layer in story.ledger_chart(told).layers
+        for layer in chart_of(told, "ledger").layers
         for x0, y0, x1, y1 in layer.arrays["rect"][0]
     ]
 
@@ -187,7 +187,7 @@ def test_the_ledger_adds_up_to_epsilon(tell, d, epsilon):
         heights = [top - bottom for _, column, bottom, top in drawn if column == t]
         assert sum(heights) == pytest.approx(0.98 * epsilon / n_steps)
         assert len(heights) == 2, "sums and counts"
-    assert f"ε = {number(epsilon)}" in story.ledger_chart(told).caption
+    assert f"ε = {number(epsilon)}" in chart_of(told, "ledger").caption
 
 
 def test_bars_stand_on_each_other(tell):
@@ -195,7 +195,7 @@ def test_bars_stand_on_each_other(tell):
     for _, column, bottom, top in bars(tell()):
         assert bottom == pytest.approx(tops.get(column, 0.0))
         tops[column] = top
-    view = story.ledger_chart(tell()).y.view
+    view = chart_of(tell(), "ledger").y.view
     assert view[1] > max(tops.values())
 
 
@@ -205,20 +205,13 @@ def test_the_published_ledger_is_a_claim(tell, orientation):
     n_steps = len(told.result.trace)
     total = 0.7 + n_steps * 0.3
     assert math.fsum(top - bottom for _, _, bottom, top in bars(told)) == pytest.approx(total, rel=1e-12)
-    chart = story.ledger_chart(told)
+    chart = chart_of(told, "ledger")
     assert all("claimed" in layer.name for layer in chart.layers)
     assert re.search(r"not established: ε = " + re.escape(number(total)), chart.caption)
     assert told.result.guarantee.published.epsilon == pytest.approx(total)
 
 
 def test_all_ledgers_are_public(tell, options):
-    chart = story.ledger_chart(tell(**options))
+    chart = chart_of(tell(**options), "ledger")
     assert {layer.audience for layer in chart.layers} == {Audience.PUBLIC}
     assert not chart.public().is_empty
-
-
-def test_more_clusters_than_a_byte_are_refused(tell):
-    told = tell()
-    params = dataclasses.replace(told.params, n_clusters=251)
-    with pytest.raises(ValueError, match=r"251.*at most 250"):
-        story.ConvergentKMeansRun.of(told.result, params, told.unit, told.words, told.reference)

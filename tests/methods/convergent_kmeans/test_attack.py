@@ -3,8 +3,20 @@ import pytest
 
 from dpviz.core import Box
 from dpviz.methods.convergent_kmeans.algorithm import Params, fit
-from dpviz.methods.convergent_kmeans.story import attack_scene
-from dpviz.methods.convergent_kmeans.story.attack_record import Guesses, attack_exact, attack_runs, guess_published
+from dpviz.methods.convergent_kmeans.attack import (
+    AttackQuestion,
+    Guesses,
+    attack_exact,
+    attack_runs,
+    digits_of,
+    exact_scene,
+    exact_words,
+    guess_published,
+    noisy_words,
+    picked_row,
+    published_words,
+    runs_scene,
+)
 from dpviz.plots import Audience, pack
 from dpviz.stories import View, Words
 
@@ -23,15 +35,15 @@ def params(**more):
 
 def attacked(epsilon=1.0, count=6, points=None, box=BOX, row=ROW, **more):
     points = BOX.from_unit(records()) if points is None else points
-    return attack_runs(points, box, params(epsilon=epsilon, **more), row, 0, 0, count)
+    return attack_runs(points, box, AttackQuestion((), row, params(epsilon=epsilon, **more)), 0, 0, count)
 
 
 def test_exact_centers_give_every_digit():
     points = BOX.from_unit(records())
-    found = attack_exact(points, BOX, params(), ROW)
+    found = attack_exact(points, BOX, AttackQuestion((), ROW, params()))
     assert np.abs(found.guess - records()[ROW]).max() < 1e-11
-    assert "digits" in attack_scene.exact_words(found, WORDS, len(points))
-    rows = attack_scene.digits_of(found.guess, found.nonprivate_record, WORDS)
+    assert "digits" in exact_words(found, WORDS, len(points))
+    rows = digits_of(found.guess, found.nonprivate_record, WORDS)
     assert [row["Feature"] for row in rows] == ["a (m)", "b"]
     assert float(rows[0]["True value"]) == pytest.approx(points[ROW, 0], abs=1e-12)
 
@@ -42,7 +54,7 @@ def test_noise_hides_what_less_noise_shows():
     assert np.median(hidden.nonprivate_errors) > 0.6 * blind, "not much better than looking at nothing"
     assert np.median(shown.nonprivate_errors) < 0.1
     assert np.median(all_but_exact.nonprivate_errors) < 1e-5
-    said = attack_scene.noisy_words(hidden, 0.5)
+    said = noisy_words(hidden, 0.5)
     assert "ε = 0.5" in said
     assert "6 runs" in said
 
@@ -56,15 +68,15 @@ def test_the_published_release_leaves_a_line_and_a_place_on_it(start):
     guessed = np.isfinite(found.nonprivate_errors)
     assert guessed.any()
     assert np.median(found.nonprivate_errors[guessed]) < 1e-9
-    assert "on one line" in attack_scene.published_words(found, WORDS)
+    assert "on one line" in published_words(found, WORDS)
 
 
 def test_another_record_is_on_no_such_line():
     points = BOX.from_unit(records())
     result = fit(points, BOX, params(mode="published"), rng=np.random.default_rng([0, 0]))
-    found = guess_published(result.release, BOX, np.delete(records(), ROW, axis=0), zones=True)
-    assert found.segment.distance(records()[ROW]) < 1e-10
-    away = [found.segment.distance(place) for place in np.delete(records(), ROW, axis=0)]
+    segment, _ = guess_published(result.release, BOX, np.delete(records(), ROW, axis=0), zones=True)
+    assert segment.distance(records()[ROW]) < 1e-10
+    away = [segment.distance(place) for place in np.delete(records(), ROW, axis=0)]
     assert min(away) > 1e-8, "the line is about one record"
 
 
@@ -72,7 +84,7 @@ def test_the_future_orientation_tells_the_line_alone():
     found = attacked(mode="published", orientation="future")
     assert np.isfinite(found.nonprivate_off).any()
     assert np.isnan(found.guesses).all()
-    assert "ratios" in attack_scene.published_words(found, WORDS)
+    assert "ratios" in published_words(found, WORDS)
 
 
 def test_one_feature_has_zones_only():
@@ -81,8 +93,8 @@ def test_one_feature_has_zones_only():
     words = Words("Set", box, ("a",), ("m",))
     found = attacked(points=points, box=box, mode="published")
     assert np.nanmedian(found.nonprivate_errors) < 1e-9
-    assert "line" not in attack_scene.published_words(found, words)
-    assert np.abs(attack_exact(points, box, params(), ROW).guess - records(d=1)[ROW]).max() < 1e-11
+    assert "line" not in published_words(found, words)
+    assert np.abs(attack_exact(points, box, AttackQuestion((), ROW, params())).guess - records(d=1)[ROW]).max() < 1e-11
 
 
 def test_nothing_of_the_attack_is_public():
@@ -90,10 +102,10 @@ def test_nothing_of_the_attack_is_public():
     for row in (3, ROW):
         unit = records()
         found = attacked(count=3, row=row)
-        exact = attack_exact(BOX.from_unit(unit), BOX, params(), row)
+        exact = attack_exact(BOX.from_unit(unit), BOX, AttackQuestion((), row, params()))
         scenes = (
-            attack_scene.exact_scene(exact, unit, WORDS, View(), row),
-            attack_scene.runs_scene(found, unit, WORDS, View(), row, "Runs"),
+            exact_scene(exact, unit, WORDS, View(), row),
+            runs_scene(found, unit, WORDS, View(), row, "Runs"),
         )
         for scene in scenes:
             public = [layer.name for layer in scene.layers if layer.audience is not Audience.CURATOR]
@@ -107,6 +119,6 @@ def test_runs_are_joined_and_clicks_lead_to_rows():
     joined = Guesses.joined(parts)
     assert len(joined.guesses) == 5
     assert np.array_equal(joined.guesses[:2], parts[0].guesses)
-    assert attack_scene.picked_row(0, 10, 0) == 1, "the record under attack is no mark of the others"
-    assert attack_scene.picked_row(3, 10, 5) == 3
-    assert attack_scene.picked_row(9, 10, 5) is None
+    assert picked_row(0, 10, 0) == 1, "the record under attack is no mark of the others"
+    assert picked_row(3, 10, 5) == 3
+    assert picked_row(9, 10, 5) is None

@@ -1,0 +1,548 @@
+"""Convergent k-means and its family: move ε, and watch zones, centers and cost move, beside every other method."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpviz.baselines import CATALOGUE as BASELINES
+from dpviz.core import FloatArray, Knob, attacker_odds, knobs, unit_records
+from dpviz.data.synthetic import STAND_INS
+from dpviz.method_page import MethodPage
+from dpviz.methods.convergent_kmeans import METHOD, attack
+from dpviz.methods.convergent_kmeans.algorithm import Params
+from dpviz.methods.convergent_kmeans.attack import AttackQuestion, ExactKnowledge, Guesses
+from dpviz.methods.convergent_kmeans.comparison import (
+    METHODS,
+    FamilyQuestion,
+    MethodRuns,
+    Options,
+    account,
+    budget_chart,
+    configure,
+    public_account,
+    run_many,
+)
+from dpviz.methods.convergent_kmeans.family import no_budget
+from dpviz.methods.convergent_kmeans.run import count_noise, variation
+from dpviz.stories import center_facts, quantile_dots
+from dpviz.stories import family_charts as charts
+from dpviz.stories.method import AnyMethod, RunClass
+from dpviz.stories.panel import attacker, ceiled, chance_limit, number
+from dpviz.tools.many_runs import page as many_runs
+from dpviz.tools.many_runs.page import play
+from dpviz.tools.two_worlds import page as two_worlds
+from dpviz.ui import asking, controls, reading, reproduction, screen, state
+from dpviz.ui.controls import DEPLOYMENTS
+from dpviz.ui.data import groups
+from dpviz.ui.export.listed import listed
+from dpviz.ui.live import LiveState, live
+from dpviz.ui.runs import AnyRun, RunRequest, along, scalars, words_of
+from dpviz.ui.server.background import Answers, Job
+from dpviz.ui.show import IMPOSSIBLE, Slider, show, show_pair
+
+KNOBS = {knob.name: knob for knob in knobs(Params)}
+MODES = dict(KNOBS["mode"].choices)
+FAMILY = tuple(name for name in BASELINES if name in METHODS)  # a baseline may belong to another page
+STARTED = ("repaired", "published", "both", "lloyd", "blum", "dwork", "su", "fastlloyd")  # the start is a choice
+COMMON = ("n_clusters", "epsilon", "start")  # knobs that methods share
+PAPER_RANGE = (
+    (0.1, "paper's least", "The least ε per step of the paper's experiments."),
+    (1.0, "paper's most", "The largest ε per step of the paper's experiments."),
+)
+MODE = Knob(
+    "mode",
+    "choice",
+    "repaired",
+    "Method",
+    "Whose picture you see. Click a line under All methods to choose it there.",
+    choices=(
+        ("repaired", "Convergent, repaired"),
+        ("published", "Convergent, as published"),
+        ("both", "Both, side by side"),
+        *((name, METHODS[name]) for name in FAMILY),
+    ),
+)
+TAB = Knob(
+    "tab",
+    "choice",
+    "methods",
+    "Under the picture",
+    "",
+    choices=(
+        ("methods", "All methods"),
+        ("runs", "Many runs"),
+        ("play", "Play over ε"),
+        ("budgets", "Budgets"),
+        ("attack", "The attack"),
+        two_worlds.CHOICE,
+        ("reproduction", "Reproduction"),
+        reading.CHOICE,
+    ),
+)
+
+# Of the tab "All methods".
+CHART_HEIGHT = 360  # CSS pixels
+EPSILONS = {"total": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0), "step": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)}
+SPEND = Knob(
+    "spend",
+    "choice",
+    "total",
+    "Compare at",
+    "Equal total: every method spends ε in all. Equal step: the paper's figure 7, where the published method spends "
+    "ε in every step and the others get its total.",
+    choices=(("total", "Equal total ε"), ("step", "Equal ε per step")),
+)
+RUNS = Knob("n_runs", "int", 20, "Runs of each method", "More runs, steadier bands.", 5, 100, 5, 100)
+# 0 stands for the method's own rule: method -> (parameter, label, help, most)
+RULES: dict[str, tuple[str, str, str, int]] = {
+    "blum": ("n_iterations", "Iterations T (0: five)", "How often the noisy means are computed.", 30),
+    "dwork": ("n_iterations", "Iterations T (0: five)", "How often the noisy means are computed.", 30),
+    "su": ("n_iterations", "Iterations T (0: the rule)", "The paper's rule follows the number of records.", 30),
+    "fastlloyd": ("n_iterations", "Iterations T (0: the rule)", "The rule follows the number of records.", 30),
+    "gupt": ("n_blocks", "Blocks (0: the rule)", "The paper's rule: the number of records to the power of 0.4.", 500),
+    "privgene": ("n_rounds", "Rounds r (0: the rule)", "The rule is ours and follows the number of records.", 50),
+    "eugkm": (
+        "cells_per_axis",
+        "Cells along each axis (0: the rule)",
+        "The paper's rule follows the number of records.",
+        200,
+    ),
+}
+NO_COSTS = "Costs are exact, and each run is a separate release. Only the curator sees them."
+_CLICKS = "dpviz:clicks"
+_SWITCHES = "dpviz:methods"
+
+# Of the tab "Budgets".
+BUDGET_HEIGHT = 520
+CLAIMED = ("lloyd", "past", "future")  # nothing is proved, and what they spend follows from the records
+INVENTED = (
+    f"Computed on {STAND_INS} invented records, so that this view is no release. Where the number of steps follows the "
+    "noisy number of records, it is that of so few."
+)
+
+# Of the tab "The attack".
+ATTACK_HEIGHT = 440
+DOTS_HEIGHT = 230
+BATCH = 10
+ATTACKS = {"noisy": 50, "published": 20}
+MOST_FEATURES = 8  # in the table of digits
+NO_LIMIT = {  # of what is no release of a proved mode: the limit beside the slider is on the same screen
+    "exact": "No limit holds for this attack: exact centers and counts have no noise.",
+    "published": "No limit holds for this attack: nothing is proved of what the paper publishes.",
+}
+RECORD = replace(two_worlds.RECORD, label="Record under attack", help="Its row. Or click one.")
+ATTACKED = Knob(
+    "attacked",
+    "choice",
+    "exact",
+    "What is released",
+    "Exact: centers and counts as they are. Noisy: repaired mode. Published: as the paper prints it.",
+    choices=(("exact", "Exact"), ("noisy", "Noisy (repaired)"), ("published", "As published")),
+)
+TITLES = {"noisy": "Noisy counts and sums, run after run", "published": "Lu & Shen's release, run after run"}
+NO_ATTACK = "The attack is shown on an exact record: the curator sees it, you do not."
+_ATTACK_CLICK = "dpviz:attack-click"
+
+
+def own_knobs(method: str) -> tuple[tuple[str, Knob], ...]:
+    """Return (parameter, knob) of what only this baseline has; the knob's name carries the method's."""
+    if method not in FAMILY:
+        return ()
+    pairs = [(knob.name, knob) for knob in knobs(BASELINES[method].Params) if knob.name not in COMMON]
+    if method in RULES:
+        field, label, text, most = RULES[method]
+        pairs.insert(0, (field, Knob(field, "int", 0, label, text, 0, most, 0, most)))
+    return tuple((field, replace(knob, name=f"{method}_{field}")) for field, knob in pairs)
+
+
+def attacker_of_picture(epsilon: float) -> str:
+    """Say what a proved epsilon allows an attacker of the picture's own release, while another one is attacked."""
+    return attacker(attacker_odds(epsilon), "In the picture's noisy release")
+
+
+class ConvergentKMeansPage(MethodPage):
+    """The page of convergent k-means: both of its modes, side by side too, and every baseline of its family."""
+
+    tab = TAB
+    controls = (
+        MODE,
+        SPEND,
+        RUNS,
+        *(knob for method in FAMILY for _, knob in own_knobs(method)),
+        ATTACKED,
+        *many_runs.KNOBS,
+        *two_worlds.KNOBS,
+    )
+
+    def __init__(self, method: AnyMethod) -> None:
+        """Describe the page, with the budget that the chosen method's slider moves."""
+        super().__init__(method)
+        self.mode = str(state.value(MODE))
+        if self.mode == "published":
+            self.budget = KNOBS["epsilon_per_iteration"]
+
+    @property
+    def run_class(self) -> RunClass:
+        """The class of the chosen method's runs."""
+        return METHOD.family.get(self.mode, METHOD.run)
+
+    def button(self) -> str:
+        """Return the method that is chosen."""
+        return controls.said(MODE)
+
+    def draw_first(self) -> None:
+        """Draw the choice of a method."""
+        controls.control(MODE)
+
+    def draw_knobs(self) -> None:
+        """Draw k, and of orientation, start and a baseline's own knobs what the chosen method has."""
+        self.values["n_clusters"] = groups.control(self.frame.source, KNOBS["n_clusters"])
+        value = controls.control if self.mode in ("published", "both") else state.value
+        self.orientation = value(KNOBS["orientation"])
+        value = controls.control if self.mode in STARTED else state.value
+        self.values["start"] = value(KNOBS["start"])
+        for _, knob in own_knobs(self.mode):
+            controls.control(knob)
+
+    def draw_look(self) -> None:
+        """Put together the question to all methods, with what the reader has changed of any baseline."""
+        ruled = {(method, rule[0]) for method, rule in RULES.items()}
+        options: Options = tuple(
+            (method, field, None if (method, field) in ruled and value == 0 else value)
+            for method in FAMILY
+            for field, knob in own_knobs(method)
+            for value in (state.value(knob),)
+        )
+        self.question = FamilyQuestion(epsilon=1.0, options=options, **self.values)
+
+    def note(self) -> Callable[[float], str]:
+        """Return what says in words what a value of the slider means."""
+        if self.mode == "lloyd":
+            return no_budget
+        if self.values["start"] == "records" or self.frame.source.dataset.bounds_from_data:
+            return center_facts.not_established
+        attacked = not self.frame.public and state.value(TAB) == "attack"
+        return attacker_of_picture if attacked else center_facts.allowed
+
+    def link(self, epsilon: float) -> list[tuple[str, str]]:
+        """Return the page's part of the link."""
+        pairs = [("mode", self.mode), ("orientation", self.orientation), ("tab", state.value(TAB))]
+        pairs += [(knob.name, knob.format(state.value(knob))) for _, knob in own_knobs(self.mode)]
+        pairs += [(name, KNOBS[name].format(self.values[name])) for name in ("n_clusters", "start")]
+        pairs += groups.link(self.frame.source, KNOBS["n_clusters"])
+        pairs += [(ATTACKED.name, str(state.value(ATTACKED))), *two_worlds.link(self.frame)]
+        pairs.append((self.budget.name, self.budget.format(epsilon)))
+        if self.mode == "published":
+            counts = KNOBS["epsilon_counts"]
+            pairs.append((counts.name, counts.format(state.value(counts))))
+        return pairs
+
+    def repaired(self, epsilon: float) -> RunRequest[AnyRun]:
+        """Return convergent k-means with a proved budget for the whole run."""
+        return self._convergent(Params(mode="repaired", epsilon=epsilon, **self.values))
+
+    def published(self, step: float, counts: float) -> RunRequest[AnyRun]:
+        """Return it as the paper prints it, with one budget for each step and one for the final counts."""
+        params = Params(
+            mode="published",
+            orientation=self.orientation,
+            epsilon_per_iteration=step,
+            epsilon_counts=counts,
+            **self.values,
+        )
+        return self._convergent(params)
+
+    def _convergent(self, params: Params) -> RunRequest[AnyRun]:
+        name = MODES[params.mode] if self.mode == "both" else ""
+        return RunRequest(METHOD, METHOD.run, params, name, adapt=self.adapt)
+
+    def stepwise(self, step: float) -> RunRequest[AnyRun]:
+        """Return it as the paper prints it, with the final counts' budget of now."""
+        return self.published(step, float(state.value(KNOBS["epsilon_counts"])))
+
+    def request(self, epsilon: float) -> RunRequest[AnyRun]:
+        """Return the chosen method's run at ε; of both modes side by side the repaired one."""
+        if self.mode == "published":
+            return self.stepwise(epsilon)
+        if self.mode not in METHOD.family:
+            return self.repaired(epsilon)
+        algorithm, params = configure(self.mode, replace(self.question, epsilon=epsilon))
+        return RunRequest(algorithm, self.run_class, params, METHODS[self.mode], adapt=self.adapt)
+
+    @st.fragment
+    def draw_stage(self) -> None:
+        """Draw what ε moves, and nothing else, so that the picture answers at once."""
+        if self.mode == "published":
+            epsilon = controls.log_slider(
+                self.budget,
+                note=variation,
+                marks=PAPER_RANGE,
+                left="anywhere in the zone",
+                right="near the mean",
+                hint="Triangles: the paper's experiments.",
+            )
+            counts = controls.log_slider(KNOBS["epsilon_counts"], note=count_noise)
+            slider = Slider(self.budget, lambda each: (self.published(each, counts),))
+        else:
+            epsilon = controls.log_slider(self.budget, note=self.note(), marks=DEPLOYMENTS)
+            slider = Slider(self.budget, lambda each: (self.request(each),))
+        place = (self.noise, self.view, self.link(epsilon))
+        if self.mode != "both":
+            self.follow_click(show(self.frame, slider, epsilon, *place))
+            return
+        # Each mode with the trail of its centers over the budgets.
+        trails = along(self.repaired), along(lambda each: self.published(each, each))
+
+        def side_by_side(each: float) -> tuple[RunRequest[AnyRun], RunRequest[AnyRun]]:
+            return (
+                replace(self.repaired(each), trail=trails[0]),
+                replace(self.published(each, each), trail=trails[1]),
+            )
+
+        show_pair(self.frame, Slider(self.budget, side_by_side), epsilon, *place)
+
+    def tabs(self) -> dict[str, Callable[[], None]]:
+        """Return what draws each tab."""
+        public, worlds = self.frame.public, two_worlds.WorldsTab(self.current_request, planned=False)
+        return {
+            "methods": partial(_inform, NO_COSTS) if public else self.all_methods,
+            "runs": lambda: many_runs.many(self.frame, self.request, self.budget, self.noise, self.view),
+            "play": lambda: play.over(self.frame, self.request, self.budget, self.noise, self.view),
+            "budgets": self.budgets,
+            "attack": partial(_inform, NO_ATTACK) if public else self.attack,
+            "worlds": lambda: two_worlds.worlds(self.frame, worlds, self.noise, self.view),
+            "reproduction": lambda: reproduction.tables(self.method.name),
+        }
+
+    def ask(self, jobs: Sequence[Job], *, what: str, key: str) -> Answers:
+        """Return the answers to `jobs` so far, which the background process computes on the page's records."""
+        secret, public = self.noise.secret, self.frame.public
+        return asking.ask(self.frame.source, jobs, what=what, key=key, secret=secret, public=public)
+
+    @st.fragment
+    def all_methods(self) -> None:
+        """Draw many runs of every method that is switched on: cost by iteration, and against epsilon.
+
+        Epsilon is read when the runs begin: the slider's own fragment moves it.
+        """
+        if state.is_blank():
+            return
+        # Switches that are not drawn, on another tab or page, would be forgotten.
+        st.session_state["methods"] = st.session_state.get(_SWITCHES, list(METHODS))
+        switched_on = st.pills(
+            "Methods",
+            list(METHODS),
+            format_func=lambda name: METHODS[name],
+            selection_mode="multi",
+            key="methods",
+            on_change=_remember_switches,
+        )
+        left, right = st.columns(2, vertical_alignment="bottom")
+        with left:
+            spend = controls.control(SPEND)
+        with right:
+            n_runs = int(controls.control(RUNS))
+        names = [name for name in METHODS if name in switched_on or name == "lloyd"]
+        epsilon = float(state.value(KNOBS["epsilon" if spend == "total" else "epsilon_per_iteration"]))
+        question = replace(self.question, epsilon=epsilon, spend=spend)
+        grid, seed = EPSILONS[spend], self.noise.seed_for(self.frame.source).value
+        questions = [question, *(replace(question, epsilon=each) for each in grid)]
+        jobs = [Job(run_many, (name, each, n_runs, seed), n_runs=n_runs) for each in questions for name in names]
+        answers = self.ask(jobs, what=f"{n_runs} runs of each method", key="wait")
+        if answers.problem:
+            st.error(state.plain(answers.problem))
+            return
+        rows: list[tuple[MethodRuns | None, ...]] = [
+            answers.found[i : i + len(names)] for i in range(0, len(jobs), len(names))
+        ]
+        if rows[0][0] is None:
+            st.caption("The first runs are on their way.")
+            return
+        lloyd, known = rows[0][0], [runs for runs in rows[0] if runs]
+        floor = float(np.median(lloyd.nonprivate_final))
+        # The line of the picture; two stand for the pair, of which the repaired one is drawn thick.
+        thick = {"published": "past", "both": "repaired"}.get(self.mode, self.mode)
+        by_iteration = [
+            _spread(
+                runs.method,
+                np.arange(runs.nonprivate_lasting.shape[1], dtype=np.float64),
+                runs.nonprivate_lasting,
+                exact=runs.method == "lloyd",
+            )
+            for runs in known
+        ]
+        longest = max(float(np.median(runs.n_iterations)) for runs in known) + 1.0
+        steps = charts.cost_by_iteration(by_iteration, floor, longest=longest, chosen=thick)
+        _follow_click(live(steps, key="steps", height=CHART_HEIGHT), "steps")
+        by_epsilon = []
+        for i, name in list(enumerate(names))[1:]:  # Lloyd has no epsilon: it is the floor
+            column = [(at, row[i]) for at, row in zip(grid, rows[1:], strict=True)]
+            finals = [(at, runs.nonprivate_final) for at, runs in column if runs is not None]
+            if finals:
+                values = np.stack([final for _, final in finals], axis=1)
+                by_epsilon.append(_spread(name, np.array([at for at, _ in finals]), values))
+        label = "ε" if spend == "total" else "ε per step"
+        against = charts.cost_by_epsilon(by_epsilon, floor, epsilon=epsilon, label=label, chosen=thick)
+        _follow_click(live(against, key="against", height=CHART_HEIGHT), "against")
+        # The medians as a table, for whoever cannot see the charts or wants digits.
+        table = []
+        for runs in known:
+            guarantee = "proved" if runs.proved else "claimed, not established"
+            if runs.delta > 0:  # Gaussian noise
+                guarantee += f", with δ = {chance_limit(runs.delta)}"
+            cost = number(float(np.median(runs.nonprivate_final)) / floor) if floor > 0 else "not defined"
+            table.append(
+                {
+                    "Method": METHODS[runs.method],
+                    "Cost, × Lloyd's": cost,
+                    "Iterations": number(float(np.median(runs.n_iterations))),
+                    "Iterations, × Lloyd's": number(float(np.mean(runs.n_iterations) / np.mean(lloyd.n_iterations))),
+                    "ε in all": ceiled(float(np.median(runs.spent))),
+                    "Guarantee": "none" if runs.method == "lloyd" else guarantee,
+                }
+            )
+        listed(pd.DataFrame(table), hide_index=True)
+
+    @st.fragment
+    def budgets(self) -> None:
+        """Draw how each method spends the same budget. Only what is proved is public: the others follow the records."""
+        if state.is_blank():
+            return
+        public, question = self.frame.public, replace(self.question, epsilon=float(state.value(KNOBS["epsilon"])))
+        names = [name for name in METHODS if name not in (CLAIMED if public else ("lloyd",))]
+        if public:
+            jobs = [Job(public_account, (name, question), n_runs=0) for name in names]
+        else:
+            seed = self.noise.seed_for(self.frame.source).value
+            jobs = [Job(account, (name, question, seed)) for name in names]
+        answers = self.ask(jobs, what="Ledgers", key="wait-budgets")
+        if answers.complete and not answers.problem:
+            live(budget_chart(answers.found), key="budgets", height=BUDGET_HEIGHT)
+            st.caption(f"ε = {number(question.epsilon)} in all. Red is claimed in print and not established.")
+            if public:
+                st.caption(INVENTED)
+        elif answers.problem:
+            st.error(IMPOSSIBLE if public else state.plain(answers.problem))
+
+    @st.fragment
+    def attack(self) -> None:
+        """Draw the attack on one record: from exact centers, from noisy ones, from what the paper publishes.
+
+        Budgets are read when the work begins: the sliders' own fragment moves them.
+        """
+        frame = self.frame
+        if state.is_blank():
+            return
+        n = frame.source.dataset.n
+        if n < 2:
+            st.info("An attacker who has all other records needs two records at least.")
+            return
+        st.caption("Curator view: not a release. It uses one exact record and runs that nobody has paid for.")
+        left, right = st.columns([3, 1], vertical_alignment="bottom")
+        with left:
+            attacked = str(controls.control(ATTACKED))
+        with right:
+            record = min(int(controls.control(RECORD)), n - 1)
+        if int(state.value(RECORD)) >= n:
+            st.caption(f"There are {n:,} records: this is the last, row {record}.")
+        screen.follow([(ATTACKED.name, str(state.value(ATTACKED))), (RECORD.name, str(record))], key="address-attack")
+        try:
+            if attacked == "published":
+                request = self.stepwise(float(state.value(KNOBS["epsilon_per_iteration"])))
+            else:
+                request = self.repaired(float(state.value(KNOBS["epsilon"])))
+        except ValueError as error:
+            st.error(state.plain(str(error)))
+            return
+        question = AttackQuestion(scalars(request.params), record, request.params)
+        jobs = [Job(attack.attack_exact, (question,), n_runs=0)]
+        if attacked != "exact":
+            seed = self.noise.seed_for(frame.source).value
+            batches = range(0, ATTACKS[attacked], BATCH)
+            jobs = [Job(attack.attack_runs, (question, seed, first, BATCH), n_runs=BATCH) for first in batches]
+        answers = self.ask(jobs, what="batches of attacks", key="wait-attack")
+        if attacked in NO_LIMIT:
+            st.caption(NO_LIMIT[attacked])
+        if answers.problem:
+            st.error(state.plain(answers.problem))
+        elif not answers.complete:
+            st.caption("The first attacks are on their way.")
+        elif attacked == "exact":
+            self._draw_exact_attack(answers.found[0], record)
+        else:
+            self._draw_attacks(Guesses.joined(answers.found), question.params, record, attacked)
+
+    def _draw_exact_attack(self, knowledge: ExactKnowledge, record: int) -> None:
+        words, dataset = words_of(self.frame.source), self.frame.source.dataset
+        st.markdown(f"**{state.plain(attack.exact_words(knowledge, words, dataset.n))}**")
+        unit = unit_records(dataset.points, dataset.box)
+        picture = live(
+            attack.exact_scene(knowledge, unit, words, self.view, record), key="attack", height=ATTACK_HEIGHT
+        )
+        self._draw_digits(knowledge.guess, knowledge.nonprivate_record)
+        self._follow_attack_click(picture, record)
+
+    def _draw_attacks(self, guesses: Guesses, params: Params, record: int, attacked: str) -> None:
+        words, dataset, noisy = words_of(self.frame.source), self.frame.source.dataset, attacked == "noisy"
+        sentence = attack.noisy_words(guesses, params.epsilon) if noisy else attack.published_words(guesses, words)
+        st.markdown(f"**{state.plain(sentence)}**")
+        unit = unit_records(dataset.points, dataset.box)
+        scene = attack.runs_scene(guesses, unit, words, self.view, record, TITLES[attacked])
+        picture = live(scene, key="attack", height=ATTACK_HEIGHT)
+        if noisy:
+            figure, errors = attack.error_figure(guesses), guesses.nonprivate_errors
+            usual = quantile_dots.usual_threshold(errors, figure)
+            chart = quantile_dots.dot_chart(errors, figure, usual)
+            live(chart, key="attack-dots", height=DOTS_HEIGHT, follow="attack")
+            st.caption(f"{quantile_dots.words(errors, figure, usual)} One attacker: the guarantee limits every one.")
+        else:
+            self._draw_digits(guesses.guesses[0], guesses.nonprivate_record)
+            st.caption("The digits are those of run 1. Theorem 5's claim is not established: this is why.")
+        self._follow_attack_click(picture, record)
+
+    def _draw_digits(self, guess: FloatArray, record: FloatArray) -> None:
+        rows = attack.digits_of(guess, record, words_of(self.frame.source))
+        listed(pd.DataFrame(rows[:MOST_FEATURES]), hide_index=True)
+        if len(rows) > MOST_FEATURES:
+            st.caption(f"{MOST_FEATURES} of {len(rows)} features.")
+
+    def _follow_attack_click(self, picture: LiveState, record: int) -> None:
+        """Attack the record that was clicked, once for each click."""
+        mark, count = picture.picked_mark, picture.pick_count
+        if picture.picked != attack.PICK or mark is None or count == st.session_state.get(_ATTACK_CLICK):
+            return
+        st.session_state[_ATTACK_CLICK] = count
+        row = attack.picked_row(mark, self.frame.source.dataset.n, record)
+        if row is not None:
+            state.remember(RECORD, row)
+            st.rerun(scope="fragment")
+
+
+def _spread(name: str, x: FloatArray, values: FloatArray, *, exact: bool = False) -> charts.CostSpread:
+    hue = max(0, list(METHODS).index(name) - 1)  # Lloyd's is gray
+    return charts.CostSpread(name, METHODS[name], hue, x, values, exact=exact)
+
+
+def _follow_click(chart: LiveState, key: str) -> None:
+    """Show the picture of the method whose line was clicked, once for each click."""
+    counts: dict[str, int] = st.session_state.setdefault(_CLICKS, {})
+    if chart.picked is None or chart.pick_count == counts.get(key):
+        return
+    counts[key] = chart.pick_count
+    state.remember(MODE, "published" if chart.picked in ("past", "future") else chart.picked)
+    state.run_again()
+
+
+def _inform(text: str) -> None:
+    st.info(text)
+
+
+def _remember_switches() -> None:
+    st.session_state[_SWITCHES] = list(st.session_state["methods"])
+
+
+PAGE = ConvergentKMeansPage.page(METHOD)

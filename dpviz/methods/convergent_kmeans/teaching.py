@@ -1,0 +1,435 @@
+"""Everything that teaches convergent k-means: the course's chapter, the lesson, how the picture is read, two worlds."""
+
+import math
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, pure_epsilon
+from dpviz.core import Adjacency, Box, FloatArray, Knob, Points
+from dpviz.data import Dataset, load
+from dpviz.methods.convergent_kmeans import algorithm
+from dpviz.methods.convergent_kmeans.algorithm import SIZE_SHARE, Params, ZonesRelease
+from dpviz.methods.convergent_kmeans.attack import AttackQuestion, attack_runs
+from dpviz.methods.convergent_kmeans.run import ZONE_EXPONENT
+from dpviz.metrics import nonprivate_costs
+from dpviz.solvers import SEED_SHARE, lloyd
+from dpviz.stories.course.run_chapter import RunChapter
+from dpviz.stories.formulas import KAIROUZ, SYMBOLS, noise_of, odds_of, some, steps_of, total
+from dpviz.stories.ledger import leaves
+from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
+from dpviz.stories.panel import number
+from dpviz.stories.reading import Formula, Known, Misreading, Paper, Reading, tex
+from dpviz.stories.worlds import Worlds
+
+N_RUNS = 25  # noise seeds 0 to 24
+N_ATTACKS = 8
+RECORD = 17  # whose presence is attacked
+LEAST, MOST = 0.05, 20.0  # ε per step
+START_SEED = 5
+PUBLISHED = Params(mode="published", start_seed=START_SEED)
+
+
+@cache
+def records() -> Dataset:
+    """Return the records of every step."""
+    return load("blobs", n=2_000, seed=0)
+
+
+def nonprivate_cost_ratios(params: Params) -> FloatArray:
+    """Return the cost (N_RUNS,) of runs over that of Lloyd's algorithm from the same start."""
+    data = records()
+    unit = data.box.to_unit(data.box.clip(data.points))
+    runs = [algorithm.fit(data.points, data.box, params, rng=np.random.default_rng(seed)) for seed in range(N_RUNS)]
+    floor = lloyd(unit, runs[0].trace[0].previous_centers).nonprivate_centers
+    centers = np.stack([floor, *(data.box.to_unit(run.release.centers) for run in runs)])
+    costs = nonprivate_costs(unit, centers)
+    return np.asarray(costs[1:] / costs[0])
+
+
+# The chapter of the course: noise in every round, one budget for all of them.
+
+EPSILON = 0.5
+FEW, MANY = 3, 30  # rounds
+ROUNDS = Knob(
+    "course_rounds",
+    "choice",
+    str(FEW),
+    "Rounds",
+    "All of them together spend ε = 0.5.",
+    choices=tuple((str(n), str(n)) for n in (1, FEW, 10, MANY)),
+)
+
+
+@cache
+def nonprivate_cost_of(rounds: int) -> float:
+    """Return the middle cost of runs of so many rounds, over that of k-means without noise."""
+    params = Params(epsilon=EPSILON, n_iterations=rounds, start_seed=START_SEED)
+    return float(np.median(nonprivate_cost_ratios(params)))
+
+
+def more_rounds() -> Answer:
+    """Compare what many rounds and few cost."""
+    few, many = nonprivate_cost_of(FEW), nonprivate_cost_of(MANY)
+    return Answer(many / few, {"measured": number(many), "few": number(few), "runs": str(N_RUNS)})
+
+
+def rounds_words(rounds: str) -> str:
+    """Say what so many rounds cost, in the middle of many runs."""
+    return (
+        f"Rounds: {rounds}. Centers cost **{number(nonprivate_cost_of(int(rounds)))}** times what they cost without "
+        "noise, "
+        f"in the middle of {N_RUNS} runs. Cost adds up how far people are from their center, squared."
+    )
+
+
+CHAPTER = RunChapter(
+    "noise",
+    "k-means with noise",
+    f"2,000 people, 5 clusters. Every round of private k-means publishes noisy averages, and all rounds share one "
+    f"ε: {EPSILON:g} for {FEW} rounds at first. The orange arrows are noise; blue are the centers "
+    "that everyone sees.",
+    Question(
+        f"Without noise, more rounds never hurt. What do {MANY} rounds do at the same ε?",
+        ranges("Better centers", "The same, within 5 %", "Worse centers", at=(0.95, 1.05)),
+        more_rounds,
+        f"Worse: centers cost **{{measured}}** times what they cost without noise, against {{few}} with {FEW} rounds. "
+        f"Each of {MANY} rounds gets a {MANY}th of ε, so that every look at people is {MANY // FEW} times as noisy as "
+        f"with {FEW}.",
+    ),
+    ROUNDS,
+    records,
+    lambda rounds: {"epsilon": EPSILON, "n_iterations": int(rounds), "start_seed": START_SEED},
+    {
+        "Records": "A person",
+        "True mean": "Exact average",
+        "Noise of the release": "Noise",
+        "Released center": "Published center",
+    },
+    112,
+    "A private method pays for every look at people: more rounds share the same ε, so each has more noise.",
+    str(MANY),
+    told=rounds_words,
+)
+
+
+# The lesson: what noise costs, what the published mode hides from ε, and what it gives away.
+
+
+def cost_at(epsilon: float) -> Answer:
+    """Measure the middle run's cost in repaired mode."""
+    ratio = float(np.median(nonprivate_cost_ratios(Params(epsilon=epsilon, start_seed=START_SEED))))
+    return Answer(ratio, {"measured": f"{ratio:.3g}", "runs": str(N_RUNS)})
+
+
+def published_change() -> Answer:
+    """Measure by how much, in 100, the cost changes when ε per step does, in published mode."""
+    low, high = (
+        float(np.median(nonprivate_cost_ratios(replace(PUBLISHED, epsilon_per_iteration=each))))
+        for each in (LEAST, MOST)
+    )
+    change = 100.0 * abs(low / high - 1.0)
+    return Answer(change, {"measured": f"{change:.2g}", "runs": str(N_RUNS)})
+
+
+def digits() -> Answer:
+    """Measure how many digits of a record's place the attacker has right, in the middle of the runs."""
+    data = records()
+    question = AttackQuestion((), RECORD, PUBLISHED)
+    guesses = attack_runs(data.points, data.box, question, 0, 0, N_ATTACKS)
+    error = float(np.median(guesses.nonprivate_errors))
+    right = -math.log10(max(error, np.finfo(float).eps))
+    return Answer(right, {"measured": f"{math.floor(right)}", "runs": str(N_ATTACKS)})
+
+
+COSTS = ranges("Up to 1.2 times", "1.2 to 2 times", "2 to 10 times", "More", at=(1.2, 2.0, 10.0))
+LESSON = Lesson(
+    "kmeans",
+    "convergent_kmeans",
+    "k-means with noise",
+    "What ε costs a center, and how a method can look private and give a record away.",
+    {"data": "blobs", "n": "2000", "mode": "repaired", "start_seed": "5", "noise_seed": "112"},
+    (
+        LessonStep(
+            "Read the picture",
+            "2,000 records, 5 clusters. Press play: records take the color of their nearest center. Gray rings are "
+            "exact means: secret. Orange is noise. Blue is what the world gets: noisy means, zones, and centers drawn "
+            "inside them.",
+            {"epsilon": "1.0"},
+        ),
+        LessonStep(
+            "Less ε",
+            "Say ε falls from 1 to 0.1. Cost is the sum of squared distances to the nearest center. Lloyd's "
+            "algorithm, which is k-means without privacy, has 1 times its own cost.",
+            {"epsilon": "1.0"},
+            Question(
+                "What does the middle of 25 runs cost, with 2,000 records and k = 5?",
+                COSTS,
+                lambda: cost_at(0.1),
+                "**{measured} times** Lloyd's, the middle of {runs} runs with noise seeds 0 to 24. Each pass may spend "
+                "only a part of ε, so that counts and sums drown in noise.",
+                exact=True,
+            ),
+            after={"epsilon": "0.1"},
+        ),
+        LessonStep(
+            "More ε",
+            "Now raise ε to 5. One record moves the sum of a cluster as far as before, but less noise covers it.",
+            {"epsilon": "0.1"},
+            Question(
+                "What does the middle of 25 runs cost now, with the same records and k = 5?",
+                COSTS,
+                lambda: cost_at(5.0),
+                "**{measured} times** Lloyd's, the middle of {runs} runs. Noise has a fixed size and 400 records a "
+                "cluster drown it. With more people a smaller ε would do the same.",
+                exact=True,
+            ),
+            {"epsilon": "5.0"},
+        ),
+        LessonStep(
+            "As the paper prints it",
+            "This is the published mode: zones stand on exact means, and ε only chooses a point inside them. Move ε "
+            "per step from end to end before you answer.",
+            {"mode": "published", "epsilon_per_iteration": "0.5"},
+            Question(
+                "From ε = 0.05 to 20 per step, how much does the cost of the 2,000 records change?",
+                ranges("Less than 5 in 100", "5 to 50 in 100", "More than 50 in 100", at=(5, 50)),
+                published_change,
+                "By **{measured} in 100**, in the middle of {runs} runs each. The records place the zones, not ε. A "
+                "slider that moves nothing is a reason to ask what protects you.",
+                exact=True,
+            ),
+        ),
+        LessonStep(
+            "Who is protected?",
+            "An attacker has all of the 2,000 records but one, and this published release. Zones and final centers "
+            "were made from exact means; noise fell on counts only.",
+            {"mode": "published", "epsilon_per_iteration": "0.5"},
+            Question(
+                "How many digits of the missing place does he get right?",
+                ranges("One at most", "2 to 5", "6 or more", at=(2, 6)),
+                digits,
+                "**{measured} digits**, in the middle of {runs} attacks. A center is a noisy multiple of its exact "
+                "sum: it lies on a line that tells the record. The paper's ε is claimed, not established.",
+                exact=True,
+            ),
+        ),
+        LessonStep(
+            "The attack, played",
+            "Under the picture, the tab The attack plays it on the record that you choose: against exact centers, the "
+            "repaired release, and the published one. Compare how far each guess is off.",
+            {"mode": "published", "epsilon_per_iteration": "0.5", "tab": "attack"},
+        ),
+        LessonStep(
+            "What the public sees",
+            "Repaired mode again, through the eyes of the public. Everything gray is gone, and so is every number that "
+            "needs true records. What is left is all that an attacker has, and ε bounds what it tells.",
+            {"epsilon": "1.0", "audience": "public"},
+        ),
+    ),
+)
+
+
+# How the picture is read: misreadings, formulas with the run's numbers, papers.
+
+MISREADINGS = (
+    Misreading(
+        "The published zones hide the mean: the center is drawn at random inside them.",
+        "The zones are made of exact means. Where a zone lies, how large it is and where it ends all follow from the "
+        "records, so that an outcome can be possible with you and impossible without you. No [[epsilon]] bounds that.",
+        "The tab “The attack”: from the published center one record is computed to ten digits and more.",
+    ),
+    Misreading(
+        "Moving ε hardly changes the published picture, so privacy costs nothing here.",
+        "The data place the zones, and ε only chooses within one: over a whole [[sampling zone]] it changes the "
+        "density by at most e^(0.30 ε). From ε = 0.05 to 5 the mean step only falls from 0.68 to 0.65 of the way.",
+        "The repaired mode beside it: its zones stand on noisy means, and ε moves them visibly.",
+    ),
+    Misreading(
+        "The center lies inside the ring, so the cost must fall.",
+        "The cost falls inside the [[convergent zone]] of the exact mean. In repaired mode the ring stands on a noisy "
+        "mean, and with the future orientation a [[sampling zone]] can reach outside the [[convergent zone]].",
+        "The cost chart beside the picture, and how many zones the run counts outside.",
+    ),
+    Misreading(
+        "A little noise at the end is enough: the last step blurs the centers.",
+        "The published last step adds noise to the counts only. Every center stays exactly on the ray from the box's "
+        "low corner through its true sum, so the ratio of its coordinates is exact.",
+        "The formulas below: that ratio, read from the release, whatever ε₀ is.",
+    ),
+    Misreading(
+        "It converges like Lloyd's algorithm, so it ends in Lloyd's clusters.",
+        "Ending is not ending in the same place. With the past orientation between 22 in 100 runs (S1) and 99 in 100 "
+        "(House) end where [[Lloyd's algorithm]] ends from the same start.",
+        "The tab “Reproduction”: the convergence degree of each data set, beside the paper's.",
+    ),
+)
+
+PAPERS = (
+    Paper(
+        "Lu & Shen, Differentially Private k-Means Clustering with Guaranteed Convergence",
+        (
+            ("definitions 5 and 6", "convergent zone, sampling zone, orientation controller"),
+            ("lemma 1", "how far the cost falls; its condition fails, the ball of definition 5 holds"),
+            ("algorithms 1 and 2", "the published mode, step by step"),
+            ("theorem 5", "the published total ε, claimed and not established"),
+        ),
+    ),
+    Paper(
+        "Su, Cao, Li, Bertino & Jin 2016, Differentially Private K-Means Clustering",
+        (("DPLloyd", "repaired mode's number of iterations and split between counts and sums"),),
+    ),
+    Paper(
+        "Diaa, Humphries & Kerschbaum 2025, FastLloyd: Federated, Accurate, Secure, and Tunable k-Means Clustering "
+        "with Differential Privacy",
+        (("the authors' code", "FastLloyd's radius, number of iterations, and split between counts and moves"),),
+    ),
+    Paper(
+        "Dwork & Roth 2014, The Algorithmic Foundations of Differential Privacy",
+        (("definition 3.3", "Laplace noise"), ("theorem 3.16", "epsilons of one run add up")),
+    ),
+    KAIROUZ,
+)
+
+WORDS = SYMBOLS | {
+    r"T,\ d": "number of iterations, number of features",
+    r"\varepsilon_t": "what one iteration spends",
+    r"\varepsilon_c,\ \varepsilon_s": "its parts for the counts, and for the sums along one axis",
+    r"c_1,\ c_2": "a center's coordinates; the sums are over the records of its cluster",
+    r"r,\ S,\ X,\ \lambda": "of the first cluster in the last iteration: the zone's radius, mean and controller, and "
+    "how far the zone's middle lies between these two; the box is 1 wide",
+}
+
+FAMILY_WORDS = {
+    "m": "coordinates that one record moves",
+    r"\Delta_2": "the most that one record moves numbers by, as the length of all their moves together",
+    r"\mu": "what (ε, δ) leaves a step with Gaussian noise: sensitivity over noise",
+}
+
+
+def formulas(it: Known) -> tuple[Formula, ...]:
+    """Return the formulas of a run, the main one first; a method of the family has its ledger."""
+    if not isinstance(it.params, Params):
+        return (*steps_of(it.events), *some(total(it) if len(it.events) > 1 else None, odds_of(it)))
+    return _published(it, it.release) if it.params.mode == "published" else _repaired(it, it.release)
+
+
+def words(it: Known) -> dict[str, str]:
+    """Return what the symbols stand for."""
+    return WORDS if isinstance(it.params, Params) else SYMBOLS | FAMILY_WORDS
+
+
+def _repaired(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
+    steps = [event for event in it.events if isinstance(event, ParallelEvent)]
+    count, sums = (leaf for leaf in list(leaves(steps[0]))[:2] if isinstance(leaf, LaplaceEvent))
+    each, t, epsilon = pure_epsilon((steps[0],), Adjacency.ADD_REMOVE), len(steps), it.params.epsilon
+    seeded = release.start_packing is not None
+    rest = (1.0 - (SIZE_SHARE if len(steps) < len(it.events) else 0.0)) * (1.0 - (SEED_SHARE if seeded else 0.0))
+    paid = "ours; 2 % pay for the noisy number of records" + (", a third of the rest for the start" if seeded else "")
+    share, times = (rf"{tex(rest)}\,", rf"{tex(rest)} \cdot ") if rest < 1 else ("", "")
+    along = sums.epsilon_per_coordinate
+    zone = None
+    if release.lam is not None and release.controllers is not None and release.zone_means is not None:
+        lam, radius = float(release.lam[-1, 0]), float(release.zone_radii[-1, 0])
+        apart = float(np.linalg.norm(release.controllers[-1, 0] - release.zone_means[-1, 0]))
+        zone = Formula(
+            "Radius of a sampling zone",
+            r"r = (1 - \lambda)\,\lVert X - S \rVert",
+            rf"r = (1 - {tex(lam)}) \cdot {tex(apart)}",
+            radius,
+            source="Lu & Shen, algorithm 2",
+        )
+    return (
+        Formula(
+            "Budget of one iteration",
+            rf"\varepsilon_t = {share}\varepsilon / T",
+            rf"\varepsilon_t = {times}{tex(epsilon)} / {t}",
+            each,
+            source=f"{paid}: T follows from it" if rest < 1 else "ours",
+        ),
+        Formula(
+            "Its parts",
+            r"\varepsilon_t = \varepsilon_c + d\,\varepsilon_s",
+            rf"{tex(count.epsilon)} + {it.d} \cdot {tex(along)}",
+            count.epsilon + it.d * along,
+            source="Su et al. 2016",
+        ),
+        Formula(
+            "Noise of a count",
+            r"b = \frac{1}{\varepsilon_c}",
+            rf"b = \frac{{1}}{{{tex(count.epsilon)}}}",
+            count.scale,
+            "records",
+        ),
+        Formula(
+            "Noise of a sum, on each axis of the unit box",
+            r"b = \frac{1/2}{\varepsilon_s}",
+            rf"b = \frac{{1/2}}{{{tex(along)}}}",
+            sums.scale,
+        ),
+        *some(zone, odds_of(it)),
+    )
+
+
+def _published(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
+    pure = [leaf for event in it.events for leaf in leaves(event) if isinstance(leaf, PureEvent)]
+    (final,) = [event for event in it.events if isinstance(event, LaplaceEvent)]
+    step, t = pure[0].epsilon, len(release.path)
+    last = final.epsilon
+    ratio, first = None, it.box.to_unit(release.centers)[0]
+    if len(first) > 1 and (first[:2] > 0).all() and (first[:2] < 1).all():  # what leaks, read from the release
+        ratio = Formula(
+            "The ratio that leaks: first center, first two features, measured from the box's low corner",
+            r"\frac{c_1}{c_2} = \frac{\sum x_1}{\sum x_2}",
+            rf"\frac{{{tex(float(first[0]))}}}{{{tex(float(first[1]))}}}",
+            float(first[0] / first[1]),
+            source="ours: noise on the count alone cancels",
+        )
+    return (
+        Formula(
+            "The paper's total: claimed, not established",
+            r"\varepsilon = \varepsilon_0 + \sum_{t=1}^{T} \max_i \varepsilon_i^{(t)}",
+            rf"\varepsilon = {tex(last)} + {t} \cdot {tex(step)}",
+            it.guarantee.stated.epsilon,
+            source="Lu & Shen, theorem 5",
+        ),
+        Formula(
+            "How much ε can change the density inside a zone",
+            rf"e^{{{tex(ZONE_EXPONENT)}\,\varepsilon_t}}",
+            rf"e^{{{tex(ZONE_EXPONENT)} \cdot {tex(step)}}}",
+            math.exp(ZONE_EXPONENT * step),
+            "times, at most",
+            "Lu & Shen, algorithm 1: the score varies by at most 1.21 in a zone",
+        ),
+        noise_of(final, "Noise of a final count", source="Lu & Shen, algorithm 1", unit="records"),
+        *some(ratio),
+    )
+
+
+READING = Reading(MISREADINGS, PAPERS, formulas, words)
+
+
+# Two worlds: zones and rays beside the centers.
+
+
+def statistics_of(release: ZonesRelease, spots: Points, box: Box) -> FloatArray:
+    """Return what is read of the zones near each of `spots` (s, d), (f,).
+
+    The first zone near a spot, the released center's ray from the corner, and the counts, all in box units.
+    """
+    first = release.zone_centers[0] if release.start is None else release.start
+    parts = []
+    for spot in box.to_unit(spots):
+        own = int(np.linalg.norm(first - spot, axis=1).argmin())
+        center = box.to_unit(release.centers[own])
+        ray = center / max(float(np.linalg.norm(center)), np.finfo(np.float64).tiny)
+        counts = np.zeros(2)
+        if release.noisy_counts_by_iteration is not None:
+            every = release.noisy_counts_by_iteration
+            counts = np.array([every.sum(axis=1).mean(), every[:, own].mean()])
+        parts += [release.zone_centers[0, own], release.zone_radii[0, [own]], ray, counts]
+    return np.concatenate(parts)
+
+
+WORLDS: Worlds[Params, ZonesRelease] = Worlds(statistics=statistics_of)
