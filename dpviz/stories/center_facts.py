@@ -82,8 +82,8 @@ def cost_facts(run: CentersRun[CentersRelease, Step], start: str) -> tuple[Fact,
 def no_data_fact(cost: float, without_data: float, best: float, beside: str) -> Fact:
     """Return what no data costs as a multiple of `best`, called `beside`, and say where a run's `cost` is no less."""
     times = number(without_data / best) if best > 0 else number(float("inf") if without_data else 1.0)
-    said = f"{times} × {beside}"
-    return Fact("Without any data", f"{said}: no worse" if cost >= without_data else said, HELP, False)
+    cost_words = f"{times} × {beside}"
+    return Fact("Without any data", f"{cost_words}: no worse" if cost >= without_data else cost_words, HELP, False)
 
 
 def notices(run: CentersRun[CentersRelease, Step]) -> tuple[str, ...]:
@@ -99,9 +99,9 @@ def public_notices(run: CentersRun[CentersRelease, Step]) -> tuple[str, ...]:
 def last_noise(result: Result[CentersRelease, Step], purpose: Purpose) -> FloatArray:
     """Return the standard deviations of the noise last drawn for `purpose`: (k,) or (1,), (0,) where none was."""
     for event in reversed(result.events):
-        found = [leaf for leaf in leaves(event) if not isinstance(leaf, PureEvent) and leaf.purpose is purpose]
-        if found:
-            return math.sqrt(2.0) * np.array([scale_of(leaf) for leaf in found])
+        parts = [leaf for leaf in leaves(event) if not isinstance(leaf, PureEvent) and leaf.purpose is purpose]
+        if parts:
+            return math.sqrt(2.0) * np.array([scale_of(leaf) for leaf in parts])
     return np.zeros(0)
 
 

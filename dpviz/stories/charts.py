@@ -104,13 +104,13 @@ def ledger_chart(
         layers.append(
             Layer(purpose, Kind.BARS, role, Audience.PUBLIC, {"rect": rect}, always(1), fill=fill, isolate=False)
         )
-    read = "epsilon" if symbol == "ε" else symbol
+    spoken_symbol = "epsilon" if symbol == "ε" else symbol
     verb = "No limit:" if np.isinf(total) else "Adds up to" if proved else "Claimed, not established:"
     first = [row for row in finite if row.column == 0]
     opening = f" {_opening(first, last, unit) if opening is None else opening}" if first else ""
     return Scene(
         title=f"Budget per {unit}",
-        alt=f"Bar chart of the privacy budget of each {unit}. {verb} {read} {ceiled(total)}.",
+        alt=f"Bar chart of the privacy budget of each {unit}. {verb} {spoken_symbol} {ceiled(total)}.",
         caption=f"{verb} {symbol} = {ceiled(total)}.{opening}{note}",
         x=Axis(unit, view=(-0.6, last + 0.6), whole=True),
         y=Axis(symbol, view=(0.0, 1.15 * float(floor.max()) if floor.any() else 1.0)),

@@ -45,9 +45,9 @@ def cost_by_epsilon(
     """Return the released centers' cost against `label`, as multiples of `floor`; a rule stands at `epsilon`."""
     logs = [np.log10(spread.x[[0, -1]]) for spread in spreads] or [np.array([-1.0, 1.0])]
     low, high = min(ends[0] for ends in logs), max(ends[1] for ends in logs)
-    taken = [replace(spread, x=np.log10(spread.x)) for spread in spreads]
+    labels = [replace(spread, x=np.log10(spread.x)) for spread in spreads]
     return _chart(
-        taken,
+        labels,
         floor,
         chosen,
         title=f"Cost of the release against {label}",
@@ -69,16 +69,16 @@ def _chart(
 ) -> Scene:
     curves = [_curve(spread, floor, chosen=spread.key == chosen) for spread in spreads]
     ends = [value for curve in curves for value in (np.nanmin(curve.low), np.nanmax(curve.high))]
-    seen = [*LEAST_VIEW, *(float(value) for value in ends if np.isfinite(value))]
+    ink = [*LEAST_VIEW, *(float(value) for value in ends if np.isfinite(value))]
     bands, lines = layers_of(curves, Audience.CURATOR)
-    pad = 0.04 * (max(seen) - min(seen))
+    pad = 0.04 * (max(ink) - min(ink))
     return Scene(
         title=title,
         alt=f"Line chart of the clustering cost {what}, for {', '.join(spread.name for spread in spreads)}.",
         caption="Lines are medians, bands the middle 90 % of runs. 1 is Lloyd's cost from the same start.",
         hint="Click a line to see its method.",
         x=x,
-        y=Axis("cost", "× Lloyd's", view=(min(seen) - pad, max(seen) + pad), log=True),
+        y=Axis("cost", "× Lloyd's", view=(min(ink) - pad, max(ink) + pad), log=True),
         axes_public=False,  # the axes end at exact costs
         layers=(*bands, *_rules(x, cursor), *lines),
         equal=False,

@@ -42,12 +42,12 @@ def noise_of(leaf: LaplaceEvent | GaussianEvent, name: str, *, source: str = "",
 
 def steps_of(events: tuple[Event, ...]) -> Iterator[Formula]:
     """Yield each kind of step that the ledger has once for each size: its noise, or the budget of its choice."""
-    seen: set[tuple[str, float]] = set()
+    steps: set[tuple[str, float]] = set()
     for leaf in (leaf for event in events for leaf in leaves(event)):
         kind, size = words_of(leaf), _size(leaf)
-        if (kind, size) in seen or not 0 < size < math.inf:
+        if (kind, size) in steps or not 0 < size < math.inf:
             continue
-        seen.add((kind, size))
+        steps.add((kind, size))
         if isinstance(leaf, PureEvent):
             yield Formula(kind, CHOICE if leaf.bounded_range else STEP, STEP, leaf.epsilon)
         else:
@@ -82,13 +82,13 @@ def attackers_share(epsilon: float, delta: float) -> Formula:
     here, there = plus if delta > 0 else ("", "")
     general = rf"100\cdot\frac{{e^{{\varepsilon}}{here}}}{{1 + e^{{\varepsilon}}}}"
     filled = rf"100\cdot\frac{{e^{{{tex(epsilon)}}}{there}}}{{1 + e^{{{tex(epsilon)}}}}}"
-    found = attacker_odds(epsilon, delta)
-    return Formula(ODDS, general, filled, found, "in 100", "Kairouz et al., theorem 2.1", is_limit=True)
+    share = attacker_odds(epsilon, delta)
+    return Formula(ODDS, general, filled, share, "in 100", "Kairouz et al., theorem 2.1", is_limit=True)
 
 
-def used(symbols: Mapping[str, str], found: Iterable[Formula]) -> dict[str, str]:
+def used(symbols: Mapping[str, str], in_use: Iterable[Formula]) -> dict[str, str]:
     """Return the symbols, some of them listed together, of which at least one stands in a formula."""
-    text = " ".join(each.general for each in found)
+    text = " ".join(each.general for each in in_use)
     return {names: words for names, words in symbols.items() if any(_stands(name, text) for name in parts(names))}
 
 
@@ -101,9 +101,9 @@ def _stands(name: str, text: str) -> bool:
     return re.search(rf"(?<![A-Za-z\\]){re.escape(name)}(?![A-Za-z])", text) is not None
 
 
-def some(*found: Formula | None) -> tuple[Formula, ...]:
+def some(*formulas: Formula | None) -> tuple[Formula, ...]:
     """Return the formulas that there are."""
-    return tuple(each for each in found if each is not None)
+    return tuple(each for each in formulas if each is not None)
 
 
 def _size(leaf: Leaf) -> float:

@@ -72,14 +72,14 @@ def pieces(text: str) -> Iterator[tuple[str, str]]:
     Raises KeyError for a term that the glossary has not.
     """
     end = 0
-    for found in _MARK.finditer(text):
-        if text[end : found.start()]:
-            yield text[end : found.start()], ""
-        term = found[1]  # in every language texts name terms in English
+    for matches in _MARK.finditer(text):
+        if text[end : matches.start()]:
+            yield text[end : matches.start()], ""
+        term = matches[1]  # in every language texts name terms in English
         if term not in GLOSSARY:
             raise KeyError(f"{term} is not in the glossary. Add it, or take its brackets away.")
-        yield found[2] or term, term
-        end = found.end()
+        yield matches[2] or term, term
+        end = matches.end()
     if text[end:]:
         yield text[end:], ""
 
@@ -91,15 +91,15 @@ def plainly(text: str) -> str:
 
 def noticed(text: str) -> tuple[tuple[str, str], ...]:
     """Return an unmarked text in pieces as `pieces` does: the first mention of each term stands for it."""
-    end, seen, made = 0, set(), []
-    for found in _ANY.finditer(text):
-        term = _PLAIN[found[0].lower()].name
-        if term in seen or (found[0] != term and term.isupper()):  # an acronym is written in capitals
+    end, terms, chunk = 0, set(), []
+    for pairs in _ANY.finditer(text):
+        term = _PLAIN[pairs[0].lower()].name
+        if term in terms or (pairs[0] != term and term.isupper()):  # an acronym is written in capitals
             continue
-        seen.add(term)
-        made += [(text[end : found.start()], ""), (found[0], term)]
-        end = found.end()
-    return tuple(piece for piece in (*made, (text[end:], "")) if piece[0])
+        terms.add(term)
+        chunk += [(text[end : pairs.start()], ""), (pairs[0], term)]
+        end = pairs.end()
+    return tuple(piece for piece in (*chunk, (text[end:], "")) if piece[0])
 
 
 def meant(*names: str) -> tuple[tuple[str, str], ...]:
@@ -110,8 +110,8 @@ def meant(*names: str) -> tuple[tuple[str, str], ...]:
 def search(text: str) -> tuple[Term, ...]:
     """Return the terms that have every word of a text, those by whose name they are found first; all for no words."""
     words = text.lower().split()
-    found = [term for term in GLOSSARY.values() if all(word in _whole(term) for word in words)]
-    return tuple(sorted(found, key=lambda term: not all(word in _named(term) for word in words)))
+    terms = [term for term in GLOSSARY.values() if all(word in _whole(term) for word in words)]
+    return tuple(sorted(terms, key=lambda term: not all(word in _named(term) for word in words)))
 
 
 def _titled(name: str) -> str:
@@ -234,11 +234,11 @@ def _stars(color: str = RELEASED) -> str:
     return "".join(star(x, y, color) for x, y in _CENTERS)
 
 
-def _worlds(*, moved: bool) -> str:
+def _worlds(*, shifted: bool) -> str:
     """Draw two data sets beside each other that differ in one record."""
     left = ((14, 20), (26, 30), (16, 44), (30, 46))
     right = tuple((x + 50, y) for x, y in left)
-    other = dots([(84, 20)], ONE) if moved else ring(*right[1], 4, ONE)
+    other = dots([(84, 20)], ONE) if shifted else ring(*right[1], 4, ONE)
     both = dots(left[:1] + left[2:] + right[:1] + right[2:], EXACT) + dots(left[1:2], ONE) + other
     return box(4, 8, 38, 48, TEXT) + box(54, 8, 38, 48, TEXT) + both
 
@@ -247,15 +247,15 @@ def _rings() -> str:
     return "".join(ring(x, y, 16, NOISE) for x, y in _CENTERS)
 
 
-def _bars(shares: Iterable[float], said: str) -> str:
+def _bars(shares: Iterable[float], labels: str) -> str:
     """Draw a budget that is shared: bars side by side which fill one width."""
-    at, made = 8.0, ""
+    at, marks = 8.0, ""
     for i, share in enumerate(shares):
-        made += box(at, 30, 80 * share - 2, 18, RELEASED, filled=bool(i % 2)) + box(
+        marks += box(at, 30, 80 * share - 2, 18, RELEASED, filled=bool(i % 2)) + box(
             at, 30, 80 * share - 2, 18, RELEASED
         )
         at += 80 * share
-    return made + word(48, 22, said)
+    return marks + word(48, 22, labels)
 
 
 def _shared(percent: float) -> str:
@@ -303,10 +303,10 @@ def _likely(scores: Iterable[float]) -> str:
 
 
 def _zones(*, inner: bool, outer: bool) -> str:
-    made = ring(42, 34, 24, EXACT) if outer else ""
-    made += disc(52, 30, 13, NOISE) + ring(52, 30, 13, NOISE) if inner else ""
+    marks = ring(42, 34, 24, EXACT) if outer else ""
+    marks += disc(52, 30, 13, NOISE) + ring(52, 30, 13, NOISE) if inner else ""
     return (
-        made
+        marks
         + dots([(42, 34)], EXACT, 4)
         + dots([(66, 34)], RELEASED, 4) * outer
         + dots([(56, 27)], RELEASED, 3) * inner
@@ -347,8 +347,8 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
         + arrow(70, 28, 86, 14, NOISE)
     ),
     "SU": lambda: _bars((0.4, 0.6), "counts, sums"),
-    "add or remove": lambda: _worlds(moved=False),
-    "adjacency": lambda: _worlds(moved=False) + word(48, 37, "~"),
+    "add or remove": lambda: _worlds(shifted=False),
+    "adjacency": lambda: _worlds(shifted=False) + word(48, 37, "~"),
     "AMI": lambda: _grouped(ONE, TWO) + ring(22, 26, 20, TEXT) + ring(72, 40, 20, TEXT),
     "ARI": lambda: (
         _grouped(ONE, TWO) + path([(24, 14), (13, 38)], TEXT) + path([(31, 26), (62, 50)], TEXT, dashed=True)
@@ -420,7 +420,7 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
     "medoid": lambda: dots(_LEFT[:3] + _LEFT[4:], ONE) + dots(_RIGHT, TWO) + star(31, 26, RELEASED),
     "Morse processing": lambda: _floor() + _curve(_hills, TEXT) + path([(6, 32), (90, 32)], RELEASED),
     "nD-Laplace": lambda: _moves((14, 8), (-10, -14), (8, 14), (-16, 6)),
-    "neighbors": lambda: _worlds(moved=False),
+    "neighbors": lambda: _worlds(shifted=False),
     "noise": lambda: dots([(22, 44)], EXACT, 4) + arrow(26, 41, 64, 22, NOISE) + dots([(70, 19)], RELEASED, 5),
     "perturbation area": lambda: (
         disc(48, 32, 24, NOISE) + ring(48, 32, 24, NOISE) + dots([(48, 32)], EXACT, 4) + dots([(62, 20)], RELEASED, 4)
@@ -432,7 +432,7 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
     ),
     "record": lambda: _secret() + ring(76, 28, 7, TEXT),
     "release": lambda: box(8, 10, 34, 44, EXACT) + _lock(25, 28) + arrow(46, 32, 62, 32, TEXT) + star(76, 32, RELEASED),
-    "replace": lambda: _worlds(moved=True),
+    "replace": lambda: _worlds(shifted=True),
     "rho": lambda: _bars((0.3, 0.7), "ρ"),
     "sampling zone": lambda: _zones(inner=True, outer=False),
     "seed": lambda: (

@@ -46,12 +46,12 @@ def record_layer(
 ) -> Layer:
     """The records (n, d), colored by `groups`, labels a row; None is a row without color."""
     rows_drawn = sample(len(unit), len(groups))
-    drawn = slice(None) if len(rows_drawn) == len(unit) else rows_drawn  # all of them: nobody has to be picked out
+    indices = slice(None) if len(rows_drawn) == len(unit) else rows_drawn  # all of them: nobody has to be picked out
     group = np.full((len(groups), len(rows_drawn)), NO_GROUP, dtype=np.uint8)  # (R, m)
     for row, members in zip(group, groups, strict=True):
         if members is not None:
-            row[:] = members[drawn]
-    return drawn_records(unit[drawn], group, rows, stage, **{"total": len(unit), **style})
+            row[:] = members[indices]
+    return drawn_records(unit[indices], group, rows, stage, **{"total": len(unit), **style})
 
 
 def drawn_records(unit: Points, group: NDArray[np.uint8], rows: Mapping[int, int], stage: Stage, **style: Any) -> Layer:
@@ -63,23 +63,23 @@ def drawn_records(unit: Points, group: NDArray[np.uint8], rows: Mapping[int, int
     )
 
 
-def border_layer(name: str, seen: Seen, rows: Mapping[int, int], centers: FloatArray, stage: Stage) -> list[Layer]:
+def border_layer(name: str, ink: Seen, rows: Mapping[int, int], centers: FloatArray, stage: Stage) -> list[Layer]:
     """Borders between the clusters of `centers` (R, k, d); exact in two dimensions only, so drawn there only."""
     if stage.projection.d != 2:
         return []
-    return [_drawn_borders(name, seen, rows, voronoi_borders(stage.projection(centers)), stage)]
+    return [_drawn_borders(name, ink, rows, voronoi_borders(stage.projection(centers)), stage)]
 
 
-def _drawn_borders(name: str, seen: Seen, rows: Mapping[int, int], ends: FloatArray, stage: Stage) -> Layer:
+def _drawn_borders(name: str, ink: Seen, rows: Mapping[int, int], ends: FloatArray, stage: Stage) -> Layer:
     """Draw borders (R, m, 4), without the columns that no row fills."""
     filled = int((~np.isnan(ends[..., 0])).sum(axis=1).max(initial=0))  # a row's borders come first
     arrays = {"ends": ends[:, :filled]}
     # A border belongs to two clusters, so that it never fades with one of them.
-    return stage.layer(name, Kind.SEGMENTS, seen.role, seen.audience, rows, arrays, size=1.0, isolate=False)
+    return stage.layer(name, Kind.SEGMENTS, ink.role, ink.audience, rows, arrays, size=1.0, isolate=False)
 
 
 def cluster_borders(
-    of_start: Seen, start: Centers, path: FloatArray, final: Centers, stage: Stage, seen: Seen = RELEASED
+    of_start: Seen, start: Centers, path: FloatArray, final: Centers, stage: Stage, ink: Seen = RELEASED
 ) -> list[Layer]:
     """Borders between the clusters of each iteration: those of the start, then of the path (T, k, d), of `final`."""
     if stage.projection.d != 2:
@@ -91,7 +91,7 @@ def cluster_borders(
     ends = voronoi_borders(stage.projection(np.concatenate([start[None], path[:-1], final[None]])))
     return [
         _drawn_borders("Borders of the start", of_start, opening, ends[:1], stage),
-        _drawn_borders("Borders", seen, rows, ends[1:], stage),
+        _drawn_borders("Borders", ink, rows, ends[1:], stage),
     ]
 
 
@@ -102,12 +102,12 @@ def start_seen(start: Centers | None, packing: Centers | None) -> Seen:
     return PUBLIC if packing is None else RELEASED
 
 
-def path_layers(of_start: Seen, start: Centers, path: FloatArray, stage: Stage, seen: Seen = RELEASED) -> list[Layer]:
+def path_layers(of_start: Seen, start: Centers, path: FloatArray, stage: Stage, ink: Seen = RELEASED) -> list[Layer]:
     """The start, and the path (T, k, d) of the centers, which move in the last phase of each iteration."""
-    clock, told = stage.clock, of_start is not SECRET
+    clock, run = stage.clock, of_start is not SECRET
     *waiting, moving = clock.phases
-    whole = np.concatenate([start[None], path]) if told else path
-    shift = 1 if told else 0
+    whole = np.concatenate([start[None], path]) if run else path
+    shift = 1 if run else 0
     rows = {**clock.during(*waiting, offset=shift - 1), **clock.during(moving, offset=shift)}
     rows[clock.release] = len(whole) - 1
     arrays = {"xy": stage.projection(whole)}
@@ -115,9 +115,9 @@ def path_layers(of_start: Seen, start: Centers, path: FloatArray, stage: Stage, 
     at = {**clock.during(*waiting, offset=-1), **clock.during(moving)}
     name = {PUBLIC: "Start (public)", RELEASED: "Start (released)"}.get(of_start, "Start: records")
     return [
-        stage.layer("Path of the centers", Kind.TRAILS, seen.role, seen.audience, rows, arrays, size=2.0),
+        stage.layer("Path of the centers", Kind.TRAILS, ink.role, ink.audience, rows, arrays, size=2.0),
         stage.marks(name, of_start, opening, start[None], symbol="square", size=9.0),
-        stage.marks("Center", seen, at, path, size=10.0),
+        stage.marks("Center", ink, at, path, size=10.0),
     ]
 
 
@@ -140,7 +140,7 @@ def final_layers(
     *,
     noise: str = "Noise of the release",
     reference_name: str = "Lloyd's centers, no privacy",
-    seen: Seen = RELEASED,
+    ink: Seen = RELEASED,
     ids: tuple[str, ...] = (),
 ) -> list[Layer]:
     """The release: centers, and for the curator their exact means, if they differ, and Lloyd's centers.
@@ -153,12 +153,12 @@ def final_layers(
     if exact is not None:
         layers.insert(0, stage.arrows(noise, SECRET_NOISE, last, exact[None], final[None], size=2.0, ids=ids))
         layers.append(stage.marks("True mean", SECRET, last, exact[None], symbol="ring", size=9.0, ids=ids))
-    name = "Exact center" if seen is SECRET else "Released center"
-    return [*layers, stage.marks(name, seen, last, final[None], size=13.0, ids=ids)]
+    name = "Exact center" if ink is SECRET else "Released center"
+    return [*layers, stage.marks(name, ink, last, final[None], size=13.0, ids=ids)]
 
 
 def error_circles(
-    name: str, seen: Seen, rows: Mapping[int, int], centers: FloatArray, scale: FloatArray, stage: Stage
+    name: str, ink: Seen, rows: Mapping[int, int], centers: FloatArray, scale: FloatArray, stage: Stage
 ) -> list[Layer]:
     """How far Laplace noise of `scale` (R, k) on every axis goes in the plane, around `centers` (R, k, d).
 
@@ -166,11 +166,11 @@ def error_circles(
     for one feature and 2 b in two directions. No circle where the scale is NaN, nor one of WIDEST or more.
     """
     radius = noise_length(scale, stage.projection.d)
-    drawn = np.where(radius < WIDEST, radius, np.nan)
-    if np.isnan(drawn).all():
+    rings = np.where(radius < WIDEST, radius, np.nan)
+    if np.isnan(rings).all():
         return []
-    arrays = {"center": stage.projection(centers), "radius": drawn}
-    return [stage.layer(name, Kind.CIRCLES, seen.role, seen.audience, rows, arrays, size=1.5, fill=0.08)]
+    arrays = {"center": stage.projection(centers), "radius": rings}
+    return [stage.layer(name, Kind.CIRCLES, ink.role, ink.audience, rows, arrays, size=1.5, fill=0.08)]
 
 
 def noise_length(scale: FloatArray, d: int) -> FloatArray:

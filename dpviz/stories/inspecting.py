@@ -17,17 +17,17 @@ MOST_CLASSES = 6  # named, the largest first
 
 def inside(places: FloatArray, corners: FloatArray) -> NDArray[np.bool_]:
     """Return which of `places` (n, 2) a polygon (m, 2) holds, by the parity of crossings to the right."""
-    held = np.zeros(len(places), dtype=bool)
+    mask = np.zeros(len(places), dtype=bool)
     if len(corners) < 3 or not len(places):
-        return held
+        return mask
     near = ((places >= corners.min(axis=0)) & (places <= corners.max(axis=0))).all(axis=1)
     x, y = places[near].T
     parity = np.zeros(len(x), dtype=bool)
     for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, 1, axis=0), strict=True):  # edges: a few dozen
         if y0 != y1:
             parity ^= ((y0 > y) != (y1 > y)) & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
-    held[near] = parity
-    return held
+    mask[near] = parity
+    return mask
 
 
 def facts(
@@ -44,25 +44,25 @@ def facts(
     plain; they may hold names from a file.
     """
     plane = project(view, words, unit) if plane is None else plane
-    held = inside(spread(unit, plane), np.asarray(corners, dtype=np.float64).reshape(-1, 2))
-    n = int(held.sum())
+    mask = inside(spread(unit, plane), np.asarray(corners, dtype=np.float64).reshape(-1, 2))
+    n = int(mask.sum())
     share = f" ({number(100.0 * n / len(unit))} %)" if len(unit) else ""
     lines = [f"Selected: {n:,} of {len(unit):,} records{share}"]
     if n == 0:
         return tuple(lines)
-    points = words.box.from_unit(unit[held])
+    points = words.box.from_unit(unit[mask])
     for i in view.features(words.box.d) or range(min(words.box.d, 3)):
         column, unit_name = points[:, i], f" {words.units[i]}" if words.units[i] else ""
         low, high, mean = (number(float(value)) for value in (column.min(), column.max(), column.mean()))
         lines.append(f"{words.feature_names[i]}: {low} to {high}{unit_name}, mean {mean}{unit_name}")
     if classes is not None and len(classes) == len(unit):
-        lines.append(_classes(classes[held]))
+        lines.append(_classes(classes[mask]))
     return tuple(lines)
 
 
 def _classes(classes: Labels) -> str:
-    found, counts = np.unique(classes, return_counts=True)
+    names, counts = np.unique(classes, return_counts=True)
     largest = np.argsort(-counts, kind="stable")
-    said = [f"class {found[i] + 1}: {counts[i]:,}" for i in largest[:MOST_CLASSES]]
-    rest = len(found) - MOST_CLASSES
-    return f"Known classes: {', '.join(said)}{f' and {rest} more' if rest > 0 else ''}"
+    sentences = [f"class {names[i] + 1}: {counts[i]:,}" for i in largest[:MOST_CLASSES]]
+    rest = len(names) - MOST_CLASSES
+    return f"Known classes: {', '.join(sentences)}{f' and {rest} more' if rest > 0 else ''}"

@@ -119,19 +119,19 @@ def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] =
     apart: tuple[tuple[str, str], ...] = ()
     if proved is not None and proved.per_distance:
         apart = tuple((words, at_most(_percent(proved, length))) for length, words in contents.distances)
-    said: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
     if guarantee.differs:
-        said = (DIFFERS.format(guarantee.differs, "" if proved is None else OURS),)
+        caveats = (DIFFERS.format(guarantee.differs, "" if proved is None else OURS),)
     account, is_overspent = _account(stated, events)
     return Label(
         kind=NOTHING
         if published is proved is None
         else kind_of(stated) + (", claimed and not established" if claimed else ""),
         contents=replace(contents, trusted=f"{contents.trusted} {guarantee.trusted}".strip()),
-        stated=_statement("Claimed" if proved is None else "Stated", published, contents, ORIGINAL[bool(said)]),
-        proved=None if proved is None else _statement("Proved", proved, contents, THIS_RUN[bool(said)]),
+        stated=_statement("Claimed" if proved is None else "Stated", published, contents, ORIGINAL[bool(caveats)]),
+        proved=None if proved is None else _statement("Proved", proved, contents, THIS_RUN[bool(caveats)]),
         distances=apart,
-        caveats=(*said, *guarantee.caveats),
+        caveats=(*caveats, *guarantee.caveats),
         differs=guarantee.differs,
         account=account,
         is_overspent=is_overspent,
@@ -146,19 +146,19 @@ def _account(claim: Claim, events: Sequence[Event]) -> tuple[str, bool]:
     if not events or claim.per_distance or math.isinf(claim.epsilon):
         return "", False
     try:
-        found = sums(events, claim)
+        totals = sums(events, claim)
     except ValueError:  # calibrated for a record that is replaced, and stated of one that is added or removed
         return f"The run's events prove nothing for {NEIGHBORS[claim.adjacency]}: {OTHER_NEIGHBORS}.", True
-    shown = max(found, key=lambda each: (each.is_over, each.symbol == "ρ"))
-    how = "" if claim.account is Account.BASIC or shown.symbol == "ρ" else f", composed as {claim.account.value},"
-    said = f"The run's events{how} add up to {shown.symbol} ="
-    if shown.is_over:
-        digits = next(n for n in count(DIGITS) if ceiled(shown.total, n) != ceiled(shown.stated, n))
-        over, most = ceiled(shown.total, digits), ceiled(shown.stated, digits)
-        return f"{said} {over}: more than the {most} that is stated.", True
-    if ceiled(shown.total) != ceiled(shown.stated):
-        return f"{said} {ceiled(shown.total)}, within the {ceiled(shown.stated)} that is stated.", False
-    return f"{said} {ceiled(shown.total)}, as stated.", False
+    account = max(totals, key=lambda each: (each.is_over, each.symbol == "ρ"))
+    how = "" if claim.account is Account.BASIC or account.symbol == "ρ" else f", composed as {claim.account.value},"
+    opening = f"The run's events{how} add up to {account.symbol} ="
+    if account.is_over:
+        digits = next(n for n in count(DIGITS) if ceiled(account.total, n) != ceiled(account.stated, n))
+        over, most = ceiled(account.total, digits), ceiled(account.stated, digits)
+        return f"{opening} {over}: more than the {most} that is stated.", True
+    if ceiled(account.total) != ceiled(account.stated):
+        return f"{opening} {ceiled(account.total)}, within the {ceiled(account.stated)} that is stated.", False
+    return f"{opening} {ceiled(account.total)}, as stated.", False
 
 
 def kind_of(claim: Claim) -> str:
@@ -205,7 +205,7 @@ def written(label: Label) -> dict[str, Any]:
             each.title.split()[0].lower(): each.odds for each in (label.stated, label.proved) if each and each.odds
         }
         | dict(label.distances),
-    } | {name: said for name, said in (("differs", label.differs), ("account", label.account)) if said}
+    } | {name: text for name, text in (("differs", label.differs), ("account", label.account)) if text}
 
 
 def box_words(words: Words) -> str:
@@ -220,11 +220,11 @@ def _statement(title: str, claim: Claim | None, contents: Contents, of: str) -> 
     distance = contents.distances[0] if contents.distances else None
     length = distance[0] if distance else 1.0
     claimed = title == "Claimed" and math.isfinite(claim.epsilon)  # no limit needs no proof
-    said = at_most(_percent(claim, length))
+    words = at_most(_percent(claim, length))
     return Statement(
         title=f"{title}{of}",
         numbers=numbers_of(claim, distance),
-        odds=f"{said}, if it held" if claimed else said,
+        odds=f"{words}, if it held" if claimed else words,
         neighbors=NEIGHBORS[claim.adjacency],
         reference=claim.reference,
     )

@@ -45,13 +45,13 @@ def ledger_rows(result: Result[Release, Step], *, delta: float | None = None) ->
         return (LedgerRow(1, "Exact means", math.inf, 1),)  # how many steps they took is exact, too
     adjacency = adjacency_of(result.events)
     k = len(result.release.centers) if isinstance(result.release, CentersRelease) else 1
-    found: list[LedgerRow] = []
+    rows: list[LedgerRow] = []
     for i, event in enumerate(result.events):
         for (step, purpose), part in by_purpose(event).items():
             first = next(leaves(part))
             n_shared = len(part.parts) if isinstance(part, ParallelEvent) else k if purpose in EACH_CLUSTER else 1
             column = i + 1 if purpose is None else step
-            found.append(
+            rows.append(
                 LedgerRow(
                     column,
                     words_of(first),
@@ -59,7 +59,7 @@ def ledger_rows(result: Result[Release, Step], *, delta: float | None = None) ->
                     n_shared,
                 )
             )
-    return tuple(sorted(found, key=lambda row: ORDER.index(row.purpose) if row.purpose in ORDER else -1))
+    return tuple(sorted(rows, key=lambda row: ORDER.index(row.purpose) if row.purpose in ORDER else -1))
 
 
 def by_purpose(event: Event) -> dict[tuple[int, Purpose | None], Event]:
@@ -76,11 +76,11 @@ def words_of(leaf: Leaf) -> str:
 def _only(event: Event, key: tuple[int, Purpose | None]) -> Event | None:
     match event:
         case SequenceEvent():
-            kept = tuple(part for each in event.events if (part := _only(each, key)) is not None)
-            return SequenceEvent(event.label, kept) if kept else None
+            parts = tuple(part for each in event.events if (part := _only(each, key)) is not None)
+            return SequenceEvent(event.label, parts) if parts else None
         case ParallelEvent():
-            kept = tuple(part for each in event.parts if (part := _only(each, key)) is not None)
-            return ParallelEvent(event.label, kept, event.membership_only) if kept else None
+            parts = tuple(part for each in event.parts if (part := _only(each, key)) is not None)
+            return ParallelEvent(event.label, parts, event.membership_only) if parts else None
         case LaplaceEvent() | GaussianEvent() | PureEvent():
             return event if (event.step, event.purpose) == key else None
     return event
@@ -110,11 +110,11 @@ def noise_scales(result: Result[CentersRelease, Step], purpose: Purpose) -> tupl
 
     It is Laplace noise's own, and sigma / sqrt(2) of Gaussian noise, which has the variance of Laplace noise of that.
     """
-    found = (
+    scales_of = (
         (scale_of(leaf) for leaf in leaves(e) if not isinstance(leaf, PureEvent) and leaf.purpose is purpose)
         for e in result.events
     )
-    return tuple(scale for scales in found if (scale := next(scales, None)) is not None)
+    return tuple(scale for scales in scales_of if (scale := next(scales, None)) is not None)
 
 
 def scale_of(leaf: LaplaceEvent | GaussianEvent) -> float:

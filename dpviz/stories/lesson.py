@@ -48,8 +48,8 @@ class Question:
 
     def right(self, answer: Answer) -> int:
         """Return which range holds what was measured. Raises ValueError where not exactly one does."""
-        (found,) = [index for index, each in enumerate(self.ranges) if answer.value in each]
-        return found
+        (choice,) = [index for index, each in enumerate(self.ranges) if answer.value in each]
+        return choice
 
     def explained(self, answer: Answer) -> str:
         """Return the explanation with the measured numbers in it."""

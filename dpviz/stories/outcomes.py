@@ -50,7 +50,7 @@ def scene(
     words: Words,
     *,
     unit: Points | None = None,
-    given: Points | None = None,
+    inputs: Points | None = None,
     exact: Points | None = None,
     exact_name: str = "Without privacy",
 ) -> Scene:
@@ -69,12 +69,12 @@ def scene(
     stage = Stage(plane, Clock(n_runs - 2, ("run",)))  # as many frames as runs
     every, rows = stage.clock.always(), {run: run for run in range(n_runs)}
     layers = [*ground.box_layer(stage, public=words.box_public)]
-    if given is not None:
-        layers.append(stage.marks("Target", PUBLIC, every, given[None], symbol="square", size=4.0, isolate=False))
+    if inputs is not None:
+        layers.append(stage.marks("Target", PUBLIC, every, inputs[None], symbol="square", size=4.0, isolate=False))
     if unit is not None:
-        drawn = ground.sample(len(unit))
-        group = np.full((1, len(drawn)), ground.NO_GROUP, dtype=np.uint8)
-        layers.append(ground.drawn_records(unit[drawn], group, every, stage, total=len(unit), isolate=False))
+        marks = ground.sample(len(unit))
+        group = np.full((1, len(marks)), ground.NO_GROUP, dtype=np.uint8)
+        layers.append(ground.drawn_records(unit[marks], group, every, stage, total=len(unit), isolate=False))
     cloud = {"symbol": "ring", "size": 5.0, "isolate": False}
     layers.append(stage.marks("All runs", SECRET_NOISE, every, places.reshape(1, -1, d), **cloud))
     if exact is not None:

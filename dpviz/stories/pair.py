@@ -39,9 +39,9 @@ def lasting(scene: Scene, frames: Frames) -> Scene:
     return replace(scene, layers=layers, frames=frames, start_frame=last)
 
 
-def with_trail(scene: Scene, told: Any, view: View, centers: FloatArray) -> Scene:
+def with_trail(scene: Scene, run: Any, view: View, centers: FloatArray) -> Scene:
     """Add the line that joins each center's places over other budgets (E, k, d), box units; seen with the release."""
-    projection = project(view, told.words, told.unit)
+    projection = project(view, run.words, run.unit)
     xy = np.swapaxes(projection(centers), 0, 1)[None]  # (1, k, E, 2)
     last = len(scene.frames) - 1
     trail = Layer(
@@ -53,7 +53,7 @@ def with_trail(scene: Scene, told: Any, view: View, centers: FloatArray) -> Scen
 def sentence(repaired: Any, published: Any) -> Sentence:
     """Say what honesty costs, for a run in repaired and one in published mode at the same epsilon."""
     epsilon = number(repaired.params.epsilon)
-    costs = [beside(_ratio(told)) for told in (repaired, published)]
+    costs = [beside(_ratio(run)) for run in (repaired, published)]
     ours, theirs = "keeps its promise", "has no established limit"
     if repaired.result.guarantee.proved is None:  # its start or its bounds come from the records
         ours, theirs = "has no established limit", "has none either"
@@ -78,14 +78,14 @@ def facts(repaired: Any, published: Any) -> tuple[Fact, ...]:
     )
 
 
-def _odds(told: Any) -> str:
-    proved = told.result.guarantee.proved
+def _odds(run: Any) -> str:
+    proved = run.result.guarantee.proved
     return "no limit established" if proved is None else at_most(attacker_odds(proved.epsilon, proved.delta))
 
 
-def _ratio(told: Any) -> float:
-    best = float(told.reference.nonprivate_costs[-1])
-    cost = float(nonprivate_costs(told.unit, told.final[None])[0])
+def _ratio(run: Any) -> float:
+    best = float(run.reference.nonprivate_costs[-1])
+    cost = float(nonprivate_costs(run.unit, run.final[None])[0])
     return cost / best if best > 0 else float("inf")
 
 

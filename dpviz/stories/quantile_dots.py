@@ -44,8 +44,8 @@ def stacked(places: FloatArray, width: float) -> NDArray[np.intp]:
 
 def n_beyond(values: FloatArray, figure: Figure, threshold: float, n_dots: int = N_DOTS) -> int:
     """Return how many dots lie beyond a threshold, strictly."""
-    found = dots(values, n_dots)
-    return int(((found > threshold) if figure.above else (found < threshold)).sum())
+    beyond = dots(values, n_dots)
+    return int(((beyond > threshold) if figure.above else (beyond < threshold)).sum())
 
 
 def words(values: FloatArray, figure: Figure, threshold: float, n_dots: int = N_DOTS) -> str:
@@ -66,8 +66,8 @@ def round_words(threshold: float, figure: Figure) -> str:
 
 def thresholds(values: FloatArray) -> tuple[float, ...]:
     """Return round numbers from below the lowest dot to above the highest, few enough to choose from."""
-    found = dots(values)
-    low, high = float(found[0]), float(found[-1])
+    stops = dots(values)
+    low, high = float(stops[0]), float(stops[-1])
     span = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-12)
     power = 10.0 ** math.floor(math.log10(span / MOST_THRESHOLDS))
     step = next(power * by for by in (1.0, 2.0, 5.0, 10.0, 20.0) if span / (power * by) <= MOST_THRESHOLDS - 2)
@@ -96,18 +96,18 @@ def dot_chart(values: FloatArray, figure: Figure, threshold: float, *, n_dots: i
     top = float(max(levels.max() + 1.5, 4.0))
     xy = np.stack([places, levels + 0.5], axis=1)
     frames, each = len(values), np.arange(len(values), dtype=np.int16)
-    shown = always(frames)
+    rows = always(frames)
     far, near = (
-        _dots(name, xy[mask], places[mask], figure, symbol, shown)
+        _dots(name, xy[mask], places[mask], figure, symbol, rows)
         for name, mask, symbol in (
             ("Beyond", beyond, "circle"),
             ("Not beyond", ~beyond, "ring"),
         )
     )
-    rule = _rule("Threshold", threshold, top, Role.REFERENCE, shown, size=2.5)
-    mark = [] if figure.mark is None else [_rule(figure.mark_name, figure.mark, top, Role.EXACT, shown, dash=True)]
+    rule = _rule("Threshold", threshold, top, Role.REFERENCE, rows, size=2.5)
+    mark = [] if figure.mark is None else [_rule(figure.mark_name, figure.mark, top, Role.EXACT, rows, dash=True)]
     known = values[np.isfinite(values)]
-    bands = [_band(known, ends_of, shown) for ends_of in BANDS]
+    bands = [_band(known, ends_of, rows) for ends_of in BANDS]
     cursor = Layer(
         "Shown run",
         Kind.CURSOR,
@@ -158,22 +158,18 @@ def band_chart(
     )
 
 
-def _dots(
-    name: str, xy: FloatArray, places: FloatArray, figure: Figure, symbol: str, shown: NDArray[np.int16]
-) -> Layer:
+def _dots(name: str, xy: FloatArray, places: FloatArray, figure: Figure, symbol: str, rows: NDArray[np.int16]) -> Layer:
     names = tuple(figure.words(float(at)) for at in places)
-    return Layer(
-        name, Kind.MARKS, Role.NOISE, SECRET, {"xy": xy[None]}, shown, symbol, 16.0, names=names, isolate=False
-    )
+    return Layer(name, Kind.MARKS, Role.NOISE, SECRET, {"xy": xy[None]}, rows, symbol, 16.0, names=names, isolate=False)
 
 
-def _rule(name: str, at: float, top: float, role: Role, shown: NDArray[np.int16], **style: object) -> Layer:
+def _rule(name: str, at: float, top: float, role: Role, rows: NDArray[np.int16], **style: object) -> Layer:
     xy = np.array([[[[at, LOW], [at, top]]]])
-    return Layer(name, Kind.LINES, role, SECRET, {"xy": xy}, shown, isolate=False, **{"size": 2.0, **style})  # type: ignore[arg-type]
+    return Layer(name, Kind.LINES, role, SECRET, {"xy": xy}, rows, isolate=False, **{"size": 2.0, **style})  # type: ignore[arg-type]
 
 
-def _band(values: FloatArray, ends: tuple[float, float], shown: NDArray[np.int16]) -> Layer:
+def _band(values: FloatArray, ends: tuple[float, float], rows: NDArray[np.int16]) -> Layer:
     low, high = np.percentile(values, ends)
     name = f"Middle {ends[1] - ends[0]:.0f} % of runs"
     rect = np.array([[[low, LOW, high, LOW + 0.6]]])
-    return Layer(name, Kind.BARS, Role.NOISE, SECRET, {"rect": rect}, shown, fill=0.3, isolate=False)
+    return Layer(name, Kind.BARS, Role.NOISE, SECRET, {"rect": rect}, rows, fill=0.3, isolate=False)

@@ -85,11 +85,11 @@ class Reading:
     words: Callable[[Known], Mapping[str, str]]  # what symbols stand for
 
 
-def known(told: Any, params: Any) -> Known:
+def known(run: Any, params: Any) -> Known:
     """Return what the public knows of a run."""
-    result = told.result
-    look = getattr(told, "look", None)
-    return Known(params, result.release, result.events, result.guarantee, told.words.box, look)
+    result = run.result
+    look = getattr(run, "look", None)
+    return Known(params, result.release, result.events, result.guarantee, run.words.box, look)
 
 
 def tex(value: float, written: Callable[[float], str] = number) -> str:

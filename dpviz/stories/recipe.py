@@ -137,8 +137,8 @@ def _picture(recipe: Recipe) -> tuple[list[str], list[str]]:
     names = ("run",) if len(recipe.runs) == 1 else ("left", "right")
     pictures = []
     for name, run in zip(names, recipe.runs, strict=True):
-        more, made, picture = _run(recipe, run, name)
-        imports, lines = [*imports, *more], [*lines, *made]
+        more, run_lines, picture = _run(recipe, run, name)
+        imports, lines = [*imports, *more], [*lines, *run_lines]
         pictures.append(picture)
     lines.append(f"scenes = [{', '.join(pictures)}]")
     if len(recipe.runs) > 1:
@@ -158,9 +158,9 @@ def _run(recipe: Recipe, run: RecipeRun, name: str) -> tuple[list[str], list[str
     if recipe.data.pair:
         arguments |= {"targets": "problem.targets", "ball": "problem.ball"}
     elif run.spread is not None:
-        given = f"{run.spread.n!r}, {run.spread.spread!r}, rng=np.random.default_rng({run.spread.seed!r})"
+        spread = f"{run.spread.n!r}, {run.spread.spread!r}, rng=np.random.default_rng({run.spread.seed!r})"
         imports += ["import numpy as np", "from dpviz.data.target_pairs import spread_targets"]
-        lines.append(f"targets = spread_targets(dataset.box, {given})")
+        lines.append(f"targets = spread_targets(dataset.box, {spread})")
         arguments["targets"] = "targets"
     method = repr(run.algorithm.name)
     if not place.startswith("dpviz."):  # of another package, or of a person's own file
@@ -239,19 +239,19 @@ def loading(data: Data) -> list[str]:
         return _drawing(data)
     if data.choices is None:
         knobs = "".join(f", {name}={value!r}" for name, value in data.knobs)
-        given = f"{data.name!r}, n={data.n!r}, seed={data.seed!r}{knobs}"
+        arguments = f"{data.name!r}, n={data.n!r}, seed={data.seed!r}{knobs}"
         if data.pair:
-            return [f"problem = load_pair({given})", f"dataset = source_of({data.name!r}, problem)"]
-        return [f"dataset = load({given})"]
+            return [f"problem = load_pair({arguments})", f"dataset = source_of({data.name!r}, problem)"]
+        return [f"dataset = load({arguments})"]
     where = f"# Put your file beside this script under the name {UPLOAD}, or change the next line."
     known = [f"# The first 16 digits of its SHA-256 were {data.digest!r}."] if data.digest else []
     chosen = data.choices
     typed = len(chosen.bounds) == len(chosen.features) and not chosen.borrowed
     private = [] if typed else ["# Bounds from the data are not private: no guarantee holds."]
     fields = [field.name for field in dataclasses.fields(chosen) if field.name != "reading"]
-    said = ", ".join(f"{name}={getattr(chosen, name)!r}" for name in fields)
+    settings_of_form = ", ".join(f"{name}={getattr(chosen, name)!r}" for name in fields)
     settings = "".join(f", {name}={value!r}" for name, value in chosen.reading.chosen.items())
-    table = [f"table = read_table({UPLOAD!r}{settings})", f"dataset = Choices({said}).dataset(table)"]
+    table = [f"table = read_table({UPLOAD!r}{settings})", f"dataset = Choices({settings_of_form}).dataset(table)"]
     return [where, *known, *private, *table]
 
 

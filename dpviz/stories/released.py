@@ -27,8 +27,8 @@ def released_scene(release: Release, guarantee: Guarantee, words: Words | None =
     if name == "center":
         layer = stage.layer("Released center", Kind.MARKS, RELEASED.role, RELEASED.audience, always, {"xy": xy[None]})
     else:
-        drawn = xy[sample(len(xy))][None]
-        arrays: dict[str, np.ndarray] = {"xy": drawn, "group": np.full(drawn.shape[:2], NO_GROUP, dtype=np.uint8)}
+        places = xy[sample(len(xy))][None]
+        arrays: dict[str, np.ndarray] = {"xy": places, "group": np.full(places.shape[:2], NO_GROUP, dtype=np.uint8)}
         style = {"isolate": False, "total": len(xy)}
         layer = stage.layer("Released points", Kind.POINTS, RELEASED.role, RELEASED.audience, always, arrays, **style)
     said = f"{len(values):,} released {name}{'' if len(values) == 1 else 's'}"

@@ -78,16 +78,16 @@ class Stage:
         """Make a layer whose `rows` are given as {frame: row}."""
         return Layer(name, kind, role, audience, dict(arrays), rows_at(self.clock.n_frames, rows), **style)
 
-    def marks(self, name: str, seen: Seen, rows: Mapping[int, int], places: FloatArray, **style: Any) -> Layer:
+    def marks(self, name: str, ink: Seen, rows: Mapping[int, int], places: FloatArray, **style: Any) -> Layer:
         """Make marks at `places` (R, m, d), box units."""
-        return self.layer(name, Kind.MARKS, seen.role, seen.audience, rows, {"xy": self.projection(places)}, **style)
+        return self.layer(name, Kind.MARKS, ink.role, ink.audience, rows, {"xy": self.projection(places)}, **style)
 
     def arrows(
-        self, name: str, seen: Seen, rows: Mapping[int, int], tails: FloatArray, heads: FloatArray, **style: Any
+        self, name: str, ink: Seen, rows: Mapping[int, int], tails: FloatArray, heads: FloatArray, **style: Any
     ) -> Layer:
         """Make arrows from `tails` to `heads`, both (R, m, d), box units."""
         arrays = {"tail": self.projection(tails), "head": self.projection(heads)}
-        return self.layer(name, Kind.ARROWS, seen.role, seen.audience, rows, arrays, **style)
+        return self.layer(name, Kind.ARROWS, ink.role, ink.audience, rows, arrays, **style)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,9 +108,9 @@ class ExactScene(Scene):
 
     def public(self) -> Scene:
         """Return what is public of the first frame."""
-        seen = Scene.public(self)
-        layers = tuple(replace(layer, rows=layer.rows[:1]) for layer in seen.layers)
-        return replace(seen, layers=layers, frames=seen.frames[:1], start_frame=0)
+        scene = Scene.public(self)
+        layers = tuple(replace(layer, rows=layer.rows[:1]) for layer in scene.layers)
+        return replace(scene, layers=layers, frames=scene.frames[:1], start_frame=0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,10 +119,10 @@ class StepsScene(Scene):
 
     def public(self) -> Scene:
         """Return what is public of the two."""
-        seen = Scene.public(self)
+        scene = Scene.public(self)
         ends = [0, len(self.frames) - 1]
-        layers = tuple(replace(layer, rows=layer.rows[ends]) for layer in seen.layers)
-        return replace(seen, layers=layers, frames=(self.frames[0], self.frames[-1]), start_frame=1)
+        layers = tuple(replace(layer, rows=layer.rows[ends]) for layer in scene.layers)
+        return replace(scene, layers=layers, frames=(self.frames[0], self.frames[-1]), start_frame=1)
 
 
 def stack(trace: tuple[Step, ...], name: str) -> FloatArray:

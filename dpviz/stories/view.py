@@ -34,8 +34,8 @@ class View:
         """Return the features that are shown of `d`; a principal view shows none of them alone."""
         if self.principal and d > 2:
             return ()
-        shown = (self.x,) if d == 1 else (self.x, self.y)
-        return (*shown, self.z) if self.z is not None and d > 2 else shown
+        features = (self.x,) if d == 1 else (self.x, self.y)
+        return (*features, self.z) if self.z is not None and d > 2 else features
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,13 +92,13 @@ def project(view: View, words: Words, unit: Points) -> Projection:
     columns = [view.x] if d == 1 else [view.x, view.y]
     matrix = np.zeros((d, 2))
     matrix[columns, range(len(columns))] = 1.0
-    shown = (-MARGIN, 1.0 + MARGIN)
+    view_range = (-MARGIN, 1.0 + MARGIN)
     axes = [
-        Axis(words.feature_names[i], words.units[i], shown, (float(words.box.low[i]), float(words.box.high[i])))
+        Axis(words.feature_names[i], words.units[i], view_range, (float(words.box.low[i]), float(words.box.high[i])))
         for i in columns
     ]
     if d == 1:  # one feature is drawn along a strip; height has no meaning
-        axes.append(Axis("", "", shown, (0.0, 1.0), ticks=False))
+        axes.append(Axis("", "", view_range, (0.0, 1.0), ticks=False))
     offset = np.array([0.0, 0.5 if d == 1 else 0.0])
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     return Projection(frozen(matrix), frozen(offset), axes[0], axes[1], nonprivate=False, corners=frozen(corners))
@@ -106,10 +106,10 @@ def project(view: View, words: Words, unit: Points) -> Projection:
 
 def spread(unit: Points, projection: Projection) -> FloatArray:
     """Return where to draw the records (n, 2); a single feature's are spread evenly over the strip's height."""
-    drawn = projection(unit)
+    places = projection(unit)
     if projection.d == 1:
-        drawn[:, 1] = np.modf(GOLDEN * np.arange(1, len(drawn) + 1))[0]
-    return drawn
+        places[:, 1] = np.modf(GOLDEN * np.arange(1, len(places) + 1))[0]
+    return places
 
 
 def _turned(view: View, words: Words) -> Projection:
@@ -121,9 +121,9 @@ def _turned(view: View, words: Words) -> Projection:
     matrix[features, 1] = -np.sin(yaw) * np.sin(pitch), np.cos(yaw) * np.sin(pitch), np.cos(pitch)
     offset = 0.5 - 0.5 * matrix.sum(axis=0)
     # The same for all angles, so that turning does not change the scale: a cube's half diagonal and some room.
-    shown = (0.5 - SOLID_REACH, 0.5 + SOLID_REACH)
+    view_range = (0.5 - SOLID_REACH, 0.5 + SOLID_REACH)
     ways = [f"{_pointer(matrix[i])} {words.feature_names[i]}" for i in features]
-    axes = Axis("   ".join(ways), "", shown, ticks=False), Axis("", "", shown, ticks=False)
+    axes = Axis("   ".join(ways), "", view_range, ticks=False), Axis("", "", view_range, ticks=False)
     return Projection(frozen(matrix), frozen(offset), *axes, nonprivate=False, corners=None)
 
 
@@ -142,8 +142,8 @@ def _principal(unit: Points) -> Projection:
     strongest = np.abs(matrix).argmax(axis=0)
     matrix *= np.sign(matrix[strongest, [0, 1]])  # an eigenvector's sign is arbitrary; this one is reproducible
     offset = 0.5 - 0.5 * matrix.sum(axis=0)
-    drawn = offset + _seen(unit, matrix) if len(unit) else np.array([[0.0, 0.0], [1.0, 1.0]])
-    low, high = drawn.min(axis=0), drawn.max(axis=0)
+    places = offset + _seen(unit, matrix) if len(unit) else np.array([[0.0, 0.0], [1.0, 1.0]])
+    low, high = places.min(axis=0), places.max(axis=0)
     pad = 0.08 * max(float((high - low).max()), 1e-3)
     shares = 100.0 * values[::-1][:2] / max(float(values.sum()), 1e-300)
     axes = [

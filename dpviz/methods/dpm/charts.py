@@ -131,21 +131,21 @@ def strips(run: DPMRun, feature: int | None) -> tuple[tuple[str, Scene], ...]:
             "share",
             "Emptiness and centreness",
             (0.0, 1.0),
-            _bars("Emptiness", at, empty, split, axis, seen=SECRET),
+            _bars("Emptiness", at, empty, split, axis, ink=SECRET),
         ),
         (
             "score",
             "score",
             "Score",
             (low, float(score.max(initial=low))),
-            _bars("Score", at, score, split, axis, seen=SECRET),
+            _bars("Score", at, score, split, axis, ink=SECRET),
         ),
         (
             "chance",
             "chance",
             "Chance of the cut",
             (0.0, float(chances.max(initial=0.0)) or 1.0),
-            _bars("Chance", at, chances, split, axis, seen=SECRET_NOISE),
+            _bars("Chance", at, chances, split, axis, ink=SECRET_NOISE),
         ),
     )
     curve = np.stack([at, central], axis=1)[None, None]
@@ -226,14 +226,14 @@ def _places_axis(run: DPMRun, axis: int) -> Axis:
     return Axis(run.words.feature_names[axis], run.words.units[axis], (low - pad, high + pad), ends)
 
 
-def _bars(name: str, at: FloatArray, values: FloatArray, split: SplitTrace, axis: int, *, seen: Seen) -> Layer:
+def _bars(name: str, at: FloatArray, values: FloatArray, split: SplitTrace, axis: int, *, ink: Seen) -> Layer:
     """Make a bar for each candidate, as wide as its interval."""
     gaps = np.diff(split.positions[axis][split.exists[axis]])
     half = 0.46 * float(gaps.min()) if gaps.size else 0.01
-    fill = 0.5 if seen.role is Role.NOISE else 0.25
+    fill = 0.5 if ink.role is Role.NOISE else 0.25
     rect = np.stack([at - half, np.zeros_like(at), at + half, values], axis=1)[None]
     return Layer(
-        name, Kind.BARS, seen.role, seen.audience, {"rect": rect}, always(1), size=0.75, fill=fill, isolate=False
+        name, Kind.BARS, ink.role, ink.audience, {"rect": rect}, always(1), size=0.75, fill=fill, isolate=False
     )
 
 
@@ -245,14 +245,14 @@ def _rules(run: DPMRun, split: SplitTrace, axis: int, ends: tuple[float, float])
     """The drawn cut, released, and the best one, where they are along this feature."""
     along, at = split.nonprivate_best
     best = (float(split.positions[along, at]), along)
-    drawn = (float(run.cells.positions[run.node]), int(run.cells.axes[run.node]))
+    lines = (float(run.cells.positions[run.node]), int(run.cells.axes[run.node]))
 
-    def rule(name: str, where: tuple[float, int], seen: Seen, size: float) -> Layer:
+    def rule(name: str, where: tuple[float, int], ink: Seen, size: float) -> Layer:
         x = where[0] if where[1] == axis else np.nan
         xy = np.array([[x, ends[0]], [x, ends[1]]])[None, None]
-        return _layer(name, Kind.LINES, seen.role, seen.audience, xy, size=size)
+        return _layer(name, Kind.LINES, ink.role, ink.audience, xy, size=size)
 
-    return rule("Best cut", best, SECRET, 2.0), rule("Drawn cut", drawn, RELEASED, 3.0)
+    return rule("Best cut", best, SECRET, 2.0), rule("Drawn cut", lines, RELEASED, 3.0)
 
 
 def _layer(name: str, kind: Kind, role: Role, audience: Audience, xy: FloatArray, **style: object) -> Layer:
@@ -291,12 +291,12 @@ class ManyCuts:
 
 def run_many(points: Points, box: Box, params: dpm.Params, n_runs: int, seed: tuple[int, ...]) -> ManyCuts:
     """Run DPM `n_runs` times with noise from `seed`."""
-    found = []
+    parts = []
     for rng in np.random.default_rng(seed).spawn(n_runs):
         release = dpm.fit(points, box, params, rng=rng).release
         cells = Cells.of(release.tree, box)
         cut = np.flatnonzero(cells.applied)
-        found.append(
+        parts.append(
             ManyCuts(
                 np.array([len(release.centers)]),
                 np.zeros(len(cut), dtype=np.intp),
@@ -306,7 +306,7 @@ def run_many(points: Points, box: Box, params: dpm.Params, n_runs: int, seed: tu
                 cells.high[cut],
             )
         )
-    return ManyCuts.joined(found)
+    return ManyCuts.joined(parts)
 
 
 def again(run: DPMRun, many: ManyCuts) -> tuple[tuple[int, ...], FloatArray]:
@@ -359,7 +359,7 @@ def heat_chart(run: DPMRun, many: ManyCuts, view: View) -> Scene:
     hidden = run.words.box.d > len(plane.features)
     more = f" Cuts along the other {run.words.box.d - len(plane.features)} features are not here." if hidden else ""
     n_runs = len(many.n_clusters)
-    shown = {"xy": cuts[None]}
+    applied = {"xy": cuts[None]}
     layers = (
         Layer(
             "Cuts of all runs",
@@ -370,7 +370,9 @@ def heat_chart(run: DPMRun, many: ManyCuts, view: View) -> Scene:
             always(1),
             isolate=False,
         ),
-        Layer("Cuts shown above", Kind.LINES, Role.RELEASED, Audience.RELEASED, shown, always(1), size=1.5, dash=True),
+        Layer(
+            "Cuts shown above", Kind.LINES, Role.RELEASED, Audience.RELEASED, applied, always(1), size=1.5, dash=True
+        ),
     )
     return Scene(
         title="Where the runs cut",
@@ -386,11 +388,11 @@ def heat_chart(run: DPMRun, many: ManyCuts, view: View) -> Scene:
 
 def k_chart(run: DPMRun, many: ManyCuts) -> Scene:
     """Return how many clusters the runs found, beside the shown run's number and that of the known classes."""
-    found, counts = np.unique(many.n_clusters, return_counts=True)
+    ks, counts = np.unique(many.n_clusters, return_counts=True)
     known = [] if run.classes is None or not len(run.classes) else [len(np.unique(run.classes))]
-    low, high = min([*found, run.k, *known]), max([*found, run.k, *known])
+    low, high = min([*ks, run.k, *known]), max([*ks, run.k, *known])
     top = float(counts.max())
-    rect = np.stack([found - 0.38, np.zeros(len(found)), found + 0.38, counts], axis=1)[None].astype(np.float64)
+    rect = np.stack([ks - 0.38, np.zeros(len(ks)), ks + 0.38, counts], axis=1)[None].astype(np.float64)
     layers = [
         Layer(
             "Runs",
@@ -401,7 +403,7 @@ def k_chart(run: DPMRun, many: ManyCuts) -> Scene:
             always(1),
             fill=0.5,
             isolate=False,
-            names=tuple(f"{n} runs find {k}" for k, n in zip(found, counts, strict=True)),
+            names=tuple(f"{n} runs find {k}" for k, n in zip(ks, counts, strict=True)),
         )
     ]
     rules = [("Shown run", run.k, Role.RELEASED, Audience.RELEASED, 6.0)]
@@ -484,6 +486,6 @@ def compared(
 ) -> dict[str, dict[str, float]]:
     """Compare a clustering with k-means: what the background process is asked."""
     known = None if classes is None else np.frombuffer(classes, dtype=np.int32).astype(np.intp)
-    found = np.frombuffer(labels, dtype=np.int32).astype(np.intp)
+    cells = np.frombuffer(labels, dtype=np.int32).astype(np.intp)
     released = np.frombuffer(centers, dtype=np.float64).reshape(-1, box.d)
-    return comparison(points, box, found, released, known)
+    return comparison(points, box, cells, released, known)

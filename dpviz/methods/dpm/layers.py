@@ -73,19 +73,19 @@ def _cut_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     now = np.where((cells.tried & (cells.levels == levels))[..., None, None], cuts, np.nan)
     refused = np.where((cells.refused & (cells.levels == levels))[..., None, None], cuts, np.nan)
     names = run.node_titles()
-    drawn, counted = clock.during("choose"), clock.during("count")
+    lines, counted = clock.during("choose"), clock.during("count")
     still = clock.during("score", "choose", offset=-1) | counted | _at_release(run, plane, clock)
     best = _best(run, plane, clock.n_steps)
 
-    def add(name: str, seen: Seen, rows: dict[int, int], xy: FloatArray, **style: Any) -> Layer:
+    def add(name: str, ink: Seen, rows: dict[int, int], xy: FloatArray, **style: Any) -> Layer:
         options: dict[str, Any] = {"isolate": False, "pick": PICK, "names": names, "ids": run.node_paths(), **style}
-        return stage.layer(name, Kind.LINES, seen.role, seen.audience, rows, {"xy": xy}, **options)
+        return stage.layer(name, Kind.LINES, ink.role, ink.audience, rows, {"xy": xy}, **options)
 
     return [
         add("Cuts", RELEASED, still, upto, size=1.75),
-        add("Drawn cut", RELEASED, drawn, now, size=3.5),
+        add("Drawn cut", RELEASED, lines, now, size=3.5),
         add("Refused cut", REFUSAL, counted, refused, size=2.0, dash=True),
-        add("Best cut", SECRET, drawn, best, size=1.75, names=()),
+        add("Best cut", SECRET, lines, best, size=1.75, names=()),
     ]
 
 
@@ -114,16 +114,16 @@ def _node_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     now = cells.tried & (cells.levels == levels)
     hidden = now & ~np.isin(cells.axes, plane.features)
     upto = cells.refused & (cells.levels <= levels)
-    found = []
+    layers = []
     if not set(range(run.words.box.d)) <= set(plane.features):
         during = clock.during("choose", "count")
         names = tuple(_hidden_name(run, node) for node in range(len(cells.axes)))
-        found.append(
+        layers.append(
             _marks("Cut along a hidden feature", RELEASED, during, hidden, middles, run, stage, "diamond", 11.0, names)
         )
     counted = _sides(run, plane, now & ~hidden)
     sides = tuple(f"{about(float(count))} records" for count in np.nan_to_num(tree.child_counts).ravel())
-    found.append(
+    layers.append(
         stage.layer(
             "Noisy count of a side",
             Kind.MARKS,
@@ -139,21 +139,21 @@ def _node_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     )
     crossed = {**clock.during("score", "choose", offset=-1), **clock.during("count")}
     why = tuple(f"{about(float(count))} records, {run.reason(i)}" for i, count in enumerate(tree.noisy_counts))
-    found.append(_marks("Refused", REFUSAL, crossed, upto, middles, run, stage, "cross", 11.0, why))
+    layers.append(_marks("Refused", REFUSAL, crossed, upto, middles, run, stage, "cross", 11.0, why))
     if run.node:
         outline = plane.outlines(cells.low[[run.node]], cells.high[[run.node]])[None]
         options: dict[str, Any] = {"size": 2.5, "dash": True, "isolate": False}
-        found.append(
+        layers.append(
             stage.layer("Chosen subset", Kind.LINES, *_of(RELEASED), clock.always(), {"xy": outline}, **options)
         )
-    return found
+    return layers
 
 
 def _marks(
     name: str,
-    seen: Seen,
+    ink: Seen,
     rows: dict[int, int],
-    shown: NDArray[np.bool_],
+    frame_rows: NDArray[np.bool_],
     middles: FloatArray,
     run: DPMRun,
     stage: Stage,
@@ -162,7 +162,7 @@ def _marks(
     names: tuple[str, ...],
 ) -> Layer:
     """Make marks in the middle of the nodes that are `shown` (T, m)."""
-    xy = np.where(shown[..., None], middles, np.nan)
+    xy = np.where(frame_rows[..., None], middles, np.nan)
     options: dict[str, Any] = {
         "symbol": symbol,
         "size": size,
@@ -171,7 +171,7 @@ def _marks(
         "isolate": False,
         "ids": run.node_paths(),
     }
-    return stage.layer(name, Kind.MARKS, seen.role, seen.audience, rows, {"xy": xy}, **options)
+    return stage.layer(name, Kind.MARKS, ink.role, ink.audience, rows, {"xy": xy}, **options)
 
 
 def _hidden_name(run: DPMRun, node: int) -> str:
@@ -181,7 +181,7 @@ def _hidden_name(run: DPMRun, node: int) -> str:
     return f"{run.cut_place(node)}: {about(float(below))} below, {about(float(above))} above"
 
 
-def _sides(run: DPMRun, plane: Plane, shown: NDArray[np.bool_]) -> FloatArray:
+def _sides(run: DPMRun, plane: Plane, frame_rows: NDArray[np.bool_]) -> FloatArray:
     """Return the middles (T, 2m, 2) of both sides of the cuts that are `shown` (T, m)."""
     cells = run.cells
     rows = np.arange(len(cells.axes))
@@ -190,8 +190,8 @@ def _sides(run: DPMRun, plane: Plane, shown: NDArray[np.bool_]) -> FloatArray:
     inside = np.clip(cells.positions, cells.low[rows, axes], cells.high[rows, axes])
     below[rows, axes] = above[rows, axes] = inside
     middles = np.stack([plane.middles(cells.low, below), plane.middles(above, cells.high)], axis=1)  # (m, 2, 2)
-    drawn = np.where(shown[:, :, None, None], middles, np.nan)
-    return drawn.reshape(len(shown), -1, 2)
+    lines = np.where(frame_rows[:, :, None, None], middles, np.nan)
+    return lines.reshape(len(frame_rows), -1, 2)
 
 
 def _release_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
@@ -206,11 +206,11 @@ def _release_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     if not plane.flat:
         far = np.abs(rings - plane.projection(run.final)[:, None]).max(axis=(1, 2)) > WIDEST
         rings = np.where(far[:, None, None], np.nan, rings)
-    found = []
+    layers = []
     if not plane.flat:
         outlines = plane.outlines(cells.low[leaves], cells.high[leaves])[None]
-        seen = (Role.CLUSTER, Audience.RELEASED)
-        found.append(stage.layer("Cells", Kind.LINES, *seen, last, {"xy": outlines}, size=1.5))
+        ink = (Role.CLUSTER, Audience.RELEASED)
+        layers.append(stage.layer("Cells", Kind.LINES, *ink, last, {"xy": outlines}, size=1.5))
     ways = run.node_paths()
     ids = tuple(ways[leaf] for leaf in leaves)
     exact = box.to_unit(run.last.nonprivate_centers)
@@ -218,7 +218,7 @@ def _release_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     final = ground.final_layers(run.final, exact, best, stage, reference_name="k-means, same k, no privacy", ids=ids)
     # In front of the centers: at many records the ring is smaller than a center's mark.
     ring = stage.layer("Half of the noise", Kind.LINES, *_of(LAW), last, {"xy": rings[None]}, size=2.0, ids=ids)
-    return [*found, *final, ring]
+    return [*layers, *final, ring]
 
 
 def _shading(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
@@ -228,7 +228,7 @@ def _shading(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     if not tried or sum(split.exists.size for split in tried) > MOST_SHADED:
         return []
     widest = max(len(step.splits) for step in run.levels)
-    found = []
+    layers = []
     for across, feature in enumerate(plane.features):
         rect = np.full((clock.n_steps, widest, 4), np.nan)
         shade = np.zeros((clock.n_steps, widest, COLUMNS), dtype=np.uint8)
@@ -243,8 +243,8 @@ def _shading(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
         value = shade[:, :, None, :] if across == 0 else shade[:, :, :, None]
         name = f"Likely cut: {run.words.feature_names[feature]}"
         arrays: dict[str, NDArray[Any]] = {"rect": rect, "value": value}
-        found.append(stage.layer(name, Kind.GRID, *_of(SECRET_NOISE), clock.during("score"), arrays, isolate=False))
-    return found
+        layers.append(stage.layer(name, Kind.GRID, *_of(SECRET_NOISE), clock.during("score"), arrays, isolate=False))
+    return layers
 
 
 def _binned(places: FloatArray, mass: FloatArray, low: float, high: float) -> FloatArray:
@@ -263,8 +263,8 @@ def _binned(places: FloatArray, mass: FloatArray, low: float, high: float) -> Fl
     return np.minimum(mass[inside[np.searchsorted(between, middles)]], 1.0)
 
 
-def _of(seen: Seen) -> tuple[Role, Audience]:
-    return seen.role, seen.audience
+def _of(ink: Seen) -> tuple[Role, Audience]:
+    return ink.role, ink.audience
 
 
 def about(count: float) -> str:

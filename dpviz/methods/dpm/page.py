@@ -332,16 +332,16 @@ def looked_into() -> tuple[int, int]:
     return int(state.value(NODE)), int(state.value(ALONG))
 
 
-def rebalanced(shares: Mapping[str, float], moved: str, wanted: float, locked: Collection[str]) -> dict[str, float]:
+def rebalanced(shares: Mapping[str, float], changed: str, share: float, locked: Collection[str]) -> dict[str, float]:
     """Return the shares after `moved` was set to `wanted`, or as near to it as the locks and LEAST let it.
 
     The others that are not locked keep their ratios, as far as LEAST lets them. All four add up to 1.
     """
-    free = [name for name in shares if name != moved and name not in locked]
-    held = math.fsum(shares[name] for name in shares if name != moved and name in locked)
-    room = 1.0 - held
-    mine = min(max(wanted, LEAST), room - LEAST * len(free)) if free else room
-    return {**shares, moved: mine, **_divided({name: shares[name] for name in free}, room - mine)}
+    free = [name for name in shares if name != changed and name not in locked]
+    locked_sum = math.fsum(shares[name] for name in shares if name != changed and name in locked)
+    room = 1.0 - locked_sum
+    mine = min(max(share, LEAST), room - LEAST * len(free)) if free else room
+    return {**shares, changed: mine, **_divided({name: shares[name] for name in free}, room - mine)}
 
 
 def scaled(shares: Mapping[str, float]) -> dict[str, float]:
@@ -425,14 +425,14 @@ def _divided(shares: Mapping[str, float], room: float) -> dict[str, float]:
     """Divide `room` in the ratios of `shares`, each at least LEAST."""
     result = dict.fromkeys(shares, LEAST)
     open_ones = dict(shares)
-    left = room
+    rest = room
     while open_ones:
         total = math.fsum(open_ones.values())
-        low = [name for name, share in open_ones.items() if left * share / total < LEAST]
+        low = [name for name, share in open_ones.items() if rest * share / total < LEAST]
         if not low:
-            return result | {name: left * share / total for name, share in open_ones.items()}
+            return result | {name: rest * share / total for name, share in open_ones.items()}
         for name in low:
-            left -= LEAST
+            rest -= LEAST
             del open_ones[name]
     return result
 

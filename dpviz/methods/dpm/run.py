@@ -376,15 +376,15 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def _caption(self, plane: Plane, *, public: bool) -> str:
         """Say what is drawn, from public facts only."""
-        d, shown = self.words.box.d, len(plane.features)
+        d, n_shown = self.words.box.d, len(plane.features)
         parts = []
         if d == 1:
             parts.append("One feature. Height has no meaning.")
-        elif shown < d:
+        elif n_shown < d:
             parts.append(
-                f"{('Two', 'Three')[shown - 2]} of {d} features. A diamond is a cut along one that is not shown."
+                f"{('Two', 'Three')[n_shown - 2]} of {d} features. A diamond is a cut along one that is not shown."
             )
-        if shown == 3:
+        if n_shown == 3:
             parts.append(f"Its edges: {plane.projection.x.label}.")
         if public:
             parts.append("Blue is released, orange is noise, green is public, red is refused.")
@@ -402,16 +402,16 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def reason(self, node: int) -> str:
         """Say in public words what became of a node."""
-        tree, needed = self.result.release.tree, float(self.result.release.tree.needed[node])
+        tree, least = self.result.release.tree, float(self.result.release.tree.needed[node])
         if self.cells.applied[node]:
             return "cut in two"
         if not self.cells.tried[node]:
             return f"stopped: {self.stop_reason(node)}"
-        if math.isinf(needed):
+        if math.isinf(least):
             return "refused: no clear gap"
-        small = [side for side, count in zip((LEFT, RIGHT), tree.child_counts[node], strict=True) if count <= needed]
+        small = [side for side, count in zip((LEFT, RIGHT), tree.child_counts[node], strict=True) if count <= least]
         sides = "both sides have" if len(small) == 2 else f"the side {small[0]} has"
-        return f"refused: {sides} at most {ceiled(needed)} records"
+        return f"refused: {sides} at most {ceiled(least)} records"
 
     def stop_reason(self, node: int) -> str:
         """Say why a subset was not cut, in a few public words."""
@@ -436,11 +436,11 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def node_paths(self) -> tuple[str, ...]:
         """Name every node by its way from all records, 0 below each cut and 1 above it; other runs have the same."""
-        found: list[str] = []
+        names: list[str] = []
         parents = self.result.release.tree.parents.tolist()
         for node, parent in enumerate(parents):
-            found.append("" if node == 0 else found[parent] + str(int(parents[node - 1] == parent)))
-        return tuple(found)
+            names.append("" if node == 0 else names[parent] + str(int(parents[node - 1] == parent)))
+        return tuple(names)
 
     def node_titles(self) -> tuple[str, ...]:
         """Name every node, in public words."""
@@ -456,8 +456,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         """Return how many of the cuts of a repaired run were made at a gap that stands out, by released numbers."""
         tree, first = self.result.release.tree, self.result.trace[0]
         assert isinstance(first, PlanStep)
-        made = np.flatnonzero(self.cells.applied)
-        return sum(tree.gap_depths[i] > first.plan.clear(tree.levels[i], tree.noisy_counts[i]) for i in made)
+        cuts = np.flatnonzero(self.cells.applied)
+        return sum(tree.gap_depths[i] > first.plan.clear(tree.levels[i], tree.noisy_counts[i]) for i in cuts)
 
 
 def ratio(cost: float, best: float) -> float:

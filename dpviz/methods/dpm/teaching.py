@@ -325,8 +325,8 @@ def score_range(it: Known) -> tuple[float, float]:
 
 
 def _cut(it: Known) -> tuple[Formula, ...]:
-    drawn = [leaf for event in it.events for leaf in leaves(event) if isinstance(leaf, PureEvent)]
-    split = next((leaf for leaf in drawn if leaf.purpose is Purpose.SPLITS), None)
+    lines = [leaf for event in it.events for leaf in leaves(event) if isinstance(leaf, PureEvent)]
+    split = next((leaf for leaf in lines if leaf.purpose is Purpose.SPLITS), None)
     if split is None:
         return ()
     p, published = it.params, it.params.calibration == "published"

@@ -48,16 +48,16 @@ class Chapter:
         return self.control.default if self.asked is None else self.asked
 
 
-def marks(name: str, seen: Seen, places: FloatArray, **style: Any) -> Layer:
+def marks(name: str, ink: Seen, places: FloatArray, **style: Any) -> Layer:
     """Return marks at `places` (m, 2), scene coordinates."""
     options = {"isolate": False, **style}
-    return Layer(name, Kind.MARKS, seen.role, seen.audience, {"xy": np.asarray(places)[None]}, always(1), **options)
+    return Layer(name, Kind.MARKS, ink.role, ink.audience, {"xy": np.asarray(places)[None]}, always(1), **options)
 
 
-def segments(name: str, seen: Seen, ends: FloatArray, **style: Any) -> Layer:
+def segments(name: str, ink: Seen, ends: FloatArray, **style: Any) -> Layer:
     """Return line segments (m, 4), x0 y0 x1 y1 in scene coordinates."""
     options = {"isolate": False, **style}
-    return Layer(name, Kind.SEGMENTS, seen.role, seen.audience, {"ends": np.asarray(ends)[None]}, always(1), **options)
+    return Layer(name, Kind.SEGMENTS, ink.role, ink.audience, {"ends": np.asarray(ends)[None]}, always(1), **options)
 
 
 def still(title: str, alt: str, x: Axis, y: Axis, *layers: Layer, equal: bool = False) -> Scene:

@@ -154,7 +154,7 @@ def _play(page: PageFrame, found: Sequence[Outcome], shown: View, behind: Backdr
         plane,
         words,
         unit=unit if behind.records else None,
-        given=behind.given,
+        inputs=behind.given,
         exact=behind.exact,
         exact_name=behind.exact_name,
     )
