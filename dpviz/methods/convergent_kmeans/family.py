@@ -263,7 +263,7 @@ class LloydFamilyRun(FamilyRun[L_co, LloydStep]):
             *ground.seed_layers(release.start_packing, start, stage),
             *ground.path_layers(of_start, start, release.path, stage, ink),
             *moves,
-            *ground.final_layers(self.final, last_mean, self.reference.nonprivate_centers, stage, seen=ink),
+            *ground.final_layers(self.final, last_mean, self.reference.nonprivate_centers, stage, ink=ink),
         )
 
     def cost_line(self) -> CostLine:
