@@ -29,6 +29,19 @@ from dpviz.core import Adjacency, Budget, Counts, Event, FloatArray, check_param
 from dpviz.mechanisms import SecretGenerator, laplace
 
 ADJACENCIES = (("add_remove", "Add or remove one record"), ("replace", "Change one record"))
+SIZE_SHARE = 0.02  # of epsilon, for a noisy number of records; ours
+N_PUBLIC_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
+N_KNOWN_CAVEAT = "Changing one record keeps the number of records, so it is public: the run uses it as it is."
+LEAST_RECORDS = 1000.0  # delta is that of so many records where the number is smaller; ours
+CLOSE = 1e-3  # relative width at which the search for a scale stops; ours
+STEPS = 2.0**14  # of a scale that is found with it, per doubling: finer than CLOSE, coarser than rounding; ours
+SMALLEST = 1e-300  # a delta that is 0, where its logarithm is taken
+
+NOISY_DELTA_CAVEAT = (
+    "δ is that of the least favorable noisy number of records: noise is made for 1/(n √n) of the number that was "
+    f"released, counted as {LEAST_RECORDS:,.0f} where it is less, rounded down to a power of two. What it is in this "
+    "run is no proof: another run on the same records may release a smaller number."
+)
 
 
 def whole(*, least: int) -> int | None:
@@ -84,7 +97,7 @@ class ClusterParams:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneShotParams(ClusterParams):
-    """What EUGkM, GUPT and PrivGene ask for besides."""
+    """What a private baseline asks for that has no start of its own to choose."""
 
     epsilon: float = epsilon_knob()
     adjacency: str = adjacency_knob()
@@ -94,11 +107,6 @@ class OneShotParams(ClusterParams):
 def adjacency_of(name: str) -> Adjacency:
     """Return the adjacency of one of `ADJACENCIES`."""
     return Adjacency.REPLACE if name == "replace" else Adjacency.ADD_REMOVE
-
-
-SIZE_SHARE = 0.02  # of epsilon, for a noisy number of records; ours
-N_PUBLIC_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
-N_KNOWN_CAVEAT = "Changing one record keeps the number of records, so it is public: the run uses it as it is."
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,21 +148,9 @@ def size_caveats(n_public: int | None, adjacency: Adjacency) -> tuple[str, ...]:
     return (N_KNOWN_CAVEAT,) if adjacency is Adjacency.REPLACE else ()
 
 
-LEAST_RECORDS = 1000.0  # delta is that of so many records where the number is smaller; ours
-CLOSE = 1e-3  # relative width at which the search for a scale stops; ours
-STEPS = 2.0**14  # of a scale that is found with it, per doubling: finer than CLOSE, coarser than rounding; ours
-SMALLEST = 1e-300  # a delta that is 0, where its logarithm is taken
-
-NOISY_DELTA_CAVEAT = (
-    "δ is that of the least favorable noisy number of records: noise is made for 1/(n √n) of the number that was "
-    f"released, counted as {LEAST_RECORDS:,.0f} where it is less, rounded down to a power of two. What it is in this "
-    "run is no proof: another run on the same records may release a smaller number."
-)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ApproxParams(OneShotParams):
-    """What an (epsilon, delta) baseline asks for besides."""
+    """What such a baseline asks for where its guarantee has a delta."""
 
     delta: float | None = dataclasses.field(default=None, kw_only=True)  # None: see `delta_for`
 
