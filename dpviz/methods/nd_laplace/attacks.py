@@ -12,7 +12,7 @@ from dpviz.attacks import ClassifierRelease, GameScores
 from dpviz.core import Box, Budget, Centers, CentersRelease, Confidential, FloatArray, Points, PointsRelease, frozen
 from dpviz.mechanisms import nd_laplace_noise, nearest_places
 from dpviz.methods.nd_laplace.algorithm import Params, cells_of, fit, noise_box
-from dpviz.methods.nd_laplace.layers import placed
+from dpviz.methods.nd_laplace.layers import own_marks
 from dpviz.methods.nd_laplace.run import NDLaplaceRun, Settings
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene
 from dpviz.plots.scene import LAW, RELEASED, SECRET, Ink
@@ -73,7 +73,7 @@ class Posterior:
 
 
 def posterior_of(run: NDLaplaceRun) -> Posterior:
-    """Ask the Bayes adversary about the chosen record's release; raises ValueError for more than two features."""
+    """Return the Bayes adversary's posterior of the chosen record; raises ValueError for more than two features."""
     d = run.words.box.d
     if d not in CELLS:
         raise ValueError(f"The posterior needs a grid over all features, but there are {d}: it is drawn for 1 and 2.")
@@ -116,9 +116,8 @@ def posterior_scene(run: NDLaplaceRun, posterior: Posterior) -> Scene:
     heat = posterior.weights.reshape(posterior.prior.shape).T if d == 2 else posterior.weights[None]
     value = np.rint(255.0 * heat / max(float(heat.max()), 1e-300)).astype(np.uint8)[None, None]
     rect = np.array([[[0.0, 0.0, corner[0], corner[1] if d == 2 else 1.0]]])
-    row = np.array([run.record])
+    row, best = [run.record], Ink(Role.REFERENCE, Audience.RELEASED)
     guess = (posterior.guess if run.measure.shares else box.to_unit(posterior.guess[None])[0])[None]
-    public_guess = Ink(Role.REFERENCE, Audience.RELEASED)
     return Scene(
         title=f"Where is record {run.record}?",
         alt="Heat map of how likely each place is for the chosen record, given its released point.",
@@ -129,14 +128,9 @@ def posterior_scene(run: NDLaplaceRun, posterior: Posterior) -> Scene:
         layers=(
             Layer.of("How likely each place is", Kind.GRID, RELEASED, {"rect": rect, "value": value}),
             *box_layer(Stage(plane, Clock(-1, ("still",))), public=run.words.box_public),
-            *(
-                Layer.of(name, Kind.MARKS, ink, placed(unit, plane, row)[None], symbol=symbol, size=size)
-                for name, unit, ink, symbol, size in (
-                    ("Released point", run.released[row], RELEASED, "circle", 10.0),
-                    ("Attacker's best guess", guess, public_guess, "cross", 12.0),
-                    ("Where it is", run.unit[row], SECRET, "ring", 12.0),
-                )
-            ),
+            own_marks(run, plane, "Released point", RELEASED, run.released[row], "circle", 10.0),
+            own_marks(run, plane, "Attacker's best guess", best, guess, "cross", 12.0),
+            own_marks(run, plane, "Where it is", SECRET, run.unit[row], "ring", 12.0),
         ),
     )
 
@@ -338,7 +332,7 @@ def guesses(run: NDLaplaceRun, releases: FloatArray) -> tuple[FloatArray, FloatA
 
 def repeat_scene(run: NDLaplaceRun, view: View, releases: FloatArray) -> Scene:
     """Return all releases of the record with both guesses: one person's own picture."""
-    plane = run.plane(view)
+    plane, secret = run.plane(view), Audience.CURATOR
     mean, median = guesses(run, releases)
     return Scene(
         title=f"Record {run.record}, released {len(releases)} times",
@@ -349,22 +343,10 @@ def repeat_scene(run: NDLaplaceRun, view: View, releases: FloatArray) -> Scene:
         axes_public=not plane.nonprivate,
         layers=(
             *box_layer(Stage(plane, Clock(-1, ("still",))), public=run.words.box_public),
-            *(
-                Layer.of(
-                    name,
-                    Kind.MARKS,
-                    Ink(role, Audience.CURATOR),
-                    placed(places, plane, np.full(len(places), run.record))[None],
-                    symbol=symbol,
-                    size=size,
-                )
-                for name, places, role, symbol, size in (
-                    ("Releases", releases, Role.RELEASED, "circle", 6.0),
-                    ("Where it is", run.unit[[run.record]], Role.EXACT, "ring", 13.0),
-                    ("Guess: mean", mean[None], Role.REFERENCE, "diamond", 11.0),
-                    ("Guess: geometric median", median[None], Role.VIOLATION, "cross", 12.0),
-                )
-            ),
+            own_marks(run, plane, "Releases", Ink(Role.RELEASED, secret), releases, "circle", 6.0),
+            own_marks(run, plane, "Where it is", SECRET, run.unit[[run.record]], "ring", 13.0),
+            own_marks(run, plane, "Guess: mean", Ink(Role.REFERENCE, secret), mean[None], "diamond", 11.0),
+            own_marks(run, plane, "Guess: geometric median", Ink(Role.VIOLATION, secret), median[None], "cross", 12.0),
         ),
     )
 

@@ -71,6 +71,14 @@ def placed(unit: Points, plane: Projection, rows: Labels | None = None) -> Float
     return xy
 
 
+def own_marks(
+    run: NDLaplaceRun, plane: Projection, name: str, ink: Ink, unit: Points, symbol: str, size: float
+) -> Layer:
+    """Return marks of the chosen record's places (m, d), box units, in a picture with one frame."""
+    xy = placed(unit, plane, np.full(len(unit), run.record))[None]
+    return Layer.of(name, Kind.MARKS, ink, xy, symbol=symbol, size=size)
+
+
 def outlines(centers: FloatArray, radii: FloatArray, run: NDLaplaceRun, plane: Projection) -> FloatArray:
     """Return the outlines (m, p, 2) of balls of `radii` (m,), noise units, around places (m, 2) of the picture.
 

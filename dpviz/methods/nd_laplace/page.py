@@ -15,9 +15,9 @@ from dpviz.core import Knob, attacker_odds, knobs
 from dpviz.method_page import MethodPage
 from dpviz.methods.nd_laplace import METHOD, attacks, charts, clusters, games
 from dpviz.methods.nd_laplace.algorithm import Params
-from dpviz.methods.nd_laplace.clusters import Helpers, ManyAgreements
+from dpviz.methods.nd_laplace.clusters import ClustersCompared, Helpers, ManyAgreements, PrivateClusters
 from dpviz.methods.nd_laplace.layers import PICK, sampled
-from dpviz.methods.nd_laplace.run import Measure, NDLaplaceRun, PointsLook, has_one_unit
+from dpviz.methods.nd_laplace.run import NDLaplaceRun, PointsLook, has_one_unit
 from dpviz.plots import Scene
 from dpviz.solvers.local_clustering import METHODS
 from dpviz.stories.center_facts import not_established
@@ -113,6 +113,7 @@ TAB = Knob(
         reading.CHOICE,
     ),
 )
+LINKED = (RADIUS, RECORD, KNOBS["domain"], KNOBS["remap"], UNIT)  # as the link has them, before ε
 _CLICK = "dpviz:laplace-click"
 _LOCATIONS = "dpviz:laplace-game"
 _MEMBERSHIPS = "dpviz:laplace-who"
@@ -187,27 +188,21 @@ class PlayedPlaces:
             self.number, self.guess = self.number + 1, None
 
 
+def pairs_of(*knobs: Knob) -> list[tuple[str, str]]:
+    """Return the values of knobs for the link."""
+    return [(knob.name, knob.format(state.value(knob))) for knob in knobs]
+
+
 class NDLaplacePage(MethodPage):
     """nD-Laplace's page: ε comes with a radius, and one record is looked at."""
 
     data = "city"
     insider = "Each person"  # sees what the public does not: there is no curator
     solid = True
-    controls = (
-        RADIUS,
-        RECORD,
-        CLUSTERING,
-        CLUSTERS,
-        AGAIN,
-        PLACE,
-        HIDDEN,
-        *many_runs.KNOBS,
-        *two_worlds.KNOBS,
-    )
+    controls = (RADIUS, RECORD, CLUSTERING, CLUSTERS, AGAIN, PLACE, HIDDEN, *many_runs.KNOBS, *two_worlds.KNOBS)
     tab = TAB
 
-    measure: Measure
-    record: int
+    look: PointsLook
 
     def __init__(self, method: AnyMethod) -> None:
         """Describe the page; a click on a record chooses it whichever tab is open."""
@@ -234,11 +229,9 @@ class NDLaplacePage(MethodPage):
         top = math.floor(math.log10(longest))
         steps = [round(step * 10.0**power, 12) for power in range(top - 4, top + 1) for step in FRIENDLY]
         params = Params(unit=unit)
-        measures = [
-            Measure.of(dataset.units, params, radius)
-            for radius in [step for step in steps if step <= longest][-N_RADII:]
-        ]
-        self.measure = measures[controls.picked(RADIUS, [measure.radius_words for measure in measures])]
+        radii = [step for step in steps if step <= longest][-N_RADII:]
+        looks = [PointsLook.of(dataset.units, params, radius) for radius in radii]
+        self.look = looks[controls.picked(RADIUS, [look.radius_words for look in looks])]
         self.values = {"unit": unit, "domain": str(controls.control(KNOBS["domain"]))}
 
     def draw_knobs(self) -> None:
@@ -253,23 +246,23 @@ class NDLaplacePage(MethodPage):
         if int(state.value(RECORD)) >= max(n, 1):
             state.remember(RECORD, 0)
         last = float(max(n - 1, 1))
-        self.record = min(int(controls.control(replace(RECORD, high=last, maximum=last))), max(n - 1, 0))
+        record = int(controls.control(replace(RECORD, high=last, maximum=last)))
+        self.look = replace(self.look, record=min(record, max(n - 1, 0)))
 
     def params(self, epsilon: float) -> Params:
         """Return the parameters whose ε is the level over the radius."""
-        return Params(epsilon=epsilon / self.measure.radius, **self.values)
+        return Params(epsilon=epsilon / self.look.radius, **self.values)
 
     def fields(self) -> dict[str, PointsLook]:
         """Return the radius and the record."""
-        measure = self.measure
-        return {"look": PointsLook(measure.radius, measure.unit, measure.shares, self.record)}
+        return {"look": self.look}
 
     def note(self) -> Callable[[float], str]:
         """Return what says in words what a level within the radius allows; drawing again costs twice."""
         if self.frame.source.dataset.bounds_from_data:
             return not_established
         factor = 2.0 if self.values["domain"] == "redraw" else 1.0
-        apart = f"Two places {self.measure.radius_words} apart"
+        apart = f"Two places {self.look.radius_words} apart"
         return lambda level: attacker(attacker_odds(factor * level), apart)
 
     def draw_slider(self) -> float:
@@ -278,19 +271,15 @@ class NDLaplacePage(MethodPage):
 
     def link(self, epsilon: float) -> list[tuple[str, str]]:
         """Return the page's part of the link."""
-        pairs = [(knob.name, knob.format(state.value(knob))) for knob in (RADIUS, RECORD)]
-        pairs += [(name, KNOBS[name].format(state.value(KNOBS[name]))) for name in ("domain", "remap")]
-        pairs += [(UNIT.name, str(state.value(UNIT))), (self.budget.name, self.budget.format(epsilon))]
-        pairs += [(TAB.name, str(state.value(TAB))), *self.cluster_link()]
-        if self.frame.source.own:
-            pairs.append((HIDDEN.name, str(state.value(HIDDEN))))
-        return [*pairs, *two_worlds.link(self.frame, record=False)]
+        hidden = pairs_of(HIDDEN) if self.frame.source.own else []
+        worlds = two_worlds.link(self.frame, record=False)
+        own = (self.budget.name, self.budget.format(epsilon))
+        return [*pairs_of(*LINKED), own, *pairs_of(TAB), *self.cluster_link(), *hidden, *worlds]
 
     def cluster_link(self) -> list[tuple[str, str]]:
         """Return how clusters are found, for the link."""
         source = self.frame.source
-        pairs = [(knob.name, knob.format(state.value(knob))) for knob in (CLUSTERING, source.suited(CLUSTERS))]
-        return [*pairs, *groups.link(source, CLUSTERS)]
+        return [*pairs_of(CLUSTERING, source.suited(CLUSTERS)), *groups.link(source, CLUSTERS)]
 
     def follow_click(self, picture: LiveState | None) -> None:
         """Look at the record that was clicked, once for each click."""
@@ -306,7 +295,7 @@ class NDLaplacePage(MethodPage):
 
     def tabs(self) -> dict[str, Callable[[], None]]:
         """Return what draws each tab."""
-        worlds = two_worlds.WorldsTab(self.current_request, DRAW, record=None, radius=self.measure.radius)
+        worlds = two_worlds.WorldsTab(self.current_request, DRAW, record=None, radius=self.look.radius)
         return {
             "clusters": self.clusters_tab,
             "runs": self.many,
@@ -372,22 +361,7 @@ class NDLaplacePage(MethodPage):
         note = clusters.cap_note(run.n, method)
         if note:
             st.caption(note)
-        released = run.result.release.points
-        sample = released[clusters.clustered_rows(run.n, method)].tobytes()
-        k = n_clusters if method == "kmeans" else 0
-        jobs = [
-            Job(clusters.cluster_release, (run.n, sample, method, k), n_runs=0)
-            if frame.public
-            else Job(clusters.compare_clusters, (sample, method, k), n_runs=0),
-            Job(clusters.parameter_curves, (released[clusters.curve_rows(run.n)].tobytes(),), n_runs=0),
-        ]
-        if not frame.public:
-            seed = self.noise.seed_for(frame.source).value
-            for level in LEVELS:
-                settings = (level / run.measure.radius, *run.settings[1:])
-                for each in METHODS:
-                    k = n_clusters if each == "kmeans" else 0
-                    jobs.append(Job(clusters.cluster_many, (settings, each, k, N_RUNS, seed), n_runs=N_RUNS))
+        jobs = self.cluster_jobs(run, method, n_clusters)
         answers = asking.ask(
             frame.source,
             jobs,
@@ -400,26 +374,50 @@ class NDLaplacePage(MethodPage):
             st.error(state.plain(answers.problem))
             return
         first, curves, *many = answers.found
-        if first is None:
+        self.draw_clusters(run, first)
+        if not frame.public:
+            self.draw_agreements(run, many)
+        with st.expander("Choose parameters from the released points"):
+            self.draw_curves(curves)
+
+    def cluster_jobs(self, run: NDLaplaceRun, method: str, n_clusters: int) -> list[Job]:
+        """Return the clusters of this run, the parameter curves and, for curators, many runs by every method."""
+        released = run.result.release.points
+        sample = released[clusters.clustered_rows(run.n, method)].tobytes()
+        k = n_clusters if method == "kmeans" else 0
+        jobs = [
+            Job(clusters.cluster_release, (run.n, sample, method, k), n_runs=0)
+            if self.frame.public
+            else Job(clusters.compare_clusters, (sample, method, k), n_runs=0),
+            Job(clusters.parameter_curves, (released[clusters.curve_rows(run.n)].tobytes(),), n_runs=0),
+        ]
+        if not self.frame.public:
+            seed = self.noise.seed_for(self.frame.source).value
+            for level in LEVELS:
+                settings = (level / run.measure.radius, *run.settings[1:])
+                for each in METHODS:
+                    k = n_clusters if each == "kmeans" else 0
+                    jobs.append(Job(clusters.cluster_many, (settings, each, k, N_RUNS, seed), n_runs=N_RUNS))
+        return jobs
+
+    def draw_clusters(self, run: NDLaplaceRun, answer: PrivateClusters | ClustersCompared | None) -> None:
+        """Draw the clusters of this run: the public sees those of the released points alone."""
+        if answer is None:
             st.caption("The first clusters are on their way.")
-        elif frame.public:
-            self.draw_live(clusters.private_scene(run, self.view, first), "moved")
-            self.draw_facts("The clusters themselves", clusters.internal_facts(first))
+        elif isinstance(answer, PrivateClusters):
+            self.draw_live(clusters.private_scene(run, self.view, answer), "moved")
+            self.draw_facts("The clusters themselves", clusters.internal_facts(answer))
             st.caption(PUBLIC_MANY)
         else:
-            scenes = clusters.pair_scenes(run, self.view, first)
+            scenes = clusters.pair_scenes(run, self.view, answer)
             for column, scene, key in zip(st.columns(2, gap="small"), scenes, ("clean", "moved"), strict=True):
                 with column:
                     self.draw_live(scene, key)
             left, right = st.columns(2, gap="medium")
             with left:
-                self.draw_facts("Agreement with the clean clusters", clusters.agreement_facts(first))
+                self.draw_facts("Agreement with the clean clusters", clusters.agreement_facts(answer))
             with right:
-                self.draw_facts("The private clusters themselves", clusters.internal_facts(first.private))
-        if not frame.public:
-            self.draw_agreements(run, many)
-        with st.expander("Choose parameters from the released points"):
-            self.draw_curves(curves)
+                self.draw_facts("The private clusters themselves", clusters.internal_facts(answer.private))
 
     def draw_agreements(self, run: NDLaplaceRun, answers: Sequence[ManyAgreements | None]) -> None:
         """Draw agreement with the clean clusters against ε; `answers` go level by level, each with all methods."""

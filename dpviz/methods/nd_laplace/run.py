@@ -50,11 +50,11 @@ class Measure:
     shares: bool = False  # the unit is each feature's public range
 
     @classmethod
-    def of(cls, units: tuple[str, ...], params: Params, radius: float) -> "Measure":
+    def of(cls, units: tuple[str, ...], params: Params, radius: float) -> Self:
         """Return the radius in the unit that the parameters measure distances in."""
         if params.unit == "range":
-            return Measure(radius, shares=True)
-        return Measure(radius, units[0] if len(set(units)) == 1 else "")
+            return cls(radius, shares=True)
+        return cls(radius, units[0] if len(set(units)) == 1 else "")
 
     def words(self, length: float) -> str:
         """Write a length with its unit."""
@@ -108,8 +108,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
     ) -> Self:
         """Return the run on `points` (n, d), data units; ε is per unit until the page names its radius."""
         del reference
-        measure = Measure.of(words.units, params, 1.0)
-        look = PointsLook(measure.radius, measure.unit, measure.shares)
+        look = PointsLook.of(words.units, params, 1.0)
         return cls(result, params, unit_records(points, words.box), words, look=look)
 
     # The run in numbers.
@@ -169,7 +168,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
     # What is said.
 
     def finding(self) -> Sentence:
-        """Say the run in one sentence; ε never comes without its distance."""
+        """The run in one sentence; ε never comes without its distance."""
         mean = self.measure.words(self.area.mean_radius)
         public = f"At ε = {number(self.level)} per {self.measure.radius_words}, every point moves {mean} on average"
         if not self.n:

@@ -11,7 +11,7 @@ from dpviz.mechanisms import nd_laplace_noise, radius_quantile
 from dpviz.methods.nd_laplace import algorithm
 from dpviz.methods.nd_laplace import attacks as laplace_attacks
 from dpviz.methods.nd_laplace.layers import MOST_MOVES, outlines, sampled
-from dpviz.methods.nd_laplace.run import Measure, NDLaplaceRun, PointsLook, has_one_unit
+from dpviz.methods.nd_laplace.run import NDLaplaceRun, PointsLook, has_one_unit
 from dpviz.plots import Audience, pack
 from dpviz.stories import View, Words
 from dpviz.stories.ground_layers import MOST_DRAWN
@@ -27,9 +27,8 @@ def tell(d=2, n=200, *, domain="none", unit="data", level=2.0, seed=0, words=Non
     points = words.box.clip(records_of(d, n, seed))
     result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
     run = NDLaplaceRun.of(result, params, points, words)
-    measure = Measure.of(words.units, params, RADIUS)
-    look = PointsLook(measure.radius, measure.unit, measure.shares, record)
-    return dataclasses.replace(run, look=look)
+    look = PointsLook.of(words.units, params, RADIUS)
+    return dataclasses.replace(run, look=dataclasses.replace(look, record=record))
 
 
 def draw(run, view=None):
