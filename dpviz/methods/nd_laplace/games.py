@@ -4,6 +4,7 @@ A record's owner is the only one who may see a game about it: each round is one 
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -104,6 +105,11 @@ def around(run: NDLaplaceRun, view: View, record: int, *, centered: bool = False
     return Ground(Box(low, low + side), (axes[0], axes[1]), frozen(place.copy()), middle)
 
 
+def release_of(epsilon: float, records: Points, rng: np.random.Generator) -> PointsRelease:
+    """Return the release of `records` (n, d), in the unit of the noise, with the domain left as it is."""
+    return PointsRelease(frozen(nd_laplace(records, epsilon=epsilon, rng=rng)))
+
+
 class LocationGame:
     """Where was the record? The public part of the game; rounds come from their seed.
 
@@ -120,12 +126,10 @@ class LocationGame:
     def play(self, index: int, seed: int) -> tuple[LocationRound, LocationSecret]:
         """Return a round (from 0) and its answer, which is not to be shown before the guess."""
         rng, here = np.random.default_rng([seed, index]), self.ground.here
+        mechanism = partial(release_of, self.epsilon)
         if here is not None:
-            return LocationRound(self._release(here[None], rng)), LocationSecret(here)
-        return next(attacks.location_rounds(self._release, self.adversary, n_rounds=1, rng=rng))
-
-    def _release(self, records: Points, rng: np.random.Generator) -> PointsRelease:
-        return PointsRelease(frozen(nd_laplace(records, epsilon=self.epsilon, rng=rng)))
+            return LocationRound(mechanism(here[None], rng)), LocationSecret(here)
+        return next(attacks.location_rounds(mechanism, self.adversary, n_rounds=1, rng=rng))
 
     def score(self, game_round: LocationRound, secret: LocationSecret, guess: int) -> LocationScore:
         """Score the guess of a place, one of the adversary's prior."""
@@ -227,11 +231,8 @@ class TwoPlacesGame:
     def play(self, index: int, seed: int) -> tuple[MembershipRound, MembershipSecret]:
         """Return a round (from 0) and its answer, which is not to be shown before the guess."""
         here, there = self.candidates
-        rng = np.random.default_rng([seed, index])
-        return next(attacks.membership_rounds(self._release, here[None], there, n_rounds=1, rng=rng))
-
-    def _release(self, records: Points, rng: np.random.Generator) -> PointsRelease:
-        return PointsRelease(frozen(nd_laplace(records, epsilon=self.level / self.measure.radius, rng=rng)))
+        rng, mechanism = np.random.default_rng([seed, index]), partial(release_of, self.level / self.measure.radius)
+        return next(attacks.membership_rounds(mechanism, here[None], there, n_rounds=1, rng=rng))
 
     def scene(self, game_round: MembershipRound, secret: MembershipSecret | None) -> Scene:
         """Return the map of a round; the answer is drawn only where `secret` is given, after the guess."""

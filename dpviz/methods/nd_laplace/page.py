@@ -312,6 +312,13 @@ class NDLaplacePage(MethodPage):
         run: NDLaplaceRun | None = super().run()
         return run
 
+    def followed_run(self, key: str) -> NDLaplaceRun | None:
+        """Return the run for a fragment that is drawn again after the picture; None where there is nothing to draw."""
+        if state.is_blank():
+            return None
+        wait(done=1, all=1, what="", follow="picture", key=key)
+        return self.run()
+
     def draw_live(self, scene: Scene, key: str, height: int = HEIGHT) -> LiveState:
         """Draw a picture for the page's audience."""
         return live(scene, key=key, height=height, audience_public=self.frame.public)
@@ -529,10 +536,7 @@ class NDLaplacePage(MethodPage):
     @st.fragment
     def walls(self) -> None:
         """Draw what drawing again does near walls, and what it costs; no record is looked at."""
-        if state.is_blank():
-            return
-        wait(done=1, all=1, what="", follow="picture", key="wait-walls")
-        run = self.run()
+        run = self.followed_run("wait-walls")
         if run is None:
             return
         where = str(controls.control(PLACE, width="content"))
@@ -548,10 +552,7 @@ class NDLaplacePage(MethodPage):
     @st.fragment
     def dimensions(self) -> None:
         """Draw how far points move, by the number of features."""
-        if state.is_blank():
-            return
-        wait(done=1, all=1, what="", follow="picture", key="wait-dimensions")
-        run = self.run()
+        run = self.followed_run("wait-dimensions")
         if run is None:
             return
         self.draw_live(charts.profile_chart(run), "profile")
@@ -561,10 +562,7 @@ class NDLaplacePage(MethodPage):
     @st.fragment
     def play(self) -> None:
         """Draw the games; they are the same for everybody, unless they are about own records."""
-        if state.is_blank():
-            return
-        wait(done=1, all=1, what="", follow="picture", key="wait-game")
-        run = self.run()
+        run = self.followed_run("wait-game")
         if run is None:
             return
         own = False
