@@ -91,6 +91,11 @@ class CentersRun(Run[Any, C_co, S_co]):
         """What as many centers cost that no record was read for, box units squared; the same at every epsilon."""
         return no_data_cost(self.unit, Box.cube(0.0, 1.0, self.words.box.d), len(self.final))
 
+    @property
+    def places(self) -> str:
+        """The first released centers in words, data units: public."""
+        return "; ".join(", ".join(number(float(x)) for x in center[:3]) for center in self.release.centers[:8])
+
     def finding(self) -> Sentence:
         """Return the run in one sentence; without a proof no limit is named."""
         return center_facts.sentence(self, f"At ε = {number(self.params.epsilon)}", len(self.final))

@@ -20,6 +20,7 @@ from dpviz.baselines.fastlloyd import BoundedRelease
 from dpviz.baselines.gupt import BlocksRelease, BlocksStep, in_order
 from dpviz.baselines.privgene import FIRST_MOVE, SHRINK, GeneRelease, GeneStep
 from dpviz.core import Counts, FloatArray, Points, Result, unit_records
+from dpviz.methods.convergent_kmeans.run import SEEDS, plane_caption
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene
 from dpviz.solvers import EMPTY_SCALES, LloydRun, assign, lloyd, public_start
@@ -154,8 +155,7 @@ class FamilyRun(CentersRun[C_co, S_co]):
 
     def alt(self) -> str:
         """Return what is drawn, with the released places."""
-        places = "; ".join(", ".join(number(float(x)) for x in center[:3]) for center in self.release.centers[:8])
-        return f"{self.words.title}: {self.params.n_clusters} {self.description()}. Released centers at {places}."
+        return f"{self.words.title}: {self.params.n_clusters} {self.description()}. Released centers at {self.places}."
 
     def public_caption(self) -> str:
         """Return what the colors mean to the public."""
@@ -164,21 +164,11 @@ class FamilyRun(CentersRun[C_co, S_co]):
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
         del rng
-        plane, stops, d = self.plane(view), self.stops(), self.words.box.d
-        if plane.nonprivate:
-            caption = (
-                "Principal directions are computed from the records: curator only. Two features have a public view."
-            )
-        elif d > 2:
-            caption = f"Two of {d} features. {CAPTION}{self.note}"
-        elif d == 1:
-            caption = f"One feature. Height has no meaning: records are spread out so that they can be seen.{self.note}"
-        else:
-            caption = f"{CAPTION}{self.note}"
+        plane, stops = self.plane(view), self.stops()
         return self.scene(
             title=self.words.title,
             alt=self.alt(),
-            caption=caption,
+            caption=plane_caption(plane, CAPTION, CAPTION) + ("" if plane.nonprivate else self.note),
             public_caption=self.public_caption(),
             x=plane.x,
             y=plane.y,
@@ -197,7 +187,6 @@ LLOYD_DETAILS = {
     "mean": "The exact mean of each cluster stays secret.",
     "noise": "Noise on counts and sums moves the mean, and the noisy mean is released. What looks empty stays.",
 }
-SEEDS = "From a public packing to where noisy counts of a coarse grid say that records are: k-means on its cells."
 L_co = TypeVar("L_co", bound=LloydFamilyRelease, covariant=True)
 
 

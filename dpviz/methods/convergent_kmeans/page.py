@@ -362,8 +362,8 @@ class ConvergentKMeansPage(MethodPage):
         if rows[0][0] is None:
             st.caption("The first runs are on their way.")
             return
-        lloyd, known = rows[0][0], [runs for runs in rows[0] if runs]
-        floor = float(np.median(lloyd.nonprivate_final))
+        floor = float(np.median(rows[0][0].nonprivate_final))  # Lloyd's
+        known = [runs for runs in rows[0] if runs]
         # The line of the picture; two stand for the pair, of which the repaired one is drawn thick.
         thick = {"published": "past", "both": "repaired"}.get(self.mode, self.mode)
         by_iteration = [
@@ -388,24 +388,7 @@ class ConvergentKMeansPage(MethodPage):
         label = "ε" if spend == "total" else "ε per step"
         against = charts.cost_by_epsilon(by_epsilon, floor, epsilon=epsilon, label=label, chosen=thick)
         _follow_click(live(against, key="against", height=CHART_HEIGHT), "against")
-        # The medians as a table, for whoever cannot see the charts or wants digits.
-        table = []
-        for runs in known:
-            guarantee = "proved" if runs.proved else "claimed, not established"
-            if runs.delta > 0:  # Gaussian noise
-                guarantee += f", with δ = {chance_limit(runs.delta)}"
-            cost = number(float(np.median(runs.nonprivate_final)) / floor) if floor > 0 else "not defined"
-            table.append(
-                {
-                    "Method": METHODS[runs.method],
-                    "Cost, × Lloyd's": cost,
-                    "Iterations": number(float(np.median(runs.n_iterations))),
-                    "Iterations, × Lloyd's": number(float(np.mean(runs.n_iterations) / np.mean(lloyd.n_iterations))),
-                    "ε in all": ceiled(float(np.median(runs.spent))),
-                    "Guarantee": "none" if runs.method == "lloyd" else guarantee,
-                }
-            )
-        listed(pd.DataFrame(table), hide_index=True)
+        listed(_medians(known, floor), hide_index=True)
 
     @st.fragment
     def budgets(self) -> None:
@@ -525,6 +508,28 @@ class ConvergentKMeansPage(MethodPage):
 def _spread(name: str, x: FloatArray, values: FloatArray, *, exact: bool = False) -> charts.CostSpread:
     hue = max(0, list(METHODS).index(name) - 1)  # Lloyd's is gray
     return charts.CostSpread(name, METHODS[name], hue, x, values, exact=exact)
+
+
+def _medians(methods: Sequence[MethodRuns], floor: float) -> pd.DataFrame:
+    """Return the medians as a table, for readers who cannot see the charts or want digits; the first row is Lloyd's."""
+    rows = []
+    for runs in methods:
+        guarantee = "proved" if runs.proved else "claimed, not established"
+        if runs.delta > 0:  # Gaussian noise
+            guarantee += f", with δ = {chance_limit(runs.delta)}"
+        cost = number(float(np.median(runs.nonprivate_final)) / floor) if floor > 0 else "not defined"
+        ratio = number(float(np.mean(runs.n_iterations) / np.mean(methods[0].n_iterations)))
+        rows.append(
+            {
+                "Method": METHODS[runs.method],
+                "Cost, × Lloyd's": cost,
+                "Iterations": number(float(np.median(runs.n_iterations))),
+                "Iterations, × Lloyd's": ratio,
+                "ε in all": ceiled(float(np.median(runs.spent))),
+                "Guarantee": "none" if runs.method == "lloyd" else guarantee,
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def _follow_click(chart: LiveState, key: str) -> None:

@@ -64,6 +64,19 @@ RELEASE_DETAILS = {
 }
 
 
+CAPTION = "Colors are clusters. Gray is secret, blue released, orange noise, green public. Zones may leave the box."
+MORE_FEATURES = "Zones are balls in all of them, drawn with their true radius."
+
+
+def plane_caption(plane: Projection, two: str, more: str) -> str:
+    """Return what is drawn, from public facts only: `two` is said of two features, `more` of two out of more."""
+    if plane.nonprivate:
+        return "Principal directions are computed from the records: curator only. Two features have a public view."
+    if plane.d == 1:
+        return "One feature. Height has no meaning: records are spread out so that they can be seen."
+    return two if plane.d == 2 else f"Two of {plane.d} features. {more}"
+
+
 def variation(epsilon: float) -> str:
     """Say how little epsilon moves in published mode: q varies by at most 1.21 in a zone, the exponent by a quarter."""
     fold = ceiled(math.exp(ZONE_EXPONENT * epsilon))
@@ -217,18 +230,16 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
         groups = (None, *(step.nonprivate_members for step in trace), self.nonprivate_members)
         rows = {0: 0, **clock.during(*PHASES, offset=1), clock.release: len(trace) + 1}
         rays = [layers.ray_layer(self.final, stage)] if not self.repaired and self.words.box.d > 1 else []
-        # From public parameters and the release alone.
-        places = "; ".join(", ".join(number(float(x)) for x in center[:3]) for center in release.centers[:8])
-        alt = (
+        alt = (  # from public parameters and the release alone
             f"{self.words.title}: {counted(self.params.n_clusters, 'cluster center')} over "
             f"{counted(clock.n_steps, 'iteration')} of convergent k-means, "
             f"{'repaired' if self.repaired else 'published'} mode, with their sampling zones. "
-            f"Released centers at {places}."
+            f"Released centers at {self.places}."
         )
         return Scene(
             title=self.words.title,
             alt=alt,
-            caption=self._caption(stage.projection),
+            caption=plane_caption(stage.projection, CAPTION, MORE_FEATURES),
             public_caption="Blue is released, orange is noise, green is public. Zones may reach outside the box.",
             x=stage.projection.x,
             y=stage.projection.y,
@@ -247,16 +258,4 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
             frames=stops.frames,
             start_frame=stops.start_frame,
             group_names=tuple(f"cluster {i + 1}" for i in range(self.params.n_clusters)),
-        )
-
-    def _caption(self, plane: Projection) -> str:
-        """Return what is drawn, from public facts only."""
-        if plane.nonprivate:
-            return "Principal directions are computed from the records: curator only. Two features have a public view."
-        if self.words.box.d > 2:
-            return f"Two of {self.words.box.d} features. Zones are balls in all of them, drawn with their true radius."
-        if self.words.box.d == 1:
-            return "One feature. Height has no meaning: records are spread out so that they can be seen."
-        return (
-            "Colors are clusters. Gray is secret, blue released, orange noise, green public. Zones may leave the box."
         )
