@@ -60,7 +60,8 @@ def run(
         run.release, run.guarantee, run.finding().public
         run.show(), run.save("picture.svg"), run.to_frame()
 
-    Raises ValueError for an unknown method, bounds that are missing, and parameters that are not allowed.
+    Raises ValueError for an unknown method, bounds that are missing, and parameters that are not allowed; TypeError for
+    parameters that the method does not have.
     """
     from dpviz import runs
 

@@ -47,11 +47,11 @@ def run(
     if algorithm is None:
         raise ValueError(f"method was {method!r}, but it must be one of {', '.join(ALGORITHMS)}.")
     dataset = _dataset(data, bounds)
-    made = algorithm.Params(**params)
+    parameters = algorithm.Params(**params)
     rng = SecretGenerator() if seed is None else public_rng(seed)
-    result: Result[Release, Step] = algorithm.fit(dataset.points, dataset.box, made, rng=rng)
+    result: Result[Release, Step] = algorithm.fit(dataset.points, dataset.box, parameters, rng=rng)
     kind = algorithm.run if isinstance(algorithm, Method) else run_class(algorithm.name)
-    return run_of(kind, result, made, dataset, honest(result.guarantee, dataset, secret=seed is None))
+    return run_of(kind, result, parameters, dataset, honest(result.guarantee, dataset, secret=seed is None))
 
 
 def run_of(
@@ -98,7 +98,7 @@ def _dataset(data: Any, bounds: Any) -> Dataset:
 
 
 def show(
-    shown: Any,
+    result: Any,
     data: Dataset | None = None,
     params: Any = None,
     *,
@@ -110,19 +110,19 @@ def show(
     from dpviz.estimators import PrivateEstimator  # it loads scikit-learn
 
     view = View() if view is None else view
-    if isinstance(shown, Run):
-        return shown.show(curator=curator, view=view, frame=frame)
-    if isinstance(shown, Result) and (data is not None or params is not None):
-        return _run_with(shown, data, params).show(curator=curator, view=view, frame=frame)
-    if isinstance(shown, Scene):
-        scene = shown
-    elif isinstance(shown, PrivateEstimator):
-        scene = _of_estimator(shown)
-    elif isinstance(shown, Result):
-        scene = released_scene(shown.release, shown.guarantee)
+    if isinstance(result, Run):
+        return result.show(curator=curator, view=view, frame=frame)
+    if isinstance(result, Result) and (data is not None or params is not None):
+        return _run_with(result, data, params).show(curator=curator, view=view, frame=frame)
+    if isinstance(result, Scene):
+        scene = result
+    elif isinstance(result, PrivateEstimator):
+        scene = _of_estimator(result)
+    elif isinstance(result, Result):
+        scene = released_scene(result.release, result.guarantee)
     else:
         raise TypeError(
-            f"The picture was asked for a {type(shown).__name__}. Give a run, what a method's fit returned, a fitted "
+            f"The picture was asked for a {type(result).__name__}. Give a run, what a method's fit returned, a fitted "
             "estimator of dpviz.estimators, or a scene."
         )
     return notebook.live(scene if curator else scene.public(), frame)

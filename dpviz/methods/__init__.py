@@ -29,7 +29,7 @@ _GROUP = "dpviz.methods"  # of entry points
 
 def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], tuple[str, ...]]:
     """Return the methods that other packages declare, by name, and what is wrong with the rest of them."""
-    found: dict[str, AnyMethod] = {}
+    methods: dict[str, AnyMethod] = {}
     broken = []
     for point in sorted(entry_points(group=_GROUP), key=lambda each: each.name):
         try:
@@ -41,25 +41,25 @@ def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], tup
             continue
         if not isinstance(method, Method):
             broken.append(f"The method {point.name!r} of {point.value} is a {type(method).__name__}, not a Method.")
-        elif method.name in known or method.name in found or method.name in BASELINES:
+        elif method.name in known or method.name in methods or method.name in BASELINES:
             broken.append(f"The method {point.name!r} of {point.value} is called {method.name!r}, as another one is.")
         else:
-            found[method.name] = method
-    return found, tuple(broken)
+            methods[method.name] = method
+    return methods, tuple(broken)
 
 
 def _brought(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dict[str, str]]:
     """Return the methods of a person's own files, by name, and what is wrong with the rest of them."""
-    found: dict[str, AnyMethod] = {}
+    methods: dict[str, AnyMethod] = {}
     wrong: dict[str, str] = {}
     for path in own.files():
         try:
-            method = own.load(path, {**known, **BASELINES, **found})
+            method = own.load(path, {**known, **BASELINES, **methods})
         except own.OwnMethodError as error:
             wrong[path.stem] = str(error)
         else:
-            found[method.name] = method
-    return found, wrong
+            methods[method.name] = method
+    return methods, wrong
 
 
 @dataclass(frozen=True, slots=True, eq=False)

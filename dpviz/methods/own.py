@@ -80,15 +80,17 @@ def load(path: Path, known: Mapping[str, Any]) -> AnyMethod:
     try:
         module = importlib.import_module(name)
     except (Exception, SystemExit) as error:  # whatever the file does, the app stays
-        raise OwnMethodError(told(path, error)) from error
+        raise OwnMethodError(error_words(path, error)) from error
     return method_of(name, vars(module), path)
 
 
 def method_of(name: str, parts: Mapping[str, Any], path: Path) -> AnyMethod:
     """Return the record of a module's method. Raises OwnMethodError for what is missing or of another kind."""
-    made = parts.get("METHOD")
-    if isinstance(made, Method):
-        return replace(made, fit=_fit(made.fit, path), steps=_steps(made.steps, path), run=_run_class(made.run, path))
+    record = parts.get("METHOD")
+    if isinstance(record, Method):
+        return replace(
+            record, fit=_fit(record.fit, path), steps=_steps(record.steps, path), run=_run_class(record.run, path)
+        )
     if not callable(parts.get("fit")):
         raise OwnMethodError(f"{path.name} has no function {SIGNATURE}. Write one.")
     kind, own_run = parts.get("Params", Params), parts.get("RUN", CentersRun)
@@ -113,24 +115,24 @@ def method_of(name: str, parts: Mapping[str, Any], path: Path) -> AnyMethod:
     )
 
 
-def told(path: Path, error: BaseException) -> str:
+def error_words(path: Path, error: BaseException) -> str:
     """Say where in a file an error came up, and which: "my_method.py, line 7: NameError: ..."."""
     frames, own = traceback.extract_tb(error.__traceback__), path.resolve()
     lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == own]
     line = error.lineno if isinstance(error, SyntaxError) and not lines else lines[-1] if lines else None
-    said = error.msg if isinstance(error, SyntaxError) else error
+    reason = error.msg if isinstance(error, SyntaxError) else error
     where = path.name if line is None else f"{path.name}, line {line}"
-    return f"{where}: {type(error).__name__}: {said}"
+    return f"{where}: {type(error).__name__}: {reason}"
 
 
 def _check_params(kind: Any, path: Path) -> None:
     try:
-        found = {each.name for each in knobs(kind())}
+        names = {each.name for each in knobs(kind())}
     except Exception as error:  # it is the file's own class
         raise OwnMethodError(
-            f"{told(path, error)}. Params must be a dataclass with defaults for everything."
+            f"{error_words(path, error)}. Params must be a dataclass with defaults for everything."
         ) from error
-    if BUDGET not in found:
+    if BUDGET not in names:
         raise OwnMethodError(
             f"{path.name}: Params has no knob {BUDGET}. Write {BUDGET}: float = knob(1.0, 'ε', 'Budget', low=0.05, "
             "high=20.0, log=True)."
@@ -156,7 +158,7 @@ def _steps(steps: Callable[..., Any], path: Path) -> Callable[..., Iterator[Step
         try:
             yield from steps(records, box, params, rng=rng)
         except Exception as error:
-            raise OwnMethodError(told(path, error)) from error
+            raise OwnMethodError(error_words(path, error)) from error
 
     return run
 
@@ -176,13 +178,13 @@ def _run_class(kind: RunClass, path: Path) -> RunClass:
 
 def _worded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
     @wraps(function)
-    def run(*given: Any, **named: Any) -> Any:
+    def run(*arguments: Any, **named: Any) -> Any:
         try:
-            return function(*given, **named)
+            return function(*arguments, **named)
         except OwnMethodError:
             raise
         except Exception as error:
-            raise OwnMethodError(told(path, error)) from error
+            raise OwnMethodError(error_words(path, error)) from error
 
     return run
 
@@ -190,8 +192,8 @@ def _worded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
 def _checked(result: Any, box: Box, path: Path) -> Result[Any, Any]:
     """Return the result with arrays that nobody can write to. Raises OwnMethodError for one that cannot be shown."""
     if not isinstance(result, Result) or not isinstance(result.release, Release):
-        found = type(result.release if isinstance(result, Result) else result).__name__
-        raise OwnMethodError(f"{path.name}: fit returned a {found}, but it must be {SIGNATURE}, with a Release in it.")
+        kind = type(result.release if isinstance(result, Result) else result).__name__
+        raise OwnMethodError(f"{path.name}: fit returned a {kind}, but it must be {SIGNATURE}, with a Release in it.")
     release = result.release
     if isinstance(release, CentersRelease):
         try:
