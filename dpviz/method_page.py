@@ -48,7 +48,7 @@ class MethodPage:
     def __init__(self, method: AnyMethod) -> None:
         """Describe the page of `method`; raises KeyError where its parameters have no knob `epsilon`."""
         self.method = method
-        self.knobs = {knob.name: knob for knob in knobs(method.Params)}
+        self.knobs = self.parameter_knobs()
         self.budget = self.knobs[BUDGET]
         self.values: dict[str, Any] = {}  # of parameters, by name
         self.adapt: Callable[[Scene], Scene] = two_worlds.adapter(self.tab)
@@ -67,6 +67,10 @@ class MethodPage:
         choices += [("reproduction", "Reproduction")] if reproduction.exists(self.method.name) else []
         choices += [reading.CHOICE] if self.method.reading is not None else []
         return Knob(f"{self.method.name}_tab", "choice", "runs", "Under the picture", "", choices=tuple(choices))
+
+    def parameter_knobs(self) -> dict[str, Knob]:
+        """Return the knobs of the parameters by name, the slider's among them."""
+        return {knob.name: knob for knob in knobs(self.method.Params)}
 
     def button(self) -> str:
         """Return what is on the button behind which the first knobs are; "" has none."""

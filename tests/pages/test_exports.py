@@ -10,7 +10,7 @@ import pytest
 
 from dpviz.core import frozen
 from dpviz.methods.convergent_kmeans.comparison import METHODS
-from dpviz.methods.source_target.page.data import NO_TARGETS
+from dpviz.methods.source_target.page import NO_TARGETS
 from dpviz.plots import scene_hash
 from dpviz.ui import frame
 from dpviz.ui.data import drawing

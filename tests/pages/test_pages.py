@@ -11,7 +11,7 @@ from dpviz.core import knobs
 from dpviz.data import DATASETS, size_limits
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans.page import FAMILY
-from dpviz.methods.source_target.page import knobs as source_target_knobs
+from dpviz.methods.source_target.page import KNOBS as SOURCE_TARGET_KNOBS
 from dpviz.navigation import ACROSS, HOME
 from dpviz.ui import controls, runs, show, state
 from tests.pages.conftest import (
@@ -329,7 +329,7 @@ def test_pages_do_not_trip_over_each_others_knobs(open_page):
         page.run()
         assert not page.app.error
         assert page.packed()["picture"][1]["layers"]
-        own = source_target_knobs.KNOBS if name == "source_target" else {}  # it offers one kind of noise more
+        own = SOURCE_TARGET_KNOBS if name == "source_target" else {}  # it offers one kind of noise more
         for knob in knobs(CATALOGUE[name].Params):
             if knob.kind == "choice" and knob.name in page.query:
                 assert page.query[knob.name] in dict(own.get(knob.name, knob).choices)

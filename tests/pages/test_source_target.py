@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 from dpviz.data.target_pairs import PAIRS
-from dpviz.methods.source_target.page import tabs as source_target
-from dpviz.methods.source_target.story import batches as source_target_tasks
+from dpviz.methods.source_target import charts
+from dpviz.methods.source_target import page as source_target
 from dpviz.ui import show
 from dpviz.ui.export import config
 from dpviz.ui.export.files import ExportRequest, make
@@ -20,7 +20,7 @@ SECRETS = {"Source record", "Exact average", "Noise", "Choice without privacy"}
 @pytest.fixture
 def ready(monkeypatch):
     """Let background work be done at once, here."""
-    known = at_once(monkeypatch, source_target_tasks)
+    known = at_once(monkeypatch, charts)
     monkeypatch.setattr(source_target, "BUDGETS", {"epsilon": (1.0, 5.0), "rho": (0.5,)})
     monkeypatch.setattr(source_target, "CENTERS", (2,))
     return known

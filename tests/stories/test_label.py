@@ -9,7 +9,7 @@ from dpviz.core import Adjacency, Box, Claim, Guarantee
 from dpviz.methods import CATALOGUE
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.source_target import algorithm as source_target
-from dpviz.methods.source_target.story.words import allowance
+from dpviz.methods.source_target.run import allowance
 from dpviz.stories import Words
 from dpviz.stories.label import Contents, both_limits, described, kind_of, label_of, promise, written
 from dpviz.stories.panel import number

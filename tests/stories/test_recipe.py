@@ -16,7 +16,7 @@ from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.run import DPMRun
 from dpviz.methods.source_target import algorithm as source_target
-from dpviz.methods.source_target import story as target_story
+from dpviz.methods.source_target.run import SourceTargetRun
 from dpviz.plots import scene_hash
 from dpviz.stories import View, Words
 from dpviz.stories.label import described, promise
@@ -82,8 +82,8 @@ def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, run_in, bo
     params = source_target.Params(targets=targets, epsilon=1.0)
     result = source_target.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
     words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, bounds is not None)
-    reference = target_story.SourceTargetRun.find_reference(dataset.points, words, result, params)
-    told = target_story.SourceTargetRun.of(result, params, dataset.points, words, reference)
+    reference = SourceTargetRun.find_reference(dataset.points, words, result, params)
+    told = SourceTargetRun.of(result, params, dataset.points, words, reference)
     told = dataclasses.replace(told, targets_public=bounds is not None, record=0)
     run = RecipeRun(SOURCE_TARGET, params, spread=TargetSpread(40, "even", 5), page_fields=(("record", 0),))
     text = script(made(Data(choices=Choices(("a", "b"), missing="drop", bounds=pairs)), runs=(run,)))

@@ -1,24 +1,97 @@
-"""What the choice costs over many runs: every method against k and against the budget, beside the floor."""
+"""Charts of source-target clustering: counts and threshold, the bound, and every method's cost over many runs.
+
+Beside the charts stands what a background process computes for them: it loads no Streamlit.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpviz.baselines.source_target_rivals import cluster_targets, nonprivate_stc, private_kmeans_points
-from dpviz.core import Ball, Box, Confidential, FloatArray, Points, fingerprint
+from dpviz.core import Ball, Box, Confidential, FloatArray, Labels, Points, fingerprint
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm import Params
-from dpviz.methods.source_target.story.told import cost_of
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene
+from dpviz.plots.scene import PUBLIC, RELEASED, SECRET, UNRELEASED, Ink
 from dpviz.solvers import nearest_distance, select_centers
 from dpviz.stories.curves import Curve, layers_of
 from dpviz.stories.panel import number
 
+if TYPE_CHECKING:
+    from dpviz.methods.source_target.run import SourceTargetRun
+
+BAR = 0.8  # of a column's width
+EMPTY = 1.0  # diameters: no two costs differ by more
 METHODS = ("NNA", "NAS", "Private k-means, then STC", "Cluster T (ignores S)", "Without privacy (STC)")
 N_PRIVATE = 3  # of METHODS: those with noise, whose runs differ
 CLUSTER_T, FLOOR = 3, 4
 BAND = (10.0, 90.0)  # percentiles of the runs
+REFUSED = Ink(Role.VIOLATION, Audience.CURATOR)
+
+
+def count_chart(run: SourceTargetRun) -> Scene:
+    """Return the noisy counts of the cells, the largest first, beside the threshold; those refused are secret."""
+    release, step = run.release, run.step
+    assert release.noisy_counts is not None
+    assert release.threshold is not None
+    counts = np.sort(release.noisy_counts)[::-1]
+    layers = [_bars("Released", RELEASED, counts, 0)]
+    if step.noisy_counts is not None and len(run.refused):
+        refused = np.sort(step.noisy_counts[run.refused])[::-1]
+        layers.append(_bars("Refused", REFUSED, refused, len(counts)))
+    r, top = step.n_averages, max(float(counts.max(initial=0.0)), 2.0 * release.threshold)
+    level = np.array([[[[-1.0, release.threshold], [r + 1.0, release.threshold]]]])
+    return Scene(
+        title="Noisy counts",
+        alt=f"Bar chart of the noisy counts of {len(counts)} released cells beside the threshold of "
+        f"{number(release.threshold)} records.",
+        caption="Cells from the fullest on. A cell below the threshold is refused: nothing of it is released.",
+        x=Axis("cells", view=(-1.0, r + 1.0), ticks=False),
+        y=Axis("records, with noise", view=(min(0.0, -0.1 * top), 1.08 * top)),
+        layers=(*layers, Layer.of("Threshold", Kind.LINES, PUBLIC, level, size=1.5)),
+        equal=False,
+        scrubber=False,
+    )
+
+
+def _bars(name: str, ink: Ink, heights: FloatArray, first: int) -> Layer:
+    start = first + np.arange(len(heights)) + (1.0 - BAR) / 2.0
+    rect = np.stack([start, np.zeros(len(heights)), start + BAR, heights], axis=1)[None]
+    return Layer.of(name, Kind.BARS, ink, rect, fill=0.8)
+
+
+def bound_chart(run: SourceTargetRun) -> Scene:
+    """Return the parts of the data-dependent bound beside the difference that it is about: exact, the curator's."""
+    step = run.step
+    lanes = {
+        "S′ instead of S, measured": run.nonprivate_difference(),
+        "Neighbors: Δ": step.nonprivate_delta_t or 0.0,
+        "Noise: Λ": step.noise_bound or 0.0,
+        "Coreset: C": max(run.params.coreset_radius, 0.0),
+        "Bound in all": float("nan") if step.nonprivate_bound is None else step.nonprivate_bound,
+    }
+    names, values = tuple(lanes), np.array(list(lanes.values()))
+    rect = np.array([[[0.0, i + 0.15, value, i + 0.85] for i, value in enumerate(values)]])
+    top = float(np.nanmax(np.append(values[np.isfinite(values)], EMPTY)))
+    level = np.array([[[[EMPTY, 0.0], [EMPTY, len(lanes)]]]])
+    return Scene(
+        title="The bound and the truth",
+        alt="Bar chart of the parts of the data-dependent bound beside the measured difference.",
+        caption="In diameters of the ball. A bound to the right of the line is empty: it says nothing.",
+        x=Axis("diameters", view=(0.0, 1.06 * top)),
+        y=Axis("", view=(0.0, float(len(lanes))), names=names),
+        axes_public=False,
+        layers=(
+            Layer.of("Mean change of cost", Kind.BARS, SECRET, rect, fill=0.5, names=names),
+            Layer.of("Empty from here on", Kind.LINES, REFUSED, level, size=1.5, dash=True),
+        ),
+        equal=False,
+        scrubber=False,
+    )
 
 
 @dataclass(frozen=True)
@@ -33,7 +106,7 @@ class CostQuestion:
     params: Params = field(compare=False)
 
     @classmethod
-    def of(cls, params: Params, n_centers: Sequence[int]) -> "CostQuestion":
+    def of(cls, params: Params, n_centers: Sequence[int]) -> CostQuestion:
         """Ask for these k with these parameters; their own method and k do not matter."""
         ball = None if params.ball is None else (fingerprint(params.ball.center), params.ball.radius)
         scalars = (params.delta, params.noise, params.calibration, params.threshold, params.gamma, params.t)
@@ -50,36 +123,36 @@ class Costs(Confidential):
     nonprivate_costs: FloatArray
 
 
+def cost_of(distances: FloatArray, targets: Points, chosen: Labels) -> float:
+    """Return the mean of the smaller of `distances` (n,) and the distance to the nearest `chosen` target."""
+    return float(np.minimum(distances, nearest_distance(targets, targets[chosen])).mean())
+
+
 def run_many(source: Points, box: Box, question: CostQuestion, n_runs: int, seed: int) -> Costs:
     """Run every method `n_runs` times with different noise; each S' serves all k."""
     params, targets = question.params, question.params.targets
     ball = Ball.around(box) if params.ball is None else params.ball
     distances = nearest_distance(targets, source)
-    found = np.empty((len(METHODS), len(question.n_centers), n_runs))
-    for at, k in enumerate(question.n_centers):
+    costs = np.empty((len(METHODS), len(question.n_centers), n_runs))
+    for column, k in enumerate(question.n_centers):
         rng = np.random.default_rng([seed, k])
         alone = cluster_targets(targets, k, solver=params.solver, rng=rng)
         beside = nonprivate_stc(source, targets, k, solver=params.solver, rng=rng)
-        found[CLUSTER_T, at] = cost_of(distances, targets, alone)
-        found[FLOOR, at] = cost_of(distances, targets, beside)
+        costs[CLUSTER_T, column] = cost_of(distances, targets, alone)
+        costs[FLOOR, column] = cost_of(distances, targets, beside)
     for run in range(n_runs):
         rng = np.random.default_rng([seed, run])
-        for row, released in enumerate(_released(source, box, ball, params, rng=rng)):
-            for at, k in enumerate(question.n_centers):
-                chosen = select_centers(targets, released, k, solver=params.solver, rng=rng)
-                found[row, at, run] = cost_of(distances, targets, chosen)
-    return Costs(question.n_centers, found)
-
-
-def _released(source: Points, box: Box, ball: Ball, params: Params, *, rng: np.random.Generator) -> tuple[Points, ...]:
-    """Return what each of the first N_PRIVATE methods puts in place of the source."""
-    noises = rng.spawn(N_PRIVATE)
-    made = [
-        algorithm.sanitise(source, box, replace(params, method=method), rng=noise).released_points
-        for method, noise in zip(("nna", "nas"), noises, strict=False)
-    ]
-    centers = private_kmeans_points(source, ball, epsilon=params.epsilon, rho=params.rho, rng=noises[-1]).centers
-    return (*made, centers)
+        nna, nas, kmeans = rng.spawn(N_PRIVATE)
+        in_place = (
+            algorithm.sanitise(source, box, replace(params, method="nna"), rng=nna).released_points,
+            algorithm.sanitise(source, box, replace(params, method="nas"), rng=nas).released_points,
+            private_kmeans_points(source, ball, epsilon=params.epsilon, rho=params.rho, rng=kmeans).centers,
+        )
+        for row, points in enumerate(in_place):
+            for column, k in enumerate(question.n_centers):
+                chosen = select_centers(targets, points, k, solver=params.solver, rng=rng)
+                costs[row, column, run] = cost_of(distances, targets, chosen)
+    return Costs(question.n_centers, costs)
 
 
 def k_chart(costs: Costs, k: int, budget: str, unit: str) -> Scene:
@@ -128,8 +201,6 @@ def _chart(title: str, x: str, at: FloatArray, values: Sequence[FloatArray], now
         low, middle, high = np.percentile(costs, (BAND[0], 50.0, BAND[1]), axis=1)
         curves.append(Curve(name, row, at, low, middle, high, exact=row == FLOOR))
     bands, lines = layers_of(curves, Audience.CURATOR)
-    here = {"x": np.array([now])}
-    cursor = Layer("Now", Kind.CURSOR, Role.REFERENCE, Audience.CURATOR, here, always(1), legend=False)
     top = max(float(np.percentile(each, BAND[1], axis=1).max()) for each in values)
     pad = 0.04 * max(float(np.ptp(at)), 0.1)
     return Scene(
@@ -139,7 +210,7 @@ def _chart(title: str, x: str, at: FloatArray, values: Sequence[FloatArray], now
         x=Axis(x, view=(float(at.min()) - pad, float(at.max()) + pad), log=True),
         y=Axis("mean distance", unit.strip(), view=(0.0, 1.06 * top if top > 0 else 1.0)),
         axes_public=False,
-        layers=(*bands, cursor, *lines),
+        layers=(*bands, Layer.cursor("Now", UNRELEASED, now), *lines),
         equal=False,
         scrubber=False,
     )

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from dpviz.methods.source_target import algorithm, story
-from dpviz.methods.source_target.story import layers as draw
-from dpviz.methods.source_target.story import told as contexts
+from dpviz.methods.source_target import algorithm, layers
+from dpviz.methods.source_target.run import WIDER, SourceTargetRun
 from dpviz.plots import Audience, pack
 from dpviz.stories import View
 from tests.stories.conftest import records_of, words_of
@@ -19,7 +18,7 @@ VIEWS = {1: (View(),), 2: (View(),), 4: (View(), View(3, 1), View(principal=True
 
 
 @functools.lru_cache(maxsize=64)
-def tell(d=2, n=400, seed=0, n_targets=60, **options):
+def run_of(d=2, n=400, seed=0, n_targets=60, **options):
     words, rng = words_of(d), np.random.default_rng([seed, 9])
     targets = words.box.from_unit(rng.random((n_targets, d)))
     params = algorithm.Params(
@@ -27,28 +26,28 @@ def tell(d=2, n=400, seed=0, n_targets=60, **options):
     )
     points = records_of(d, n, seed)
     result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    told = story.SourceTargetRun.of(
-        result, params, points, words, story.SourceTargetRun.find_reference(points, words, result, params)
+    run = SourceTargetRun.of(
+        result, params, points, words, SourceTargetRun.find_reference(points, words, result, params)
     )
-    told = dataclasses.replace(told, classes=np.arange(n) % 3, target_classes=np.arange(n_targets) % 3)
-    return dataclasses.replace(told, record=min(3, n - 1) if n else None)
+    run = dataclasses.replace(run, classes=np.arange(n) % 3, target_classes=np.arange(n_targets) % 3)
+    return dataclasses.replace(run, record=min(3, n - 1) if n else None)
 
 
-def scene(told, view=None):
-    return told.draw(view or View(), rng=np.random.default_rng(0))
+def scene(run, view=None):
+    return run.draw(view or View(), rng=np.random.default_rng(0))
 
 
-def layer(told, name):
-    (found,) = [each for each in scene(told).layers if each.name == name]
+def layer(run, name):
+    (found,) = [each for each in scene(run).layers if each.name == name]
     return found
 
 
-def other_world(told, n):
+def other_world(run, n):
     """Put another source and another trace under the same release; what of the trace is public stays."""
     rng = np.random.default_rng(5)
-    points = told.words.box.from_unit(rng.random((n, told.words.box.d)))
-    step = told.step
-    r, d = step.n_averages, told.words.box.d
+    points = run.words.box.from_unit(rng.random((n, run.words.box.d)))
+    step = run.step
+    r, d = step.n_averages, run.words.box.d
     filled = {
         "noisy_averages": rng.random((r, d)),
         "nonprivate_averages": rng.random((r, d)),
@@ -62,105 +61,105 @@ def other_world(told, n):
     else:
         filled |= {"nonprivate_neighbors": rng.integers(n, size=(r, 5)), "nonprivate_distances": rng.random(r)}
         filled |= {"nonprivate_delta_t": 0.123, "nonprivate_bound": 0.456}
-    trace = (dataclasses.replace(step, **filled), told.result.trace[1])
-    result = dataclasses.replace(told.result, trace=trace)
-    floor = story.SourceTargetRun.find_reference(points, told.words, result, told.params)
-    floor = dataclasses.replace(floor, nonprivate_selected=np.arange(told.params.n_centers))
-    made = story.SourceTargetRun.of(result, told.params, points, told.words, floor)
-    return dataclasses.replace(made, classes=np.zeros(n, dtype=int), target_classes=told.target_classes, record=1)
+    trace = (dataclasses.replace(step, **filled), run.result.trace[1])
+    result = dataclasses.replace(run.result, trace=trace)
+    floor = SourceTargetRun.find_reference(points, run.words, result, run.params)
+    floor = dataclasses.replace(floor, nonprivate_selected=np.arange(run.params.n_centers))
+    made = SourceTargetRun.of(result, run.params, points, run.words, floor)
+    return dataclasses.replace(made, classes=np.zeros(n, dtype=int), target_classes=run.target_classes, record=1)
 
 
 @pytest.mark.parametrize(("d", "view"), [(d, view) for d, views in VIEWS.items() for view in views])
 @pytest.mark.parametrize("method", METHODS)
 def test_the_public_scene_follows_from_the_release(d, view, method):
-    told = tell(d, method=method)
-    changed = other_world(told, 77)
-    assert changed.result.release is told.result.release
-    here, there = scene(told, view), scene(changed, view)
+    run = run_of(d, method=method)
+    changed = other_world(run, 77)
+    assert changed.result.release is run.result.release
+    here, there = scene(run, view), scene(changed, view)
     assert pack(here) != pack(there)
     assert pack(here.public()) == pack(there.public())
     for one, other in zip(
-        [(chart.key, chart.scene) for chart in told.charts()],
+        [(chart.key, chart.scene) for chart in run.charts()],
         [(chart.key, chart.scene) for chart in changed.charts()],
         strict=True,
     ):
         assert pack(one[1]) != pack(other[1])
         assert pack(one[1].public()) == pack(other[1].public())
-    assert told.finding().public == changed.finding().public
-    assert told.finding().curator != changed.finding().curator
-    assert told.risk() == changed.risk()
-    assert [f for f in told.utility() if f.public] == [f for f in changed.utility() if f.public]
-    assert told.utility() != changed.utility()
+    assert run.finding().public == changed.finding().public
+    assert run.finding().curator != changed.finding().curator
+    assert run.risk() == changed.risk()
+    assert [f for f in run.utility() if f.public] == [f for f in changed.utility() if f.public]
+    assert run.utility() != changed.utility()
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_only_the_curators_layers_depend_on_a_secret(method):
-    told = tell(method=method)
-    changed = other_world(told, 77)
-    before, after = scene(told).layers, {each.name: each for each in scene(changed).layers}
+    run = run_of(method=method)
+    changed = other_world(run, 77)
+    before, after = scene(run).layers, {each.name: each for each in scene(changed).layers}
     assert len(after) == len(before), "a name stands for one layer"
     for each in before:
-        alone = [pack(dataclasses.replace(scene(told), layers=(one,))) for one in (each, after[each.name])]
+        alone = [pack(dataclasses.replace(scene(run), layers=(one,))) for one in (each, after[each.name])]
         assert (alone[0] != alone[1]) == (each.audience is Audience.CURATOR), each.name
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["Source record", "Exact average", "Noise", "Choice without privacy"])
 def test_one_wrong_audience_would_be_noticed(method, name):
-    def leaking(told):
-        drawn = scene(told)
+    def leaking(run):
+        drawn = scene(run)
         layers = (
             dataclasses.replace(one, audience=Audience.RELEASED) if one.name == name else one for one in drawn.layers
         )
         return dataclasses.replace(drawn, layers=tuple(layers)).public()
 
-    told = tell(method=method)
-    assert pack(leaking(told)) != pack(leaking(other_world(told, 77)))
+    run = run_of(method=method)
+    assert pack(leaking(run)) != pack(leaking(other_world(run, 77)))
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(3))
 def test_costs_are_those_of_brute_force(method, seed):
-    told = tell(seed=seed, method=method)
-    targets, source = told.params.targets, told.words.box.from_unit(told.unit)
+    run = run_of(seed=seed, method=method)
+    targets, source = run.params.targets, run.words.box.from_unit(run.unit)
     nearest = cdist(targets, source).min(axis=1)
-    for chosen in (told.result.release.selected, told.reference.ignorant, told.reference.nonprivate_selected):
+    for chosen in (run.result.release.selected, run.reference.ignorant, run.reference.nonprivate_selected):
         by_hand = np.minimum(nearest, cdist(targets, targets[chosen]).min(axis=1)).mean()
-        assert told.nonprivate_cost(chosen) == pytest.approx(by_hand)
-    known = np.concatenate([told.result.release.centers, targets[told.result.release.selected]])
+        assert run.nonprivate_cost(chosen) == pytest.approx(by_hand)
+    known = np.concatenate([run.result.release.centers, targets[run.result.release.selected]])
     distances = cdist(targets, known)
-    assert told.served == pytest.approx(distances.min(axis=1))
+    assert run.served == pytest.approx(distances.min(axis=1))
     assert (
-        told.nonprivate_cost(told.reference.nonprivate_selected)
-        <= told.nonprivate_cost(told.reference.ignorant) * (1 + 1e-9) + 0.02 * nearest.mean()
+        run.nonprivate_cost(run.reference.nonprivate_selected)
+        <= run.nonprivate_cost(run.reference.ignorant) * (1 + 1e-9) + 0.02 * nearest.mean()
     )
 
 
 def test_lines_lead_from_every_target_to_whoever_serves_it():
-    told = tell()
-    ends = np.concatenate([layer(told, f"Served by {who}").arrays["ends"][0] for who in ("an average", "a new center")])
-    assert len(ends) == len(told.targets)
-    widths = told.words.box.widths
+    run = run_of()
+    ends = np.concatenate([layer(run, f"Served by {who}").arrays["ends"][0] for who in ("an average", "a new center")])
+    assert len(ends) == len(run.targets)
+    widths = run.words.box.widths
     lengths = np.linalg.norm((ends[:, 2:] - ends[:, :2]) * widths, axis=1)
-    assert np.sort(lengths) == pytest.approx(np.sort(told.served))
+    assert np.sort(lengths) == pytest.approx(np.sort(run.served))
 
 
 def test_cells_are_those_of_data_units():
     """The box is no square: who is nearest in the picture is not who is nearest."""
-    told = tell(coreset_radius=0.0, n_targets=12)
-    ends = layer(told, "Cell of a target").arrays["ends"][0]
-    middles = told.words.box.from_unit((ends[:, :2] + ends[:, 2:]) / 2)
-    two = np.sort(cdist(middles, told.params.targets), axis=1)[:, :2]
+    run = run_of(coreset_radius=0.0, n_targets=12)
+    ends = layer(run, "Cell of a target").arrays["ends"][0]
+    middles = run.words.box.from_unit((ends[:, :2] + ends[:, 2:]) / 2)
+    two = np.sort(cdist(middles, run.params.targets), axis=1)[:, :2]
     assert two[:, 0] == pytest.approx(two[:, 1], rel=1e-4), "a border is as far from both"
 
 
 def test_refused_cells_are_those_below_the_threshold():
-    told = tell(epsilon=1.0)
-    release, step = told.result.release, told.step
+    run = run_of(epsilon=1.0)
+    release, step = run.result.release, run.step
     below = np.flatnonzero(step.noisy_counts < release.threshold)
-    assert np.array_equal(told.refused, below)
-    assert layer(told, "Refused: too few").arrays["xy"].shape[1] == len(below)
-    ((_, chart),) = [(chart.key, chart.scene) for chart in told.charts()]
+    assert np.array_equal(run.refused, below)
+    assert layer(run, "Refused: too few").arrays["xy"].shape[1] == len(below)
+    ((_, chart),) = [(chart.key, chart.scene) for chart in run.charts()]
     bars = {each.name: each.arrays["rect"][0] for each in chart.layers if each.name != "Threshold"}
     assert (bars["Released"][:, 3] >= release.threshold).all()
     assert (bars["Refused"][:, 3] < release.threshold).all()
@@ -168,12 +167,12 @@ def test_refused_cells_are_those_below_the_threshold():
 
 
 def test_fans_lead_to_the_nearest_records():
-    told = tell(method="nas")
-    ends = layer(told, "Nearest records of some targets").arrays["ends"][0]
-    assert len(ends) == draw.FANS * 20
-    box = told.words.box
+    run = run_of(method="nas")
+    ends = layer(run, "Nearest records of some targets").arrays["ends"][0]
+    assert len(ends) == layers.FANS * 20
+    box = run.words.box
     tails, heads = box.from_unit(ends[:, :2]), box.from_unit(ends[:, 2:])
-    source = told.step.nonprivate_source
+    source = run.step.nonprivate_source
     for tail, head in zip(tails[::20], heads.reshape(-1, 20, 2), strict=True):
         gaps = np.sort(np.linalg.norm(source - tail, axis=1))
         assert np.linalg.norm(head - tail, axis=1).max() <= gaps[19] + 0.2  # records drawn are not projected
@@ -181,32 +180,32 @@ def test_fans_lead_to_the_nearest_records():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_bound_is_drawn_beside_what_it_is_about(method):
-    told = tell(method=method, epsilon=None, rho=50.0, noise="gaussian", coreset_radius=0.02)
-    facts = {fact.label: fact for fact in told.utility()}
+    run = run_of(method=method, epsilon=None, rho=50.0, noise="gaussian", coreset_radius=0.02)
+    facts = {fact.label: fact for fact in run.utility()}
     assert not facts["S′ instead of S, measured"].public
     if method == "nna":
         assert "S′ instead of S, bound" not in facts
         return
     assert not facts["S′ instead of S, bound"].public
-    ((_, chart),) = [(chart.key, chart.scene) for chart in told.charts()]
+    ((_, chart),) = [(chart.key, chart.scene) for chart in run.charts()]
     bars = chart.layers[0].arrays["rect"][0, :, 2]
     assert bars[1:4].sum() == pytest.approx(bars[4])
-    assert bars[0] == pytest.approx(told.nonprivate_difference())
+    assert bars[0] == pytest.approx(run.nonprivate_difference())
     assert chart.public().is_empty
-    loud = tell(method="nas", epsilon=0.1)
+    loud = run_of(method="nas", epsilon=0.1)
     assert "says nothing" in {fact.label: fact for fact in loud.utility()}["S′ instead of S, bound"].value
 
 
 def test_the_accuracy_is_that_of_the_nearest_label():
-    told = tell()
-    source, targets = told.words.box.from_unit(told.unit), told.params.targets
-    for name, share in contexts.nonprivate_accuracies(told)[1:2]:
-        chosen = told.result.release.selected
+    run = run_of()
+    source, targets = run.words.box.from_unit(run.unit), run.params.targets
+    for name, share in run.nonprivate_accuracies()[1:2]:
+        chosen = run.result.release.selected
         labelled = np.concatenate([targets[chosen], source])
-        labels = np.concatenate([told.target_classes[chosen], told.classes])
-        hit = labels[cdist(targets, labelled).argmin(axis=1)] == told.target_classes
+        labels = np.concatenate([run.target_classes[chosen], run.classes])
+        hit = labels[cdist(targets, labelled).argmin(axis=1)] == run.target_classes
         assert (name, share) == ("these centers", pytest.approx(hit.mean()))
-    assert contexts.nonprivate_accuracies(dataclasses.replace(told, classes=None)) == ()
+    assert dataclasses.replace(run, classes=None).nonprivate_accuracies() == ()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -228,30 +227,30 @@ def test_the_accuracy_is_that_of_the_nearest_label():
     ids=str,
 )
 def test_degenerate_runs_have_a_picture(method, options):
-    told = tell(method=method, **options)
-    for drawn in (scene(told), *(chart for _, chart in [(chart.key, chart.scene) for chart in told.charts()])):
+    run = run_of(method=method, **options)
+    for drawn in (scene(run), *(chart for _, chart in [(chart.key, chart.scene) for chart in run.charts()])):
         pack(drawn)
         pack(drawn.public())
-    assert all(each.rows.shape == (draw.CLOCK.n_frames,) for each in scene(told).layers)
-    assert told.finding().public
-    assert told.utility()
+    assert all(each.rows.shape == (layers.CLOCK.n_frames,) for each in scene(run).layers)
+    assert run.finding().public
+    assert run.utility()
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_frame_holds_all_that_is_public_in_few_sizes(epsilon, seed):
-    told = tell(epsilon=epsilon, seed=seed)
-    drawn, plain = scene(told), scene(tell(epsilon=400.0))
-    marks = np.concatenate([told.released, told.targets])
+    run = run_of(epsilon=epsilon, seed=seed)
+    drawn, plain = scene(run), scene(run_of(epsilon=400.0))
+    marks = np.concatenate([run.released, run.targets])
     views = np.array([drawn.x.view, drawn.y.view])
     usual = np.array([plain.x.view, plain.y.view])
     grown = (usual[:, 0] - views[:, 0]) / (usual[:, 1] - usual[:, 0])
-    assert np.isclose(grown[0], story.WIDER).any()
+    assert np.isclose(grown[0], WIDER).any()
     np.testing.assert_allclose(grown, grown[0])
     np.testing.assert_allclose(usual.sum(axis=1), views.sum(axis=1))
     inside = (marks >= views[:, 0]).all() and (marks <= views[:, 1]).all()
-    assert inside or np.isclose(grown[0], story.WIDER[-1])
+    assert inside or np.isclose(grown[0], WIDER[-1])
     if grown[0] > 0:
-        smaller = max(step for step in story.WIDER if step < grown[0] - 1e-9) * (usual[:, 1] - usual[:, 0])
+        smaller = max(step for step in WIDER if step < grown[0] - 1e-9) * (usual[:, 1] - usual[:, 0])
         assert (marks < usual[:, 0] - smaller).any() or (marks > usual[:, 1] + smaller).any()
-    assert scene(other_world(told, 300)).x.view == drawn.x.view, "no secret moves the frame"
+    assert scene(other_world(run, 300)).x.view == drawn.x.view, "no secret moves the frame"

@@ -1,0 +1,149 @@
+"""One source record more, less or elsewhere, with the same noise: what changes in the release, and what it costs."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpviz.core import Box, Confidential, FloatArray, Points, Result
+from dpviz.methods.source_target import algorithm
+from dpviz.methods.source_target.algorithm import Params, SourceTargetRelease, Step
+from dpviz.methods.source_target.charts import cost_of
+from dpviz.methods.source_target.layers import dots, thinning
+from dpviz.methods.source_target.run import SELECT_SEED
+from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene, rows_at
+from dpviz.plots.scene import SECRET, Ink
+from dpviz.solvers import nearest_distance, select_centers
+from dpviz.stories.ground_layers import box_layer
+from dpviz.stories.panel import number
+from dpviz.stories.stage import Clock, Stage
+from dpviz.stories.view import View, Words, project, spread
+
+HERE = Ink(Role.RELEASED, Audience.CURATOR)  # with known noise both releases are the curator's
+PLACES = Ink(Role.PUBLIC, Audience.CURATOR)
+CHANGED = Ink(Role.VIOLATION, Audience.CURATOR)
+FRAMES = (
+    Frame("Before", "The release with the record where it is."),
+    Frame("Both", "The same noise on both sources."),
+    Frame("After", "The release without the record, or with the record elsewhere."),
+)
+ALWAYS, BEFORE, BOTH, AFTER, LAST = (
+    rows_at(len(FRAMES), dict.fromkeys(frames, 0)) for frames in ((0, 1, 2), (0, 1), (1,), (1, 2), (2,))
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourceChange(Confidential):
+    """Two neighboring sources under the same noise; everything is the curator's."""
+
+    row: int
+    nonprivate_before: Points  # (m, d) data units
+    nonprivate_after: Points  # (m - 1, d), or (m, d) where the record was moved
+    before: Result[SourceTargetRelease, Step]
+    after: Result[SourceTargetRelease, Step]
+    nonprivate_costs: FloatArray  # (3, 2) of the choice before, the choice after and the best, on either source
+
+    @property
+    def n_centers_changed(self) -> int:
+        """How many new centers are others."""
+        return len(np.setdiff1d(self.after.release.selected, self.before.release.selected))
+
+    @property
+    def shared(self) -> tuple[FloatArray, FloatArray]:
+        """Return the released points (s, d) of targets that have one before and after, in the same order."""
+        first, second = self.before.release, self.after.release
+        _, before, after = np.intersect1d(first.origins, second.origins, return_indices=True)
+        return first.centers[before], second.centers[after]
+
+    @property
+    def farthest(self) -> float:
+        """Largest distance between a released point before and after, data units; 0 without any."""
+        first, second = self.shared
+        return float(np.linalg.norm(first - second, axis=1).max(initial=0.0))
+
+
+def change_record(points: Points, box: Box, params: Params, row: int, place: Points | None, seed: int) -> SourceChange:
+    """Return what changes when record `row` of the source (m, d) is removed, or moved to `place` (d,), data units.
+
+    Noise is drawn for the targets' averages, so that it does not depend on the source: with one seed both runs have
+    the same.
+    """
+    if place is None:
+        other = np.delete(points, row, axis=0)
+    else:
+        other = points.copy()
+        other[row] = place
+    worlds = (points, other)
+    before, after = (algorithm.fit(each, box, params, rng=np.random.default_rng(seed)) for each in worlds)
+    targets, costs = params.targets, np.empty((3, 2))
+    for column, each in enumerate(worlds):
+        distances = nearest_distance(targets, each)
+        rng = np.random.default_rng(SELECT_SEED)
+        best = select_centers(targets, each, params.n_centers, solver=params.solver, rng=rng)
+        for line, chosen in enumerate((before.release.selected, after.release.selected, best)):
+            costs[line, column] = cost_of(distances, targets, chosen)
+    return SourceChange(row, points, other, before, after, costs)
+
+
+def change_scene(change: SourceChange, params: Params, words: Words, view: View) -> Scene:
+    """Return both releases over each other; the curator's, because the noise is known."""
+    to_unit, targets = words.box.to_unit, params.targets
+    plane = project(view, words, to_unit(change.nonprivate_before))
+    first, second = change.before.release, change.after.release
+    lost = np.setdiff1d(first.origins, second.origins)
+    gained = np.setdiff1d(second.origins, first.origins)
+    source, places = spread(to_unit(change.nonprivate_before), plane), plane(to_unit(targets))
+    tails, heads = (plane(to_unit(points)[None]) for points in change.shared)
+    marks = (
+        ("Average before", HERE, BEFORE, first.centers, "diamond", 8.0),
+        ("Average after", HERE, LAST, second.centers, "diamond", 8.0),
+        ("Released before only", CHANGED, BEFORE, targets[lost], "cross", 9.0),
+        ("Released after only", CHANGED, AFTER, targets[gained], "square", 9.0),
+        ("New centers before", HERE, BEFORE, targets[first.selected], "circle", 11.0),
+        ("New centers after", HERE, AFTER, targets[second.selected], "ring", 18.0),
+    )
+    layers = [
+        *box_layer(Stage(plane, Clock(1, ("both",))), public=words.box_public),
+        Layer.of("Source record", Kind.POINTS, SECRET, dots(source[:: thinning(len(source))]), ALWAYS, size=3.0),
+        Layer.of("Target", Kind.POINTS, PLACES, dots(places), ALWAYS, size=4.0, symbol="square"),
+        Layer.of("Moves", Kind.ARROWS, HERE, {"tail": tails, "head": heads}, BOTH, size=1.5),
+        *(
+            Layer.of(name, Kind.MARKS, ink, plane(to_unit(points)[None]), rows, symbol=symbol, size=size)
+            for name, ink, rows, points, symbol, size in marks
+        ),
+        Layer.of("The record", Kind.MARKS, SECRET, source[None, [change.row]], BEFORE, symbol="ring", size=14.0),
+    ]
+    if len(change.nonprivate_after) == len(change.nonprivate_before):
+        tails, heads = (
+            plane(to_unit(points[[change.row]])[None]) for points in (change.nonprivate_before, change.nonprivate_after)
+        )
+        layers.append(Layer.of("It moves", Kind.ARROWS, SECRET, {"tail": tails, "head": heads}, BOTH, size=2.0))
+    return Scene(
+        title="One record, the same noise",
+        alt=f"Both releases over each other: {change.n_centers_changed} of {len(second.selected)} new centers differ.",
+        caption="Filled: before. Rings: after. Red: a mean that passes the threshold on one side only.",
+        x=plane.x,
+        y=plane.y,
+        axes_public=False,
+        layers=tuple(layers),
+        frames=FRAMES,
+        start_frame=1,
+    )
+
+
+def cost_rows(change: SourceChange, unit: str) -> list[dict[str, str]]:
+    """Return a table: what the choice before, the choice after and the best cost on either source."""
+    names = ("Chosen before", "Chosen after", "Best, no privacy")
+    return [
+        {"": name, "Cost before": f"{number(float(line[0]))}{unit}", "Cost after": f"{number(float(line[1]))}{unit}"}
+        for name, line in zip(names, change.nonprivate_costs, strict=True)
+    ]
+
+
+def observation(k: int, epsilon: float, delta: float) -> tuple[float, float]:
+    """Return (extra cost in a ball of radius 1, least probability) of observation 4.2, for k <= 6 in the plane.
+
+    Of the two sources with and without the record, any (epsilon, delta)-DP choice costs at least 1/(2k + 4) more than
+    the best on one, with probability at least (1 - 2 delta)/(2 e^epsilon).
+    """
+    return 1.0 / (2 * k + 4), max(0.0, (1.0 - 2.0 * delta) / 2.0) * math.exp(-epsilon)

@@ -1,0 +1,444 @@
+"""Source-target clustering: move ε, and watch what is released of a secret source, and the centers beside it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpviz.baselines.source_target_rivals import ABSENT
+from dpviz.core import Ball, Box, Knob, Labels, Points, knobs
+from dpviz.data import Dataset
+from dpviz.data.target_pairs import (
+    DEFAULT_TARGETS,
+    MOST_TARGETS,
+    PAIRS,
+    SourceTarget,
+    load_pair,
+    pair_knobs,
+    pair_sizes,
+    source_of,
+    spread_targets,
+)
+from dpviz.method_page import MethodPage
+from dpviz.methods.source_target import METHOD, charts, one_record
+from dpviz.methods.source_target.algorithm import Params
+from dpviz.methods.source_target.charts import METHODS, N_PRIVATE, CostQuestion, Costs
+from dpviz.methods.source_target.layers import PICK, thinning
+from dpviz.methods.source_target.one_record import SourceChange
+from dpviz.methods.source_target.run import allowance, unit_of_cost
+from dpviz.stories import center_facts
+from dpviz.stories.panel import ceiled, counted, floored, number
+from dpviz.stories.recipe import TargetSpread
+from dpviz.tools.many_runs import page as many_runs
+from dpviz.tools.two_worlds import page as two_worlds
+from dpviz.ui import asking, controls, reading, reproduction, screen, state
+from dpviz.ui.asking import wait
+from dpviz.ui.controls import set_epsilon
+from dpviz.ui.data.picker import DataCatalog, choose
+from dpviz.ui.export.listed import listed
+from dpviz.ui.live import LiveState, live
+from dpviz.ui.runs import AnyRun, RunRequest, scalars, words_of
+from dpviz.ui.server.background import Job
+
+CHART_HEIGHT = 340
+PAIR_HEIGHT = 480
+NO_TARGETS = (
+    "Your data are the secret source. They have no targets, so public ones are spread over their box: choose how, and "
+    "how many, behind the method's button, or take a pair that has targets of its own under Data."
+)
+_SAID = "dpviz:no-targets"
+_CLICK = "dpviz:source-click"
+
+# Data: pairs of their own, or any set as the source with targets spread over its box.
+
+SPREAD = Knob(
+    "targets",
+    "choice",
+    "even",
+    "Targets",
+    "Public: spread over the box, whatever the source is.",
+    choices=(("even", "Evenly spread"), ("uniform", "At random")),
+)
+NUMBER = Knob(
+    "n_targets",
+    "int",
+    DEFAULT_TARGETS,
+    "How many targets",
+    "Centers are chosen among them.",
+    10,
+    MOST_TARGETS,
+    10,
+    MOST_TARGETS,
+)
+SEED = Knob("target_seed", "int", 0, "Target seed", "Places the targets; public.", 0, 10**6, 0, 10**6)
+TARGETS = (SPREAD, NUMBER, SEED)
+
+# Parameters: only those that the method has are drawn.
+
+KNOBS = {knob.name: knob for knob in knobs(Params)}
+KNOBS["n_centers"] = replace(KNOBS["n_centers"], default=5)  # few lines to look at
+SUITED = {"epsilon": "laplace", "rho": "gaussian"}  # noise by budget, as in the paper
+KNOBS["noise"] = replace(
+    KNOBS["noise"],
+    default="suited",
+    help=f"{KNOBS['noise'].help} Suited: Laplace for ε, Gaussian for ρ.",
+    choices=(("suited", "Suited"), *KNOBS["noise"].choices),
+)
+BUDGET = Knob(
+    "budget",
+    "choice",
+    "epsilon",
+    "Budget in",
+    "zCDP suits Gaussian noise. ρ and ε are different scales: ρ = 3 is about ε = 12.9 at δ = 0.00001.",
+    choices=(("epsilon", "ε (DP)"), ("rho", "ρ (zCDP)")),
+)
+LOW, HIGH = 0.05, 20.0
+SLIDERS = {
+    "epsilon": Knob(
+        "epsilon", "float", 1.0, "Privacy budget ε", "What the averages spend.", LOW, HIGH, LOW, HIGH, log=True
+    ),
+    "rho": Knob(
+        "rho", "float", 0.5, "Privacy budget ρ", "What the averages spend, zCDP.", 0.005, HIGH, 0.005, HIGH, log=True
+    ),
+}
+DELTA = Knob(
+    "delta", "float", 1e-5, "δ", "How often the guarantee may fail.", 1e-9, 0.01, 1e-300, 0.5, log=True
+)  # of Gaussian noise under ε
+
+# Tabs.
+
+TAB = Knob(
+    "below",
+    "choice",
+    "costs",
+    "Under the picture",
+    "",
+    choices=(
+        ("costs", "Cost of every method"),
+        ("runs", "Many runs"),
+        ("record", "One record"),
+        two_worlds.CHOICE,
+        *([("reproduction", "Reproduction")] if reproduction.exists("source_target") else []),
+        reading.CHOICE,
+    ),
+)
+RECORD = replace(two_worlds.RECORD, label="Source record")
+POINT = "Noisy average"  # what two worlds are told apart by
+LOOKING = ("record", "worlds")  # tabs that look at one record
+WHAT = Knob(
+    "change",
+    "choice",
+    "remove",
+    "What happens to it",
+    "Removing is the neighbor that the guarantee speaks of; moving is removing and adding.",
+    choices=(("remove", "It is removed"), ("move", "It is moved")),
+)
+RUNS = Knob("n_cost_runs", "int", 10, "Runs of each method", "More runs, steadier bands.", 5, 30, 5, 30)
+CENTERS = (1, 2, 4, 8, 16, 32)
+BUDGETS = {"epsilon": (0.1, 0.3, 1.0, 3.0, 10.0), "rho": (0.01, 0.1, 0.5, 3.0, 10.0)}
+# Observation 4.2: copies of a place share one average.
+WORST: dict[str, float | str] = {"n_centers": 2, "coreset_radius": 0.01, "method": "nna", "noise": "laplace"}
+WORST_EPSILON = 0.1
+LINKED = (*KNOBS.values(), BUDGET, DELTA, TAB, WHAT)  # of the link, in this order
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublicTargets:
+    """The public side of a page's problem."""
+
+    points: Points  # (n, d) data units
+    ball: Ball | None
+    classes: Labels | None  # (n,)
+    public: bool  # False: spread over bounds that were taken from the records
+    spread: TargetSpread | None = None  # how; None: a pair has its own
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def load_targets(name: str, n: int, seed: int, knobs: tuple[tuple[str, object], ...]) -> SourceTarget:
+    """Return a pair of source and targets."""
+    return load_pair(name, n=n, seed=seed, **dict(knobs))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False, scope="session")
+def place_targets(low: tuple[float, ...], high: tuple[float, ...], n: int, spread: str, seed: int) -> Points:
+    """Return targets (n, d) over a box, which may be one person's."""
+    return spread_targets(Box(low, high), n, spread, rng=np.random.default_rng(seed))
+
+
+def load_source(name: str, *, n: int, seed: int, **knobs: object) -> Dataset:
+    """Return the source of a pair."""
+    return source_of(name, load_targets(name, n, seed, tuple(sorted(knobs.items()))))
+
+
+class SourceTargetPage(MethodPage):
+    """The page of source-target clustering: its data are pairs, and its slider moves ε or ρ."""
+
+    data = "first_aid"
+    own_data = DataCatalog(PAIRS, pair_sizes, pair_knobs, load_source)
+    controls = (*TARGETS, BUDGET, *SLIDERS.values(), DELTA, WHAT, RUNS, *many_runs.KNOBS, *two_worlds.KNOBS)
+    tab = TAB
+
+    targets: PublicTargets
+    record: int | None  # the row that is looked at
+
+    def parameter_knobs(self) -> dict[str, Knob]:
+        """Return the knobs of the parameters; the slider's is ε until the page knows its budget."""
+        return KNOBS | SLIDERS
+
+    def button(self) -> str:
+        """Return the method that is chosen."""
+        return controls.said(KNOBS["method"])
+
+    def draw_first(self) -> None:
+        """Draw how targets are spread where the source is no pair's, the method and the kind of budget."""
+        self.targets = self.find_targets()
+        self.values["method"] = controls.control(KNOBS["method"])
+        self.budget = SLIDERS[controls.control(BUDGET)]
+
+    @property
+    def has_pair(self) -> bool:
+        """Whether the source is that of a pair, which has targets of its own."""
+        source = self.frame.source
+        return not source.own and source.key[0] in PAIRS
+
+    def find_targets(self) -> PublicTargets:
+        """Return the targets of a pair, or draw the knobs of targets that are spread over the source's box."""
+        source, dataset = self.frame.source, self.frame.source.dataset
+        if self.has_pair:
+            pair = load_targets(*source.key)
+            return PublicTargets(pair.targets, pair.ball, pair.target_labels, not pair.bounds_from_data)
+        if source.own and st.session_state.get(_SAID) != source.key[:2]:
+            st.session_state[_SAID] = source.key[:2]
+            state.report(NO_TARGETS)
+        spread = str(controls.control(SPREAD))
+        with st.expander("More of the targets"):
+            n, seed = int(controls.control(NUMBER)), int(controls.control(SEED))
+        box = dataset.box
+        points = place_targets(tuple(box.low.tolist()), tuple(box.high.tolist()), n, spread, seed)
+        return PublicTargets(points, None, None, not dataset.bounds_from_data, TargetSpread(n, spread, seed))
+
+    def draw_knobs(self) -> None:
+        """Draw the other parameters; those that the method does not have stay as they are."""
+        values = self.values
+        for name in ("n_centers", "coreset_radius"):
+            values[name] = controls.control(KNOBS[name])
+        with st.expander("Noise and calibration"):
+            own, other = ("t", "threshold") if values["method"] == "nas" else ("threshold", "t")
+            for name in ("noise", "calibration", own, "gamma", "solver"):
+                values[name] = controls.control(KNOBS[name])
+            values[other] = state.value(KNOBS[other])
+            if values["noise"] == "suited":
+                values["noise"] = SUITED[self.budget.name]
+            if values["noise"] == "gaussian" and self.budget.name == "epsilon":
+                values["delta"] = controls.control(DELTA)
+            if values["noise"] == "gaussian" and values["method"] == "nna":
+                st.caption("With Gaussian noise both rules of the threshold are the same one, ours.")
+
+    def draw_look(self) -> None:
+        """Read which record is looked at: the curator's."""
+        self.record = None if self.frame.public else self.row()
+
+    def row(self) -> int | None:
+        """Return the row of the record that the reader looks at, None where nobody looks or there is none."""
+        n = self.frame.source.dataset.n
+        return min(int(state.value(RECORD)), n - 1) if n and state.value(TAB) in LOOKING else None
+
+    def params(self, epsilon: float) -> Params:
+        """Return the parameters at a value of the slider, ε or ρ."""
+        budget, rho = (None, epsilon) if self.budget.name == "rho" else (epsilon, None)
+        return Params(self.targets.points, ball=self.targets.ball, epsilon=budget, rho=rho, **self.values)
+
+    def request(self, epsilon: float) -> RunRequest[AnyRun]:
+        """Return the run at a value of the slider."""
+        fields = {
+            "targets_public": self.targets.public,
+            "record": self.record,
+            "target_classes": self.targets.classes,
+        }
+        return RunRequest(METHOD, METHOD.run, self.params(epsilon), fields=fields, spread=self.targets.spread)
+
+    def note(self) -> Callable[[float], str]:
+        """Return what the stated and the proved guarantee at a value of the slider allow an attacker."""
+        source = self.frame.source
+        if source.dataset.bounds_from_data:
+            return center_facts.not_established
+        return allowance(words_of(source), self.params(float(state.value(self.budget))))
+
+    def draw_slider(self) -> float:
+        """Draw the slider of ε or ρ; deployments are known for ε alone."""
+        if self.budget.name == "epsilon":
+            return super().draw_slider()
+        return controls.log_slider(self.budget, note=self.meaning, hint="")
+
+    def link(self, epsilon: float) -> list[tuple[str, str]]:
+        """Return the page's part of the link; a pair has its own targets."""
+        spread = () if self.has_pair else TARGETS
+        pairs = [(knob.name, knob.format(state.value(knob))) for knob in (*spread, *LINKED)]
+        return [*pairs, *two_worlds.link(self.frame), (self.budget.name, self.budget.format(epsilon))]
+
+    def follow_click(self, picture: LiveState | None) -> None:
+        """Look at the record that was clicked, once for each click."""
+        if picture is None or picture.picked != PICK or picture.pick_count == st.session_state.get(_CLICK):
+            return
+        st.session_state[_CLICK] = picture.pick_count
+        if picture.picked_mark is None:
+            return
+        state.remember(RECORD, picture.picked_mark * thinning(self.frame.source.dataset.n))
+        if state.value(TAB) not in LOOKING:
+            state.remember(TAB, "record")
+        st.rerun(scope="app")
+
+    def tabs(self) -> dict[str, Callable[[], None]]:
+        """Return what draws each tab."""
+        worlds = two_worlds.WorldsTab(self.current_request, POINT, record=RECORD)
+        return {
+            "costs": self.costs,
+            "runs": self.many,
+            "record": self.changes,
+            "worlds": lambda: two_worlds.worlds(self.frame, worlds, self.noise, self.view),
+            "reproduction": lambda: reproduction.tables("source_target"),
+        }
+
+    def many(self) -> None:
+        """Draw many runs before the public targets."""
+        backdrop = many_runs.Backdrop(self.frame.source.dataset.box.to_unit(self.targets.points))
+        many_runs.many(self.frame, self.request, self.budget, self.noise, self.view, stand=lambda: backdrop)
+
+    def costs(self) -> None:
+        """Draw every method's cost over many runs."""
+        if self.frame.public:
+            st.info("Costs are exact, and each run is a separate release. Only the curator sees them.")
+        else:
+            self.draw_costs()
+
+    @st.fragment
+    def draw_costs(self) -> None:
+        """Draw costs against k and against the budget, which is read when runs begin: another fragment moves it."""
+        if state.is_blank():
+            return
+        n_runs, now = int(controls.control(RUNS)), float(state.value(self.budget))
+        params, seed = self.params(now), self.noise.seed_for(self.frame.source).value
+        n_targets = len(params.targets)
+        k = min(params.n_centers, n_targets)
+        budgets = sorted({*BUDGETS[self.budget.name], now})
+        questions = [
+            CostQuestion.of(params, sorted({each for each in CENTERS if each <= n_targets} | {k})),
+            *(CostQuestion.of(self.params(budget), (k,)) for budget in budgets),
+        ]
+        answers = asking.ask(
+            self.frame.source,
+            [Job(charts.run_many, (each, n_runs, seed), n_runs=N_PRIVATE * n_runs) for each in questions],
+            what=f"Budgets, {n_runs} runs each",
+            key="wait-source-target",
+            secret=self.noise.secret,
+            public=self.frame.public,
+        )
+        if answers.problem:
+            st.error(state.plain(answers.problem))
+            return
+        costs: list[Costs | None] = list(answers.found)
+        over_k, by_budget = costs[0], {at: one for at, one in zip(budgets, costs[1:], strict=True) if one is not None}
+        symbol, unit = "ρ" if self.budget.name == "rho" else "ε", self.unit
+        if over_k is None:
+            st.caption("The first runs are on their way.")
+            return
+        *private, ignorant, floor = charts.medians(over_k, k)
+        best = int(np.argmin(private))
+        share = "no better than" if private[best] >= ignorant else "better than"
+        st.markdown(
+            f"At {symbol} = {number(now)} and k = {k} the best private method is **{METHODS[best]}**: "
+            f"{number(private[best])}{unit}, {share} ignoring the source ({number(ignorant)}{unit}). "
+            f"Without privacy: {number(floor)}{unit}."
+        )
+        chart = charts.k_chart(over_k, k, f"{symbol} = {number(now)}", unit)
+        live(chart, key="cost-k", height=CHART_HEIGHT)
+        if len(by_budget) > 1:
+            answered, known = list(by_budget), list(by_budget.values())
+            chart = charts.budget_chart(answered, known, now, symbol, unit)
+            live(chart, key="cost-budget", height=CHART_HEIGHT)
+            if len(answered) == len(budgets):
+                st.caption(charts.reversal(answered, known, now, symbol))
+        st.caption(f"The paper's fourth comparator, DP-GAN, is {ABSENT}.")
+
+    @property
+    def unit(self) -> str:
+        """The unit of a distance, after a space."""
+        return unit_of_cost(self.frame.source.dataset.units)
+
+    def changes(self) -> None:
+        """Draw what one source record changes under the same noise, and the preset where one record decides."""
+        st.button(
+            "Show the pair where one record decides", on_click=load_worst_case, help="Observation 4.2 of the paper."
+        )
+        row, n = self.row(), self.frame.source.dataset.n
+        if self.frame.public:
+            st.info("Two runs with the same noise show the record: they are the curator's. You see one release.")
+        elif row is None:
+            st.info("There is no source record to look at.")
+        else:
+            controls.control(RECORD)
+            if int(state.value(RECORD)) >= n:
+                st.caption(f"There are {n:,} records: this is the last, row {row}.")
+            self.draw_change(row)
+
+    @st.fragment
+    def draw_change(self, row: int) -> None:
+        """Draw both releases, with the record and without it or with it elsewhere."""
+        if state.is_blank():
+            return
+        source, dataset = self.frame.source, self.frame.source.dataset
+        params, seed = self.params(float(state.value(self.budget))), self.noise.seed_for(source)
+        what, place = controls.control(WHAT), None
+        if what == "move":
+            place = two_worlds.stated_place(self.frame, self.view, dataset.points[row])
+        screen.follow([(WHAT.name, str(what)), *two_worlds.link(self.frame)], key="address-record")
+        change = one_record.change_record(dataset.points, dataset.box, params, row, place, seed.value)
+        wait(done=1, all=1, what="", follow="picture", key="wait-record")
+        if seed.secret:
+            asking.count(source, {(scalars(params), row, None if place is None else tuple(place.tolist())): 2})
+            asking.tally(source)
+        self.describe_change(params, change)
+        scene = one_record.change_scene(change, params, words_of(source), self.view)
+        live(scene, key="record", height=PAIR_HEIGHT)
+        listed(pd.DataFrame(one_record.cost_rows(change, self.unit)), hide_index=True)
+        if seed.secret:
+            st.caption(
+                "Both runs have noise of this session, other than the picture's: secret noise is not drawn twice."
+            )
+
+    def describe_change(self, params: Params, change: SourceChange) -> None:
+        """Say in words what changed, and for observation 4.2's pair what no private method can avoid."""
+        n_before, n_after = len(change.before.release.centers), len(change.after.release.centers)
+        st.markdown(
+            f"{counted(n_before, 'noisy average')} before, {n_after} after; largest shift: {number(change.farthest)}"
+            f"{self.unit}. New centers that change: **{change.n_centers_changed} of "
+            f"{len(change.after.release.selected)}**."
+        )
+        key = self.frame.source.key
+        if key[0] != "worst_case":
+            return
+        promise = change.before.guarantee.stated
+        k = int(dict(key[-1])["centers"])
+        extra, chance = one_record.observation(k, promise.epsilon, promise.delta)
+        st.markdown(
+            f"Observation 4.2, for k = {k}: with or without that record, any method that keeps ε = "
+            f"{ceiled(promise.epsilon)} costs at least {floored(extra)} more than the best, in at least "
+            f"{floored(100 * chance)} of 100 runs on one of the two. One record moves the best cost by a constant "
+            "(observation 4.1), so that no private method is good on every input."
+        )
+        if params.n_centers != k:
+            st.caption(f"The page's k is {params.n_centers}: the observation is about {k}.")
+
+
+def load_worst_case() -> None:
+    """Load observation 4.2: its pair, its k, a small ε, and look at the one record."""
+    choose("worst_case", SourceTargetPage.own_data)
+    preset: dict[Knob, float | str] = {KNOBS[name]: value for name, value in WORST.items()}
+    for knob, value in {**preset, BUDGET: "epsilon", RECORD: 0, WHAT: "remove", TAB: "record"}.items():
+        state.remember(knob, value)
+    set_epsilon(state.widget_key("epsilon"), WORST_EPSILON)
+
+
+PAGE = SourceTargetPage.page(METHOD)

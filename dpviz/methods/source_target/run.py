@@ -1,0 +1,434 @@
+"""One run of source-target clustering as a picture: a secret source, what is released for it, and new centers.
+
+Everything public is computed from the release, the targets and the parameters.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from dpviz.core import (
+    Ball,
+    Confidential,
+    FloatArray,
+    Labels,
+    Points,
+    Result,
+    fingerprint,
+    frozen,
+    unit_records,
+    voronoi_borders,
+)
+from dpviz.methods.source_target import layers
+from dpviz.methods.source_target.algorithm import (
+    Params,
+    SanitiseStep,
+    SourceTargetRelease,
+    Step,
+    guarantees,
+    nonprivate_difference,
+)
+from dpviz.methods.source_target.algorithm.coreset_cells import coreset
+from dpviz.methods.source_target.charts import bound_chart, cost_of, count_chart
+from dpviz.plots import Axis, Frame, Scene
+from dpviz.solvers import nearest_distance, select_centers
+from dpviz.stories import center_facts
+from dpviz.stories.glossary import meant
+from dpviz.stories.ground_layers import box_layer
+from dpviz.stories.label import Contents, both_limits, box_words
+from dpviz.stories.outcomes import Figure, Outcome
+from dpviz.stories.panel import EQUAL, Fact, Sentence, ceiled, counted, number
+from dpviz.stories.run import Chart, Run
+from dpviz.stories.stage import Stage
+from dpviz.stories.view import Projection, View, Words, project
+
+SELECT_SEED = 0  # of selections that stand beside the run: they need it for very many targets only
+WIDER = (0.0, 0.08, 0.25, 0.6)  # of the frame, on each side; farther out a mark would leave too little of the box
+FIRST_AID = "First-aid points"
+TERMS = (
+    (
+        "Colors",
+        "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: refused.",
+    ),
+    (
+        "The question",
+        "Where do you put k first-aid points when some residents are secretly paramedics? Places near a paramedic are "
+        "served already, but the points must not give away who is one.",
+    ),
+    ("Source S", "The secret records: the paramedics. Each of them serves whoever is near."),
+    ("Targets T", "The public places that need somebody near. New centers are chosen among them."),
+    ("S′", "Points that are released in place of S: means of records, with noise."),
+    ("NNA", "Each record goes to its nearest target. A target's cell with enough records gives one noisy mean."),
+    ("NAS", "Each target gives the noisy mean of the t records nearest to it."),
+    ("Threshold", "A cell whose noisy count is below it is refused: a mean of few records would be all noise."),
+    *meant("coreset"),
+    ("Cost", "The mean distance from a target to the nearest of the source and the new centers."),
+    *meant("epsilon", "delta", "rho"),
+)
+
+
+def allowance(words: Words, params: Params) -> Callable[[float], str]:
+    """Return what says, for each budget, what the stated and the proved guarantee allow an attacker."""
+    at = guarantees(words.box, params)
+    return lambda budget: both_limits(at(budget))
+
+
+def unit_of_cost(units: Sequence[str]) -> str:
+    """Return the unit of a distance, after a space: that of the features where they share one."""
+    return f" {units[0]}" if len(set(units)) == 1 and units[0] else ""
+
+
+def way(cost: float, without: float) -> str:
+    """Say how a mean distance compares with the one without privacy, before the latter's name."""
+    if without <= 0:
+        return "as long as" if cost <= 0 else "longer than"
+    percent = 100.0 * (cost / without - 1.0)
+    if abs(percent) < EQUAL:
+        return "as long as"
+    return f"{number(float(f'{abs(percent):.2g}'))} % {'longer' if percent > 0 else 'shorter'} than"
+
+
+def times(cost: float, floor: float) -> str:
+    """Write a cost as a multiple of the one without privacy."""
+    if floor > 0:
+        return f"{number(cost / floor)} × without privacy"
+    return "as good as without privacy" if cost == 0 else "worse than without privacy, 0"
+
+
+def wide_axes(plane: Projection, public: FloatArray) -> tuple[Axis, Axis]:
+    """Return the plane's axes, wide enough for points (n, 2) that anybody may see: noise leads out of the box.
+
+    They grow by one step of WIDER on every side, so that few moves of ε change the frame.
+    """
+    views = np.array([plane.x.view, plane.y.view])
+    widths = views[:, 1] - views[:, 0]
+    out = np.maximum(views[:, 0] - public, public - views[:, 1]) / widths  # (n, 2), shares of the frame
+    farthest = float(out.max(initial=0.0))
+    more = next((step for step in WIDER if step >= farthest), WIDER[-1]) * widths
+    low, high = views[:, 0] - more, views[:, 1] + more
+    return (
+        replace(plane.x, view=(float(low[0]), float(high[0]))),
+        replace(plane.y, view=(float(low[1]), float(high[1]))),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetReference(Confidential):
+    """What the run is compared with, and the public borders of its cells; distances in data units."""
+
+    nonprivate_distances: FloatArray  # (n,) from each target to its nearest source record; infinite without any
+    nonprivate_selected: Labels  # (k,) chosen beside the source itself: the floor
+    ignorant: Labels  # (k,) chosen as if there were no source, "Cluster T": public
+    borders: FloatArray  # (1, m, 4) box units, of the representatives' cells; (1, 0, 4) unless d = 2
+
+
+@dataclass(frozen=True, eq=False)
+class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
+    """One run: what stands in for the source, and the centers beside it; `unit` and `classes` are the source's (m,)."""
+
+    reference: TargetReference
+    targets: Points = field(kw_only=True)  # box units, public
+    servers: Labels = field(kw_only=True)  # (n,) who serves each target best as the release tells it: S', then centers
+    served: FloatArray = field(kw_only=True)  # (n,) how far away that is, data units
+    targets_public: bool = True  # False: the targets were spread over bounds that come from the records
+    record: int | None = None  # the source record that the reader looks at
+    target_classes: Labels | None = None  # (n,)
+
+    terms = TERMS
+    page_fields = ("record",)
+
+    @classmethod
+    def reference_key(cls, params: Params) -> tuple[object, ...]:
+        """Return what the comparison depends on beside the data: not on noise and budget."""
+        ball = None if params.ball is None else (fingerprint(params.ball.center), params.ball.radius)
+        return (fingerprint(params.targets), ball, params.n_centers, params.solver, params.coreset_radius)
+
+    @classmethod
+    def find_reference(cls, points: Points, words: Words, result: object, params: Params) -> TargetReference:
+        """Return centers chosen beside the source itself, and as if there were none."""
+        del result
+        targets, box = params.targets, words.box
+        points = box.clip(points)
+        ball = Ball.around(box) if params.ball is None else params.ball
+        places = targets[coreset(ball.to_unit(targets), params.coreset_radius).representatives]
+        borders = np.empty((1, 0, 4))
+        if box.d == 2:
+            borders = voronoi_borders(box.to_unit(places)[None], (float(box.widths[0]), float(box.widths[1])))
+        beside, alone = (
+            select_centers(
+                targets, source, params.n_centers, solver=params.solver, rng=np.random.default_rng(SELECT_SEED)
+            )
+            for source in (points, points[:0])
+        )
+        return TargetReference(
+            frozen(nearest_distance(targets, points)), frozen(beside), frozen(alone), frozen(borders)
+        )
+
+    @classmethod
+    def of(
+        cls,
+        result: Result[SourceTargetRelease, Step],
+        params: Params,
+        points: Points,
+        words: Words,
+        reference: Any = None,
+    ) -> Self:
+        """Return the run on the source `points` (m, d), data units."""
+        known = np.concatenate([result.release.centers, params.targets[result.release.selected]])
+        served, servers = cKDTree(known).query(params.targets, k=1)
+        return cls(
+            result=result,
+            params=params,
+            unit=unit_records(points, words.box),
+            words=words,
+            reference=reference,
+            targets=words.box.to_unit(params.targets),
+            servers=np.asarray(servers, dtype=np.intp),
+            served=np.asarray(served),
+        )
+
+    @property
+    def step(self) -> SanitiseStep:
+        """The first step; of its arrays only what the release has as well is public."""
+        step = self.result.trace[0]
+        assert isinstance(step, SanitiseStep)
+        return step
+
+    @property
+    def n_released(self) -> int:
+        """Number of points in S'."""
+        return len(self.release.centers)
+
+    @property
+    def selected(self) -> Points:
+        """The new centers (k, d), box units."""
+        return np.asarray(self.targets[self.release.selected])
+
+    @property
+    def released(self) -> Points:
+        """S' (m', d), box units."""
+        return self.words.box.to_unit(self.release.centers)
+
+    @property
+    def representatives(self) -> Points:
+        """The targets that have an average of their own (r, d), box units."""
+        return np.asarray(self.targets[self.step.core.representatives])
+
+    @property
+    def refused(self) -> Labels:
+        """The representatives (as rows of `representatives`) without a released average: the release says so."""
+        return np.flatnonzero(~np.isin(self.step.core.representatives, self.release.origins))
+
+    def nonprivate_cost(self, chosen: Labels) -> float:
+        """Return the mean distance from a target to its nearest of the source and the `chosen` targets, data units."""
+        return cost_of(self.reference.nonprivate_distances, self.params.targets, chosen)
+
+    def nonprivate_difference(self) -> float:
+        """Return what the bound is about, in diameters of the ball."""
+        box = self.words.box
+        return nonprivate_difference(box.from_unit(self.unit), box, self.params, self.release.centers)
+
+    def nonprivate_accuracies(self) -> tuple[tuple[str, float], ...]:
+        """Return (choice, share of targets whose nearest labelled point has their class); () where a class is unknown.
+
+        Labelled are the source and the chosen targets: what domain adaptation pays for. Curator only.
+        """
+        known, classes = self.classes, self.target_classes
+        if known is None or classes is None or len(known) == 0:
+            return ()
+        source, targets = self.words.box.from_unit(self.unit), self.params.targets
+        choices = (
+            ("no new labels", np.empty(0, dtype=np.intp)),
+            ("these centers", self.release.selected),
+            ("Cluster T", self.reference.ignorant),
+            ("without privacy", self.reference.nonprivate_selected),
+        )
+        shares = []
+        for name, chosen in choices:
+            # The chosen come first, so that a target that is itself labelled finds itself among equals.
+            nearest = cKDTree(np.concatenate([targets[chosen], source])).query(targets, k=1)[1]
+            labels = np.concatenate([classes[chosen], known])[nearest]
+            shares.append((name, float((labels == classes).mean())))
+        return tuple(shares)
+
+    @property
+    def costs(self) -> tuple[float, float]:
+        """Costs of the new centers and of those without privacy: the curator's."""
+        selected, floor = self.release.selected, self.reference.nonprivate_selected
+        return self.nonprivate_cost(selected), self.nonprivate_cost(floor)
+
+    def finding(self) -> Sentence:
+        """Say the run in one sentence; without a proof no limit is named."""
+        params = self.params
+        budget = f"ρ = {number(params.rho)}" if params.rho is not None else f"ε = {number(params.epsilon or math.inf)}"
+        k, r = len(self.release.selected), self.step.n_averages
+        centers = f"{k} new {'centers' if k != 1 else 'center'}"
+        released = self.n_released if params.method == "nna" else r
+        averages = "averages stand" if released != 1 else "average stands"
+        source = "paramedics" if self.words.title == FIRST_AID else "source"
+        means = f"At {budget}, {released} noisy {averages} in for the secret {source}"
+        distance = f"with {centers}, the way to the nearest is {way(*self.costs)} without privacy"
+        return Sentence(f"{means}; {distance}.", f"{means}, and {centers} {'are' if k != 1 else 'is'} chosen.")
+
+    def utility(self) -> tuple[Fact, ...]:
+        """Return what the release says, public, and what it costs, which is exact: the curator's."""
+        unit, (cost, floor), step, release = unit_of_cost(self.words.units), self.costs, self.step, self.release
+        ignorant = times(self.nonprivate_cost(self.reference.ignorant), floor)
+        r, law = step.n_averages, "scale" if self.params.noise == "laplace" else "standard deviation"
+        shared = f"{len(self.targets)} targets share {r} averages."
+        facts = [
+            Fact("Cost", f"{number(cost)}{unit}", "Mean distance from a target to the source or a new center.", False),
+            Fact(
+                "Beside no privacy", times(cost, floor), "Without privacy, centers are chosen beside S itself.", False
+            ),
+            Fact("Ignoring the source", ignorant, "Cluster T: centers for the targets alone.", False),
+            Fact("Cost estimated from S′", f"{number(float(self.served.mean()))}{unit}", "All the public knows.", True),
+            *(
+                Fact(
+                    f"Right label, {name}",
+                    f"{number(100 * share)} %",
+                    "1-NN on T, labels of S and of the centers.",
+                    False,
+                )
+                for name, share in self.nonprivate_accuracies()
+            ),
+            Fact(
+                "Points in S′",
+                f"{self.n_released} of {r}",
+                shared if r < len(self.targets) else "Each target has its own.",
+                True,
+            ),
+        ]
+        if release.threshold is None:
+            size = f"± {number(release.scale * 2.0 * step.ball.radius)}{unit}"
+            facts.append(Fact("Noise of a mean", size, f"On each coordinate ({law}).", True))
+        else:
+            size, least = f"± {number(release.scale)} records", f"{number(release.threshold)} records"
+            facts.append(Fact("Noise of a count", size, f"Also of each sum ({law}).", True))
+            facts.append(Fact("Threshold", least, "Means of cells below it are refused.", True))
+        share = "Mean change of a target's distance to the source, in diameters of the ball."
+        facts.append(Fact("S′ instead of S, measured", number(self.nonprivate_difference()), share, False))
+        bound = step.nonprivate_bound
+        if bound is not None:
+            limit = "no bound: fewer than t records" if math.isnan(bound) else f"at most {ceiled(bound)}"
+            if math.isfinite(bound) and bound >= 1.0:  # diameters: no two costs differ by more
+                limit += ", which says nothing"
+            help_text = f"Holds with probability 1 - γ = {number(1 - self.params.gamma)}. From 1 on it is empty."
+            facts.append(Fact("S′ instead of S, bound", limit, help_text, False))
+        return tuple(facts)
+
+    def risk(self) -> tuple[Fact, ...]:
+        """Return what the guarantee allows an attacker; public."""
+        return center_facts.risk(self.result.guarantee.proved)
+
+    def contents(self) -> Contents:
+        """Declare what a run protects, takes as public, and shows in confidence."""
+        targets = (
+            "All targets" if self.targets_public else "The targets, which were spread over the records' bounds here"
+        )
+        return Contents(
+            "Whether one record is in the source, and all of its values. Targets are not protected.",
+            (targets, f"{box_words(self.words)}, and the ball around it", "ε or ρ, and every other knob"),
+            (
+                "Source records, their exact averages and counts",
+                "The cost beside the source, and what centers without privacy would cost",
+                "The data-dependent bound",
+            ),
+        )
+
+    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+        """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
+        del rng
+        plane = project(view, self.words, self.unit)
+        x, y = wide_axes(plane, plane(np.concatenate([self.released, self.targets])))
+        places = self.params.targets[self.release.selected]
+        where = "; ".join(", ".join(number(float(x)) for x in place[:3]) for place in places[:8])
+        return Scene(
+            title=self.words.title,
+            alt=f"{self.words.title}: {len(self.targets)} public targets, {self.n_released} released points in place "
+            f"of the secret source, and {len(places)} new centers at {where}.",
+            caption=self.caption(plane),
+            x=x,
+            y=y,
+            axes_public=not plane.nonprivate,
+            layers=(
+                *box_layer(Stage(plane, layers.CLOCK), public=self.words.box_public),
+                *layers.given_layers(self, plane),
+                *layers.average_layers(self, plane),
+                *layers.release_layers(self, plane),
+                *layers.choice_layers(self, plane),
+            ),
+            frames=self.frames(),
+            start_frame=layers.CHOICE,
+        )
+
+    def caption(self, plane: Projection) -> str:
+        """Return what is drawn, from public facts only."""
+        if plane.nonprivate:
+            return "Principal directions are computed from the records: curator only. Two features have a public view."
+        released, d = self.released, self.words.box.d
+        if d > 2:
+            text = f"Two of {d} features: what is near in the picture need not be near."
+        elif d == 1:
+            text = "One feature. Height has no meaning: records are spread out so that they can be seen."
+        else:
+            text = "Gray is secret, green public, blue released. Lines lead from each target to whoever serves it."
+        outside = int(((released < 0.0) | (released > 1.0)).any(axis=1).sum())
+        if outside:
+            return f"{outside} of {len(released)} released points lie outside the box, thrown there by noise. {text}"
+        return text
+
+    def frames(self) -> tuple[Frame, ...]:
+        """Return the stops of the scrubber, in public words."""
+        release, params, r, k = self.release, self.params, self.step.n_averages, len(self.release.selected)
+        scale = number(release.scale)
+        if params.method == "nna":
+            averages = Frame("1: cells", "Each source record goes to the nearest target with an average.")
+            noise = f"Counts and sums get noise of ± {scale}."
+            refusal = f"A noisy count below {number(release.threshold or 0.0)} refuses its cell."
+            points = Frame(f"3: release, {self.n_released} of {r} noisy averages", refusal)
+        else:
+            averages = Frame(
+                "1: neighbors", f"For each target, the mean of the {params.t} source records nearest to it."
+            )
+            noise = f"Each coordinate gets noise of ± {scale} diameters of the ball."
+            points = Frame(f"3: release, {counted(r, 'noisy average')}", "All of them are released.")
+        return (
+            Frame("0: given", "Targets and box are public. The source is secret: its records serve whoever is near."),
+            averages,
+            Frame("2: noise", noise),
+            points,
+            Frame(
+                "4: new centers",
+                f"{k} {'targets become centers' if k != 1 else 'target becomes a center'} beside the averages. That "
+                "costs no privacy: nobody looks at the source.",
+            ),
+        )
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the chart below the numbers: counts and threshold, or the bound and the truth."""
+        if self.params.method == "nna":
+            return (Chart("counts", count_chart(self)),)
+        return (Chart("bound", bound_chart(self)),)
+
+    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+        """Return a photograph (height, width, 3) whose pixels wear the nearest released color or center: curator."""
+        box, release = self.words.box, self.release
+        known = np.concatenate([release.centers, self.params.targets[release.selected]])
+        colors = np.clip(np.rint(known), 0, 255).astype(np.uint8)
+        nearest = np.asarray(cKDTree(known).query(box.from_unit(self.unit), k=1)[1])
+        return np.asarray(colors[nearest].reshape(shape))
+
+    def outcome(self) -> Outcome:
+        """Return what many runs show of this one: its new centers, and what they cost beside the source."""
+        cost, floor = self.costs
+        unit = unit_of_cost(self.words.units).strip()
+        figure = Figure(
+            "mean distance", unit, "the mean distance is more than", mark=floor, mark_name="Without privacy"
+        )
+        return Outcome(self.selected, cost, figure)

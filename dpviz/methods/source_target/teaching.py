@@ -1,0 +1,369 @@
+"""How source-target clustering is taught: its lesson, its chapter, and what there is to read."""
+
+import math
+from functools import cache
+
+import numpy as np
+
+from dpviz.accounting import GaussianEvent, LaplaceEvent, zcdp_rho_for
+from dpviz.baselines.source_target_rivals import cluster_targets, nonprivate_stc
+from dpviz.core import Choices, Knob, Labels
+from dpviz.data import Dataset
+from dpviz.data.target_pairs import SourceTarget, load_pair, source_of
+from dpviz.methods.source_target import algorithm
+from dpviz.methods.source_target.algorithm.budget import SourceTargetScheme, l1_sensitivity, l2_sensitivity, noise_bound
+from dpviz.stories.course.run_chapter import RunChapter
+from dpviz.stories.formulas import KAIROUZ, SYMBOLS, odds_of, some
+from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
+from dpviz.stories.reading import Formula, Known, Misreading, Paper, Reading, tex
+
+N_CENTERS = 5
+N_RUNS = 15  # noise seeds 0 to 14
+WORST_CENTERS = 2
+
+
+@cache
+def pair(name: str, with_record: bool = True) -> SourceTarget:
+    """Return the secret source and the public targets of a step."""
+    if name == "worst_case":
+        return load_pair(name, n=1_000, seed=0, centers=WORST_CENTERS, with_record=with_record)
+    return load_pair(name, n=2_000, seed=0)
+
+
+def nonprivate_cost(problem: SourceTarget, chosen: Labels) -> float:
+    """Return the mean distance of the targets to the nearest of source and chosen targets."""
+    return float(algorithm.cost(problem.targets, problem.source, problem.targets[chosen]))
+
+
+def floor(problem: SourceTarget, n_centers: int) -> float:
+    """Return the cost of centers that are chosen beside the source itself."""
+    rng = np.random.default_rng(0)
+    return nonprivate_cost(problem, nonprivate_stc(problem.source, problem.targets, n_centers, rng=rng))
+
+
+def ignoring() -> Answer:
+    """Measure how much farther people walk, in 100, where the source is ignored."""
+    town = pair("first_aid")
+    chosen = cluster_targets(town.targets, N_CENTERS, rng=np.random.default_rng(0))
+    return _more(nonprivate_cost(town, chosen) / floor(town, N_CENTERS), 1)
+
+
+@cache
+def private(epsilon: float) -> Answer:
+    """Measure how much farther, in 100, in the middle of private runs."""
+    town = pair("first_aid")
+    params = algorithm.Params(targets=town.targets, ball=town.ball, epsilon=epsilon, n_centers=N_CENTERS)
+    costs = [
+        nonprivate_cost(
+            town, algorithm.fit(town.source, town.box, params, rng=np.random.default_rng(seed)).release.selected
+        )
+        for seed in range(N_RUNS)
+    ]
+    return _more(float(np.median(costs)) / floor(town, N_CENTERS), N_RUNS)
+
+
+def decided() -> Answer:
+    """Measure how much worse the best centers of one world are in the other, which lacks one record."""
+    here, there = pair("worst_case"), pair("worst_case", with_record=False)
+    chosen = nonprivate_stc(here.source, here.targets, WORST_CENTERS, rng=np.random.default_rng(0))
+    ratio = nonprivate_cost(there, chosen) / floor(there, WORST_CENTERS)
+    return Answer(ratio, {"measured": f"{ratio:.2g}"})
+
+
+def _more(ratio: float, runs: int) -> Answer:
+    more = 100.0 * (ratio - 1.0)
+    return Answer(more, {"measured": f"{more:.0f}", "runs": str(runs)})
+
+
+FARTHER = ranges("Less than 10", "10 to 29", "30 to 49", "50 or more", at=(10, 30, 50))
+LESSON = Lesson(
+    "target",
+    "source_target",
+    "Secret helpers",
+    "Placing first-aid points beside paramedics whose homes are secret, and the one record that decides all.",
+    {"data": "first_aid", "n": "2000", "epsilon": "0.5", "n_centers": "5", "noise_seed": "112"},
+    (
+        LessonStep(
+            "Read the picture",
+            "Green squares are public places that need help nearby. Gray dots are paramedics: secret. Step through it: "
+            "noisy means of paramedics stand in for them, and five new first-aid points are chosen beside those.",
+        ),
+        LessonStep(
+            "Why look at secrets?",
+            "You could ignore the paramedics and place five points for the public places alone. The best that is "
+            "possible is to know them all.",
+            question=Question(
+                "How much farther do people then walk than with the best five points, in 100?",
+                FARTHER,
+                ignoring,
+                "**{measured}** in 100 farther. Points end up where paramedics live anyway. That gap is what a private "
+                "method can win, and all that it can win.",
+                exact=True,
+            ),
+        ),
+        LessonStep(
+            "With ε = 1",
+            "S′ is released in place of the paramedics: for each cell a noisy mean, if its noisy count is large "
+            "enough. Selection sees S′ and nothing else. Say ε is 1.",
+            question=Question(
+                "2,000 paramedics, five points: how much farther than with the best choice, in 100?",
+                FARTHER,
+                lambda: private(1.0),
+                "**{measured}** in 100 farther, the middle of {runs} runs (noise seeds 0 to 14). Rough places are "
+                "enough: it only matters which quarters have help already.",
+                exact=True,
+            ),
+            after={"epsilon": "1.0"},
+        ),
+        LessonStep(
+            "With ε = 0.1",
+            "Now lower ε to 0.1. Stand-ins scatter over the town and pretend to help where nobody lives.",
+            {"epsilon": "1.0"},
+            Question(
+                "The same 2,000 paramedics and five points: how much farther, in 100?",
+                FARTHER,
+                lambda: private(0.1),
+                "**{measured}** in 100 farther, the middle of {runs} runs: most of the gain is gone. Ask Cost of every "
+                "method, under the picture, from which ε on secrets are worth a look.",
+                exact=True,
+            ),
+            {"epsilon": "0.1"},
+        ),
+        LessonStep(
+            "One record decides",
+            "A made-up town: one paramedic stands on the most crowded place, all others far away. With that one "
+            "record, the best two points serve the other places. Keep those two, and let the record leave.",
+            {"data": "worst_case", "n": "1000", "n_centers": "2", "data_centers": "2"},
+            Question(
+                "How many times the best cost do they now have?",
+                ranges("About once", "1.1 to 1.5 times", "1.5 to 5 times", "More", at=(1.1, 1.5, 5)),
+                decided,
+                "**{measured} times** the best. If the choice must not tell whether that record is there, it is bad "
+                "in one of the two worlds: no private method is good on every input.",
+                exact=True,
+            ),
+        ),
+        LessonStep(
+            "What the public sees",
+            "The paramedics are gone. Stand-ins, places and new points stay, and the noisy counts that passed. Whoever "
+            "sees this may place points of their own: that costs no more ε.",
+            {"epsilon": "1.0", "audience": "public"},
+        ),
+    ),
+)
+
+EPSILON = Knob("course_helpers", "float", 0.1, "ε", "For all noisy averages.", 0.05, 5.0, 0.05, 5.0, log=True)
+
+
+@cache
+def helpers() -> Dataset:
+    """Return the secret helpers."""
+    return source_of("first_aid", pair("first_aid"))
+
+
+def chapter_params(epsilon: float) -> Choices:
+    """Return the parameters at this ε."""
+    town = pair("first_aid")
+    return {"targets": town.targets, "ball": town.ball, "epsilon": float(epsilon), "n_centers": N_CENTERS}
+
+
+CHAPTER = RunChapter(
+    "helpers",
+    "Helpers kept secret",
+    "Green places need first aid nearby. Paramedics live at the gray dots, which stay secret: noisy averages "
+    f"of homes (diamonds) stand in for them, and {N_CENTERS} new centers, first-aid points, go where those are far. "
+    f"At first ε = {EPSILON.default:g}.",
+    Question(
+        "Now ε is 1. How much farther do people walk than if the homes were known, in percent?",
+        FARTHER,
+        lambda: private(1.0),
+        "Typically **{measured} %** farther, in {runs} runs. Rough places are enough here: it only matters which "
+        "neighborhoods have help already, not who lives where.",
+    ),
+    EPSILON,
+    helpers,
+    chapter_params,
+    {
+        "Source record": "Paramedic",
+        "Target": "Public place",
+        "Noisy average": "Noisy average",
+        "New center": "New center",
+    },
+    112,
+    "A secret can be used without being shown: noisy averages of it stand in, and everything after them is public.",
+    1.0,
+)
+
+MISREADINGS = (
+    Misreading(
+        "The blue points of S′ are records of the source.",
+        "Each is an average with noise: of the records nearest to one target (NNA), or of a target's t nearest records "
+        "(NAS). With little ε a point lies far from all of them.",
+        "The count behind a point, and the arrows from exact to released in the curator's view.",
+    ),
+    Misreading(
+        "A cell without a blue point has no records.",
+        "Its noisy count was below the threshold. It may have records, and now and then an empty cell passes: with the "
+        "published threshold more often than γ says.",
+        "The refused cells and their noisy counts, and the threshold among the formulas.",
+    ),
+    Misreading(
+        "ρ = 3 is as private as ε = 3.",
+        "[[rho]] is another scale, that of [[zCDP]]: ρ = 3 is about ε = 12.9 at δ = 0.00001. Costs at ρ = 3 and at ε = "
+        "3 do not compare.",
+        "The guarantee: it states both for the run on screen.",
+    ),
+    Misreading(
+        "NAS averages more records for every target, so it is the more exact one.",
+        "Its noise grows with the number of averages, as each record may be in all of them. At ε = 3 on synthetic set "
+        "1, NAS closes none of the gap to no privacy, NNA about half.",
+        "“Cost of every method”, and how the noise below is made.",
+    ),
+    Misreading(
+        "Everyone in the picture is protected.",
+        "Only the source is. Targets, ball and box are public inputs, drawn in green: no noise hides who is a target.",
+        "The guarantee's line “Protects”, and its list of public inputs.",
+    ),
+)
+
+PAPERS = (
+    Paper(
+        "Schnapp & Sabato 2025, Differentially Private Source-Target Clustering",
+        (
+            ("observations 4.1 and 4.2", "why one record can move the cost on some inputs"),
+            ("algorithm 1, theorems 5.3, 5.10, 5.12", "NAS and its noise"),
+            ("algorithm 2, theorems 5.11, 5.13", "NNA and its noise"),
+            ("lemma 5.9", "the threshold of an empty cell"),
+            ("theorem 5.5", "the bound made of the mean distance and the noise"),
+            ("section 6", "coreset, rivals and data sets"),
+        ),
+    ),
+    Paper(
+        "de Mathelin, Deheeger, Mougeot & Vayatis 2022, Discrepancy-Based Active Learning for Domain Adaptation",
+        (("as cited by Schnapp & Sabato", "source-target clustering without privacy"),),
+    ),
+    Paper(
+        "Schubert & Rousseeuw 2021, Fast and Eager k-Medoids Clustering",
+        (("FasterPAM", "how the centers are chosen from the targets"),),
+    ),
+    Paper(
+        "Bun & Steinke 2016, Concentrated Differential Privacy",
+        (("propositions 1.3 and 1.6", "ρ of Gaussian noise, and (ε, δ) from ρ"),),
+    ),
+    KAIROUZ,
+)
+
+WORDS = {
+    r"d,\ n,\ t": "features, number of averages, neighbors in an average; the ball is 1 wide",
+    r"\rho": "the budget of zCDP",
+    r"\gamma": "how often an empty cell may pass, or noise may pass the bound",
+    r"\Lambda": "how far noise moves an average at most, except with chance γ",
+}
+
+
+def formulas(it: Known) -> tuple[Formula, ...]:
+    """Return the formulas of a run."""
+    p, n = it.params, 1
+    if p.method == "nas":  # it releases every average, so that their number is public
+        n = len(it.release.centers)
+    scheme = SourceTargetScheme(
+        p.method, p.noise, p.calibration == "published", p.epsilon, p.rho, p.delta, p.t, it.d, n
+    )
+    (event,) = it.events
+    assert isinstance(event, LaplaceEvent | GaussianEvent)
+    proof = None
+    if isinstance(event, LaplaceEvent) and event.scale != 0:
+        top = l1_sensitivity(scheme, published=False)
+        filled = rf"\varepsilon = \frac{{{tex(top)}}}{{{tex(event.scale)}}}"
+        proof = Formula("What is proved", r"\varepsilon = \frac{\Delta_1}{b}", filled, event.epsilon, source="ours")
+    last = _bound(it, scheme) if p.method == "nas" else _threshold(it, scheme)
+    return (_sensitivity(scheme), _noise(scheme, event), last, *some(proof, odds_of(it)))
+
+
+def _sensitivity(scheme: SourceTargetScheme) -> Formula:
+    """Return how far one record moves everything that is released, as the calibration takes it."""
+    d, n, t = scheme.d, scheme.n_averages, scheme.t
+    laplace = scheme.noise == "laplace"
+    value = (l1_sensitivity if laplace else l2_sensitivity)(scheme, published=scheme.published)
+    if scheme.method == "nas" and laplace:
+        general, filled = r"\frac{n\sqrt{d}}{t}", rf"\frac{{{n}\sqrt{{{d}}}}}{{{t}}}"
+    elif scheme.method == "nas":
+        general, filled = r"\frac{\sqrt{n}}{t}", rf"\frac{{\sqrt{{{n}}}}}{{{t}}}"
+    elif laplace:
+        half = "" if scheme.published else "/2"
+        general, filled = rf"1 + \sqrt{{d}}{half}", rf"1 + \sqrt{{{d}}}{half}"
+    else:
+        general = filled = "2" if scheme.published else r"\sqrt{1 + 1/4}"
+    source = "Schnapp & Sabato, section 5" if scheme.published else "ours: a record is at most 1/2 long"
+    symbol = r"\Delta_1" if laplace else r"\Delta_2"
+    return Formula("How far one record moves what is released", f"{symbol} = {general}", filled, value, source=source)
+
+
+def _noise(scheme: SourceTargetScheme, event: LaplaceEvent | GaussianEvent) -> Formula:
+    """Return Laplace's b or Gaussian's sigma, and the theorem that it is from."""
+    theorem = {
+        ("nas", "laplace"): "5.10",
+        ("nas", "gaussian"): "5.3" if scheme.rho is None else "5.12",
+        ("nna", "laplace"): "5.11",
+        ("nna", "gaussian"): "5.13",
+    }[scheme.method, scheme.noise]
+    source = f"Schnapp & Sabato, theorem {theorem}" if scheme.published else "ours: the least that this release needs"
+    name, (n, t) = "Noise of every number released", (scheme.n_averages, scheme.t)
+    if isinstance(event, LaplaceEvent):
+        symbol, delta, value = "b", r"\Delta_1", event.scale
+        top = l1_sensitivity(scheme, published=scheme.published)
+    else:
+        symbol, delta, value = r"\sigma", r"\Delta_2", event.sigma
+        top = l2_sensitivity(scheme, published=scheme.published)
+    if scheme.rho is not None:
+        general, filled = r"\sqrt{2\rho}", rf"\sqrt{{2 \cdot {tex(scheme.rho)}}}"
+    elif scheme.noise == "laplace":
+        general, filled = r"\varepsilon", tex(scheme.pure_epsilon)
+    elif not scheme.published:
+        general, filled = r"\mu(\varepsilon, \delta)", tex(top / value)
+    elif scheme.method == "nna":
+        general, source = r"\sqrt{2\rho(\varepsilon, \delta)}", "ours: the paper has it for ρ only"
+        filled = rf"\sqrt{{2 \cdot {tex(zcdp_rho_for(scheme.budget))}}}"
+    else:
+        log, inner = math.log(1.0 / scheme.budget.delta), math.log(1.25 * (n + 1) / scheme.budget.delta)
+        general = r"\sigma = \frac{\sqrt{18 n \ln\frac{1}{\delta} \ln\frac{1.25(n+1)}{\delta}}}{t\,\varepsilon}"
+        root = rf"\sqrt{{18 \cdot {n} \cdot {tex(log)} \cdot {tex(inner)}}}"
+        filled = rf"\sigma = \frac{{{root}}}{{{t} \cdot {tex(scheme.budget.epsilon)}}}"
+        return Formula(name, general, filled, value, source=source)
+    general = rf"{symbol} = \frac{{{delta}}}{{{general}}}"
+    return Formula(name, general, rf"{symbol} = \frac{{{tex(top)}}}{{{filled}}}", value, source=source)
+
+
+def _threshold(it: Known, scheme: SourceTargetScheme) -> Formula:
+    """Return the noisy count from which NNA releases a cell's average."""
+    name, value, gamma = "A cell's average is released from this noisy count on", it.release.threshold, it.params.gamma
+    scale = tex(it.release.scale)
+    if scheme.noise == "gaussian":
+        filled = rf"1 + {scale}\sqrt{{2\ln(1/{tex(gamma)})}}"
+        return Formula(name, r"1 + \sigma\sqrt{2\ln(1/\gamma)}", filled, value, "records", "ours: the paper is silent")
+    if it.params.threshold == "lemma":
+        filled = rf"1 + {scale} \ln(1/{tex(gamma)})"
+        return Formula(name, r"1 + b\ln(1/\gamma)", filled, value, "records", "Schnapp & Sabato, lemma 5.9")
+    filled = rf"1 + \frac{{\ln((\sqrt{{{scheme.d}}} + 1)/{tex(gamma)})}}{{{tex(scheme.pure_epsilon)}}}"
+    general = r"1 + \frac{\ln((\sqrt{d} + 1)/\gamma)}{\varepsilon}"
+    return Formula(name, general, filled, value, "records", "Schnapp & Sabato, algorithm 2")
+
+
+def _bound(it: Known, scheme: SourceTargetScheme) -> Formula:
+    """Return Lambda, the bound on how far noise moves one of NAS's averages."""
+    d, n, gamma = scheme.d, scheme.n_averages, it.params.gamma
+    scale = tex(it.release.scale)
+    if scheme.noise == "laplace":
+        general = r"\Lambda = \sqrt{d}\, b \ln\frac{d n}{\gamma}"
+        filled = rf"\Lambda = \sqrt{{{d}}} \cdot {scale} \ln\frac{{{d * n}}}{{{tex(gamma)}}}"
+    else:
+        general = r"\Lambda = \sqrt{d}\,\sigma\sqrt{2\ln\frac{2 d n}{\gamma}}"
+        filled = rf"\Lambda = \sqrt{{{d}}} \cdot {scale}\sqrt{{2\ln\frac{{{2 * d * n}}}{{{tex(gamma)}}}}}"
+    value = noise_bound(scheme, gamma)
+    unit = "widths of the ball" + (": it says nothing" if value >= 1 else "")
+    return Formula(
+        "How far noise moves an average at most", general, filled, value, unit, "Schnapp & Sabato, theorem 5.5"
+    )
+
+
+READING = Reading(MISREADINGS, PAPERS, formulas, lambda _run: SYMBOLS | WORDS)
