@@ -21,9 +21,9 @@ from dpviz.stories import View, Words
 from dpviz.stories.worlds import Cloud
 from dpviz.tools.audit import runs as audit_tasks
 from dpviz.tools.audit.cases import cases
-from dpviz.tools.two_worlds import story as two_worlds
-from dpviz.tools.two_worlds.story.cloud import WorldsQuestion, run_world
-from dpviz.tools.two_worlds.story.scene import cloud_scene
+from dpviz.tools.two_worlds import worlds as two_worlds
+from dpviz.tools.two_worlds.pictures import cloud_scene
+from dpviz.tools.two_worlds.worlds import WorldsQuestion, run_world
 
 RUNS = 500  # the page's own number
 BATCHED = 10  # times as many where many runs are one call

@@ -22,10 +22,10 @@ from dpviz.methods.source_target.page import PAGE as SOURCE_TARGET
 from dpviz.stories.method import AnyMethod, Page
 from dpviz.tools.audit.page import PAGE as AUDIT
 from dpviz.tools.compare.page import PAGE as COMPARE
-from dpviz.tools.glossary.page import PAGE as GLOSSARY
-from dpviz.tools.learn.page import PAGE as LEARN
-from dpviz.tools.quiz.page import PAGE as QUIZ
-from dpviz.tools.teach.page import PAGE as TEACH
+from dpviz.tools.teaching.page.course import PAGE as LEARN
+from dpviz.tools.teaching.page.glossary import PAGE as GLOSSARY
+from dpviz.tools.teaching.page.quiz import PAGE as QUIZ
+from dpviz.tools.teaching.page.teachers import PAGE as TEACH
 from dpviz.ui import hiding, home, lessons, panel, state, tour
 from dpviz.ui.export.menu import begin
 

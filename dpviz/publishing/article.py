@@ -16,8 +16,8 @@ from dpviz.publishing.files import address, document
 from dpviz.publishing.pages import Writer
 from dpviz.publishing.plan import ARTICLE, SitePlan
 from dpviz.stories.panel import limit
-from dpviz.tools.learn.story import leak
-from dpviz.tools.learn.story.groups import AGE, N_GROUPS, N, measured, nonprivate_centers, nonprivate_labels, records
+from dpviz.tools.teaching.chapters import clusters
+from dpviz.tools.teaching.chapters.clusters import AGE, N_GROUPS, N, nonprivate_centers, nonprivate_labels, records
 
 SOURCE = ASSETS / "example_article"
 LOW, HIGH = 0.1, 5.0  # values of ε in the prose, besides 1
@@ -56,7 +56,7 @@ def write_article(folder: Path, plan: SitePlan, headline: Headline) -> None:
 
 def numbers(headline: Headline) -> dict[str, str]:
     """Return every number of the prose, computed; all its records are synthetic."""
-    missing = int(leak.MISSING.format(leak.MISSING.default))
+    missing = int(clusters.MISSING.format(clusters.MISSING.default))
     labels, ages = nonprivate_labels(), _years(records()[:, 0], AGE)
     group = labels[missing - 1]
     size = int(np.sum(labels == group))
@@ -68,15 +68,15 @@ def numbers(headline: Headline) -> dict[str, str]:
     return {
         "n": str(N),
         "k": str(N_GROUPS),
-        "rounds": measured().words["measured"],
+        "rounds": clusters.clusters_answer().words["measured"],
         "missing": str(missing),
         "size": str(size),
         "others": str(size - 1),
         "center_age": f"{center_age:.2f}",
         "total": f"{size * center_age:.2f}",
         "known": f"{known:.2f}",
-        "age": f"{float(_years(leak.found(missing)[:1], AGE)[0]):.1f}",
-        "digits": leak.measured().words["measured"],
+        "age": f"{float(_years(clusters.computed_place(missing)[:1], AGE)[0]):.1f}",
+        "digits": clusters.leak_answer().words["measured"],
         "low": f"{LOW:g}",
         "high": f"{HIGH:g}",
         "odds_low": limit(attacker_odds(LOW)),

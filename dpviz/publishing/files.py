@@ -26,7 +26,7 @@ from dpviz.navigation import HOME
 from dpviz.plots import read_header
 from dpviz.publishing.pages import DRAWINGS, WrittenPage
 from dpviz.publishing.plan import ARTICLE, COURSE, GLOSSARY, PagePlan, SitePlan, words_of_modes
-from dpviz.tools.learn.story import CHAPTER, CHAPTERS
+from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS
 from dpviz.ui.export.kept_page import PageState, arrays_of, dense, dense_script, shared, two_byte
 from dpviz.ui.lessons import RIGHT, WRONG
 

@@ -11,8 +11,8 @@ from dpviz.data.cards import title
 from dpviz.data.target_pairs import PAIRS
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import ACROSS, HOME, page_of
-from dpviz.tools.learn.page import PAGE as LEARN
-from dpviz.tools.learn.story import CHAPTER, CHAPTERS, END, END_TITLE
+from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, END, END_TITLE
+from dpviz.tools.teaching.page.course import PAGE as LEARN
 from dpviz.ui.home import EPSILON as HOME_EPSILON
 from dpviz.ui.reading import CHOICE as READ
 

@@ -14,8 +14,8 @@ from dpviz.mechanisms import estimated_share, randomized_response
 from dpviz.methods import CATALOGUE
 from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
 from dpviz.stories.panel import limit
-from dpviz.tools.learn.story import CHAPTER, after_lesson
-from dpviz.tools.learn.story.coin import TWO_TOSSES, attacked
+from dpviz.tools.teaching.chapters import CHAPTER, after_lesson
+from dpviz.tools.teaching.chapters.numbers import TWO_TOSSES, attack_coin
 from dpviz.ui import state
 from dpviz.ui.controls import set_epsilon
 from dpviz.ui.export import menu as exports
@@ -66,7 +66,7 @@ EPSILON_LESSON = Lesson(
             question=Question(
                 "How often are you right, in 100?",
                 ranges("50 to 60", "60 to 70", "70 to 80", "More than 80", at=(60, 70, 80)),
-                lambda: attacked(TWO_TOSSES),
+                lambda: attack_coin(TWO_TOSSES),
                 "Right **{measured}** times in 100, in 400,000 rounds made just now. The coin makes the truth 3 times "
                 "as likely as its opposite. ε is the logarithm of that factor: ln 3 = 1.1.",
             ),
@@ -79,7 +79,7 @@ EPSILON_LESSON = Lesson(
             question=Question(
                 "How often is the attacker right with the release, at most, in 100?",
                 ranges("50 to 60", "60 to 70", "70 to 80", "More than 80", at=(60, 70, 80)),
-                lambda: attacked(1.0),
+                lambda: attack_coin(1.0),
                 "**{measured}** in 100, measured on the release that gives away most for ε = 1: one answer by a coin. "
                 "The limit is {limit}; find it beside the slider. Behind it: with or without that record, no picture "
                 "is more than e^ε times as likely.",
@@ -94,7 +94,7 @@ EPSILON_LESSON = Lesson(
             Question(
                 "How often is the attacker right at most, in 100?",
                 ranges("70 to 85", "85 to 95", "95 or more", at=(85, 95)),
-                lambda: attacked(5.0),
+                lambda: attack_coin(5.0),
                 "**{measured}** in 100; the limit is {limit}. Five times the ε is not five times the risk: it is "
                 "nearly no doubt. A large ε is a warning; a small one is worth as much as its proof.",
             ),
@@ -107,7 +107,7 @@ EPSILON_LESSON = Lesson(
             Question(
                 "How often is the attacker right at most, in 100?",
                 ranges("Less than 55", "55 to 60", "60 to 75", at=(55, 60)),
-                lambda: attacked(0.1),
+                lambda: attack_coin(0.1),
                 "**{measured}** in 100; the limit is {limit}. Hardly better than a coin. What it costs is in front of "
                 "you: with so few records, the picture is nearly all noise.",
             ),

@@ -6,8 +6,8 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from dpviz.tools.learn import page as learn
-from dpviz.tools.learn.story import CHAPTERS, END_TITLE, NAMES
+from dpviz.tools.teaching.chapters import CHAPTERS, END_TITLE, NAMES
+from dpviz.tools.teaching.page import course as learn
 from dpviz.ui.lessons import LESSONS
 from tests.browser.conftest import Server, visitor
 from tests.browser.test_app import APP, SLOW

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpviz.tools.learn.story import after_lesson
+from dpviz.tools.teaching.chapters import after_lesson
 from dpviz.ui import home, lessons
 from dpviz.ui.lessons import LESSONS
 from tests.browser.conftest import Server

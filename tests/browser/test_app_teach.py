@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from dpviz.tools.learn.story import CHAPTERS
-from dpviz.tools.teach.page import FILE, SAVE
-from dpviz.tools.teach.story.stills import chapter_still
+from dpviz.tools.teaching.chapters import CHAPTERS
+from dpviz.tools.teaching.page.teachers import FILE, SAVE
+from dpviz.tools.teaching.plans import chapter_still
 from dpviz.ui.thumbnails import THUMBNAILS, still
 from tests.browser.conftest import Server
 from tests.browser.test_app import APP, SLOW

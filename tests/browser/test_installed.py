@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 from dpviz import __version__
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import ACROSS
-from dpviz.tools.learn.story import CHAPTERS
+from dpviz.tools.teaching.chapters import CHAPTERS
 from tests.browser.conftest import ROOT, start_server
 from tests.browser.test_app import SLOW, go_to, picture_of, press
 from tests.numeric import numeric_environment

@@ -25,13 +25,13 @@ from dpviz.methods import ALGORITHMS, BROKEN, CATALOGUE, run_class
 from dpviz.plots import pack
 from dpviz.stories import View, Words
 from dpviz.tools.audit.table import line
-from dpviz.tools.many_runs.batches import Draws, run_many
+from dpviz.tools.many_runs.runs import Draws, run_many
 from dpviz.tools.audit.cases import cases
 from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trials import run_trials
-from dpviz.tools.two_worlds.story import Change
-from dpviz.tools.two_worlds.story.cloud import WorldsQuestion, run_world
+from dpviz.tools.two_worlds.worlds import Change
+from dpviz.tools.two_worlds.worlds import WorldsQuestion, run_world
 from dpviz.navigation import control_names
 from dpviz.ui import thumbnails
 from dpviz.ui.export import config, files

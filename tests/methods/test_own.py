@@ -35,14 +35,14 @@ from dpviz.data import load
 from dpviz.methods import CATALOGUE, OWN, WRONG, run_class
 from dpviz.plots import scene_hash
 from dpviz.stories import View, Words, recipe
-from dpviz.tools.many_runs.batches import Draws, run_many
+from dpviz.tools.many_runs.runs import Draws, run_many
 from dpviz.tools.audit.cases import cases
 from dpviz.tools.audit.runs import audited
 from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trials import run_trials
-from dpviz.tools.two_worlds.story import Change
-from dpviz.tools.two_worlds.story.cloud import WorldsQuestion, run_world
+from dpviz.tools.two_worlds.worlds import Change
+from dpviz.tools.two_worlds.worlds import WorldsQuestion, run_world
 
 
 def page(name):

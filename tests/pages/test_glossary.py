@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.stories.glossary import GLOSSARY, PLACES, SLUGS
-from dpviz.tools.glossary import page as glossary
+from dpviz.tools.teaching.page import glossary
 from tests.pages.conftest import FIRST, PAGES, ROOT
 
 MAIN = "dpviz/ui/server/script.py"  # a test of app.py runs it for the first run only, then the page alone

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpviz.tools.learn import page as learn
-from dpviz.tools.learn.story import CHAPTERS, END, END_TITLE, NAMES
+from dpviz.tools.teaching.chapters import CHAPTERS, END, END_TITLE, NAMES
+from dpviz.tools.teaching.page import course as learn
 from tests.pages.conftest import Page
 
 
@@ -39,7 +39,7 @@ def test_all_chapters_are_walked_through():
         assert chapter.question.explained(answer) not in page.said
         right = chapter.question.right(answer)
         page.press(chapter.question.ranges[right].words)
-        assert learn.lesson_panel.RIGHT in page.said
+        assert learn.lessons.RIGHT in page.said
         assert chapter.question.explained(answer) in page.said
         assert chapter.told(chapter.answered_at) in page.said
         assert page.query == {"chapter": name, chapter.control.name: chapter.control.format(chapter.answered_at)}
@@ -62,10 +62,10 @@ def test_a_wrong_guess_is_said_and_a_skipped_one_is_not():
     wrong = chapter.question.ranges[(right + 1) % len(chapter.question.ranges)]
     page = Course()
     page.press(wrong.words)
-    assert learn.lesson_panel.WRONG in page.said
+    assert learn.lessons.WRONG in page.said
     skipped = Course()
     skipped.press(learn.SKIP)
-    for verdict in (learn.lesson_panel.RIGHT, learn.lesson_panel.WRONG):
+    for verdict in (learn.lessons.RIGHT, learn.lessons.WRONG):
         assert verdict not in skipped.said
 
 

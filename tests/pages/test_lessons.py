@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpviz.tools.learn.story import CHAPTER, after_lesson
+from dpviz.tools.teaching.chapters import CHAPTER, after_lesson
 from dpviz.ui import lessons
 from dpviz.ui.lessons import LESSONS
 from tests.pages.conftest import ROOT, Page

@@ -8,7 +8,7 @@ import pytest
 from dpviz.methods.convergent_kmeans import page as kmeans_page
 from dpviz.plots.scene import read_header
 from dpviz.stories.center_facts import AS_GOOD
-from dpviz.tools.many_runs import batches as outcome_tasks
+from dpviz.tools.many_runs import runs as outcome_tasks
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
 from tests.pages.conftest import FIRST, LAPLACE, PAGES

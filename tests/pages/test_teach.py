@@ -6,16 +6,11 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpviz.tools.learn.story import CHAPTERS
-from dpviz.tools.quiz import page as quiz
-from dpviz.tools.quiz.story import QUESTIONS
-from dpviz.tools.quiz.story.class_answers import N_CHOICES
-from dpviz.tools.quiz.story.codes import Sheet, read, write
-from dpviz.tools.teach import page as teach
-from dpviz.tools.teach.page import class_codes
-from dpviz.tools.teach.story import COIN, PLANS
-from dpviz.tools.teach.story.exercises import EXERCISES, WRONG_IDEAS, links
-from dpviz.tools.teach.story.stills import chapter_still
+from dpviz.tools.teaching.chapters import CHAPTERS
+from dpviz.tools.teaching.page import quiz
+from dpviz.tools.teaching.page import teachers as teach
+from dpviz.tools.teaching.plans import COIN, EXERCISES, PLANS, WRONG_IDEAS, chapter_still, links
+from dpviz.tools.teaching.quiz import QUESTIONS, Sheet, read_code, write_code
 from dpviz.ui.thumbnails import THUMBNAILS, still
 from tests.pages.conftest import ROOT, Page
 
@@ -65,7 +60,7 @@ def test_every_part_of_the_page_is_there(open_page, tab):
         steps = PLANS[int(tab.removeprefix("plan"))]
         assert [step.title for step in steps] == re.findall(r"<h2>(.*?)</h2>", bodies)
     elif tab == "wrong":
-        assert all(idea.said in page.text and idea.true in page.text for idea in WRONG_IDEAS)
+        assert all(idea.claim in page.text and idea.answer in page.text for idea in WRONG_IDEAS)
     elif tab == "exercises":
         assert bodies.count("<details>") == len(EXERCISES)
         assert all(each.solution in page.text for each in EXERCISES)
@@ -115,11 +110,11 @@ def test_two_halves_make_a_code_that_the_teacher_reads(open_page):
     page = open_page("quiz")
     answer(page, before)
     first = page.app.code[0].value
-    assert read(first, N_CHOICES) == Sheet(before, (None,) * N)
+    assert read_code(first) == Sheet(before, (None,) * N)
     press(page, quiz.GO_ON)
     answer(page, right)
     code = page.app.code[0].value
-    assert read(code, N_CHOICES) == Sheet(before, right)
+    assert read_code(code) == Sheet(before, right)
     n_before = sum(old == new for old, new in zip(before, right, strict=True))
     assert page.app.subheader[0].value == f"{n_before} of {N} right before, {N} after"
     assert all(each.why in page.text for each in QUESTIONS)
@@ -135,7 +130,9 @@ def test_two_halves_make_a_code_that_the_teacher_reads(open_page):
     assert not any(each.why in other.text for each in QUESTIONS)
 
     class_page = open_page("teach", teach_tab="class")
-    class_page.widget("text_area", class_codes.LABEL).set_value(f"{code}\n{write(Sheet(right, before))}\n<img src=x>\n")
+    class_page.widget("text_area", teach.CODES_LABEL).set_value(
+        f"{code}\n{write_code(Sheet(right, before))}\n<img src=x>\n"
+    )
     class_page.run()
     assert class_page.app.subheader[0].value == "2 codes"
     assert "Line 3" in class_page.warnings[0]

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpviz.tools.two_worlds.page import runs as two_worlds_runs
+from dpviz.tools.two_worlds import page as two_worlds_page
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
 from tests.pages.conftest import typed
@@ -41,7 +41,7 @@ def ready(monkeypatch):
         return Answers(tuple(answers))
 
     monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
-    monkeypatch.setattr(two_worlds_runs, "BATCH", 50)
+    monkeypatch.setattr(two_worlds_page, "BATCH", 50)
     return asked
 
 

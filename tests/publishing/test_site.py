@@ -24,8 +24,8 @@ from dpviz.publishing import SiteFolderError, article, cache_of, publish, source
 from dpviz.publishing.files import coded, in_order
 from dpviz.publishing.pages import rendered
 from dpviz.publishing.plan import PlanError, SitePlan, default_plan, read_plan
-from dpviz.tools.learn.story import CHAPTERS, END
-from dpviz.tools.learn.story.groups import records
+from dpviz.tools.teaching.chapters import CHAPTERS, END
+from dpviz.tools.teaching.chapters.clusters import records
 from tests.publishing.conftest import shown
 
 WITHOUT = "import sys; sys.modules.update({name: None for name in ('markdown_it', 'latex2mathml')}); "

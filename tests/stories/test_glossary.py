@@ -20,7 +20,7 @@ from dpviz.stories.glossary import (
     plainly,
     search,
 )
-from dpviz.tools.learn.story import NAMES
+from dpviz.tools.teaching.chapters import NAMES
 
 # What a newcomer meets on the pages, as it is written there.
 MET = (

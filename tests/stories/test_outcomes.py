@@ -13,7 +13,7 @@ from dpviz.plots import Audience, pack
 from dpviz.stories import View, Words, outcomes, quantile_dots
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.view import project
-from dpviz.tools.many_runs.batches import SEEDS, Draws, run_many
+from dpviz.tools.many_runs.runs import SEEDS, Draws, run_many
 
 BOX = Box((0.0, 0.0), (4.0, 3.0))
 WORDS = Words("Set", BOX, ("a", "b"), ("m", "m"))

@@ -18,7 +18,7 @@ from dpviz.methods.morse.story import lesson as lesson_morse
 from dpviz.methods.nd_laplace import teaching as lesson_laplace
 from dpviz.methods.source_target import teaching as lesson_target
 from dpviz.stories.lesson import FEWEST_STEPS, MOST_STEPS, MOST_WORDS, ranges
-from dpviz.tools.learn.story.coin import N_ROUNDS
+from dpviz.tools.teaching.chapters.numbers import N_ROUNDS
 from dpviz.ui.lessons import LESSONS, SLIDERS, measured
 
 QUESTIONS = [(name, index) for name, lesson in LESSONS.items() for index in lesson.questions]

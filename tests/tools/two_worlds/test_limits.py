@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from dpviz.accounting import GaussianEvent, LaplaceEvent, gdp_mu
 from dpviz.attacks import HeldOutScore
 from dpviz.core import Adjacency, Budget, Claim, Guarantee
-from dpviz.tools.two_worlds import story
+from dpviz.tools.two_worlds import worlds as story
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 

@@ -19,10 +19,9 @@ from dpviz.methods.source_target import algorithm as source_target
 from dpviz.plots import Audience, pack
 from dpviz.stories import View, Words
 from dpviz.stories.worlds import Cloud
-from dpviz.tools.two_worlds import story
-from dpviz.tools.two_worlds.story import Change, neighbors
-from dpviz.tools.two_worlds.story.cloud import WorldsQuestion, run_world
-from dpviz.tools.two_worlds.story.scene import PICK, cloud_scene, pickable, row_of
+from dpviz.tools.two_worlds import worlds as story
+from dpviz.tools.two_worlds.pictures import PICK, cloud_scene, pickable, row_of
+from dpviz.tools.two_worlds.worlds import Change, WorldsQuestion, neighbors, run_world
 
 BOX = Box([-1.0, 0.0], [3.0, 2.0])
 FAR = (3.0, 2.0)

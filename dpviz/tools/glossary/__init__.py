@@ -1,1 +1,0 @@
-"""The glossary: every word of the app with a small drawing, to be searched."""

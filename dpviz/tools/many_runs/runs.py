@@ -1,0 +1,84 @@
+"""Many runs of a method, for the background process. No Streamlit here: the process would have to load it."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dpviz.core import AnyAlgorithm, Box, Labels, Points
+from dpviz.methods import ALGORITHMS, run_class
+from dpviz.stories.method import RunClass
+from dpviz.stories.outcomes import Outcome
+from dpviz.stories.view import Words
+
+SEEDS = ("noise", "start", "both")  # what differs from run to run
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Which seeds differ between the runs with numbers `first` to `first` + `count` - 1."""
+
+    seed: int
+    first: int
+    count: int
+    vary: str = "noise"
+
+    def __post_init__(self) -> None:
+        """Validate `vary`."""
+        if self.vary not in SEEDS:
+            raise ValueError(f"vary was {self.vary!r}, but it must be one of {', '.join(SEEDS)}.")
+
+    def noise(self, run: int) -> np.random.Generator:
+        """Return the generator of a run's noise; the same one for all runs where only the start differs."""
+        return np.random.default_rng([self.seed, 0 if self.vary == "start" else run])
+
+
+@dataclass(frozen=True)
+class RunsQuestion:
+    """A method with its parameters. Equal questions have equal answers on one source: `key` stands for `params`."""
+
+    algorithm: str  # of `ALGORITHMS`
+    key: tuple[Hashable, ...]
+    units: tuple[str, ...]
+    fields: tuple[tuple[str, Hashable], ...]  # of the run: what only the page chooses
+    params: object = field(compare=False)
+
+
+def outcomes(
+    points: Points, box: Box, classes: Labels | None, question: RunsQuestion, draws: Draws
+) -> tuple[Outcome, ...]:
+    """Run a method once for each of `draws`."""
+    name = question.algorithm
+    run, fields = run_class(name), dict(question.fields)
+    return run_many(ALGORITHMS[name], run, points, box, classes, question.params, draws, question.units, fields)
+
+
+def run_many(
+    algorithm: AnyAlgorithm,
+    kind: RunClass,
+    points: Points,
+    box: Box,
+    classes: Labels | None,
+    params: Any,
+    draws: Draws,
+    units: tuple[str, ...] = (),
+    fields: Mapping[str, Any] | None = None,
+) -> tuple[Outcome, ...]:
+    """Run a method on the records (n, d) once for each of `draws`, and return the outcome of each run.
+
+    `units` are those of the features, `fields` what only the page chooses of a run. A start that differs needs
+    `params.start_seed`. The non-private reference, such as Lloyd's algorithm, is computed once for each start.
+    """
+    words = Words("", box, ("",) * box.d, units or ("",) * box.d)
+    outcomes, reference = [], None
+    for number in range(draws.first, draws.first + draws.count):
+        own = params
+        if draws.vary != "noise":  # another start; the constructor checks the parameters again
+            own = replace(params, start_seed=int(params.start_seed or 0) + number)
+        result = algorithm.fit(points, box, own, rng=draws.noise(number))
+        if reference is None or draws.vary != "noise":
+            reference = kind.find_reference(points, words, result, own)
+        run = kind.of(result, own, points, words, reference)
+        outcomes.append(replace(run, classes=classes, **(fields or {})).outcome())
+    return tuple(outcomes)

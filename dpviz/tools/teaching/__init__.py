@@ -1,0 +1,1 @@
+"""Teaching: the course, the quiz, the glossary, and plans for a class."""

@@ -1,0 +1,483 @@
+"""Chapters about one published number: exact averages, an answer by a coin, noisy averages, and audits of a promise."""
+
+import math
+from functools import cache
+
+import numpy as np
+from scipy.special import gammaincinv
+
+from dpviz.accounting import LaplaceEvent
+from dpviz.attacks import exact_record
+from dpviz.audit import Batch, EpsilonBound, epsilon_lower_bound
+from dpviz.core import Adjacency, FloatArray, Knob, Points, attacker_odds
+from dpviz.mechanisms import laplace, randomized_response
+from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.stories.course.chapter import Chapter, marks, segments, still
+from dpviz.stories.lesson import Answer, Question, ranges
+from dpviz.stories.panel import ceiled, floored, limit, number
+from dpviz.stories.quantile_dots import stacked
+from dpviz.stories.stage import LAW, PUBLIC, RELEASED, SECRET
+
+# Chapter 1: two averages, each harmless, give one salary away.
+
+N_COLLEAGUES = 20
+SALARY_AXIS = 100_000.0  # dollars a year, where the axis ends
+SALARY_SEED = 3
+SALARY_DOT = 0.028  # width of a salary's dot, of the axis
+SALARY_LEVEL = 0.075  # height of a dot, of the picture
+SALARY_FLOOR = 0.22
+LEAVER = Knob(
+    "course_leaver", "int", 5, "Who leaves", "The colleague whose salary is computed.", 1, N_COLLEAGUES, 1, N_COLLEAGUES
+)
+
+
+def salaries() -> FloatArray:
+    """Return what the colleagues earn (N_COLLEAGUES,), whole dollars a year, from low to high."""
+    sample = np.random.default_rng(SALARY_SEED).gamma(9.0, 5_600.0, N_COLLEAGUES)
+    return np.sort(np.round(np.minimum(sample, 0.98 * SALARY_AXIS)))
+
+
+def averages(leaver: int) -> tuple[float, float]:
+    """Return the two published averages: of all, and of all but number `leaver` (from 1); to the cent."""
+    earned = salaries()
+    return round(float(earned.mean()), 2), round(float(np.delete(earned, leaver - 1).mean()), 2)
+
+
+def computed_salary(leaver: int) -> float:
+    """Return what anybody computes from the two averages: the salary of number `leaver`, dollars."""
+    everyone, others = averages(leaver)
+    centers, counts = np.array([[everyone]]), np.array([float(N_COLLEAGUES)])
+    return float(exact_record(centers, counts, (N_COLLEAGUES - 1) * np.array([[others]]))[0])
+
+
+def average_answer() -> Answer:
+    """Measure how far off the computed salary is at most, whoever leaves."""
+    error = max(abs(computed_salary(each) - salaries()[each - 1]) for each in range(1, N_COLLEAGUES + 1))
+    return Answer(error, {"measured": f"{100 * error:.0f} cents"})
+
+
+def average_picture(leaver: int, *, answered: bool) -> Scene:
+    """Draw the salaries, the two averages, who leaves, and in the end what the averages tell."""
+    earned = salaries() / SALARY_AXIS
+    levels = SALARY_FLOOR + SALARY_LEVEL * stacked(earned, SALARY_DOT)
+    dots = np.stack([earned, levels], axis=1)
+    both = np.array(averages(leaver)) / SALARY_AXIS
+    lines = np.array([[at, 0.0, at, 0.14] for at in both])
+    computed = np.array([[computed_salary(leaver) / SALARY_AXIS, dots[leaver - 1, 1]]])
+    return still(
+        "Twenty salaries and two averages",
+        "Twenty gray rings, one for each salary, a square around the one that leaves, and two averages below: "
+        f"${both[0] * SALARY_AXIS:,.0f} of all and ${both[1] * SALARY_AXIS:,.0f} of the others.",
+        Axis("salary", "thousand dollars a year", (0.0, 1.0), (0.0, SALARY_AXIS / 1000)),
+        Axis("", ticks=False, view=(0.0, 0.6)),
+        marks("A salary", SECRET, dots, size=13.0),
+        marks("The one who leaves", SECRET, dots[leaver - 1 : leaver], symbol="square", size=24.0),
+        segments("Two averages", RELEASED, lines, size=3.0),
+        *([marks("Computed from the averages", RELEASED, computed, symbol="cross", size=16.0)] if answered else []),
+    )
+
+
+def average_words(leaver: int) -> str:
+    """Return the computation as a sentence."""
+    everyone, others = averages(leaver)
+    return (
+        f"{N_COLLEAGUES} × \\${everyone:,.2f} − {N_COLLEAGUES - 1} × \\${others:,.2f} = "
+        f"\\${computed_salary(leaver):,.2f}. Number {leaver} earns \\${salaries()[leaver - 1]:,.0f}."
+    )
+
+
+AVERAGE = Chapter(
+    "average",
+    "Two averages tell one salary",
+    f"{N_COLLEAGUES} colleagues keep their salaries secret: the gray rings. Only their average is published. Then one "
+    f"leaves, and the average of the other {N_COLLEAGUES - 1} is published, too: two blue lines, close together.",
+    Question(
+        "How close can anyone come to the salary of the one who left?",
+        ranges("To the dollar", "To about $1,000", "Not even that", at=(1.0, 2_000.0)),
+        average_answer,
+        f"Off by **{{measured}}** at most, whoever leaves: {N_COLLEAGUES} times the first average, less "
+        f"{N_COLLEAGUES - 1} times the second, is that salary. Each average was harmless alone; together they give one "
+        "person away.",
+    ),
+    LEAVER,
+    average_picture,
+    average_words,
+    "An average looks harmless, but two of them can give one person's number away to the dollar.",
+)
+
+# Chapter 2: an answer by a coin, and what ε is: how often a listener is right, in 100.
+
+TWO_TOSSES = math.log(3.0)  # ε of two tosses: the truth three times as likely as its opposite
+N_ROUNDS = 400_000  # of an attack: its share is off by 0.3 in 100 at most
+COIN_SEED = 11
+SIDE = 10  # people along a side of each half: 100 of them
+HALVES = ("truth: yes", "truth: no")
+LEANING = Knob(
+    "course_epsilon", "float", TWO_TOSSES, "ε", "How far the coin leans to the truth.", 0.1, 4.0, 0.1, 4.0, log=True
+)
+
+
+def attack_coin(epsilon: float) -> Answer:
+    """Return how often an attacker is right who believes each answer, where yes and no were equally likely."""
+    rng = np.random.default_rng([COIN_SEED, round(1000 * epsilon)])
+    truth = rng.random(N_ROUNDS) < 0.5
+    answers = randomized_response(truth, epsilon=epsilon, rng=rng)
+    share = 100.0 * float((answers == truth).mean())
+    return Answer(share, {"measured": f"{share:.1f}", "limit": limit(attacker_odds(epsilon))})
+
+
+def yes_of_100(epsilon: float) -> tuple[int, int]:
+    """Return how many of 100 people say yes where the truth is yes, rounded as limits are, and where it is no."""
+    honest = int(limit(attacker_odds(epsilon)))
+    return honest, 100 - honest
+
+
+def coin_picture(epsilon: float, *, answered: bool) -> Scene:
+    """Draw 100 answers of each truth: filled is a yes, hollow a no."""
+    del answered  # the truth is in the picture already: the question is what a listener makes of it
+    n_yes = yes_of_100(epsilon)
+    column, row = np.meshgrid(np.arange(SIDE), np.arange(SIDE)[::-1])
+    grid = np.stack([column.ravel(), row.ravel()], axis=1)
+    squares = [np.array([half + 0.14, 0.09]) + grid * np.array([0.08, 0.091]) for half in (0, 1)]
+    says_yes = np.concatenate([places[:n] for places, n in zip(squares, n_yes, strict=True)])
+    says_no = np.concatenate([places[n:] for places, n in zip(squares, n_yes, strict=True)])
+    return still(
+        "What 200 people say",
+        f"Two squares of 100 people. Where the truth is yes, {n_yes[0]} say yes; where it is no, {n_yes[1]} say yes.",
+        Axis("", view=(0.0, 2.0), names=HALVES),
+        Axis("", ticks=False),
+        marks("Says yes", RELEASED, says_yes, size=13.0),
+        marks("Says no", RELEASED, says_no, symbol="ring", size=11.0),
+    )
+
+
+def coin_words(epsilon: float) -> str:
+    """Return what a yes means, as a sentence."""
+    yes, no = yes_of_100(epsilon)
+    return (
+        f"Of 100 who say yes, {yes} mean it and {no} do not. Move ε left: both squares become alike, an answer tells "
+        "less, and you have more privacy."
+    )
+
+
+COIN = Chapter(
+    "coin",
+    "A coin that lies for you",
+    "An embarrassing question, yes or no. You toss a coin that nobody sees. Heads: tell the truth. Tails: toss again, "
+    "and say yes for heads, no for tails. Here are 100 people whose truth is yes, and 100 whose truth is no.",
+    Question(
+        "Someone says yes, and you believe it. How often are you right, in 100?",
+        ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
+        lambda: attack_coin(TWO_TOSSES),
+        "**{measured}** times in 100; a blind guess has 50. How far the coin leans to the truth is its **ε** "
+        "(“epsilon”): at ε = 1.1, anyone who guesses your truth, called an *attacker*, is right at most {limit} "
+        "times in 100.",
+    ),
+    LEANING,
+    coin_picture,
+    coin_words,
+    "ε limits how often anyone who sees the result can be right about me, in 100: a coin flip is 50, ε = 1.1 is 75. "
+    "Less ε is more privacy.",
+    "epsilon",
+)
+
+# Chapter 3: one noisy average. More people make it more accurate; the promise to each of them stays.
+
+TOP = 200_000.0  # dollars a year: the public limit of a salary
+FEW, MANY = 20, 2_000
+CROWDS = (20, 200, 2_000)
+N_DRAWN = 20  # runs in the picture
+N_MEASURED = 100_000
+MEAN_SEED = 8
+MEAN_DOT, MEAN_LEVEL, MEAN_FLOOR = 0.017, 0.042, 0.12
+PEOPLE = Knob(
+    "course_people",
+    "choice",
+    str(FEW),
+    "People",
+    "How many people the average is taken over. ε stays the same.",
+    choices=tuple((str(n), f"{n:,}") for n in CROWDS),
+)
+
+
+@cache
+def nonprivate_mean(n: int) -> float:
+    """Return the exact average of n salaries, dollars a year."""
+    ranks = (np.arange(n) + 0.5) / n  # the same spread of salaries in any crowd
+    return float((8_000.0 * gammaincinv(9.0, ranks)).clip(0.0, TOP).mean())
+
+
+def mean_noise(n: int, epsilon: float = TWO_TOSSES, *, top: float = TOP) -> LaplaceEvent:
+    """Return the noise on an average of n from 0 to `top`: one person can move it by top / n at most; n is public.
+
+    Its ε is that of the chapter before, so that the limit is the same number in 100.
+    """
+    sensitivity = top / n
+    return LaplaceEvent("average", sensitivity, sensitivity / epsilon, calibrated_for=Adjacency.REPLACE)
+
+
+def noisy_means(n: int, runs: int) -> FloatArray:
+    """Return the averages (runs,) that as many runs would publish, dollars a year."""
+    rng = np.random.default_rng([MEAN_SEED, n])
+    return laplace(np.full(runs, nonprivate_mean(n)), scale=mean_noise(n).scale, rng=rng)
+
+
+def mean_error(n: int) -> float:
+    """Measure how far off a published average is, in the mean of many runs, dollars."""
+    return float(np.abs(noisy_means(n, N_MEASURED) - nonprivate_mean(n)).mean())
+
+
+def mean_odds(n: int) -> float:
+    """Return how often, in 100, an attacker is right at most about one of n people."""
+    return attacker_odds(mean_noise(n).epsilon_per_coordinate)
+
+
+def mean_answer() -> Answer:
+    """Measure the limit and the error where many take part."""
+    words = {"few": _dollars(mean_error(FEW)), "many": _dollars(mean_error(MANY)), "measured": limit(mean_odds(MANY))}
+    return Answer(mean_odds(MANY) - mean_odds(FEW), words)
+
+
+def mean_picture(people: str, *, answered: bool) -> Scene:
+    """Draw twenty runs of the noisy average of so many people."""
+    del answered  # few people do not tell what many change
+    n = int(people)
+    published = np.sort(noisy_means(n, N_DRAWN)).clip(0.0, TOP) / TOP
+    dots = np.stack([published, MEAN_FLOOR + MEAN_LEVEL * stacked(published, MEAN_DOT)], axis=1)
+    at = nonprivate_mean(n) / TOP
+    return still(
+        f"The noisy average of {n:,} people",
+        f"Twenty blue dots, published averages of {n:,} people, around the exact one; they are off by "
+        f"${mean_noise(n).scale:,.0f} on average. Green walls at $0 and $200,000.",
+        Axis("average salary", "thousand dollars a year", (-0.02, 1.02), (0.0, TOP / 1000)),
+        Axis("", ticks=False, view=(0.0, 1.02)),
+        segments("Public limits", PUBLIC, np.array([[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 1.0, 1.0]]), size=3.0),
+        segments("Exact average", SECRET, np.array([[at, 0.0, at, 1.0]]), size=1.5),
+        marks("Published, 20 runs", RELEASED, dots, size=11.0),
+    )
+
+
+def _dollars(amount: float) -> str:
+    """Write dollars with two significant digits; the sign is escaped, so that no formula begins."""
+    return f"\\${float(f'{amount:.2g}'):,.0f}"
+
+
+def mean_words(people: str) -> str:
+    """Return what the crowd changes and what it does not, as a sentence."""
+    n = int(people)
+    return (
+        f"One of {n:,} people moves the average by \\${ceiled(TOP / n)} at most, so that noise of about "
+        f"**{_dollars(mean_noise(n).scale)}** is enough: who guesses whether you earn \\$0 or \\${TOP:,.0f} is right "
+        f"at most **{limit(mean_odds(n))}** times in 100."
+    )
+
+
+MEAN = Chapter(
+    "mean",
+    "One noisy average",
+    f"{FEW} people publish their average salary plus *noise*, a random amount, at ε = {TWO_TOSSES:.2g}; blue dots are "
+    f"{N_DRAWN} tries. Salaries lie between \\$0 and \\${TOP:,.0f}, so that one person moves the average by "
+    f"\\${ceiled(TOP / FEW)} at most. Noise covers just that.",
+    Question(
+        f"Now {MANY:,} people, ε as before. An attacker knows that you earn \\$0 or \\${TOP:,.0f}, and guesses which. "
+        "How often is that right?",
+        ranges(
+            "Less often", f"At most {limit(attacker_odds(TWO_TOSSES))} in 100, as before", "More often", at=(-0.5, 0.5)
+        ),
+        mean_answer,
+        "**The promise stays: at most {measured} in 100**, because noise covers one person's share in any crowd. "
+        f"What more people change is accuracy: off by {{few}} with {FEW}, by {{many}} with {MANY:,}.",
+    ),
+    PEOPLE,
+    mean_picture,
+    mean_words,
+    "More people make a noisy average more accurate. The promise to each of them stays the same: ε alone sets it.",
+    asked=str(MANY),
+)
+
+# Chapter 11: a promise measured. Runs of two worlds catch a method that forgot half of its noise.
+
+N_COUNTED = 20  # people, you among them
+CLAIMED = 1.0  # ε
+N_RUNS = 20_000  # of each world
+AUDIT_SEED = 6
+BARS_LOW, BARS_HIGH, BAR_WIDTH = 10.0, 29.0, 1.0  # people
+SHARES = (("1", "All"), ("0.5", "Half"), ("0.25", "A quarter"))
+NOISE = Knob("course_noise", "choice", "1", "Noise that is added", "The claim stays ε = 1.", choices=SHARES)
+
+
+def noisy_counts(n_people: int, n_runs: int, share: float, rng: np.random.Generator) -> FloatArray:
+    """Return published counts (n_runs,) of so many people with this share of the noise that ε = 1 needs."""
+    return laplace(np.full(n_runs, float(n_people)), scale=share / CLAIMED, rng=rng)
+
+
+@cache
+def audit_bound(share: float) -> EpsilonBound:
+    """Audit the count: run it with you and without you."""
+
+    def draw(points: Points, n_runs: int, rng: np.random.Generator) -> FloatArray:
+        return noisy_counts(len(points), n_runs, share, rng)
+
+    worlds = np.zeros((N_COUNTED, 1)), np.zeros((N_COUNTED - 1, 1))
+    return epsilon_lower_bound(Batch(draw), *worlds, n_runs=N_RUNS, rng=np.random.default_rng(AUDIT_SEED))
+
+
+def audit_answer() -> Answer:
+    """Measure what the runs show of half the noise, and of all of it."""
+    half, whole = audit_bound(0.5), audit_bound(1.0)
+    words = {"measured": floored(half.epsilon_lower), "honest": floored(whole.epsilon_lower), "runs": f"{N_RUNS:,}"}
+    return Answer(half.epsilon_lower, words)
+
+
+def audit_picture(share: str, *, answered: bool) -> Scene:
+    """Draw how often each count was published, with you and without you."""
+    del answered  # all of the noise does not tell what half of it shows
+    edges = np.arange(BARS_LOW, BARS_HIGH + BAR_WIDTH / 2, BAR_WIDTH)
+    layers, highest = [], 0.0
+    for hue, (name, n) in enumerate((("With you", N_COUNTED), ("Without you", N_COUNTED - 1))):
+        published = noisy_counts(n, N_RUNS, float(share), np.random.default_rng([AUDIT_SEED, n]))
+        height = 100.0 * np.histogram(published, edges)[0] / N_RUNS
+        steps = np.stack([np.repeat(edges, 2)[1:-1], np.zeros(2 * len(height)), np.repeat(height, 2)], axis=1)
+        highest = max(highest, float(height.max()))
+        arrays = {"edges": steps[None, None]}
+        layers.append(
+            Layer(
+                name,
+                Kind.BANDS,
+                Role.CLUSTER,
+                Audience.RELEASED,
+                arrays,
+                always(1),
+                fill=0.45,
+                hue=hue,
+                isolate=False,
+            )
+        )
+    return still(
+        "What is published, in two worlds",
+        f"Bars of how often each count is published in {N_RUNS:,} runs with you and without you.",
+        Axis("published count", "people", (BARS_LOW, BARS_HIGH), (0.0, 1.0)),
+        Axis("runs", "in 100", (0.0, 1.1 * highest), (0.0, 1.0)),
+        *layers,
+    )
+
+
+def audit_words(share: str) -> str:
+    """Return what the audit shows, as a sentence."""
+    bound = audit_bound(float(share))
+    least = floored(bound.epsilon_lower)
+    if bound.violates(CLAIMED):
+        return f"Claimed: ε = {CLAIMED:g}. {N_RUNS:,} runs show at least **ε = {least}**: the claim is false."
+    return (
+        f"Claimed: ε = {CLAIMED:g}. {N_RUNS:,} runs show at least ε = {least}: nothing contradicts the claim, and "
+        "nothing proves it."
+    )
+
+
+AUDIT = Chapter(
+    "audit",
+    "A promise, measured",
+    f"A count of {N_COUNTED} people is published with noise, and claims ε = {CLAIMED:g}. An audit runs it {N_RUNS:,} "
+    "times with you and as often without you: the less alike the two worlds look, the larger ε really is.",
+    Question(
+        "Suppose it forgot half of its noise. What do the runs show?",
+        ranges("Nothing suspicious", "A little more than claimed", "The claim is clearly false", at=(1.0, 1.5)),
+        audit_answer,
+        "That ε is at least **{measured}**, not 1: the false claim is caught. With all of its noise the runs show "
+        "{honest}: no contradiction, and no proof either, since a cleverer attack might find more.",
+    ),
+    NOISE,
+    audit_picture,
+    audit_words,
+    "An audit can catch a false promise by runs of two worlds. It can never prove a true one.",
+    asked="0.5",
+)
+
+# Chapter 12: you decide. What ε costs a clinic and a town, in years and in odds.
+
+AGES = 100.0  # years: the public range of an age
+CLINIC, TOWN = 200, 2_000  # people
+TARGET_ERROR = 0.5  # years that an average may be off, typically
+LOW, HIGH = 0.01, 5.0  # of ε
+PRICE = Knob("course_price", "float", 0.1, "ε", "One ε for both, to see what it costs.", LOW, HIGH, LOW, HIGH, log=True)
+
+
+def age_error(n: int, epsilon: float) -> float:
+    """Return what the average age of n people is off by, in the mean: the noise's scale, years."""
+    return mean_noise(n, epsilon, top=AGES).scale
+
+
+def target_epsilon(n: int) -> float:
+    """Return the ε at which the average of n is off by TARGET_ERROR, in the mean."""
+    return age_error(n, 1.0) / TARGET_ERROR
+
+
+def decide_answer() -> Answer:
+    """Compute what the target accuracy costs the clinic and the town, in odds."""
+    clinic, town = (attacker_odds(target_epsilon(n)) for n in (CLINIC, TOWN))
+    words = {"measured": limit(clinic), "town": limit(town)}
+    words |= {"epsilon": number(target_epsilon(CLINIC)), "small": number(target_epsilon(TOWN))}
+    return Answer(clinic, words)
+
+
+def error_line(n: int) -> FloatArray:
+    """Return the line of what the average of n is off by, (2, 2): decimal logarithms of ε and of years."""
+    return np.log10([[each, age_error(n, each)] for each in (LOW, HIGH)])
+
+
+def decide_picture(epsilon: float, *, answered: bool) -> Scene:
+    """Draw the error against ε for both, and where ε stands."""
+    del answered  # the lines are the law; the question is what they cost in odds
+    layers = [
+        Layer(
+            name,
+            Kind.LINES,
+            Role.CLUSTER,
+            Audience.PUBLIC,
+            {"xy": error_line(n)[None, None]},
+            always(1),
+            size=3.0,
+            hue=hue,
+            isolate=False,
+        )
+        for hue, (name, n) in enumerate(((f"Clinic, {CLINIC} people", CLINIC), (f"Town, {TOWN:,} people", TOWN)))
+    ]
+    at, target = math.log10(epsilon), math.log10(TARGET_ERROR)
+    here = np.array([[at, math.log10(age_error(n, epsilon))] for n in (CLINIC, TOWN)])
+    ends = math.log10(LOW), math.log10(HIGH)
+    return still(
+        "What ε costs",
+        f"Two falling lines of the typical error in years against ε, one for a clinic and one for a town. At ε = "
+        f"{number(epsilon)} the clinic is off by {number(age_error(CLINIC, epsilon))} years.",
+        Axis("ε", "", ends, (0.0, 1.0), log=True),
+        Axis("off by", "years", (-2.0, 2.0), (0.0, 1.0), log=True),
+        segments("Wanted: half a year", PUBLIC, np.array([[ends[0], target, ends[1], target]]), size=1.5, dash=True),
+        *layers,
+        marks("Where ε stands", LAW, here, symbol="circle", size=14.0),
+    )
+
+
+def decide_words(epsilon: float) -> str:
+    """Return what this ε costs, as a sentence."""
+    clinic, town = (number(age_error(n, epsilon)) for n in (CLINIC, TOWN))
+    return f"Off by about **{clinic} years** in the clinic, **{town}** in the town. Which ε would you choose?"
+
+
+DECIDE = Chapter(
+    "decide",
+    "You decide",
+    f"A clinic of {CLINIC} people and a town of {TOWN:,} publish their average age with noise. Both want it right to "
+    "half a year, typically: the green line. More ε is more accuracy, and less privacy.",
+    Question(
+        "At the ε where the clinic's line meets the green one, how often may an attacker be right, in 100?",
+        ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
+        decide_answer,
+        "At most **{measured}**, at ε = {epsilon}; for the town it is {town}, at ε = {small}. A large crowd can have "
+        "both accuracy and privacy, a small one has to choose: no formula does it for you.",
+    ),
+    PRICE,
+    decide_picture,
+    decide_words,
+    "Choosing ε weighs what people risk against how right a result must be; a large crowd makes both easier.",
+    asked=target_epsilon(CLINIC),
+)

@@ -1,0 +1,1 @@
+"""The pages of the course, the quiz, the glossary and the teachers."""

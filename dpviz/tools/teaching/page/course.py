@@ -1,0 +1,198 @@
+"""The course's page: a chapter's words, its question, the measured answer, its picture, and the contents.
+
+Guesses live in the session. Which chapters a reader has finished is stored in the browser alone.
+"""
+
+from collections.abc import Mapping
+from html import escape
+
+import streamlit as st
+
+from dpviz.assets import FOLDER as ASSETS
+from dpviz.plots import Scene
+from dpviz.stories.course.chapter import Chapter
+from dpviz.stories.lesson import Answer
+from dpviz.stories.method import Page
+from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, END, END_TITLE, NAMES, after
+from dpviz.ui import controls, frame, hiding, lessons, state
+from dpviz.ui.export import share
+from dpviz.ui.lessons import LESSONS
+from dpviz.ui.live import live
+from dpviz.ui.server.served import served
+
+STYLE = ASSETS / "learn.css"
+TITLE = "Start here"
+END_WORDS = "Say each of these aloud, in your own words. What does not come easily is one click away."
+HEIGHT = 460  # CSS pixels, where the browser does not fit the picture into the window
+SKIP = "Just show me"
+BACK, NEXT = "Back", "Next"
+DEEPER = "Longer lesson"
+LIST_WORDS = {
+    "contents": "Contents",
+    "of": "{at} of {all}",
+    "done": "done",
+    "forget": "Forget my progress",
+    "kept": "Ticks are kept in this browser only.",
+    "print": "Print",
+}
+KEY = "course"
+_COURSE = served("course", "component")
+_GUESSES = "dpviz:chapter-guesses"
+_SKIPPED = -1  # instead of a guess
+
+
+def draw() -> None:
+    """Draw the page."""
+    state.begin()
+    st.html(frame.STYLE)
+    st.html(STYLE)
+    hiding.begin()
+    share.fit()
+    problems = st.container()
+    # The browser's Back and Forward run the whole page again, with the address that they lead to.
+    name = st.query_params.get(CHAPTER.name)
+    if name in dict(CHAPTER.choices) and name != state.value(CHAPTER):
+        _go(name)
+    _content()
+    frame.show_problems(problems)
+
+
+@st.fragment
+def _content() -> None:
+    """Draw the chapter and the bar below it; a guess, a slider and Next change nothing else."""
+    name = str(state.value(CHAPTER))
+    if name != END:
+        _chapter(CHAPTERS[name])
+    else:
+        with st.container(key="dpviz-explained"):
+            st.title(END_TITLE, anchor=False)
+            st.markdown(END_WORDS)
+            rows = "".join(
+                f'<li>{escape(chapter.explained, quote=False)} <a href="learn?chapter={escape(name)}" target="_self">'
+                f"{escape(chapter.title)}</a></li>"
+                for name, chapter in CHAPTERS.items()
+            )
+            test = '<a href="quiz?half=after" target="_self">test yourself with ten questions</a>'
+            st.html(f"<ol>{rows}</ol><p>Or {test}.</p>")
+    _bar(name)
+
+
+def _chapter(chapter: Chapter) -> None:
+    guess = _guess_of(chapter)
+    with st.container(key="dpviz-learn"):
+        words, picture = st.columns([2, 3], gap="medium")
+        with words:
+            st.title(chapter.title, anchor=False)
+            st.markdown(chapter.words)
+            if guess is not None:
+                value = _answer(chapter, guess)
+            else:
+                value = chapter.control.default  # where the picture gives nothing away
+                with st.container(key="dpviz-asked-first", gap="xsmall"):
+                    st.markdown(f"**{chapter.question.words}**")
+                    with st.container(horizontal=True, gap="xsmall"):
+                        for index, each in enumerate(chapter.question.ranges):
+                            st.button(each.words, key=f"guess:{index}", on_click=_guess, args=(chapter.name, index))
+                        skip = (chapter.name, _SKIPPED)
+                        st.button(SKIP, key="guess:none", type="tertiary", on_click=_guess, args=skip)
+        with picture:
+            live(
+                chapter_picture(chapter.name, value, answered=guess is not None),
+                key="picture",
+                height=HEIGHT,
+                query=_query(chapter),
+                fits=True,
+                plain=True,
+            )
+
+
+def _answer(chapter: Chapter, guess: int) -> object:
+    """Write the measured answer, draw the control, and return its value."""
+    answer = measured(chapter.name)
+    right = chapter.question.right(answer)
+    verdict = f":blue[**{lessons.RIGHT}**]" if guess == right else f":red[**{lessons.WRONG}**]"
+    with st.container(key="dpviz-answer", gap="xxsmall"):
+        st.caption(chapter.question.words)
+        st.markdown(f"{'' if guess == _SKIPPED else verdict} {chapter.question.explained(answer)}")
+    knob = chapter.control
+    value: object = controls.log_slider(knob, note=chapter.note, hint="") if knob.log else controls.control(knob)
+    st.markdown(chapter.told(value))
+    if chapter.lesson:
+        lesson = LESSONS[chapter.lesson]
+        if st.button(f"{DEEPER}: {lesson.title} →", key="deeper", type="tertiary"):
+            lessons.go(chapter.lesson, 0)
+            st.rerun()  # the whole app: another page follows
+    return value
+
+
+def _bar(name: str) -> None:
+    """Draw the contents, Back and Next, which stay in view."""
+    at = len(NAMES) if name == END else NAMES.index(name)
+    with st.container(horizontal=True, vertical_alignment="center", key="dpviz-course"):
+        data = {
+            "chapters": [
+                {"name": each, "title": title, "link": f"learn?chapter={each}"} for each, title in CHAPTER.choices
+            ],
+            "at": at,
+            "done": name in CHAPTERS and _guess_of(CHAPTERS[name]) is not None,
+            "prints": name == END,
+            "words": LIST_WORDS,
+        }
+        _COURSE(data=data, key=KEY, on_go_change=_follow_contents)
+        back = NAMES[at - 1] if at else ""
+        st.button(BACK, key="course:back", disabled=not back, on_click=_go, args=(back,))
+        if name != END:
+            st.button(NEXT, key="course:next", type="primary", on_click=_go, args=(after(name),))
+
+
+def _query(chapter: Chapter) -> str:
+    """Return the address of the chapter; once it is answered its control stands in it, too."""
+    pairs = [(CHAPTER.name, chapter.name)]
+    if _guess_of(chapter) is not None:
+        pairs.append((chapter.control.name, chapter.control.format(state.value(chapter.control))))
+    return state.query(pairs)
+
+
+def _guess_of(chapter: Chapter) -> int | None:
+    """Return the reader's guess; a link with the control's value shows the answer without one."""
+    default = _SKIPPED if chapter.control.name in state.opening_query() else None
+    return _guesses().get(chapter.name, default)
+
+
+def _guesses() -> dict[str, int]:
+    guesses: dict[str, int] = st.session_state.setdefault(_GUESSES, {})
+    return guesses
+
+
+def _guess(name: str, index: int) -> None:
+    """Store a guess, and move the control to the value that the question is about."""
+    _guesses().setdefault(name, index)
+    state.remember(CHAPTERS[name].control, CHAPTERS[name].answered_at)
+
+
+def _go(name: str) -> None:
+    state.remember(CHAPTER, name)
+
+
+def _follow_contents() -> None:
+    """Go to the chapter chosen in the contents; a browser can send anything."""
+    message = st.session_state.get(KEY)
+    pair = message.get("go") if isinstance(message, Mapping) else None
+    name = pair[0] if isinstance(pair, list | tuple) and pair else None
+    if name in dict(CHAPTER.choices):
+        _go(str(name))
+
+
+@st.cache_resource(show_spinner="Measuring", max_entries=64)
+def measured(name: str) -> Answer:
+    """Run a chapter's simulation, once for all sessions: its records and seeds are public."""
+    return CHAPTERS[name].question.measure()
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def chapter_picture(name: str, value: object, *, answered: bool) -> Scene:
+    """Draw a chapter's picture, once for all sessions."""
+    return CHAPTERS[name].picture(value, answered=answered)
+
+
+PAGE = Page(draw, (CHAPTER, *(chapter.control for chapter in CHAPTERS.values())), TITLE, leads=True)

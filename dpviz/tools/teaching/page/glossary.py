@@ -1,0 +1,57 @@
+"""The glossary's page: a search, and a card for each word; `term=` in the link puts one of them first."""
+
+from html import escape
+
+import streamlit as st
+
+from dpviz.stories.glossary import GLOSSARY, PLACES, SLUGS, Term, address, search
+from dpviz.stories.method import LEARN, Page
+from dpviz.tools.teaching.chapters import CHAPTERS
+from dpviz.ui import state
+from dpviz.ui.frame import words_page
+
+TITLE = "Glossary"
+LEAD = f"{len(GLOSSARY)} words, in plain language. Each has one meaning, on every page, and a picture that shows it."
+TERM = "term"  # of the link
+NOTHING = "No word here has all of that in its name or meaning. Try fewer letters, or clear the search."
+UNKNOWN = "which is not in the glossary. Search for it, or look through the list."
+_SEARCH = "glossary:search"
+
+
+def draw() -> None:
+    """Draw the page."""
+    with words_page(TITLE, LEAD):
+        slug = state.opening_query().get(TERM, "")
+        if slug and slug not in SLUGS:
+            state.report(f"The link's {TERM} was {slug[: state.MOST_NAME]!r}, {UNKNOWN}")
+        first = SLUGS.get(slug)
+        text = st.text_input("Search", key=_SEARCH, max_chars=state.MOST_TEXT, placeholder="such as noise, or attacker")
+        terms = search(text)
+        if first is not None and not text:
+            st.html(f'<div class="dpviz-words dpviz-wanted">{_card(first)}</div>')
+            terms = tuple(term for term in terms if term is not first)
+        if terms:
+            st.html(f'<div class="dpviz-words">{"".join(map(_card, terms))}</div>')
+        else:
+            st.info(NOTHING)
+
+
+def _card(term: Term) -> str:
+    others = f'<p class="dpviz-others">Also: {escape(", ".join(term.others))}</p>' if term.others else ""
+    place = PLACES[term.place]
+    links = [_link(place.address, place.words)]
+    if term.chapter:
+        chapter = CHAPTERS[term.chapter]
+        links.append(_link(f"learn?chapter={chapter.name}", f"Chapter: {chapter.title}"))
+    return (
+        f'<article id="{term.slug}"><img class="dpviz-drawing" src="{address(term.name)}" alt="">'
+        f'<h2><a href="?{TERM}={term.slug}">{escape(term.name)}</a></h2>'
+        f"<p>{escape(term.meaning)}</p>{others}<p>{' '.join(links)}</p></article>"
+    )
+
+
+def _link(to: str, words: str) -> str:
+    return f'<a href="{escape(to)}" target="_blank">{escape(words)}</a>'
+
+
+PAGE = Page(draw, title=TITLE, group=LEARN)

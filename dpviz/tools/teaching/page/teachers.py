@@ -1,0 +1,207 @@
+"""The teachers' page: plans, wrong ideas, exercises, what a class answered, stills, and how to run a class."""
+
+from collections.abc import Callable, Iterable
+from html import escape
+
+import streamlit as st
+
+from dpviz.core import Knob
+from dpviz.methods import CATALOGUE
+from dpviz.stories.method import LEARN, Page
+from dpviz.tools.teaching.chapters import CHAPTERS
+from dpviz.tools.teaching.plans import EXERCISES, PLANS, WRONG_IDEAS, TeachLink, chapter_still
+from dpviz.tools.teaching.quiz import MOST_CODES, CodeError, collect, tallies
+from dpviz.ui import controls, hiding, panel, state
+from dpviz.ui.frame import words_page
+from dpviz.ui.live import wrap
+from dpviz.ui.server.served import served
+from dpviz.ui.thumbnails import THUMBNAILS, address, still
+
+TITLE = "For teachers"
+LEAD = (
+    "Two plans for a class, with links that set every control. What students get wrong, exercises, and what your class "
+    "answered."
+)
+BIG = Knob("teach_projector", "bool", False, "Links for a projector", "Larger type and marks on every page they open.")
+BARE = Knob(
+    "teach_bare", "bool", False, "Links with fewer controls", "Takes data, seeds and uploads away, so that ε is left."
+)
+AWAY = "data,draw,seeds,upload"
+TAB = Knob(
+    "teach_tab",
+    "choice",
+    "plan45",
+    "For teachers",
+    "",
+    choices=(
+        ("plan45", "45 minutes"),
+        ("plan90", "90 minutes"),
+        ("wrong", "Wrong ideas"),
+        ("exercises", "Exercises"),
+        ("class", "Your class"),
+        ("stills", "Stills"),
+        ("room", "In the room"),
+    ),
+)
+SOLUTION = "Solution"
+STILLS = (
+    "The picture of each chapter, and the end of a run of each method with its guarantee below it: as an SVG to scale "
+    "and a PNG for slides."
+)
+SAVE, FILE = "Save all as one ZIP", "dpviz_stills.zip"
+ROOM = """
+1. **Before the class** open the first link of the plan on the projector's computer. The first start on a server makes
+   machine code and takes up to half a minute.
+2. **Give out links.** Every page has Share: a link and a QR code, with the controls that you take away. Hiding is no
+   lock: whoever edits the link sees everything again.
+3. **Many at once.** About 20 people can move sliders at the same time on one small server. In larger classes let two
+   share a screen, start `dpviz --replicas 2`, or give out the pages as files: `dpviz publish site/` writes a web site
+   that needs no server.
+4. **Serve it safely.** With `DPVIZ_PROFILE=public` the app takes no files, so that nobody uploads real people's
+   records. The guide to serving says how to put it behind your server's address.
+5. **In your own course page** put the link with `embed=true` into a frame; the page must be on the same server.
+6. **The quiz** stores nothing. Students read their code out or send it to you; paste all codes under “Your class”.
+   With `hide=navigation,terms` in the quiz's link nobody is led to the glossary, and with `hide=answers` no right
+   answer is told at the end.
+7. **Real data stay at home.** Use the synthetic sets, or draw some. Everything gray is exact.
+"""
+CODES_WORDS = (
+    "Paste your students' codes, one a line. They are read in this session and stored nowhere. Without names, nobody "
+    "can say whose code is whose, and two equal codes may be of two people: both are counted."
+)
+CODES_LABEL = "Codes, one a line"
+MOST_LETTERS = 40 * MOST_CODES
+MOST_PROBLEMS = 5  # listed one by one
+_STILLS = served("stills", "saving")
+
+
+def draw() -> None:
+    """Draw the page."""
+    contents: dict[str, Callable[[], None]] = {
+        "plan45": lambda: _plan(45),
+        "plan90": lambda: _plan(90),
+        "wrong": _wrong_ideas,
+        "exercises": _exercises,
+        "class": _class,
+        "stills": _stills,
+        "room": _room,
+    }
+    with words_page(TITLE, LEAD):
+        with st.container(horizontal=True):
+            controls.control(BIG, width="content")
+            controls.control(BARE, width="content")
+        controls.fill(TAB, contents)
+
+
+def _room() -> None:
+    st.markdown(ROOM)
+
+
+def _link(link: TeachLink) -> str:
+    """Return a link with what the two switches add to it."""
+    more = {"size": "projector"} if state.value(BIG) else {}
+    more |= {"hide": AWAY} if state.value(BARE) else {}
+    return f'<a href="{escape(link.set(**more))}" target="_blank">{escape(link.words)}</a>'
+
+
+def _cards(cards: Iterable[str]) -> None:
+    st.html(f'<div class="dpviz-words">{"".join(cards)}</div>')
+
+
+def _plan(minutes: int) -> None:
+    at, cards = 0, []
+    for step in PLANS[minutes]:
+        cards.append(
+            f'<article><p class="dpviz-others">Minute {at} to {at + step.minutes}</p><h2>{escape(step.title)}</h2>'
+            f"<p>{panel.marked(step.words)}</p><p>{' '.join(map(_link, step.links))}</p></article>"
+        )
+        at += step.minutes
+    _cards(cards)
+
+
+def _wrong_ideas() -> None:
+    _cards(
+        f"<article><h2>“{escape(idea.claim)}”</h2><p>{panel.explained(idea.answer)}</p>"
+        f"<p>{_link(idea.link)}</p></article>"
+        for idea in WRONG_IDEAS
+    )
+
+
+def _exercises() -> None:
+    cards = []
+    for number, exercise in enumerate(EXERCISES, start=1):
+        solution = f"<details><summary>{SOLUTION}</summary><p>{escape(exercise.solution)}</p></details>"
+        cards.append(
+            f"<article><h2>{number}. {escape(exercise.title)}</h2><p>{panel.explained(exercise.task)}</p>"
+            f"<p>{_link(exercise.link)}</p>{'' if hiding.hides('answers') else solution}</article>"
+        )
+    _cards(cards)
+
+
+def _class() -> None:
+    """Draw the box for the codes of a class, and each question with its answers before and after."""
+    st.caption(CODES_WORDS)
+    text = st.text_area(CODES_LABEL, key="teach:codes", max_chars=MOST_LETTERS, placeholder="ABCD-EFGH-JKMN")
+    try:
+        answers = collect(text)
+    except CodeError as error:
+        st.error(state.plain(str(error)))
+        return
+    for problem in answers.problems[:MOST_PROBLEMS]:
+        st.warning(state.plain(problem))
+    if len(answers.problems) > MOST_PROBLEMS:
+        st.warning(f"{len(answers.problems) - MOST_PROBLEMS} more lines are no codes. The others are counted.")
+    n = len(answers.sheets)
+    if not n:
+        return
+    st.subheader(f"{n} {'code' if n == 1 else 'codes'}", anchor=False)
+    cards = []
+    for number, tally in enumerate(tallies(answers.sheets), 1):
+        question = tally.question
+        rows = "".join(
+            f"<tr{' class=dpviz-right' if at == question.right else ''}><th scope=row>{escape(choice)}"
+            f"{' (right)' if at == question.right else ''}</th>"
+            f"{_cell(tally.before, at)}{_cell(tally.after, at)}</tr>"
+            for at, choice in enumerate(question.choices)
+        )
+        before, after = tally.right(after=False), tally.right(after=True)
+        cards.append(
+            f"<article><h2>{number}. {escape(question.words)}</h2>"
+            f"<p>Right: {before[0]} of {before[1]} before, {after[0]} of {after[1]} after. {tally.learned} learned it, "
+            f"{tally.forgot} lost it.</p>"
+            f"<table><tr><td></td><th scope=col>Before</th><th scope=col>After</th></tr>{rows}</table></article>"
+        )
+    _cards(cards)
+
+
+def _cell(counts: tuple[int, ...], at: int) -> str:
+    """Return a table cell: a count with a bar as long as its share of all answers."""
+    part = 100 * counts[at] / max(1, sum(counts))
+    return f'<td><span class="dpviz-bar" style="width:{part:.0f}%"></span>{counts[at]}</td>'
+
+
+def _stills() -> None:
+    st.caption(STILLS)
+    drawings = _drawings()
+    files = [[name, len(drawing)] for name, drawing in drawings.items()]
+    _STILLS(data=wrap({"words": SAVE, "name": FILE, "files": files}, b"".join(drawings.values())), key="stills")
+    dark = st.context.theme.type == "dark"
+    cards = []
+    for name in THUMBNAILS:
+        thumbnail = CATALOGUE[name].thumbnail
+        assert thumbnail is not None  # of THUMBNAILS
+        picture = f'<img class="dpviz-thumbnail" src="{address(name, dark=dark)}" alt="{escape(thumbnail.alt)}">'
+        cards.append(f"<article><h2>{escape(CATALOGUE[name].title)}</h2>{picture}</article>")
+    _cards(cards)
+    st.markdown("\n".join(f"{number}. {chapter.title}" for number, chapter in enumerate(CHAPTERS.values(), 1)))
+
+
+@st.cache_resource(show_spinner="Drawing")
+def _drawings() -> dict[str, bytes]:
+    """Return the stills of all chapters, then of all methods, by the names of their files."""
+    chapters = {f"chapter_{at:02}_{name}": chapter_still(name) for at, name in enumerate(CHAPTERS, start=1)}
+    methods = {f"method_{name}": still(name) for name in THUMBNAILS}
+    return {name: text.encode() for name, text in (chapters | methods).items()}
+
+
+PAGE = Page(draw, (BIG, BARE, TAB), title=TITLE, group=LEARN)

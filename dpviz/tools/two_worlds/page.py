@@ -1,0 +1,291 @@
+"""The tab "Two worlds" of every method's page: a record, a change, and what an attacker learns from the releases.
+
+The runs are made in the background; finished answers are cached in the session.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import streamlit as st
+
+from dpviz.attacks import HeldOutScore, held_out_score
+from dpviz.core import Event, Guarantee, Knob, Points
+from dpviz.plots import Scene
+from dpviz.stories import View
+from dpviz.stories.worlds import Cloud
+from dpviz.tools.two_worlds import worlds as two_worlds
+from dpviz.tools.two_worlds.pictures import PICK, cloud_scene, pickable, row_of
+from dpviz.tools.two_worlds.worlds import OPERATIONS, REMOVE, Change, WorldsQuestion
+from dpviz.ui import asking, controls, state
+from dpviz.ui.frame import PageFrame
+from dpviz.ui.live import LiveState, live
+from dpviz.ui.runs import AnyRun, Noise, RunRequest, Seed, as_it_is, run_method, scalars, words_of
+from dpviz.ui.server.background import Job
+
+CHOICE = ("worlds", "Two worlds")  # of a page's tabs
+HEIGHT = 480  # CSS pixels
+MOST_ROW = 10**6
+PUBLIC = (
+    "There is nothing for you to see here: both worlds are made from the exact records, and every run of them is one "
+    "more release."
+)
+NO_RUN = "There is no run to compare with: the place of the picture says why."
+
+RECORD = Knob("record", "int", 0, "Record", "Its row. Or click it in a picture.", 0, MOST_ROW, 0, MOST_ROW)
+WHAT = Knob(
+    "operation", "choice", REMOVE, "In the other world", "What the guarantee covers is offered.", choices=OPERATIONS
+)
+CORNER, STATED, NEAR = "corner", "stated", "near"
+WHERE = Knob(
+    "where",
+    "choice",
+    NEAR,
+    "Its place there",
+    "The corner of the public box that is farthest from the record, or a place in percent of the box.",
+    choices=((NEAR, "One radius away"), (CORNER, "Farthest corner"), (STATED, "A stated place")),
+)
+ACROSS = Knob("across", "int", 90, "To, across", "In percent of the box.", 0, 100, 0, 100, unit="%")
+UP = Knob("up", "int", 90, "To, up", "In percent of the box.", 0, 100, 0, 100, unit="%")
+RUNS = Knob(
+    "n_world_runs",
+    "choice",
+    "200",
+    "Runs",
+    "Half of them choose the attacker's rule, the other half scores it.",
+    choices=tuple((each, f"{each} in each") for each in ("100", "200", "400", "1000")),
+)
+LOOK = Knob(
+    "world_view",
+    "choice",
+    "near",
+    "Show",
+    "What is released near the record, or all of it.",
+    choices=(("near", "Near the record"), ("whole", "The whole box")),
+)
+KNOBS = (RECORD, WHAT, WHERE, ACROSS, UP, RUNS, LOOK)
+BATCH = 25  # runs of one job
+MOST_CACHED = 12  # finished answers: switching back is no new work
+_CLICKS = "dpviz:world-clicks"
+_WAIT = "wait-worlds"
+_CACHE = "dpviz:worlds"
+_STOPPED = "dpviz:worlds-stopped"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorldsTab:
+    """The differences between the methods' tabs."""
+
+    method: Callable[[], RunRequest[AnyRun]]  # at the slider's value; raises ValueError for what is impossible together
+    what: str = "Released center"  # the marks of a release
+    planned: bool = True  # whether no run's plan depends on its earlier releases
+    record: Knob | None = RECORD  # None: the page draws the choice of a record itself
+    radius: float | None = None  # nD-Laplace: what epsilon is for, in its unit
+
+
+def link(frame: PageFrame, *, record: bool = True) -> list[tuple[str, str]]:
+    """Return what this tab adds to the link; without the record where the page has it already."""
+    pairs = [(knob.name, knob.format(state.value(knob))) for knob in (WHAT, WHERE, ACROSS, UP, RUNS, LOOK)]
+    return [(RECORD.name, str(_row(frame.source.dataset.n))), *pairs] if record else pairs
+
+
+def adapter(tab: Knob) -> Callable[[Scene], Scene]:
+    """Return what lets a click on a record of the main picture choose it, while this one of a page's tabs is open."""
+    return pickable if state.value(tab) == CHOICE[0] else as_it_is
+
+
+def follow_click(frame: PageFrame, picture: LiveState | None, key: str = "picture") -> None:
+    """Choose the record that was clicked, once for each click."""
+    clicks: dict[str, int] = st.session_state.setdefault(_CLICKS, {})
+    if picture is None or picture.picked != PICK or picture.pick_count == clicks.get(key):
+        return
+    clicks[key] = picture.pick_count
+    row = None if picture.picked_mark is None else row_of(picture.picked_mark, frame.source.dataset.n)
+    if row is not None and row != state.value(RECORD):
+        state.remember(RECORD, row)
+        st.rerun(scope="app")
+
+
+def worlds(frame: PageFrame, tab: WorldsTab, noise: Noise, view: View) -> None:
+    """Draw the choice of a record and of its change, and what is released in both worlds."""
+    if frame.public:
+        st.info(PUBLIC)
+        return
+    try:
+        method = tab.method()
+        guarantee: Guarantee = run_method(method, frame.source, noise).result.guarantee
+    except ValueError:
+        st.caption(NO_RUN)
+        return
+    operations = two_worlds.offered(guarantee.proved or guarantee.stated, frame.source.dataset.n)
+    if not operations:
+        st.caption("There is no record to move.")
+        return
+    change = _choose(frame, tab, method, operations, view)
+    _worlds(frame, tab, change, noise, view)
+
+
+def stated_place(frame: PageFrame, view: View, start: Points) -> Points:
+    """Draw the sliders of a place: the two features of the picture change, the others stay as in `start` (d,)."""
+    box, place = frame.source.dataset.box, start.copy()
+    features = view.features(box.d) or (0, 1)
+    for column, feature, knob in zip(st.columns(2), features, (ACROSS, UP), strict=False):
+        with column:
+            place[feature] = box.low[feature] + box.widths[feature] * int(controls.control(knob)) / 100.0
+    return box.clip(place)
+
+
+def _choose(
+    frame: PageFrame, tab: WorldsTab, method: RunRequest[AnyRun], operations: tuple[str, ...], view: View
+) -> Change:
+    """Draw the record, its change, its place there, the number of runs, and the part of the box in view."""
+    dataset = frame.source.dataset
+    row, box = _row(dataset.n), dataset.box
+    record_column, change_column = st.columns([1, 2], vertical_alignment="bottom")
+    if tab.record is not None and dataset.n:
+        with record_column:
+            last = float(max(dataset.n - 1, 1))
+            state.remember(RECORD, row)
+            controls.control(replace(tab.record, high=last, maximum=last))
+    elif dataset.n:
+        record_column.markdown(f"Record {row}")
+    with change_column:
+        operation = operations[0]
+        if len(operations) > 1:
+            some = tuple(each for each in OPERATIONS if each[0] in operations)
+            operation = str(controls.control(replace(WHAT, default=operation, choices=some)))
+        else:
+            st.markdown(f"{dict(OPERATIONS)[operation]}: the guarantee covers nothing else.")
+    start = box.clip(dataset.points[row]) if dataset.n else box.from_unit(np.full(box.d, 0.5))
+    change = Change(operation, row)
+    if operation != REMOVE:
+        some = WHERE.choices if tab.radius is not None else WHERE.choices[1:]
+        where = str(controls.control(replace(WHERE, default=some[0][0], choices=some)))
+        if where == STATED:
+            place = stated_place(frame, view, start)
+        elif where == NEAR and tab.radius is not None:
+            place = two_worlds.one_radius_away(method.params, box, start, tab.radius)
+        else:
+            place = two_worlds.farthest_corner(box, start)
+        change = Change(operation, row, tuple(float(each) for each in place))
+    runs_column, view_column = st.columns([1, 2], vertical_alignment="bottom")
+    with runs_column:
+        controls.control(RUNS)
+    if tab.radius is None:  # the draws of one record are near it anyway
+        with view_column:
+            controls.control(LOOK)
+    return change
+
+
+def _row(n: int) -> int:
+    """Return the chosen record, the last one for a larger number."""
+    return min(int(state.value(RECORD)), max(n - 1, 0))
+
+
+@st.fragment
+def _worlds(frame: PageFrame, tab: WorldsTab, change: Change, noise: Noise, view: View) -> None:
+    if state.is_blank():
+        return
+    try:
+        method = tab.method()
+        result = run_method(method, frame.source, noise).result
+    except ValueError:
+        asking.wait(done=1, all=1, what="", follow="picture", key=_WAIT)
+        st.caption(NO_RUN)
+        return
+    dataset, guarantee = frame.source.dataset, result.guarantee
+    pair = two_worlds.neighbors(dataset.points, dataset.box, change)
+    question = WorldsQuestion(method.algorithm.name, scalars(method.params), change, method.params)
+    answer = find(frame, question, int(state.value(RUNS)), result.events, guarantee, noise)
+    if answer.clouds is None:
+        return
+    if answer.score is not None:
+        odds = two_worlds.odds_of(guarantee, change, method.params, dataset.box, pair, answer.noise_limit)
+        st.markdown(f"**{two_worlds.sentence(answer.score, odds.most)}**")
+        remarks = two_worlds.remarks(odds, planned=tab.planned)
+        st.caption(" ".join((two_worlds.interval_words(answer.score), *remarks)))
+    near = tab.radius is None and state.value(LOOK) == "near"
+    scene = cloud_scene(answer.clouds, pair, change, tab.what, words_of(frame.source), view, near=near)
+    follow_click(frame, live(scene, key="worlds", height=HEIGHT), "worlds")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorldsAnswer:
+    """The clouds of the finished runs, and after all runs the score."""
+
+    clouds: tuple[Cloud, Cloud] | None
+    score: HeldOutScore | None = None
+    noise_limit: float | None = None
+
+
+def find(
+    frame: PageFrame, question: WorldsQuestion, n_runs: int, events: Sequence[Event], guarantee: Guarantee, noise: Noise
+) -> WorldsAnswer:
+    """Return the answer so far, and start the other runs in the background; draws progress and problems.
+
+    A score needs all runs: one that is read on the way, and stopped at a pleasing value, is no measurement.
+    """
+    seed = noise.seed_for(frame.source)
+    cache: OrderedDict[Hashable, WorldsAnswer] = st.session_state.setdefault(_CACHE, OrderedDict())
+    key = (frame.source.key, question, n_runs, seed.value, guarantee.proved is not None)
+    if key in cache and cache[key].score is not None:
+        cache.move_to_end(key)
+        asking.wait(done=1, all=1, what="", follow="picture", key=_WAIT)
+        return cache[key]
+    if st.session_state.get(_STOPPED) == key:
+        asking.drop(frame.source, _WAIT)
+        asking.wait(done=1, all=1, what="", follow="picture", key=_WAIT)
+        st.caption("Stopped. The attacker's score needs all runs.")
+        st.button("Go on", on_click=_stop, args=(None,))
+        return cache.get(key, WorldsAnswer(None))
+    cache[key] = _run_both(frame, question, n_runs, events, guarantee, seed, key)
+    answer = cache[key]
+    while len(cache) > MOST_CACHED:
+        cache.popitem(last=False)
+    return answer
+
+
+def _run_both(
+    frame: PageFrame,
+    question: WorldsQuestion,
+    n_runs: int,
+    events: Sequence[Event],
+    guarantee: Guarantee,
+    seed: Seed,
+    key: Hashable,
+) -> WorldsAnswer:
+    """Start the runs of both worlds, and the limit of their noise; returns what is finished."""
+    batch = n_runs if question.by_record else BATCH
+    jobs = [
+        Job(two_worlds.run_world, (question, world, size, (seed.value, at)), n_runs=size)
+        for at in range(0, n_runs, batch)
+        for size in (min(batch, n_runs - at),)
+        for world in (0, 1)
+    ]
+    n_run_jobs = len(jobs)
+    if guarantee.proved is not None and not guarantee.proved.per_distance:
+        jobs.append(Job(two_worlds.noise_limit_job, (tuple(events), question.change.operation), n_runs=0))
+    answers = asking.ask(
+        frame.source, jobs, what=f"Batches of {batch} runs", key=_WAIT, secret=seed.secret, public=frame.public
+    )
+    if answers.problem:
+        st.error(state.plain(answers.problem))
+        return WorldsAnswer(None)
+    if not answers.complete:
+        st.button("Stop", on_click=_stop, args=(key,))
+    parts = answers.found[:n_run_jobs]
+    first, second = ([part for part in parts[world::2] if part is not None] for world in (0, 1))
+    if not first or not second:
+        st.caption("The first runs are on their way.")
+        return WorldsAnswer(None)
+    clouds = Cloud.joined(first), Cloud.joined(second)
+    if not answers.complete:
+        return WorldsAnswer(clouds)
+    score = held_out_score(clouds[0].statistics, clouds[1].statistics)
+    return WorldsAnswer(clouds, score, answers.found[-1] if len(jobs) > n_run_jobs else None)
+
+
+def _stop(key: Hashable) -> None:
+    """Stop the runs of this question; None: go on."""
+    st.session_state[_STOPPED] = key

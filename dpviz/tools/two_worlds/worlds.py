@@ -1,0 +1,316 @@
+"""Two worlds: the data as they are, and with one record less, elsewhere or more; many runs in each, and an attacker.
+
+The runs are made in the background process: no Streamlit here, which the process would have to load. What a claim
+covers decides what is offered: adding and removing under ADD_REMOVE, where a move is one of each and costs
+(2 epsilon, (1 + e^epsilon) delta) or 4 rho; moving alone under REPLACE, and per distance for geo-indistinguishability.
+"""
+
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpviz.accounting import delta_of, under_replace, zcdp_epsilon
+from dpviz.attacks import HeldOutScore, center_statistics, laplace_total_variation, two_point_success
+from dpviz.attacks.location import MAX_FEATURES
+from dpviz.core import (
+    Adjacency,
+    Box,
+    CentersRelease,
+    Claim,
+    Confidential,
+    Event,
+    FloatArray,
+    Guarantee,
+    Points,
+    attacker_odds,
+    frozen,
+)
+from dpviz.methods import ALGORITHMS, CATALOGUE
+from dpviz.stories.panel import at_most, number
+from dpviz.stories.worlds import Cloud, Cuts, Worlds
+
+NO_LIMIT = 99.95  # in 100
+REMOVE, MOVE, ADD = "remove", "move", "add"
+OPERATIONS = ((REMOVE, "It is removed"), (MOVE, "It is moved"), (ADD, "One more is added"))
+AnyWorlds = Worlds[Any, Any]  # of a method that is named by a string
+CENTERS: AnyWorlds = Worlds()  # of methods without a page
+
+
+class DistanceParams(Protocol):
+    """Parameters of a method whose epsilon is per distance."""
+
+    @property
+    def epsilon(self) -> float:
+        """Per distance, in `unit`."""
+
+    @property
+    def unit(self) -> str:
+        """Either "data", or "range" for a share of the box."""
+
+    @property
+    def domain(self) -> str:
+        """What happens to draws outside of the box."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The difference between the two worlds; places are data units. Hashable, as a part of a job's key."""
+
+    operation: str  # of OPERATIONS
+    row: int = 0  # of the record that is removed or moved
+    place: tuple[float, ...] = ()  # (d,) where a record is put by a move or added
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Titles of the two worlds."""
+        first, second = {
+            REMOVE: (f"With record {self.row}", "Without it"),
+            MOVE: (f"Record {self.row} in place", "Record moved"),
+            ADD: ("As they are", "With one more"),
+        }[self.operation]
+        return first, second
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbors(Confidential):
+    """Two data sets that differ in one record: the curator's."""
+
+    nonprivate_worlds: tuple[Points, Points]  # (n, d) each, or one less or more, data units
+    nonprivate_spots: Points  # (1 or 2, d) where the record is or would be; inside the box
+
+    @property
+    def apart(self) -> FloatArray:
+        """From where the record is to where it would be, (d,) data units; 0 without a move."""
+        return np.asarray(self.nonprivate_spots[-1] - self.nonprivate_spots[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How often, in 100, a guess may be right at most, and whether that is proved."""
+
+    percent: float
+    established: bool
+
+
+def offered(claim: Claim, n: int) -> tuple[str, ...]:
+    """Return the operations that a claim covers on `n` records; nothing where there is nothing to do."""
+    if claim.per_distance or claim.adjacency is Adjacency.REPLACE:
+        return (MOVE,) if n else ()
+    return (REMOVE, MOVE, ADD) if n else (ADD,)
+
+
+def neighbors(points: Points, box: Box, change: Change) -> Neighbors:
+    """Return the two worlds of `change` for records `points` (n, d), clipped into the public `box` first.
+
+    Raises ValueError for a row that is not there, and a place of another shape or without numbers.
+    """
+    records = box.clip(points)
+    row, spot = change.row, np.array(change.place, dtype=np.float64)
+    if change.operation != ADD and not 0 <= row < len(records):
+        raise ValueError(
+            f"The record was {row}, but there are {len(records)}: choose one from 0 to {len(records) - 1}."
+        )
+    if change.operation == REMOVE:
+        return Neighbors((records, np.delete(records, row, axis=0)), records[[row]])
+    if spot.shape != (box.d,) or not np.isfinite(spot).all():
+        raise ValueError(f"The place had {spot.size} numbers, but it must have {box.d} finite ones.")
+    there = box.clip(spot[None])
+    if change.operation == ADD:
+        return Neighbors((records, np.concatenate([records, there])), there)
+    second = records.copy()
+    second[row] = there[0]
+    return Neighbors((records, second), np.concatenate([records[[row]], there]))
+
+
+@dataclass(frozen=True)
+class WorldsQuestion:
+    """A mechanism and two worlds. Equal questions have equal answers: a question is a job's key."""
+
+    method: str  # of `ALGORITHMS`
+    scalars: tuple[Hashable, ...]  # the parameters as a key
+    change: Change
+    params: Any = field(compare=False)
+
+    @property
+    def worlds(self) -> AnyWorlds:
+        """Readers of the method's releases."""
+        return CATALOGUE[self.method].worlds if self.method in CATALOGUE else CENTERS
+
+    @property
+    def by_record(self) -> bool:
+        """Whether one call makes all runs."""
+        return self.worlds.by_record is not None
+
+
+def run_world(
+    points: Points, box: Box, question: WorldsQuestion, world: int, n_runs: int, seed: tuple[int, ...]
+) -> Cloud:
+    """Run the mechanism `n_runs` times in world 0 or 1, with noise from `seed`, and read the releases.
+
+    Runs of other seeds or worlds are independent. Raises ValueError as the mechanism and `neighbors` do.
+    """
+    pair = neighbors(points, box, question.change)
+    records, spots = pair.nonprivate_worlds[world], pair.nonprivate_spots
+    rng = np.random.default_rng((*seed, world))
+    algorithm, worlds = ALGORITHMS[question.method], question.worlds
+    if worlds.by_record is not None:
+        return worlds.by_record(spots, box, question.params, world, n_runs, rng=rng)
+    releases = [algorithm.fit(records, box, question.params, rng=each).release for each in rng.spawn(n_runs)]
+    places = [each.centers if worlds.places is None else worlds.places(each, box) for each in releases]
+    cuts = None if worlds.cuts is None else Cuts.joined([worlds.cuts(each, box) for each in releases])
+    statistics = np.stack([statistics_of(worlds, each, spots, box) for each in releases])
+    return Cloud(frozen(np.concatenate(places)), cuts, frozen(statistics))
+
+
+def statistics_of(worlds: AnyWorlds, release: CentersRelease, spots: Points, box: Box) -> FloatArray:
+    """Return what an attacker who asks about `spots` (s, d) reads from a release, (f,); f depends on its type alone."""
+    centers = center_statistics(release, spots, box)
+    if worlds.statistics is None:
+        return centers
+    return np.concatenate([centers, worlds.statistics(release, spots, box)])
+
+
+def farthest_corner(box: Box, place: Points) -> FloatArray:
+    """Return the corner (d,) of the public box that is farthest from `place` (d,)."""
+    return np.where(place - box.low > box.high - place, box.low, box.high)
+
+
+def limit(guarantee: Guarantee, operation: str, distance: float = 0.0) -> Limit:
+    """Return what the proved claim allows an attacker, else what the published one would; see `allowed`."""
+    proved = guarantee.proved
+    return Limit(allowed(guarantee.stated if proved is None else proved, operation, distance), proved is not None)
+
+
+def allowed(claim: Claim, operation: str, distance: float = 0.0) -> float:
+    """Return how often, in 100, a guess between two equally likely worlds may be right under `claim`.
+
+    100 (e^E + D) / (1 + e^E) with (E, D) = (epsilon, delta) for what the claim's adjacency covers; for a move under
+    ADD_REMOVE the better of (2 epsilon, (1 + e^epsilon) delta) and what 4 rho is converted to at the claim's delta; per
+    distance E = epsilon `distance`, in the unit that epsilon is per.
+    Raises ValueError for an operation that the claim does not cover.
+    """
+    if operation not in offered(claim, 1):
+        raise ValueError(f"The operation was {operation!r}, but this claim covers {', '.join(offered(claim, 1))} only.")
+    if claim.per_distance:
+        return attacker_odds(claim.epsilon * distance)
+    if operation != MOVE or claim.adjacency is Adjacency.REPLACE:
+        return attacker_odds(claim.epsilon, claim.delta)
+    doubled = under_replace(claim)
+    odds = attacker_odds(doubled.epsilon, doubled.delta)
+    if doubled.rho is not None:
+        odds = min(odds, attacker_odds(zcdp_epsilon(doubled.rho, claim.delta), claim.delta))
+    return odds
+
+
+def noise_limit(events: Iterable[Event], operation: str) -> float:
+    """Return 50 (1 + delta(0)), the most that the noise of `events` allows a guess, in 100; off the slider's path.
+
+    delta(0) is the total variation of the worst pair of neighbors, from the events' privacy loss distributions at
+    epsilon 0, under REPLACE for a move. A bound where nothing in the events follows from the records.
+    """
+    adjacency = Adjacency.REPLACE if operation == MOVE else Adjacency.ADD_REMOVE
+    return 50.0 * (1.0 + delta_of(events, 0.0, adjacency))
+
+
+def noise_limit_job(points: Points, box: Box, events: tuple[Event, ...], operation: str) -> float:
+    """Return `noise_limit` as a job of the background process; the records are not used."""
+    del points, box
+    return noise_limit(events, operation)
+
+
+def noise_distance(params: DistanceParams, box: Box, apart: FloatArray) -> float:
+    """Return the length of `apart` (d,), data units, in the unit that nD-Laplace's epsilon is per."""
+    return float(np.linalg.norm(apart / box.widths if params.unit == "range" else apart))
+
+
+def one_radius_away(params: DistanceParams, box: Box, place: Points, radius: float) -> FloatArray:
+    """Return where `place` (d,) is after a move by `radius`, in the unit that epsilon is per, inside the public box.
+
+    It goes towards the farthest corner, and no farther than that.
+    """
+    way = farthest_corner(box, place) - place
+    return np.asarray(place + min(1.0, radius / noise_distance(params, box, way)) * way)
+
+
+def laplace_limit(epsilon: float, distance: float, d: int) -> float:
+    """Return what nD-Laplace noise of `epsilon` per distance allows between two places, in 100; exact without a domain.
+
+    Clamping and remapping are post-processing, which can only lower it; drawing again can exceed it.
+    """
+    return 100.0 * float(two_point_success(laplace_total_variation(epsilon, distance, d)))
+
+
+@dataclass(frozen=True, slots=True)
+class Odds:
+    """What bounds a guess between two worlds."""
+
+    most: Limit
+    noise: float | None  # what the noise alone allows, in 100; None where nothing is proved, or it is not known
+    level: float | None  # epsilon times distance, for a claim per distance
+    doubled: bool  # whether a move counts twice
+
+
+def odds_of(
+    guarantee: Guarantee, change: Change, params: DistanceParams, box: Box, pair: Neighbors, noise: float | None
+) -> Odds:
+    """Return the odds of a change; `noise` is `noise_limit`'s, which a claim per distance has no use for."""
+    claim = guarantee.stated if guarantee.proved is None else guarantee.proved
+    doubled = change.operation == MOVE and claim.adjacency is Adjacency.ADD_REMOVE
+    if not claim.per_distance:
+        return Odds(limit(guarantee, change.operation), noise if guarantee.proved is not None else None, None, doubled)
+    distance = noise_distance(params, box, pair.apart)
+    exact = params.domain != "redraw" and box.d <= MAX_FEATURES
+    own = laplace_limit(params.epsilon, distance, box.d) if exact else None
+    return Odds(limit(guarantee, change.operation, distance), own, claim.epsilon * distance, doubled=False)
+
+
+def sentence(score: HeldOutScore, most: Limit) -> str:
+    """Return how often the attacker is right and what the guarantee allows, as whole cases in 100.
+
+    A rule that did worse than a coin is no better than one, and not a good rule for the other world.
+    """
+    n_right, (low, high) = round(100.0 * score.rate), _interval(score)
+    coin = f"no better than a coin ({low}-{high} in 100)"
+    start = f"An attacker who guesses from this release is {f'right {n_right} times in 100' if n_right > 50 else coin}"
+    if most.established:
+        return f"{start}; the guarantee allows {at_most(most.percent)}."
+    if most.percent >= NO_LIMIT:
+        return f"{start}. Nothing is proved for this release, and no claim limits it."
+    claim = f"the published claim, which is not established, would allow {at_most(most.percent)}"
+    broken = ": less than this attacker reaches" if 100.0 * score.low > most.percent else ""
+    return f"{start}. Nothing is proved for this release; {claim}{broken}."
+
+
+def _interval(score: HeldOutScore) -> tuple[int, int]:
+    return math.floor(100.0 * score.low), math.ceil(100.0 * score.high)
+
+
+def interval_words(score: HeldOutScore) -> str:
+    """Return the confidence interval as a sentence."""
+    low, high = _interval(score)
+    return (
+        f"Between {low} and {high} in 100, with 95 % confidence: the rule was chosen on half of the runs and scored on "
+        f"the other {score.n_rounds}. A coin is right 50 times; another rule may do better."
+    )
+
+
+def remarks(odds: Odds, *, planned: bool) -> tuple[str, ...]:
+    """Return what the noise alone allows and how the limit counts; `planned` is False for runs that plan as they go."""
+    sentences = []
+    if odds.noise is not None and planned:
+        sentences.append(f"The mechanism's own noise allows {at_most(odds.noise)}.")
+    elif odds.noise is not None:
+        sentences.append(
+            f"This run's own noise would allow {at_most(odds.noise)}, had its plan been fixed in advance; it was not, "
+            "so this proves nothing."
+        )
+    if odds.doubled:
+        sentences.append("A move is one removal and one addition, so that the limit counts it twice.")
+    if odds.level is not None:
+        sentences.append(
+            f"ε times the distance of the move is {number(odds.level)}. Other people's rows say nothing of it."
+        )
+    return tuple(sentences)

@@ -1,0 +1,218 @@
+"""Chapters as data: their form, and what each measures against an oracle that shares no code with it."""
+
+import math
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
+
+from dpviz.methods import CATALOGUE
+from dpviz.plots import pack
+from dpviz.stories.course.chapter import MOST_WORDS
+from dpviz.stories.ledger import ledger_rows
+from dpviz.tools.teaching.chapters import CHAPTERS, END, NAMES, after, after_lesson, clusters, numbers
+from dpviz.tools.teaching.page.course import measured
+from dpviz.ui.lessons import LESSONS
+from dpviz.ui.lessons import measured as lesson_measured
+
+PROMISED = ("average", "coin", "mean", "clusters", "leak", "noise", "cuts", "hills", "sending", "helpers", "audit")
+PROMISED += ("decide",)
+
+
+def ends(knob):
+    """Return the values that a chapter's control can be put to: all choices, or its ends and its default."""
+    if knob.kind == "choice":
+        return [value for value, _ in knob.choices]
+    low, high = (int(end) if knob.kind == "int" else end for end in (knob.low, knob.high))
+    return list(dict.fromkeys((low, knob.default, high)))
+
+
+def test_chapters_stand_in_the_promised_order_and_lead_on():
+    assert NAMES == PROMISED
+    assert [after(name) for name in NAMES] == [*NAMES[1:], END]
+    assert {chapter.lesson for chapter in CHAPTERS.values()} - {""} <= set(LESSONS)
+    led = {"epsilon": "mean", "kmeans": "cuts", "dpm": "hills", "morse": "sending", "laplace": "helpers"}
+    assert {name: after_lesson(name) for name in LESSONS} == {**led, "target": "audit"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_chapter_is_one_short_idea_and_asks_before_it_tells(name):
+    chapter = CHAPTERS[name]
+    asked, answer = chapter.question, measured(name)
+    for text in (chapter.words, asked.explained(answer)):
+        assert 0 < len(text.split()) <= MOST_WORDS, text
+        assert "!" not in text
+    assert len(re.findall(r"[.?](?:\s|$)", asked.explained(answer))) <= 2, "two sentences of what was seen"
+    assert 3 <= len(asked.ranges) <= 4
+    assert [answer.value in each for each in asked.ranges].count(True) == 1
+    assert asked.ranges[0].low == -math.inf
+    assert asked.ranges[-1].high == math.inf
+    assert "{measured}" in asked.explanation
+    assert "e^" not in chapter.words + asked.explanation, "odds come first"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_setting_of_the_control_has_a_picture_and_words(name):
+    chapter = CHAPTERS[name]
+    shown = {}
+    for value in ends(chapter.control):
+        scene = chapter.picture(value, answered=True)
+        assert scene.alt
+        assert not scene.is_empty
+        assert 0 < len(chapter.told(value).split()) <= MOST_WORDS
+        shown[value] = pack(scene)
+    assert len(set(shown.values())) == len(shown), "the control changes the picture"
+    assert pack(chapter.picture(chapter.control.default, answered=True)) == shown[chapter.control.default]
+
+
+# Averages, against fractions.
+
+
+def test_a_salary_follows_from_two_averages_to_the_dollar():
+    earned = [Fraction(int(each)) for each in numbers.salaries()]
+    assert len(earned) == numbers.N_COLLEAGUES
+    for leaver in range(1, numbers.N_COLLEAGUES + 1):
+        others = sum(earned) - earned[leaver - 1]
+        cents = [round(sum(earned) / numbers.N_COLLEAGUES * 100), round(others / (numbers.N_COLLEAGUES - 1) * 100)]
+        by_hand = Fraction(numbers.N_COLLEAGUES * cents[0] - (numbers.N_COLLEAGUES - 1) * cents[1], 100)
+        assert numbers.computed_salary(leaver) == pytest.approx(float(by_hand), abs=1e-6)
+        # Each average is rounded by half a cent at most.
+        assert abs(by_hand - earned[leaver - 1]) <= Fraction(2 * numbers.N_COLLEAGUES - 1, 200)
+        assert round(numbers.computed_salary(leaver)) == earned[leaver - 1]
+    assert measured("average").value < 0.5
+
+
+# The coin, against its law.
+
+
+def test_the_coin_is_two_tosses_and_its_limit_75():
+    heads = Fraction(1, 2) + Fraction(1, 2) * Fraction(1, 2)
+    found = measured("coin")
+    error = 100 * math.sqrt(float(heads * (1 - heads)) / numbers.N_ROUNDS)
+    assert abs(found.value - 100 * heads) <= 6 * error
+    assert found.words["limit"] == "75"
+    assert numbers.yes_of_100(numbers.TWO_TOSSES) == (75, 25)
+    for epsilon in (0.1, 1.0, 2.0, 4.0):
+        law = 100 / (1 + math.exp(-epsilon))
+        assert law <= numbers.yes_of_100(epsilon)[0] < law + 1
+    # A coin that leans further is refused by the same tolerance.
+    assert abs(numbers.attack_coin(1.2).value - 100 * heads) > 6 * error
+
+
+# The noisy average, against the Laplace law.
+
+
+def test_a_crowd_changes_the_error_and_not_the_promise():
+    assert [numbers.mean_odds(n) for n in numbers.CROWDS] == [pytest.approx(75.0)] * len(numbers.CROWDS)
+    for n in numbers.CROWDS:
+        scale = 200_000 / n / math.log(3)
+        assert numbers.mean_noise(n).scale == pytest.approx(scale)
+        assert abs(numbers.mean_error(n) - scale) <= 6 * scale / math.sqrt(
+            numbers.N_MEASURED
+        )  # |noise| has mean and sd `scale`
+        # The best attacker on two worlds a whole share apart stays below the promise, in any crowd.
+        rng = np.random.default_rng(n)
+        here, there = rng.laplace(0, scale, 40_000), rng.laplace(200_000 / n, scale, 40_000)
+        middle = 100_000 / n
+        right = 50 * float((here < middle).mean() + (there > middle).mean())
+        assert right <= 75
+        assert right == pytest.approx(100 - 50 * math.exp(-math.log(3) / 2), abs=6 * 100 * 0.5 / math.sqrt(80_000))
+
+
+# Clusters, against scikit-learn and a Lloyd's algorithm of a few lines.
+
+
+def test_four_clicks_are_two_rounds_of_k_means():
+    points, centers = clusters.records(), np.array(clusters.START)
+    rounds, before = 0, None
+    while True:
+        labels = cdist(points, centers).argmin(axis=1)
+        if before is not None and (labels == before).all():
+            break
+        rounds, before = rounds + 1, labels
+        centers = np.stack([points[labels == k].mean(axis=0) for k in range(clusters.N_GROUPS)])
+    fitted = KMeans(clusters.N_GROUPS, init=np.array(clusters.START), n_init=1, tol=0).fit(points)
+    assert measured("clusters").value == rounds == 2
+    assert clusters.STEP.high == 2 * rounds
+    for found in (centers, fitted.cluster_centers_):
+        np.testing.assert_allclose(clusters.nonprivate_centers(), found, rtol=0, atol=1e-12)
+    assert (clusters.nonprivate_labels() == fitted.labels_).all()
+
+
+def test_exact_centers_give_everyone_away_and_noisy_ones_do_not(monkeypatch):
+    for missing in range(1, clusters.N + 1):
+        np.testing.assert_allclose(
+            clusters.computed_place(missing), clusters.records()[missing - 1], rtol=0, atol=1e-12
+        )
+    assert measured("leak").value >= 12
+    noisy = clusters.nonprivate_centers() + np.random.default_rng(0).normal(0.0, 0.05, (clusters.N_GROUPS, 2))
+    monkeypatch.setattr(clusters, "nonprivate_centers", lambda: noisy)
+    assert clusters.leak_answer().value < 6.0, "the same question would have another answer"
+
+
+# Methods: the functions of their lessons, whose oracles stand in tests/ui/test_lessons.py; and the shared budget.
+
+
+@pytest.mark.parametrize(
+    ("chapter", "lesson", "step"), [("cuts", "dpm", 1), ("sending", "laplace", 1), ("helpers", "target", 2)]
+)
+def test_a_method_measures_what_its_lesson_does(chapter, lesson, step):
+    assert measured(chapter) == lesson_measured(lesson, step)
+
+
+def test_moons_are_counted_at_both_budgets():
+    found = measured("hills")
+    assert (found.value, found.words["few"]) == (
+        lesson_measured("morse", 1).value,
+        lesson_measured("morse", 2).words["measured"],
+    )
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 30])
+def test_rounds_share_the_budget_equally(rounds):
+    method = CATALOGUE["convergent_kmeans"]
+    dataset, params = method.chapter.made(), method.Params(**method.chapter.params(str(rounds)))
+    run = method.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(0))
+    spent = {}
+    for row in ledger_rows(run):
+        spent[row.column] = spent.get(row.column, 0.0) + row.epsilon
+    assert list(spent.values()) == [pytest.approx(0.5 / rounds)] * rounds
+    assert measured("noise").value > 1.05
+
+
+def test_a_sent_place_moves_by_the_law():
+    assert "**250 m**" in CHAPTERS["sending"].told(4.0)  # 2 / (4 / 500 m)
+    assert "99 in 100" in CHAPTERS["sending"].note(4.0).replace("99 times in 100", "99 in 100")
+
+
+# The audit stays below what is true, and catches what is missing.
+
+
+def test_the_audit_catches_missing_noise_and_no_more():
+    for share, true in ((1.0, 1.0), (0.5, 2.0), (0.25, 4.0)):
+        found = numbers.audit_bound(share)
+        assert 0.7 * true < found.epsilon_lower <= true
+        assert found.violates(numbers.CLAIMED) == (share < 1)
+    assert measured("audit").words["measured"] == str(math.floor(100 * numbers.audit_bound(0.5).epsilon_lower) / 100)
+    assert "nothing proves it" in CHAPTERS["audit"].told("1")
+    assert "false" in CHAPTERS["audit"].told("0.5")
+
+
+# The decision, against the closed forms.
+
+
+def test_the_price_of_half_a_year():
+    rng = np.random.default_rng(0)
+    for n, epsilon in ((numbers.CLINIC, 1.0), (numbers.TOWN, 0.1)):
+        assert numbers.target_epsilon(n) == pytest.approx(epsilon)
+        errors = np.abs(rng.laplace(0.0, 100 / n / epsilon, 100_000))
+        assert abs(errors.mean() - numbers.TARGET_ERROR) <= 6 * numbers.TARGET_ERROR / math.sqrt(len(errors))
+    found = measured("decide")
+    assert found.value == pytest.approx(100 / (1 + math.exp(-1)))
+    assert (found.words["measured"], found.words["town"]) == ("74", "53")
+    for n in (numbers.CLINIC, numbers.TOWN):
+        (x0, y0), (x1, y1) = numbers.error_line(n)
+        assert (y1 - y0) / (x1 - x0) == pytest.approx(-1.0), "ten times the budget, a tenth of the error"

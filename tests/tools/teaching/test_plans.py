@@ -1,0 +1,52 @@
+"""Plans fill their time, and the solutions of exercises follow from the modules they speak of."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpviz.core import attacker_odds
+from dpviz.mechanisms import nd_laplace, randomized_response
+from dpviz.tools.teaching.plans import EXERCISES, PLANS, links
+
+VALUES = {each.title: each.value for each in EXERCISES}
+
+
+@pytest.mark.parametrize("minutes", PLANS)
+def test_a_plan_fills_its_time_and_begins_and_ends_with_the_quiz(minutes):
+    steps = PLANS[minutes]
+    assert sum(step.minutes for step in steps) == minutes
+    assert [step.links[0].address for step in (steps[0], steps[-1])] == ["quiz", "quiz"]
+    assert all(step.links for step in steps)
+
+
+def test_a_link_takes_more_parameters():
+    for link in links():
+        assert link.set(size="projector", hide="data").count("?") == 1
+        assert link.set() == link.address
+
+
+def test_solutions_are_those_of_independent_sums():
+    rng = np.random.default_rng(0)
+    others = rng.normal(size=11)
+    others += 2_350 - others.mean()
+    assert VALUES["One salary"] == pytest.approx(12 * 2_400 - others.sum())
+
+    n, truly = 400_000, VALUES["The crowd behind the coin"] / 1_000
+    said = randomized_response(np.arange(n) < truly * n, epsilon=math.log(3), rng=rng).mean()
+    assert abs(said - 0.4) < 6 * math.sqrt(0.4 * 0.6 / n)
+
+    assert attacker_odds(VALUES["Which ε?"]) == pytest.approx(60)
+    assert VALUES["Noise on a mean"] == 100 / 20
+    assert sum([VALUES["A shared budget"]] * 5) == pytest.approx(1)
+
+    moves = np.linalg.norm(nd_laplace(np.zeros((n, 2)), epsilon=1 / 250, rng=rng), axis=1)
+    assert abs(moves.mean() - VALUES["How far from home"]) < 6 * 250 * math.sqrt(2 / n)  # Gamma(2): variance 2
+
+
+def test_every_number_is_in_its_solution():
+    for each in EXERCISES:
+        if not math.isnan(each.value):
+            assert (
+                f"{each.value:,.3g}".rstrip("0").rstrip(".") in each.solution or f"{each.value:,.0f}" in each.solution
+            )
