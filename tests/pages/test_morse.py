@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from dpviz.methods.morse.page import tabs as morse
-from dpviz.methods.morse.story import batches as morse_tasks
+from dpviz.methods.morse import charts
+from dpviz.methods.morse import page as morse_page
 from dpviz.ui import show
 from tests.pages.conftest import at_once, clicking
 
@@ -16,8 +16,8 @@ SMALL = {"n": "400", "n_components": "8"}
 @pytest.fixture
 def ready(monkeypatch):
     """Let background work be done at once, here."""
-    known = at_once(monkeypatch, morse_tasks)
-    monkeypatch.setattr(morse, "EPSILONS", (0.5, 5.0))
+    known = at_once(monkeypatch, charts)
+    monkeypatch.setattr(morse_page, "EPSILONS", (0.5, 5.0))
     return known
 
 

@@ -19,7 +19,7 @@ from dpviz.ui.screen import MethodScreen
 from tests.methods.convergent_kmeans import test_family_noninterference as of_family
 from tests.methods.convergent_kmeans import test_noninterference as of_zones
 from tests.methods.dpm import test_noninterference as of_dpm
-from tests.methods.morse.story import test_story as of_morse
+from tests.methods.morse import test_run as of_morse
 
 LINK = (("data", "blobs"), ("n", "300"), ("data_seed", "0"), ("data_n_clusters", "5"), ("data_overlap", "0.35"))
 LINK = (*LINK, ("data_imbalance", "0.0"), ("data_n_features", "2"))

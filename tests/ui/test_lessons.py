@@ -14,7 +14,7 @@ from sklearn.metrics import pairwise_distances_argmin_min
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import teaching as lesson_kmeans
 from dpviz.methods.dpm import teaching as lesson_dpm
-from dpviz.methods.morse.story import lesson as lesson_morse
+from dpviz.methods.morse import teaching as lesson_morse
 from dpviz.methods.nd_laplace import teaching as lesson_laplace
 from dpviz.methods.source_target import teaching as lesson_target
 from dpviz.stories.lesson import FEWEST_STEPS, MOST_STEPS, MOST_WORDS, ranges

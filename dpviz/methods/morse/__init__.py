@@ -2,7 +2,7 @@
 
 from dpviz.core import AuditPlan, Entry, Varied
 from dpviz.data import load
-from dpviz.methods.morse import algorithm, story
+from dpviz.methods.morse import algorithm, teaching
 from dpviz.methods.morse.algorithm import (
     PAPER,
     MergeTree,
@@ -21,15 +21,12 @@ from dpviz.methods.morse.algorithm import (
     steps,
     transition_points,
 )
-from dpviz.methods.morse.story import reading
-from dpviz.methods.morse.story.chapter import CHAPTER
-from dpviz.methods.morse.story.lesson import LESSON
-from dpviz.methods.morse.story.worlds import WORLDS
+from dpviz.methods.morse.run import MorseRun
+from dpviz.methods.morse.teaching import CHAPTER, LESSON, WORLDS
 from dpviz.stories.method import Method, Thumbnail
 from dpviz.stories.reading import Reading
 
 AUDIT_DELTA = 1e-3  # large enough to be seen in many runs; ours
-
 
 METHOD = Method(
     name="morse",
@@ -71,9 +68,9 @@ METHOD = Method(
         Varied("components", "Components", "params.n_components", (8, 12, 16, 22, 32, 48), "morse"),
         Varied("passes", "Passes", "params.n_iterations", (1, 2, 3, 5, 10, 20), "morse"),
     ),
-    run=story.MorseRun,
+    run=MorseRun,
     worlds=WORLDS,
-    reading=Reading(reading.MISREADINGS, reading.PAPERS, reading.formulas, reading.words),
+    reading=Reading(teaching.MISREADINGS, teaching.PAPERS, teaching.formulas, teaching.words),
     lesson=LESSON,
     chapter=CHAPTER,
 )

@@ -13,7 +13,7 @@ from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.morse import algorithm as morse
-from dpviz.methods.morse.story.worlds import peaks_of
+from dpviz.methods.morse.teaching import peaks_of
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.source_target import algorithm as source_target
 from dpviz.plots import Audience, pack

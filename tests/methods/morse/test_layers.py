@@ -8,28 +8,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.core import Box
-from dpviz.methods.morse.story import landscape_plane as land
-from dpviz.methods.morse.story import landscape_stage as stage
-from dpviz.methods.morse.story import landscape_surface as rising
-from dpviz.methods.morse.story.landscape_stage import NO_GROUP, LandscapeLook
+from dpviz.methods.morse import landscape as land
+from dpviz.methods.morse import layers
+from dpviz.methods.morse.landscape import NO_GROUP
+from dpviz.methods.morse.run import LandscapeLook
 from dpviz.plots import Audience, Kind, pack
 from dpviz.plots.svg import svg
 from dpviz.solvers import Mixture, merge_tree
 from dpviz.stories import View, Words
 from dpviz.stories.view import project
-from tests.methods.morse.story.test_story import MOVES, other_world, tell
+from tests.methods.morse.test_run import MOVES, other_world, tell
 from tests.stories.conftest import words_of
 
 WORDS = Words("Set", Box.cube(0.0, 1.0, 2), ("a", "b"), ("", ""))
 
 
-def scene(told, moves="cut", **view):
-    told = dataclasses.replace(told, look=LandscapeLook(moves))
-    return told.draw(View(surface=True, **view), rng=np.random.default_rng(0))
+def scene(run, moves="cut", **view):
+    run = dataclasses.replace(run, look=LandscapeLook(moves))
+    return run.draw(View(surface=True, **view), rng=np.random.default_rng(0))
 
 
-def layer(drawn, name):
-    return next(one for one in drawn.layers if one.name == name)
+def layer(picture, name):
+    return next(one for one in picture.layers if one.name == name)
 
 
 @st.composite
@@ -42,8 +42,8 @@ def mixtures(draw):
     return Mixture(rng.dirichlet(np.ones(k)), rng.uniform(-1, 1, (k, 2)), covariances)
 
 
-class Told:
-    """What `surface_of` asks of a context, of any mixture."""
+class MixtureRun:
+    """What `Surface.of` needs of a run, of any mixture."""
 
     def __init__(self, mixture):
         self.tree, self.result = merge_tree(mixture), self
@@ -53,7 +53,7 @@ class Told:
 @settings(max_examples=25, deadline=None)
 @given(mixtures())
 def test_heights_are_those_of_the_mixture(mixture):
-    surface = rising.surface_of(Told(mixture), project(View(), WORDS, np.empty((0, 2))))
+    surface = layers.Surface.of(MixtureRun(mixture), project(View(), WORDS, np.empty((0, 2))))
     places = 2 * surface.at.reshape(-1, 2) - 1
     assert surface.f.ravel() == pytest.approx(-mixture.log_density(places), rel=1e-9, abs=1e-9)
     assert surface.low <= surface.f.min()
@@ -61,30 +61,30 @@ def test_heights_are_those_of_the_mixture(mixture):
     assert not np.allclose(surface.f.ravel(), wrong), "box units for the mixture's would be noticed"
     box = surface.place(surface.at)
     assert (box[..., :2] == surface.at).all()
-    share = (box[..., 2] - 0.5 + rising.TALL / 2) / rising.TALL
-    wanted = np.minimum(surface.f, surface.cut)
-    assert surface.cut - share * (surface.cut - surface.low) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+    share = (box[..., 2] - 0.5 + layers.TALL / 2) / layers.TALL
+    expected = np.minimum(surface.f, surface.cut)
+    assert surface.cut - share * (surface.cut - surface.low) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @settings(max_examples=25, deadline=None)
 @given(mixtures())
 def test_every_minimum_and_pass_stands_under_the_cut_unless_it_is_out_of_reach(mixture):
-    told = Told(mixture)
-    surface, found = rising.surface_of(told, project(View(), WORDS, np.empty((0, 2)))), told.tree.landscape
-    events = -np.array([*found.log_densities, *(each.log_density for each in found.transitions)])
+    run = MixtureRun(mixture)
+    surface, landscape = layers.Surface.of(run, project(View(), WORDS, np.empty((0, 2)))), run.tree.landscape
+    events = -np.array([*landscape.log_densities, *(each.log_density for each in landscape.transitions)])
     assert surface.low == pytest.approx(events.min(), abs=1e-6)
     highest = events.max() - surface.low
-    assert surface.cut - surface.low == pytest.approx(np.clip(rising.HEADROOM * highest, rising.LEAST, rising.MOST))
-    if rising.HEADROOM * highest < rising.MOST:
+    assert surface.cut - surface.low == pytest.approx(np.clip(layers.HEADROOM * highest, layers.LEAST, layers.MOST))
+    if layers.HEADROOM * highest < layers.MOST:
         assert (events < surface.cut).all()
 
 
 @pytest.mark.parametrize("angles", [(30.0, 50.0), (-170.0, -80.0), (0.0, 90.0)])
 def test_near_faces_come_after_far_ones_with_the_color_of_their_basin(angles):
-    told = tell()
-    drawn = scene(told, yaw=angles[0], pitch=angles[1])
-    mesh = layer(drawn, rising.NAME)
-    assert drawn.solid == angles
+    run = tell()
+    picture = scene(run, yaw=angles[0], pitch=angles[1])
+    mesh = layer(picture, layers.NAME)
+    assert picture.solid == angles
     depth = mesh.arrays["xy_depth"][0, :, :4, 0].mean(axis=1)
     assert (np.diff(depth) >= 0).all()
     assert np.ptp(depth) > 0.1
@@ -95,38 +95,38 @@ def test_near_faces_come_after_far_ones_with_the_color_of_their_basin(angles):
         [-np.sin(yaw) * np.sin(pitch), np.cos(yaw) * np.sin(pitch), np.cos(pitch)],
         [np.sin(yaw) * np.cos(pitch), -np.cos(yaw) * np.cos(pitch), np.sin(pitch)],
     ])  # fmt: skip
-    seen = np.concatenate([mesh.arrays["xy"], mesh.arrays["xy_depth"]], axis=-1)[0, :, :4].mean(axis=1)
-    box = (seen - 0.5) @ axes + 0.5
+    faces = np.concatenate([mesh.arrays["xy"], mesh.arrays["xy_depth"]], axis=-1)[0, :, :4].mean(axis=1)
+    box = (faces - 0.5) @ axes + 0.5
     column, row = (box[:, :2] * land.LABELLED).astype(int).T
-    assert (mesh.arrays["group"] == stage.cut_colors(told)[:, told.regions.cells[row, column]]).all()
-    assert len(mesh.arrays["group"]) == len(drawn.frames) == told.n_cuts
+    assert (mesh.arrays["group"] == run.cut_colors[:, run.regions.cells[row, column]]).all()
+    assert len(mesh.arrays["group"]) == len(picture.frames) == run.n_cuts
 
 
 def test_marks_stand_on_the_surface():
-    told = tell()
-    drawn = scene(told, yaw=0.0, pitch=0.0)  # from the side: up is the height alone
-    surface = rising.surface_of(told, project(View(), words_of(2), told.unit))
-    found = told.tree.landscape
-    share = (surface.cut + found.log_densities) / (surface.cut - surface.low)
-    peaks = layer(drawn, "Peak").arrays["xy"][0, :, 1]
-    assert peaks == pytest.approx(0.5 + rising.TALL * (share - 0.5), abs=1e-9)
-    ticks = next(one for one in drawn.layers if one.name == rising.EDGE and one.kind is Kind.SEGMENTS)
+    run = tell()
+    picture = scene(run, yaw=0.0, pitch=0.0)  # from the side: up is the height alone
+    surface = layers.Surface.of(run, project(View(), words_of(2), run.unit))
+    landscape = run.tree.landscape
+    share = (surface.cut + landscape.log_densities) / (surface.cut - surface.low)
+    peaks = layer(picture, "Peak").arrays["xy"][0, :, 1]
+    assert peaks == pytest.approx(0.5 + layers.TALL * (share - 0.5), abs=1e-9)
+    ticks = next(one for one in picture.layers if one.name == layers.EDGE and one.kind is Kind.SEGMENTS)
     values = [float(name.rpartition("= ")[2].replace("−", "-")) for name in ticks.names]
     assert np.diff(values) == pytest.approx(1.0)
-    slope = rising.TALL / (surface.cut - surface.low)
-    wanted = [0.5 + rising.TALL / 2 - slope * (-surface.low - value) for value in values]
-    assert ticks.arrays["ends"][0, :, 1] == pytest.approx(wanted, abs=1e-9)
-    assert max(wanted) > 0.5 + rising.TALL / 2 - slope, "the topmost whole number has one"
-    flat = told.draw(View(), rng=np.random.default_rng(0))
+    slope = layers.TALL / (surface.cut - surface.low)
+    expected = [0.5 + layers.TALL / 2 - slope * (-surface.low - value) for value in values]
+    assert ticks.arrays["ends"][0, :, 1] == pytest.approx(expected, abs=1e-9)
+    assert max(expected) > 0.5 + layers.TALL / 2 - slope, "the topmost whole number has one"
+    flat = run.draw(View(), rng=np.random.default_rng(0))
     for name in ("Peak", "Transition point"):
-        marks = [[(one.names, one.pick) for one in each.layers if one.name == name] for each in (drawn, flat)]
+        marks = [[(one.names, one.pick) for one in each.layers if one.name == name] for each in (picture, flat)]
         assert marks[0] == marks[1], "with the labels of the flat picture"
 
 
 def test_a_level_colors_what_is_denser():
-    told = tell()
-    stops = stage.levels(told)
-    groups = layer(scene(told, "level"), rising.NAME).arrays["group"]
+    run = tell()
+    stops = run.levels
+    groups = layer(scene(run, "level"), layers.NAME).arrays["group"]
     bare = (groups == NO_GROUP).sum(axis=1)
     assert (np.diff(bare) <= 0).all()
     assert len(groups) == len(stops)
@@ -136,8 +136,8 @@ def test_a_level_colors_what_is_denser():
 @pytest.mark.parametrize("moves", MOVES)
 @pytest.mark.parametrize(("d", "view"), [(2, {}), (4, {}), (4, {"x": 3, "y": 1}), (4, {"principal": True})])
 def test_the_public_surface_follows_from_the_release(d, view, moves):
-    told = tell(d)
-    here, there = scene(told, moves, **view), scene(other_world(told, 77), moves, **view)
+    run = tell(d)
+    here, there = scene(run, moves, **view), scene(other_world(run, 77), moves, **view)
     assert pack(here.public()) == pack(there.public())
     if "principal" in view:
         assert pack(here) != pack(there)
@@ -163,19 +163,19 @@ def test_the_public_surface_follows_from_the_release(d, view, moves):
     ids=str,
 )
 def test_degenerate_runs_have_a_surface(moves, options):
-    told = tell(**options)
-    drawn = scene(told, moves)
-    pack(drawn)
-    assert (drawn.solid is None) == (options.get("d") == 1), "a single feature has none"
-    for one in drawn.layers:
-        assert one.rows.shape == (len(drawn.frames),)
+    run = tell(**options)
+    picture = scene(run, moves)
+    pack(picture)
+    assert (picture.solid is None) == (options.get("d") == 1), "a single feature has none"
+    for one in picture.layers:
+        assert one.rows.shape == (len(picture.frames),)
         assert all(np.isfinite(array).any() for array in one.arrays.values() if one.kind is not Kind.TRAILS)
-    assert "nan" not in drawn.caption
+    assert "nan" not in picture.caption
 
 
 def test_an_export_hides_what_is_behind():
-    told = tell()
-    drawn = scene(told)
-    mesh = layer(drawn, rising.NAME)
-    text = svg((drawn,), hidden=[one.name for one in drawn.layers if one is not mesh])
+    run = tell()
+    picture = scene(run)
+    mesh = layer(picture, layers.NAME)
+    text = svg((picture,), hidden=[one.name for one in picture.layers if one is not mesh])
     assert text.count("<path") >= mesh.arrays["xy"].shape[1], "each face alone, from far to near"

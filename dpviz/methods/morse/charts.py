@@ -1,0 +1,299 @@
+"""Charts below Morse processing's picture: the merge tree as a dendrogram, and how often many runs are right.
+
+In a dendrogram peaks come up on the dense right; branches meet at their passes to the left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpviz.core import Box, Confidential, FloatArray, Labels, Points
+from dpviz.methods.morse import algorithm as morse
+from dpviz.methods.morse.algorithm import Params
+from dpviz.methods.morse.landscape import Colors, cut_height, most_cuts, painted, share, split_colors
+from dpviz.methods.morse.layers import CLUSTER, REFERENCE
+from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Scene, always, rows_at
+from dpviz.plots.scene import SECRET, UNRELEASED
+from dpviz.solvers import MergeTree
+from dpviz.stories.curves import Curve, layers_of
+from dpviz.stories.panel import number
+
+if TYPE_CHECKING:
+    from dpviz.methods.morse.run import MorseRun
+
+LANE = 0.8  # of a lane's height
+LOG10 = float(np.log(10.0))
+FARTHER = 0.25  # of the width, where parts without a pass are joined
+MOST_NAMED = 12  # leaves with names
+
+RIGHT = 0.95  # ARI from which on a run counts as right
+BAND = (10.0, 90.0)  # percentiles of the runs
+SKETCHES = 6
+RESTARTS = 4  # of k-means on the means
+WAYS = ("Morse processing", "k-means on the means", "The mixture alone, K components")
+
+
+# The dendrogram.
+
+
+def leaf_order(tree: MergeTree) -> list[int]:
+    """Return the leaves from bottom to top, so that no branches cross; the denser part is above."""
+    below: list[list[int]] = [[leaf] for leaf in range(tree.n_leaves)]
+    for first, second, _, _ in tree.linkage:
+        parts = sorted((below[int(first)], below[int(second)]), key=min, reverse=True)
+        below.append(parts[0] + parts[1])
+    return below[-1]
+
+
+def branches(tree: MergeTree) -> tuple[FloatArray, list[int]]:
+    """Return one curve a node but the root (2L - 2, 3, 2), and the densest leaf below each (for its color).
+
+    A curve goes from where the node begins to its merge, and along it to the height of the joined branch. x is the
+    decimal logarithm of the density's share of the highest peak. Infinite heights are farther left than all others.
+    """
+    n = tree.n_leaves
+    order = leaf_order(tree)
+    y = np.empty(2 * n - 1)
+    y[order] = np.arange(n) + 0.5
+    x = np.empty(2 * n - 1)
+    x[:n] = -tree.births / LOG10
+    finite = tree.linkage[np.isfinite(tree.linkage[:, 2]), 2]
+    lowest = max(float(finite.max(initial=0.0)), float(tree.births.max())) / LOG10
+    beyond = -lowest - FARTHER * max(lowest, 0.4)
+    densest = list(range(n))
+    curves = np.empty((2 * (n - 1), 3, 2))
+    for row, (first, second, height, _) in enumerate(tree.linkage):
+        node = n + row
+        x[node] = -height / LOG10 if np.isfinite(height) else beyond
+        y[node] = (y[int(first)] + y[int(second)]) / 2
+        for child in (int(first), int(second)):
+            curves[child] = [[x[child], y[child]], [x[node], y[child]], [x[node], y[node]]]
+        densest.append(min(densest[int(first)], densest[int(second)]))
+    return curves, densest[:-1]
+
+
+def right_of(curves: FloatArray, rule: float) -> FloatArray:
+    """Return the branches (b, 3, 2) cut off at x = rule: NaN on the other side."""
+    cut = curves.copy()
+    crossed = curves[:, 1, 0] < rule
+    cut[crossed, 1, 0] = rule
+    cut[crossed, 2] = np.nan
+    cut[curves[:, 0, 0] < rule] = np.nan
+    return cut
+
+
+def dendrogram(
+    run: MorseRun, frames: tuple[Frame, ...], start_frame: int, heights: FloatArray, groups: Colors
+) -> Scene:
+    """Return the dendrogram with a rule at `heights` (R,); right of it branches wear `groups` (R, L).
+
+    R is 1 or the number of frames.
+    """
+    tree, n_frames = run.tree, len(frames)
+    n, order = tree.n_leaves, leaf_order(tree)
+    curves, densest = branches(tree)
+    each, rows = always(n_frames), rows_at(n_frames, {f: f if len(groups) > 1 else 0 for f in range(n_frames)})
+    layers = []
+    if len(curves):  # all branches, faint, and what is right of the rule in its cluster's color
+        unreachable = np.zeros(len(curves), dtype=bool)
+        for first, second, height, _ in tree.linkage:
+            unreachable[[int(first), int(second)]] = np.isinf(height)
+        if unreachable.any():
+            dashed = curves[None, unreachable]
+            layers.append(Layer.of("No pass found", Kind.LINES, REFERENCE, dashed, each, size=1.0, dash=True))
+        whole = curves[None, ~unreachable]
+        layers += [
+            Layer.of("Hierarchy", Kind.LINES, REFERENCE, whole, each, size=1.0, legend=False),
+            Layer.of(
+                "Cluster",
+                Kind.LINES,
+                CLUSTER,
+                {"xy": np.stack([right_of(curves, -h / LOG10) for h in heights]), "group": groups[:, densest]},
+                rows,
+                isolate=True,
+                size=2.5,
+                legend=False,
+            ),
+        ]
+    ends = np.empty((1, n, 2))
+    ends[0, :, 0] = -tree.births / LOG10
+    ends[0, order, 1] = np.arange(n) + 0.5
+    names = tuple(
+        f"peak {int(color) + 1}: {share(float(birth))} of the highest"
+        for color, birth in zip(run.colors, tree.births, strict=True)
+    )
+    layers += [
+        Layer.of(
+            "Peak",
+            Kind.MARKS,
+            CLUSTER,
+            {"xy": ends, "group": groups},
+            rows,
+            isolate=True,
+            symbol="star",
+            size=9.0,
+            names=names,
+            legend=False,
+        ),
+        Layer.of("Cut", Kind.CURSOR, REFERENCE, -heights / LOG10, rows, isolate=True, size=2.0, legend=False),
+    ]
+    low = min(float(curves[:, :, 0].min(initial=-0.2)), float((-heights / LOG10).min()))
+    lane_names = tuple(f"peak {int(run.colors[leaf]) + 1}" for leaf in order) if n <= MOST_NAMED else ()
+    lost = tree.n_unreachable
+    without = f" No pass was found to {lost} {'parts' if lost > 1 else 'part'}: dashed, joined last." if lost else ""
+    merges = ", ".join(share(float(h)) if np.isfinite(h) else "no pass" for h in tree.linkage[::-1, 2][:8])
+    alt = f"Dendrogram of {number(n)} peaks. From the root, branches part at {merges} of the highest density."
+    return Scene(
+        title="Dendrogram",
+        alt=alt if merges else "Dendrogram with one leaf: the landscape has one peak.",
+        caption=f"Branches meet at the pass between their basins; the rule is the cut.{without}",
+        x=Axis("density, share of the highest peak", view=(1.06 * low - 0.02, 0.06), log=True),
+        y=Axis("", view=(-0.1, n + 0.1), names=lane_names, ticks=bool(lane_names)),
+        layers=tuple(layers),
+        frames=frames,
+        start_frame=start_frame,
+        equal=False,
+        scrubber=False,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sketch:
+    """One run's dendrogram, small: what travels from the background."""
+
+    curves: FloatArray  # (2L - 2, 3, 2) of `branches`
+    colors: Colors  # (2L - 2,) cluster of each branch at the cut
+    rule: float  # where the cut is
+    n_leaves: int
+
+    @classmethod
+    def of(cls, tree: MergeTree, n_clusters: int) -> Sketch:
+        """Return the dendrogram of a hierarchy, cut to at most `n_clusters`."""
+        curves, densest = branches(tree)
+        k = min(n_clusters, most_cuts(tree))
+        colors = painted(split_colors(tree), tree.cut(k))[densest]
+        return cls(curves, colors, float(-cut_height(tree, k) / LOG10), tree.n_leaves)
+
+
+def lanes(sketches: Sequence[Sketch]) -> Scene:
+    """Return several runs' dendrograms, one lane each: the hierarchy is as random as the release it follows from."""
+    faint, bold, colors = [], [], []
+    n = len(sketches)
+    for i, one in enumerate(sketches):
+        low = n - 1 - i + (1.0 - LANE) / 2
+        curves = one.curves * [1.0, LANE / one.n_leaves] + [0.0, low]
+        if not len(curves):  # one peak: a stroke
+            curves = np.array([[[0.0, low + LANE / 2], [-0.2, low + LANE / 2], [-0.2, low + LANE / 2]]])
+        faint.append(curves)
+        bold.append(right_of(curves, one.rule) if len(one.curves) else curves)
+        colors.append(one.colors if len(one.curves) else np.zeros(1, dtype=np.uint8))
+    whole = np.concatenate(faint)[None]
+    least = min(float(np.nanmin(whole[..., 0])), -0.2)
+    return Scene(
+        title="The same records, other noise",
+        alt=f"{n} small dendrograms, of {', '.join(str(one.n_leaves) for one in sketches)} peaks.",
+        caption="One lane a run. Colors are the clusters of the cut. Peaks and joins change.",
+        x=Axis("density, share of the highest peak", view=(1.05 * least, 0.05), log=True),
+        y=Axis("", view=(-0.05, n + 0.05), names=tuple(f"run {n - i}" for i in range(n))),
+        layers=(
+            Layer.of("Hierarchy", Kind.LINES, REFERENCE, whole, size=1.0),
+            Layer.of(
+                "Cut",
+                Kind.LINES,
+                CLUSTER,
+                {"xy": np.concatenate(bold)[None], "group": np.concatenate(colors)[None]},
+                size=2.5,
+            ),
+        ),
+        equal=False,
+        scrubber=False,
+    )
+
+
+# Many runs.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgreementRuns(Confidential):
+    """The agreement with the classes of R runs at one ε: exact, the curator's. Rows are `WAYS`."""
+
+    nonprivate_ari: FloatArray  # (3, R)
+    n_peaks: Labels  # (R,)
+    sketches: tuple[Sketch, ...]  # of the first runs
+    against_classes: bool  # False: against a run without noise, because no classes are known
+
+    @property
+    def right_share(self) -> FloatArray:
+        """The share (3,) of runs with an ARI of at least RIGHT: it is near 0 or 1, so that medians mislead."""
+        return np.asarray((self.nonprivate_ari >= RIGHT).mean(axis=1))
+
+
+def run_many(points: Points, box: Box, classes: Labels | None, params: Params, n_runs: int, seed: int) -> AgreementRuns:
+    """Run with R different noises and starts, in the background; the labels are computed on the records."""
+    from sklearn.cluster import KMeans  # type: ignore[import-untyped]  # slow to load; no types
+    from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # slow to load; no types
+
+    signed, k = morse.signed_points(points, box), params.n_clusters
+    truth = classes
+    if truth is None:
+        noiseless = morse.fit(points, box, replace(params, epsilon=np.inf), rng=np.random.default_rng(0))
+        truth = morse.assign(noiseless.release.mixture, signed, k)
+    ari, peaks, sketches = np.full((len(WAYS), n_runs), np.nan), np.zeros(n_runs, dtype=np.intp), []
+    for run in range(n_runs):
+        release = morse.fit(points, box, params, rng=np.random.default_rng([seed, run])).release
+        tree, mixture = release.tree, release.mixture
+        peaks[run] = tree.n_leaves
+        n_means = min(k, len(np.unique(mixture.means, axis=0)))
+        means = KMeans(n_means, n_init=RESTARTS, random_state=0).fit(mixture.means, sample_weight=mixture.weights)
+        alone = morse.fit(points, box, replace(params, n_components=k), rng=np.random.default_rng([seed, run]))
+        labels = (
+            morse.assign(mixture, signed, k),
+            np.asarray(means.predict(signed), dtype=np.intp),
+            alone.release.mixture.quick_log_terms(signed).argmax(axis=1),
+        )
+        ari[:, run] = [adjusted_rand_score(truth, each) for each in labels]
+        if run < SKETCHES:
+            sketches.append(Sketch.of(tree, k))
+    return AgreementRuns(ari, peaks, tuple(sketches), classes is not None)
+
+
+def ari_chart(epsilons: Sequence[float], runs: Sequence[AgreementRuns], epsilon: float) -> Scene:
+    """Return the agreement against ε: medians, the middle 80 of 100 runs as bands, each run of Morse as a mark."""
+    x = np.log10(np.array(epsilons))
+    curves = []
+    for way, name in enumerate(WAYS):
+        low, middle, high = (
+            np.array([float(np.percentile(one.nonprivate_ari[way], at)) for one in runs])
+            for at in (BAND[0], 50.0, BAND[1])
+        )
+        curves.append(Curve(name, way, x, low, middle, high, chosen=way == 0))
+    bands, lines = layers_of(curves, Audience.CURATOR)
+    each = np.concatenate(
+        [
+            np.stack([np.full(one.nonprivate_ari.shape[1], at), one.nonprivate_ari[0]], axis=1)
+            for at, one in zip(x, runs, strict=True)
+        ]
+    )[None]
+    right = np.array([[[x[0] - 1.0, RIGHT], [x[-1] + 1.0, RIGHT]]])[None]
+    what = "the true classes" if runs[0].against_classes else "a run without noise"
+    return Scene(
+        title=f"Agreement with {what}",
+        alt=f"Line chart of the adjusted Rand index with {what} against ε, before and after Morse processing.",
+        caption="Lines are medians, bands the middle 80 % of runs, rings single runs: most are all right or all wrong.",
+        x=Axis("ε", view=(float(x[0]) - 0.06, float(x[-1]) + 0.06), log=True),
+        y=Axis("adjusted Rand index", view=(-0.06, 1.06)),
+        axes_public=False,
+        layers=(
+            *bands,
+            Layer.of("Right", Kind.LINES, UNRELEASED, right, size=1.0, dash=True),
+            Layer.cursor("Now", UNRELEASED, np.log10(epsilon)),
+            *lines,
+            Layer.of("Each run of Morse", Kind.MARKS, SECRET, each, symbol="ring", size=5.0),
+        ),
+        equal=False,
+        scrubber=False,
+    )

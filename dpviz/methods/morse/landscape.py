@@ -1,0 +1,252 @@
+"""A mixture's landscape on a plane, and the stops and colors of its hierarchy: all of it post-processing.
+
+The mixture lives in [-1, 1]^D, a picture in box units. In two dimensions the plane is the landscape itself; of more,
+it shows the marginal, which is a mixture again and is drawn exactly, while basins have no borders in it.
+
+Colors survive merging: the whole is cluster 1; each split, from the thinnest pass to the densest, gives the part
+without the denser peak the next color. So a cut to K has the colors 1 .. K, and a cluster keeps its color while others
+split.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from contourpy import LineType, contour_generator
+from numpy.typing import NDArray
+
+from dpviz.core import Confidential, FloatArray, Labels, Points, algebra, frozen
+from dpviz.plots import Frame
+from dpviz.solvers import MergeTree, Mixture, basins_by_lattice, flow_lines, lattice_basins
+from dpviz.stories.panel import floored, number
+from dpviz.stories.view import Projection
+
+LABELLED = 48  # cells a side whose basin is computed
+FINE = 2  # times finer is the density
+CELLS = LABELLED * FINE
+N_CONTOURS = 9
+CONTOUR_STEP = 0.6  # of ln p from one contour to the next
+ELLIPSE_POINTS = 33
+ELLIPSE_SIZE = 1.0  # standard deviations
+PATH_REACH = 0.3  # standard deviations of one step of a path
+PATH_STEPS = 48
+PATH_END = 1e-3  # standard deviations of the step that a path ends before
+PATH_STARTS = 7  # a side of the lattice that flow lines begin at
+MOST_CUTS = 20  # stops of the cut
+MOST_LEVELS = 60  # stops of the level
+NO_GROUP = 255
+LAST_COLOR = 254
+SLACK = 1e-9  # of a height: a stop at an event comes just after it
+GAP = 0.35  # of ln p: wider gaps between events have a stop in their middle
+BELOW = (0.7, 1.5, 2.5)  # of ln p, stops below the last event
+
+Colors: TypeAlias = NDArray[np.uint8]
+
+
+def signed(unit: FloatArray) -> FloatArray:
+    """Return box units (..., D) as the mixture's."""
+    return 2.0 * unit - 1.0
+
+
+def unsigned(places: FloatArray) -> FloatArray:
+    """Return the mixture's units (..., D) as box units."""
+    return (places + 1.0) / 2.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relief:
+    """The density over the plane's square, cell by cell, row 0 at low y."""
+
+    middles: FloatArray  # (CELLS,) of the cells, plane units
+    log_share: FloatArray  # (CELLS, CELLS) ln of the density over the highest one drawn
+    highest: float  # ln of that one, per plane unit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regions(Confidential):
+    """The minimum that each cell's middle, and each record, flows to."""
+
+    cells: Labels  # (LABELLED, LABELLED) rows of `critical_points`, row 0 at low y
+    nonprivate_records: Labels  # (n,)
+
+
+def marginal(mixture: Mixture, plane: Projection) -> Mixture:
+    """Return the mixture of what `plane` shows, in plane units: the density integrated over all other directions."""
+    columns = plane.matrix[:, :1] if plane.d == 1 else plane.matrix
+    means = unsigned(mixture.means) @ columns + plane.offset[: columns.shape[1]]
+    spread = columns.T @ (mixture.covariances / 4.0) @ columns
+    return Mixture(mixture.weights, means, (spread + spread.transpose(0, 2, 1)) / 2)
+
+
+def window(plane: Projection) -> FloatArray:
+    """Return the square (2, 2), ends of x and of y, that a relief covers."""
+    if plane.corners is not None:
+        return np.array([[0.0, 1.0], [0.0, 1.0]])
+    return np.array([plane.x.view, plane.y.view])
+
+
+def lattice(plane: Projection, n: int) -> FloatArray:
+    """Return the middles (n, n, 2) of n x n cells of the window."""
+    ends = window(plane)
+    share = (np.arange(n) + 0.5) / n
+    x, y = (low + share * (high - low) for low, high in ends)
+    return np.stack(np.meshgrid(x, y), axis=-1)
+
+
+def relief(density: Mixture, plane: Projection) -> Relief:
+    """Return the marginal `density` over the plane."""
+    cells = lattice(plane, CELLS)
+    logs = density.quick_log_density(cells.reshape(-1, 2)).reshape(CELLS, CELLS)
+    return Relief(frozen(cells[0, :, 0].copy()), frozen(logs - logs.max()), float(logs.max()))
+
+
+def regions(mixture: Mixture, n_minima: int, unit: Points) -> Regions:
+    """Return the basins of a mixture in two dimensions, of cells and records `unit` (n, 2), by flowing down.
+
+    Labels are those of `lattice_basins` and `basins_by_lattice`, which say how near to borders they can be wrong. The
+    eigenvalues of covariances have a floor, so that few parts of basins are as thin as a cell.
+    """
+    if n_minima == 1:
+        return Regions(np.zeros((LABELLED, LABELLED), dtype=np.intp), np.zeros(len(unit), dtype=np.intp))
+    cells = lattice_basins(mixture, LABELLED)
+    return Regions(frozen(cells), frozen(basins_by_lattice(mixture, signed(unit), cells)))
+
+
+def contour_levels() -> FloatArray:
+    """Return ln shares of the highest density, equal steps downwards."""
+    return np.asarray(-CONTOUR_STEP * (np.arange(N_CONTOURS) + 0.5))
+
+
+def contours(ground: Relief, levels: FloatArray, plane: Projection) -> list[FloatArray]:
+    """Return the curves (p, 2) where the density has each of `levels` (m,), NaN after each of them."""
+    rows = lattice(plane, CELLS)[:, 0, 1]
+    generator = contour_generator(ground.middles, rows, ground.log_share, line_type=LineType.ChunkCombinedNan)
+    lines = [generator.lines(float(level))[0][0] for level in levels]
+    gap = np.full((1, 2), np.nan)
+    return [gap if line is None else np.concatenate([line, gap]) for line in lines]
+
+
+def ellipses(density: Mixture) -> FloatArray:
+    """Return each component of a marginal in the plane as a closed curve (K, p, 2) at one standard deviation."""
+    angle = np.linspace(0.0, 2.0 * np.pi, ELLIPSE_POINTS)
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    values, vectors = algebra.eigen(density.covariances)
+    axes = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    return np.asarray(density.means[:, None] + ELLIPSE_SIZE * np.einsum("kij,pj->kpi", axes, circle))
+
+
+def paths(mixture: Mixture, starts: Points) -> FloatArray:
+    """Return the flow lines dx/dt = grad log p from `starts` (m, D) as (m, p, D), NaN after their end."""
+    return flow_lines(mixture, starts, n_steps=PATH_STEPS, reach=PATH_REACH, end=PATH_END)
+
+
+def flow_starts(d: int) -> FloatArray:
+    """Return public places (m, d) in [-1, 1]^d that flow lines begin at: a lattice, in many dimensions a spiral."""
+    if d == 1:
+        return np.linspace(-0.95, 0.95, 2 * PATH_STARTS)[:, None]
+    if d == 2:
+        # In the middles of cells, so that their basins are known.
+        share = signed((np.linspace(2, LABELLED - 3, PATH_STARTS).astype(np.intp) + 0.5) / LABELLED)
+        return np.stack(np.meshgrid(share, share), axis=-1).reshape(-1, 2)
+    # Kronecker's sequence of the generalised golden ratio fills a cube evenly, without randomness.
+    ratio = 2.0
+    for _ in range(32):
+        ratio = (1.0 + ratio) ** (1.0 / (d + 1))
+    shares = np.modf(0.5 + np.arange(1, PATH_STARTS**2 + 1)[:, None] * ratio ** -np.arange(1.0, d + 1))[0]
+    return np.asarray(shares * 1.86 - 0.93)
+
+
+def split_colors(tree: MergeTree) -> Labels:
+    """Return the color (L,) that each minimum has when it is its cluster's densest."""
+    n = tree.n_leaves
+    densest = [*range(n), *[0] * len(tree.linkage)]  # of every node
+    for row, (first, second, _, _) in enumerate(tree.linkage):
+        densest[n + row] = min(densest[int(first)], densest[int(second)])
+    colors = np.zeros(n, dtype=np.intp)
+    for row, (first, second, _, _) in enumerate(tree.linkage):
+        colors[max(densest[int(first)], densest[int(second)])] = n - 1 - row
+    return colors
+
+
+def painted(colors: Labels, clusters: Labels) -> Colors:
+    """Return the color (L,) of each minimum when `clusters` (L,), numbered by their densest minimum, hold."""
+    _, firsts = np.unique(clusters, return_index=True)
+    return np.minimum(colors[firsts[clusters]], LAST_COLOR).astype(np.uint8)
+
+
+def share(height: float, rounded: Callable[[float], str] = number) -> str:
+    """Say a height as the density's share of the highest peak."""
+    percent = 100.0 * float(np.exp(-height))
+    return f"{rounded(percent)} %" if percent >= 1e-3 else "next to nothing"
+
+
+def most_cuts(tree: MergeTree) -> int:
+    """Return how many cuts the scrubber has: 1 .. as many clusters as there are minima, within reason."""
+    return min(tree.n_leaves, MOST_CUTS)
+
+
+def cut_height(tree: MergeTree, k: int) -> float:
+    """Return a height within the range that gives k clusters, where the cut's rule is drawn."""
+    heights, n = tree.linkage[:, 2], tree.n_leaves
+    finite = heights[np.isfinite(heights)]
+    lowest = max(float(finite.max(initial=0.0)), float(tree.births.max()))
+    last = heights[n - k - 1] if k < n else 0.0  # of the merges that have happened
+    following = heights[n - k] if k > 1 else np.inf
+    last = lowest + 0.5 if np.isinf(last) else last
+    return float(last + 0.5 if np.isinf(following) else (last + following) / 2)
+
+
+def cut_frames(tree: MergeTree) -> tuple[Frame, ...]:
+    """Name the cuts: 1 cluster, 2 clusters, ..."""
+    heights, n = tree.linkage[:, 2], tree.n_leaves
+    frames = []
+    for k in range(1, most_cuts(tree) + 1):
+        joined = "Every basin is joined" if k == 1 else "Basins are joined"
+        if k == n:
+            detail = "No pass is open: every peak is a cluster of its own."
+        elif np.isinf(heights[n - k - 1]):
+            detail = "No pass was found between some of these parts: they are joined last."
+        else:
+            least = share(heights[n - k - 1], floored)
+            detail = f"{joined} where a pass has at least {least} of the highest peak's density."
+        frames.append(Frame(f"{k} {'clusters' if k > 1 else 'cluster'}", detail))
+    return tuple(frames)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DensityLevel:
+    """One stop of the level: {p >= level} has these islands."""
+
+    height: float  # ln of the highest peak over the level
+    islands: Colors  # (L,) color of the island each minimum is on, NO_GROUP while it is below the surface
+    what: str
+
+    @property
+    def frame(self) -> Frame:
+        """The name of the stop."""
+        n = len(np.unique(self.islands[self.islands != NO_GROUP]))
+        islands = f"{n} {'islands' if n != 1 else 'island'}"
+        return Frame(f"Level: {share(self.height)} of the highest peak", f"{self.what}: {islands}.")
+
+
+def density_levels(tree: MergeTree, colors: Labels) -> tuple[DensityLevel, ...]:
+    """Return the stops of the level, from the highest peak down: just after each peak and pass, and between them."""
+
+    def level(height: float, what: str) -> DensityLevel:
+        islands = painted(colors, tree.cut_at(height))
+        return DensityLevel(height, np.where(tree.births <= height, islands, np.uint8(NO_GROUP)), what)
+
+    merges = tree.linkage[np.isfinite(tree.linkage[:, 2]), 2]
+    events = [(float(h), "A peak comes up") for h in tree.births]
+    events += [(float(h), "Two islands meet at a pass") for h in merges]
+    events.sort()
+    stops: list[DensityLevel] = []
+    for i, (height, what) in enumerate(events):
+        following = events[i + 1][0] if i + 1 < len(events) else np.inf
+        stops.append(level(height + SLACK, what))
+        if np.isfinite(following) and following - height > GAP:
+            stops.append(level((height + following) / 2, "Nothing joins"))
+    lowest = events[-1][0]
+    stops = stops[: MOST_LEVELS - len(BELOW)]
+    return (*stops, *(level(lowest + below, "Nothing joins") for below in BELOW))

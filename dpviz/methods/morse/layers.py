@@ -1,0 +1,485 @@
+"""The layers of a landscape's picture, flat or as a surface.
+
+What is drawn for the world follows from the released mixture alone.
+
+A surface is ln p over the plane in a box that can be turned: its floor is the plane's square; its height is ln p, from
+where it is cut off, the floor, up to the highest peak. The arithmetic is that of the paper's f = -ln p, whose minima
+are the peaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.core import Box, FloatArray, Points, frozen
+from dpviz.methods.morse import landscape as land
+from dpviz.methods.morse.landscape import NO_GROUP, Colors, DensityLevel, share, unsigned
+from dpviz.plots import Audience, Axis, Kind, Layer, Role, always, rows_at
+from dpviz.plots.scene import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Ink
+from dpviz.solvers import Mixture, assign_basins
+from dpviz.solvers.landscapes.saddles import ONE_BASIN, TRANSITION
+from dpviz.stories.ground_layers import sample
+from dpviz.stories.panel import number
+from dpviz.stories.solid import DEPTH, PLACES, from_above
+from dpviz.stories.stage import Stage
+from dpviz.stories.view import Projection, View, Words, project, spread
+
+if TYPE_CHECKING:
+    from dpviz.methods.morse.run import MorseRun
+
+CLUSTER = Ink(Role.CLUSTER, Audience.RELEASED)
+REFERENCE = Ink(Role.REFERENCE, Audience.RELEASED)
+MOST_PASSES = 40  # marks that can be clicked
+STRIP_HEIGHT = 0.82  # of the strip that a single feature's density fills
+HILL = 0.12  # least strength of a region's color, and the rest is the density's
+FEW_RECORDS = 1500  # up to here a record is drawn larger
+NEW_POINTS = (8, 12, 18, 24, 30, 36, 40)  # of the flow lines' starts, drawn as new points
+
+TALL = 0.35  # of the box's width: the height of the drawn range of f
+HEADROOM = 1.5  # times the height of the highest pass or minimum over the lowest one: where f is cut off
+LEAST, MOST = 2.0, 9.0  # of ln p: the drawn range of f is never less nor more
+SCALE = 2.0 * np.log(2.0)  # ln of how much denser two features are in box units, half of the mixture's
+STEP = land.FINE  # every how manieth row and column of the landscape's grid is a line of the mesh
+NAME, AXIS = "Density as a surface", "log density"
+EDGE = f"Height: {AXIS}, a tick for each 1"  # the upright edge, and its ticks
+TICK = 0.04  # of the box's width: the length of a tick
+REACH = 0.5 * np.sqrt(2.0 + TALL**2) + 0.02  # from the middle of the box to the end of its picture
+FILL = 0.5  # strength of a face's color
+
+Place = Callable[[FloatArray], FloatArray]  # (..., D) the mixture's units -> (..., 2), on a surface (..., 3)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surface:
+    """f over a plane: the mesh, and where anything else of the plane stands on it."""
+
+    density: Mixture  # the marginal in the plane, plane units
+    ends: FloatArray  # (2, 2) of x and of y: the square that is drawn
+    at: FloatArray  # (s, s, 2) the mesh's vertices in the plane, row 0 at low y
+    f: FloatArray  # (s, s) there
+    low: float  # f of the lowest minimum
+    cut: float  # where f is cut off
+    multiple: float  # the cut's height over `low`, in heights of the highest pass or minimum; NaN: those have none
+
+    @classmethod
+    def of(cls, run: MorseRun, plane: Projection) -> Surface:
+        """Return the surface over a plane; its range follows from the heights of all minima and passes drawn on it."""
+        density, landscape = land.marginal(run.release.mixture, plane), run.tree.landscape
+        at = land.lattice(plane, land.CELLS)[::STEP, ::STEP]
+        f = height_of(density, at.reshape(-1, 2)).reshape(at.shape[:-1])
+        places = np.vstack([landscape.minima, *(each.location for each in landscape.transitions)])
+        events = height_of(density, plane(unsigned(places)))
+        low = float(min(events[: len(landscape.minima)].min(), f.min()))
+        highest = float(events.max()) - low
+        reach = float(np.clip(HEADROOM * highest, LEAST, MOST))
+        multiple = reach / highest if highest > 1e-9 else float("nan")
+        return cls(density, land.window(plane), frozen(at), frozen(f), low, low + reach, multiple)
+
+    def place(self, plane: FloatArray) -> FloatArray:
+        """Return where places of the plane (..., 2) stand in the box [0, 1]^3, (..., 3); NaN stays NaN."""
+        flat = plane.reshape(-1, 2)
+        height = np.full(len(flat), np.nan)
+        finite = np.isfinite(flat).all(axis=1)
+        height[finite] = height_of(self.density, flat[finite])
+        return self.raised(plane, height.reshape(plane.shape[:-1]))
+
+    def raised(self, plane: FloatArray, f: FloatArray) -> FloatArray:
+        """Return places of the plane (..., 2) at -`f` (...), no lower than the floor, in the box, (..., 3)."""
+        across = (plane - self.ends[:, 0]) / (self.ends[:, 1] - self.ends[:, 0])
+        return np.concatenate([across, self.height(f)[..., None]], axis=-1)
+
+    def height(self, f: FloatArray) -> FloatArray:
+        """Return the height of `f` in the box, the floor where it is cut off: peaks, the minima of f, stand highest."""
+        rise = (self.cut - np.minimum(f, self.cut)) / (self.cut - self.low)
+        return 0.5 + TALL * (rise - 0.5)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SurfaceStage(Stage):
+    """A stage whose picture is a surface in a box: places on it have three coordinates until they are turned."""
+
+    surface: Surface
+
+
+def height_of(density: Mixture, plane: Points) -> FloatArray:
+    """Return f = -ln p (m,) at places of the plane (m, 2), p per the mixture's own unit on each of its two axes."""
+    return np.asarray(SCALE - density.log_density(plane))
+
+
+def placing(run: MorseRun, stage: Stage) -> Place:
+    """Return the map from the mixture's units to the plane, or onto a surface; one feature's height is the density."""
+    plane = stage.projection
+    if isinstance(stage, SurfaceStage):
+        surface = stage.surface
+        return lambda places: surface.place(plane(unsigned(places)))
+    if plane.d > 1:
+        return lambda places: plane(unsigned(places))
+
+    def on_curve(places: FloatArray) -> FloatArray:
+        flat = places.reshape(-1, 1)
+        finite = np.isfinite(flat[:, 0])
+        height = np.full(len(flat), np.nan)
+        height[finite] = _strip_height(run, flat[finite])
+        return np.stack([unsigned(flat[:, 0]), height], axis=1).reshape(*places.shape[:-1], 2)
+
+    return on_curve
+
+
+def _strip_height(run: MorseRun, places: FloatArray) -> FloatArray:
+    """Return the height (m,) of a single feature's density in its strip, at places (m, 1)."""
+    top = run.tree.landscape.log_densities[0]
+    return np.asarray(STRIP_HEIGHT * np.exp(run.release.mixture.log_density(places) - top))
+
+
+def _color_rows(stage: Stage, groups: Colors) -> NDArray[np.int16]:
+    """Return the row of each frame: its own, or the only one."""
+    n = stage.clock.n_frames
+    return rows_at(n, {f: f if len(groups) > 1 else 0 for f in range(n)})
+
+
+def _all_frames(stage: Stage) -> NDArray[np.int16]:
+    """Show row 0 in every frame."""
+    return always(stage.clock.n_frames)
+
+
+# The flat picture's ground.
+
+
+def ground_layers(run: MorseRun, stage: Stage, groups: Colors, stops: Sequence[DensityLevel]) -> list[Layer]:
+    """Regions in their clusters' colors, strong where the density is high, with contours; a level's islands."""
+    plane, rows, always_rows = stage.projection, _color_rows(stage, groups), _all_frames(stage)
+    if plane.d == 1:
+        return _curve_layers(run, stage, groups, stops)
+    top = float(run.tree.landscape.log_densities[0])
+    ground = land.relief(land.marginal(run.release.mixture, plane), plane)
+    ends = land.window(plane)
+    rect = np.array([[[ends[0, 0], ends[1, 0], ends[0, 1], ends[1, 1]]]])
+    layers = []
+    if run.regions is not None:
+        value = np.rint(255.0 * (HILL + (1.0 - HILL) * np.exp(0.6 * ground.log_share))).astype(np.uint8)[None, None]
+        cells = groups[:, run.regions.cells].repeat(land.FINE, axis=1).repeat(land.FINE, axis=2)[:, None]
+        if stops:
+            # The plane is the box scaled to 1, half of the mixture's unit on each axis.
+            height = top - (ground.log_share + ground.highest - plane.d * np.log(2.0))
+            deep = height[None] > np.array([stop.height for stop in stops])[:, None, None]
+            cells = np.where(deep[:, None], np.uint8(NO_GROUP), cells)
+        arrays = {"rect": rect, "value": value, "group": cells}
+        layers.append(Layer.of("Islands" if stops else "Regions", Kind.GRID, CLUSTER, arrays, rows, isolate=True))
+    else:
+        value = np.rint(255.0 * np.exp(0.6 * ground.log_share)).astype(np.uint8)[None, None]
+        layers.append(Layer.of("Density", Kind.GRID, RELEASED, {"rect": rect, "value": value}, always_rows))
+    if stops and run.regions is not None:
+        depth = ground.highest - plane.d * np.log(2.0) - top
+        curves = land.contours(ground, -np.array([stop.height for stop in stops]) - depth, plane)
+        lines = np.full((len(curves), 1, max(map(len, curves)), 2), np.nan)
+        for row, curve in zip(lines, curves, strict=True):
+            row[0, : len(curve)] = curve
+        layers.append(Layer.of("Level", Kind.LINES, RELEASED, lines, rows, size=2.0))
+    curves = land.contours(ground, land.contour_levels(), plane)
+    xy = np.concatenate(curves)[None, None]  # those of all levels look alike: one line
+    return [*layers, Layer.of("Contours", Kind.LINES, REFERENCE, xy, always_rows, size=1.0)]
+
+
+def _curve_layers(run: MorseRun, stage: Stage, groups: Colors, stops: Sequence[DensityLevel]) -> list[Layer]:
+    """A single feature: the density as a curve, colored below by cluster; the line of a level."""
+    rows, at = _color_rows(stage, groups), np.linspace(-1.0, 1.0, 401)[:, None]
+    height, x = _strip_height(run, at), unsigned(at[:, 0])
+    basins = assign_basins(run.release.mixture, at)
+    bands = np.stack([np.stack([x, np.zeros_like(x), height], axis=1)] * run.tree.n_leaves)
+    for leaf, band in enumerate(bands):
+        band[basins != leaf] = np.nan
+    curve = np.stack([x, height], axis=1)[None, None]
+    layers = [
+        Layer.of(
+            "Regions", Kind.BANDS, CLUSTER, {"edges": bands[None], "group": groups}, rows, isolate=True, fill=0.45
+        ),
+        Layer.of("Density", Kind.LINES, RELEASED, curve, _all_frames(stage), size=2.0),
+    ]
+    if stops:
+        line = [[[0.0, STRIP_HEIGHT * np.exp(-s.height)], [1.0, STRIP_HEIGHT * np.exp(-s.height)]] for s in stops]
+        layers.append(Layer.of("Level", Kind.LINES, REFERENCE, np.array(line)[:, None], rows, size=1.5))
+    return layers
+
+
+# Points: records, components, and new points on their way up.
+
+
+def record_layer(run: MorseRun, stage: Stage, groups: Colors) -> Layer:
+    """The records in their clusters' colors: the curator's."""
+    rows = sample(len(run.unit), len(groups))
+    xy = spread(run.unit[rows], stage.projection)[None]
+    return Layer.of(
+        "Records",
+        Kind.POINTS,
+        Ink(Role.CLUSTER, Audience.CURATOR),
+        {"xy": xy, "group": groups[:, run.nonprivate_basins[rows]]},
+        _color_rows(stage, groups),
+        isolate=True,
+        size=2.0 if len(run.unit) > FEW_RECORDS else 4.0,
+        total=len(run.unit),
+    )
+
+
+def component_layers(run: MorseRun, stage: Stage, groups: Colors) -> list[Layer]:
+    """Components as ellipses, the public start, and for the curator the exact means and the noise that moved them."""
+    release, plane, numbers = run.release, stage.projection, run.component_numbers
+    place, rows = placing(run, stage), _all_frames(stage)
+    names = tuple(
+        f"component {int(i)}, weight {number(float(w))}" for i, w in zip(numbers, release.mixture.weights, strict=True)
+    )
+    ids = tuple((numbers - 1).tolist())
+    layers = []
+    if plane.d > 1:
+        xy = land.ellipses(land.marginal(release.mixture, plane))[None]
+        layers.append(
+            Layer.of(
+                "Components",
+                Kind.LINES,
+                CLUSTER,
+                {"xy": xy, "group": groups[:, run.tree.landscape.component_minima]},
+                _color_rows(stage, groups),
+                isolate=True,
+                size=1.5,
+                names=names,
+                ids=ids,
+            )
+        )
+    start = place(release.start)[None]
+    layers.append(Layer.of("Start (public)", Kind.MARKS, PUBLIC, start, rows, symbol="square", size=6.0, shown=False))
+    exact = exact_means(run)
+    if exact is not None:
+        means = place(exact)[None]
+        arrows = {"tail": means, "head": place(release.mixture.means)[None]}
+        layers += [
+            Layer.of("Noise", Kind.ARROWS, SECRET_NOISE, arrows, rows, size=1.5, shown=False, ids=ids),
+            Layer.of(
+                "Exact mean",
+                Kind.MARKS,
+                SECRET,
+                means,
+                rows,
+                symbol="ring",
+                size=7.0,
+                names=names,
+                shown=False,
+                ids=ids,
+            ),
+        ]
+    return layers
+
+
+def exact_means(run: MorseRun) -> FloatArray | None:
+    """Return the exact means (K, D) of the last pass that the release's components hide: the curator's."""
+    moments, d = run.steps[-1].nonprivate_moments, run.words.box.d
+    if len(moments) != len(run.release.start) or moments.shape[1] < 1 + d:
+        return None
+    moments = moments[run.component_numbers - 1]
+    counts = moments[:, :1]
+    return np.where(counts > 0, moments[:, 1 : 1 + d] / np.maximum(counts, 1.0), np.nan)
+
+
+def path_layers(run: MorseRun, stage: Stage, groups: Colors) -> list[Layer]:
+    """Flow lines from a public lattice, and a few of its points as new points on their way to a peak."""
+    mixture = run.release.mixture
+    starts, place = land.flow_starts(mixture.d), placing(run, stage)
+    lines = land.paths(mixture, starts)
+    new = [i for i in NEW_POINTS if i < len(starts)] or list(range(0, len(starts), 3))
+    if run.regions is None:
+        basins = assign_basins(mixture, starts[new])
+    else:
+        column, row = (unsigned(starts[new]) * land.LABELLED).astype(np.intp).T
+        basins = run.regions.cells[row, column]
+    group, rows = groups[:, basins], _color_rows(stage, groups)
+    names = tuple(f"new point {i + 1}" for i in range(len(new)))
+    flow, ways, marks = (place(each)[None] for each in (lines, lines[new], starts[new]))
+    return [
+        Layer.of("Flow lines", Kind.LINES, REFERENCE, flow, _all_frames(stage), size=1.0, shown=False),
+        Layer.of(
+            "New points climb",
+            Kind.LINES,
+            CLUSTER,
+            {"xy": ways, "group": group},
+            rows,
+            isolate=True,
+            size=2.5,
+            names=names,
+            shown=False,
+        ),
+        Layer.of(
+            "New points climb",
+            Kind.MARKS,
+            CLUSTER,
+            {"xy": marks, "group": group},
+            rows,
+            isolate=True,
+            symbol="square",
+            size=8.0,
+            names=names,
+            legend=False,
+            shown=False,
+        ),
+    ]
+
+
+# Peaks and passes.
+
+
+def critical_layers(run: MorseRun, stage: Stage, groups: Colors, *, joins: bool = False) -> list[Layer]:
+    """Peaks, transition points, and what was refused; with `joins`, the edges that a cut has opened."""
+    tree, landscape, place = run.tree, run.tree.landscape, placing(run, stage)
+    candidates, transitions = landscape.candidates, landscape.transitions
+    rows, always_rows, peaks = _color_rows(stage, groups), _all_frames(stage), place(landscape.minima)
+    top = float(landscape.log_densities[0])
+    layers = []
+    if joins and len(tree.linkage):  # peak to pass to peak, for every merge that the cut has done
+        xy = np.full((run.n_cuts, len(tree.linkage), 3, peaks.shape[-1]), np.nan)
+        for merge, row in enumerate(tree.passes):
+            if row >= 0:
+                i, j = transitions[row].minima
+                curve = np.stack([peaks[i], place(transitions[row].location[None])[0], peaks[j]])
+                # Merge m has happened when there are at most n - 1 - m clusters.
+                xy[: max(tree.n_leaves - 1 - merge, 0), merge] = curve
+        layers.append(Layer.of("Joined over a pass", Kind.LINES, RELEASED, xy, rows, size=2.0))
+    refused = [c for c, outcome in enumerate(candidates.outcomes) if outcome != TRANSITION]
+    if refused:
+        outcomes = [candidates.outcomes[c] for c in refused]
+        layers.append(
+            Layer.of(
+                "Refused: no transition point",
+                Kind.MARKS,
+                Ink(Role.VIOLATION, Audience.RELEASED),
+                place(candidates.locations[refused])[None],
+                always_rows,
+                symbol="cross",
+                size=6.0,
+                names=tuple(
+                    "both ways up end at one peak" if outcome == ONE_BASIN else "not of index one"
+                    for outcome in outcomes
+                ),
+                glides="place",
+                shown=False,
+            )
+        )
+    for transition in transitions[:MOST_PASSES]:
+        pair = run.pair_of(transition)
+        i, j = (int(run.colors[minimum]) + 1 for minimum in transition.minima)
+        between = f", found between components {pair[0]} and {pair[1]}" if pair else ""
+        name = f"joins peaks {i} and {j} at {share(top - transition.log_density)} of the highest{between}"
+        layers.append(
+            Layer.of(
+                "Transition point",
+                Kind.MARKS,
+                RELEASED,
+                place(transition.location[None])[None],
+                always_rows,
+                symbol="diamond",
+                size=10.0,
+                glides="place",
+                names=(name,),
+                pick=f"pair-{pair[0]}-{pair[1]}" if pair else "",
+            )
+        )
+    names = tuple(
+        f"peak {int(color) + 1}, {share(top - float(log))} of the highest"
+        for color, log in zip(run.colors, landscape.log_densities, strict=True)
+    )
+    layers.append(
+        Layer.of(
+            "Peak",
+            Kind.MARKS,
+            CLUSTER,
+            {"xy": np.broadcast_to(peaks, (1, *peaks.shape)), "group": groups},
+            rows,
+            isolate=True,
+            symbol="star",
+            size=12.0,
+            names=names,
+            glides="place",
+        )
+    )
+    return layers
+
+
+# The surface.
+
+
+def mesh_layer(run: MorseRun, stage: SurfaceStage, groups: Colors, stops: Sequence[DensityLevel]) -> Layer:
+    """The mesh's faces as closed curves; in two dimensions they wear the color of their basin in each row.
+
+    A face that lies wholly on the floor is left out. Below the level of a row a face has no color.
+    """
+    surface = stage.surface
+    corners = _corners(surface.raised(surface.at, surface.f))  # (g, g, 5, 3)
+    f = _corners(surface.f[..., None])[..., 0]  # (g, g, 5)
+    raised = f.min(axis=-1) < surface.cut
+    xy = corners[raised][None]
+    if run.regions is None:
+        return Layer.of(NAME, Kind.LINES, RELEASED, xy, _all_frames(stage), size=1.0, fill=FILL)
+    g = len(f)
+    group = groups[:, run.regions.cells[:g, :g][raised]]  # a face's middle lies in the cell of its number
+    if stops:
+        mean = f[..., :4].mean(axis=-1)[raised] - surface.low
+        group = np.where(mean > np.array([[stop.height] for stop in stops]), np.uint8(NO_GROUP), group)
+    rows = _color_rows(stage, group)
+    return Layer.of(NAME, Kind.LINES, CLUSTER, {"xy": xy, "group": group}, rows, isolate=True, size=1.0, fill=FILL)
+
+
+def surface_box_layers(run: MorseRun, stage: SurfaceStage) -> list[Layer]:
+    """The floor, which is the box's square, and an upright edge as long as the drawn range of f, with its ticks."""
+    surface, rows = stage.surface, _all_frames(stage)
+    bottom, top = 0.5 - TALL / 2, 0.5 + TALL / 2
+    upright = np.array([[[0.0, 1.0, bottom], [0.0, 1.0, top]]])[None]
+    range_ = (f"{AXIS}, from {-surface.cut:.2f} to {-surface.low:.2f}",)
+    whole = np.arange(np.ceil(-surface.cut), np.floor(-surface.low) + 1.0)
+    at = np.column_stack([np.full(len(whole), 0.0), np.full(len(whole), 1.0), surface.height(-whole)])
+    ticks = np.concatenate([at, at + np.array([-TICK, 0.0, 0.0])], axis=1)[None]
+    values = tuple(f"{AXIS} = {value:.0f}".replace("-", "−") for value in whole)
+    layers = [
+        Layer.of(EDGE, Kind.LINES, REFERENCE, upright, rows, size=2.0, names=range_),
+        Layer.of(EDGE, Kind.SEGMENTS, REFERENCE, ticks, rows, size=2.0, names=values),
+    ]
+    if stage.projection.corners is None:
+        return layers
+    name, ink = ("Public box", PUBLIC)
+    if not run.words.box_public:
+        name, ink = "Box from the data", Ink(Role.VIOLATION, Audience.CURATOR)
+    square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    floor = np.column_stack([square, np.full(4, bottom)])
+    ends = np.concatenate([floor, np.roll(floor, -1, axis=0)], axis=1)[None]  # (1, 4, 6)
+    return [Layer.of(name, Kind.SEGMENTS, ink, ends, rows, size=1.0), *layers]
+
+
+def turned(layers: Sequence[Layer], plane: Projection, view: View) -> tuple[tuple[Layer, ...], Axis, Axis]:
+    """Return layers in the box as they look from the angles of `view`, with their depth, and that picture's axes.
+
+    Faces come from far to near, so that a renderer that knows no depth draws them right.
+    """
+    turn = replace(view, x=0, y=1, z=2, principal=False)
+    words = Words("", Box.cube(0.0, 1.0, 3), (plane.x.label, plane.y.label, AXIS), ("",) * 3)
+    front, above = (project(each, words, np.empty((0, 3))) for each in (turn, from_above(turn)))
+
+    def turned_layer(layer: Layer) -> Layer:
+        arrays = dict(layer.arrays)
+        for name in PLACES[layer.kind]:
+            places = arrays[name]
+            solid = places.reshape(*places.shape[:-1], -1, 3)  # one place, or two ends
+            arrays[name] = front(solid).reshape(*places.shape[:-1], -1)
+            arrays[f"{name}{DEPTH}"] = above(solid)[..., 1].reshape(*places.shape[:-1], -1)
+        if layer.fill:
+            order = np.argsort(arrays[f"xy{DEPTH}"][0, :, :4].mean(axis=(1, 2)), kind="stable")
+            arrays = {name: np.ascontiguousarray(array[:, order]) for name, array in arrays.items()}
+        return replace(layer, arrays=arrays)
+
+    x, y = (replace(axis, view=(0.5 - REACH, 0.5 + REACH)) for axis in (front.x, front.y))
+    return tuple(turned_layer(layer) for layer in layers), x, y
+
+
+def _corners(vertices: FloatArray) -> FloatArray:
+    """Return values (s, s, c) at the vertices as those around each face (s - 1, s - 1, 5, c), the first one twice."""
+    first, second, third, fourth = vertices[:-1, :-1], vertices[:-1, 1:], vertices[1:, 1:], vertices[1:, :-1]
+    return np.stack([first, second, third, fourth, first], axis=2)

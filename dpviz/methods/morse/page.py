@@ -1,0 +1,223 @@
+"""Morse processing's page: move ε, and watch a private mixture's landscape, its hierarchy and its clusters change."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import pandas as pd
+import streamlit as st
+
+from dpviz.core import Knob
+from dpviz.method_page import MethodPage
+from dpviz.methods.morse import METHOD
+from dpviz.methods.morse.charts import RIGHT, SKETCHES, WAYS, AgreementRuns, ari_chart, lanes, run_many
+from dpviz.methods.morse.run import LandscapeLook
+from dpviz.stories import center_facts
+from dpviz.stories.method import AnyMethod
+from dpviz.stories.panel import number
+from dpviz.tools.many_runs import page as many_runs
+from dpviz.tools.two_worlds import page as two_worlds
+from dpviz.ui import asking, controls, reading, reproduction, state
+from dpviz.ui.data import groups
+from dpviz.ui.export.listed import listed
+from dpviz.ui.frame import PITCH, YAW
+from dpviz.ui.live import LiveState, live
+from dpviz.ui.server.background import Job
+
+CHART_HEIGHT = 340
+EPSILONS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+MOST_NUMBER = 64  # of components, the most that a page offers
+
+MOVES = Knob(
+    "moves",
+    "choice",
+    "cut",
+    "Scrub through",
+    "Cut: the hierarchy is cut to 1, 2, 3, … clusters. Level: everything denser than a sinking level. Search: how one "
+    "transition point was found.",
+    choices=(("cut", "Cut"), ("level", "Level"), ("search", "Search")),
+)
+FIRST = Knob("first", "int", 0, "From component", "Or click a transition point.", 0, MOST_NUMBER, 0, MOST_NUMBER)
+SECOND = Knob("second", "int", 0, "To component", "Or click a transition point.", 0, MOST_NUMBER, 0, MOST_NUMBER)
+RELIEF = Knob(
+    "relief",
+    "choice",
+    "flat",
+    "Picture",
+    "The density from above, or its logarithm as a surface that you can turn.",
+    choices=(("flat", "Flat"), ("surface", "Surface")),
+)
+RUNS = Knob("n_morse_runs", "int", 10, "Runs for each budget", "More runs, steadier bands.", 5, 50, 5, 50)
+TAB = Knob(
+    "below",
+    "choice",
+    "runs",
+    "Under the picture",
+    "",
+    choices=(
+        ("runs", "Many runs"),
+        two_worlds.CHOICE,
+        *([("reproduction", "Reproduction")] if reproduction.exists("morse") else []),
+        reading.CHOICE,
+    ),
+)
+PEAK = "Released peak"  # what two worlds are told apart by
+TILT = replace(PITCH, default=50)  # what lies behind a peak is seen from higher up
+PASSES = 2  # at first: few passes leave each more budget
+CALIBRATION = ("delta", "calibration", "adjacency", "estimator")
+_CLICK = "dpviz:morse-click"
+
+
+class MorsePage(MethodPage):
+    """Morse processing's page: what differs from others is what is scrubbed, the surface, and the pair of a search."""
+
+    data = "moons"
+    controls = (MOVES, FIRST, SECOND, RELIEF, RUNS, *many_runs.KNOBS, *two_worlds.KNOBS)
+    tab = TAB
+
+    def __init__(self, method: AnyMethod) -> None:
+        """Open the page with few passes."""
+        super().__init__(method)
+        self.knobs["n_iterations"] = replace(self.knobs["n_iterations"], default=PASSES)
+
+    def button(self) -> str:
+        """Return the mixture's name."""
+        return controls.said(self.knobs["base"])
+
+    def draw_first(self) -> None:
+        """Draw the choice of how the mixture is made."""
+        self.values["base"] = controls.control(self.knobs["base"])
+
+    def draw_knobs(self) -> None:
+        """Draw clusters, components and passes, and the knobs of the noise."""
+        self.values["n_clusters"] = groups.control(self.frame.source, self.knobs["n_clusters"])
+        for name in ("n_components", "n_iterations"):
+            self.values[name] = controls.control(self.knobs[name])
+        with st.expander("Calibration"):
+            for name in CALIBRATION:
+                self.values[name] = controls.control(self.knobs[name])
+            if self.values["calibration"] == "published" and self.values["adjacency"] != "replace":
+                st.caption("The paper's noise is for changing one record, whatever is chosen here.")
+
+    def draw_look(self) -> None:
+        """Draw the choice of what is scrubbed, of the pair of a search, and of the surface with its angles."""
+        surface = self.frame.source.dataset.d > 1  # one feature has none
+        with self.frame.choices.popover("Picture", key="dpviz-picture"):
+            moves = str(controls.control(MOVES, width="content"))
+            if surface:
+                controls.control(RELIEF, width="content")
+            if moves == "search":
+                names = ["automatic", *(f"component {i}" for i in range(1, self.values["n_components"] + 1))]
+                controls.picked(FIRST, names)
+                controls.picked(SECOND, names)
+        self.look = LandscapeLook(moves, (int(state.value(FIRST)), int(state.value(SECOND))))
+        if surface and state.value(RELIEF) != "flat":
+            with self.frame.more, st.expander("Angles"):
+                yaw, pitch = float(controls.control(YAW)), float(controls.control(TILT))
+            self.view = replace(self.view, surface=True, yaw=yaw, pitch=pitch)
+
+    def fields(self) -> Mapping[str, LandscapeLook]:
+        """Return what the scrubber moves."""
+        return {"look": self.look}
+
+    def note(self) -> Callable[[float], str]:
+        """Return what says in words what a value of the slider means."""
+        if self.frame.source.dataset.bounds_from_data:
+            return center_facts.not_established
+        return center_facts.stated if self.values["calibration"] == "published" else center_facts.allowed
+
+    def link(self, epsilon: float) -> list[tuple[str, str]]:
+        """Return the page's part of the link."""
+        own = [(name, self.knobs[name].format(value)) for name, value in self.values.items()]
+        knobs = (MOVES, FIRST, SECOND, RELIEF, *((YAW, TILT) if self.view.surface else ()))
+        own += [(knob.name, knob.format(state.value(knob))) for knob in knobs]
+        own += [*two_worlds.link(self.frame), *groups.link(self.frame.source, self.knobs["n_clusters"])]
+        return [*own, (self.budget.name, self.budget.format(epsilon)), (TAB.name, str(state.value(TAB)))]
+
+    def follow_click(self, picture: LiveState | None) -> None:
+        """Show the search that found the transition point that was clicked, once for each click."""
+        if picture is not None and picture.picked is not None:
+            pair = re.fullmatch(r"pair-(\d+)-(\d+)", picture.picked)
+            if picture.pick_count != st.session_state.get(_CLICK):
+                st.session_state[_CLICK] = picture.pick_count
+                if pair is not None:
+                    for knob, value in ((FIRST, int(pair[1])), (SECOND, int(pair[2])), (MOVES, "search")):
+                        state.remember(knob, value)
+                    st.rerun(scope="app")
+        super().follow_click(picture)
+
+    def tabs(self) -> dict[str, Callable[[], None]]:
+        """Return what draws each tab."""
+        worlds = two_worlds.WorldsTab(self.current_request, PEAK)
+        return {
+            "runs": self.many,
+            "worlds": lambda: two_worlds.worlds(self.frame, worlds, self.noise, self.view),
+            "reproduction": lambda: reproduction.tables("morse"),
+        }
+
+    def many(self) -> None:
+        """Draw many runs: what they release, one after another, and how often the clusters are right."""
+        if self.frame.public:
+            st.info("Agreement is exact, and each run is a separate release. Only the curator sees it.")
+            return
+        many_runs.many(self.frame, self.request, self.budget, self.noise, replace(self.view, surface=False))
+        self.agreement()
+
+    @st.fragment
+    def agreement(self) -> None:
+        """Draw how often runs are right, before and after Morse processing, at ε and beside it."""
+        if state.is_blank():
+            return
+        n_runs = int(controls.control(RUNS))
+        now = float(state.value(self.budget))
+        order = sorted({*EPSILONS, now}, key=lambda at: (at != now, at))  # the one on screen first
+        seed = self.noise.seed_for(self.frame.source).value
+        arguments = [(self.params(at), n_runs, seed) for at in order]
+        twice = 2 * n_runs  # each with K components alone, too
+        answers = asking.ask(
+            self.frame.source,
+            [Job(run_many, each, classified=True, n_runs=twice) for each in arguments],
+            what=f"{n_runs} runs at each ε",
+            key="wait-morse",
+            secret=self.noise.secret,
+            public=self.frame.public,
+        )
+        if answers.problem:
+            st.error(state.plain(answers.problem))
+            return
+        runs = {at: answer for at, answer in zip(order, answers.found, strict=True) if answer is not None}
+        if now in runs:
+            draw_agreement(runs, now)
+        else:
+            st.caption("The first runs are on their way.")
+
+
+def draw_agreement(runs: Mapping[float, AgreementRuns], epsilon: float) -> None:
+    """Draw how often the runs of each ε are right: a sentence, the chart, dendrograms and a table."""
+
+    def right(runs: AgreementRuns) -> Sequence[int]:
+        return [round(float(part) * runs.nonprivate_ari.shape[1]) for part in runs.right_share]
+
+    here, epsilons = runs[epsilon], sorted(runs)
+    n_runs, (morse, means, alone) = here.nonprivate_ari.shape[1], right(here)
+    st.markdown(
+        f"At ε = {number(epsilon)}, Morse processing reaches an ARI of {RIGHT} in **{morse} of {n_runs}** runs; "
+        f"k-means on the same means in {means}, a mixture of K components in {alone}."
+    )
+    live(ari_chart(epsilons, [runs[at] for at in epsilons], epsilon), key="ari", height=CHART_HEIGHT)
+    live(lanes(here.sketches[:SKETCHES]), key="lanes", height=CHART_HEIGHT)
+    rows = [
+        {
+            "ε": number(at),
+            **{
+                f"{way}: runs with ARI ≥ {RIGHT}": f"{n_right} of {n_runs}"
+                for way, n_right in zip(WAYS, right(runs[at]), strict=True)
+            },
+            "Peaks": f"{int(runs[at].n_peaks.min())} to {int(runs[at].n_peaks.max())}",
+        }
+        for at in epsilons
+    ]
+    listed(pd.DataFrame(rows), hide_index=True)
+
+
+PAGE = MorsePage.page(METHOD)

@@ -1,0 +1,435 @@
+"""Morse processing as a picture: a private mixture's landscape, its hierarchy, and the search that found it.
+
+Everything blue or colored is computed from the released mixture: post-processing, which costs nothing.
+"""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.accounting import zcdp_rho
+from dpviz.core import Budget, FloatArray, Labels, Points, Result, unit_records
+from dpviz.methods.morse import landscape as land
+from dpviz.methods.morse import layers as draw
+from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
+from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale
+from dpviz.methods.morse.charts import dendrogram
+from dpviz.methods.morse.landscape import Colors, DensityLevel, Regions, painted, signed, split_colors, unsigned
+from dpviz.methods.morse.layers import AXIS, Surface, SurfaceStage
+from dpviz.methods.morse.search import Search, find, search_layers
+from dpviz.plots import Frame, Layer, Scene
+from dpviz.solvers import MergeTree, TransitionPoint, assign_basins, merge_tree
+from dpviz.stories import center_facts, charts
+from dpviz.stories.glossary import meant
+from dpviz.stories.ground_layers import box_layer
+from dpviz.stories.label import RECORD, Contents, box_words
+from dpviz.stories.ledger import LedgerRow
+from dpviz.stories.outcomes import Figure, Outcome
+from dpviz.stories.panel import Fact, Sentence, agreement, ceiled, chance_limit, counted, number, odds
+from dpviz.stories.run import Chart, Run
+from dpviz.stories.stage import Clock, Stage
+from dpviz.stories.view import Projection, View, Words, project
+
+DENDROGRAM_HEIGHT = 250  # CSS pixels
+MOST_NAMED = 24  # clusters
+AGREEMENT = Figure("agreement", "ARI", "the agreement is less than", above=False, mark=1.0, mark_name="Perfect")
+PEAKS = Figure("number of peaks", "", "the number of peaks is less than", above=False)
+TERMS = (
+    (
+        "Colors",
+        "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: refused. "
+        "Other colors: clusters.",
+    ),
+    *meant("epsilon", "delta"),
+    (
+        "Mixture",
+        "Many small Gaussians, the components, made from noisy counts, sums and squares. It is all that costs.",
+    ),
+    (
+        "Landscape",
+        "The mixture's density p. The paper turns it upside down: its f is −ln p, and peaks are minima of f.",
+    ),
+    ("Peak", "A place that points flow to: the top of a basin."),
+    *meant("basin", "transition point", "TEV"),
+    ("Dendrogram", "Which basins join at which density. Cut it anywhere: that many clusters, of any shape."),
+    ("Level", "Everything denser than a level. Islands appear at peaks and meet at passes, and nowhere else."),
+    ("Free", "All of this is computed from the released mixture. Moving the cut or labeling new points costs no ε."),
+)
+HINT = "Click a transition point to see its search."
+TURN = "Drag the surface to turn it, or set the angles."
+
+
+@dataclass(frozen=True, slots=True)
+class LandscapeLook:
+    """What the picture's scrubber moves, and the pair of components whose search it has."""
+
+    moves: str = "cut"  # "cut", "level" or "search"
+    pair: tuple[int, int] = (0, 0)  # numbers of components from 1; 0: the pass where the last two clusters meet
+
+
+@dataclass(frozen=True, eq=False)
+class MorseRun(Run[Params, MorseRelease, Step]):
+    """One run of Morse processing: a private mixture's landscape, and the hierarchy of its peaks."""
+
+    tree: MergeTree = field(kw_only=True)
+    regions: Regions | None = field(kw_only=True)  # in two dimensions
+    nonprivate_basins: Labels = field(kw_only=True)  # (n,) the minimum that each record flows to
+    colors: Labels = field(kw_only=True)  # (L,) of `split_colors`
+    look: LandscapeLook = LandscapeLook()
+
+    terms = TERMS
+    page_fields = ("look",)
+
+    @classmethod
+    def of(
+        cls, result: Result[MorseRelease, Step], params: Params, points: Points, words: Words, reference: None = None
+    ) -> Self:
+        """Return the run of `result` on `points` (n, d), data units."""
+        del reference
+        mixture = result.release.mixture
+        tree, unit = merge_tree(mixture), unit_records(points, words.box)
+        regions = land.regions(mixture, tree.n_leaves, unit) if mixture.d == 2 else None
+        basins = regions.nonprivate_records if regions else assign_basins(mixture, signed(unit))
+        return cls(
+            result, params, unit, words, tree=tree, regions=regions, nonprivate_basins=basins, colors=split_colors(tree)
+        )
+
+    @property
+    def final(self) -> FloatArray:
+        """The released means (K, d), box units."""
+        return self.words.box.to_unit(self.release.centers)
+
+    @property
+    def component_numbers(self) -> Labels:
+        """What the mixture's components (K,) are called: numbers from 1 before any was dropped."""
+        return self.release.kept + 1
+
+    def pair_of(self, transition: TransitionPoint) -> tuple[int, int] | None:
+        """Return the numbers of the components whose search found a transition point."""
+        if transition.pair is None:
+            return None
+        first, second = sorted(int(self.component_numbers[i]) for i in transition.pair)
+        return first, second
+
+    @cached_property
+    def nonprivate_clusters(self) -> Labels:
+        """The cluster (n,) of every record."""
+        return np.asarray(self.tree.cut(self.params.n_clusters)[self.nonprivate_basins])
+
+    @cached_property
+    def nonprivate_ari(self) -> float | None:
+        """Agreement of clusters and true classes, where the data set knows them."""
+        if self.classes is None or not len(self.classes):
+            return None
+        return adjusted_rand(self.classes, self.nonprivate_clusters)
+
+    # The hierarchy.
+
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters the cut gives: as many as minima, at most."""
+        return min(self.params.n_clusters, self.tree.n_leaves)
+
+    @property
+    def n_cuts(self) -> int:
+        """How many cuts the scrubber has."""
+        return land.most_cuts(self.tree)
+
+    @property
+    def first_cut(self) -> int:
+        """The row of the cut that the run's parameters set."""
+        return min(self.n_clusters, self.n_cuts) - 1
+
+    @cached_property
+    def cut_colors(self) -> Colors:
+        """The color (n_cuts, L) of each minimum at the cut to 1 .. n_cuts clusters."""
+        return np.stack([painted(self.colors, self.tree.cut(k + 1)) for k in range(self.n_cuts)])
+
+    @cached_property
+    def cut_heights(self) -> FloatArray:
+        """A height (n_cuts,) within the range that gives 1 .. n_cuts clusters: where a cut's rule is drawn."""
+        return np.array([land.cut_height(self.tree, k + 1) for k in range(self.n_cuts)])
+
+    @cached_property
+    def levels(self) -> tuple[DensityLevel, ...]:
+        """The stops of the level."""
+        return land.density_levels(self.tree, self.colors)
+
+    @cached_property
+    def search(self) -> Search | None:
+        """The search of the pair that the reader chose."""
+        return find(self)
+
+    # What is said.
+
+    def finding(self) -> Sentence:
+        """Say the run in one sentence; without a proof no limit is named."""
+        k, k0, n_components = self.n_clusters, len(self.release.start), len(self.component_numbers)
+        components = f"{n_components}" + (f" of {k0}" if n_components < k0 else "")
+        plural, verb = "" if k0 == 1 else "s", "makes" if n_components == 1 else "make"
+        clusters = f"{k} {'clusters' if k != 1 else 'cluster'}"
+        peaks = f"{self.tree.n_leaves} {'peaks' if self.tree.n_leaves != 1 else 'peak'}"
+        spent = f"At ε = {number(self.params.epsilon)}"
+        public = f"{spent}, {components} noisy component{plural} {verb} a landscape of {peaks}, cut into {clusters}"
+        if k < self.params.n_clusters:
+            public += f": {self.params.n_clusters} were asked for, but there are no more peaks (raise ε or change K₀)"
+        ari = self.nonprivate_ari
+        hit = "" if ari is None else f"; they {agreement(ari)}"
+        return Sentence(curator=f"{public}{hit}.", public=f"{public}.")
+
+    def utility(self) -> tuple[Fact, ...]:
+        """Return the landscape's numbers, public, and how good the clusters are, which is exact: the curator's."""
+        release, tree, landscape = self.release, self.tree, self.tree.landscape
+        facts = []
+        if self.nonprivate_ari is not None:
+            why = "Adjusted Rand index of the records' clusters and their true classes: 1 is perfect, 0 is chance."
+            facts.append(Fact("Agreement with the classes (ARI)", number(self.nonprivate_ari), why, False))
+        if len(self.unit):
+            likeliest = release.mixture.quick_log_terms(signed(self.unit)).argmax(axis=1)
+            shortcut = tree.cut(self.params.n_clusters)[landscape.component_minima[likeliest]]
+            off = 100.0 * float(np.mean(shortcut != self.nonprivate_clusters))
+            why = "Records that the likeliest component alone would put into another cluster than the flow does."
+            facts.append(Fact("Labels changed by the shortcut", odds(off), why, False))
+        lost = "" if not tree.n_unreachable else f" Without a pass, joined last: {counted(tree.n_unreachable, 'part')}."
+        one_basin = "Two components can share a basin: then they are one peak."
+        components = f"{len(self.component_numbers)} of {len(release.start)}"
+        facts += [
+            Fact("Components kept", components, "The others drown in their noise.", True),
+            Fact("Peaks", str(tree.n_leaves), f"Most clusters that a cut can give. {one_basin}", True),
+            Fact("Transition points", str(len(landscape.transitions)), f"Passes between two basins.{lost}", True),
+            self._noise_fact(),
+        ]
+        return tuple(facts)
+
+    def _noise_fact(self) -> Fact:
+        """Say how much noise each count has, beside what the other calibration takes."""
+        params = self.params
+        why = "Standard deviation (DPLloyd: scale) of the noise of one count."
+        if params.base != "dpcube":
+            budget, d = Budget(params.epsilon, params.delta), self.words.box.d
+            scheme = MorseScheme(
+                params.base, True, params.neighbors, budget, d, params.n_components, params.n_iterations
+            )
+            why += f" The paper's formula takes {number(noise_scale(scheme))}."
+        return Fact("Noise of a count", f"± {number(self.release.sigma)} records", why, True)
+
+    def risk(self) -> tuple[Fact, ...]:
+        """Return what the guarantee allows an attacker; public."""
+        return center_facts.risk(self.guarantee.proved)
+
+    def contents(self) -> Contents:
+        """Declare what a run protects, takes as public, and shows in confidence."""
+        size = ("The number of records",) if self.params.adjacency == "replace" else ()
+        return Contents(
+            RECORD if not size else "All values of one record; that it is in the data is public.",
+            (box_words(self.words), "ε, δ and every other knob", *size),
+            (
+                "Records, and who is in which basin",
+                "Agreement with known classes",
+                "Runs beside the one that is released",
+            ),
+        )
+
+    def ledger(self) -> tuple[LedgerRow, ...]:
+        """Return what each step spends, in zCDP's ρ: public, it follows from the events."""
+        adjacency = self.params.neighbors
+        return tuple(LedgerRow(i + 1, "Steps", zcdp_rho((e,), adjacency), 1) for i, e in enumerate(self.events))
+
+    # What is drawn.
+
+    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+        """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
+        del rng
+        plane = project(view, self.words, self.unit)
+        if view.surface and plane.d > 1:
+            return self._draw_surface(plane, view)
+        (frames, start), moves, groups = self._frames, self.look.moves, self._groups
+        stage = Stage(plane, Clock(len(frames) - 2, ("stop",)))
+        layers = [
+            *box_layer(stage, public=self.words.box_public),
+            *draw.ground_layers(self, stage, groups, self._stops),
+            draw.record_layer(self, stage, groups),
+            *draw.component_layers(self, stage, groups),
+            *self._moving_layers(stage),
+        ]
+        if moves != "cut":  # less to look past
+            layers = [replace(one, shown=False) if one.name in ("Components", "Records") else one for one in layers]
+        return Scene(
+            title=self.words.title,
+            alt=self._alt,
+            caption=self._caption(plane),
+            hint="" if plane.nonprivate else HINT,
+            x=plane.x,
+            y=plane.y,
+            axes_public=not plane.nonprivate,
+            layers=tuple(layers),
+            frames=frames,
+            start_frame=start,
+            group_names=self._group_names,
+        )
+
+    def _draw_surface(self, plane: Projection, view: View) -> Scene:
+        """Return ln p over the plane as a surface that can be turned, with the same stops as the flat picture.
+
+        Peaks and transition points stand on it; nothing in it is exact. It needs two features or more. In principal
+        directions the plane is computed from records: then nothing is public.
+        """
+        frames, start = self._frames
+        surface = Surface.of(self, plane)
+        stage = SurfaceStage(plane, Clock(len(frames) - 2, ("stop",)), surface)
+        layers = [
+            *draw.surface_box_layers(self, stage),
+            draw.mesh_layer(self, stage, self._groups, self._stops),
+            *self._moving_layers(stage),
+        ]
+        turned, x, y = draw.turned(layers, plane, view)
+        return Scene(
+            title=self.words.title,
+            alt=f"As a surface of the {AXIS}. {self._alt}",
+            caption=self._surface_caption(plane, surface, x.label),
+            hint=f"{TURN} {'' if plane.nonprivate else HINT}".strip(),
+            x=x,
+            y=y,
+            axes_public=not plane.nonprivate,
+            layers=turned,
+            frames=frames,
+            start_frame=start,
+            group_names=self._group_names,
+            solid=(float(view.yaw), float(view.pitch)),
+        )
+
+    def _moving_layers(self, stage: Stage) -> list[Layer]:
+        """New points, the search where the scrubber moves it, peaks and passes."""
+        groups, moves = self._groups, self.look.moves
+        return [
+            *draw.path_layers(self, stage, groups),
+            *(search_layers(self, stage, self.search) if moves == "search" and self.search else []),
+            *draw.critical_layers(self, stage, groups, joins=moves == "cut"),
+        ]
+
+    @property
+    def _stops(self) -> tuple[DensityLevel, ...]:
+        """The levels, where the scrubber moves them."""
+        return self.levels if self.look.moves == "level" else ()
+
+    @property
+    def _frames(self) -> tuple[tuple[Frame, ...], int]:
+        """The stops of the scrubber, in public words, and the one that the picture opens with."""
+        if self.look.moves == "level":
+            return tuple(stop.frame for stop in self.levels), len(self.levels) // 2
+        if self.look.moves == "search":
+            if self.search is None:
+                return (Frame("No pair", "One component is left: there is nothing to search between."),), 0
+            return self.search.frames, len(self.search.frames) - 1
+        return land.cut_frames(self.tree), self.first_cut
+
+    @property
+    def _groups(self) -> Colors:
+        """The color of each minimum in each row that marks have: all cuts, all levels, or the cut of the parameters."""
+        if self.look.moves == "level":
+            return np.stack([stop.islands for stop in self.levels])
+        return self.cut_colors if self.look.moves == "cut" else self.cut_colors[[self.first_cut]]
+
+    @property
+    def _group_names(self) -> tuple[str, ...]:
+        """What the clusters are called in legends."""
+        return tuple(f"cluster {i + 1}" for i in range(min(self.n_cuts, MOST_NAMED)))
+
+    @property
+    def _alt(self) -> str:
+        """The picture described from public parameters and the release alone."""
+        peaks: FloatArray = self.words.box.from_unit(unsigned(self.tree.landscape.minima))
+        places = "; ".join(", ".join(number(float(x)) for x in peak[:3]) for peak in peaks[:8])
+        what = {"cut": "cuts of its hierarchy", "level": "levels of its density", "search": "the search of one pair"}
+        return (
+            f"{self.words.title}: the landscape of a private mixture of "
+            f"{counted(len(self.component_numbers), 'component')}, with {counted(self.tree.n_leaves, 'peak')} "
+            f"at {places}, and {what[self.look.moves]}."
+        )
+
+    def _caption(self, plane: Projection) -> str:
+        """Say what is drawn, from public facts only."""
+        d = self.words.box.d
+        if plane.nonprivate:
+            return "Principal directions are computed from the records: curator only. Two features have a public view."
+        if d > 2:
+            return (
+                f"Two of {d} features. Shading and contours are the exact marginal density of the two; peaks and "
+                "passes are those of all features, projected."
+            )
+        if d == 1:
+            return "One feature. The curve is the density; records are spread out so that they can be seen."
+        return "All of it is computed from the released mixture, for free."
+
+    def _surface_caption(self, plane: Projection, surface: Surface, edges: str) -> str:
+        """Say what the height is, its range, where it is cut off, and where the `edges` point; public facts only."""
+        if plane.nonprivate:
+            return self._caption(plane)
+        what = "the released mixture" if plane.d == 2 else f"the exact marginal of two of {plane.d} features"
+        high, low = (f"{-f:.2f}".replace("-", "−") for f in (surface.low, surface.cut))
+        times = f", {number(surface.multiple)} × as far down as the lowest pass or peak"
+        cut = times if np.isfinite(surface.multiple) else ""
+        if self.regions is None:
+            colors = "Basins have no borders in a marginal. "
+        else:
+            below = "Without color: below the level. " if self.look.moves == "level" else ""
+            colors = f"Colors are the merged basins. {below}"
+        return (
+            f"Height is the {AXIS} of {what}, from {high} at the highest peak down to {low}, where it is cut off{cut}. "
+            f"{colors}Marks are seen through the surface. Edges of the box: {edges}."
+        )
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the dendrogram and the ledger."""
+        heights = self.cut_heights
+        if self.look.moves == "level":
+            heights = np.array([stop.height for stop in self.levels])
+        elif self.look.moves == "search":
+            heights = heights[[self.first_cut]]
+        tree = dendrogram(self, *self._frames, heights, self._groups)
+        return (Chart("dendrogram", tree, DENDROGRAM_HEIGHT), Chart("ledger", self.ledger_chart()))
+
+    def ledger_chart(self) -> Scene:
+        """Return what each step spends, from the release's events, in ρ: that adds up where ε does not."""
+        proved = self.guarantee.proved
+        in_all = "" if proved is None else f" ε = {ceiled(proved.epsilon)} at δ = {chance_limit(proved.delta)} in all."
+        note = f"{in_all} Everything after the mixture is free."
+        return charts.ledger_chart(self.ledger(), proved=self.proved, unit="step", symbol="ρ", note=note)
+
+    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+        """Return a photograph (height, width, 3) whose pixels wear their cluster's mean released color: curator."""
+        clusters, release = self.tree.cut(self.n_clusters), self.release
+        own = clusters[self.tree.landscape.component_minima]
+        weights = np.zeros((self.n_clusters, len(release.centers)))
+        weights[own, np.arange(len(own))] = release.mixture.weights
+        total = weights.sum(axis=1, keepdims=True)
+        means = weights @ release.centers / np.where(total > 0, total, 1.0)
+        peaks = self.words.box.from_unit(unsigned(self.tree.landscape.minima))
+        firsts = np.unique(clusters, return_index=True)[1]
+        colors = np.where(total > 0, means, peaks[firsts])
+        return np.clip(np.rint(colors), 0, 255).astype(np.uint8)[clusters[self.nonprivate_basins]].reshape(shape)
+
+    def outcome(self) -> Outcome:
+        """Return what many runs show of this one: its peaks, and how well its clusters agree with the known classes."""
+        peaks = unsigned(self.tree.landscape.minima)
+        ari = self.nonprivate_ari
+        return Outcome(peaks, self.tree.n_leaves, PEAKS) if ari is None else Outcome(peaks, ari, AGREEMENT)
+
+
+def adjusted_rand(first: Labels, second: Labels) -> float:
+    """Return the adjusted Rand index of two labelings (n,), n > 0, by whole numbers from 0: 1 is perfect, 0 is chance.
+
+    Hubert & Arabie (1985), equation (5). 1 where both have one cluster, or both one for each record.
+    """
+    n_second = int(second.max()) + 1
+    joint = np.bincount(first.astype(np.intp) * n_second + second, minlength=(int(first.max()) + 1) * n_second)
+    table = joint.reshape(-1, n_second)
+    both, rows, columns, every = (
+        float((counts * (counts - 1) // 2).sum()) for counts in (table, table.sum(1), table.sum(0), table.sum())
+    )
+    expected = rows * columns / every if every else 0.0
+    most = (rows + columns) / 2
+    return 1.0 if most == expected else (both - expected) / (most - expected)

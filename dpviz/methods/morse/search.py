@@ -1,0 +1,139 @@
+"""The search for a transition point between two components, as the paper's figure 3: string, lowest point, solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpviz.core import FloatArray, algebra
+from dpviz.methods.morse.landscape import paths
+from dpviz.methods.morse.layers import placing
+from dpviz.plots import Audience, Frame, Kind, Layer, Role, rows_at
+from dpviz.plots.scene import RELEASED, Ink
+from dpviz.solvers.landscapes.saddles import DEGENERATE, ONE_BASIN, TRANSITION, WRONG_INDEX
+from dpviz.stories.stage import Stage
+
+if TYPE_CHECKING:
+    from dpviz.methods.morse.run import MorseRun
+
+STRING_CURVE = 41  # points of a drawn string
+SIDE = 0.05  # from the solution to where its descents start, the paper's
+REASONS = {
+    TRANSITION: "One curvature is negative, and its two ways up end at different peaks: a transition point.",
+    ONE_BASIN: "Refused: both ways up end at the same peak.",
+    WRONG_INDEX: "Refused: not exactly one curvature is negative.",
+    DEGENERATE: "Refused: a curvature is zero, so that no index can be told.",
+}
+NOTHING = "From this string no walk came to a critical point; other starts may have found the pass."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """One pair's search, in the mixture's units."""
+
+    pair: tuple[int, int]  # rows of the mixture's components
+    numbers: tuple[int, int]  # what they are called: numbers from 1 before any was dropped
+    curves: FloatArray  # (R, p, D) the string of each round
+    lowest: FloatArray  # (R, D)
+    iterates: FloatArray  # (R, D)
+    solution: FloatArray | None  # (D,)
+    outcome: str  # why it was accepted or refused
+    descents: FloatArray | None  # (2, p, D) from either side of the solution
+    note: str  # where another pair is drawn than the one that was chosen
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """The rounds of the string, then the solution, then its descents."""
+        first, second = self.numbers
+        pair = f"{self.note}components {first} and {second}. "
+        pair = pair[0].upper() + pair[1:]
+        stops = [
+            Frame(
+                f"String {i} of {len(self.lowest) - 1}",
+                f"{pair}{'The straight line' if i == 0 else 'The bent string'}, its point of least density, and one "
+                "step up from there.",
+            )
+            for i in range(len(self.lowest))
+        ]
+        if self.solution is None:
+            return (*stops, Frame("No solution", f"{pair}{NOTHING}"))
+        solved = Frame("Solution", f"{pair}From the strings, Newton's method walks to where the gradient is zero.")
+        return (*stops, solved, Frame("Ways up", f"{pair}{REASONS[self.outcome]}"))
+
+
+def find(run: MorseRun) -> Search | None:
+    """Return the search of the pair that the reader chose; None where there is no pair of components."""
+    landscape, numbers, mixture = run.tree.landscape, run.component_numbers, run.release.mixture
+    strings = landscape.strings
+    if not len(strings.pairs):
+        return None
+    rows = np.flatnonzero((numbers[strings.pairs] == sorted(run.look.pair)).all(axis=1))
+    note = "" if 0 in run.look.pair or len(rows) else "A component of that pair was dropped or is the same: "
+    row = int(rows[0]) if len(rows) else default_pair(run)
+    k, l = (int(i) for i in strings.pairs[row])  # noqa: E741 (the paper's names)
+    start, end = mixture.means[k], mixture.means[l]
+    at = np.linspace(0.0, 1.0, STRING_CURVE)[:, None]
+    iterates = strings.iterates[row]
+    vertices = [(start + end) / 2, *iterates[:-1]]
+    line = start + at * (end - start)
+    curves = np.stack([line + (at - at**2) * (4.0 * (vertex - start) - 2.0 * (end - start)) for vertex in vertices])
+    candidates = landscape.string_candidates[row]
+    candidates = candidates[candidates >= 0]
+    solution, outcome, descents = None, "", None
+    if len(candidates):
+        # Of several, the transition point that this pair is named after, else the first.
+        accepted = [c for c in candidates if landscape.candidates.outcomes[c] == TRANSITION]
+        c = int(accepted[0] if accepted else candidates[0])
+        solution, outcome = landscape.candidates.locations[c], landscape.candidates.outcomes[c]
+        axis = algebra.eigen(mixture.hessian(solution[None])[0])[1][:, -1]
+        descents = paths(mixture, np.stack([solution + SIDE * axis, solution - SIDE * axis]))
+    first, second = sorted((int(numbers[k]), int(numbers[l])))
+    return Search((k, l), (first, second), curves, strings.lowest[row], iterates, solution, outcome, descents, note)
+
+
+def default_pair(run: MorseRun) -> int:
+    """Return the row of the pair that found the pass where the last two clusters of the cut meet, else the first."""
+    tree = run.tree
+    pairs = tree.landscape.strings.pairs
+    last = len(tree.linkage) - max(run.n_clusters - 1, 1)
+    for merge in (*range(last, len(tree.linkage)), *range(last - 1, -1, -1)):
+        if merge < 0 or tree.passes[merge] < 0:
+            continue
+        pair = tree.landscape.transitions[tree.passes[merge]].pair
+        if pair is not None:
+            return int(np.flatnonzero((pairs == pair).all(axis=1))[0])
+    return 0
+
+
+def search_layers(run: MorseRun, stage: Stage, search: Search) -> list[Layer]:
+    """Return what the rounds of a search show; everything is computed from the released mixture."""
+    place, n = placing(run, stage), stage.clock.n_frames
+    rounds = len(search.lowest)
+    turns = rows_at(n, {f: min(f, rounds - 1) for f in range(n)})
+    always = rows_at(n, dict.fromkeys(range(n), 0))
+    ends = run.release.mixture.means[list(search.pair)]
+    names = tuple(f"component {number}" for number in search.numbers)
+    lowest, released = Ink(Role.NOISE, Audience.RELEASED), partial(Layer.of, ink=RELEASED)
+    layers = [
+        released("String", Kind.LINES, arrays=place(search.curves)[:, None], rows=turns, size=2.5),
+        released("Step up from there", Kind.TRAILS, arrays=place(search.iterates)[:, None], rows=turns, size=1.5),
+        Layer.of("Least density on the string", Kind.MARKS, lowest, place(search.lowest)[:, None], turns, size=9.0),
+        released("Means of the pair", Kind.MARKS, arrays=place(ends)[None], rows=always, size=12.0, names=names),
+    ]
+    if search.solution is None:
+        return layers
+    tail, head = (place(each[None])[None] for each in (search.iterates[-1], search.solution))
+    walk = {"tail": tail, "head": head}
+    accepted = search.outcome == TRANSITION
+    ink = RELEASED if accepted else Ink(Role.VIOLATION, Audience.RELEASED)
+    layers.append(released("Walk to the solution", Kind.ARROWS, arrays=walk, rows=rows_at(n, {rounds: 0}), size=2.0))
+    if search.descents is not None:
+        rows = rows_at(n, {n - 1: 0})
+        layers.append(Layer.of("Ways up", Kind.LINES, ink, place(search.descents)[None], rows, size=3.0))
+    rows = rows_at(n, dict.fromkeys(range(rounds, n), 0))
+    name = "Solution" if accepted else "Solution, refused"
+    layers.append(Layer.of(name, Kind.MARKS, ink, head, rows, symbol="diamond", size=14.0))
+    return layers
