@@ -11,7 +11,8 @@ import streamlit as st
 from dpviz.core import Knob
 from dpviz.method_page import MethodPage
 from dpviz.methods.dpm import METHOD, charts
-from dpviz.methods.dpm.algorithm import Shares
+from dpviz.methods.dpm.algorithm import Params, Shares
+from dpviz.methods.dpm.algorithm.plan import PUBLISHED_SHARES
 from dpviz.methods.dpm.charts import ManyCuts, facts, strips, tree_chart
 from dpviz.methods.dpm.layers import PICK
 from dpviz.methods.dpm.run import DPMRun, allowed, unproved
@@ -94,7 +95,6 @@ ALONG = Knob("along", "int", 0, "Along", "The feature whose candidates are shown
 
 LEAST, MOST = 0.01, 0.97  # of a share: every step reads the records, so that none is 0
 _LOCKED = "dpviz:locked-shares"
-PAPER = {"interval": 0.04, "counts": 0.18, "splits": 0.18, "averages": 0.60}
 SHARE_WORDS = {
     "interval": ("Interval size", "How fine the grid of candidates is. A little is enough."),
     "counts": ("Counts", "Less noise on the counts of sides and gaps: fewer cuts refused or applied by chance."),
@@ -110,7 +110,7 @@ WHOSE_SHARES = Knob(
     choices=(("rule", "The rule"), ("own", "Your own")),
 )
 SHARES = {
-    name: Knob(f"share_{name}", "float", PAPER[name], label, text, LEAST, MOST, LEAST, MOST)
+    name: Knob(f"share_{name}", "float", getattr(PUBLISHED_SHARES, name), label, text, LEAST, MOST, LEAST, MOST)
     for name, (label, text) in SHARE_WORDS.items()
 }
 LOCKS = {
@@ -156,6 +156,10 @@ class DPMPage(MethodPage):
     def read_look(self) -> None:
         """Read the subset that is looked into."""
         self.node = int(state.value(NODE))
+
+    def params(self, epsilon: float) -> Params:
+        """Return the parameters at ε; raises ValueError for what is impossible together."""
+        return Params(epsilon=epsilon, **self.values)
 
     def fields(self) -> dict[str, Any]:
         """Return the subset that the strips and the picture look into."""
@@ -333,7 +337,7 @@ def looked_into() -> tuple[int, int]:
 
 
 def rebalanced(shares: Mapping[str, float], changed: str, share: float, locked: Collection[str]) -> dict[str, float]:
-    """Return the shares after `moved` was set to `wanted`, or as near to it as the locks and LEAST let it.
+    """Return the shares after `changed` was set to `share`, or as near to it as the locks and LEAST let it.
 
     The others that are not locked keep their ratios, as far as LEAST lets them. All four add up to 1.
     """

@@ -1,5 +1,6 @@
 """The arithmetic of the shares editor: whatever is moved or locked, the shares add up to 1."""
 
+import dataclasses
 import math
 
 import pytest
@@ -7,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.methods.dpm.algorithm import Shares
-from dpviz.methods.dpm.page import LEAST, PAPER, rebalanced, scaled
+from dpviz.methods.dpm.algorithm.plan import PUBLISHED_SHARES
+from dpviz.methods.dpm.page import LEAST, rebalanced, scaled
 
+PAPER = dataclasses.asdict(PUBLISHED_SHARES)
 NAMES = tuple(PAPER)
 
 
