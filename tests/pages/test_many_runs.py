@@ -165,3 +165,13 @@ def test_where_dpm_cuts_is_drawn_of_as_many_runs_as_are_played(open_page):
     assert len(packed["outcomes"][1]["frames"]) == 15
     assert "of 15 runs cut there" in packed["heat"][1]["caption"]
     assert "15 runs" in packed["found"][1]["alt"]
+
+
+def test_a_run_at_every_stop_is_played(open_page, ready):
+    page = open_page(FIRST, **SMALL, tab="play", epsilon="1.0")
+    picture, chart = page.packed()["over"], page.packed()["over-cost"]
+    assert len(picture[1]["frames"]) == len(chart[1]["frames"]) == len(ready) - 1, "one more job is Lloyd's"
+    assert "ε = 1" in str(picture[1]["frames"])
+    assert chart[0]["follow"] == "over"
+    public = open_page(FIRST, **SMALL, tab="play", audience="public")
+    assert "over" not in public.packed()

@@ -33,7 +33,6 @@ from dpviz.stories import family_charts as charts
 from dpviz.stories.method import AnyMethod, RunClass
 from dpviz.stories.panel import attacker, ceiled, chance_limit, number
 from dpviz.tools.many_runs import page as many_runs
-from dpviz.tools.many_runs.page import play
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import asking, controls, reading, reproduction, screen, state
 from dpviz.ui.controls import DEPLOYMENTS
@@ -311,7 +310,7 @@ class ConvergentKMeansPage(MethodPage):
         return {
             "methods": partial(_inform, NO_COSTS) if public else self.all_methods,
             "runs": lambda: many_runs.many(self.frame, self.request, self.budget, self.noise, self.view),
-            "play": lambda: play.over(self.frame, self.request, self.budget, self.noise, self.view),
+            "play": lambda: many_runs.over(self.frame, self.request, self.budget, self.noise, self.view),
             "budgets": self.budgets,
             "attack": partial(_inform, NO_ATTACK) if public else self.attack,
             "worlds": lambda: two_worlds.worlds(self.frame, worlds, self.noise, self.view),

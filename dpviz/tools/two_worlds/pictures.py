@@ -13,7 +13,7 @@ from dpviz.stories.ground_layers import NO_GROUP, box_layer, sample
 from dpviz.stories.plane import Plane
 from dpviz.stories.stage import SECRET, Clock, Stage
 from dpviz.stories.view import View, Words, project, spread
-from dpviz.stories.worlds import Cloud, Cuts
+from dpviz.stories.worlds import Cloud
 from dpviz.tools.two_worlds.worlds import ADD, Change, Neighbors
 
 PICK = "record"  # what a click on a record reports
@@ -150,12 +150,16 @@ def _changed_record(pair: Neighbors, change: Change, words: Words, stage: Stage)
 
 
 def _cut_layers(clouds: tuple[Cloud, Cloud], change: Change, view: View, words: Words, stage: Stage) -> list[Layer]:
-    """Return the released cuts as lines, solid in the first world and dashed in the second; DPM's trees only."""
+    """Return the most frequent released cuts, solid in the first world and dashed in the second; DPM's trees only."""
     layers = []
     for world, cloud in enumerate(clouds):
         if cloud.cuts is None or view.principal:
             continue
-        lines, counts = _frequent_lines(cloud.cuts, Plane.of(view, words))
+        cuts, plane = cloud.cuts, Plane.of(view, words)
+        projected = plane.cuts(cuts.low, cuts.high, cuts.axes, cuts.positions)  # (c, p, 2)
+        visible = projected[np.isfinite(projected).all(axis=(1, 2))]
+        lines, counts = np.unique(visible.round(SAME), axis=0, return_counts=True)
+        order = np.argsort(-counts, kind="stable")[:MOST_CUTS]
         layers.append(
             stage.layer(
                 f"Released cut: {change.names[world]}",
@@ -163,24 +167,15 @@ def _cut_layers(clouds: tuple[Cloud, Cloud], change: Change, view: View, words: 
                 Role.CLUSTER,
                 Audience.CURATOR,
                 ALWAYS,
-                {"xy": lines[None], "group": np.zeros((1, len(lines)), dtype=np.uint8)},
+                {"xy": lines[order][None], "group": np.zeros((1, len(order)), dtype=np.uint8)},
                 size=1.5,
                 dash=world == 1,
-                names=tuple(f"in {count} of {cloud.n_runs} runs" for count in counts),
+                names=tuple(f"in {count} of {cloud.n_runs} runs" for count in counts[order]),
                 hue=world,
                 isolate=False,
             )
         )
     return layers
-
-
-def _frequent_lines(cuts: Cuts, plane: Plane) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Return the different cuts along the view's features (c, p, 2), and how often each came; most often first."""
-    projected = plane.cuts(cuts.low, cuts.high, cuts.axes, cuts.positions)
-    visible = projected[np.isfinite(projected).all(axis=(1, 2))]
-    lines, counts = np.unique(visible.round(SAME), axis=0, return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:MOST_CUTS]
-    return lines[order], counts[order]
 
 
 def _visible(axis: Axis, places: FloatArray, *, near: bool) -> Axis:

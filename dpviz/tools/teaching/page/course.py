@@ -95,12 +95,15 @@ def _chapter(chapter: Chapter) -> None:
                             st.button(each.words, key=f"guess:{index}", on_click=_guess, args=(chapter.name, index))
                         skip = (chapter.name, _SKIPPED)
                         st.button(SKIP, key="guess:none", type="tertiary", on_click=_guess, args=skip)
+        address = [(CHAPTER.name, chapter.name)]
+        if guess is not None:  # the control's value gives the answer away
+            address.append((chapter.control.name, chapter.control.format(state.value(chapter.control))))
         with picture:
             live(
                 chapter_picture(chapter.name, value, answered=guess is not None),
                 key="picture",
                 height=HEIGHT,
-                query=_query(chapter),
+                query=state.query(address),
                 fits=True,
                 plain=True,
             )
@@ -143,14 +146,6 @@ def _bar(name: str) -> None:
         st.button(BACK, key="course:back", disabled=not back, on_click=_go, args=(back,))
         if name != END:
             st.button(NEXT, key="course:next", type="primary", on_click=_go, args=(after(name),))
-
-
-def _query(chapter: Chapter) -> str:
-    """Return the address of the chapter; once it is answered its control stands in it, too."""
-    pairs = [(CHAPTER.name, chapter.name)]
-    if _guess_of(chapter) is not None:
-        pairs.append((chapter.control.name, chapter.control.format(state.value(chapter.control))))
-    return state.query(pairs)
 
 
 def _guess_of(chapter: Chapter) -> int | None:

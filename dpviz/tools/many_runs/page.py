@@ -1,15 +1,20 @@
-"""Many runs of a page's method: outcomes as frames, their figures as dots, and what the budget changes."""
+"""Many runs of a page's method: outcomes as frames, their figures as dots, and one run at every stop of the slider.
 
+The background process computes all runs; the browser plays them.
+"""
+
+import dataclasses
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
-from dpviz.core import Confidential, Knob, Points, unit_records
+from dpviz.core import Confidential, Knob, Points, friendly, unit_records
 from dpviz.stories import View, quantile_dots
 from dpviz.stories import outcomes as story
 from dpviz.stories.outcomes import Outcome
 from dpviz.stories.view import Projection, project
+from dpviz.tools.many_runs import over_epsilon
 from dpviz.tools.many_runs.runs import Draws, RunsQuestion, outcomes
 from dpviz.ui import asking, controls, frame, state
 from dpviz.ui.frame import PageFrame
@@ -20,10 +25,12 @@ from dpviz.ui.server.background import Job
 HEIGHT = 420  # CSS pixels
 DOTS_HEIGHT = 250
 BAND_HEIGHT = 280
+OVER_HEIGHT, COST_HEIGHT = 460, 200
 BATCH = 5  # runs of one job
 IN_BANDS = 10  # runs at each other budget
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)  # of the bands
 PUBLIC = "Every run is one more release, and their budgets add up: you see one."
+OVER_PUBLIC = "Each ε is a separate release, and their budgets add up. Only the curator sees them."
 RUNS = Knob("n_outcomes", "int", 40, "Runs", "More runs, steadier dots.", 10, 100, 10, 100)
 VARY = Knob(
     "vary",
@@ -102,11 +109,11 @@ def _outcomes(
     except ValueError as error:
         st.error(state.plain(str(error)))
         return None
-    left, right = st.columns([3, 2], vertical_alignment="bottom")
-    with left:
+    knobs_column, button_column = st.columns([3, 2], vertical_alignment="bottom")
+    with knobs_column:
         n_runs = int(controls.control(RUNS)) // BATCH * BATCH
         vary = str(controls.control(VARY)) if method.algorithm.has_start else "noise"
-    with right:
+    with button_column:
         if st.button("New noise for all runs", key="outcomes-new", width="stretch", help=NEW_NOISE):
             frame.renew(secret=noise.secret)
             st.rerun(scope="app")
@@ -130,23 +137,11 @@ def _outcomes(
         st.caption("The first runs are on their way.")
         return n_runs
     runs: list[Outcome] = [each for batch in batches for each in batch]
-    _draw_outcomes(page, runs, view, stand())
-    _draw_dots(runs)
-    if bands and all(batch is not None for batch in band_runs):
-        figures = [story.values_of(batch) for batch in band_runs]
-        symbol = "ρ" if budget.name == "rho" else "ε"
-        chart = quantile_dots.band_chart(grid, figures, runs[0].figure, now=now, symbol=symbol)
-        live(chart, key="outcome-bands", height=BAND_HEIGHT)
-    return n_runs
-
-
-def _draw_outcomes(page: PageFrame, runs: Sequence[Outcome], view: View, behind: Backdrop) -> None:
-    dataset, words = page.source.dataset, words_of(page.source)
+    behind, dataset, words = stand(), page.source.dataset, words_of(page.source)
     unit = unit_records(dataset.points, dataset.box)
-    plane = project(view, words, unit) if behind.plane is None else behind.plane
     scene = story.scene(
         runs,
-        plane,
+        project(view, words, unit) if behind.plane is None else behind.plane,
         words,
         unit=unit if behind.records else None,
         inputs=behind.given,
@@ -154,6 +149,13 @@ def _draw_outcomes(page: PageFrame, runs: Sequence[Outcome], view: View, behind:
         exact_name=behind.exact_name,
     )
     live(scene, key="outcomes", height=HEIGHT)
+    _draw_dots(runs)
+    if bands and all(batch is not None for batch in band_runs):
+        figures = [story.values_of(batch) for batch in band_runs]
+        symbol = "ρ" if budget.name == "rho" else "ε"
+        chart = quantile_dots.band_chart(grid, figures, runs[0].figure, now=now, symbol=symbol)
+        live(chart, key="outcome-bands", height=BAND_HEIGHT)
+    return n_runs
 
 
 def _draw_dots(runs: Sequence[Outcome]) -> None:
@@ -182,3 +184,59 @@ def _draw_dots(runs: Sequence[Outcome]) -> None:
     st.markdown(f"**{state.plain(quantile_dots.words(values, figure, threshold))}**")
     live(quantile_dots.dot_chart(values, figure, threshold), key="outcome-dots", height=DOTS_HEIGHT, follow="outcomes")
     st.caption(f"{len(values)} runs. Exact, like everything here: not a release.")
+
+
+def over(page: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, view: View) -> None:
+    """Draw one method over all stops of the slider of `epsilon`, with the same random numbers at each.
+
+    While that slider moves, nothing here is computed or transferred again.
+    """
+    if page.public:
+        st.info(OVER_PUBLIC)
+        return
+    _over(page, describe, epsilon, noise, view)
+
+
+@st.fragment
+def _over(page: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, view: View) -> None:
+    if state.is_blank():
+        return
+    stops = friendly(epsilon.low, epsilon.high)
+    try:
+        methods = [describe(stop) for stop in stops]
+    except ValueError as error:
+        st.error(state.plain(str(error)))
+        return
+    seed = noise.seed_for(page.source).value
+    named_params = [
+        tuple(
+            (field.name, getattr(method.params, field.name))
+            for field in dataclasses.fields(method.params)
+            if field.init
+        )
+        for method in methods
+    ]
+    name = methods[0].algorithm.name
+    jobs = [Job(over_epsilon.lloyd_reference, (name, named_params[-1], seed))]
+    jobs += [
+        Job(over_epsilon.state_at, (name, params, stop, seed, len(stops)))
+        for params, stop in zip(named_params, stops, strict=True)
+    ]
+    answers = asking.ask(
+        page.source,
+        jobs,
+        what="Values of ε",
+        follow="",
+        key="wait-play",
+        secret=noise.secret,
+        public=page.public,
+    )
+    if answers.problem:
+        st.error(state.plain(answers.problem))
+    elif answers.complete:
+        (centers, floor), *states = answers.found
+        dataset, start = page.source.dataset, float(state.value(epsilon))
+        unit = dataset.box.to_unit(dataset.points)
+        scene = over_epsilon.scene(states, unit, centers, words_of(page.source), view, start=start)
+        live(scene, key="over", height=OVER_HEIGHT)
+        live(over_epsilon.cost_chart(states, floor), key="over-cost", height=COST_HEIGHT, follow="over")
