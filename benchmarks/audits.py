@@ -18,7 +18,7 @@ from dpviz.data import load
 from dpviz.methods import CATALOGUE
 from dpviz.plots import pack
 from dpviz.stories import View, Words
-from dpviz.stories.worlds import Cloud
+from dpviz.stories.method import Cloud
 from dpviz.tools.audit import runs as audit_tasks
 from dpviz.tools.audit.cases import cases
 from dpviz.tools.two_worlds import worlds as two_worlds

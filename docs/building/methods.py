@@ -14,11 +14,10 @@ from docs.building.gallery import Picture
 from docs.building.reference import PLACES
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments.tables import Cell, Report, ResultTable, read_tables
-from dpviz.stories.formulas import used
 from dpviz.stories.glossary import GLOSSARY, pieces
 from dpviz.stories.method import AnyMethod
 from dpviz.stories.panel import number
-from dpviz.stories.reading import Formula, Misreading, Paper, known
+from dpviz.stories.teaching import Formula, Misreading, Paper, known, used
 from dpviz.tools.audit.table import least
 
 ITEM = re.compile(r"(?:[-*]|\d+\.) ")

@@ -6,9 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.accounting import PureEvent, Purpose, under_replace
-from dpviz.core import Adjacency, CentersRelease, Claim, FloatArray, Result, Step, attacker_odds
+from dpviz.core import Adjacency, Centers, CentersRelease, Claim, FloatArray, Labels, Result, Step, attacker_odds
 from dpviz.metrics import matched_distance
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.ledger import leaves, scale_of
@@ -156,3 +157,13 @@ def outcome(run: CentersRun[CentersRelease, Step]) -> Outcome:
     """Return what many runs show of this one: its centers, and their cost beside Lloyd's from the same start."""
     best, cost = float(run.reference.nonprivate_costs[-1]), run.nonprivate_cost
     return Outcome(run.final, cost / best if best > 0 else math.nan, COST)
+
+
+def recolored(centers: Centers, nonprivate_labels: Labels, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+    """Return the picture (height, width, 3) in which each pixel, row by row, wears its cluster's released center.
+
+    The centers (k, 3) are colors from 0 to 255; noise that threw one out of this range leaves it at its end. Which
+    pixel is in which cluster is exact, so that the picture is the curator's.
+    """
+    colors = np.clip(np.rint(centers), 0, 255).astype(np.uint8)
+    return colors[nonprivate_labels].reshape(shape)

@@ -19,7 +19,7 @@ from dpviz.core.arrays import array_cache
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Layer, Scene
 from dpviz.solvers import LloydRun, Members, assign, dataless_centers, lloyd, nearest_among, public_start
-from dpviz.stories import center_facts, charts, recoloring
+from dpviz.stories import center_facts, charts
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import Contents
@@ -126,7 +126,7 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
         """Return a photograph (height, width, 3) whose pixels wear their released center's color: the curator's."""
-        return recoloring.recolored(self.release.centers, self.nonprivate_labels, shape)
+        return center_facts.recolored(self.release.centers, self.nonprivate_labels, shape)
 
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Draw box, records, steps and released centers; nothing here is drawn by `rng`."""

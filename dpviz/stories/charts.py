@@ -1,15 +1,16 @@
-"""The two charts beside a picture: cost against iteration, and the budget's ledger."""
+"""Charts that several methods share: costs, ledgers, curves over ε, ROC curves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpviz import attacks
 from dpviz.accounting import Purpose
-from dpviz.core import CentersRelease, Confidential, FloatArray, Step
+from dpviz.core import Box, Budget, CentersRelease, Confidential, FloatArray, Step
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import ceiled
@@ -125,3 +126,266 @@ def _opening(first: Sequence[LedgerRow], last: int, unit: str) -> str:
     if all(row.purpose == Purpose.SIZE.value for row in first):
         return OPENING
     return f"Bar 0: before the first {unit}." if last > 0 else AT_ONCE
+
+
+BAND_FILL = 0.13
+THIN, THICK = 2.0, 3.5  # CSS pixels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """One line with its band, in the chart's own coordinates; NaN breaks it."""
+
+    name: str
+    hue: int  # its color in every chart
+    x: FloatArray  # (p,)
+    low: FloatArray  # (p,)
+    middle: FloatArray  # (p,)
+    high: FloatArray  # (p,)
+    pick: str = ""  # what a click reports
+    exact: bool = False  # gray and dashed: not private
+    chosen: bool = False
+    dashed: bool = False  # in its own color, but not to be held against the others
+
+
+def layers_of(curves: Sequence[Curve], audience: Audience) -> tuple[tuple[Layer, ...], tuple[Layer, ...]]:
+    """Return (bands, lines), so that a chart can put something between them."""
+    return tuple(_band(curve, audience) for curve in curves), tuple(_line(curve, audience) for curve in curves)
+
+
+def curve_chart(title: str, curves: Sequence[Curve], *, x: str, y: str, caption: str) -> Scene:
+    """Return public curves over logarithmic axes; coordinates are decimal logarithms."""
+    ends = [(np.nanmin(curve.x), np.nanmax(curve.x)) for curve in curves]
+    heights = np.concatenate([np.concatenate([curve.low, curve.middle, curve.high]) for curve in curves])
+    heights = heights[np.isfinite(heights)]
+    low, high = (float(heights.min()), float(heights.max())) if len(heights) else (0.0, 1.0)
+    pad = 0.04 * max(high - low, 0.1)
+    bands, lines = layers_of(curves, Audience.PUBLIC)
+    return Scene(
+        title=title,
+        alt=f"Line chart of {y} against {x}, for {', '.join(curve.name for curve in curves)}.",
+        caption=caption,
+        x=Axis(x, view=(min(at for at, _ in ends) - 0.03, max(at for _, at in ends) + 0.03), log=True),
+        y=Axis(y, view=(low - pad, high + pad), log=True),
+        layers=(*bands, *lines),
+        equal=False,
+        scrubber=False,
+    )
+
+
+def _band(curve: Curve, audience: Audience) -> Layer:
+    return Layer(
+        curve.name,
+        Kind.BANDS,
+        Role.EXACT if curve.exact else Role.CLUSTER,
+        audience,
+        {"edges": np.stack([curve.x, curve.low, curve.high], axis=1)[None, None]},
+        always(1),
+        fill=BAND_FILL,
+        hue=curve.hue,
+        legend=False,
+        isolate=False,
+    )
+
+
+def _line(curve: Curve, audience: Audience) -> Layer:
+    return Layer(
+        curve.name,
+        Kind.LINES,
+        Role.EXACT if curve.exact else Role.CLUSTER,
+        audience,
+        {"xy": np.stack([curve.x, curve.middle], axis=1)[None, None]},
+        always(1),
+        size=THICK if curve.chosen else THIN,
+        dash=curve.exact or curve.dashed,
+        hue=curve.hue,
+        isolate=False,
+        pick=curve.pick,
+    )
+
+
+BAND = (5.0, 95.0)  # percentiles of the runs
+LOWEST_RATIO, HIGHEST_RATIO = 1e-3, 1e6  # of a cost to Lloyd's; a chart needs an end
+LEAST_VIEW = (-0.05, 0.18)  # decades around Lloyd's cost: a smaller spread is not blown up
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CostSpread(Confidential):
+    """One method's runs along an axis: all exact costs, the curator's."""
+
+    key: str  # what a click reports
+    name: str
+    hue: int  # its colour in every chart
+    x: FloatArray  # (p,) iterations, or epsilons
+    nonprivate_values: FloatArray  # (R, p) mean squared distances; NaN where a run has none
+    exact: bool = False  # the method has no privacy: gray and dashed
+
+
+def cost_by_iteration(spreads: Sequence[CostSpread], floor: float, *, longest: float, chosen: str = "") -> Scene:
+    """Return the cost after each iteration up to `longest`, as multiples of `floor`: Lloyd's from the same start."""
+    return _chart(
+        spreads,
+        floor,
+        chosen,
+        title="Cost after each iteration",
+        x=Axis("iteration", view=(-0.25, longest + 0.25), whole=True),
+        what="after each iteration",
+        cursor=None,
+    )
+
+
+def cost_by_epsilon(
+    spreads: Sequence[CostSpread], floor: float, *, epsilon: float, label: str, chosen: str = ""
+) -> Scene:
+    """Return the released centers' cost against `label`, as multiples of `floor`; a rule stands at `epsilon`."""
+    logs = [np.log10(spread.x[[0, -1]]) for spread in spreads] or [np.array([-1.0, 1.0])]
+    low, high = min(ends[0] for ends in logs), max(ends[1] for ends in logs)
+    labels = [replace(spread, x=np.log10(spread.x)) for spread in spreads]
+    return _chart(
+        labels,
+        floor,
+        chosen,
+        title=f"Cost of the release against {label}",
+        x=Axis(label, view=(low - 0.06, high + 0.06), log=True),
+        what=f"of the released centers against {label}",
+        cursor=float(np.log10(epsilon)),
+    )
+
+
+def _chart(
+    spreads: Sequence[CostSpread],
+    floor: float,
+    chosen: str,
+    *,
+    title: str,
+    x: Axis,
+    what: str,
+    cursor: float | None,
+) -> Scene:
+    curves = [_curve(spread, floor, chosen=spread.key == chosen) for spread in spreads]
+    ends = [value for curve in curves for value in (np.nanmin(curve.low), np.nanmax(curve.high))]
+    ink = [*LEAST_VIEW, *(float(value) for value in ends if np.isfinite(value))]
+    bands, lines = layers_of(curves, Audience.CURATOR)
+    pad = 0.04 * (max(ink) - min(ink))
+    return Scene(
+        title=title,
+        alt=f"Line chart of the clustering cost {what}, for {', '.join(spread.name for spread in spreads)}.",
+        caption="Lines are medians, bands the middle 90 % of runs. 1 is Lloyd's cost from the same start.",
+        hint="Click a line to see its method.",
+        x=x,
+        y=Axis("cost", "× Lloyd's", view=(min(ink) - pad, max(ink) + pad), log=True),
+        axes_public=False,  # the axes end at exact costs
+        layers=(*bands, *_rules(x, cursor), *lines),
+        equal=False,
+        scrubber=False,
+    )
+
+
+def _curve(spread: CostSpread, floor: float, *, chosen: bool) -> Curve:
+    low, middle, high = percentiles(_ratios(spread.nonprivate_values, floor))
+    return Curve(spread.name, spread.hue, spread.x, low, middle, high, spread.key, spread.exact, chosen)
+
+
+def _ratios(values: FloatArray, floor: float) -> FloatArray:
+    """Return decimal logarithms of costs over Lloyd's; where Lloyd's is 0, every other is the worst."""
+    over = values / floor if floor > 0 else np.where(values > 0, HIGHEST_RATIO, values + 1.0)
+    return np.asarray(np.log10(np.clip(over, LOWEST_RATIO, HIGHEST_RATIO)))
+
+
+def percentiles(logs: FloatArray) -> FloatArray:
+    """Return low, median and high (3, p) of values (R, p) over the runs, NaN where none has a value."""
+    result = np.full((3, logs.shape[1]), np.nan)
+    some = np.isfinite(logs).any(axis=0)
+    result[:, some] = np.nanpercentile(logs[:, some], (BAND[0], 50.0, BAND[1]), axis=0)
+    return result
+
+
+def _rules(x: Axis, cursor: float | None) -> list[Layer]:
+    """Lloyd's cost as a line over the whole width, and where epsilon stands now."""
+    level = np.array([[x.view[0], 0.0], [x.view[1], 0.0]])[None, None]
+    floor = Layer(
+        "Lloyd's final cost",
+        Kind.LINES,
+        Role.REFERENCE,
+        Audience.CURATOR,
+        {"xy": level},
+        always(1),
+        size=1.0,
+        isolate=False,
+    )
+    if cursor is None:
+        return [floor]
+    here = Layer(
+        "Now", Kind.CURSOR, Role.REFERENCE, Audience.CURATOR, {"x": np.array([cursor])}, always(1), legend=False
+    )
+    return [floor, here]
+
+
+GREY = 200  # points of a bound's curve
+MOST_DRAWN = 400  # thresholds of a curve
+
+
+def pair_of(box: Box, apart: float) -> FloatArray:
+    """Return two places (2, d), `apart` along the first axis, around the box's middle."""
+    middle = 0.5 * (box.low + box.high)
+    half = np.zeros(box.d)
+    half[0] = 0.5 * apart
+    return np.stack([middle - half, middle + half])
+
+
+def roc_scene(
+    roc: attacks.Roc,
+    budget: Budget,
+    *,
+    title: str,
+    alt: str,
+    caption: str,
+    name: str = "The attack",
+    unmoved: attacks.Roc | None = None,
+    limit: str = "No attack lies above",
+    best: Callable[[FloatArray], FloatArray] | None = None,
+) -> Scene:
+    """Return a measured ROC with its 95 % band, the bound, and the same attack on points that nobody moved.
+
+    `limit` names the bound, `best` is the mechanism's own trade-off curve where it is known.
+    """
+    rates = np.linspace(0.0, 1.0, GREY)
+    keep = np.unique(np.linspace(0, len(roc.thresholds) - 1, MOST_DRAWN).astype(np.intp))
+    band = attacks.roc_band(roc).true_positive
+    edges = np.stack([roc.false_positive, band.low, band.high], axis=1)[keep]
+    law = Audience.NOISE
+
+    def line(name: str, x: FloatArray, y: FloatArray, role: Role, *, dash: bool = False) -> Layer:
+        xy = np.stack([x, y], axis=1)[None, None]
+        return Layer(name, Kind.LINES, role, law, {"xy": xy}, always(1), size=2.0, dash=dash, isolate=False)
+
+    bare = (
+        ()
+        if unmoved is None
+        else (line("Without noise", unmoved.false_positive, unmoved.true_positive, Role.REFERENCE),)
+    )
+    return Scene(
+        title=title,
+        alt=alt,
+        caption=caption,
+        x=Axis("false alarms", view=(-0.02, 1.02)),
+        y=Axis("right alarms", view=(-0.02, 1.02)),
+        equal=False,
+        layers=(
+            Layer(
+                "95 % band",
+                Kind.BANDS,
+                Role.NOISE,
+                law,
+                {"edges": edges[None, None]},
+                always(1),
+                fill=0.2,
+                isolate=False,
+            ),
+            line("A coin", rates, rates, Role.REFERENCE, dash=True),
+            line(limit, rates, attacks.roc_bound(rates, budget), Role.PUBLIC),
+            *(() if best is None else (line("Best attack on this noise", rates, best(rates), Role.PUBLIC, dash=True),)),
+            *bare,
+            line(name, roc.false_positive[keep], roc.true_positive[keep], Role.NOISE),
+        ),
+    )

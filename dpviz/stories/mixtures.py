@@ -9,9 +9,8 @@ from dpviz.core import FloatArray, algebra
 from dpviz.plots import Kind, Scene
 from dpviz.solvers import Mixture
 from dpviz.stories.centers import PHASES, CentersRun
-from dpviz.stories.plane import HALF, TURNS
 from dpviz.stories.stage import RELEASED, Clock, Stage
-from dpviz.stories.view import Projection, View
+from dpviz.stories.view import HALF, TURNS, Projection, View
 
 
 class MixtureRun(CentersRun[MixtureRelease, EmStep]):

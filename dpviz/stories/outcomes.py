@@ -1,21 +1,22 @@
-"""Many runs of one method: each outcome as one stop of a picture that plays, and their figures as a quantile dotplot.
+"""Many runs of one method: outcomes as stops of a picture that plays, and their figures as a quantile dotplot."""
 
-Every run is one more release that nobody has paid for, and figures are exact: all of it is the curator's.
-"""
-
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.core import Confidential, FloatArray, Points
-from dpviz.plots import Frame, Role, Scene
+from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, always
 from dpviz.stories import ground_layers as ground
+from dpviz.stories.charts import Curve, layers_of
 from dpviz.stories.panel import number
 from dpviz.stories.stage import PUBLIC, SECRET, SECRET_NOISE, Clock, Seen, Stage
 from dpviz.stories.view import Projection, Words
 
 PACE_MS = 450.0  # from one run to the next, without gliding: runs are independent
+_CURATOR = Audience.CURATOR
 UNPAID = Seen(Role.RELEASED, SECRET.audience)  # a release that nobody has paid for
 
 
@@ -98,3 +99,165 @@ def scene(
 def values_of(outcomes: Sequence[Outcome]) -> FloatArray:
     """Return the figures (R,) of all runs: exact, the curator's."""
     return np.array([each.nonprivate_value for each in outcomes])
+
+
+N_DOTS = 20
+BANDS = ((5.0, 95.0), (25.0, 75.0))  # percentiles of the runs
+ACROSS = 24.0  # dots that fit beside each other
+MOST_THRESHOLDS = 12
+LOW, HIGH = -1.0, -0.2  # where the band lies under the dots
+
+
+def dots(values: FloatArray, n_dots: int = N_DOTS) -> FloatArray:
+    """Return the quantiles (m,) of the runs' figures (R,), rising; raises ValueError where no run has a figure."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        raise ValueError("No run had a figure, but a dotplot needs one at least.")
+    return np.asarray(np.quantile(known, (np.arange(n_dots) + 0.5) / n_dots, method="hazen"))
+
+
+def stacked(places: FloatArray, width: float) -> NDArray[np.intp]:
+    """Return the level (m,) of each rising place, the lowest where dots as wide as `width` do not overlap."""
+    last = np.full(len(places), -np.inf)  # where each level's last dot is
+    levels = np.zeros(len(places), dtype=np.intp)
+    for i, at in enumerate(places):
+        levels[i] = int(np.argmax(at - last >= width * (1 - 1e-9)))
+        last[levels[i]] = at
+    return levels
+
+
+def n_beyond(values: FloatArray, figure: Figure, threshold: float, n_dots: int = N_DOTS) -> int:
+    """Return how many dots lie beyond a threshold, strictly."""
+    beyond = dots(values, n_dots)
+    return int(((beyond > threshold) if figure.above else (beyond < threshold)).sum())
+
+
+def words(values: FloatArray, figure: Figure, threshold: float, n_dots: int = N_DOTS) -> str:
+    """Say how many of the dots lie beyond a threshold: so many of as many runs, and about so many where there are more.
+
+    Beside the number of runs, "6 of 20 runs" would read as another number of runs.
+    """
+    n = n_beyond(values, figure, threshold, n_dots)
+    exact = int(np.isfinite(values).sum()) == n_dots
+    share = f"In {n} of {n_dots} runs" if exact else f"In about {n} of every {n_dots} runs"
+    return f"{share} {figure.beyond} {round_words(threshold, figure)}."
+
+
+def round_words(threshold: float, figure: Figure) -> str:
+    """Write a threshold with all its digits, which are few: three would move it."""
+    return f"{threshold:,.6g} {figure.unit}".strip()
+
+
+def thresholds(values: FloatArray) -> tuple[float, ...]:
+    """Return round numbers from below the lowest dot to above the highest, few enough to choose from."""
+    stops = dots(values)
+    low, high = float(stops[0]), float(stops[-1])
+    span = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-12)
+    power = 10.0 ** math.floor(math.log10(span / MOST_THRESHOLDS))
+    step = next(power * by for by in (1.0, 2.0, 5.0, 10.0, 20.0) if span / (power * by) <= MOST_THRESHOLDS - 2)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return tuple(float(f"{k * step:.6g}") for k in range(first, last + 1))
+
+
+def usual_threshold(values: FloatArray, figure: Figure) -> float:
+    """Return the threshold that a page opens with: the one that comes nearest to a quarter of the dots beyond it."""
+    return min(thresholds(values), key=lambda each: abs(n_beyond(values, figure, each) - N_DOTS / 4))
+
+
+def dot_chart(values: FloatArray, figure: Figure, threshold: float, *, n_dots: int = N_DOTS) -> Scene:
+    """Return the dotplot of the runs' figures (R,), with the middle of the runs as bands below: the curator's.
+
+    It follows the frames of the runs' own picture: a rule stands at the figure of the run that is shown.
+    """
+    places = dots(values, n_dots)
+    stops = thresholds(values)
+    ends = [*stops, *places, threshold, *([] if figure.mark is None else [figure.mark])]
+    low, high = min(ends), max(ends)
+    pad = 0.03 * max(high - low, 1e-9)
+    low, high = low - pad, high + pad
+    levels = stacked(places, (high - low) / ACROSS)
+    beyond = (places > threshold) if figure.above else (places < threshold)
+    top = float(max(levels.max() + 1.5, 4.0))
+    xy = np.stack([places, levels + 0.5], axis=1)
+    frames, each = len(values), np.arange(len(values), dtype=np.int16)
+    rows = always(frames)
+    far, near = (
+        _dots(name, xy[mask], places[mask], figure, symbol, rows)
+        for name, mask, symbol in (
+            ("Beyond", beyond, "circle"),
+            ("Not beyond", ~beyond, "ring"),
+        )
+    )
+    rule = _rule("Threshold", threshold, top, Role.REFERENCE, rows, size=2.5)
+    mark = [] if figure.mark is None else [_rule(figure.mark_name, figure.mark, top, Role.EXACT, rows, dash=True)]
+    known = values[np.isfinite(values)]
+    bands = [_band(known, ends_of, rows) for ends_of in BANDS]
+    cursor = Layer(
+        "Shown run",
+        Kind.CURSOR,
+        Role.RELEASED,
+        Audience.CURATOR,
+        {"x": np.where(np.isfinite(values), values, low)},
+        each,
+        legend=False,
+    )
+    return Scene(
+        title=f"{figure.name.capitalize()}, {n_dots} dots for {len(values)} runs",
+        alt=f"Quantile dotplot of the {figure.name} of {len(values)} runs: {n_dots} equally likely outcomes.",
+        caption=f"Each dot is one of {n_dots} equally likely outcomes. Bar: the middle 90 % of runs, dark 50 %.",
+        x=Axis(figure.name, figure.unit, (low, high)),
+        y=Axis("", view=(LOW - 0.2, top), ticks=False),
+        axes_public=False,
+        layers=(*bands, *mark, rule, cursor, near, far),
+        frames=tuple(Frame("") for _ in range(frames)),
+        equal=False,
+        scrubber=False,
+    )
+
+
+def band_chart(
+    budgets: Sequence[float], values: Sequence[FloatArray], figure: Figure, *, now: float, symbol: str = "ε"
+) -> Scene:
+    """Return the figure against the budget: the median of the runs (R,) at each, and bands of 50 and 90 in 100."""
+    at = np.log10(np.array(budgets))
+    quantiles = np.stack([np.nanpercentile(each, (5.0, 25.0, 50.0, 75.0, 95.0)) for each in values], axis=1)
+    wide = Curve("90 in 100 runs", 0, at, quantiles[0], quantiles[2], quantiles[4])
+    narrow = Curve("50 in 100 runs", 0, at, quantiles[1], quantiles[2], quantiles[3], chosen=True)
+    bands, lines = layers_of((wide, narrow), Audience.CURATOR)
+    here = Layer(
+        "Now", Kind.CURSOR, Role.REFERENCE, Audience.CURATOR, {"x": np.array([np.log10(now)])}, always(1), legend=False
+    )
+    low, high = float(quantiles.min()), float(quantiles.max())
+    if figure.mark is not None:
+        low, high = min(low, figure.mark), max(high, figure.mark)
+    pad = 0.06 * max(high - low, 1e-9)
+    return Scene(
+        title=f"{figure.name.capitalize()} against {symbol}",
+        alt=f"Line chart of the {figure.name} against {symbol}: the median of many runs, with bands.",
+        caption=f"{len(values[0])} runs at each {symbol}: the line is their median, bands the middle 50 and 90 %.",
+        x=Axis(symbol, view=(float(at.min()) - 0.06, float(at.max()) + 0.06), log=True),
+        y=Axis(figure.name, figure.unit, (low - pad, high + pad)),
+        axes_public=False,
+        layers=(*bands, here, replace(lines[1], name="Median")),
+        equal=False,
+        scrubber=False,
+    )
+
+
+def _dots(name: str, xy: FloatArray, places: FloatArray, figure: Figure, symbol: str, rows: NDArray[np.int16]) -> Layer:
+    names = tuple(figure.words(float(at)) for at in places)
+    return Layer(
+        name, Kind.MARKS, Role.NOISE, _CURATOR, {"xy": xy[None]}, rows, symbol, 16.0, names=names, isolate=False
+    )
+
+
+def _rule(name: str, at: float, top: float, role: Role, rows: NDArray[np.int16], **style: object) -> Layer:
+    xy = np.array([[[[at, LOW], [at, top]]]])
+    return Layer(name, Kind.LINES, role, Audience.CURATOR, {"xy": xy}, rows, isolate=False, **{"size": 2.0, **style})  # type: ignore[arg-type]
+
+
+def _band(values: FloatArray, ends: tuple[float, float], rows: NDArray[np.int16]) -> Layer:
+    low, high = np.percentile(values, ends)
+    name = f"Middle {ends[1] - ends[0]:.0f} % of runs"
+    rect = np.array([[[low, LOW, high, LOW + 0.6]]])
+    return Layer(name, Kind.BARS, Role.NOISE, Audience.CURATOR, {"rect": rect}, rows, fill=0.3, isolate=False)

@@ -26,14 +26,13 @@ from dpviz.core import (
     unit_records,
 )
 from dpviz.plots import Scene, csv_text, svg
-from dpviz.stories import solid
 from dpviz.stories.ground_layers import on_earth
 from dpviz.stories.label import Contents, Label, described, label_of, promise, written
 from dpviz.stories.ledger import LedgerRow, ledger_rows
 from dpviz.stories.outcomes import Outcome
 from dpviz.stories.panel import Fact, Sentence
 from dpviz.stories.stage import Stops
-from dpviz.stories.view import Projection, View, Words, project
+from dpviz.stories.view import Projection, View, Words, from_above, project, with_depth
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,7 +169,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
         if view.z is None:
             return drawing(view)
-        return solid.with_depth(drawing(view), drawing(solid.from_above(view)), view)
+        return with_depth(drawing(view), drawing(from_above(view)), view)
 
     def plane(self, view: View) -> Projection:
         """Return the plane of the picture over the features of `view`."""

@@ -10,8 +10,8 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.methods import CATALOGUE
 from dpviz.stories.center_facts import allowed
-from dpviz.stories.lesson import Lesson
 from dpviz.stories.method import Attack
+from dpviz.stories.teaching import Lesson
 from dpviz.ui import controls, lessons, panel, state
 from dpviz.ui.controls import DEPLOYMENTS
 from dpviz.ui.data.picker import own_data

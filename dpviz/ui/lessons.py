@@ -12,8 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 from dpviz.core import Knob, attacker_odds
 from dpviz.mechanisms import estimated_share, randomized_response
 from dpviz.methods import CATALOGUE
-from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
 from dpviz.stories.panel import limit
+from dpviz.stories.teaching import Answer, Lesson, LessonStep, Question, ranges
 from dpviz.tools.teaching.chapters import CHAPTER, after_lesson
 from dpviz.tools.teaching.chapters.numbers import TWO_TOSSES, attack_coin
 from dpviz.ui import state

@@ -8,9 +8,8 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.methods import CATALOGUE
-from dpviz.stories.formulas import used
-from dpviz.stories.reading import Formula, Misreading, Paper, known
 from dpviz.stories.recipe import excerpt
+from dpviz.stories.teaching import Formula, Misreading, Paper, known, used
 from dpviz.ui import controls, hiding, panel, state
 from dpviz.ui.asking import wait
 from dpviz.ui.export.files import recipe

@@ -10,7 +10,7 @@ import streamlit as st
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments.tables import Cell, Column, Report, ResultTable, TablesError, read_tables
 from dpviz.plots import Scene
-from dpviz.stories.curves import Curve, curve_chart
+from dpviz.stories.charts import Curve, curve_chart
 from dpviz.stories.panel import number
 from dpviz.ui import state
 from dpviz.ui.live import live

@@ -13,11 +13,11 @@ from dpviz.plots import Scene, svg
 from dpviz.plots.svg import thumbnail
 from dpviz.plots.theme import DARK, LIGHT
 from dpviz.stories import View
-from dpviz.stories.course.run_chapter import still_of
 from dpviz.stories.label import promise
 from dpviz.stories.method import AnyMethod
 from dpviz.stories.panel import Sentence
 from dpviz.stories.run import ILLUSTRATION_SEED, Run
+from dpviz.stories.teaching import still_of
 from dpviz.ui.data.picker import Source
 from dpviz.ui.runs import Noise, RunRequest, run_method
 

@@ -7,8 +7,8 @@ import pytest
 
 from dpviz.methods import CATALOGUE
 from dpviz.plots import scene_hash
-from dpviz.stories.formulas import ODDS
 from dpviz.stories.glossary import PLACE_OF_ALL, SLUGS
+from dpviz.stories.teaching import ODDS
 from tests.pages.conftest import FIRST, LAPLACE, MORSE, TARGET
 
 TABS = {LAPLACE: "under", MORSE: "below", TARGET: "below"}

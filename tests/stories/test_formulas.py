@@ -16,10 +16,9 @@ from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans.comparison import METHODS
 from dpviz.methods.nd_laplace.run import PointsLook
 from dpviz.solvers import assign
-from dpviz.stories.formulas import ODDS, TOTAL, parts
 from dpviz.stories.ledger import leaves
 from dpviz.stories.panel import ceiled, floored, number
-from dpviz.stories.reading import Known, tex
+from dpviz.stories.teaching import ODDS, TOTAL, Known, parts, tex
 
 BOX = Box.cube(0.0, 10.0, 2)
 POINTS = np.random.default_rng(5).normal([3.0, 6.0], 1.5, (250, 2))

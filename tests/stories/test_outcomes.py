@@ -10,7 +10,8 @@ from dpviz.core import Box
 from dpviz.methods import CATALOGUE
 from dpviz.methods.nd_laplace.run import PointsLook
 from dpviz.plots import Audience, pack
-from dpviz.stories import View, Words, outcomes, quantile_dots
+from dpviz.stories import View, Words, outcomes
+from dpviz.stories import outcomes as quantile_dots
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.view import project
 from dpviz.tools.many_runs.runs import SEEDS, Draws, run_many

@@ -13,9 +13,8 @@ from dpviz.attacks.location import laplace_total_variation
 from dpviz.core import Adjacency, Budget
 from dpviz.methods import CATALOGUE
 from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale
-from dpviz.stories.formulas import SYMBOLS, parts, used
 from dpviz.stories.glossary import pieces, plainly
-from dpviz.stories.reading import Formula, exact, tex
+from dpviz.stories.teaching import SYMBOLS, Formula, exact, parts, tex, used
 from dpviz.tools.audit import reading as audit_reading
 from dpviz.tools.compare import reading as compare_reading
 

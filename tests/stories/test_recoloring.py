@@ -2,7 +2,7 @@ import numpy as np
 
 from dpviz.data import load
 from dpviz.solvers import assign
-from dpviz.stories.recoloring import recolored
+from dpviz.stories.center_facts import recolored
 
 
 def test_each_pixel_wears_the_color_of_its_nearest_center():

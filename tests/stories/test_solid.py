@@ -7,7 +7,8 @@ from dpviz.core import Box
 from dpviz.methods.dpm import algorithm
 from dpviz.methods.dpm import run as dpm
 from dpviz.plots import Audience, Kind, Layer, Role
-from dpviz.stories import View, Words, solid
+from dpviz.stories import View, Words
+from dpviz.stories import view as solid
 from dpviz.stories.view import project
 
 WORDS = Words("Set", Box.cube(-1.0, 2.0, 4), ("a", "b", "c", "d"), ("",) * 4)

@@ -17,7 +17,7 @@ from dpviz.methods.dpm import teaching as lesson_dpm
 from dpviz.methods.morse import teaching as lesson_morse
 from dpviz.methods.nd_laplace import teaching as lesson_laplace
 from dpviz.methods.source_target import teaching as lesson_target
-from dpviz.stories.lesson import FEWEST_STEPS, MOST_STEPS, MOST_WORDS, ranges
+from dpviz.stories.teaching import FEWEST_STEPS, MOST_STEPS, MOST_WORDS, ranges
 from dpviz.tools.teaching.chapters.numbers import N_ROUNDS
 from dpviz.ui.lessons import LESSONS, SLIDERS, measured
 

@@ -28,8 +28,7 @@ from dpviz.methods.convergent_kmeans.comparison import (
 )
 from dpviz.methods.convergent_kmeans.family import no_budget
 from dpviz.methods.convergent_kmeans.run import count_noise, variation
-from dpviz.stories import center_facts, quantile_dots
-from dpviz.stories import family_charts as charts
+from dpviz.stories import center_facts, charts, outcomes
 from dpviz.stories.method import AnyMethod, RunClass
 from dpviz.stories.panel import attacker, ceiled, chance_limit, number
 from dpviz.tools.many_runs import page as many_runs
@@ -477,10 +476,10 @@ class ConvergentKMeansPage(MethodPage):
         picture = live(scene, key="attack", height=ATTACK_HEIGHT)
         if noisy:
             figure, errors = attack.error_figure(guesses), guesses.nonprivate_errors
-            usual = quantile_dots.usual_threshold(errors, figure)
-            chart = quantile_dots.dot_chart(errors, figure, usual)
+            usual = outcomes.usual_threshold(errors, figure)
+            chart = outcomes.dot_chart(errors, figure, usual)
             live(chart, key="attack-dots", height=DOTS_HEIGHT, follow="attack")
-            st.caption(f"{quantile_dots.words(errors, figure, usual)} One attacker: the guarantee limits every one.")
+            st.caption(f"{outcomes.words(errors, figure, usual)} One attacker: the guarantee limits every one.")
         else:
             self._draw_digits(guesses.guesses[0], guesses.nonprivate_record)
             st.caption("The digits are those of run 1. Theorem 5's claim is not established: this is why.")

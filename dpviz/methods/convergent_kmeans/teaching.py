@@ -15,13 +15,30 @@ from dpviz.methods.convergent_kmeans.attack import AttackQuestion, attack_runs
 from dpviz.methods.convergent_kmeans.run import ZONE_EXPONENT
 from dpviz.metrics import nonprivate_costs
 from dpviz.solvers import SEED_SHARE, lloyd
-from dpviz.stories.course.run_chapter import RunChapter
-from dpviz.stories.formulas import KAIROUZ, SYMBOLS, noise_of, odds_of, some, steps_of, total
 from dpviz.stories.ledger import leaves
-from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
+from dpviz.stories.method import Worlds
 from dpviz.stories.panel import number
-from dpviz.stories.reading import Formula, Known, Misreading, Paper, Reading, tex
-from dpviz.stories.worlds import Worlds
+from dpviz.stories.teaching import (
+    KAIROUZ,
+    SYMBOLS,
+    Answer,
+    Formula,
+    Known,
+    Lesson,
+    LessonStep,
+    Misreading,
+    Paper,
+    Question,
+    Reading,
+    RunChapter,
+    noise_of,
+    odds_of,
+    ranges,
+    some,
+    steps_of,
+    tex,
+    total,
+)
 
 N_RUNS = 25  # noise seeds 0 to 24
 N_ATTACKS = 8

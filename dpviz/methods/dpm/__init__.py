@@ -25,7 +25,7 @@ from dpviz.methods.dpm.algorithm import (
 from dpviz.methods.dpm.run import DPMRun
 from dpviz.methods.dpm.teaching import CHAPTER, LESSON, WORLDS
 from dpviz.stories.method import Method, Thumbnail
-from dpviz.stories.reading import Reading
+from dpviz.stories.teaching import Reading
 
 METHOD = Method(
     name="dpm",

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray, frozen
 from dpviz.methods.dpm.algorithm import SplitTree
-from dpviz.stories.plane import Plane
+from dpviz.stories.view import Plane
 
 
 @dataclass(frozen=True, slots=True, eq=False)

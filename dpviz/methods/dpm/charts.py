@@ -19,9 +19,8 @@ from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.solvers import assign
 from dpviz.stories.outcomes import Figure
 from dpviz.stories.panel import Fact, counted, number
-from dpviz.stories.plane import Plane
 from dpviz.stories.stage import RELEASED, SECRET, SECRET_NOISE, Seen
-from dpviz.stories.view import View
+from dpviz.stories.view import Plane, View
 
 if TYPE_CHECKING:
     from dpviz.methods.dpm.run import DPMRun

@@ -11,8 +11,8 @@ from dpviz.core import FloatArray, Labels
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.panel import number
-from dpviz.stories.plane import Plane
 from dpviz.stories.stage import LAW, PUBLIC, RELEASED, SECRET, SECRET_NOISE, Clock, Seen, Stage
+from dpviz.stories.view import Plane
 
 if TYPE_CHECKING:
     from dpviz.methods.dpm.run import DPMRun

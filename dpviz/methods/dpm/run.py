@@ -19,7 +19,7 @@ from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Scene
 from dpviz.solvers import LloydRun, assign, lloyd
 from dpviz.solvers.weighted import spread_start
-from dpviz.stories import center_facts, charts, ledger, recoloring
+from dpviz.stories import center_facts, charts, ledger
 from dpviz.stories.center_facts import AS_GOOD, WOULD_DO, no_data_fact
 from dpviz.stories.centers import drawable, no_data_cost
 from dpviz.stories.glossary import meant
@@ -27,10 +27,9 @@ from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.outcomes import Outcome
 from dpviz.stories.panel import Fact, Sentence, attacker, beside, ceiled, chance_limit, counted, number, rarely
-from dpviz.stories.plane import Plane
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Clock
-from dpviz.stories.view import View, Words
+from dpviz.stories.view import Plane, View, Words
 
 STARTS = 6  # of k-means++, on a part of the records; the best one goes on with all of them
 MOST_TRIED_RECORDS = 2_000
@@ -394,7 +393,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
         """Return a photograph (height, width, 3) whose pixels wear their released center's color: the curator's."""
-        return recoloring.recolored(self.result.release.centers, self.last.nonprivate_labels, shape)
+        return center_facts.recolored(self.result.release.centers, self.last.nonprivate_labels, shape)
 
     def outcome(self) -> Outcome:
         """Return what many runs show of this one: its centers, and their cost beside k-means' with as many."""

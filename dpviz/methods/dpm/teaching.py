@@ -13,12 +13,26 @@ from dpviz.methods.dpm.algorithm import LevelStep, Params, TreeRelease
 from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE, LEAST_RECORDS
 from dpviz.methods.dpm.algorithm.tree import unit_half_range, unit_sensitivity
 from dpviz.methods.dpm.cells import Cells
-from dpviz.stories.course.run_chapter import RunChapter
-from dpviz.stories.formulas import KAIROUZ, SYMBOLS, noise_of, odds_of, some
 from dpviz.stories.ledger import leaves
-from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
-from dpviz.stories.reading import Formula, Known, Misreading, Paper, tex
-from dpviz.stories.worlds import Cuts, Worlds
+from dpviz.stories.method import Cuts, Worlds
+from dpviz.stories.teaching import (
+    KAIROUZ,
+    SYMBOLS,
+    Answer,
+    Formula,
+    Known,
+    Lesson,
+    LessonStep,
+    Misreading,
+    Paper,
+    Question,
+    RunChapter,
+    noise_of,
+    odds_of,
+    ranges,
+    some,
+    tex,
+)
 
 N_RUNS = 20  # noise seeds 0 to 19
 N_CUTS = 40

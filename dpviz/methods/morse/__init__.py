@@ -24,7 +24,7 @@ from dpviz.methods.morse.algorithm import (
 from dpviz.methods.morse.run import MorseRun
 from dpviz.methods.morse.teaching import CHAPTER, LESSON, WORLDS
 from dpviz.stories.method import Method, Thumbnail
-from dpviz.stories.reading import Reading
+from dpviz.stories.teaching import Reading
 
 AUDIT_DELTA = 1e-3  # large enough to be seen in many runs; ours
 

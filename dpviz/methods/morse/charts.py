@@ -19,7 +19,7 @@ from dpviz.methods.morse.layers import CLUSTER, REFERENCE
 from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Scene, always, rows_at
 from dpviz.plots.scene import SECRET, UNRELEASED
 from dpviz.solvers import MergeTree
-from dpviz.stories.curves import Curve, layers_of
+from dpviz.stories.charts import Curve, layers_of
 from dpviz.stories.panel import number
 
 if TYPE_CHECKING:

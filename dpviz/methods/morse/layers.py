@@ -25,9 +25,8 @@ from dpviz.solvers import Mixture, assign_basins
 from dpviz.solvers.landscapes.saddles import ONE_BASIN, TRANSITION
 from dpviz.stories.ground_layers import sample
 from dpviz.stories.panel import number
-from dpviz.stories.solid import DEPTH, PLACES, from_above
 from dpviz.stories.stage import Stage
-from dpviz.stories.view import Projection, View, Words, project, spread
+from dpviz.stories.view import DEPTH, PLACES, Projection, View, Words, from_above, project, spread
 
 if TYPE_CHECKING:
     from dpviz.methods.morse.run import MorseRun

@@ -13,13 +13,27 @@ from dpviz.methods.morse.algorithm import Mixture, MorseRelease, Params, Step
 from dpviz.methods.morse.algorithm.budget import lloyd_sensitivity, moment_sensitivity, published_r, second_sensitivity
 from dpviz.methods.morse.charts import RIGHT
 from dpviz.solvers.landscapes.flow import distinct, settle
-from dpviz.stories.course.run_chapter import RunChapter
-from dpviz.stories.formulas import KAIROUZ, SYMBOLS, odds_of, some, steps_of
 from dpviz.stories.ledger import leaves
-from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
+from dpviz.stories.method import Worlds
 from dpviz.stories.panel import number
-from dpviz.stories.reading import Formula, Known, Misreading, Paper, tex
-from dpviz.stories.worlds import Worlds
+from dpviz.stories.teaching import (
+    KAIROUZ,
+    SYMBOLS,
+    Answer,
+    Formula,
+    Known,
+    Lesson,
+    LessonStep,
+    Misreading,
+    Paper,
+    Question,
+    RunChapter,
+    odds_of,
+    ranges,
+    some,
+    steps_of,
+    tex,
+)
 
 N, BLUR = 5_000, 0.08  # moons that are harder to tell apart than the page's: ε decides
 N_RUNS = 10  # noise seeds 0 to 9

@@ -17,9 +17,9 @@ from dpviz.methods.nd_laplace.run import NDLaplaceRun, Settings
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene
 from dpviz.plots.scene import LAW, RELEASED, SECRET, Ink
 from dpviz.solvers import geometric_median, lloyd
+from dpviz.stories.charts import pair_of, roc_scene
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.panel import Fact, at_most, ceiled, number, odds, small_odds
-from dpviz.stories.roc import pair_of, roc_scene
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
 

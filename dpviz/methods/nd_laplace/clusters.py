@@ -28,7 +28,7 @@ from dpviz.solvers.local_clustering import (
     median_preference,
     standard_scaled,
 )
-from dpviz.stories.curves import Curve, layers_of
+from dpviz.stories.charts import Curve, layers_of
 from dpviz.stories.ground_layers import NO_GROUP, box_layer
 from dpviz.stories.panel import Fact, number, odds
 from dpviz.stories.stage import Clock, Stage

@@ -13,11 +13,22 @@ from dpviz.mechanisms import epsilon_of_level, nd_laplace, perturbation_area
 from dpviz.mechanisms.nd_laplace import radius_quantile
 from dpviz.methods.nd_laplace.algorithm import ANDRES, PAPER, Params, fit
 from dpviz.methods.nd_laplace.run import PointsLook
-from dpviz.stories.course.run_chapter import RunChapter
-from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
+from dpviz.stories.method import Cloud, Worlds
 from dpviz.stories.panel import attacker, limit, number
-from dpviz.stories.reading import Formula, Known, Misreading, Paper, Reading, tex
-from dpviz.stories.worlds import Cloud, Worlds
+from dpviz.stories.teaching import (
+    Answer,
+    Formula,
+    Known,
+    Lesson,
+    LessonStep,
+    Misreading,
+    Paper,
+    Question,
+    Reading,
+    RunChapter,
+    ranges,
+    tex,
+)
 
 # Reading: misreadings, papers, formulas with the numbers of a run.
 

@@ -18,7 +18,7 @@ from dpviz.methods.source_target.algorithm import Params
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene
 from dpviz.plots.scene import PUBLIC, RELEASED, SECRET, UNRELEASED, Ink
 from dpviz.solvers import nearest_distance, select_centers
-from dpviz.stories.curves import Curve, layers_of
+from dpviz.stories.charts import Curve, layers_of
 from dpviz.stories.panel import number
 
 if TYPE_CHECKING:

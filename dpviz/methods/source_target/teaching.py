@@ -12,10 +12,24 @@ from dpviz.data import Dataset
 from dpviz.data.target_pairs import SourceTarget, load_pair, source_of
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm.budget import SourceTargetScheme, l1_sensitivity, l2_sensitivity, noise_bound
-from dpviz.stories.course.run_chapter import RunChapter
-from dpviz.stories.formulas import KAIROUZ, SYMBOLS, odds_of, some
-from dpviz.stories.lesson import Answer, Lesson, LessonStep, Question, ranges
-from dpviz.stories.reading import Formula, Known, Misreading, Paper, Reading, tex
+from dpviz.stories.teaching import (
+    KAIROUZ,
+    SYMBOLS,
+    Answer,
+    Formula,
+    Known,
+    Lesson,
+    LessonStep,
+    Misreading,
+    Paper,
+    Question,
+    Reading,
+    RunChapter,
+    odds_of,
+    ranges,
+    some,
+    tex,
+)
 
 N_CENTERS = 5
 N_RUNS = 15  # noise seeds 0 to 14

@@ -14,9 +14,9 @@ from dpviz import attacks
 from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE
 from dpviz.audit.bound import AuditEvent
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.stories.charts import roc_scene
 from dpviz.stories.glossary import meant
 from dpviz.stories.panel import Fact, Sentence, ceiled, floored, number
-from dpviz.stories.roc import roc_scene
 from dpviz.tools.audit.runs import Audited
 
 BINS = 48

@@ -4,9 +4,8 @@ import math
 
 from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound
 from dpviz.audit.bound import AuditEvent, chances
-from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
-from dpviz.stories.reading import Formula, Misreading, Paper, tex
 from dpviz.stories.recipe import Calls, Data
+from dpviz.stories.teaching import BUDGET, KAIROUZ, SYMBOLS, Formula, Misreading, Paper, attackers_share, tex
 from dpviz.tools.audit.cases import AuditCase
 from dpviz.tools.audit.pictures import percent
 from dpviz.tools.audit.runs import Audited, AuditQuestion, sizes_of

@@ -15,8 +15,7 @@ import numpy as np
 from dpviz.core import Confidential, FloatArray, attacker_odds
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories import center_facts
-from dpviz.stories.curves import Curve, layers_of
-from dpviz.stories.family_charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, percentiles
+from dpviz.stories.charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, Curve, layers_of, percentiles
 from dpviz.stories.panel import Fact, Sentence, attacker, beside, ceiled, chance_limit, number
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Row, Rows
 from dpviz.tools.sweep.trials import OK

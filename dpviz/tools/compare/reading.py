@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpviz.stories.family_charts import BAND
-from dpviz.stories.formulas import BUDGET, KAIROUZ, SYMBOLS, attackers_share
+from dpviz.stories.charts import BAND
 from dpviz.stories.panel import number
-from dpviz.stories.reading import Formula, Misreading, Paper, tex
 from dpviz.stories.recipe import Calls, Data
+from dpviz.stories.teaching import BUDGET, KAIROUZ, SYMBOLS, Formula, Misreading, Paper, attackers_share, tex
 from dpviz.tools.compare.frontier import EpsilonMeaning, Series, median_at
 from dpviz.tools.compare.runs import CompareQuestion, Rows
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dpviz.core import Confidential, Knob, Points, friendly, unit_records
-from dpviz.stories import View, quantile_dots
+from dpviz.stories import View
 from dpviz.stories import outcomes as story
 from dpviz.stories.outcomes import Outcome
 from dpviz.stories.view import Projection, project
@@ -153,7 +153,7 @@ def _outcomes(
     if bands and all(batch is not None for batch in band_runs):
         figures = [story.values_of(batch) for batch in band_runs]
         symbol = "ρ" if budget.name == "rho" else "ε"
-        chart = quantile_dots.band_chart(grid, figures, runs[0].figure, now=now, symbol=symbol)
+        chart = story.band_chart(grid, figures, runs[0].figure, now=now, symbol=symbol)
         live(chart, key="outcome-bands", height=BAND_HEIGHT)
     return n_runs
 
@@ -165,24 +165,24 @@ def _draw_dots(runs: Sequence[Outcome]) -> None:
     """
     values, figure = story.values_of(runs), runs[0].figure
     try:
-        stops = quantile_dots.thresholds(values)
+        stops = story.thresholds(values)
     except ValueError as error:
         st.caption(str(error))
         return
     beyond, key = f"{_BEYOND}:{figure.name}:{figure.unit}", f"outcomes-threshold-{figure.name}"
     last: float | None = st.session_state.get(beyond)
-    start = quantile_dots.usual_threshold(values, figure) if last is None else min(stops, key=lambda at: abs(at - last))
+    start = story.usual_threshold(values, figure) if last is None else min(stops, key=lambda at: abs(at - last))
     if st.session_state.get(key) not in stops:
         st.session_state[key] = start
 
     def words(stop: float) -> str:
-        return quantile_dots.round_words(stop, figure)
+        return story.round_words(stop, figure)
 
     threshold = float(st.select_slider("Beyond", stops, format_func=words, key=key))
     if threshold != start:
         st.session_state[beyond] = threshold
-    st.markdown(f"**{state.plain(quantile_dots.words(values, figure, threshold))}**")
-    live(quantile_dots.dot_chart(values, figure, threshold), key="outcome-dots", height=DOTS_HEIGHT, follow="outcomes")
+    st.markdown(f"**{state.plain(story.words(values, figure, threshold))}**")
+    live(story.dot_chart(values, figure, threshold), key="outcome-dots", height=DOTS_HEIGHT, follow="outcomes")
     st.caption(f"{len(values)} runs. Exact, like everything here: not a release.")
 
 

@@ -14,7 +14,7 @@ from dpviz.attacks import HeldOutScore, held_out_score
 from dpviz.core import Event, Guarantee, Knob, Points
 from dpviz.plots import Scene
 from dpviz.stories import View
-from dpviz.stories.worlds import Cloud
+from dpviz.stories.method import Cloud
 from dpviz.tools.two_worlds import worlds as two_worlds
 from dpviz.tools.two_worlds.pictures import PICK, cloud_scene, pickable, row_of
 from dpviz.tools.two_worlds.worlds import OPERATIONS, REMOVE, Change, WorldsQuestion

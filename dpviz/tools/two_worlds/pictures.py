@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from dpviz.core import FloatArray, Points
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.ground_layers import NO_GROUP, box_layer, sample
-from dpviz.stories.plane import Plane
+from dpviz.stories.method import Cloud
 from dpviz.stories.stage import SECRET, Clock, Stage
-from dpviz.stories.view import View, Words, project, spread
-from dpviz.stories.worlds import Cloud
+from dpviz.stories.view import Plane, View, Words, project, spread
 from dpviz.tools.two_worlds.worlds import ADD, Change, Neighbors
 
 PICK = "record"  # what a click on a record reports

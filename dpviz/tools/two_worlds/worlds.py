@@ -29,8 +29,8 @@ from dpviz.core import (
     frozen,
 )
 from dpviz.methods import ALGORITHMS, CATALOGUE
+from dpviz.stories.method import Cloud, Cuts, Worlds
 from dpviz.stories.panel import at_most, number
-from dpviz.stories.worlds import Cloud, Cuts, Worlds
 
 NO_LIMIT = 99.95  # in 100
 REMOVE, MOVE, ADD = "remove", "move", "add"

@@ -22,8 +22,7 @@ from dpviz.methods.convergent_kmeans.comparison import (
     with_steps,
 )
 from dpviz.plots import Audience, Kind, Role
-from dpviz.stories.curves import Curve, curve_chart
-from dpviz.stories.family_charts import CostSpread, cost_by_epsilon, cost_by_iteration
+from dpviz.stories.charts import CostSpread, Curve, cost_by_epsilon, cost_by_iteration, curve_chart
 from dpviz.stories.ledger import LedgerRow
 
 BOX = Box.cube(-2.0, 3.0, 2)

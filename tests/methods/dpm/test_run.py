@@ -21,7 +21,7 @@ from dpviz.methods.dpm.run import NonprivateKMeans, rand_index, ratio
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign, lloyd
 from dpviz.stories import View
-from dpviz.stories.plane import HALF, Plane
+from dpviz.stories.view import HALF, Plane
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40))

@@ -11,8 +11,8 @@ from sklearn.cluster import KMeans
 
 from dpviz.methods import CATALOGUE
 from dpviz.plots import pack
-from dpviz.stories.course.chapter import MOST_WORDS
 from dpviz.stories.ledger import ledger_rows
+from dpviz.stories.teaching import MOST_CHAPTER_WORDS
 from dpviz.tools.teaching.chapters import CHAPTERS, END, NAMES, after, after_lesson, clusters, numbers
 from dpviz.tools.teaching.page.course import measured
 from dpviz.ui.lessons import LESSONS
@@ -43,7 +43,7 @@ def test_a_chapter_is_one_short_idea_and_asks_before_it_tells(name):
     chapter = CHAPTERS[name]
     asked, answer = chapter.question, measured(name)
     for text in (chapter.words, asked.explained(answer)):
-        assert 0 < len(text.split()) <= MOST_WORDS, text
+        assert 0 < len(text.split()) <= MOST_CHAPTER_WORDS, text
         assert "!" not in text
     assert len(re.findall(r"[.?](?:\s|$)", asked.explained(answer))) <= 2, "two sentences of what was seen"
     assert 3 <= len(asked.ranges) <= 4
@@ -62,7 +62,7 @@ def test_every_setting_of_the_control_has_a_picture_and_words(name):
         scene = chapter.picture(value, answered=True)
         assert scene.alt
         assert not scene.is_empty
-        assert 0 < len(chapter.told(value).split()) <= MOST_WORDS
+        assert 0 < len(chapter.told(value).split()) <= MOST_CHAPTER_WORDS
         shown[value] = pack(scene)
     assert len(set(shown.values())) == len(shown), "the control changes the picture"
     assert pack(chapter.picture(chapter.control.default, answered=True)) == shown[chapter.control.default]

@@ -18,7 +18,7 @@ from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.source_target import algorithm as source_target
 from dpviz.plots import Audience, pack
 from dpviz.stories import View, Words
-from dpviz.stories.worlds import Cloud
+from dpviz.stories.method import Cloud
 from dpviz.tools.two_worlds import worlds as story
 from dpviz.tools.two_worlds.pictures import PICK, cloud_scene, pickable, row_of
 from dpviz.tools.two_worlds.worlds import Change, WorldsQuestion, neighbors, run_world

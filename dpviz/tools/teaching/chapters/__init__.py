@@ -7,10 +7,9 @@ from types import MappingProxyType
 from dpviz.core import Knob
 from dpviz.methods import CATALOGUE
 from dpviz.plots import Scene
-from dpviz.stories.course.chapter import Chapter
-from dpviz.stories.course.run_chapter import RunChapter, last_step
 from dpviz.stories.method import AnyMethod
 from dpviz.stories.panel import Sentence
+from dpviz.stories.teaching import Chapter, RunChapter, last_step
 from dpviz.tools.teaching.chapters.clusters import CLUSTERS, LEAK
 from dpviz.tools.teaching.chapters.numbers import AUDIT, AVERAGE, COIN, DECIDE, MEAN
 

@@ -9,9 +9,8 @@ from dpviz.attacks import exact_record
 from dpviz.core import Centers, FloatArray, Knob, Labels, Points, frozen
 from dpviz.plots import Axis, Scene
 from dpviz.solvers import assign, cluster_sums, lloyd, means
-from dpviz.stories.course.chapter import Chapter, marks, people, still
-from dpviz.stories.lesson import Answer, Question, ranges
 from dpviz.stories.stage import RELEASED, SECRET
+from dpviz.stories.teaching import Answer, Chapter, Question, marks, people, ranges, still
 
 # Chapter 4: people join the nearest center, centers move to the middle, again.
 

@@ -10,9 +10,8 @@ import streamlit as st
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.plots import Scene
-from dpviz.stories.course.chapter import Chapter
-from dpviz.stories.lesson import Answer
 from dpviz.stories.method import Page
+from dpviz.stories.teaching import Answer, Chapter
 from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, END, END_TITLE, NAMES, after
 from dpviz.ui import controls, frame, hiding, lessons, state
 from dpviz.ui.export import share

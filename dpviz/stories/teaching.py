@@ -1,0 +1,421 @@
+"""How a method is taught: questions, lessons, chapters of the course, formulas with a run's numbers, what to read."""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, pure_epsilon
+from dpviz.core import Algorithm, Box, Choices, Event, FloatArray, Guarantee, Knob, Release, Step, attacker_odds
+from dpviz.data import Dataset
+from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.stories.center_facts import allowed
+from dpviz.stories.ledger import Leaf, adjacency_of, leaves, words_of
+from dpviz.stories.panel import Sentence, ceiled, floored, number
+from dpviz.stories.run import ILLUSTRATION_SEED, Run
+from dpviz.stories.stage import SECRET, Seen
+from dpviz.stories.view import View, Words
+
+FEWEST_STEPS, MOST_STEPS = 5, 8
+MOST_WORDS = 60  # of a step's text
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """One answer to choose: the numbers from `low` up to `high`, without it."""
+
+    words: str
+    low: float
+    high: float
+
+    def __contains__(self, value: float) -> bool:
+        """Say whether a measured number is in it."""
+        return self.low <= value < self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was measured, and the words that the explanation needs of it."""
+
+    value: float
+    words: Mapping[str, str]  # "measured" among them
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Predict first: `ranges` to choose from, `measure` runs the simulation, `explanation` has {measured} in it.
+
+    `exact` says that the answer needs true records, so that only the curator sees it.
+    """
+
+    words: str
+    ranges: tuple[Range, ...]
+    measure: Callable[[], Answer]
+    explanation: str
+    exact: bool = False
+
+    def right(self, answer: Answer) -> int:
+        """Return which range holds what was measured. Raises ValueError where not exactly one does."""
+        (choice,) = [index for index, each in enumerate(self.ranges) if answer.value in each]
+        return choice
+
+    def explained(self, answer: Answer) -> str:
+        """Return the explanation with the measured numbers in it."""
+        return self.explanation.format(**answer.words)
+
+
+@dataclass(frozen=True, slots=True)
+class LessonStep:
+    """Words, the state that the page is put into beside the lesson's own, and perhaps a question.
+
+    `after` is the state once the guess is made: before it, the page must not give the answer away.
+    """
+
+    title: str
+    words: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    question: Question | None = None
+    after: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """Steps on one page; `query` is what they have in common."""
+
+    name: str
+    page: str
+    title: str
+    about: str
+    query: Mapping[str, str]
+    steps: tuple[LessonStep, ...]
+
+    def state(self, index: int, *, answered: bool = False) -> dict[str, str]:
+        """Return the page's state at a step, before its question is answered or after, as a link has it."""
+        step = self.steps[index]
+        return {**self.query, **step.query, **(step.after if answered else {})}
+
+    @property
+    def questions(self) -> tuple[int, ...]:
+        """Which steps ask."""
+        return tuple(index for index, step in enumerate(self.steps) if step.question is not None)
+
+
+def ranges(*words: str, at: tuple[float, ...]) -> tuple[Range, ...]:
+    """Return ranges side by side that leave nothing out; `at` are the numbers between them, one fewer than words."""
+    ends = (-math.inf, *at, math.inf)
+    return tuple(Range(text, low, high) for text, low, high in zip(words, ends[:-1], ends[1:], strict=True))
+
+
+SAME = 1e-12  # relative: what is written in three digits is then exactly this number
+
+
+@dataclass(frozen=True, slots=True)
+class Misreading:
+    """One way to misread a picture; terms of the glossary are marked."""
+
+    said: str  # what a reader may think
+    why: str  # why that is wrong
+    look: str  # where to look instead
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A source, with what is taken from where in it."""
+
+    title: str  # authors, year, title
+    places: tuple[tuple[str, str], ...]  # (section, equation or theorem, what of it is here)
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula, and the same with this run's numbers in it; `value` is what the second one comes to."""
+
+    name: str
+    general: str  # TeX
+    filled: str  # TeX, without what it comes to
+    value: float
+    unit: str = ""  # plain words
+    source: str = ""  # "Lu & Shen, theorem 5"
+    is_limit: bool = False  # what it comes to is an upper limit, which is never written as less than it is
+    is_least: bool = False  # or a lower one, which is never written as more
+
+    @property
+    def with_numbers(self) -> str:
+        """The filled formula with what it comes to."""
+        unit = rf"\ \text{{{self.unit}}}" if self.unit else ""
+        if exact(self.value):
+            return f"{self.filled} = {tex(self.value)}{unit}"
+        if self.is_limit:
+            return f"{self.filled} < {tex(self.value, ceiled)}{unit}"
+        if self.is_least:
+            return f"{self.filled} > {tex(self.value, floored)}{unit}"
+        return rf"{self.filled} \approx {tex(self.value)}{unit}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What the public knows of a run."""
+
+    params: Any
+    release: Any
+    events: tuple[Event, ...]
+    guarantee: Guarantee
+    box: Box
+    look: Any = None  # what the page's reader has chosen to look at
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return self.box.d
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """What there is to read about the pictures of a method."""
+
+    misreadings: tuple[Misreading, ...]
+    papers: tuple[Paper, ...]
+    formulas: Callable[[Known], tuple[Formula, ...]]
+    words: Callable[[Known], Mapping[str, str]]  # what symbols stand for
+
+
+def known(run: Any, params: Any) -> Known:
+    """Return what the public knows of a run."""
+    result = run.result
+    look = getattr(run, "look", None)
+    return Known(params, result.release, result.events, result.guarantee, run.words.box, look)
+
+
+def tex(value: float, written: Callable[[float], str] = number) -> str:
+    """Write a number in TeX with at most three significant digits."""
+    text = written(value).replace(",", "{,}").replace("∞", r"\infty")
+    mantissa, e, power = text.partition("e")
+    if not e:
+        return text
+    head = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return rf"10^{{{int(power)}}}" if head == "1" else rf"{head}\cdot 10^{{{int(power)}}}"
+
+
+def exact(value: float) -> bool:
+    """Say whether a number is written to the last digit."""
+    return math.isinf(value) or math.isclose(float(number(value).replace(",", "")), value, rel_tol=SAME)
+
+
+MOST_TERMS = 5  # of a written sum
+STEP = r"\varepsilon_{\text{step}}"
+CHOICE = rf"\Pr[i] \propto e^{{{STEP}\, q_i / (2\Delta)}}"
+ODDS = "What an attacker reaches at most, from a coin's 50 in 100"
+TOTAL = "What the ledger adds up to"
+KAIROUZ = Paper(
+    "Kairouz, Oh & Viswanath 2015, The Composition Theorem for Differential Privacy",
+    (("theorem 2.1", "the odds that (ε, δ) leaves an attacker, here with equal priors"),),
+)
+BUDGET = r"\varepsilon,\ \delta"
+SYMBOLS = {
+    BUDGET: "the privacy budget",
+    r"\Delta": "sensitivity: the most that one record moves a number",
+    "b": "scale of Laplace noise",
+    r"\sigma": "standard deviation of Gaussian noise",
+}
+
+
+def noise_of(leaf: LaplaceEvent | GaussianEvent, name: str, *, source: str = "", unit: str = "") -> Formula:
+    """Return the noise that a step of the ledger has added: its sensitivity over its budget."""
+    if isinstance(leaf, GaussianEvent):
+        filled = rf"\sigma = \frac{{{tex(leaf.l2_sensitivity)}}}{{{tex(leaf.mu)}}}"
+        return Formula(name, r"\sigma = \frac{\Delta_2}{\mu}", filled, leaf.sigma, unit, source)
+    several = leaf.n_coordinates > 1
+    times = rf"{leaf.n_coordinates} \cdot " if several else ""
+    general = rf"b = \frac{{{'m ' if several else ''}\Delta}}{{{STEP}}}"
+    filled = rf"b = \frac{{{times}{tex(leaf.sensitivity)}}}{{{tex(leaf.epsilon)}}}"
+    return Formula(name, general, filled, leaf.scale, unit, source)
+
+
+def steps_of(events: tuple[Event, ...]) -> Iterator[Formula]:
+    """Yield each kind of step that the ledger has once for each size: its noise, or the budget of its choice."""
+    steps: set[tuple[str, float]] = set()
+    for leaf in (leaf for event in events for leaf in leaves(event)):
+        kind, size = words_of(leaf), _size(leaf)
+        if (kind, size) in steps or not 0 < size < math.inf:
+            continue
+        steps.add((kind, size))
+        if isinstance(leaf, PureEvent):
+            yield Formula(kind, CHOICE if leaf.bounded_range else STEP, STEP, leaf.epsilon)
+        else:
+            yield noise_of(leaf, f"{kind}: noise")
+
+
+def total(it: Known) -> Formula | None:
+    """Return what the ledger adds up to as pure epsilon, None where it does not."""
+    adjacency = adjacency_of(it.events)
+    value = pure_epsilon(it.events, adjacency)
+    if not it.events or not math.isfinite(value):
+        return None
+    spent = groupby(tex(pure_epsilon((event,), adjacency)) for event in it.events)
+    counted = [(size, len(list(same))) for size, same in spent]
+    terms = [size if count == 1 else rf"{count} \cdot {size}" for size, count in counted]
+    if len(terms) > MOST_TERMS:
+        terms = [*terms[: MOST_TERMS - 2], r"\dots", terms[-1]]
+    return Formula(TOTAL, r"\varepsilon = \sum_t \varepsilon_t", " + ".join(terms), value)
+
+
+def odds_of(it: Known) -> Formula | None:
+    """Return what the proved guarantee lets an attacker reach from a coin's 50 in 100, None where nothing is proved."""
+    proved = it.guarantee.proved
+    if proved is None or proved.per_distance or math.isinf(proved.epsilon):
+        return None
+    return attackers_share(proved.epsilon, proved.delta)
+
+
+def attackers_share(epsilon: float, delta: float) -> Formula:
+    """Return how often an attacker is right at most where (epsilon, delta) holds, from a coin's 50 in 100."""
+    plus = r" + \delta", rf" + {tex(delta)}"
+    here, there = plus if delta > 0 else ("", "")
+    general = rf"100\cdot\frac{{e^{{\varepsilon}}{here}}}{{1 + e^{{\varepsilon}}}}"
+    filled = rf"100\cdot\frac{{e^{{{tex(epsilon)}}}{there}}}{{1 + e^{{{tex(epsilon)}}}}}"
+    share = attacker_odds(epsilon, delta)
+    return Formula(ODDS, general, filled, share, "in 100", "Kairouz et al., theorem 2.1", is_limit=True)
+
+
+def used(symbols: Mapping[str, str], in_use: Iterable[Formula]) -> dict[str, str]:
+    """Return the symbols, some of them listed together, of which at least one stands in a formula."""
+    text = " ".join(each.general for each in in_use)
+    return {names: words for names, words in symbols.items() if any(_stands(name, text) for name in parts(names))}
+
+
+def parts(names: str) -> list[str]:
+    """Return the single symbols of a list."""
+    return names.split(r",\ ")
+
+
+def _stands(name: str, text: str) -> bool:
+    return re.search(rf"(?<![A-Za-z\\]){re.escape(name)}(?![A-Za-z])", text) is not None
+
+
+def some(*formulas: Formula | None) -> tuple[Formula, ...]:
+    """Return the formulas that there are."""
+    return tuple(each for each in formulas if each is not None)
+
+
+def _size(leaf: Leaf) -> float:
+    if isinstance(leaf, LaplaceEvent):
+        return leaf.scale
+    return leaf.sigma if isinstance(leaf, GaussianEvent) else leaf.epsilon
+
+
+MOST_CHAPTER_WORDS = 46  # of a chapter's text, and of its answer: a phone shows both beside the picture
+
+
+class DrawChapter(Protocol):
+    """Draw a chapter at a value of its control; before the question is `answered` nothing gives the answer away."""
+
+    def __call__(self, value: Any, /, *, answered: bool) -> Scene:
+        """Return the picture."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chapter:
+    """One idea, one picture, one control and one question; `name` is the chapter's address."""
+
+    name: str
+    title: str
+    words: str
+    question: Question
+    control: Knob
+    picture: DrawChapter
+    told: Callable[[Any], str]  # what is on screen at a value of the control, in one or two short sentences
+    explained: str  # what a reader can now explain, as a sentence of their own
+    lesson: str = ""  # the name of the longer lesson that goes on from here
+    note: Callable[[float], str] = allowed  # what a value means, beside a privacy slider
+    asked: Any = None  # the control's value that the question is about; None: the one that the picture opens with
+
+    @property
+    def answered_at(self) -> Any:
+        """Where the control stands when the question has been answered."""
+        return self.control.default if self.asked is None else self.asked
+
+
+def marks(name: str, ink: Seen, places: FloatArray, **style: Any) -> Layer:
+    """Return marks at `places` (m, 2), scene coordinates."""
+    options = {"isolate": False, **style}
+    return Layer(name, Kind.MARKS, ink.role, ink.audience, {"xy": np.asarray(places)[None]}, always(1), **options)
+
+
+def segments(name: str, ink: Seen, ends: FloatArray, **style: Any) -> Layer:
+    """Return line segments (m, 4), x0 y0 x1 y1 in scene coordinates."""
+    options = {"isolate": False, **style}
+    return Layer(name, Kind.SEGMENTS, ink.role, ink.audience, {"ends": np.asarray(ends)[None]}, always(1), **options)
+
+
+def still(title: str, alt: str, x: Axis, y: Axis, *layers: Layer, equal: bool = False) -> Scene:
+    """Return a picture without steps."""
+    return Scene(title=title, alt=alt, caption="", x=x, y=y, layers=layers, equal=equal, scrubber=False)
+
+
+def people(
+    name: str,
+    places: FloatArray,
+    groups: NDArray[np.integer[Any]] | None,
+    *,
+    symbol: str = "circle",
+    size: float = 11.0,
+) -> Layer:
+    """Return people at `places` (m, 2) in the colors of their groups (m,), gray where they have none: the curator's."""
+    if groups is None:
+        return marks(name, SECRET, places, symbol=symbol, size=size)
+    arrays: dict[str, NDArray[Any]] = {"xy": np.asarray(places)[None], "group": groups[None].astype(np.uint8)}
+    options: dict[str, Any] = {"symbol": symbol, "size": size, "isolate": False}
+    return Layer(name, Kind.MARKS, Role.CLUSTER, Audience.CURATOR, arrays, always(1), **options)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunChapter:
+    """What a method tells the course: a run on `made` records, with the `params` of a control's value.
+
+    The picture is the last step with a few `layers`: what a layer's name begins with, and what the course calls it.
+    """
+
+    name: str
+    title: str
+    words: str
+    question: Question
+    control: Knob
+    made: Callable[[], Dataset]
+    params: Callable[[Any], Choices]
+    layers: Mapping[str, str]
+    seed: int  # of the noise
+    explained: str
+    asked: Any  # the control's value that the question is about
+    note: Callable[[float], str] = allowed  # what a value means, beside a privacy slider
+    told: Callable[[Any], str] | None = None  # of a value of the control; None: what the story says of the run
+
+
+def last_step(
+    algorithm: Algorithm[Any, Any, Any], kind: type[Run[Any, Release, Step]], chapter: RunChapter, value: Any
+) -> tuple[Sentence, Scene]:
+    """Run the method at a value of the control; return what is said of it, and its last step."""
+    dataset, params = chapter.made(), algorithm.Params(**chapter.params(value))
+    words = Words.of(dataset)
+    result = algorithm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(chapter.seed))
+    reference = kind.find_reference(dataset.points, words, result, params)
+    run = kind.of(result, params, dataset.points, words, reference)
+    still = still_of(run.draw(View(), rng=np.random.default_rng(ILLUSTRATION_SEED)))
+    layers = tuple(
+        replace(layer, name=called, shown=True, pick="")
+        for layer in still.layers
+        for name, called in chapter.layers.items()
+        if layer.name.startswith(name) and layer.rows[0] >= 0
+    )
+    return run.finding(), replace(still, layers=layers, caption="", hint="", group_names=())
+
+
+def still_of(scene: Scene) -> Scene:
+    """Return the step that a picture opens with, without a scrubber."""
+    at = scene.start_frame
+    layers = tuple(replace(layer, rows=layer.rows[at : at + 1]) for layer in scene.layers)
+    return replace(scene, layers=layers, frames=scene.frames[at : at + 1], start_frame=0, scrubber=False)
