@@ -17,8 +17,7 @@ from dpviz.ui import controls, hiding, lessons, panel, state
 from dpviz.ui.data import answers
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
 from dpviz.ui.data.upload import clipped_words
-from dpviz.ui.export import menu as exports
-from dpviz.ui.export import share
+from dpviz.ui.export import menu
 from dpviz.ui.runs import Noise, renew_secret
 from dpviz.ui.screen import keep
 from dpviz.ui.server import ahead
@@ -108,7 +107,7 @@ def start(
     state.begin()
     st.html(STYLE)
     hiding.begin()
-    share.fit()
+    menu.fit_size()
     row = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="dpviz-row")
     problems, lead = st.container(), st.container(key="dpviz-lead")
     row.title(title, anchor=False)
@@ -131,9 +130,9 @@ def start(
         if not hiding.hides("terms"):
             panel.glossary(terms)
         if not hiding.hides("export"):
-            exports.menu(pictured=public_picture or not public)
+            menu.export_menu(pictured=public_picture or not public)
         if not hiding.hides("share"):
-            share.menu()
+            menu.share_menu()
     with described:
         _describe(source.dataset, public=public)
     slider = st.container(horizontal=True, key="dpviz-strip")
@@ -271,7 +270,7 @@ def words_page(title: str, lead: str) -> Iterator[None]:
     state.begin()
     st.html(STYLE)
     hiding.begin()
-    share.fit()
+    menu.fit_size()
     with st.container(key="dpviz-words", gap="small"):
         st.title(title, anchor=False)
         st.html(f'<p class="dpviz-sentence">{panel.marked(lead)}</p>')

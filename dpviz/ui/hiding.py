@@ -51,7 +51,7 @@ def read_link(controls: frozenset[str]) -> None:
     """Read once in a session what the link that it began with takes away; `controls` are the names of all controls."""
     if _HIDDEN not in st.session_state:
         st.session_state[_HIDDEN] = _read(state.opening_query().get(NAME, ""), controls)
-        state.stay(NAME, ",".join(sorted(st.session_state[_HIDDEN])))
+        state.keep_param(NAME, ",".join(sorted(st.session_state[_HIDDEN])))
 
 
 def begin() -> None:

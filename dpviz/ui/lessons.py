@@ -18,7 +18,6 @@ from dpviz.tools.teaching.chapters import CHAPTER, after_lesson
 from dpviz.tools.teaching.chapters.numbers import TWO_TOSSES, attack_coin
 from dpviz.ui import state
 from dpviz.ui.controls import set_epsilon
-from dpviz.ui.export import menu as exports
 
 N_PEOPLE, N_YES = 1_000, 300
 SEED = 11
@@ -184,7 +183,7 @@ def go(name: str, index: int) -> None:
     """Put the lesson's page into a step's state; the next run shows it."""
     lesson = LESSONS[name]
     knobs = lesson.state(index, answered=(name, index) in _guesses())
-    exports.leap(lesson.page, {**_kept(), **knobs}, records=True)
+    state.open_page(lesson.page, {**_kept(), **knobs}, records=True)
     for slider in SLIDERS:
         if slider in knobs:
             set_epsilon(state.widget_key(slider), float(knobs[slider]))
@@ -210,7 +209,7 @@ def leave() -> None:
 def finish(name: str) -> None:
     """End the lesson, and go on with the course's next chapter."""
     leave()
-    exports.leap("learn", {CHAPTER.name: after_lesson(name)})
+    state.open_page("learn", {CHAPTER.name: after_lesson(name)})
 
 
 def at_step() -> Place | None:

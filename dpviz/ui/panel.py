@@ -1,12 +1,14 @@
-"""Cards beside a picture, as HTML made of escaped text: the sentence, facts, and the guarantee's label."""
+"""Cards beside a picture, as HTML made of escaped text (sentence, facts, the guarantee's label), and safe tables."""
 
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from html import escape
 
+import pandas as pd
 import streamlit as st
 
+from dpviz.plots import defused
 from dpviz.stories import Fact, Sentence
 from dpviz.stories.glossary import GLOSSARY, PLACE_OF_ALL, Term, address, noticed, pieces
 from dpviz.stories.label import Label, Statement
@@ -17,6 +19,7 @@ ONLY = "curator only"
 LOCK = f'<span class="dpviz-lock" role="img" aria-label="{ONLY}"></span>'  # drawn by the style sheet
 _NO_NAME = re.compile(r"[^\w]+")  # what a name in HTML has none of
 _NUMBER = re.compile(r"\(?[εδρ] = [^\s,]+|per \d\S* \S+")  # in which no line ends
+_SPREADSHEET_NUMBER = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?( [^\W\d_]+| ?%)?", re.IGNORECASE)  # or with a unit
 _SHORT = re.compile("[A-Z].*[A-Z]")  # of an abbreviation
 KEPT = 512  # texts that are remembered with their terms: a slider's move shows the same ones; ours
 COIN = "Before the release, or with a coin: 50 in 100. The attacker may know every other record."
@@ -204,3 +207,20 @@ def _statement(statement: Statement, heading: str, style: str = "") -> str:
         f"<p>An attacker {right} <b>{escape(most)}</b></p>"
         f'<p class="dpviz-source">{escape(statement.reference)}</p></div>'
     )
+
+
+def safe_table(table: pd.DataFrame, *, hide_index: bool | None = None) -> None:
+    """Show a table whose words may come from a file or a link; no spreadsheet takes one of them for a formula.
+
+    Streamlit's own table offers its cells and headers as CSV, as they are.
+    """
+    st.dataframe(harmless(table), width="stretch", hide_index=hide_index)
+
+
+def harmless(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with every text in it, and every name, such that no spreadsheet computes it."""
+
+    def word(name: object) -> object:
+        return defused(name) if isinstance(name, str) and not _SPREADSHEET_NUMBER.fullmatch(name) else name
+
+    return table.map(word).rename(index=word, columns=word)

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from dpviz.core import Knob, KnobError
 from dpviz.core.knobs import Value
@@ -25,7 +26,9 @@ _PROBLEMS = "dpviz:problems"
 _SHOWN = "dpviz:problems-shown"
 _BLANK = "dpviz:blank"
 _ORIGIN = "dpviz:query-origin"
-_STAYING = "dpviz:staying"
+_KEPT_PARAMS = "dpviz:staying"
+_JUMP = "dpviz:leap"
+_PICKER = ("dpviz:data-follows", "dpviz:linked-upload")  # of the data picker: it reads its parameters again
 _ASKED = "dpviz:asked"
 _TIED = "dpviz:tied"
 READ_ELSEWHERE = frozenset({"data", "hide", "lesson", "step", "frame", "embed", "embed_options", "term"})  # by no knob
@@ -72,14 +75,35 @@ def remember(knob: Knob, chosen: Value) -> Any:
     return value(knob)
 
 
-def open_anew(query: Mapping[str, str], origin: str) -> None:
-    """Begin again with these parameters, as if a link had them; `origin` is what messages call it."""
+def open_anew(query: Mapping[str, str], origin: str, *, records: bool = False) -> None:
+    """Begin again with these parameters, as if a link had them; `origin` is what messages call it.
+
+    The records stay as they are; with `records` the parameters name them, too.
+    """
+    for key in _PICKER if records else ():
+        st.session_state.pop(key, None)
     for key in [key for key in st.session_state if str(key).startswith("given:")]:  # values that sliders offer beside
         del st.session_state[key]
     st.session_state[_VALUES] = {}
     st.session_state[_QUERY] = dict(query)
     st.session_state[_ORIGIN] = origin
     st.session_state.pop(_PROBLEMS, None)
+
+
+def open_page(page: str, query: Mapping[str, str], *, records: bool = False) -> None:
+    """Open another page with these parameters in the next run of the app; `records` as in `open_anew`."""
+    st.session_state[_JUMP] = (page, dict(query), records)
+
+
+def follow_jump(page: str, pages: Mapping[str, StreamlitPage]) -> None:
+    """Go to the page that `open_page` has named, and open it; `page` is the present one, `pages` are all."""
+    if _JUMP not in st.session_state:
+        return
+    target, query, records = st.session_state[_JUMP]
+    if target != page:
+        st.switch_page(pages[target])
+    del st.session_state[_JUMP]
+    open_anew(query, "link", records=records)
 
 
 def forget(names: Iterable[str]) -> None:
@@ -183,21 +207,21 @@ def plain(text: str) -> str:
 
 
 def query(pairs: Iterable[tuple[str, str]]) -> str:
-    """Write name and value pairs, and those that stay, as the query of a URL."""
-    return urlencode([*pairs, *staying().items()])
+    """Write name and value pairs, and the kept parameters, as the query of a URL."""
+    return urlencode([*pairs, *kept_params().items()])
 
 
-def stay(name: str, text: str) -> None:
-    """Let every link that is written from now on have this pair, which is no part of the picture; "" takes it out."""
-    pairs: dict[str, str] = st.session_state.setdefault(_STAYING, {})
+def keep_param(name: str, text: str) -> None:
+    """Add a parameter to every link written from now on; it is no part of the picture. An empty `text` removes it."""
+    pairs: dict[str, str] = st.session_state.setdefault(_KEPT_PARAMS, {})
     pairs.pop(name, None)
     if text:
         pairs[name] = text
 
 
-def staying() -> dict[str, str]:
-    """Return the pairs that every link has."""
-    return dict(st.session_state.get(_STAYING, {}))
+def kept_params() -> dict[str, str]:
+    """Return the parameters that every link has."""
+    return dict(st.session_state.get(_KEPT_PARAMS, {}))
 
 
 def _values() -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A method page's tour: three pop-overs on the first visit, skippable, and remembered by the browser."""
 
 from dpviz.ui import hiding, lessons, state
-from dpviz.ui.export import share
+from dpviz.ui.export import menu
 from dpviz.ui.server.served import served
 
 NAME = "tour"
@@ -36,5 +36,5 @@ def offer(page: str) -> None:
     """
     if state.opening_query():
         return
-    if not share.is_large() and lessons.active() is None and not hiding.hides(NAME):
+    if not menu.is_large() and lessons.active() is None and not hiding.hides(NAME):
         _TOUR(data={"steps": STEPS, "words": WORDS}, key=f"{NAME}:{page}")

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.page.teachers import FILE, SAVE
 from dpviz.tools.teaching.plans import chapter_still
-from dpviz.ui.thumbnails import THUMBNAILS, still
+from dpviz.ui.home import THUMBNAILS, still
 from tests.browser.conftest import Server
 from tests.browser.test_app import APP, SLOW
 

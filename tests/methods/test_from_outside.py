@@ -33,8 +33,8 @@ from dpviz.tools.sweep.trials import run_trials
 from dpviz.tools.two_worlds.worlds import Change
 from dpviz.tools.two_worlds.worlds import WorldsQuestion, run_world
 from dpviz.navigation import control_names
-from dpviz.ui import thumbnails
-from dpviz.ui.export import config, files
+from dpviz.ui import home
+from dpviz.ui.export import files, settings
 
 method, data = CATALOGUE["one_grid"], load("blobs", n=200)
 params = method.Params(epsilon=2.0, n_clusters=3)
@@ -48,7 +48,7 @@ grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods"
 many = run_many(method, story, data.points, data.box, None, params, Draws(1, 0, 3))
 cloud = run_world(data.points, data.box, WorldsQuestion("one_grid", (), Change("remove", 3), params), 0, 4, (1,))
 audited = [key for key, case in cases().items() if case.method == "one_grid"]
-found = config.read(config.write(config.Config("one_grid", (("data", "blobs"),)), guarantees=[]).encode())
+found = settings.read(settings.write(settings.Settings("one_grid", (("data", "blobs"),)), guarantees=[]).encode())
 app = AppTest.from_file(str(Path("app.py").resolve()), default_timeout=60).run()
 links = [each.proto.page for each in app.get("page_link")]
 
@@ -71,7 +71,7 @@ print()
 print(json.dumps({
     "released": result.release.centers.shape, "curator": len(pack(scene)), "public": len(pack(scene.public())),
     "row": [row["status"], row["proved_epsilon"], row["k_found"]], "many": len(many), "cloud": cloud.n_runs,
-    "audited": audited, "entry": "one_grid" in ENTRIES, "thumbnail": thumbnails.draw(method)[:4],
+    "audited": audited, "entry": "one_grid" in ENTRIES, "thumbnail": home.draw_thumbnail(method)[:4],
     "knobs": {"n_clusters", "epsilon"} <= control_names(),
     "config": found.page, "links": links, "broken": list(BROKEN),
     "home": [each.value for each in app.exception], "errors": [each.value for each in app.error],

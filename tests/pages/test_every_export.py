@@ -18,7 +18,7 @@ from dpviz.stories.recipe import UPLOAD
 from dpviz.tools.audit import runs as audit_tasks
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.runs import ENTRIES
-from dpviz.ui.export import config
+from dpviz.ui.export import settings
 from dpviz.ui.export.files import CURATOR, FORMATS, PICTURED, PUBLIC, ExportRequest, make
 from dpviz.ui.screen import MethodScreen
 from tests.another_process import another_process
@@ -172,7 +172,7 @@ def check_table(text, shown, place, frame):
 
 def check_settings(text, shown, place, frame):
     del frame
-    found = config.read(text.encode(), LINKED)
+    found = settings.read(text.encode(), LINKED)
     asked = dict(parse_qsl(shown.address, keep_blank_values=True))
     assert found.page == place
     described = {name for name, _ in shown.source.link[1:]} if shown.source.uploaded else set()  # by the form instead

@@ -15,8 +15,7 @@ from dpviz.plots import scene_hash
 from dpviz.ui import frame
 from dpviz.ui.data import drawing
 from dpviz.ui.data.drawing import Drawing, DrawnPoints
-from dpviz.ui.export import config
-from dpviz.ui.export import menu as exports
+from dpviz.ui.export import menu, settings
 from dpviz.ui.export.files import FORMATS, ExportRequest, make
 from dpviz.ui.server import ahead
 from tests.another_process import another_process
@@ -65,7 +64,7 @@ def brought(open_page):
     """Return the opener of a page by a file of settings, as the app takes it over."""
 
     def opened(data):
-        wanted = config.read(data)
+        wanted = settings.read(data)
         return open_page(wanted.page, **dict(wanted.query))
 
     return opened
@@ -96,7 +95,7 @@ def test_settings_bring_the_same_picture_back(open_page, brought, name, link):
     data = file_of(page, name, "json")
     again = brought(data)
     assert again.warnings == []
-    assert hashes(again) == hashes(page) == list(config.read(data).hashes)
+    assert hashes(again) == hashes(page) == list(settings.read(data).hashes)
     assert file_of(again, name, "json") == data
 
 
@@ -104,7 +103,7 @@ def test_a_value_that_no_link_may_have_is_refused_in_a_file_too(open_page):
     page = open_page(DPM)
     whole = json.loads(file_of(page, DPM, "json"))
     whole["knobs"] |= {"epsilon": 1e300, "calibration": "evil", "t": "![](x)"}
-    for key, value in (("query", dict(config.read(json.dumps(whole).encode()).query)), ("values", {})):
+    for key, value in (("query", dict(settings.read(json.dumps(whole).encode()).query)), ("values", {})):
         page.app.session_state[f"dpviz:{key}"] = value
     page.app.session_state["dpviz:query-origin"] = "file"
     page.run()
@@ -125,13 +124,13 @@ def take_over(monkeypatch):
     """Return what imports settings into a page: the app does it before the page runs, which is not part of it here."""
 
     def taken(page, data):
-        wanted = [config.read(data)]
+        wanted = [settings.read(data)]
         withdraw = ahead.withdraw
 
         def first():
             withdraw()
             if wanted:
-                exports.take_over(wanted.pop())
+                menu.take_over(wanted.pop())
 
         monkeypatch.setattr(frame, "ahead", SimpleNamespace(withdraw=first))
         return page.run()
@@ -158,7 +157,7 @@ def test_a_drawing_comes_back_with_its_settings(open_page, take_over, name, shee
     data, wanted = file_of(page, name, "json"), hashes(page)
     again = take_over(open_page(name, data="iris"), data)
     assert told(again) == []
-    assert hashes(again) == wanted == list(config.read(data).hashes)
+    assert hashes(again) == wanted == list(settings.read(data).hashes)
     assert again.query == page.query
     assert again.app.session_state["dpviz:drawing"][1].sheet.digest == sheet.digest
     assert file_of(again, name, "json") == data
@@ -180,7 +179,7 @@ def test_a_drawing_saved_in_the_public_view_brings_its_knobs_only(open_page, tak
     assert "points" not in json.loads(data)["drawing"]
     again = take_over(open_page(name, data="iris"), data)
     (said,) = told(again)
-    assert exports.NO_POINTS in said
+    assert menu.NO_POINTS in said
     assert again.query == page.query
     mine = draw(open_page(name, data="draw", drawing="ring"), "ring", sheet)
     take_over(mine, data)
@@ -251,11 +250,11 @@ def test_without_a_picture_nothing_is_exported(open_page):
     [None, {}, {"want": None}, {"want": {"format": "exe"}}, {"want": {"format": ["png"]}}, {"want": "png"}, 7],
 )
 def test_a_wish_that_makes_no_sense_is_none(sent):
-    assert exports.read_wish(sent) is None
+    assert menu.read_wish(sent) is None
 
 
 def test_a_wish_is_taken_as_far_as_it_makes_sense(open_page):
-    number, wish = exports.read_wish({"want": {"format": "svg", "number": 1e9, "frame": 10**30, "off": [1, "x"]}})
+    number, wish = menu.read_wish({"want": {"format": "svg", "number": 1e9, "frame": 10**30, "off": [1, "x"]}})
     assert (number, wish.frame, wish.off, wish.dark) == (0, 10**30, {"x"}, False)
     page = open_page(DPM, **SMALL)
     assert make(on_screen(page), DPM, wish).content

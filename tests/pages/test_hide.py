@@ -110,7 +110,7 @@ def test_what_is_hidden_is_not_in_exported_settings(open_page):
     page = open_page(DPM, n="300", hide="seeds", size="projector")
     shown = page.app.session_state["dpviz:shown"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(state, "staying", lambda: {"hide": "seeds", "size": "projector"})
+        patch.setattr(state, "kept_params", lambda: {"hide": "seeds", "size": "projector"})
         file = json.loads(make(shown, DPM, ExportRequest("json")).content)
     knobs = {name for group in ("data", "seeds", "view", "knobs") for name in file[group]}
     assert not knobs & {"hide", "size"}

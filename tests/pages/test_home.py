@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.methods import CATALOGUE
-from dpviz.ui import home, thumbnails
+from dpviz.ui import home
 from dpviz.ui.lessons import LESSONS
 from tests.pages.conftest import ROOT
 
@@ -33,8 +33,8 @@ def test_a_bare_address_shows_it_with_five_pictures(opened):
     assert opened.title[0].value == home.TITLE
     shown = images(opened)
     assert len(shown) == len(CATALOGUE)
-    assert set(thumbnails.THUMBNAILS) == set(CATALOGUE)
-    for name, tag in zip(thumbnails.THUMBNAILS, shown, strict=True):
+    assert set(home.THUMBNAILS) == set(CATALOGUE)
+    for name, tag in zip(home.THUMBNAILS, shown, strict=True):
         assert f'alt="{CATALOGUE[name].thumbnail.alt}"' in tag
         (encoded,) = re.findall(r"base64,([\w+/=]+)", tag)
         picture = b64decode(encoded).decode()
@@ -46,7 +46,7 @@ def test_a_bare_address_shows_it_with_five_pictures(opened):
 
 def test_pictures_are_made_once_for_all_sessions(opened, monkeypatch):
     assert images(opened)
-    monkeypatch.setattr(thumbnails, "draw", lambda *_, **__: pytest.fail("drawn again"))
+    monkeypatch.setattr(home, "draw_thumbnail", lambda *_, **__: pytest.fail("drawn again"))
     again = AppTest.from_file(str(ROOT / MAIN), default_timeout=60).run()
     assert not again.exception
     assert images(again) == images(opened)

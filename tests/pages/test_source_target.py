@@ -8,7 +8,7 @@ from dpviz.data.target_pairs import PAIRS
 from dpviz.methods.source_target import charts
 from dpviz.methods.source_target import page as source_target
 from dpviz.ui import show
-from dpviz.ui.export import config
+from dpviz.ui.export import settings
 from dpviz.ui.export.files import ExportRequest, make
 from tests.pages.conftest import FIRST, at_once, clicking
 
@@ -86,7 +86,7 @@ def test_a_set_of_the_gallery_is_a_source_with_spread_targets(open_page):
 def test_settings_bring_the_picture_back_and_a_script_is_offered(open_page):
     page = open_page(PAGE, **SMALL, data="synthetic_3", method="nas", budget="rho", noise="gaussian")
     made = make(page.app.session_state["dpviz:shown"], PAGE, ExportRequest("json")).content
-    wanted = config.read(made)
+    wanted = settings.read(made)
     again = open_page(wanted.page, **dict(wanted.query))
     assert again.warnings == []
     assert again.hash == page.hash

@@ -11,7 +11,7 @@ from dpviz.tools.teaching.page import quiz
 from dpviz.tools.teaching.page import teachers as teach
 from dpviz.tools.teaching.plans import COIN, EXERCISES, PLANS, WRONG_IDEAS, chapter_still, links
 from dpviz.tools.teaching.quiz import QUESTIONS, Sheet, read_code, write_code
-from dpviz.ui.thumbnails import THUMBNAILS, still
+from dpviz.ui.home import THUMBNAILS, still
 from tests.pages.conftest import ROOT, Page
 
 MAIN = "dpviz/ui/server/script.py"  # a test of app.py runs it for the first run only, then the page alone

@@ -8,8 +8,7 @@ import numpy as np
 
 from dpviz.data import TableFormat
 from dpviz.ui import frame
-from dpviz.ui.export import config
-from dpviz.ui.export import menu as exports
+from dpviz.ui.export import menu, settings
 from dpviz.ui.export.files import ExportRequest, make
 from dpviz.ui.server import ahead
 from tests.pages.conftest import typed
@@ -41,12 +40,12 @@ def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkey
 
     other = upload(CSV)  # another session
     other.set("multiselect", "Features", ["income"])
-    wanted, withdraw = [config.read(written)], ahead.withdraw
+    wanted, withdraw = [settings.read(written)], ahead.withdraw
 
     def first():
         withdraw()
         if wanted:
-            exports.take_over(wanted.pop())
+            menu.take_over(wanted.pop())
 
     monkeypatch.setattr(frame, "ahead", SimpleNamespace(withdraw=first))
     found = other.run().app.session_state["dpviz:shown"].source

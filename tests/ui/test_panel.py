@@ -1,8 +1,10 @@
 from html.parser import HTMLParser
 
+import pandas as pd
 import pytest
 
 from dpviz.core import Adjacency, Claim, Guarantee
+from dpviz.plots.table import FORMULA_STARTS
 from dpviz.stories import Fact, Sentence
 from dpviz.stories.glossary import GLOSSARY
 from dpviz.stories.label import Contents, label_of
@@ -126,3 +128,32 @@ def test_a_claim_without_proof_is_called_a_claim(page):
     assert "Stated" not in text
     assert "the reason" in text, "why nothing is proved is not hidden"
     assert "if it held" in text
+
+
+FORMULAS = [
+    "=1+1",
+    "@SUM(A1)",
+    "+A1",
+    "-cmd|'/C calc'!A0",
+    '=HYPERLINK("http://x","y")',
+    "\t=1",
+    "-1 A1",
+    "-A1",
+    "＝1",
+    "-1+1",
+]
+
+
+@pytest.mark.parametrize("evil", FORMULAS)
+def test_no_cell_header_or_row_name_is_a_formula_in_the_saved_file(evil):
+    table = pd.DataFrame({evil: [evil, 1.5], "b": [2, evil]}, index=[evil, "x"])
+    safe = panel.harmless(table)
+    words = [*safe.columns, *safe.index, *(each for each in safe.to_numpy().ravel() if isinstance(each, str))]
+    assert not [word for word in words if word.startswith(FORMULA_STARTS)]
+    assert sum(evil.strip() in word for word in words) == 4, "the words are still there"
+
+
+@pytest.mark.parametrize("number", ["-0.5", "+3", "1e-5", "-1,234", "-2 cm", "-40 %", "−1", "12 of 20"])
+def test_a_number_stays_as_it_is(number):
+    table = pd.DataFrame({"a": [number, -0.5, None]})
+    assert panel.harmless(table).equals(table)

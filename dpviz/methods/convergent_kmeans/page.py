@@ -36,8 +36,8 @@ from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import asking, controls, reading, reproduction, screen, state
 from dpviz.ui.controls import DEPLOYMENTS
 from dpviz.ui.data import groups
-from dpviz.ui.export.listed import listed
 from dpviz.ui.live import LiveState, live
+from dpviz.ui.panel import safe_table
 from dpviz.ui.runs import AnyRun, RunRequest, along, scalars, words_of
 from dpviz.ui.server.background import Answers, Job
 from dpviz.ui.show import IMPOSSIBLE, Slider, show, show_pair
@@ -386,7 +386,7 @@ class ConvergentKMeansPage(MethodPage):
         label = "ε" if spend == "total" else "ε per step"
         against = charts.cost_by_epsilon(by_epsilon, floor, epsilon=epsilon, label=label, chosen=thick)
         _follow_click(live(against, key="against", height=CHART_HEIGHT), "against")
-        listed(_medians(known, floor), hide_index=True)
+        safe_table(_medians(known, floor), hide_index=True)
 
     @st.fragment
     def budgets(self) -> None:
@@ -487,7 +487,7 @@ class ConvergentKMeansPage(MethodPage):
 
     def _draw_digits(self, guess: FloatArray, record: FloatArray) -> None:
         rows = attack.digits_of(guess, record, words_of(self.frame.source))
-        listed(pd.DataFrame(rows[:MOST_FEATURES]), hide_index=True)
+        safe_table(pd.DataFrame(rows[:MOST_FEATURES]), hide_index=True)
         if len(rows) > MOST_FEATURES:
             st.caption(f"{MOST_FEATURES} of {len(rows)} features.")
 

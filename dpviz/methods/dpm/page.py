@@ -22,8 +22,8 @@ from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import asking, controls, panel, reading, reproduction, state
 from dpviz.ui.asking import wait
-from dpviz.ui.export.listed import listed
 from dpviz.ui.live import LiveState, live
+from dpviz.ui.panel import safe_table
 from dpviz.ui.server.background import Job
 
 TREE_HEIGHT = 430
@@ -283,7 +283,7 @@ class DPMPage(MethodPage):
         if not rows:
             st.caption("The shown run cut nothing.")
             return
-        listed(pd.DataFrame(rows), hide_index=True)
+        safe_table(pd.DataFrame(rows), hide_index=True)
         near = f"{100 * charts.NEAR:g} % of the axis"
         st.caption(f"Again: runs that cut along the same feature, within {near}, through the middle of the shown cut.")
 
@@ -316,7 +316,7 @@ class DPMPage(MethodPage):
         if answers.problem:
             st.error(state.plain(answers.problem))
         elif answers.complete:
-            listed(pd.DataFrame(answers.found[0]).map(number))
+            safe_table(pd.DataFrame(answers.found[0]).map(number))
             st.caption(charts.EXPLAINED)
 
 

@@ -19,9 +19,9 @@ from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import asking, controls, reading, reproduction, state
 from dpviz.ui.data import groups
-from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import PITCH, YAW
 from dpviz.ui.live import LiveState, live
+from dpviz.ui.panel import safe_table
 from dpviz.ui.server.background import Job
 
 CHART_HEIGHT = 340
@@ -217,7 +217,7 @@ def draw_agreement(runs: Mapping[float, AgreementRuns], epsilon: float) -> None:
         }
         for at in epsilons
     ]
-    listed(pd.DataFrame(rows), hide_index=True)
+    safe_table(pd.DataFrame(rows), hide_index=True)
 
 
 PAGE = MorsePage.page(METHOD)

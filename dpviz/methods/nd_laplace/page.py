@@ -28,8 +28,8 @@ from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.ui import asking, controls, panel, reading, reproduction, screen, state
 from dpviz.ui.asking import wait
 from dpviz.ui.data import groups
-from dpviz.ui.export.listed import listed
 from dpviz.ui.live import LiveState, live
+from dpviz.ui.panel import safe_table
 from dpviz.ui.runs import as_it_is
 from dpviz.ui.server.background import Answers, Job
 
@@ -556,7 +556,7 @@ class NDLaplacePage(MethodPage):
         if run is None:
             return
         self.draw_live(charts.profile_chart(run), "profile")
-        listed(pd.DataFrame(charts.dimension_rows(run)), hide_index=True)
+        safe_table(pd.DataFrame(charts.dimension_rows(run)), hide_index=True)
         st.caption("The cube's side is the longest side of the public box.")
 
     @st.fragment

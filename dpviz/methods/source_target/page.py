@@ -37,8 +37,8 @@ from dpviz.ui import asking, controls, reading, reproduction, screen, state
 from dpviz.ui.asking import wait
 from dpviz.ui.controls import set_epsilon
 from dpviz.ui.data.picker import DataCatalog, choose
-from dpviz.ui.export.listed import listed
 from dpviz.ui.live import LiveState, live
+from dpviz.ui.panel import safe_table
 from dpviz.ui.runs import AnyRun, RunRequest, scalars, words_of
 from dpviz.ui.server.background import Job
 
@@ -402,7 +402,7 @@ class SourceTargetPage(MethodPage):
         self.describe_change(params, change)
         scene = one_record.change_scene(change, params, words_of(source), self.view)
         live(scene, key="record", height=PAIR_HEIGHT)
-        listed(pd.DataFrame(one_record.cost_rows(change, self.unit)), hide_index=True)
+        safe_table(pd.DataFrame(one_record.cost_rows(change, self.unit)), hide_index=True)
         if seed.secret:
             st.caption(
                 "Both runs have noise of this session, other than the picture's: secret noise is not drawn twice."

@@ -38,7 +38,6 @@ from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
 from dpviz.ui.asking import wait
 from dpviz.ui.controls import epsilon_slider, nearest
 from dpviz.ui.export import files
-from dpviz.ui.export.menu import leap
 from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.screen import ChartScreen, address, keep
@@ -475,7 +474,7 @@ def tab(page: PageFrame, method: str) -> None:
     with facts:
         panel.side(panel.facts("What was counted", pictures.facts(audited), public=page.public))
         say_runs(page, audited)
-    st.button(MORE, type="tertiary", on_click=leap, args=("audit", {METHOD.name: method}))
+    st.button(MORE, type="tertiary", on_click=state.open_page, args=("audit", {METHOD.name: method}))
 
 
 PAGE = Page(draw, (METHOD, _modes(next(iter(AUDITED))), EPSILON, PAIR, RUNS, SEED), TITLE)

@@ -33,7 +33,7 @@ from dpviz.data.transforms import MAX_SEED
 from dpviz.ui import state
 from dpviz.ui.data import answers, bounding
 from dpviz.ui.data.answers import LEAST_SHARE, MOST_FEATURES, answer, field, set_answers
-from dpviz.ui.export.listed import listed
+from dpviz.ui.panel import safe_table
 from dpviz.ui.server import uploads
 
 PREVIEWED = 5  # rows
@@ -490,7 +490,7 @@ def _preview(table: Table) -> None:
         kinds.setdefault(column, "text: label only" if column in table.text_columns else number)
     st.caption("The first rows, and what each column is taken for. Only you see them.")
     cells = {column: [kinds[column], *values] for column, values in table.nonprivate_rows(PREVIEWED).items()}
-    listed(pd.DataFrame(cells, dtype=str), hide_index=True)
+    safe_table(pd.DataFrame(cells, dtype=str), hide_index=True)
 
 
 def _effects(table: Table, data: Described) -> None:

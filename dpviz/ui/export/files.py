@@ -18,7 +18,7 @@ from dpviz.stories.run import Run
 from dpviz.ui import state
 from dpviz.ui.data.answers import to_file
 from dpviz.ui.data.picker import Source
-from dpviz.ui.export import config
+from dpviz.ui.export import settings
 from dpviz.ui.export.kept_page import kept
 from dpviz.ui.runs import notices
 from dpviz.ui.screen import MethodScreen, OnScreen
@@ -132,15 +132,15 @@ def _csv(it: _Picture) -> str:
 def _json(it: _Picture) -> str:
     screen = it.screen
     label = screen.scenes[0].frames[it.frame].label if screen.scenes else ""
-    step = config.ScrubberStep(it.frame, label, it.hidden)
+    step = settings.ScrubberStep(it.frame, label, it.hidden)
     pairs = parse_qsl(screen.address, keep_blank_values=True)
-    elsewhere = {*state.staying(), *(name for name, _ in screen.source.link[1:] if screen.source.uploaded)}
+    elsewhere = {*state.kept_params(), *(name for name, _ in screen.source.link[1:] if screen.source.uploaded)}
     query = tuple(pair for pair in pairs if pair[0] not in elsewhere)  # no part of the picture, or of the form below
     sheet = None if screen.public else screen.source.sheet  # what was drawn is the curator's, like all records
     # Pictures of many runs grow while these come in: one that is brought back is not the same at once.
     hashes = it.hashes if isinstance(screen, MethodScreen) else ()
-    settings = config.Config(it.page, query, step, hashes, sheet=sheet)
-    return config.write(settings, guarantees=_guarantees(screen), upload=_upload(screen))
+    content = settings.Settings(it.page, query, step, hashes, sheet=sheet)
+    return settings.write(content, guarantees=_guarantees(screen), upload=_upload(screen))
 
 
 def _guarantees(screen: OnScreen) -> Sequence[Mapping[str, Any]]:

@@ -1,16 +1,26 @@
-"""The Export menu: files of the picture as it stands in the browser, and settings that bring a picture back.
+"""The Export and Share menus of a page, and the import of settings.
 
-A fragment of its own, outside of the slider's: nothing is made before a click, and the slider knows nothing of it.
+Both menus are fragments outside of the slider's fragment, and make nothing before a click or before they open. Export
+makes files of the picture as it stands in the browser, and takes settings that bring a picture back. Share has the
+picture's link: to copy, as a QR code that is drawn here, for a class, for a frame in a web page; and the size for a
+projector.
 """
 
+import base64
+import io
 from collections.abc import Mapping
-from typing import Any
+from html import escape
+from urllib.parse import parse_qsl, urlencode
 
+import segno
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
-from dpviz.ui import hiding, state
+from dpviz.assets import FOLDER as ASSETS
+from dpviz.core import Knob
+from dpviz.ui import controls, hiding, state
 from dpviz.ui.data import answers, drawing
-from dpviz.ui.export import config
+from dpviz.ui.export import settings
 from dpviz.ui.export.files import FORMATS, PICTURED, ExportRequest, File, make
 from dpviz.ui.live import wrap
 from dpviz.ui.screen import latest
@@ -18,7 +28,6 @@ from dpviz.ui.server.security import takes_files
 from dpviz.ui.server.served import served
 from dpviz.ui.server.uploads import arrived
 
-KEY = "export"
 PICTURE = "picture"  # key of the live picture that is exported
 IMPORT_HELP = "Takes all knobs from the file, and points drawn by hand if the curator saved it. It has no other data."
 WHOLE = (
@@ -31,21 +40,20 @@ NO_PICTURE = (
     "The public sees no picture here, so that there is none to save: settings and script hold public words alone."
 )
 _EXPORT = served("export", "saving")
+_EXPORT_KEY = "export"
 _PAGE, _PAGE_NAMES = "dpviz:page", "dpviz:page-names"
 _PENDING = "dpviz:import"
-_LEAP = "dpviz:leap"
 _RESTORE = "dpviz:restore"
-_TAKEN = "dpviz:taken-configs"
+_N_FILES = "dpviz:taken-configs"
 _REFUSED = "dpviz:refused-config"
 _NUMBER = "dpviz:imports"
-_PICKER = ("dpviz:data-follows", "dpviz:linked-upload")  # what the data picker keeps: it reads the new settings again
 
 
-def begin(name: str, pages: Mapping[str, Any]) -> None:
-    """Take over settings that were imported, before the page that they are for runs; `pages` are all, by name."""
+def begin(name: str, pages: Mapping[str, StreamlitPage]) -> None:
+    """Take over imported settings, before the page that they are for runs; `pages` are all, by name."""
     st.session_state[_PAGE], st.session_state[_PAGE_NAMES] = name, tuple(pages)
-    _land(name, pages)
-    pending: config.Config | None = st.session_state.get(_PENDING)
+    state.follow_jump(name, pages)
+    pending: settings.Settings | None = st.session_state.get(_PENDING)
     if pending is None:
         return
     if pending.page != name:
@@ -54,77 +62,64 @@ def begin(name: str, pages: Mapping[str, Any]) -> None:
     take_over(pending)
 
 
-def leap(page: str, query: Mapping[str, str], *, records: bool = False) -> None:
-    """Let the next run of the app show another page with the knobs of this query.
-
-    The records stay as they are; with `records` the query names them, too.
-    """
-    st.session_state[_LEAP] = (page, dict(query), records)
-
-
-def _land(name: str, pages: Mapping[str, Any]) -> None:
-    """Go where a click has led."""
-    if _LEAP not in st.session_state:
-        return
-    page, query, records = st.session_state[_LEAP]
-    if page != name:
-        st.switch_page(pages[page])
-    del st.session_state[_LEAP]
-    for key in _PICKER if records else ():
-        st.session_state.pop(key, None)
-    state.open_anew(query, "link")
-
-
-def take_over(settings: config.Config) -> None:
+def take_over(imported: settings.Settings) -> None:
     """Begin this session again with imported settings; called before anything reads a knob."""
-    for key in _PICKER:
-        st.session_state.pop(key, None)
-    query = dict(settings.query)
-    if settings.is_drawn:
-        query[drawing.START.name] = drawing.restore(query.get(drawing.START.name), settings.sheet)
-    state.open_anew(query, "file")
-    if settings.is_drawn and settings.sheet is None:
+    query = dict(imported.query)
+    if imported.is_drawn:
+        query[drawing.START.name] = drawing.restore(query.get(drawing.START.name), imported.sheet)
+    state.open_anew(query, "file", records=True)
+    if imported.is_drawn and imported.sheet is None:
         state.report(f"{NO_POINTS} All knobs are the file's; the drawing is the one here.")
-    st.session_state[_RESTORE] = settings
+    st.session_state[_RESTORE] = imported
     st.session_state[_NUMBER] = st.session_state.get(_NUMBER, 0) + 1
-    answers.expect_form(settings.form)
-    if settings.form is not None:
+    answers.expect_form(imported.form)
+    if imported.form is not None:
+        features = imported.form.features
+        more = f" and {len(features) - 8} more" if len(features) > 8 else ""
         state.report(
             "The settings were made with an uploaded file. Choose it under Data: columns, bounds, units, scale and "
-            f"missing values are filled in. Features: {_list(settings.form.features)}."
+            f"missing values are filled in. Features: {', '.join(features[:8])}{more}."
         )
 
 
-def menu(*, pictured: bool = True) -> None:
+def export_menu(*, pictured: bool = True) -> None:
     """Draw the button that opens the menu; `pictured` says whether this audience has a picture on this page."""
     with st.popover("Export"):
-        _menu(pictured=pictured)
+        _export(pictured=pictured)
 
 
 @st.fragment
-def _menu(*, pictured: bool) -> None:
+def _export(*, pictured: bool) -> None:
     if state.is_blank():
         return
     problem, file, number = "", None, 0
-    wish = read_wish(st.session_state.get(KEY))
+    wish = read_wish(st.session_state.get(_EXPORT_KEY))
     if wish is not None:
-        number = wish[0]
-        file, problem = _made(wish[1])
-    options: dict[str, Any] = {
+        number, request = wish
+        file, problem = _file_of(request)
+    restore: dict[str, object] | None = None  # how the imported picture stood, for the browser to compare
+    imported: settings.Settings | None = st.session_state.get(_RESTORE)
+    if imported is not None and imported.hashes:
+        restore = {"scene": imported.hashes[0], "number": st.session_state[_NUMBER]}
+        restore |= {"frame": imported.step.frame, "off": list(imported.step.layers_off)}
+    options: dict[str, object] = {
         "formats": [[name, words] for name, (_, _, words, _) in FORMATS.items() if pictured or name not in PICTURED],
         "picture": PICTURE,
+        "number": number,
+        "problem": problem,
+        "restore": restore,
     }
-    options |= {"number": number, "problem": problem, "restore": _restored()}
     if file is not None:
         options |= {"name": file.name, "type": file.kind, "raster": file.raster}
     st.caption(WHOLE if pictured else NO_PICTURE)
-    _EXPORT(data=wrap(options, b"" if file is None else file.content), key=KEY, on_want_change=_nothing)
-    if not hiding.hides("upload"):
+    content = wrap(options, b"" if file is None else file.content)
+    _EXPORT(data=content, key=_EXPORT_KEY, on_want_change=lambda: None)  # the fragment that runs again is the answer
+    if not hiding.hides("upload") and takes_files():
         _import()
 
 
-def read_wish(message: Any) -> tuple[int, ExportRequest] | None:
-    """Return the number of a click and what it asked for, None for none; a browser can send anything."""
+def read_wish(message: object) -> tuple[int, ExportRequest] | None:
+    """Return the number of a click and its request, None for none; `message` is untrusted."""
     want = message.get("want") if isinstance(message, Mapping) else None
     if not isinstance(want, Mapping) or want.get("format") not in tuple(FORMATS):
         return None
@@ -135,35 +130,32 @@ def read_wish(message: Any) -> tuple[int, ExportRequest] | None:
     return numbers[0], ExportRequest(want["format"], numbers[1], layers, want.get("dark") is True)
 
 
-def _made(wish: ExportRequest) -> tuple[File | None, str]:
+def _file_of(request: ExportRequest) -> tuple[File | None, str]:
     screen = latest()
-    if screen is None or (wish.format in PICTURED and not screen.scenes):
+    if screen is None or (request.format in PICTURED and not screen.scenes):
         return None, NOTHING
-    return make(screen, str(st.session_state.get(_PAGE) or "picture"), wish), ""
-
-
-def _restored() -> dict[str, Any] | None:
-    """Return how the imported picture stood, for the browser to bring back and to compare."""
-    settings: config.Config | None = st.session_state.get(_RESTORE)
-    if settings is None or not settings.hashes:
-        return None
-    stood = {"scene": settings.hashes[0], "number": st.session_state[_NUMBER]}
-    return stood | {"frame": settings.step.frame, "off": list(settings.step.layers_off)}
+    return make(screen, str(st.session_state.get(_PAGE) or "picture"), request), ""
 
 
 def _import() -> None:
     """Take a file once and empty its box: one that stays would call this fragment when the reader leaves the page."""
-    if not takes_files():
-        return
-    key = f"config-{st.session_state.get(_TAKEN, 0)}"
+    key = f"config-{st.session_state.get(_N_FILES, 0)}"
+
+    def take() -> None:
+        """Read the file before anything is drawn; the next box is another one, and empty."""
+        file = st.session_state.get(key)
+        if file is None:
+            return
+        arrived(file.file_id)
+        st.session_state[_N_FILES] = st.session_state.get(_N_FILES, 0) + 1
+        st.session_state[_REFUSED] = ""
+        try:
+            st.session_state[_PENDING] = settings.read(file.getvalue(), st.session_state.get(_PAGE_NAMES, ()))
+        except settings.SettingsError as error:
+            st.session_state[_REFUSED] = str(error)
+
     st.file_uploader(
-        "Import JSON settings",
-        type=["json"],
-        key=key,
-        max_upload_size=1,
-        help=IMPORT_HELP,
-        on_change=_take,
-        args=(key,),
+        "Import JSON settings", type=["json"], key=key, max_upload_size=1, help=IMPORT_HELP, on_change=take
     )
     if _PENDING in st.session_state:
         st.rerun()  # the whole app takes them over before anything reads a knob
@@ -171,23 +163,138 @@ def _import() -> None:
         st.error(state.plain(problem))
 
 
-def _take(key: str) -> None:
-    """Read the file in the box of this key, before anything is drawn; the next box is another one, and empty."""
-    file = st.session_state.get(key)
-    if file is None:
-        return
-    arrived(file.file_id)
-    st.session_state[_TAKEN] = st.session_state.get(_TAKEN, 0) + 1
-    st.session_state[_REFUSED] = ""
+# The Share menu.
+
+SIZE = Knob(
+    "size",
+    "choice",
+    "screen",
+    "Size",
+    "Larger type and marks, to be read from the last row.",
+    choices=(("screen", "Screen"), ("projector", "Projector")),
+)
+PROJECTOR = ASSETS / "projector.css"
+LEVEL = "m"  # error correction: 15 % of the code may be lost, as on a crooked screen
+QUIET = 4  # modules of white around the code, what readers are promised
+MODULE = 4  # pixels
+WARNING = "Hiding is no lock: whoever edits the link sees everything again."
+EMBED = "Adds embed=true. Browsers show the app in frames of pages on its own server only."
+SITE = "https://example.org"  # reserved for examples
+FRAME_WORDS = (
+    "For a page on any server: publish the pictures with dpviz publish, put the folder on the web, and write its "
+    f"address in place of {SITE}. The frame shows the runs that were published."
+)
+OWN_SERVER_WORDS = "It shows this app, without the top bar: only in pages on the app's own server."
+OWN_DATA_WORDS = "There is no code for a web page: a published site has bundled data, and yours stay here."
+# What a published picture's address says, by what the app's link calls it; modes keep their names.
+_FRAMED = {
+    "epsilon": "eps",
+    "compare_at": "eps",
+    "audit_epsilon": "eps",
+    "data": "data",
+    "mode": "mode",
+    "calibration": "calibration",
+    "method": "method",
+    "audience": "view",
+    "noise_seed": "seed",
+}
+TOO_LONG = "The link is too long for a QR code. Copy it instead."
+HIDE = "dpviz:share-hide"
+BARE = "dpviz:share-bare"
+MOST_DIGITS = 6  # of a step's number
+_FITTED = "dpviz:fitted"
+_SHARE = served("share")
+_SHARE_KEY = "share"
+
+
+def fit_size() -> None:
+    """Make type and marks as large as the reader has asked for."""
+    projector = is_large()
+    st.session_state[_FITTED] = projector
+    state.keep_param(SIZE.name, "projector" if projector else "")
+    if projector:
+        st.html(PROJECTOR)
+
+
+def is_large() -> bool:
+    """Return whether the page is for a projector."""
+    return bool(state.value(SIZE) == "projector")
+
+
+@st.fragment
+def share_menu() -> None:
+    """Draw the button that opens the menu, and the menu once it is open."""
+    with st.popover("Share", key="share-menu", on_change="rerun") as place:
+        if not place.open or state.is_blank():
+            return
+        hidden = st.multiselect(
+            "Take away for a class",
+            sorted(hiding.GROUPS),
+            format_func=hiding.GROUPS.__getitem__,
+            key=HIDE,
+            placeholder="Nothing",
+            help=WARNING,
+        )
+        bare = st.toggle("To embed, without the top bar", key=BARE, help=EMBED)
+        message = st.session_state.get(_SHARE_KEY)  # untrusted
+        frame = message.get("frame") if isinstance(message, Mapping) else None  # the step; None for the usual one
+        if not (isinstance(frame, str) and frame.isascii() and frame.isdecimal() and len(frame) <= MOST_DIGITS):
+            frame = None
+        link = link_of(query_of(hidden, bare=bare) + (f"&frame={frame}" if frame else ""))
+        source, words = framed(link, frame, bare=bare)
+        data = {"link": link, "frame": frame, "source": source, "words": words}
+        _SHARE(data=data, key=_SHARE_KEY, on_frame_change=lambda: None)  # read after the run starts again
+        code = qr(link)
+        if code is None:
+            st.caption(TOO_LONG)
+        else:
+            words = f"QR code of {link[:60]}…"
+            st.html(f'<img class="dpviz-qr" src="{code}" alt="{escape(words)}">')
+        controls.control(SIZE)
+        if is_large() != st.session_state.get(_FITTED):  # the page was drawn before the choice
+            st.rerun(scope="app")
+
+
+def query_of(hidden: list[str], *, bare: bool) -> str:
+    """Return the query of what is on screen, with what is hidden here and what is to be hidden besides."""
+    screen = latest()
+    pairs = dict(st.query_params) if screen is None else dict(parse_qsl(screen.address, keep_blank_values=True))
+    pairs.pop("frame", None)  # the browser tells it
+    away = sorted({*filter(None, pairs.pop(hiding.NAME, "").split(",")), *hidden})
+    pairs |= {hiding.NAME: ",".join(away)} if away else {}
+    pairs |= {"embed": "true"} if bare else {}
+    return urlencode(pairs, safe=",")
+
+
+def framed(link: str, frame: str | None, *, bare: bool) -> tuple[str, str]:
+    """Return the address that a frame in a web page shows, and what to know of it; "" where there is none.
+
+    With `bare` it is the app's own `link`, else that of a published site, with the `frame`'s number as its step.
+    """
+    if bare:
+        return link, OWN_SERVER_WORDS
+    screen = latest()
+    if screen is not None and screen.source.own:
+        return "", OWN_DATA_WORDS
+    here, _, query = link.partition("?")
+    pairs = [(_FRAMED[name], value) for name, value in parse_qsl(query) if name in _FRAMED]
+    pairs += [("step", frame)] if frame else []
+    page = here.rstrip("/").rpartition("/")[2]
+    return f"{SITE}/{page}/?{'&'.join(['embed', urlencode(pairs)])}", FRAME_WORDS
+
+
+def link_of(query: str) -> str:
+    """Return the whole address where the browser says what it is, else what follows the host."""
+    here = (st.context.url or "").partition("?")[0].partition("#")[0]
+    return f"{here}?{query}"
+
+
+def qr(link: str) -> str | None:
+    """Return a QR code of the link as an address that holds the drawing, None where it does not fit."""
     try:
-        st.session_state[_PENDING] = config.read(file.getvalue(), st.session_state.get(_PAGE_NAMES, ()))
-    except config.ConfigError as error:
-        st.session_state[_REFUSED] = str(error)
-
-
-def _list(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-
-
-def _nothing() -> None:
-    """Declare the trigger; the fragment that runs again is the answer."""
+        code = segno.make_qr(link, error=LEVEL)
+    except segno.DataOverflowError:
+        return None
+    drawing = io.BytesIO()
+    code.save(drawing, kind="svg", scale=MODULE, border=QUIET, dark="#000", light="#fff", xmldecl=False, svgns=True)
+    return f"data:image/svg+xml;base64,{base64.b64encode(drawing.getvalue()).decode('ascii')}"

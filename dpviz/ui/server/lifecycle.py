@@ -21,8 +21,8 @@ from typing import Any, Protocol
 from streamlit.runtime import Runtime
 
 from dpviz.data.table import load_parsers
+from dpviz.ui.home import THUMBNAILS, thumbnail_address
 from dpviz.ui.server.startup import raise_file_limit
-from dpviz.ui.thumbnails import THUMBNAILS, address
 
 PATIENCE = 3.0  # s without a word on the terminal
 COMPILING = "Making machine code, once after an installation or a change: up to half a minute."
@@ -73,7 +73,7 @@ def prepare() -> None:
     try:
         for name in THUMBNAILS:
             for dark in (False, True):
-                address(name, dark=dark)
+                thumbnail_address(name, dark=dark)
         load()
     finally:
         notice.cancel()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpviz.core import frozen
 from dpviz.ui.data import drawing
 from dpviz.ui.data.drawing import CLASSES, MOST_POINTS, NOT_HERE, Drawing, DrawnPoints, edited, start_sheet
-from dpviz.ui.export.config import FORMAT, MOST_BYTES, VERSION, Config, ConfigError, read, write
+from dpviz.ui.export.settings import FORMAT, MOST_BYTES, VERSION, Settings, SettingsError, read, write
 
 FIRST = Drawing("one", start_sheet("one"), number=5)
 FLAT = [0.25, 0.5, 0, 0.75, 1.0, 3]
@@ -131,7 +131,7 @@ def hand_made(points):
 @given(POINTS)
 def test_what_is_drawn_comes_back_to_the_bit(points):
     drawn = hand_made(points)
-    found = read(write(Config("dpm", DRAW, sheet=drawn), guarantees=[]).encode()).sheet
+    found = read(write(Settings("dpm", DRAW, sheet=drawn), guarantees=[]).encode()).sheet
     assert found is not None
     assert found.digest == drawn.digest
 
@@ -139,7 +139,7 @@ def test_what_is_drawn_comes_back_to_the_bit(points):
 def test_the_largest_drawing_fits_into_a_file():
     rng = np.random.default_rng(0)
     places, classes = rng.random((MOST_POINTS, 2)) / 3.0, rng.integers(0, CLASSES, MOST_POINTS).astype(np.intp)
-    text = write(Config("dpm", DRAW, sheet=DrawnPoints(frozen(places), frozen(classes))), guarantees=[]).encode()
+    text = write(Settings("dpm", DRAW, sheet=DrawnPoints(frozen(places), frozen(classes))), guarantees=[]).encode()
     assert len(text) < 0.8 * MOST_BYTES
     found = read(text).sheet
     assert found is not None
@@ -149,7 +149,7 @@ def test_the_largest_drawing_fits_into_a_file():
 
 
 def test_a_file_without_points_says_so_and_asks_for_nothing():
-    text = write(Config("dpm", DRAW), guarantees=[])
+    text = write(Settings("dpm", DRAW), guarantees=[])
     assert json.loads(text)["drawing"] == {"note": NOT_HERE}
     found = read(text.encode())
     assert found.is_drawn
@@ -157,8 +157,8 @@ def test_a_file_without_points_says_so_and_asks_for_nothing():
 
 
 def test_no_other_data_have_a_drawing():
-    assert "drawing" not in json.loads(write(Config("dpm", (("data", "iris"),)), guarantees=[]))
-    with pytest.raises(ConfigError, match="its data are not"):
+    assert "drawing" not in json.loads(write(Settings("dpm", (("data", "iris"),)), guarantees=[]))
+    with pytest.raises(SettingsError, match="its data are not"):
         read(file_with({"points": [[0.5, 0.5, 0]]}, data={"data": "iris"}))
 
 
@@ -187,32 +187,32 @@ def test_no_other_data_have_a_drawing():
     ids=repr,
 )
 def test_a_wrong_point_is_named(point):
-    with pytest.raises(ConfigError, match=r"drawn point 2 must be \[across, up, class\]"):
+    with pytest.raises(SettingsError, match=r"drawn point 2 must be \[across, up, class\]"):
         read(file_with({"points": [[0.5, 0.5, 0], point]}))
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "9" * 5000])
 def test_a_number_that_is_none_is_refused(number):
-    with pytest.raises(ConfigError):
+    with pytest.raises(SettingsError):
         read(file_with({"points": [[0.5, 0.25, 0]]}).replace(b"0.25", number.encode()))
 
 
 def test_too_many_points_are_refused():
     assert read(file_with({"points": [[0.5, 0.5, 0]] * MOST_POINTS})).sheet is not None
-    with pytest.raises(ConfigError, match="has 5,001 drawn points, but a drawing has at most 5,000"):
+    with pytest.raises(SettingsError, match="has 5,001 drawn points, but a drawing has at most 5,000"):
         read(file_with({"points": [[0.5, 0.5, 0]] * (MOST_POINTS + 1)}))
 
 
 @pytest.mark.parametrize("drawing", [None, [], "points", 7, {"points": {}}, {"points": "abc"}, {"points": 7}])
 def test_a_drawing_of_another_shape_is_refused(drawing):
-    with pytest.raises(ConfigError, match=r"^The file's drawing must|^The file's drawn points must"):
+    with pytest.raises(SettingsError, match=r"^The file's drawing must|^The file's drawn points must"):
         read(file_with(drawing))
 
 
 @given(ANY | st.fixed_dictionaries({"points": ANY | st.lists(st.lists(ANY, min_size=3, max_size=3), max_size=4)}))
 @example({"points": [[10**400, math.nan, math.inf]]})
 def test_nothing_else_than_a_refusal_or_a_drawing_in_the_box_comes_of_any_json(drawing):
-    with contextlib.suppress(ConfigError):
+    with contextlib.suppress(SettingsError):
         found = read(file_with(drawing)).sheet
         if found is not None:
             assert len(found.places) <= MOST_POINTS

@@ -19,8 +19,8 @@ from starlette.routing import Route, WebSocketRoute
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from websockets.asyncio.client import connect
 
+from dpviz.ui.home import THUMBNAILS
 from dpviz.ui.server import lifecycle
-from dpviz.ui.thumbnails import THUMBNAILS
 
 SLOW_TO_LOAD = (
     *("scipy.optimize", "scipy.stats", "scipy.signal", "scipy.ndimage", "sklearn.cluster", "sklearn.metrics"),
@@ -36,7 +36,7 @@ def test_all_small_pictures_are_made_and_a_long_wait_is_explained(monkeypatch, c
         made.append((name, dark))
         time.sleep(0.02)
 
-    monkeypatch.setattr(lifecycle, "address", address)
+    monkeypatch.setattr(lifecycle, "thumbnail_address", address)
     monkeypatch.setattr(lifecycle, "PATIENCE", patience)
     lifecycle.prepare()
     assert sorted(made) == sorted((name, dark) for name in THUMBNAILS for dark in (False, True))

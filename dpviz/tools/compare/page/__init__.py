@@ -22,9 +22,9 @@ from dpviz.tools.sweep.trials import OK
 from dpviz.ui import controls, frame, panel, reading, state
 from dpviz.ui.data import groups
 from dpviz.ui.export.files import CURATOR, PUBLIC, data_of
-from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
+from dpviz.ui.panel import safe_table
 from dpviz.ui.screen import ChartScreen, address, keep
 
 TITLE = "Compare"
@@ -143,7 +143,7 @@ def compared(page: PageFrame, question: CompareQuestion, legend: DeltaGenerator)
             for key, each in rows.items()
             for line in compare.table(ENTRIES[key].name, each, bounds_public=bounds_public)
         ]
-        listed(pd.DataFrame([*lines, *compare.no_data_line(rows)]), hide_index=True)
+        safe_table(pd.DataFrame([*lines, *compare.no_data_line(rows)]), hide_index=True)
         st.caption("Medians over the runs. Time is the processor's, for one run on one core.")
 
     def offer() -> None:

@@ -14,10 +14,9 @@ from dpviz.tools.compare.pictures import run_scene
 from dpviz.tools.compare.runs import ENTRIES, Compared, CompareQuestion, Row, Rows, part_of
 from dpviz.ui import panel, state
 from dpviz.ui.data import groups
-from dpviz.ui.export.listed import listed
-from dpviz.ui.export.menu import leap
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
+from dpviz.ui.panel import safe_table
 from dpviz.ui.runs import words_of
 
 NONE = "none"
@@ -92,7 +91,7 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
                 "audience": "curator",
             }
             if st.button("Open it on its page", key=f"open-{place}", type="primary"):
-                leap(entry.page, query)
+                state.open_page(entry.page, query)
                 st.rerun(scope="app")
     if frame.source.uploaded and entry.page:
         st.caption(OTHER_NOISE)
@@ -101,7 +100,7 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
         notices = [each for each in guarantee.caveats if each == FROM_DATA]
         panel.side(panel.guarantee(label_of(guarantee, contents(entry, frame)), title, notices))
         with st.expander("Released centers"):
-            listed(pd.DataFrame(run.clusters.centers, columns=list(dataset.feature_names)))
+            safe_table(pd.DataFrame(run.clusters.centers, columns=list(dataset.feature_names)))
 
 
 def contents(entry: Compared, frame: PageFrame) -> Contents:

@@ -32,9 +32,9 @@ from dpviz.tools.sweep.trials import OK, Scalar
 from dpviz.ui import controls, state
 from dpviz.ui.data import groups
 from dpviz.ui.data.picker import Source
-from dpviz.ui.export.listed import listed
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
+from dpviz.ui.panel import safe_table
 from dpviz.ui.runs import count_release
 
 GRID_EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -136,7 +136,7 @@ def grid(frame: PageFrame, question: CompareQuestion, entries: Sequence[str]) ->
         + ("K-means without privacy has as many clusters. " if parameter.column == "k" else "")
         + (winners(panels, GRID_AT, GRID_RUNS) if runs.complete else "")
     )
-    listed(pd.DataFrame(median_costs(panels, GRID_AT)), hide_index=True)
+    safe_table(pd.DataFrame(median_costs(panels, GRID_AT)), hide_index=True)
     st.caption(f"Median cost at ε = {GRID_AT:g}, × without privacy.")
 
 
@@ -191,7 +191,7 @@ def solve(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete: 
     if best is not None and best.second:
         st.markdown(state.plain(best.second))
     with st.expander("How this was found"):
-        listed(pd.DataFrame(compare_search.lines(search, result, _legends(search, standings))), hide_index=True)
+        safe_table(pd.DataFrame(compare_search.lines(search, result, _legends(search, standings))), hide_index=True)
         st.caption(f"{compare_search.reasoning(search)} {SAMPLES if people else LOOK}")
 
 
@@ -299,7 +299,7 @@ def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
     live(curve_scene(here[-1].curve.release, question.n_clusters), key="k-curve", height=CURVE_HEIGHT, fits=True)
     for adjacency in sorted({each.adjacency for each in curves}):
         same = [each.curve for each in curves if each.adjacency == adjacency]
-        listed(pd.DataFrame(ledger(same, Adjacency[adjacency.upper()])), hide_index=True)
+        safe_table(pd.DataFrame(ledger(same, Adjacency[adjacency.upper()])), hide_index=True)
     st.caption(
         f"All curves of these records: ε = {ceiled(spent)}. With a release at ε = {ceiled(at)} that is "
         f"{ceiled(spent + at)} in all. {FROM_DATA if source.dataset.bounds_from_data else ''}"

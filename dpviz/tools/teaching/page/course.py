@@ -14,7 +14,7 @@ from dpviz.stories.method import Page
 from dpviz.stories.teaching import Answer, Chapter
 from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, END, END_TITLE, NAMES, after
 from dpviz.ui import controls, frame, hiding, lessons, state
-from dpviz.ui.export import share
+from dpviz.ui.export import menu
 from dpviz.ui.lessons import LESSONS
 from dpviz.ui.live import live
 from dpviz.ui.server.served import served
@@ -46,7 +46,7 @@ def draw() -> None:
     st.html(frame.STYLE)
     st.html(STYLE)
     hiding.begin()
-    share.fit()
+    menu.fit_size()
     problems = st.container()
     # The browser's Back and Forward run the whole page again, with the address that they lead to.
     name = st.query_params.get(CHAPTER.name)

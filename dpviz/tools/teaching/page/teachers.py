@@ -13,9 +13,9 @@ from dpviz.tools.teaching.plans import EXERCISES, PLANS, WRONG_IDEAS, TeachLink,
 from dpviz.tools.teaching.quiz import MOST_CODES, CodeError, collect, tallies
 from dpviz.ui import controls, hiding, panel, state
 from dpviz.ui.frame import words_page
+from dpviz.ui.home import THUMBNAILS, still, thumbnail_address
 from dpviz.ui.live import wrap
 from dpviz.ui.server.served import served
-from dpviz.ui.thumbnails import THUMBNAILS, address, still
 
 TITLE = "For teachers"
 LEAD = (
@@ -190,7 +190,9 @@ def _stills() -> None:
     for name in THUMBNAILS:
         thumbnail = CATALOGUE[name].thumbnail
         assert thumbnail is not None  # of THUMBNAILS
-        picture = f'<img class="dpviz-thumbnail" src="{address(name, dark=dark)}" alt="{escape(thumbnail.alt)}">'
+        picture = (
+            f'<img class="dpviz-thumbnail" src="{thumbnail_address(name, dark=dark)}" alt="{escape(thumbnail.alt)}">'
+        )
         cards.append(f"<article><h2>{escape(CATALOGUE[name].title)}</h2>{picture}</article>")
     _cards(cards)
     st.markdown("\n".join(f"{number}. {chapter.title}" for number, chapter in enumerate(CHAPTERS.values(), 1)))

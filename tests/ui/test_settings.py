@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.ui.export.config import FORMAT, VERSION, Config, ConfigError, ScrubberStep, read, write
+from dpviz.ui.export.settings import FORMAT, VERSION, ScrubberStep, Settings, SettingsError, read, write
 
 GOOD = {"format": FORMAT, "version": VERSION, "page": "dpm", "knobs": {"epsilon": 1.0}}
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,40}", fullmatch=True)
@@ -53,7 +53,7 @@ WRONG = {
 def test_what_is_written_is_read_again(query, frame):
     if len(query) > 100:
         return
-    made = Config("dpm", tuple(query.items()), ScrubberStep(frame, "", ("a", "=b")), ("0" * 64,))
+    made = Settings("dpm", tuple(query.items()), ScrubberStep(frame, "", ("a", "=b")), ("0" * 64,))
     try:
         text = write(made, guarantees=[]).encode()
     except UnicodeEncodeError:
@@ -67,27 +67,27 @@ def test_what_is_written_is_read_again(query, frame):
     "text", ["1", "0", "007", "1.0", "1e5", "1e-06", "0.1", "inf", "nan", "-0.0", "1_0", " 1", "٣"]
 )
 def test_text_of_a_link_comes_back_to_the_letter(text):
-    found = read(write(Config("dpm", (("epsilon", text),)), guarantees=[]).encode())
+    found = read(write(Settings("dpm", (("epsilon", text),)), guarantees=[]).encode())
     assert found.query == (("epsilon", text),)
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_no_configuration_is_refused(name):
-    with pytest.raises(ConfigError) as said:
+    with pytest.raises(SettingsError) as said:
         read(BAD[name])
     assert 20 < len(str(said.value)) < 300
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_value_is_refused(name):
-    with pytest.raises(ConfigError) as said:
+    with pytest.raises(SettingsError) as said:
         read(json.dumps({**GOOD, **WRONG[name]}).encode())
     assert 20 < len(str(said.value)) < 300
     assert read(json.dumps(GOOD).encode()).query == (("epsilon", "1.0"),)
 
 
 def test_a_number_that_is_too_large_for_a_float_is_refused():
-    with pytest.raises(ConfigError, match="epsilon"):
+    with pytest.raises(SettingsError, match="epsilon"):
         read(json.dumps(GOOD).replace("1.0", "1e999").encode())
 
 
@@ -104,5 +104,5 @@ def test_a_step_that_makes_no_sense_is_none(step):
 )
 def test_nothing_else_than_a_refusal_comes_of_any_json(value):
     for whole in (value, {**GOOD, "knobs": value}, {**GOOD, "upload": value, "step": value, "scene_hashes": value}):
-        with contextlib.suppress(ConfigError):
+        with contextlib.suppress(SettingsError):
             read(json.dumps(whole).encode("utf-8", "surrogatepass"))

@@ -12,7 +12,7 @@ import segno
 
 from dpviz.navigation import control_names
 from dpviz.ui import hiding, state
-from dpviz.ui.export import share
+from dpviz.ui.export import menu
 from tests.ui.conftest import Query
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,11 +42,11 @@ def test_a_path_is_split_into_its_moves():
 
 def test_the_code_is_that_of_the_link_with_its_quiet_zone():
     expected = np.array([[int(each) for each in row] for row in segno.make_qr(LINK, error="m").matrix]) & 1
-    kind, _, body = share.qr(LINK).partition(";base64,")
+    kind, _, body = menu.qr(LINK).partition(";base64,")
     assert kind == "data:image/svg+xml"
     root = ET.fromstring(base64.b64decode(body))
-    side = len(expected) + 2 * share.QUIET
-    assert root.get("width") == root.get("height") == str(side * share.MODULE)
+    side = len(expected) + 2 * menu.QUIET
+    assert root.get("width") == root.get("height") == str(side * menu.MODULE)
     paths = {path.get("stroke") or path.get("fill"): path.get("d") for path in root.iter(f"{SVG}path")}
     seen, x, y = np.zeros((side, side), dtype=int), 0.0, 0.0
     for kind, numbers in moves(paths["#000"]):
@@ -55,28 +55,29 @@ def test_the_code_is_that_of_the_link_with_its_quiet_zone():
             x += numbers[0]
         else:
             x, y = (numbers[0], numbers[1]) if kind == "M" else (x + numbers[0], y + numbers[1])
-    zone = np.pad(expected, share.QUIET)
+    zone = np.pad(expected, menu.QUIET)
     np.testing.assert_array_equal(seen, zone)
-    assert share.QUIET >= 4  # what the standard asks for
-    assert segno.make_qr(LINK, error=share.LEVEL).error in "MQH"  # at least 15 % may be lost; segno raises it for free
+    assert menu.QUIET >= 4  # what the standard asks for
+    assert segno.make_qr(LINK, error=menu.LEVEL).error in "MQH"  # at least 15 % may be lost; segno raises it for free
     other = np.array([list(row) for row in segno.make_qr(LINK.replace("dpm", "dpn"), error="m").matrix]) & 1
-    assert (seen != np.pad(other, share.QUIET)).any()
+    assert (seen != np.pad(other, menu.QUIET)).any()
 
 
 def test_a_link_that_does_not_fit_has_no_code():
-    assert share.qr("http://localhost/" + "x" * 2000) is not None
-    assert share.qr("http://localhost/" + "x" * 2400) is None
+    assert menu.qr("http://localhost/" + "x" * 2000) is not None
+    assert menu.qr("http://localhost/" + "x" * 2400) is None
 
 
 def test_every_knob_of_the_app_can_be_hidden():
-    made = set()
+    names = set()
     for path in ROOT.glob("dpviz/**/*.py"):
+        prefix = "data_" if path.is_relative_to(ROOT / "dpviz/data") else ""  # what links put before a data set's knobs
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Knob":
                 name = node.args[0] if node.args else None
                 if isinstance(name, ast.Constant) and node.args[1].value:
-                    made.add(name.value)
-    missing = {name for name in made if not hiding._is_name(name, control_names())}
+                    names.add(prefix + name.value)
+    missing = {name for name in names if not hiding._is_name(name, control_names())}
     # Group "tabs" takes those away; a lesson is what the link asks for, and no control.
     assert missing == {"lesson", "step", "tab", "below", "under", "compare_tab", "audit_tab"}
 
@@ -96,7 +97,7 @@ def session(monkeypatch):
     """Stand in for a session."""
     kept = {}
     fake = SimpleNamespace(session_state=kept, query_params=Query(), html=lambda _text: None)
-    for module in (state, hiding, share):
+    for module in (state, hiding, menu):
         monkeypatch.setattr(module, "st", fake)
     return fake
 
@@ -119,24 +120,24 @@ def test_the_list_is_read_once_and_said_where_it_is_wrong(session):
 
 
 def test_a_share_link_hides_what_is_hidden_and_more(session, monkeypatch):
-    monkeypatch.setattr(share, "latest", lambda: SimpleNamespace(address="data=blobs&n=300&hide=seeds"))
-    assert share.query_of(["tabs"], bare=True) == "data=blobs&n=300&hide=seeds,tabs&embed=true"
-    assert share.query_of([], bare=False) == "data=blobs&n=300&hide=seeds"
+    monkeypatch.setattr(menu, "latest", lambda: SimpleNamespace(address="data=blobs&n=300&hide=seeds"))
+    assert menu.query_of(["tabs"], bare=True) == "data=blobs&n=300&hide=seeds,tabs&embed=true"
+    assert menu.query_of([], bare=False) == "data=blobs&n=300&hide=seeds"
     session.context = SimpleNamespace(url="http://localhost:8501/dpm?old=1#here")
-    assert share.link_of("a=1") == "http://localhost:8501/dpm?a=1"
+    assert menu.link_of("a=1") == "http://localhost:8501/dpm?a=1"
     session.context = SimpleNamespace(url=None)
-    assert share.link_of("a=1") == "?a=1"
+    assert menu.link_of("a=1") == "?a=1"
 
 
 def test_a_frame_shows_the_published_picture_and_nobodys_own_records(monkeypatch):
     own = SimpleNamespace(own=False)
-    monkeypatch.setattr(share, "latest", lambda: SimpleNamespace(source=own))
+    monkeypatch.setattr(menu, "latest", lambda: SimpleNamespace(source=own))
     link = (
         "http://localhost:8501/base/dpm?data=moons&n=500&epsilon=0.5&calibration=published&audience=public&noise_seed=7"
     )
     shown = "https://example.org/dpm/?embed&data=moons&eps=0.5&calibration=published&view=public&seed=7"
-    assert share.framed(link, None, bare=False) == (shown, share.FRAME_WORDS)
-    assert share.framed(link, "3", bare=False)[0] == f"{shown}&step=3"
-    assert share.framed(f"{link}&embed=true", "3", bare=True) == (f"{link}&embed=true", share.OWN_SERVER_WORDS)
+    assert menu.framed(link, None, bare=False) == (shown, menu.FRAME_WORDS)
+    assert menu.framed(link, "3", bare=False)[0] == f"{shown}&step=3"
+    assert menu.framed(f"{link}&embed=true", "3", bare=True) == (f"{link}&embed=true", menu.OWN_SERVER_WORDS)
     own.own = True
-    assert share.framed(link, None, bare=False) == ("", share.OWN_DATA_WORDS)
+    assert menu.framed(link, None, bare=False) == ("", menu.OWN_DATA_WORDS)
