@@ -99,20 +99,16 @@ class CostQuestion:
     """One budget and some k. Equal questions have equal answers on the same source, so that a job is named by one."""
 
     n_centers: tuple[int, ...]
-    epsilon: float | None
-    rho: float | None
-    scalars: tuple[object, ...]  # what else the answer depends on
-    targets_key: str
+    key: tuple[object, ...]  # what else the answer depends on
     params: Params = field(compare=False)
 
     @classmethod
     def of(cls, params: Params, n_centers: Sequence[int]) -> CostQuestion:
-        """Ask for these k with these parameters; their own method and k do not matter."""
-        ball = None if params.ball is None else (fingerprint(params.ball.center), params.ball.radius)
-        scalars = (params.delta, params.noise, params.calibration, params.threshold, params.gamma, params.t)
-        rest = (params.coreset_radius, params.solver, ball)
-        key = fingerprint(params.targets)
-        return cls(tuple(n_centers), params.epsilon, params.rho, (*scalars, *rest), key, params)
+        """Return the question about these k; the method and the k of `params` do not matter."""
+        p, ball = params, params.ball
+        ball_key = None if ball is None else (fingerprint(ball.center), ball.radius)
+        noise = (p.epsilon, p.rho, p.delta, p.noise, p.calibration, p.threshold, p.gamma, p.t)
+        return cls(tuple(n_centers), (*noise, p.coreset_radius, p.solver, ball_key, fingerprint(p.targets)), params)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,25 +154,26 @@ def run_many(source: Points, box: Box, question: CostQuestion, n_runs: int, seed
 def k_chart(costs: Costs, k: int, budget: str, unit: str) -> Scene:
     """Return every method's cost against the number of centers, at one budget."""
     at = np.log10(np.array(costs.n_centers, dtype=np.float64))
-    values = [costs.nonprivate_costs[row] for row in range(len(METHODS))]
-    return _chart(f"Cost against k, at {budget}", "centers k", at, values, float(np.log10(k)), unit)
+    return _chart(
+        f"Cost against k, at {budget}", "centers k", at, list(costs.nonprivate_costs), float(np.log10(k)), unit
+    )
 
 
 def budget_chart(budgets: Sequence[float], costs: Sequence[Costs], now: float, symbol: str, unit: str) -> Scene:
     """Return every method's cost against the budget, at one k: each of `costs` has that k alone."""
     at = np.log10(np.array(budgets))
-    values = [np.stack([one.nonprivate_costs[row, 0] for one in costs]) for row in range(len(METHODS))]
+    values = list(np.stack([each.nonprivate_costs[:, 0] for each in costs], axis=1))
     k = costs[0].n_centers[0]
     return _chart(f"Cost against {symbol}, for k = {k}", symbol, at, values, float(np.log10(now)), unit)
 
 
 def medians(costs: Costs, k: int) -> tuple[float, ...]:
-    """Return each method's median cost at `k`, one of the answered."""
+    """Return each method's median cost at `k`, which is one of `costs.n_centers`."""
     return tuple(float(np.median(row)) for row in costs.nonprivate_costs[:, costs.n_centers.index(k)])
 
 
 def reversal(budgets: Sequence[float], costs: Sequence[Costs], now: float, symbol: str) -> str:
-    """Say how often a run costs more at the budget `now` than at the one before it, and why; "" where there is none.
+    """Return how often a run costs more at the budget `now` than at the one before it, and why; "" for never.
 
     `budgets` ascend, and each of `costs` has one k. A run has the same draws at both budgets, of another size, and
     another size can lead to another choice. Exact: the curator's.

@@ -128,10 +128,10 @@ def release_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
 
 def choice_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
     """The new centers, whom they serve as the release tells it, and for the curator the choice without privacy."""
-    during, by_new = (CHOICE,), run.servers >= run.n_released
-    known = np.concatenate([run.released, run.selected])
-    lines = np.stack([run.targets, known[run.servers]], axis=1)  # (n, 2, d)
-    served = np.bincount(run.servers[by_new] - run.n_released, minlength=len(run.selected))
+    during, (_, servers) = (CHOICE,), run.service
+    by_new = servers >= run.n_released
+    lines = np.stack([run.targets, run.words.box.to_unit(run.known)[servers]], axis=1)  # (n, 2, d)
+    served = np.bincount(servers[by_new] - run.n_released, minlength=len(run.selected))
     names = tuple(f"new center {i + 1}, serves {counted(int(n), 'target')}" for i, n in enumerate(served))
     floor = plane(run.targets[run.reference.nonprivate_selected][None])
     layers = []

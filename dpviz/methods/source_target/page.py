@@ -205,7 +205,7 @@ class SourceTargetPage(MethodPage):
 
     def find_targets(self) -> PublicTargets:
         """Return the targets of a pair, or draw the knobs of targets that are spread over the source's box."""
-        source, dataset = self.frame.source, self.frame.source.dataset
+        source = self.frame.source
         if self.has_pair:
             pair = load_targets(*source.key)
             return PublicTargets(pair.targets, pair.ball, pair.target_labels, not pair.bounds_from_data)
@@ -215,9 +215,9 @@ class SourceTargetPage(MethodPage):
         spread = str(controls.control(SPREAD))
         with st.expander("More of the targets"):
             n, seed = int(controls.control(NUMBER)), int(controls.control(SEED))
-        box = dataset.box
-        points = place_targets(tuple(box.low.tolist()), tuple(box.high.tolist()), n, spread, seed)
-        return PublicTargets(points, None, None, not dataset.bounds_from_data, TargetSpread(n, spread, seed))
+        low, high = (tuple(side.tolist()) for side in (source.dataset.box.low, source.dataset.box.high))
+        points, public = place_targets(low, high, n, spread, seed), not source.dataset.bounds_from_data
+        return PublicTargets(points, None, None, public, TargetSpread(n, spread, seed))
 
     def draw_knobs(self) -> None:
         """Draw the other parameters; those that the method does not have stay as they are."""
@@ -250,14 +250,15 @@ class SourceTargetPage(MethodPage):
         budget, rho = (None, epsilon) if self.budget.name == "rho" else (epsilon, None)
         return Params(self.targets.points, ball=self.targets.ball, epsilon=budget, rho=rho, **self.values)
 
+    def fields(self) -> dict[str, object]:
+        """Return what only the page knows of a run."""
+        targets = self.targets
+        return {"targets_public": targets.public, "record": self.record, "target_classes": targets.classes}
+
     def request(self, epsilon: float) -> RunRequest[AnyRun]:
         """Return the run at a value of the slider."""
-        fields = {
-            "targets_public": self.targets.public,
-            "record": self.record,
-            "target_classes": self.targets.classes,
-        }
-        return RunRequest(METHOD, METHOD.run, self.params(epsilon), fields=fields, spread=self.targets.spread)
+        spread = self.targets.spread
+        return RunRequest(METHOD, METHOD.run, self.params(epsilon), fields=self.fields(), spread=spread)
 
     def note(self) -> Callable[[float], str]:
         """Return what the stated and the proved guarantee at a value of the slider allow an attacker."""
@@ -409,7 +410,7 @@ class SourceTargetPage(MethodPage):
             )
 
     def describe_change(self, params: Params, change: SourceChange) -> None:
-        """Say in words what changed, and for observation 4.2's pair what no private method can avoid."""
+        """Write in words what changed, and for observation 4.2's pair what no private method can avoid."""
         n_before, n_after = len(change.before.release.centers), len(change.after.release.centers)
         st.markdown(
             f"{counted(n_before, 'noisy average')} before, {n_after} after; largest shift: {number(change.farthest)}"

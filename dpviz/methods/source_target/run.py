@@ -5,8 +5,8 @@ Everything public is computed from the release, the targets and the parameters.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,8 @@ from dpviz.core import (
     FloatArray,
     Labels,
     Points,
-    Result,
     fingerprint,
     frozen,
-    unit_records,
     voronoi_borders,
 )
 from dpviz.methods.source_target import layers
@@ -73,7 +71,7 @@ TERMS = (
 
 
 def allowance(words: Words, params: Params) -> Callable[[float], str]:
-    """Return what says, for each budget, what the stated and the proved guarantee allow an attacker."""
+    """Return a function from a budget to what the stated and the proved guarantee allow an attacker, in words."""
     at = guarantees(words.box, params)
     return lambda budget: both_limits(at(budget))
 
@@ -84,7 +82,7 @@ def unit_of_cost(units: Sequence[str]) -> str:
 
 
 def way(cost: float, without: float) -> str:
-    """Say how a mean distance compares with the one without privacy, before the latter's name."""
+    """Return how a mean distance compares with the one without privacy: words that stand before its name."""
     if without <= 0:
         return "as long as" if cost <= 0 else "longer than"
     percent = 100.0 * (cost / without - 1.0)
@@ -94,7 +92,7 @@ def way(cost: float, without: float) -> str:
 
 
 def times(cost: float, floor: float) -> str:
-    """Write a cost as a multiple of the one without privacy."""
+    """Return a cost as a multiple of the one without privacy, in words."""
     if floor > 0:
         return f"{number(cost / floor)} × without privacy"
     return "as good as without privacy" if cost == 0 else "worse than without privacy, 0"
@@ -132,9 +130,6 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     """One run: what stands in for the source, and the centers beside it; `unit` and `classes` are the source's (m,)."""
 
     reference: TargetReference
-    targets: Points = field(kw_only=True)  # box units, public
-    servers: Labels = field(kw_only=True)  # (n,) who serves each target best as the release tells it: S', then centers
-    served: FloatArray = field(kw_only=True)  # (n,) how far away that is, data units
     targets_public: bool = True  # False: the targets were spread over bounds that come from the records
     record: int | None = None  # the source record that the reader looks at
     target_classes: Labels | None = None  # (n,)
@@ -169,28 +164,21 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             frozen(nearest_distance(targets, points)), frozen(beside), frozen(alone), frozen(borders)
         )
 
-    @classmethod
-    def of(
-        cls,
-        result: Result[SourceTargetRelease, Step],
-        params: Params,
-        points: Points,
-        words: Words,
-        reference: Any = None,
-    ) -> Self:
-        """Return the run on the source `points` (m, d), data units."""
-        known = np.concatenate([result.release.centers, params.targets[result.release.selected]])
-        served, servers = cKDTree(known).query(params.targets, k=1)
-        return cls(
-            result=result,
-            params=params,
-            unit=unit_records(points, words.box),
-            words=words,
-            reference=reference,
-            targets=words.box.to_unit(params.targets),
-            servers=np.asarray(servers, dtype=np.intp),
-            served=np.asarray(served),
-        )
+    @cached_property
+    def targets(self) -> Points:
+        """T (n, d), box units: public."""
+        return self.words.box.to_unit(self.params.targets)
+
+    @cached_property
+    def known(self) -> Points:
+        """S', then the new centers (m' + k, d), data units."""
+        return np.concatenate([self.release.centers, self.params.targets[self.release.selected]])
+
+    @cached_property
+    def service(self) -> tuple[FloatArray, Labels]:
+        """Distance (n,) of each target to the nearest of `known`, data units, and which one that is."""
+        distances, servers = cKDTree(self.known).query(self.params.targets, k=1)
+        return np.asarray(distances), np.asarray(servers, dtype=np.intp)
 
     @property
     def step(self) -> SanitiseStep:
@@ -263,7 +251,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         return self.nonprivate_cost(selected), self.nonprivate_cost(floor)
 
     def finding(self) -> Sentence:
-        """Say the run in one sentence; without a proof no limit is named."""
+        """Return the run in one sentence; without a proof no limit is named."""
         params = self.params
         budget = f"ρ = {number(params.rho)}" if params.rho is not None else f"ε = {number(params.epsilon or math.inf)}"
         k, r = len(self.release.selected), self.step.n_averages
@@ -287,7 +275,12 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
                 "Beside no privacy", times(cost, floor), "Without privacy, centers are chosen beside S itself.", False
             ),
             Fact("Ignoring the source", ignorant, "Cluster T: centers for the targets alone.", False),
-            Fact("Cost estimated from S′", f"{number(float(self.served.mean()))}{unit}", "All the public knows.", True),
+            Fact(
+                "Cost estimated from S′",
+                f"{number(float(self.service[0].mean()))}{unit}",
+                "All the public knows.",
+                True,
+            ),
             *(
                 Fact(
                     f"Right label, {name}",
@@ -305,7 +298,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             ),
         ]
         if release.threshold is None:
-            size = f"± {number(release.scale * 2.0 * step.ball.radius)}{unit}"
+            size = f"± {number(release.scale * (2.0 * step.ball.radius))}{unit}"
             facts.append(Fact("Noise of a mean", size, f"On each coordinate ({law}).", True))
         else:
             size, least = f"± {number(release.scale)} records", f"{number(release.threshold)} records"
@@ -327,7 +320,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         return center_facts.risk(self.result.guarantee.proved)
 
     def contents(self) -> Contents:
-        """Declare what a run protects, takes as public, and shows in confidence."""
+        """Return what a run protects, takes as public, and shows in confidence."""
         targets = (
             "All targets" if self.targets_public else "The targets, which were spread over the records' bounds here"
         )
@@ -412,16 +405,13 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     def charts(self) -> tuple[Chart, ...]:
         """Return the chart below the numbers: counts and threshold, or the bound and the truth."""
-        if self.params.method == "nna":
-            return (Chart("counts", count_chart(self)),)
-        return (Chart("bound", bound_chart(self)),)
+        nna = self.params.method == "nna"
+        return (Chart("counts", count_chart(self)) if nna else Chart("bound", bound_chart(self)),)
 
     def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
         """Return a photograph (height, width, 3) whose pixels wear the nearest released color or center: curator."""
-        box, release = self.words.box, self.release
-        known = np.concatenate([release.centers, self.params.targets[release.selected]])
-        colors = np.clip(np.rint(known), 0, 255).astype(np.uint8)
-        nearest = np.asarray(cKDTree(known).query(box.from_unit(self.unit), k=1)[1])
+        colors = np.clip(np.rint(self.known), 0, 255).astype(np.uint8)
+        nearest = np.asarray(cKDTree(self.known).query(self.words.box.from_unit(self.unit), k=1)[1])
         return np.asarray(colors[nearest].reshape(shape))
 
     def outcome(self) -> Outcome:

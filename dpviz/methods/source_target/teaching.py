@@ -56,7 +56,7 @@ def floor(problem: SourceTarget, n_centers: int) -> float:
 
 
 def ignoring() -> Answer:
-    """Measure how much farther people walk, in 100, where the source is ignored."""
+    """Return how much farther people walk, in percent, where the source is ignored."""
     town = pair("first_aid")
     chosen = cluster_targets(town.targets, N_CENTERS, rng=np.random.default_rng(0))
     return _more(nonprivate_cost(town, chosen) / floor(town, N_CENTERS), 1)
@@ -64,7 +64,7 @@ def ignoring() -> Answer:
 
 @cache
 def private(epsilon: float) -> Answer:
-    """Measure how much farther, in 100, in the middle of private runs."""
+    """Return how much farther people walk, in percent, in the median of private runs."""
     town = pair("first_aid")
     params = algorithm.Params(targets=town.targets, ball=town.ball, epsilon=epsilon, n_centers=N_CENTERS)
     costs = [
@@ -77,7 +77,7 @@ def private(epsilon: float) -> Answer:
 
 
 def decided() -> Answer:
-    """Measure how much worse the best centers of one world are in the other, which lacks one record."""
+    """Return how much worse the best centers of one world are in the other, which lacks one record."""
     here, there = pair("worst_case"), pair("worst_case", with_record=False)
     chosen = nonprivate_stc(here.source, here.targets, WORST_CENTERS, rng=np.random.default_rng(0))
     ratio = nonprivate_cost(there, chosen) / floor(there, WORST_CENTERS)

@@ -55,12 +55,12 @@ def test_costs_of_a_change_are_those_of_brute_force():
 @pytest.mark.parametrize("place", [None, np.array([0.5, 0.5])])
 def test_the_change_is_drawn_for_the_curator_alone(place):
     change = one_record.change_record(PAIR.source, PAIR.box, params(epsilon=0.5), 0, place, 3)
-    drawn = one_record.change_scene(change, params(), WORDS, View())
-    pack(drawn)
-    assert {each.audience for each in drawn.layers if each.name != "Public box"} == {Audience.CURATOR}
-    assert drawn.public().layers == ()
-    assert all(each.rows.shape == (len(drawn.frames),) for each in drawn.layers)
-    arrows = {each.name for each in drawn.layers}
+    picture = one_record.change_scene(change, params(), WORDS, View())
+    pack(picture)
+    assert {each.audience for each in picture.layers if each.name != "Public box"} == {Audience.CURATOR}
+    assert picture.public().layers == ()
+    assert all(each.rows.shape == (len(picture.frames),) for each in picture.layers)
+    arrows = {each.name for each in picture.layers}
     assert ("It moves" in arrows) == (place is not None)
 
 
@@ -102,20 +102,20 @@ def test_a_question_is_named_by_what_decides_its_answer():
 @pytest.mark.parametrize("budget", [{"epsilon": 3.0}, {"epsilon": None, "rho": 3.0, "noise": "gaussian"}])
 def test_the_floor_is_below_every_private_method(budget):
     costs = charts.run_many(PAIR.source, PAIR.box, charts.CostQuestion.of(params(**budget), (2, 8)), 3, 0)
-    found = costs.nonprivate_costs
-    assert found.shape == (len(charts.METHODS), 2, 3)
-    assert np.isfinite(found).all()
-    assert (found[charts.FLOOR] <= found[: charts.N_PRIVATE] * 1.02).all()
-    assert (np.ptp(found[charts.N_PRIVATE :], axis=2) == 0).all(), "no noise, no difference"
-    assert np.ptp(found[0], axis=1).max() > 0 or np.ptp(found[1], axis=1).max() > 0
+    values = costs.nonprivate_costs
+    assert values.shape == (len(charts.METHODS), 2, 3)
+    assert np.isfinite(values).all()
+    assert (values[charts.FLOOR] <= values[: charts.N_PRIVATE] * 1.02).all()
+    assert (np.ptp(values[charts.N_PRIVATE :], axis=2) == 0).all(), "no noise, no difference"
+    assert np.ptp(values[0], axis=1).max() > 0 or np.ptp(values[1], axis=1).max() > 0
     again = charts.run_many(PAIR.source, PAIR.box, charts.CostQuestion.of(params(**budget), (2, 8)), 3, 0)
-    assert np.array_equal(found, again.nonprivate_costs)
-    assert charts.medians(costs, 8)[charts.FLOOR] == pytest.approx(found[charts.FLOOR, 1, 0])
-    one = charts.Costs((8,), found[:, 1:])
+    assert np.array_equal(values, again.nonprivate_costs)
+    assert charts.medians(costs, 8)[charts.FLOOR] == pytest.approx(values[charts.FLOOR, 1, 0])
+    one = charts.Costs((8,), values[:, 1:])
     dearer = charts.Costs((8,), one.nonprivate_costs + np.array([[[1.0, -1.0, 1.0]]]))
-    said = charts.reversal([1.0, 3.0], [one, dearer], 3.0, "ε")
-    assert said.count("2 of 3 runs") == charts.N_PRIVATE
-    assert "at ε = 3 than at 1" in said
+    text = charts.reversal([1.0, 3.0], [one, dearer], 3.0, "ε")
+    assert text.count("2 of 3 runs") == charts.N_PRIVATE
+    assert "at ε = 3 than at 1" in text
     assert charts.reversal([1.0, 3.0], [one, dearer], 1.0, "ε") == ""
     assert charts.reversal([1.0, 3.0], [one, one], 3.0, "ε") == ""
     for chart in (

@@ -38,8 +38,8 @@ def scene(run, view=None):
 
 
 def layer(run, name):
-    (found,) = [each for each in scene(run).layers if each.name == name]
-    return found
+    (layer,) = [each for each in scene(run).layers if each.name == name]
+    return layer
 
 
 def other_world(run, n):
@@ -65,8 +65,8 @@ def other_world(run, n):
     result = dataclasses.replace(run.result, trace=trace)
     floor = SourceTargetRun.find_reference(points, run.words, result, run.params)
     floor = dataclasses.replace(floor, nonprivate_selected=np.arange(run.params.n_centers))
-    made = SourceTargetRun.of(result, run.params, points, run.words, floor)
-    return dataclasses.replace(made, classes=np.zeros(n, dtype=int), target_classes=run.target_classes, record=1)
+    other = SourceTargetRun.of(result, run.params, points, run.words, floor)
+    return dataclasses.replace(other, classes=np.zeros(n, dtype=int), target_classes=run.target_classes, record=1)
 
 
 @pytest.mark.parametrize(("d", "view"), [(d, view) for d, views in VIEWS.items() for view in views])
@@ -107,11 +107,11 @@ def test_only_the_curators_layers_depend_on_a_secret(method):
 @pytest.mark.parametrize("name", ["Source record", "Exact average", "Noise", "Choice without privacy"])
 def test_one_wrong_audience_would_be_noticed(method, name):
     def leaking(run):
-        drawn = scene(run)
+        picture = scene(run)
         layers = (
-            dataclasses.replace(one, audience=Audience.RELEASED) if one.name == name else one for one in drawn.layers
+            dataclasses.replace(one, audience=Audience.RELEASED) if one.name == name else one for one in picture.layers
         )
-        return dataclasses.replace(drawn, layers=tuple(layers)).public()
+        return dataclasses.replace(picture, layers=tuple(layers)).public()
 
     run = run_of(method=method)
     assert pack(leaking(run)) != pack(leaking(other_world(run, 77)))
@@ -128,7 +128,7 @@ def test_costs_are_those_of_brute_force(method, seed):
         assert run.nonprivate_cost(chosen) == pytest.approx(by_hand)
     known = np.concatenate([run.result.release.centers, targets[run.result.release.selected]])
     distances = cdist(targets, known)
-    assert run.served == pytest.approx(distances.min(axis=1))
+    assert run.service[0] == pytest.approx(distances.min(axis=1))
     assert (
         run.nonprivate_cost(run.reference.nonprivate_selected)
         <= run.nonprivate_cost(run.reference.ignorant) * (1 + 1e-9) + 0.02 * nearest.mean()
@@ -141,7 +141,7 @@ def test_lines_lead_from_every_target_to_whoever_serves_it():
     assert len(ends) == len(run.targets)
     widths = run.words.box.widths
     lengths = np.linalg.norm((ends[:, 2:] - ends[:, :2]) * widths, axis=1)
-    assert np.sort(lengths) == pytest.approx(np.sort(run.served))
+    assert np.sort(lengths) == pytest.approx(np.sort(run.service[0]))
 
 
 def test_cells_are_those_of_data_units():
@@ -228,9 +228,9 @@ def test_the_accuracy_is_that_of_the_nearest_label():
 )
 def test_degenerate_runs_have_a_picture(method, options):
     run = run_of(method=method, **options)
-    for drawn in (scene(run), *(chart for _, chart in [(chart.key, chart.scene) for chart in run.charts()])):
-        pack(drawn)
-        pack(drawn.public())
+    for picture in (scene(run), *(chart for _, chart in [(chart.key, chart.scene) for chart in run.charts()])):
+        pack(picture)
+        pack(picture.public())
     assert all(each.rows.shape == (layers.CLOCK.n_frames,) for each in scene(run).layers)
     assert run.finding().public
     assert run.utility()
@@ -240,9 +240,9 @@ def test_degenerate_runs_have_a_picture(method, options):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_frame_holds_all_that_is_public_in_few_sizes(epsilon, seed):
     run = run_of(epsilon=epsilon, seed=seed)
-    drawn, plain = scene(run), scene(run_of(epsilon=400.0))
+    picture, plain = scene(run), scene(run_of(epsilon=400.0))
     marks = np.concatenate([run.released, run.targets])
-    views = np.array([drawn.x.view, drawn.y.view])
+    views = np.array([picture.x.view, picture.y.view])
     usual = np.array([plain.x.view, plain.y.view])
     grown = (usual[:, 0] - views[:, 0]) / (usual[:, 1] - usual[:, 0])
     assert np.isclose(grown[0], WIDER).any()
@@ -253,4 +253,4 @@ def test_the_frame_holds_all_that_is_public_in_few_sizes(epsilon, seed):
     if grown[0] > 0:
         smaller = max(step for step in WIDER if step < grown[0] - 1e-9) * (usual[:, 1] - usual[:, 0])
         assert (marks < usual[:, 0] - smaller).any() or (marks > usual[:, 1] + smaller).any()
-    assert scene(other_world(run, 300)).x.view == drawn.x.view, "no secret moves the frame"
+    assert scene(other_world(run, 300)).x.view == picture.x.view, "no secret moves the frame"
