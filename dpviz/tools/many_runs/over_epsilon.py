@@ -112,7 +112,7 @@ def scene(
 
 
 def cost_chart(states: Sequence[State], floor: float) -> Scene:
-    """Return the exact cost against epsilon, beside `floor`, Lloyd's; it follows the picture's stops."""
+    """Return the exact cost against epsilon, with Lloyd's cost `floor`; the chart follows the picture's stops."""
     stops = _epsilons(states)
     values = (float(np.log10(stops[0])), float(np.log10(stops[-1])))
     x = (np.log10(stops) - values[0]) / (values[1] - values[0])

@@ -58,6 +58,7 @@ class Backdrop(Confidential):
     plane: Projection | None = None  # None: the view's own
 
 
+@st.fragment
 def many(
     page: PageFrame,
     describe: Describe,
@@ -78,29 +79,8 @@ def many(
     if page.public:
         st.info(PUBLIC)
         return
-
-    @st.fragment
-    def draw() -> None:
-        if state.is_blank():
-            return
-        n_runs = _outcomes(page, describe, budget, noise, view, fields, stand, bands)
-        if n_runs is not None and more is not None:
-            more(n_runs)
-
-    draw()
-
-
-def _outcomes(
-    page: PageFrame,
-    describe: Describe,
-    budget: Knob,
-    noise: Noise,
-    view: View,
-    fields: tuple[tuple[str, Hashable], ...],
-    stand: Callable[[], Backdrop],
-    bands: bool,
-) -> int | None:
-    """Draw the finished runs; returns the number of runs, None for parameters that are impossible together."""
+    if state.is_blank():
+        return
     now = float(state.value(budget))
     grid = sorted({*(at for at in EPSILONS if budget.low <= at <= budget.high), now}) if bands else []
     try:
@@ -108,7 +88,7 @@ def _outcomes(
         others = [describe(at) for at in grid]
     except ValueError as error:
         st.error(state.plain(str(error)))
-        return None
+        return
     knobs_column, button_column = st.columns([3, 2], vertical_alignment="bottom")
     with knobs_column:
         n_runs = int(controls.control(RUNS)) // BATCH * BATCH
@@ -129,33 +109,33 @@ def _outcomes(
     answers = asking.ask(
         page.source, jobs, what="batches of runs", key="wait-outcomes", secret=noise.secret, public=page.public
     )
+    batches, band_runs = answers.found[:n_batches], answers.found[n_batches:]
     if answers.problem:
         st.error(state.plain(answers.problem))
-        return n_runs
-    batches, band_runs = answers.found[:n_batches], answers.found[n_batches:]
-    if any(batch is None for batch in batches):
+    elif any(batch is None for batch in batches):
         st.caption("The first runs are on their way.")
-        return n_runs
-    runs: list[Outcome] = [each for batch in batches for each in batch]
-    behind, dataset, words = stand(), page.source.dataset, words_of(page.source)
-    unit = unit_records(dataset.points, dataset.box)
-    scene = story.scene(
-        runs,
-        project(view, words, unit) if behind.plane is None else behind.plane,
-        words,
-        unit=unit if behind.records else None,
-        inputs=behind.given,
-        exact=behind.exact,
-        exact_name=behind.exact_name,
-    )
-    live(scene, key="outcomes", height=HEIGHT)
-    _draw_dots(runs)
-    if bands and all(batch is not None for batch in band_runs):
-        figures = [story.values_of(batch) for batch in band_runs]
-        symbol = "ρ" if budget.name == "rho" else "ε"
-        chart = story.band_chart(grid, figures, runs[0].figure, now=now, symbol=symbol)
-        live(chart, key="outcome-bands", height=BAND_HEIGHT)
-    return n_runs
+    else:
+        runs: list[Outcome] = [each for batch in batches for each in batch]
+        behind, dataset, words = stand(), page.source.dataset, words_of(page.source)
+        unit = unit_records(dataset.points, dataset.box)
+        scene = story.scene(
+            runs,
+            project(view, words, unit) if behind.plane is None else behind.plane,
+            words,
+            unit=unit if behind.records else None,
+            inputs=behind.given,
+            exact=behind.exact,
+            exact_name=behind.exact_name,
+        )
+        live(scene, key="outcomes", height=HEIGHT)
+        _draw_dots(runs)
+        if bands and all(batch is not None for batch in band_runs):
+            figures = [story.values_of(batch) for batch in band_runs]
+            symbol = "ρ" if budget.name == "rho" else "ε"
+            chart = story.band_chart(grid, figures, runs[0].figure, now=now, symbol=symbol)
+            live(chart, key="outcome-bands", height=BAND_HEIGHT)
+    if more is not None:
+        more(n_runs)
 
 
 def _draw_dots(runs: Sequence[Outcome]) -> None:
@@ -186,6 +166,7 @@ def _draw_dots(runs: Sequence[Outcome]) -> None:
     st.caption(f"{len(values)} runs. Exact, like everything here: not a release.")
 
 
+@st.fragment
 def over(page: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, view: View) -> None:
     """Draw one method over all stops of the slider of `epsilon`, with the same random numbers at each.
 
@@ -194,11 +175,6 @@ def over(page: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, view:
     if page.public:
         st.info(OVER_PUBLIC)
         return
-    _over(page, describe, epsilon, noise, view)
-
-
-@st.fragment
-def _over(page: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, view: View) -> None:
     if state.is_blank():
         return
     stops = friendly(epsilon.low, epsilon.high)

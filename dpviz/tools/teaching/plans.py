@@ -18,7 +18,7 @@ _DPM = "dpm?data=blobs&n=5000&noise_seed=112"
 
 @dataclass(frozen=True, slots=True)
 class TeachLink:
-    """A link with the controls set; `shows` is what the page says then, word for word."""
+    """A link with the controls set; `shows` is a sentence of the page then, word for word."""
 
     words: str
     address: str

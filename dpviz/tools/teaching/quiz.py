@@ -174,7 +174,7 @@ class Sheet:
 
 
 class CodeError(ValueError):
-    """No such code; the message says what was given, what is allowed, and the way out."""
+    """A text that is no code; the message has the text, what is allowed, and the way out."""
 
 
 def write_code(sheet: Sheet) -> str:

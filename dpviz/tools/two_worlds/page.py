@@ -21,7 +21,7 @@ from dpviz.tools.two_worlds.worlds import OPERATIONS, REMOVE, Change, WorldsQues
 from dpviz.ui import asking, controls, state
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
-from dpviz.ui.runs import AnyRun, Noise, RunRequest, Seed, as_it_is, run_method, scalars, words_of
+from dpviz.ui.runs import AnyRun, Noise, RunRequest, as_it_is, run_method, scalars, words_of
 from dpviz.ui.server.background import Job
 
 CHOICE = ("worlds", "Two worlds")  # of a page's tabs
@@ -239,23 +239,6 @@ def find(
         st.caption("Stopped. The attacker's score needs all runs.")
         st.button("Go on", on_click=_stop, args=(None,))
         return cache.get(key, WorldsAnswer(None))
-    cache[key] = _run_both(frame, question, n_runs, events, guarantee, seed, key)
-    answer = cache[key]
-    while len(cache) > MOST_CACHED:
-        cache.popitem(last=False)
-    return answer
-
-
-def _run_both(
-    frame: PageFrame,
-    question: WorldsQuestion,
-    n_runs: int,
-    events: Sequence[Event],
-    guarantee: Guarantee,
-    seed: Seed,
-    key: Hashable,
-) -> WorldsAnswer:
-    """Start the runs of both worlds, and the limit of their noise; returns what is finished."""
     batch = n_runs if question.by_record else BATCH
     jobs = [
         Job(two_worlds.run_world, (question, world, size, (seed.value, at)), n_runs=size)
@@ -269,21 +252,24 @@ def _run_both(
     answers = asking.ask(
         frame.source, jobs, what=f"Batches of {batch} runs", key=_WAIT, secret=seed.secret, public=frame.public
     )
+    answer, parts = WorldsAnswer(None), answers.found[:n_run_jobs]
+    first, second = ([part for part in parts[world::2] if part is not None] for world in (0, 1))
     if answers.problem:
         st.error(state.plain(answers.problem))
-        return WorldsAnswer(None)
-    if not answers.complete:
-        st.button("Stop", on_click=_stop, args=(key,))
-    parts = answers.found[:n_run_jobs]
-    first, second = ([part for part in parts[world::2] if part is not None] for world in (0, 1))
-    if not first or not second:
-        st.caption("The first runs are on their way.")
-        return WorldsAnswer(None)
-    clouds = Cloud.joined(first), Cloud.joined(second)
-    if not answers.complete:
-        return WorldsAnswer(clouds)
-    score = held_out_score(clouds[0].statistics, clouds[1].statistics)
-    return WorldsAnswer(clouds, score, answers.found[-1] if len(jobs) > n_run_jobs else None)
+    else:
+        if not answers.complete:
+            st.button("Stop", on_click=_stop, args=(key,))
+        if first and second:
+            answer = WorldsAnswer((Cloud.joined(first), Cloud.joined(second)))
+        else:
+            st.caption("The first runs are on their way.")
+    if answer.clouds is not None and answers.complete:
+        score = held_out_score(*(cloud.statistics for cloud in answer.clouds))
+        answer = replace(answer, score=score, noise_limit=answers.found[-1] if len(jobs) > n_run_jobs else None)
+    cache[key] = answer
+    while len(cache) > MOST_CACHED:
+        cache.popitem(last=False)
+    return answer
 
 
 def _stop(key: Hashable) -> None:

@@ -118,7 +118,7 @@ CLUSTERS = Chapter(
     "k-means finds groups by two steps, again and again: people join the nearest center, centers move to the middle.",
 )
 
-# Chapter 5: exact centers are averages, and whoever knows everybody else finds the one who is missing.
+# Chapter 5: exact centers are averages: an attacker who knows all other people computes the missing one.
 
 MISSING = Knob("course_missing", "int", 12, "Who is missing", "The one the attacker does not know.", 1, N, 1, N)
 
