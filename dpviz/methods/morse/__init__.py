@@ -2,9 +2,10 @@
 
 from dpviz.core import AuditPlan, Entry, Varied
 from dpviz.data import load
-from dpviz.methods.morse import algorithm, teaching
+from dpviz.methods.morse import teaching
 from dpviz.methods.morse.algorithm import (
     PAPER,
+    TITLE,
     MergeTree,
     Mixture,
     MorseRelease,
@@ -30,12 +31,12 @@ AUDIT_DELTA = 1e-3  # large enough to be seen in many runs; ours
 
 METHOD = Method(
     name="morse",
-    title=algorithm.TITLE,
+    title=TITLE,
     estimator="MorseClustering",
     place="dpviz.methods.morse",
-    Params=algorithm.Params,
-    fit=algorithm.fit,
-    steps=algorithm.steps,
+    Params=Params,
+    fit=fit,
+    steps=steps,
     audit=AuditPlan(
         settings={"n_components": 1, "n_clusters": 1, "n_iterations": 1, "delta": AUDIT_DELTA},
         more=tuple({"base": base, "calibration": "published"} for base in ("dpmog", "dplloyd_mog", "dpcube")),

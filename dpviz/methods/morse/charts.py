@@ -16,7 +16,7 @@ from dpviz.methods.morse import algorithm as morse
 from dpviz.methods.morse.algorithm import Params
 from dpviz.methods.morse.landscape import Colors, cut_height, most_cuts, painted, share, split_colors
 from dpviz.methods.morse.layers import CLUSTER, REFERENCE
-from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Scene, always, rows_at
+from dpviz.plots import Audience, Axis, Kind, Layer, Scene, always, rows_at
 from dpviz.plots.scene import SECRET, UNRELEASED
 from dpviz.solvers import MergeTree
 from dpviz.stories.charts import Curve, layers_of
@@ -86,14 +86,9 @@ def right_of(curves: FloatArray, rule: float) -> FloatArray:
     return cut
 
 
-def dendrogram(
-    run: MorseRun, frames: tuple[Frame, ...], start_frame: int, heights: FloatArray, groups: Colors
-) -> Scene:
-    """Return the dendrogram with a rule at `heights` (R,); right of it branches wear `groups` (R, L).
-
-    R is 1 or the number of frames.
-    """
-    tree, n_frames = run.tree, len(frames)
+def dendrogram(run: MorseRun) -> Scene:
+    """Return the dendrogram with the rule of each cut or level; right of it branches wear their clusters' colors."""
+    tree, groups, rules, n_frames = run.tree, run.groups, run.rules, len(run.frames)
     n, order = tree.n_leaves, leaf_order(tree)
     curves, densest = branches(tree)
     each, rows = always(n_frames), rows_at(n_frames, {f: f if len(groups) > 1 else 0 for f in range(n_frames)})
@@ -112,7 +107,7 @@ def dendrogram(
                 "Cluster",
                 Kind.LINES,
                 CLUSTER,
-                {"xy": np.stack([right_of(curves, -h / LOG10) for h in heights]), "group": groups[:, densest]},
+                {"xy": np.stack([right_of(curves, -h / LOG10) for h in rules]), "group": groups[:, densest]},
                 rows,
                 isolate=True,
                 size=2.5,
@@ -139,9 +134,9 @@ def dendrogram(
             names=names,
             legend=False,
         ),
-        Layer.of("Cut", Kind.CURSOR, REFERENCE, -heights / LOG10, rows, isolate=True, size=2.0, legend=False),
+        Layer.of("Cut", Kind.CURSOR, REFERENCE, -rules / LOG10, rows, isolate=True, size=2.0, legend=False),
     ]
-    low = min(float(curves[:, :, 0].min(initial=-0.2)), float((-heights / LOG10).min()))
+    low = min(float(curves[:, :, 0].min(initial=-0.2)), float((-rules / LOG10).min()))
     lane_names = tuple(f"peak {int(run.colors[leaf]) + 1}" for leaf in order) if n <= MOST_NAMED else ()
     lost = tree.n_unreachable
     without = f" No pass was found to {lost} {'parts' if lost > 1 else 'part'}: dashed, joined last." if lost else ""
@@ -154,8 +149,8 @@ def dendrogram(
         x=Axis("density, share of the highest peak", view=(1.06 * low - 0.02, 0.06), log=True),
         y=Axis("", view=(-0.1, n + 0.1), names=lane_names, ticks=bool(lane_names)),
         layers=tuple(layers),
-        frames=frames,
-        start_frame=start_frame,
+        frames=run.frames,
+        start_frame=run.start_frame,
         equal=False,
         scrubber=False,
     )
@@ -185,12 +180,15 @@ def lanes(sketches: Sequence[Sketch]) -> Scene:
     n = len(sketches)
     for i, one in enumerate(sketches):
         low = n - 1 - i + (1.0 - LANE) / 2
-        curves = one.curves * [1.0, LANE / one.n_leaves] + [0.0, low]
-        if not len(curves):  # one peak: a stroke
+        if len(one.curves):
+            curves = one.curves * [1.0, LANE / one.n_leaves] + [0.0, low]
+            bold.append(right_of(curves, one.rule))
+            colors.append(one.colors)
+        else:  # one peak: a stroke
             curves = np.array([[[0.0, low + LANE / 2], [-0.2, low + LANE / 2], [-0.2, low + LANE / 2]]])
+            bold.append(curves)
+            colors.append(np.zeros(1, dtype=np.uint8))
         faint.append(curves)
-        bold.append(right_of(curves, one.rule) if len(one.curves) else curves)
-        colors.append(one.colors if len(one.curves) else np.zeros(1, dtype=np.uint8))
     whole = np.concatenate(faint)[None]
     least = min(float(np.nanmin(whole[..., 0])), -0.2)
     return Scene(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpviz.core import Confidential, FloatArray, Labels, Points, algebra, frozen
 from dpviz.plots import Frame
 from dpviz.solvers import MergeTree, Mixture, basins_by_lattice, flow_lines, lattice_basins
-from dpviz.stories.panel import floored, number
+from dpviz.stories.panel import counted, floored, number
 from dpviz.stories.view import Projection
 
 LABELLED = 48  # cells a side whose basin is computed
@@ -210,7 +210,7 @@ def cut_frames(tree: MergeTree) -> tuple[Frame, ...]:
         else:
             least = share(heights[n - k - 1], floored)
             detail = f"{joined} where a pass has at least {least} of the highest peak's density."
-        frames.append(Frame(f"{k} {'clusters' if k > 1 else 'cluster'}", detail))
+        frames.append(Frame(counted(k, "cluster"), detail))
     return tuple(frames)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray, Points, frozen
 from dpviz.methods.morse import landscape as land
-from dpviz.methods.morse.landscape import NO_GROUP, Colors, DensityLevel, share, unsigned
+from dpviz.methods.morse.landscape import NO_GROUP, share, unsigned
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, always, rows_at
 from dpviz.plots.scene import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Ink
 from dpviz.solvers import Mixture, assign_basins
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 CLUSTER = Ink(Role.CLUSTER, Audience.RELEASED)
 REFERENCE = Ink(Role.REFERENCE, Audience.RELEASED)
+REFUSED = Ink(Role.VIOLATION, Audience.RELEASED)
 MOST_PASSES = 40  # marks that can be clicked
 STRIP_HEIGHT = 0.82  # of the strip that a single feature's density fills
 HILL = 0.12  # least strength of a region's color, and the rest is the density's
@@ -68,7 +70,7 @@ class Surface:
     @classmethod
     def of(cls, run: MorseRun, plane: Projection) -> Surface:
         """Return the surface over a plane; its range follows from the heights of all minima and passes drawn on it."""
-        density, landscape = land.marginal(run.release.mixture, plane), run.tree.landscape
+        density, landscape = land.marginal(run.mixture, plane), run.tree.landscape
         at = land.lattice(plane, land.CELLS)[::STEP, ::STEP]
         f = height_of(density, at.reshape(-1, 2)).reshape(at.shape[:-1])
         places = np.vstack([landscape.minima, *(each.location for each in landscape.transitions)])
@@ -132,13 +134,13 @@ def placing(run: MorseRun, stage: Stage) -> Place:
 def _strip_height(run: MorseRun, places: FloatArray) -> FloatArray:
     """Return the height (m,) of a single feature's density in its strip, at places (m, 1)."""
     top = run.tree.landscape.log_densities[0]
-    return np.asarray(STRIP_HEIGHT * np.exp(run.release.mixture.log_density(places) - top))
+    return np.asarray(STRIP_HEIGHT * np.exp(run.mixture.log_density(places) - top))
 
 
-def _color_rows(stage: Stage, groups: Colors) -> NDArray[np.int16]:
+def _color_rows(run: MorseRun, stage: Stage) -> NDArray[np.int16]:
     """Return the row of each frame: its own, or the only one."""
     n = stage.clock.n_frames
-    return rows_at(n, {f: f if len(groups) > 1 else 0 for f in range(n)})
+    return rows_at(n, {f: f if len(run.groups) > 1 else 0 for f in range(n)})
 
 
 def _all_frames(stage: Stage) -> NDArray[np.int16]:
@@ -149,32 +151,33 @@ def _all_frames(stage: Stage) -> NDArray[np.int16]:
 # The flat picture's ground.
 
 
-def ground_layers(run: MorseRun, stage: Stage, groups: Colors, stops: Sequence[DensityLevel]) -> list[Layer]:
+def ground_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     """Regions in their clusters' colors, strong where the density is high, with contours; a level's islands."""
-    plane, rows, always_rows = stage.projection, _color_rows(stage, groups), _all_frames(stage)
+    plane, rows, always_rows = stage.projection, _color_rows(run, stage), _all_frames(stage)
     if plane.d == 1:
-        return _curve_layers(run, stage, groups, stops)
+        return _curve_layers(run, stage)
     top = float(run.tree.landscape.log_densities[0])
-    ground = land.relief(land.marginal(run.release.mixture, plane), plane)
+    sinking = run.look.moves == "level"
+    ground = land.relief(land.marginal(run.mixture, plane), plane)
     ends = land.window(plane)
     rect = np.array([[[ends[0, 0], ends[1, 0], ends[0, 1], ends[1, 1]]]])
     layers = []
     if run.regions is not None:
         value = np.rint(255.0 * (HILL + (1.0 - HILL) * np.exp(0.6 * ground.log_share))).astype(np.uint8)[None, None]
-        cells = groups[:, run.regions.cells].repeat(land.FINE, axis=1).repeat(land.FINE, axis=2)[:, None]
-        if stops:
+        cells = run.groups[:, run.regions.cells].repeat(land.FINE, axis=1).repeat(land.FINE, axis=2)[:, None]
+        if sinking:
             # The plane is the box scaled to 1, half of the mixture's unit on each axis.
             height = top - (ground.log_share + ground.highest - plane.d * np.log(2.0))
-            deep = height[None] > np.array([stop.height for stop in stops])[:, None, None]
+            deep = height[None] > run.rules[:, None, None]
             cells = np.where(deep[:, None], np.uint8(NO_GROUP), cells)
         arrays = {"rect": rect, "value": value, "group": cells}
-        layers.append(Layer.of("Islands" if stops else "Regions", Kind.GRID, CLUSTER, arrays, rows, isolate=True))
+        layers.append(Layer.of("Islands" if sinking else "Regions", Kind.GRID, CLUSTER, arrays, rows, isolate=True))
     else:
         value = np.rint(255.0 * np.exp(0.6 * ground.log_share)).astype(np.uint8)[None, None]
         layers.append(Layer.of("Density", Kind.GRID, RELEASED, {"rect": rect, "value": value}, always_rows))
-    if stops and run.regions is not None:
+    if sinking and run.regions is not None:
         depth = ground.highest - plane.d * np.log(2.0) - top
-        curves = land.contours(ground, -np.array([stop.height for stop in stops]) - depth, plane)
+        curves = land.contours(ground, -run.rules - depth, plane)
         lines = np.full((len(curves), 1, max(map(len, curves)), 2), np.nan)
         for row, curve in zip(lines, curves, strict=True):
             row[0, : len(curve)] = curve
@@ -184,23 +187,23 @@ def ground_layers(run: MorseRun, stage: Stage, groups: Colors, stops: Sequence[D
     return [*layers, Layer.of("Contours", Kind.LINES, REFERENCE, xy, always_rows, size=1.0)]
 
 
-def _curve_layers(run: MorseRun, stage: Stage, groups: Colors, stops: Sequence[DensityLevel]) -> list[Layer]:
+def _curve_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     """A single feature: the density as a curve, colored below by cluster; the line of a level."""
-    rows, at = _color_rows(stage, groups), np.linspace(-1.0, 1.0, 401)[:, None]
+    rows, at = _color_rows(run, stage), np.linspace(-1.0, 1.0, 401)[:, None]
     height, x = _strip_height(run, at), unsigned(at[:, 0])
-    basins = assign_basins(run.release.mixture, at)
+    basins = assign_basins(run.mixture, at)
     bands = np.stack([np.stack([x, np.zeros_like(x), height], axis=1)] * run.tree.n_leaves)
     for leaf, band in enumerate(bands):
         band[basins != leaf] = np.nan
     curve = np.stack([x, height], axis=1)[None, None]
     layers = [
         Layer.of(
-            "Regions", Kind.BANDS, CLUSTER, {"edges": bands[None], "group": groups}, rows, isolate=True, fill=0.45
+            "Regions", Kind.BANDS, CLUSTER, {"edges": bands[None], "group": run.groups}, rows, isolate=True, fill=0.45
         ),
         Layer.of("Density", Kind.LINES, RELEASED, curve, _all_frames(stage), size=2.0),
     ]
-    if stops:
-        line = [[[0.0, STRIP_HEIGHT * np.exp(-s.height)], [1.0, STRIP_HEIGHT * np.exp(-s.height)]] for s in stops]
+    if run.look.moves == "level":
+        line = [[[0.0, STRIP_HEIGHT * np.exp(-h)], [1.0, STRIP_HEIGHT * np.exp(-h)]] for h in run.rules]
         layers.append(Layer.of("Level", Kind.LINES, REFERENCE, np.array(line)[:, None], rows, size=1.5))
     return layers
 
@@ -208,23 +211,23 @@ def _curve_layers(run: MorseRun, stage: Stage, groups: Colors, stops: Sequence[D
 # Points: records, components, and new points on their way up.
 
 
-def record_layer(run: MorseRun, stage: Stage, groups: Colors) -> Layer:
+def record_layer(run: MorseRun, stage: Stage) -> Layer:
     """The records in their clusters' colors: the curator's."""
-    rows = sample(len(run.unit), len(groups))
+    rows = sample(len(run.unit), len(run.groups))
     xy = spread(run.unit[rows], stage.projection)[None]
     return Layer.of(
         "Records",
         Kind.POINTS,
         Ink(Role.CLUSTER, Audience.CURATOR),
-        {"xy": xy, "group": groups[:, run.nonprivate_basins[rows]]},
-        _color_rows(stage, groups),
+        {"xy": xy, "group": run.groups[:, run.nonprivate_basins[rows]]},
+        _color_rows(run, stage),
         isolate=True,
         size=2.0 if len(run.unit) > FEW_RECORDS else 4.0,
         total=len(run.unit),
     )
 
 
-def component_layers(run: MorseRun, stage: Stage, groups: Colors) -> list[Layer]:
+def component_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     """Components as ellipses, the public start, and for the curator the exact means and the noise that moved them."""
     release, plane, numbers = run.release, stage.projection, run.component_numbers
     place, rows = placing(run, stage), _all_frames(stage)
@@ -240,8 +243,8 @@ def component_layers(run: MorseRun, stage: Stage, groups: Colors) -> list[Layer]
                 "Components",
                 Kind.LINES,
                 CLUSTER,
-                {"xy": xy, "group": groups[:, run.tree.landscape.component_minima]},
-                _color_rows(stage, groups),
+                {"xy": xy, "group": run.groups[:, run.tree.landscape.component_minima]},
+                _color_rows(run, stage),
                 isolate=True,
                 size=1.5,
                 names=names,
@@ -282,9 +285,9 @@ def exact_means(run: MorseRun) -> FloatArray | None:
     return np.where(counts > 0, moments[:, 1 : 1 + d] / np.maximum(counts, 1.0), np.nan)
 
 
-def path_layers(run: MorseRun, stage: Stage, groups: Colors) -> list[Layer]:
+def path_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     """Flow lines from a public lattice, and a few of its points as new points on their way to a peak."""
-    mixture = run.release.mixture
+    mixture = run.mixture
     starts, place = land.flow_starts(mixture.d), placing(run, stage)
     lines = land.paths(mixture, starts)
     new = [i for i in NEW_POINTS if i < len(starts)] or list(range(0, len(starts), 3))
@@ -293,49 +296,28 @@ def path_layers(run: MorseRun, stage: Stage, groups: Colors) -> list[Layer]:
     else:
         column, row = (unsigned(starts[new]) * land.LABELLED).astype(np.intp).T
         basins = run.regions.cells[row, column]
-    group, rows = groups[:, basins], _color_rows(stage, groups)
+    group, rows = run.groups[:, basins], _color_rows(run, stage)
     names = tuple(f"new point {i + 1}" for i in range(len(new)))
     flow, ways, marks = (place(each)[None] for each in (lines, lines[new], starts[new]))
+    climb = partial(Layer.of, "New points climb", ink=CLUSTER, rows=rows, isolate=True, names=names, shown=False)
     return [
         Layer.of("Flow lines", Kind.LINES, REFERENCE, flow, _all_frames(stage), size=1.0, shown=False),
-        Layer.of(
-            "New points climb",
-            Kind.LINES,
-            CLUSTER,
-            {"xy": ways, "group": group},
-            rows,
-            isolate=True,
-            size=2.5,
-            names=names,
-            shown=False,
-        ),
-        Layer.of(
-            "New points climb",
-            Kind.MARKS,
-            CLUSTER,
-            {"xy": marks, "group": group},
-            rows,
-            isolate=True,
-            symbol="square",
-            size=8.0,
-            names=names,
-            legend=False,
-            shown=False,
-        ),
+        climb(Kind.LINES, arrays={"xy": ways, "group": group}, size=2.5),
+        climb(Kind.MARKS, arrays={"xy": marks, "group": group}, symbol="square", size=8.0, legend=False),
     ]
 
 
 # Peaks and passes.
 
 
-def critical_layers(run: MorseRun, stage: Stage, groups: Colors, *, joins: bool = False) -> list[Layer]:
-    """Peaks, transition points, and what was refused; with `joins`, the edges that a cut has opened."""
+def critical_layers(run: MorseRun, stage: Stage) -> list[Layer]:
+    """Peaks, transition points, and what was refused; of cuts, the edges that they have opened."""
     tree, landscape, place = run.tree, run.tree.landscape, placing(run, stage)
     candidates, transitions = landscape.candidates, landscape.transitions
-    rows, always_rows, peaks = _color_rows(stage, groups), _all_frames(stage), place(landscape.minima)
+    rows, always_rows, peaks = _color_rows(run, stage), _all_frames(stage), place(landscape.minima)
     top = float(landscape.log_densities[0])
     layers = []
-    if joins and len(tree.linkage):  # peak to pass to peak, for every merge that the cut has done
+    if run.look.moves == "cut" and len(tree.linkage):  # peak to pass to peak, for every merge that the cut has done
         xy = np.full((run.n_cuts, len(tree.linkage), 3, peaks.shape[-1]), np.nan)
         for merge, row in enumerate(tree.passes):
             if row >= 0:
@@ -351,7 +333,7 @@ def critical_layers(run: MorseRun, stage: Stage, groups: Colors, *, joins: bool 
             Layer.of(
                 "Refused: no transition point",
                 Kind.MARKS,
-                Ink(Role.VIOLATION, Audience.RELEASED),
+                REFUSED,
                 place(candidates.locations[refused])[None],
                 always_rows,
                 symbol="cross",
@@ -392,7 +374,7 @@ def critical_layers(run: MorseRun, stage: Stage, groups: Colors, *, joins: bool 
             "Peak",
             Kind.MARKS,
             CLUSTER,
-            {"xy": np.broadcast_to(peaks, (1, *peaks.shape)), "group": groups},
+            {"xy": np.broadcast_to(peaks, (1, *peaks.shape)), "group": run.groups},
             rows,
             isolate=True,
             symbol="star",
@@ -407,7 +389,7 @@ def critical_layers(run: MorseRun, stage: Stage, groups: Colors, *, joins: bool 
 # The surface.
 
 
-def mesh_layer(run: MorseRun, stage: SurfaceStage, groups: Colors, stops: Sequence[DensityLevel]) -> Layer:
+def mesh_layer(run: MorseRun, stage: SurfaceStage) -> Layer:
     """The mesh's faces as closed curves; in two dimensions they wear the color of their basin in each row.
 
     A face that lies wholly on the floor is left out. Below the level of a row a face has no color.
@@ -420,11 +402,11 @@ def mesh_layer(run: MorseRun, stage: SurfaceStage, groups: Colors, stops: Sequen
     if run.regions is None:
         return Layer.of(NAME, Kind.LINES, RELEASED, xy, _all_frames(stage), size=1.0, fill=FILL)
     g = len(f)
-    group = groups[:, run.regions.cells[:g, :g][raised]]  # a face's middle lies in the cell of its number
-    if stops:
+    group = run.groups[:, run.regions.cells[:g, :g][raised]]  # a face's middle lies in the cell of its number
+    if run.look.moves == "level":
         mean = f[..., :4].mean(axis=-1)[raised] - surface.low
-        group = np.where(mean > np.array([[stop.height] for stop in stops]), np.uint8(NO_GROUP), group)
-    rows = _color_rows(stage, group)
+        group = np.where(mean > run.rules[:, None], np.uint8(NO_GROUP), group)
+    rows = _color_rows(run, stage)
     return Layer.of(NAME, Kind.LINES, CLUSTER, {"xy": xy, "group": group}, rows, isolate=True, size=1.0, fill=FILL)
 
 

@@ -9,11 +9,10 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.method_page import MethodPage
-from dpviz.methods.morse import METHOD
+from dpviz.methods.morse import METHOD, Params
 from dpviz.methods.morse.charts import RIGHT, SKETCHES, WAYS, AgreementRuns, ari_chart, lanes, run_many
 from dpviz.methods.morse.run import LandscapeLook
 from dpviz.stories import center_facts
-from dpviz.stories.method import AnyMethod
 from dpviz.stories.panel import number
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
@@ -38,7 +37,7 @@ MOVES = Knob(
     choices=(("cut", "Cut"), ("level", "Level"), ("search", "Search")),
 )
 FIRST = Knob("first", "int", 0, "From component", "Or click a transition point.", 0, MOST_NUMBER, 0, MOST_NUMBER)
-SECOND = Knob("second", "int", 0, "To component", "Or click a transition point.", 0, MOST_NUMBER, 0, MOST_NUMBER)
+SECOND = replace(FIRST, name="second", label="To component")
 RELIEF = Knob(
     "relief",
     "choice",
@@ -75,10 +74,10 @@ class MorsePage(MethodPage):
     controls = (MOVES, FIRST, SECOND, RELIEF, RUNS, *many_runs.KNOBS, *two_worlds.KNOBS)
     tab = TAB
 
-    def __init__(self, method: AnyMethod) -> None:
-        """Open the page with few passes."""
-        super().__init__(method)
-        self.knobs["n_iterations"] = replace(self.knobs["n_iterations"], default=PASSES)
+    def parameter_knobs(self) -> dict[str, Knob]:
+        """Return the knobs of the parameters; the page opens with few passes."""
+        known = super().parameter_knobs()
+        return known | {"n_iterations": replace(known["n_iterations"], default=PASSES)}
 
     def button(self) -> str:
         """Return the mixture's name."""
@@ -116,6 +115,10 @@ class MorsePage(MethodPage):
                 yaw, pitch = float(controls.control(YAW)), float(controls.control(TILT))
             self.view = replace(self.view, surface=True, yaw=yaw, pitch=pitch)
 
+    def params(self, epsilon: float) -> Params:
+        """Return the parameters at ε; raises ValueError for what is impossible together."""
+        return Params(epsilon=epsilon, **self.values)
+
     def fields(self) -> Mapping[str, LandscapeLook]:
         """Return what the scrubber moves."""
         return {"look": self.look}
@@ -136,14 +139,12 @@ class MorsePage(MethodPage):
 
     def follow_click(self, picture: LiveState | None) -> None:
         """Show the search that found the transition point that was clicked, once for each click."""
-        if picture is not None and picture.picked is not None:
-            pair = re.fullmatch(r"pair-(\d+)-(\d+)", picture.picked)
-            if picture.pick_count != st.session_state.get(_CLICK):
-                st.session_state[_CLICK] = picture.pick_count
-                if pair is not None:
-                    for knob, value in ((FIRST, int(pair[1])), (SECOND, int(pair[2])), (MOVES, "search")):
-                        state.remember(knob, value)
-                    st.rerun(scope="app")
+        if picture is not None and picture.picked and picture.pick_count != st.session_state.get(_CLICK):
+            st.session_state[_CLICK] = picture.pick_count
+            if pair := re.fullmatch(r"pair-(\d+)-(\d+)", picture.picked):
+                for knob, value in ((FIRST, int(pair[1])), (SECOND, int(pair[2])), (MOVES, "search")):
+                    state.remember(knob, value)
+                st.rerun(scope="app")
         super().follow_click(picture)
 
     def tabs(self) -> dict[str, Callable[[], None]]:

@@ -21,7 +21,7 @@ from dpviz.methods.morse.landscape import Colors, DensityLevel, Regions, painted
 from dpviz.methods.morse.layers import AXIS, Surface, SurfaceStage
 from dpviz.methods.morse.search import Search, find, search_layers
 from dpviz.plots import Frame, Layer, Scene
-from dpviz.solvers import MergeTree, TransitionPoint, assign_basins, merge_tree
+from dpviz.solvers import MergeTree, Mixture, TransitionPoint, assign_basins, merge_tree
 from dpviz.stories import center_facts, charts
 from dpviz.stories.glossary import meant
 from dpviz.stories.ground_layers import box_layer
@@ -31,7 +31,7 @@ from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, agreement, ceiled, chance_limit, counted, number, odds
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Clock, Stage
-from dpviz.stories.view import Projection, View, Words, project
+from dpviz.stories.view import Projection, View, Words
 
 DENDROGRAM_HEIGHT = 250  # CSS pixels
 MOST_NAMED = 24  # clusters
@@ -98,9 +98,9 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         )
 
     @property
-    def final(self) -> FloatArray:
-        """The released means (K, d), box units."""
-        return self.words.box.to_unit(self.release.centers)
+    def mixture(self) -> Mixture:
+        """The released mixture, [-1, 1]^D."""
+        return self.release.mixture
 
     @property
     def component_numbers(self) -> Labels:
@@ -163,6 +163,40 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         """The search of the pair that the reader chose."""
         return find(self)
 
+    # The scrubber.
+
+    @cached_property
+    def frames(self) -> tuple[Frame, ...]:
+        """The stops of the scrubber, in public words."""
+        if self.look.moves == "level":
+            return tuple(stop.frame for stop in self.levels)
+        if self.look.moves == "cut":
+            return land.cut_frames(self.tree)
+        if self.search is None:
+            return (Frame("No pair", "One component is left: there is nothing to search between."),)
+        return self.search.frames
+
+    @property
+    def start_frame(self) -> int:
+        """The stop that the picture opens with."""
+        if self.look.moves == "cut":
+            return self.first_cut
+        return len(self.frames) // 2 if self.look.moves == "level" else len(self.frames) - 1
+
+    @cached_property
+    def groups(self) -> Colors:
+        """The color of each minimum in each row that marks have: all cuts, all levels, or the cut of the parameters."""
+        if self.look.moves == "level":
+            return np.stack([stop.islands for stop in self.levels])
+        return self.cut_colors if self.look.moves == "cut" else self.cut_colors[[self.first_cut]]
+
+    @property
+    def rules(self) -> FloatArray:
+        """The height of the dendrogram's rule in each row."""
+        if self.look.moves == "level":
+            return np.array([stop.height for stop in self.levels])
+        return self.cut_heights if self.look.moves == "cut" else self.cut_heights[[self.first_cut]]
+
     # What is said.
 
     def finding(self) -> Sentence:
@@ -188,7 +222,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             why = "Adjusted Rand index of the records' clusters and their true classes: 1 is perfect, 0 is chance."
             facts.append(Fact("Agreement with the classes (ARI)", number(self.nonprivate_ari), why, False))
         if len(self.unit):
-            likeliest = release.mixture.quick_log_terms(signed(self.unit)).argmax(axis=1)
+            likeliest = self.mixture.quick_log_terms(signed(self.unit)).argmax(axis=1)
             shortcut = tree.cut(self.params.n_clusters)[landscape.component_minima[likeliest]]
             off = 100.0 * float(np.mean(shortcut != self.nonprivate_clusters))
             why = "Records that the likeliest component alone would put into another cluster than the flow does."
@@ -243,21 +277,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
         del rng
-        plane = project(view, self.words, self.unit)
-        if view.surface and plane.d > 1:
-            return self._draw_surface(plane, view)
-        (frames, start), moves, groups = self._frames, self.look.moves, self._groups
-        stage = Stage(plane, Clock(len(frames) - 2, ("stop",)))
-        layers = [
-            *box_layer(stage, public=self.words.box_public),
-            *draw.ground_layers(self, stage, groups, self._stops),
-            draw.record_layer(self, stage, groups),
-            *draw.component_layers(self, stage, groups),
-            *self._moving_layers(stage),
-        ]
-        if moves != "cut":  # less to look past
-            layers = [replace(one, shown=False) if one.name in ("Components", "Records") else one for one in layers]
-        return Scene(
+        plane = self.plane(view)
+        scene = Scene(
             title=self.words.title,
             alt=self._alt,
             caption=self._caption(plane),
@@ -265,78 +286,57 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             x=plane.x,
             y=plane.y,
             axes_public=not plane.nonprivate,
-            layers=tuple(layers),
-            frames=frames,
-            start_frame=start,
-            group_names=self._group_names,
+            layers=(),
+            frames=self.frames,
+            start_frame=self.start_frame,
+            group_names=tuple(f"cluster {i + 1}" for i in range(min(self.n_cuts, MOST_NAMED))),
         )
+        clock = Clock(len(self.frames) - 2, ("stop",))
+        if view.surface and plane.d > 1:
+            return self._raised(scene, SurfaceStage(plane, clock, Surface.of(self, plane)), view)
+        stage = Stage(plane, clock)
+        layers = [
+            *box_layer(stage, public=self.words.box_public),
+            *draw.ground_layers(self, stage),
+            draw.record_layer(self, stage),
+            *draw.component_layers(self, stage),
+            *self._moving_layers(stage),
+        ]
+        if self.look.moves != "cut":  # less to look past
+            layers = [replace(one, shown=False) if one.name in ("Components", "Records") else one for one in layers]
+        return replace(scene, layers=tuple(layers))
 
-    def _draw_surface(self, plane: Projection, view: View) -> Scene:
-        """Return ln p over the plane as a surface that can be turned, with the same stops as the flat picture.
+    def _raised(self, scene: Scene, stage: SurfaceStage, view: View) -> Scene:
+        """Return ln p over the plane as a surface that can be turned, with the words and stops of the flat `scene`.
 
         Peaks and transition points stand on it; nothing in it is exact. It needs two features or more. In principal
         directions the plane is computed from records: then nothing is public.
         """
-        frames, start = self._frames
-        surface = Surface.of(self, plane)
-        stage = SurfaceStage(plane, Clock(len(frames) - 2, ("stop",)), surface)
         layers = [
             *draw.surface_box_layers(self, stage),
-            draw.mesh_layer(self, stage, self._groups, self._stops),
+            draw.mesh_layer(self, stage),
             *self._moving_layers(stage),
         ]
-        turned, x, y = draw.turned(layers, plane, view)
-        return Scene(
-            title=self.words.title,
-            alt=f"As a surface of the {AXIS}. {self._alt}",
-            caption=self._surface_caption(plane, surface, x.label),
-            hint=f"{TURN} {'' if plane.nonprivate else HINT}".strip(),
+        turned, x, y = draw.turned(layers, stage.projection, view)
+        return replace(
+            scene,
+            alt=f"As a surface of the {AXIS}. {scene.alt}",
+            caption=self._surface_caption(stage, scene.caption, x.label),
+            hint=f"{TURN} {scene.hint}".strip(),
             x=x,
             y=y,
-            axes_public=not plane.nonprivate,
             layers=turned,
-            frames=frames,
-            start_frame=start,
-            group_names=self._group_names,
             solid=(float(view.yaw), float(view.pitch)),
         )
 
     def _moving_layers(self, stage: Stage) -> list[Layer]:
         """New points, the search where the scrubber moves it, peaks and passes."""
-        groups, moves = self._groups, self.look.moves
+        search = self.search if self.look.moves == "search" else None
         return [
-            *draw.path_layers(self, stage, groups),
-            *(search_layers(self, stage, self.search) if moves == "search" and self.search else []),
-            *draw.critical_layers(self, stage, groups, joins=moves == "cut"),
+            *draw.path_layers(self, stage),
+            *(search_layers(self, stage, search) if search else []),
+            *draw.critical_layers(self, stage),
         ]
-
-    @property
-    def _stops(self) -> tuple[DensityLevel, ...]:
-        """The levels, where the scrubber moves them."""
-        return self.levels if self.look.moves == "level" else ()
-
-    @property
-    def _frames(self) -> tuple[tuple[Frame, ...], int]:
-        """The stops of the scrubber, in public words, and the one that the picture opens with."""
-        if self.look.moves == "level":
-            return tuple(stop.frame for stop in self.levels), len(self.levels) // 2
-        if self.look.moves == "search":
-            if self.search is None:
-                return (Frame("No pair", "One component is left: there is nothing to search between."),), 0
-            return self.search.frames, len(self.search.frames) - 1
-        return land.cut_frames(self.tree), self.first_cut
-
-    @property
-    def _groups(self) -> Colors:
-        """The color of each minimum in each row that marks have: all cuts, all levels, or the cut of the parameters."""
-        if self.look.moves == "level":
-            return np.stack([stop.islands for stop in self.levels])
-        return self.cut_colors if self.look.moves == "cut" else self.cut_colors[[self.first_cut]]
-
-    @property
-    def _group_names(self) -> tuple[str, ...]:
-        """What the clusters are called in legends."""
-        return tuple(f"cluster {i + 1}" for i in range(min(self.n_cuts, MOST_NAMED)))
 
     @property
     def _alt(self) -> str:
@@ -364,10 +364,11 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             return "One feature. The curve is the density; records are spread out so that they can be seen."
         return "All of it is computed from the released mixture, for free."
 
-    def _surface_caption(self, plane: Projection, surface: Surface, edges: str) -> str:
+    def _surface_caption(self, stage: SurfaceStage, flat: str, edges: str) -> str:
         """Say what the height is, its range, where it is cut off, and where the `edges` point; public facts only."""
+        plane, surface = stage.projection, stage.surface
         if plane.nonprivate:
-            return self._caption(plane)
+            return flat
         what = "the released mixture" if plane.d == 2 else f"the exact marginal of two of {plane.d} features"
         high, low = (f"{-f:.2f}".replace("-", "−") for f in (surface.low, surface.cut))
         times = f", {number(surface.multiple)} × as far down as the lowest pass or peak"
@@ -384,13 +385,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     def charts(self) -> tuple[Chart, ...]:
         """Return the dendrogram and the ledger."""
-        heights = self.cut_heights
-        if self.look.moves == "level":
-            heights = np.array([stop.height for stop in self.levels])
-        elif self.look.moves == "search":
-            heights = heights[[self.first_cut]]
-        tree = dendrogram(self, *self._frames, heights, self._groups)
-        return (Chart("dendrogram", tree, DENDROGRAM_HEIGHT), Chart("ledger", self.ledger_chart()))
+        tree = Chart("dendrogram", dendrogram(self), DENDROGRAM_HEIGHT)
+        return (tree, Chart("ledger", self.ledger_chart()))
 
     def ledger_chart(self) -> Scene:
         """Return what each step spends, from the release's events, in ρ: that adds up where ε does not."""

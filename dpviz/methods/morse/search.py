@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpviz.core import FloatArray, algebra
 from dpviz.methods.morse.landscape import paths
-from dpviz.methods.morse.layers import placing
-from dpviz.plots import Audience, Frame, Kind, Layer, Role, rows_at
+from dpviz.methods.morse.layers import REFUSED, placing
+from dpviz.plots import Audience, Frame, Kind, Layer, Role, always, rows_at
 from dpviz.plots.scene import RELEASED, Ink
 from dpviz.solvers.landscapes.saddles import DEGENERATE, ONE_BASIN, TRANSITION, WRONG_INDEX
 from dpviz.stories.stage import Stage
@@ -19,6 +18,7 @@ from dpviz.stories.stage import Stage
 if TYPE_CHECKING:
     from dpviz.methods.morse.run import MorseRun
 
+LOWEST = Ink(Role.NOISE, Audience.RELEASED)
 STRING_CURVE = 41  # points of a drawn string
 SIDE = 0.05  # from the solution to where its descents start, the paper's
 REASONS = {
@@ -66,7 +66,7 @@ class Search:
 
 def find(run: MorseRun) -> Search | None:
     """Return the search of the pair that the reader chose; None where there is no pair of components."""
-    landscape, numbers, mixture = run.tree.landscape, run.component_numbers, run.release.mixture
+    landscape, numbers, mixture = run.tree.landscape, run.component_numbers, run.mixture
     strings = landscape.strings
     if not len(strings.pairs):
         return None
@@ -113,27 +113,23 @@ def search_layers(run: MorseRun, stage: Stage, search: Search) -> list[Layer]:
     place, n = placing(run, stage), stage.clock.n_frames
     rounds = len(search.lowest)
     turns = rows_at(n, {f: min(f, rounds - 1) for f in range(n)})
-    always = rows_at(n, dict.fromkeys(range(n), 0))
-    ends = run.release.mixture.means[list(search.pair)]
+    ends = run.mixture.means[list(search.pair)]
     names = tuple(f"component {number}" for number in search.numbers)
-    lowest, released = Ink(Role.NOISE, Audience.RELEASED), partial(Layer.of, ink=RELEASED)
+    string, iterates, lowest = (place(each)[:, None] for each in (search.curves, search.iterates, search.lowest))
     layers = [
-        released("String", Kind.LINES, arrays=place(search.curves)[:, None], rows=turns, size=2.5),
-        released("Step up from there", Kind.TRAILS, arrays=place(search.iterates)[:, None], rows=turns, size=1.5),
-        Layer.of("Least density on the string", Kind.MARKS, lowest, place(search.lowest)[:, None], turns, size=9.0),
-        released("Means of the pair", Kind.MARKS, arrays=place(ends)[None], rows=always, size=12.0, names=names),
+        Layer.of("String", Kind.LINES, RELEASED, string, turns, size=2.5),
+        Layer.of("Step up from there", Kind.TRAILS, RELEASED, iterates, turns, size=1.5),
+        Layer.of("Least density on the string", Kind.MARKS, LOWEST, lowest, turns, size=9.0),
+        Layer.of("Means of the pair", Kind.MARKS, RELEASED, place(ends)[None], always(n), size=12.0, names=names),
     ]
     if search.solution is None:
         return layers
     tail, head = (place(each[None])[None] for each in (search.iterates[-1], search.solution))
-    walk = {"tail": tail, "head": head}
-    accepted = search.outcome == TRANSITION
-    ink = RELEASED if accepted else Ink(Role.VIOLATION, Audience.RELEASED)
-    layers.append(released("Walk to the solution", Kind.ARROWS, arrays=walk, rows=rows_at(n, {rounds: 0}), size=2.0))
+    walk, first = {"tail": tail, "head": head}, rows_at(n, {rounds: 0})
+    layers.append(Layer.of("Walk to the solution", Kind.ARROWS, RELEASED, walk, first, size=2.0))
+    name, ink = ("Solution", RELEASED) if search.outcome == TRANSITION else ("Solution, refused", REFUSED)
     if search.descents is not None:
-        rows = rows_at(n, {n - 1: 0})
-        layers.append(Layer.of("Ways up", Kind.LINES, ink, place(search.descents)[None], rows, size=3.0))
+        last = rows_at(n, {n - 1: 0})
+        layers.append(Layer.of("Ways up", Kind.LINES, ink, place(search.descents)[None], last, size=3.0))
     rows = rows_at(n, dict.fromkeys(range(rounds, n), 0))
-    name = "Solution" if accepted else "Solution, refused"
-    layers.append(Layer.of(name, Kind.MARKS, ink, head, rows, symbol="diamond", size=14.0))
-    return layers
+    return [*layers, Layer.of(name, Kind.MARKS, ink, head, rows, symbol="diamond", size=14.0)]
