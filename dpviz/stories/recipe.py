@@ -122,8 +122,13 @@ def calls_excerpt(calls: Calls) -> str:
 
 
 def _sorted(imports: Sequence[str]) -> list[str]:
-    """Return imports once each, those of whole modules first."""
-    return sorted(dict.fromkeys(imports), key=lambda line: (line.startswith("from"), line))
+    """Return imports once each, those of whole modules first, and all names of a module in one line."""
+    names: dict[str, set[str]] = {}
+    for line in imports:
+        module, _, imported = line.partition(" import ")
+        names.setdefault(module, set()).update(imported.split(", ") if imported else ())
+    lines = (f"{module} import {', '.join(sorted(some))}" if some else module for module, some in names.items())
+    return sorted(lines, key=lambda line: (line.startswith("from"), line))
 
 
 def _picture(recipe: Recipe) -> tuple[list[str], list[str]]:
@@ -144,8 +149,8 @@ def _picture(recipe: Recipe) -> tuple[list[str], list[str]]:
     if len(recipe.runs) > 1:
         imports += ["import dataclasses", "from dpviz.stories import pair"]
         titles = [run.title for run in recipe.runs]
-        lines.append("scenes = pair.together(*scenes)")
-        lines.append(f"scenes = [dataclasses.replace(s, title=t) for s, t in zip(scenes, {titles!r}, strict=True)]")
+        both = f"zip(pair.together(*scenes), {titles!r}, strict=True)"
+        lines.append(f"scenes = [dataclasses.replace(scene, title=title) for scene, title in {both}]")
     if recipe.public:
         lines.append("scenes = [scene.public() for scene in scenes]  # what the public sees")
     return imports, lines
@@ -182,9 +187,10 @@ def _run(recipe: Recipe, run: RecipeRun, name: str) -> tuple[list[str], list[str
     imports += ["import numpy as np", "from dpviz.stories import pair"]
     others = [{k: v for k, v in vars_of(each).items() if v != getattr(run.params, k)} for each in run.trail]
     same = ", ".join(f"{key!r}: {value}" for key, value in arguments.items())
-    lines.append(f"others = [{call}, **({{{same}}} | other)) for other in {others!r}]")
-    lines.append("centers = np.stack([dataset.box.to_unit(other.release.centers) for other in others])")
-    lines.append(f"{name}_picture = pair.with_trail({name}.picture(view), {name}, view, centers)")
+    lines.append(f"others = [{call}, **({{{same}}} | other)).release.centers for other in {others!r}]")
+    lines.append(
+        f"{name}_picture = pair.with_trail({name}.picture(view), {name}, view, dataset.box.to_unit(np.stack(others)))"
+    )
     return imports, lines, f"{name}_picture"
 
 
@@ -212,7 +218,7 @@ def _arguments(params: Any) -> dict[str, str]:
 
 def _ending(frame: int, hidden: Sequence[str], notes: Sequence[str], hashes: Sequence[str]) -> list[str]:
     """Return the lines that check and write `scenes`."""
-    lines = ["for scene in scenes:", "    print(scene_hash(scene))"]
+    lines = [r'print(*map(scene_hash, scenes), sep="\n")']
     lines += [f"# The picture's own: {tuple(hashes)!r}"] if hashes else []
     options = f"frame=min({frame!r}, len(scenes[0].frames) - 1), hidden={list(hidden)!r}, notes={list(notes)!r}"
     return [

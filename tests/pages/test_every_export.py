@@ -190,6 +190,7 @@ def check_settings(text, shown, place, frame):
 def check_script(text, shown, place, frame):
     del place, frame
     compile(text, "script", "exec")  # another test runs it, in another process
+    assert len(text.splitlines()) <= 25, "a person reads it"
     assert repr(dict(shown.source.link)["data"]) in text or shown.source.own
 
 

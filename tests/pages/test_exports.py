@@ -44,6 +44,8 @@ PICTURES = [
     (TARGET, {"data": "digit_pair", "data_target_digit": "4", "x": "2", "y": "1"}),
 ]
 
+MOST_LINES = 25  # of an exported script
+
 
 def on_screen(page):
     return page.app.session_state["dpviz:shown"]
@@ -83,7 +85,9 @@ def test_every_script_makes_its_picture_in_another_process(open_page, run_in, tm
         expected = hashes(page)
         assert len(expected) == (2 if link.get("mode") == "both" else 1)
         assert [scene_hash(scene) for scene in on_screen(page).scenes] == expected
-        done = run_in(tmp_path, file_of(page, name, "py").decode())
+        script = file_of(page, name, "py").decode()
+        assert len(script.splitlines()) <= MOST_LINES, "a person reads it"
+        done = run_in(tmp_path, script)
         assert not done.failed, done.stderr
         assert done.stdout.splitlines() == expected
     assert (tmp_path / "picture.html").stat().st_size > 10_000
