@@ -37,7 +37,7 @@ def wait(
     """Show that `done` of `all` pieces of `what` are there; the fragment around it runs again until all are.
 
     `follow` names the live picture after whose changes the fragment runs again, too. `peek` is an address that says how
-    many are done (`dpviz.ui.asking`); without one the fragment itself is asked. `said` is a line, and a share of the
+    many are done (`dpviz.ui.asking`); without one the fragment itself is asked. `line` is words, and a share of the
     bar in [0, 1], that are drawn in place of the pieces.
     """
     turn = 0
@@ -46,16 +46,12 @@ def wait(
     data = {"asked": turn, "done": done, "all": all, "what": what, "follow": follow, "peek": peek}
     data |= {"said": None if line is None else line[0], "share": None if line is None else line[1]}
     data |= {"every": EVERY, "quiet": QUIET, "redrawn": REDRAWN}
-    _WAIT(data=data, key=key, on_tick_change=_nothing)
-
-
-def _nothing() -> None:
-    """Declare a trigger; the fragment that runs again is the answer."""
+    _WAIT(data=data, key=key, on_tick_change=lambda: None)  # the fragment that runs again is the answer
 
 
 _FOLDER = "dpviz-asking"
 _GLANCE = 0.01  # s between two looks at what is about to come
-_KEPT = "dpviz:asking"  # before the name of what asks, in the session
+_SESSION = "dpviz:asking"  # before the name of what asks, in the session
 _RUNS = "dpviz:curator-runs"
 TALLY = "Runs on these records beside the picture: {:,}, for the curator alone. Publishing one is one more release."
 
@@ -88,8 +84,8 @@ def ask(
     """Return what is known of `jobs`, and draw how many pieces of `what` are done; the fragment runs until all are.
 
     `key` is the asking fragment's own: jobs that it does not ask for any more never begin. `follow` names the live
-    picture after whose changes the fragment runs again, too; `known` pieces are there besides. `said` is drawn in place
-    of the pieces where these are no measure: a line, and a share of the bar in [0, 1]. What depends on
+    picture after whose changes the fragment runs again, too; `known` pieces are there besides. `line` is drawn in place
+    of the pieces where these are no measure: words, and a share of the bar in [0, 1]. What depends on
     `secret` noise is kept for this session only; nobody is spared to say whether it does.
 
     Jobs for the `public` get no records: their answers follow from releases and public inputs. The curator's runs on
@@ -103,7 +99,9 @@ def ask(
     own = asking.own  # not `asking`: what holds itself would outlive its session
 
     def progress() -> int:
-        return _done(process.ask(source, jobs, own)) + known
+        answers = process.ask(source, jobs, own)
+        # Once a job has failed nobody needs to wait for the others.
+        return (len(answers.found) if answers.problem else answers.n_done) + known
 
     answers = process.ask(source, jobs, own)
     asking.progress = progress
@@ -169,14 +167,9 @@ def _runs(source: Source, jobs: Sequence[Job], answers: Answers) -> dict[Hashabl
 
 
 def _of_session(key: str) -> _Asking:
-    asking: _Asking = st.session_state.setdefault(f"{_KEPT}:{key}", _Asking())
+    asking: _Asking = st.session_state.setdefault(f"{_SESSION}:{key}", _Asking())
     _ASKINGS[asking.token] = asking
     return asking
-
-
-def _done(answers: Answers) -> int:
-    """Return how many answers nobody needs to wait for: all of them once one job has failed."""
-    return len(answers.found) if answers.problem else answers.n_done
 
 
 ROUTE = Route(f"/{_FOLDER}/{{token}}", answer)

@@ -70,12 +70,13 @@ def epsilon_slider(
         raise ValueError("The slider had no values, but it needs at least one.")
     if note and len(note) != len(choices):
         raise ValueError(f"The slider had {len(note)} notes, but it needs one for each of its {len(choices)} values.")
-    answer = _sent(st.session_state.get(key), len(choices))
-    memory = _answer(st.session_state.get(_memory_key(key)), nearest(choices, value), answer)
+    answer = _move(st.session_state.get(key), len(choices))
+    memory = _last_mover(st.session_state.get(f"{key}:answer"), nearest(choices, value), answer)
     preset = st.session_state.pop(wanted_key(key), None)
     if preset is not None:
         memory = _Memory(memory.start, nearest(choices, preset), None if answer is None else answer[1])
-    st.session_state[_memory_key(key)] = memory
+    st.session_state[f"{key}:answer"] = memory
+    symbol = next((f"{each} " for each in SYMBOLS if each in label), "")
     data = {
         "key": key,
         "label": label,
@@ -90,28 +91,24 @@ def epsilon_slider(
         "help": help,
         "notes": list(note),
         "spoken": [
-            _spoken(label, choice, words) for choice, words in zip(choices, note or [""] * len(choices), strict=True)
+            # As a screen reader says it: "ε 4, attacker right at most 98 in 100".
+            ", ".join(filter(None, (f"{symbol}{choice:.3g}", spoken(words))))
+            for choice, words in zip(choices, note or [""] * len(choices), strict=True)
         ],
         "hint": hint,
         "plays": plays,
         "index": memory.index,
         "move": None if answer is None else answer[1],
     }
-    st.session_state[_drawn_key(key)] = data
-    _EPSILON(data=data, key=key, on_moved_change=_nothing)
+    st.session_state[f"{key}:drawn"] = data
+    _EPSILON(data=data, key=key, on_moved_change=lambda: None)  # read after the run starts again
     return choices[memory.index]
 
 
 def drawn_slider(key: str) -> Mapping[str, Any] | None:
     """Return what the browser was sent of the slider of that key when it was drawn last, None before."""
-    data: Mapping[str, Any] | None = st.session_state.get(_drawn_key(key))
+    data: Mapping[str, Any] | None = st.session_state.get(f"{key}:drawn")
     return data
-
-
-def _spoken(label: str, choice: float, note: str) -> str:
-    """Return a value as a screen reader says it: "ε 4, attacker right at most 98 in 100"."""
-    symbol = next((f"{each} " for each in SYMBOLS if each in label), "")
-    return ", ".join(filter(None, (f"{symbol}{choice:.3g}", spoken(note))))
 
 
 def set_epsilon(key: str, value: float) -> None:
@@ -132,8 +129,8 @@ def nearest(values: Sequence[float], value: float) -> int:
     return min(range(len(values)), key=lambda index: abs(values[index] - value))
 
 
-def _sent(state: Any, n_values: int) -> tuple[int, float] | None:
-    """Read (index, move) out of the component's state, None unless both make sense: a browser can send anything."""
+def _move(state: object, n_values: int) -> tuple[int, float] | None:
+    """Read (index, move) out of the component's untrusted state, None unless both make sense."""
     pair = state.get("moved") if isinstance(state, Mapping) else None
     if not (isinstance(pair, list | tuple) and len(pair) == 2):
         return None
@@ -143,7 +140,7 @@ def _sent(state: Any, n_values: int) -> tuple[int, float] | None:
     return (int(index), float(move)) if index in range(n_values) else None
 
 
-def _answer(memory: _Memory | None, start: int, answer: tuple[int, float] | None) -> _Memory:
+def _last_mover(memory: _Memory | None, start: int, answer: tuple[int, float] | None) -> _Memory:
     """Decide who moved last: the page, by passing another value than before, or the reader."""
     if answer is None:
         return _Memory(start, start, None)
@@ -155,21 +152,9 @@ def _answer(memory: _Memory | None, start: int, answer: tuple[int, float] | None
     return _Memory(start, index, None)
 
 
-def _memory_key(key: str) -> str:
-    return f"{key}:answer"
-
-
-def _drawn_key(key: str) -> str:
-    return f"{key}:drawn"
-
-
 def wanted_key(key: str) -> str:
     """Return where in the session's state it stands that the slider shall move."""
     return f"{key}:wanted"
-
-
-def _nothing() -> None:
-    """Declare a state key; the value is read after the run starts again."""
 
 
 LONGEST_ROW = 36  # characters of all choices together; longer ones become a list
@@ -183,13 +168,20 @@ def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> 
     """
     if hiding.hides(knob.name):
         return state.value(knob)
-    options = _controlled(knob)
+    options = _tied(knob)
     if knob.kind == "bool":
         st.toggle(knob.label, **options)
     elif knob.kind == "choice":
-        _choice(knob, width, options)
+        labels = dict(knob.choices)
+        if sum(map(len, labels.values())) > LONGEST_ROW:
+            st.selectbox(knob.label, list(labels), format_func=labels.__getitem__, **options)
+        else:
+            st.segmented_control(
+                knob.label, list(labels), format_func=labels.__getitem__, required=True, width=width, **options
+            )
     elif knob.kind == "int" and knob.high - knob.low > WIDEST_SLIDER and knob.unit != "degrees":
-        st.number_input(knob.label, int(knob.low), int(knob.high), step=_step(knob), **options)
+        step = 100 if knob.unit == "records" else 1  # the buttons of a size move it visibly, those of a seed by one
+        st.number_input(knob.label, int(knob.low), int(knob.high), step=step, **options)
     elif knob.kind == "int":
         st.slider(knob.label, int(knob.low), int(knob.high), step=1, **options)
     elif knob.log:
@@ -204,26 +196,23 @@ def said(knob: Knob) -> str:
     return f"{knob.label}: {dict(knob.choices)[str(state.value(knob))]}"
 
 
-def _tabs(knob: Knob, labels: Mapping[str, str]) -> Sequence[Any]:
-    key = state.widget_key(knob.name)
-    if str(state.value(knob)) not in labels:
-        state.remember(knob, next(iter(labels)))
-    st.session_state[key] = labels[str(state.value(knob))]
-
-    def moved() -> None:
-        chosen = next((value for value, label in labels.items() if label == st.session_state.get(key)), knob.default)
-        state.remember(knob, chosen)
-
-    return st.tabs(list(labels.values()), key=key, on_change=moved)
-
-
 def fill(knob: Knob, contents: Mapping[str, Callable[[], None]]) -> None:
     """Draw a tab for each of the knob's choices and fill the open one; `contents` is by choice."""
     choices = dict(knob.choices)
     labels = {name: choices[name] for name in hiding.tabs_left(list(choices))}
     if not labels:
         return
-    for name, tab in zip(labels, _tabs(knob, labels), strict=True):
+    key = state.widget_key(knob.name)
+    if str(state.value(knob)) not in labels:
+        state.remember(knob, next(iter(labels)))
+    st.session_state[key] = labels[str(state.value(knob))]
+
+    def remember() -> None:
+        chosen = next((value for value, label in labels.items() if label == st.session_state.get(key)), knob.default)
+        state.remember(knob, chosen)
+
+    tabs = st.tabs(list(labels.values()), key=key, on_change=remember)
+    for name, tab in zip(labels, tabs, strict=True):
         if tab.open:
             with tab:
                 contents[name]()
@@ -235,25 +224,25 @@ def picked(knob: Knob, names: Sequence[str]) -> int:
         state.remember(knob, knob.default)
     if hiding.hides(knob.name):
         return int(state.value(knob))
-    st.selectbox(knob.label, range(len(names)), format_func=lambda i: names[i], **_controlled(knob))
+    st.selectbox(knob.label, range(len(names)), format_func=lambda i: names[i], **_tied(knob))
     return int(state.value(knob))
 
 
-def _controlled(knob: Knob) -> dict[str, Any]:
+def _tied(knob: Knob) -> dict[str, Any]:
     """Return the options that tie a widget to its knob: every run shows the kept value, every move keeps another.
 
     A widget forgets its value when a run does not draw it, as while an upload is being described; the knob does not.
     """
     value = state.value(knob)
     key = state.tie(state.widget_key(knob.name), value, chosen=state.is_chosen(knob))
-    return {"key": key, "help": knob.help, "on_change": _moved, "args": (knob, key)}
 
+    def remember() -> None:
+        """Keep what the reader chose; nothing at all is no choice, nor is a name that a list no longer has."""
+        chosen = state.take_choice(state.widget_key(knob.name), key)
+        if chosen is not None and not (knob.kind == "int" and isinstance(chosen, str)):
+            state.remember(knob, chosen)
 
-def _moved(knob: Knob, key: str) -> None:
-    """Keep what the reader chose; nothing at all is no choice, nor is a name that a list no longer has."""
-    chosen = state.sent(state.widget_key(knob.name), key)
-    if chosen is not None and not (knob.kind == "int" and isinstance(chosen, str)):
-        state.remember(knob, chosen)
+    return {"key": key, "help": knob.help, "on_change": remember}
 
 
 def log_slider(
@@ -293,29 +282,9 @@ def slider_values(knob: Knob) -> tuple[float, ...]:
     return tuple(sorted({*friendly(knob.low, knob.high), linked}))
 
 
-def _choice(knob: Knob, width: Literal["stretch", "content"], options: dict[str, Any]) -> None:
-    labels = dict(knob.choices)
-    if sum(map(len, labels.values())) > LONGEST_ROW:
-        st.selectbox(knob.label, list(labels), format_func=lambda choice: labels[choice], **options)
-    else:
-        st.segmented_control(
-            knob.label,
-            list(labels),
-            format_func=lambda choice: labels[choice],
-            required=True,
-            width=width,
-            **options,
-        )
-
-
 def _powers(knob: Knob) -> list[float]:
     """Return 1 and 3 times the powers of ten that a knob offers, its ends, and the value it has."""
     low, high = math.floor(math.log10(knob.low)), math.ceil(math.log10(knob.high))
     steps = {float(f"{digit}e{power}") for power in range(low, high + 1) for digit in (1, 3)}
     steps_inside = {step for step in steps if knob.low <= step <= knob.high}
     return sorted({*steps_inside, float(knob.low), float(knob.high), float(state.value(knob))})
-
-
-def _step(knob: Knob) -> int:
-    """Let the buttons of a size move it visibly, those of a seed by one."""
-    return 100 if knob.unit == "records" else 1

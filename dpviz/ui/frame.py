@@ -136,10 +136,10 @@ def start(
     with described:
         _describe(source.dataset, public=public)
     slider = st.container(horizontal=True, key="dpviz-strip")
-    left, right = lessons.columns(public=public)
-    picture, side = left.container(), right.container()
+    main, beside = lessons.columns(public=public)
+    picture, side = main.container(), beside.container()
     if source.uploaded and not public and source.dataset.nonprivate_n_clipped:
-        left.caption(f"{clipped_words(source.dataset.nonprivate_n_clipped, source.dataset.n)}.")
+        main.caption(f"{clipped_words(source.dataset.nonprivate_n_clipped, source.dataset.n)}.")
     charts, card = st.columns([2, 1], gap="medium")
     more_pictures, more = st.container(), st.sidebar.container()
     places = (problems, lead, slider, picture, side, charts, card, more_pictures)
@@ -168,38 +168,30 @@ def seeds(frame: PageFrame, *, start: bool = True) -> Noise:
 def view(frame: PageFrame, *, solid: bool = False) -> View:
     """Draw the choice of axes where there is one; `solid` offers three features, no principal directions."""
     d = frame.source.dataset.d
-    if d == 1:
+    if d <= 2:
         return View()
     x, y, principal = _axes(d)
-    if d == 2:
-        return View()
     with st.expander("Axes"):
         if not solid and controls.control(principal):
             return View(principal=True)
         names = frame.source.dataset.feature_names
         if solid and controls.control(SOLID) == "solid":
-            return _solid(d, names)
+            chosen = [controls.picked(knob, names) for knob in (x, y, _depth(d))]
+            features: list[int] = []
+            for feature in chosen:  # one that is chosen twice gives way to the next
+                while feature in features:
+                    feature = (feature + 1) % d
+                features.append(feature)
+            if features != chosen:
+                state.report(f"A box needs three features. They are {', '.join(names[i] for i in features)} now.")
+            yaw, pitch = float(controls.control(YAW)), float(controls.control(PITCH))
+            return View(features[0], features[1], z=features[2], yaw=yaw, pitch=pitch)
         across, up = controls.picked(x, names), controls.picked(y, names)
     if across == up:
         other = (up + 1) % d
         state.report(f"Both axes were {names[up]}: a picture needs two features. Up is {names[other]} now.")
         return View(across, other)
     return View(across, up)
-
-
-def _solid(d: int, names: Sequence[str]) -> View:
-    """Draw three features and two angles; features that are chosen twice give way to the next ones."""
-    x, y, _ = _axes(d)
-    chosen = [controls.picked(knob, names) for knob in (x, y, _depth(d))]
-    features: list[int] = []
-    for feature in chosen:
-        while feature in features:
-            feature = (feature + 1) % d
-        features.append(feature)
-    if features != chosen:
-        state.report(f"A box needs three features. They are {', '.join(names[i] for i in features)} now.")
-    yaw, pitch = float(controls.control(YAW)), float(controls.control(PITCH))
-    return View(features[0], features[1], z=features[2], yaw=yaw, pitch=pitch)
 
 
 def _describe(dataset: Dataset, *, public: bool) -> None:

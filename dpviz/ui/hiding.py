@@ -1,4 +1,4 @@
-"""What a link takes away for a class: `hide=` names knobs, or groups of them; the links that the page writes keep it.
+"""What a link hides for a class: `hide=` names knobs, or groups of them; the links that the page writes keep it.
 
 Hiding is no lock: whoever edits the link sees everything. What the public may see is the audience's matter, not this.
 """
@@ -48,10 +48,24 @@ STYLES: Mapping[str, str] = {
 
 
 def read_link(controls: frozenset[str]) -> None:
-    """Read once in a session what the link that it began with takes away; `controls` are the names of all controls."""
-    if _HIDDEN not in st.session_state:
-        st.session_state[_HIDDEN] = _read(state.opening_query().get(NAME, ""), controls)
-        state.keep_param(NAME, ",".join(sorted(st.session_state[_HIDDEN])))
+    """Read what the session's opening link hides, once; unknown names are reported.
+
+    `controls` are the names of all controls.
+    """
+    if _HIDDEN in st.session_state:
+        return
+    text = state.opening_query().get(NAME, "")
+    names = [name.strip() for name in text[:MOST_TEXT].split(",")[:MOST_NAMES]]
+    known = {name for name in names if _is_name(name, controls)}
+    wrong = [name for name in dict.fromkeys(names) if name and name not in known]
+    if wrong:
+        state.report(
+            f"The link's hide has {', '.join(name[:40] for name in wrong[:5])}, which is no control. Allowed are "
+            f"{', '.join(sorted(GROUPS))}, {TAB} and the name of a tab, and the knobs' names in the link, such as "
+            "epsilon or n_clusters. The rest of the list holds."
+        )
+    st.session_state[_HIDDEN] = frozenset(known)
+    state.keep_param(NAME, ",".join(sorted(known)))
 
 
 def begin() -> None:
@@ -79,20 +93,6 @@ def tabs_left(names: Sequence[str]) -> list[str]:
 def unknown_names(controls: frozenset[str]) -> list[str]:
     """Return the names of the link that are no control's, on this page or another one."""
     return [name for name in state.never_asked() if not _is_name(name, controls)]
-
-
-def _read(text: str, controls: frozenset[str]) -> frozenset[str]:
-    """Return the names of a list that there are; the others are said, with what is allowed."""
-    names = [name.strip() for name in text[:MOST_TEXT].split(",")[:MOST_NAMES]]
-    known = {name for name in names if _is_name(name, controls)}
-    wrong = [name for name in dict.fromkeys(names) if name and name not in known]
-    if wrong:
-        state.report(
-            f"The link's hide has {', '.join(name[:40] for name in wrong[:5])}, which is no control. Allowed are "
-            f"{', '.join(sorted(GROUPS))}, {TAB} and the name of a tab, and the knobs' names in the link, such as "
-            "epsilon or n_clusters. The rest of the list holds."
-        )
-    return frozenset(known)
 
 
 def _is_name(name: str, controls: frozenset[str]) -> bool:

@@ -1,9 +1,9 @@
 """Lessons: the steps beside the picture, and the lesson on what ε means."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import streamlit as st
@@ -125,8 +125,9 @@ _ALL = (EPSILON_LESSON, *(method.lesson for method in CATALOGUE.values() if meth
 LESSONS: Mapping[str, Lesson] = MappingProxyType({lesson.name: lesson for lesson in _ALL})
 
 
+ButtonKind = Literal["primary", "secondary", "tertiary"]
 SLIDERS = ("epsilon", "epsilon_per_iteration", "epsilon_counts", "rho")  # knobs with a privacy slider
-KEPT = ("audience", "hide")  # what a step leaves as it is, unless it says otherwise
+LASTING = ("audience", "hide")  # what a step leaves as it is, unless it says otherwise
 NONE = "none"
 LESSON = Knob("lesson", "choice", NONE, "Lesson", "", choices=((NONE, "None"), *((name, name) for name in LESSONS)))
 EXACT = "Not a release: the answer needs exact records."
@@ -138,7 +139,7 @@ _AT = "dpviz:lesson"
 _READ = "dpviz:lesson-link"
 _PAGE = "dpviz:lesson-page"
 _GUESSES = "dpviz:lesson-guesses"
-_MOVED = "dpviz:lesson-moved"  # a guess has changed the state of the page, which must run again
+_CHANGED = "dpviz:lesson-moved"  # a guess has changed the state of the page, which must run again
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,15 @@ def begin(page: str) -> str:
     if st.session_state.get(_READ):
         return page
     st.session_state[_READ] = True
-    _read()
+    query = state.opening_query()
+    name = str(state.value(LESSON)) if LESSON.name in query else NONE
+    if name != NONE:
+        lesson = LESSONS[name]
+        last = len(lesson.steps)
+        index = int(state.value(Knob("step", "int", 1, "Step", "Of the lesson.", 1, last, 1, last))) - 1
+        for knob, text in lesson.state(index).items():
+            query.setdefault(knob, text)  # what a link says beside its lesson, somebody has chosen
+        st.session_state[_AT] = Place(lesson, index)
     place = at_step()
     return page if place is None else place.lesson.page
 
@@ -166,39 +175,23 @@ def page_of(query: Mapping[str, str]) -> str | None:
     return None if lesson is None else lesson.page
 
 
-def _read() -> None:
-    query = state.opening_query()
-    name = str(state.value(LESSON)) if LESSON.name in query else NONE
-    if name == NONE:
-        return
-    lesson = LESSONS[name]
-    last = len(lesson.steps)
-    index = int(state.value(Knob("step", "int", 1, "Step", "Of the lesson.", 1, last, 1, last))) - 1
-    for knob, text in lesson.state(index).items():
-        query.setdefault(knob, text)  # what a link says beside its lesson, somebody has chosen
-    st.session_state[_AT] = Place(lesson, index)
-
-
 def go(name: str, index: int) -> None:
     """Put the lesson's page into a step's state; the next run shows it."""
     lesson = LESSONS[name]
     knobs = lesson.state(index, answered=(name, index) in _guesses())
-    state.open_page(lesson.page, {**_kept(), **knobs}, records=True)
+    # What the reader has chosen and steps leave alone stays; what the present step chose ends with it.
+    place, opened = active(), state.opening_query()
+    lasting = {name: opened[name] for name in LASTING if name in opened}
+    audience = st.session_state.get(state.widget_key("audience"))
+    lasting |= {"audience": str(audience)} if audience is not None else {}
+    chosen = {} if place is None else place.lesson.state(place.index, answered=True)
+    lasting = {knob: text for knob, text in lasting.items() if knob not in chosen}
+    state.open_page(lesson.page, {**lasting, **knobs}, records=True)
     for slider in SLIDERS:
         if slider in knobs:
             set_epsilon(state.widget_key(slider), float(knobs[slider]))
     st.session_state[_AT] = Place(lesson, index)
     st.session_state[_READ] = True
-
-
-def _kept() -> dict[str, str]:
-    """Return what the reader has chosen and steps leave alone; what this step chose ends with it."""
-    place, opened = active(), state.opening_query()
-    pairs = {name: opened[name] for name in KEPT if name in opened}
-    audience = st.session_state.get(state.widget_key("audience"))
-    pairs |= {"audience": str(audience)} if audience is not None else {}
-    chosen = {} if place is None else place.lesson.state(place.index, answered=True)
-    return {name: text for name, text in pairs.items() if name not in chosen}
 
 
 def leave() -> None:
@@ -213,7 +206,7 @@ def finish(name: str) -> None:
 
 
 def at_step() -> Place | None:
-    """Return where the reader is, on whatever page."""
+    """Return the reader's place in a lesson, on whatever page."""
     place: Place | None = st.session_state.get(_AT)
     return place
 
@@ -237,12 +230,12 @@ def columns(*, public: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
     """
     place = active()
     if place is None:
-        left, right = st.columns([3, 1], gap="medium")
-        return left, right
-    words, left = st.columns([1, 2], gap="medium")
+        picture, side = st.columns([3, 1], gap="medium")
+        return picture, side
+    words, picture = st.columns([1, 2], gap="medium")
     with words:
         _panel(place, public)
-    return left, st.container()
+    return picture, st.container()
 
 
 @st.fragment
@@ -270,8 +263,8 @@ def _panel(place: Place, public: bool) -> None:
         st.rerun(scope="app")
 
 
-def _button(words: str, then: Any, *style: Any, kind: Any = "secondary") -> bool:
-    return st.button(words, key=f"lesson:{words}", on_click=then, args=style, type=kind)
+def _button(words: str, action: Callable[..., None], *args: object, kind: ButtonKind = "secondary") -> bool:
+    return st.button(words, key=f"lesson:{words}", on_click=action, args=args, type=kind)
 
 
 def _ask(place: Place, question: Question, *, public: bool) -> bool:
@@ -292,8 +285,13 @@ def _ask(place: Place, question: Question, *, public: bool) -> bool:
         key=key,
     )
     if guessed is not None:
-        _told(question, measured(*name), guessed)
-        return bool(st.session_state.pop(_MOVED, False))
+        answer = measured(*name)
+        right = question.right(answer)
+        correct = f":red[**{WRONG}**] it is “{question.ranges[right].words}”."
+        st.markdown(f"{f':blue[**{RIGHT}**]' if guessed == right else correct} {question.explained(answer)}")
+        if question.exact:
+            st.caption(EXACT)
+        return bool(st.session_state.pop(_CHANGED, False))
     st.button(CHECK, key="lesson:check", disabled=chosen is None, on_click=_guess, args=(name, key))
     st.caption(LATER)
     return False
@@ -306,20 +304,12 @@ def _guess(name: tuple[str, int], key: str) -> None:
         _guesses().setdefault(name, int(chosen))
         if LESSONS[name[0]].steps[name[1]].after:
             go(*name)
-            st.session_state[_MOVED] = True
+            st.session_state[_CHANGED] = True
 
 
 def _guesses() -> dict[tuple[str, int], int]:
     guesses: dict[tuple[str, int], int] = st.session_state.setdefault(_GUESSES, {})
     return guesses
-
-
-def _told(question: Question, answer: Answer, guess: int) -> None:
-    right = question.right(answer)
-    verdict = f":blue[**{RIGHT}**]" if guess == right else f":red[**{WRONG}**] it is “{question.ranges[right].words}”."
-    st.markdown(f"{verdict} {question.explained(answer)}")
-    if question.exact:
-        st.caption(EXACT)
 
 
 @st.cache_resource(show_spinner="Measuring", max_entries=64)
@@ -332,13 +322,9 @@ def measured(name: str, index: int) -> Answer:
 
 
 def _score(lesson: Lesson) -> str:
-    guessed = [
-        (index, _guesses()[lesson.name, index]) for index in lesson.questions if (lesson.name, index) in _guesses()
-    ]
-    right = sum(guess == _right(lesson, index) for index, guess in guessed)
-    return f", {right} of {len(guessed)} right" if guessed else ""
-
-
-def _right(lesson: Lesson, index: int) -> int | None:
-    question = lesson.steps[index].question
-    return None if question is None else question.right(measured(lesson.name, index))
+    guesses, n_right = _guesses(), 0
+    answered = [index for index in lesson.questions if (lesson.name, index) in guesses]
+    for index in answered:
+        question = lesson.steps[index].question
+        n_right += question is not None and guesses[lesson.name, index] == question.right(measured(lesson.name, index))
+    return f", {n_right} of {len(answered)} right" if answered else ""

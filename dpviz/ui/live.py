@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
-from typing import Any
+from typing import TypeGuard
 
 import streamlit as st
 
@@ -46,8 +46,8 @@ def live(
     query: str | None = None,
     follow: str | None = None,
     inspect: Callable[[Region], Sequence[str]] | None = None,
-    drawing: Mapping[str, Any] | None = None,
-    ahead: Mapping[str, Any] | None = None,
+    drawing: Mapping[str, object] | None = None,
+    ahead: Mapping[str, object] | None = None,
     packed: bytes | None = None,
     fits: bool = False,
     named: bool = True,
@@ -66,7 +66,7 @@ def live(
     """
     visible = scene.public() if audience_public else scene
     before = read_state(st.session_state.get(key), visible)
-    options: dict[str, Any] = {"key": key, "height": height, "query": query, "follow": follow, "ahead": ahead}
+    options: dict[str, object] = {"key": key, "height": height, "query": query, "follow": follow, "ahead": ahead}
     options |= {"fits": fits, "named": named and not plain, "plain": plain}
     if query is not None:  # of another session, as after a restart of the server, the browser takes no other address
         options["session"] = st.session_state.setdefault(SESSION, token_hex(8))
@@ -81,7 +81,7 @@ def live(
         options["arrive"] = True
         del st.session_state[_ARRIVING]
     data = wrap(options, pack(visible) if packed is None else packed)
-    changes = {f"on_{name}_change": _nothing for name in ("selected", "picked", "region", "drawn", "turned")}
+    changes = {f"on_{name}_change": lambda: None for name in ("selected", "picked", "region", "drawn", "turned")}
     return read_state(_LIVE(data=data, key=key, **changes), visible)
 
 
@@ -90,7 +90,7 @@ def arrive(key: str) -> None:
     st.session_state[_ARRIVING] = key
 
 
-def wrap(options: Mapping[str, Any], packed: bytes) -> bytes:
+def wrap(options: Mapping[str, object], packed: bytes) -> bytes:
     """Put options before a packed scene: 4-byte little-endian length, JSON, the scene on an aligned offset.
 
     A component gets either JSON or bytes as such, so that both must travel in one object.
@@ -100,8 +100,8 @@ def wrap(options: Mapping[str, Any], packed: bytes) -> bytes:
     return len(text).to_bytes(4, "little") + text + packed
 
 
-def read_state(state: Any, scene: Scene) -> LiveState:
-    """Read a component's state; a browser can send anything, so that what makes no sense counts as nothing.
+def read_state(state: object, scene: Scene) -> LiveState:
+    """Read a component's untrusted state: what makes no sense counts as nothing.
 
     `picked` is the `pick` of one of the scene's layers or None; `pick_count` is 0 before the first click.
     """
@@ -109,7 +109,15 @@ def read_state(state: Any, scene: Scene) -> LiveState:
     picked = message.get("picked")
     pick, count, *mark = picked if isinstance(picked, list | tuple) and len(picked) in (2, 3) else (None, None)
     picks = {layer.pick for layer in scene.layers if layer.pick}
-    region, region_number = _region(message.get("region"))
+    polygon: Region = ()
+    region = message.get("region")
+    number: int | None = None
+    corners: Sequence[object] = ()
+    if isinstance(region, list | tuple) and len(region) == 2 and isinstance(region[1], list | tuple):
+        number, corners = _index(region[0]), region[1]
+    points = [_numbers(corner, 2) for corner in corners[: _MOST_CORNERS + 1]]
+    if number is not None and 3 <= len(points) <= _MOST_CORNERS and all(points):
+        polygon = tuple((x, y) for x, y in points)
     turn = _numbers(message.get("turned"), 3)
     known = isinstance(pick, str) and len(pick) <= _PICK_LENGTH and pick in picks
     return LiveState(
@@ -117,43 +125,27 @@ def read_state(state: Any, scene: Scene) -> LiveState:
         picked=pick if known else None,
         picked_mark=_index(mark[0]) if known and mark else None,
         pick_count=_index(count) or 0,
-        region=region,
-        region_number=region_number,
+        region=polygon,
+        region_number=number if polygon and number is not None else 0,
         turned=(turn[1], turn[2]) if turn and abs(turn[1]) <= 180.0 and abs(turn[2]) <= 90.0 else None,
         turn_count=(_index(turn[0]) or 0) if turn else 0,
     )
 
 
-def _region(message: Any) -> tuple[Region, int]:
-    """Return a polygon and its number; nothing where either makes no sense."""
-    if not isinstance(message, list | tuple) or len(message) != 2 or not isinstance(message[1], list | tuple):
-        return (), 0
-    number, corners = _index(message[0]), message[1]
-    if number is None or not 3 <= len(corners) <= _MOST_CORNERS or not all(_numbers(corner, 2) for corner in corners):
-        return (), 0
-    return tuple((float(x), float(y)) for x, y in corners), number
-
-
-def _numbers(value: Any, length: int) -> tuple[float, ...]:
+def _numbers(value: object, length: int) -> tuple[float, ...]:
     """Return so many finite numbers, () for anything else."""
-    if not isinstance(value, list | tuple) or len(value) != length:
-        return ()
-    if not all(_finite(part) for part in value):
+    if not isinstance(value, list | tuple) or len(value) != length or not all(_finite(part) for part in value):
         return ()
     return tuple(float(part) for part in value)
 
 
-def _index(value: Any) -> int | None:
+def _index(value: object) -> int | None:
     """Return a whole number from 0 on, None for anything else."""
     if not _finite(value) or value < 0 or value != int(value):
         return None
     return int(value)
 
 
-def _finite(value: Any) -> bool:
+def _finite(value: object) -> TypeGuard[float]:
     # Compared, not converted: a browser can send a whole number that is too large for a float.
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-
-
-def _nothing() -> None:
-    """Declare a state key; the value is read after the run starts again."""

@@ -21,7 +21,7 @@ _NO_NAME = re.compile(r"[^\w]+")  # what a name in HTML has none of
 _NUMBER = re.compile(r"\(?[εδρ] = [^\s,]+|per \d\S* \S+")  # in which no line ends
 _SPREADSHEET_NUMBER = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?( [^\W\d_]+| ?%)?", re.IGNORECASE)  # or with a unit
 _SHORT = re.compile("[A-Z].*[A-Z]")  # of an abbreviation
-KEPT = 512  # texts that are remembered with their terms: a slider's move shows the same ones; ours
+MOST_TEXTS = 512  # texts that are remembered with their terms: a slider's move shows the same ones; ours
 COIN = "Before the release, or with a coin: 50 in 100. The attacker may know every other record."
 
 
@@ -38,7 +38,7 @@ def headline(finding: Sentence, *, public: bool, name: str = "") -> str:
     text = finding.public if public else finding.curator
     text = f"{name}. {text}" if name else text
     short = ((words, term if _SHORT.search(words) else "") for words, term in noticed(text))
-    return f'<p class="dpviz-sentence dpviz-headline">{_said(short)}</p>'  # the browser has it read out at rest
+    return f'<p class="dpviz-sentence dpviz-headline">{_with_terms(short)}</p>'  # the browser has it read out at rest
 
 
 def side(*parts: str) -> None:
@@ -53,14 +53,15 @@ def stacked(*parts: str) -> str:
 
 def facts(title: str, items: Sequence[Fact], *, public: bool) -> str:
     """Write numbers whose labels open their meaning; the curator's have a lock; the public sees none of those."""
-    rows = "".join(_fact(title, fact) for fact in items if fact.public or not public)
+    rows = ""
+    for fact in items:
+        if fact.public or not public:
+            label, meaning = escape(fact.label), ""
+            if fact.help:
+                place = f"dpviz-fact-{_NO_NAME.sub('-', f'{title}-{fact.label}')}"
+                label, meaning = term(fact.label, fact.label, fact.help, place)
+            rows += f"<div><dt>{label}{'' if fact.public else LOCK}</dt><dd>{escape(fact.value)}{meaning}</dd></div>"
     return f'<section class="dpviz-facts"><h2>{escape(title)}</h2><dl>{rows}</dl></section>' if rows else ""
-
-
-def _fact(title: str, fact: Fact) -> str:
-    place = f"dpviz-fact-{_NO_NAME.sub('-', f'{title}-{fact.label}')}"
-    label, meaning = term(fact.label, fact.label, fact.help, place) if fact.help else (escape(fact.label), "")
-    return f"<div><dt>{label}{'' if fact.public else LOCK}</dt><dd>{escape(fact.value)}{meaning}</dd></div>"
 
 
 def term(words: str, name: str, meaning: str, place: str) -> tuple[str, str]:
@@ -124,15 +125,14 @@ def details(label: Label, name: str = "") -> str:
 def meanings() -> None:
     """Draw what every term of the glossary opens, once for the whole page; nothing of it is seen before."""
     if not hiding.hides("terms"):
-        st.html(f'<div class="dpviz-meanings">{"".join(map(_opened, GLOSSARY.values()))}</div>')
-
-
-def _opened(term: Term) -> str:
-    return (
-        f'<span class="dpviz-meaning" id="{_place(term)}" popover role="note">'
-        f'<img class="dpviz-drawing" src="{address(term.name)}" alt=""><b>{escape(term.name)}</b> '
-        f'{escape(term.meaning)} <a href="{PLACE_OF_ALL}?term={term.slug}" target="_blank">In the glossary</a></span>'
-    )
+        spans = "".join(
+            f'<span class="dpviz-meaning" id="{_place(term)}" popover role="note">'
+            f'<img class="dpviz-drawing" src="{address(term.name)}" alt=""><b>{escape(term.name)}</b> '
+            f"{escape(term.meaning)} "
+            f'<a href="{PLACE_OF_ALL}?term={term.slug}" target="_blank">In the glossary</a></span>'
+            for term in GLOSSARY.values()
+        )
+        st.html(f'<div class="dpviz-meanings">{spans}</div>')
 
 
 def _place(term: Term) -> str:
@@ -141,7 +141,7 @@ def _place(term: Term) -> str:
 
 def marked(text: str) -> str:
     """Write a text whose [[terms]] are buttons that open their meanings."""
-    return _said(pieces(text))
+    return _with_terms(pieces(text))
 
 
 def explained(text: str) -> str:
@@ -149,12 +149,12 @@ def explained(text: str) -> str:
     return escape(text) if hiding.hides("terms") else _explained(text)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=MOST_TEXTS)
 def _explained(text: str) -> str:
     return "".join(_word(words, GLOSSARY[name]) if name else escape(words) for words, name in noticed(text))
 
 
-def _said(parts: Iterable[tuple[str, str]]) -> str:
+def _with_terms(parts: Iterable[tuple[str, str]]) -> str:
     hidden = hiding.hides("terms")
     return "".join(_word(words, GLOSSARY[name]) if name and not hidden else escape(words) for words, name in parts)
 

@@ -23,11 +23,11 @@ CODE = "The calls behind the picture above. Export saves the whole script; with 
 
 def fill(knob: Knob, name: str, contents: Mapping[str, Callable[[], None]]) -> None:
     """Draw a page's tabs with this one among them, and fill the open one; `name` is the page's."""
-    controls.fill(knob, {**contents, CHOICE[0]: lambda: read(name)})
+    controls.fill(knob, {**contents, CHOICE[0]: lambda: draw_tab(name)})
 
 
 @st.fragment
-def read(name: str) -> None:
+def draw_tab(name: str) -> None:
     """Draw everything that there is to read about the picture of this page, anew when the picture changes."""
     if state.is_blank():
         return
@@ -37,11 +37,13 @@ def read(name: str) -> None:
         return
     assert screen is None or isinstance(screen, MethodScreen)  # a method's page
     parts: list[FormulaPart] = []
+    code = ""
     if screen is not None:
+        code = excerpt(recipe(screen, frame=0, hidden=(), notes=(), hashes=()))
         for request, run in screen.runs:
             it = known(run, request.params)
             parts.append(FormulaPart(request.name if len(screen.runs) > 1 else "", page.formulas(it), page.words(it)))
-    article(page.misreadings, page.papers, parts, "" if screen is None else _code(screen), CODE)
+    article(page.misreadings, page.papers, parts, code, CODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +62,6 @@ def article(
 
     Without `parts` there is no picture.
     """
-    _misreadings(misreadings)
-    st.subheader("Formulas, with the numbers of this picture", anchor=False)
-    st.caption(ROUNDED if parts else NOTHING)
-    for part in parts:
-        _formulas(part)
-    if parts:
-        st.subheader("The code that makes this picture", anchor=False)
-        st.caption(about_code)
-        st.code(code, language="python", wrap_lines=True)
-    _papers(papers)
-    if not hiding.hides("terms"):
-        st.html(f'<h3 class="dpviz-heading">Glossary</h3>{panel.all_terms()}')
-
-
-def _misreadings(misreadings: Iterable[Misreading]) -> None:
     rows = "".join(
         f"<li><p><b>{escape(each.said)}</b></p><p>{panel.marked(each.why)}</p>"
         f"<p><i>Look at:</i> {panel.marked(each.look)}</p></li>"
@@ -84,6 +71,26 @@ def _misreadings(misreadings: Iterable[Misreading]) -> None:
         '<section class="dpviz-misread"><h3 class="dpviz-heading">Five ways to misread this picture</h3>'
         f"<ol>{rows}</ol></section>"
     )
+    st.subheader("Formulas, with the numbers of this picture", anchor=False)
+    st.caption(ROUNDED if parts else NOTHING)
+    for part in parts:
+        _formulas(part)
+    if parts:
+        st.subheader("The code that makes this picture", anchor=False)
+        st.caption(about_code)
+        st.code(code, language="python", wrap_lines=True)
+    rows = "".join(
+        f"<li><b>{escape(paper.title)}</b><dl>"
+        + "".join(f"<div><dt>{escape(place)}</dt><dd>{escape(what)}</dd></div>" for place, what in paper.places)
+        + "</dl></li>"
+        for paper in papers
+    )
+    st.html(
+        '<section class="dpviz-papers"><h3 class="dpviz-heading">Papers, and what each is for</h3>'
+        f"<ul>{rows}</ul></section>"
+    )
+    if not hiding.hides("terms"):
+        st.html(f'<h3 class="dpviz-heading">Glossary</h3>{panel.all_terms()}')
 
 
 def _formulas(part: FormulaPart) -> None:
@@ -98,20 +105,3 @@ def _formulas(part: FormulaPart) -> None:
         for each in part.formulas:
             source = f"  \n:small[{each.source}]" if each.source else ""
             st.markdown(f"**{each.name}**{source}\n$$\n{each.general}\n$$\n$$\n{each.with_numbers}\n$$")
-
-
-def _code(screen: MethodScreen) -> str:
-    return excerpt(recipe(screen, frame=0, hidden=(), notes=(), hashes=()))
-
-
-def _papers(papers: Iterable[Paper]) -> None:
-    rows = "".join(
-        f"<li><b>{escape(paper.title)}</b><dl>"
-        + "".join(f"<div><dt>{escape(place)}</dt><dd>{escape(what)}</dd></div>" for place, what in paper.places)
-        + "</dl></li>"
-        for paper in papers
-    )
-    st.html(
-        f'<section class="dpviz-papers"><h3 class="dpviz-heading">Papers, and what each is for</h3>'
-        f"<ul>{rows}</ul></section>"
-    )

@@ -1,11 +1,11 @@
 """A paper's tables and figures beside what comes out here, read from the file that one command writes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.elements.lib.column_types import ColumnConfig
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments.tables import Cell, Column, Report, ResultTable, TablesError, read_tables
@@ -45,7 +45,7 @@ def tables(name: str) -> None:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _report(name: str, written: int) -> Report:  # noqa: ARG001 (a file that was written again is read again)
+def _report(name: str, changed: int) -> Report:  # noqa: ARG001 (a file that was written again is read again)
     return read_tables(FOLDER / f"{name}.json")
 
 
@@ -58,19 +58,26 @@ def _table(name: str, table: ResultTable) -> None:
         chosen = st.segmented_control("Data set", sets, default=sets[0], required=True, key=f"{name}:{table.id}:set")
         rows = [row for row in rows if row["set"] == chosen]
         live(_chart(table, rows), key=f"{name}:{table.id}", height=CHART_HEIGHT)
-    shown = pd.DataFrame([{key: row[key] for key in row} for row in rows])
-    for key in shown:  # a column of numbers and words is one of words
-        if any(isinstance(cell, str) for cell in shown[key]):
-            shown[key] = [cell if cell is None or isinstance(cell, str) else number(float(cell)) for cell in shown[key]]
+    figures = pd.DataFrame([{key: row[key] for key in row} for row in rows])
+    for key in figures:  # a column of numbers and words is one of words
+        cells = figures[key]
+        if any(isinstance(cell, str) for cell in cells):
+            figures[key] = [cell if cell is None or isinstance(cell, str) else number(float(cell)) for cell in cells]
     labels = {column.key: _labeled(column, [row[column.key] for row in rows]) for column in table.columns}
-    options: dict[str, Any] = {"column_config": labels, "column_order": list(labels), "placeholder": NONE}
     with st.expander("Figures", expanded=not _series(table)):
-        st.dataframe(shown, hide_index=True, width="stretch", **options)
+        st.dataframe(
+            figures,
+            hide_index=True,
+            width="stretch",
+            column_config=labels,
+            column_order=list(labels),
+            placeholder=NONE,
+        )
     with st.expander("Where it differs, and why"):
         st.markdown("\n".join(f"- {state.plain(note)}" for note in table.notes))
 
 
-def _labeled(column: Column, cells: Sequence[Cell]) -> Any:
+def _labeled(column: Column, cells: Sequence[Cell]) -> ColumnConfig:
     """Return how a column is headed and its numbers are written: whole ones whole, others in three digits."""
     counted = column.unit in ("", column.label.split(",")[0].lower())  # "Records", in records
     label = column.label if counted else f"{column.label} ({column.unit})"
@@ -93,22 +100,15 @@ def _chart(table: ResultTable, rows: Sequence[Mapping[str, Cell]]) -> Scene:
     key = _series(table)
     keys = {column.key for column in table.columns}
     parts = next(part for part in PARTS if set(part) <= keys)
-    names = list(dict.fromkeys(str(row[key]) for row in table.rows))
-    curves = [_curve(name, i, [row for row in rows if row[key] == name], parts) for i, name in enumerate(names)]
+    curves = []
+    for hue, name in enumerate(dict.fromkeys(str(row[key]) for row in table.rows)):
+        known = [row for row in rows if row[key] == name and row[parts[0]] is not None]
+        x, middle, low, high = (
+            np.log10(np.maximum(np.array([row[part] for row in known], dtype=np.float64), TINY))
+            for part in ("epsilon", *parts)
+        )
+        if len(x):
+            curves.append(Curve(name, hue, x, low, middle, high))
     label = next(column.label for column in table.columns if column.key == parts[0])
-    return curve_chart(
-        table.title,
-        [curve for curve in curves if len(curve.x)],
-        x="ε",
-        y=label,
-        caption="Lines and bands are the columns of the table below.",
-    )
-
-
-def _curve(name: str, hue: int, rows: Sequence[Mapping[str, Cell]], parts: tuple[str, str, str]) -> Curve:
-    known = [row for row in rows if row[parts[0]] is not None]
-    x, middle, low, high = (
-        np.log10(np.maximum(np.array([row[key] for row in known], dtype=np.float64), TINY))
-        for key in ("epsilon", *parts)
-    )
-    return Curve(name, hue, x, low, middle, high)
+    caption = "Lines and bands are the columns of the table below."
+    return curve_chart(table.title, curves, x="ε", y=label, caption=caption)

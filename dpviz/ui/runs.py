@@ -1,4 +1,4 @@
-"""Runs on a page, remembered by what they depend on: data, parameters, seeds. Nothing uploaded or secret is shared."""
+"""Runs on a page, cached by data, parameters and seeds; sessions share no uploaded records and no secret noise."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ class _RunJob:
     key: tuple[Hashable, ...]
     job: _Job
     result: Result[Release, Step]
-    reference: Any
+    reference: object
 
     def run(self) -> Any:
         """Put the run together with the known classes of its data."""
@@ -241,8 +241,8 @@ def scenes_of(runs: Runs, view: View) -> Iterator[Scene]:
 
 def scenes_in_step(runs: Runs, view: View, trails: Sequence[FloatArray | None]) -> Iterator[Scene]:
     """Yield the pictures of two that are stepped together, with the trails that there are: ε does not move them."""
-    left, right = (run.stops().frames for _, run in runs)
-    drawings = zip(scenes_of(runs, view), pair.in_step(left, right), runs, trails, strict=True)
+    first, second = (run.stops().frames for _, run in runs)
+    drawings = zip(scenes_of(runs, view), pair.in_step(first, second), runs, trails, strict=True)
     for scene, frames, (request, run), centers in drawings:
         trailed = scene if centers is None else pair.with_trail(scene, run, view, centers)
         yield dataclasses.replace(pair.lasting(trailed, frames), title=request.name)

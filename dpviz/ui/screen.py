@@ -45,17 +45,17 @@ def words_of_one(runs: Runs, *, public: bool) -> SideWords:
 
 def words_of_two(runs: Runs, *, public: bool) -> SideWords:
     """Write headline and facts of two methods' runs on the same records."""
-    (_, left), (_, right) = runs
+    (_, first), (_, second) = runs
     return SideWords(
-        panel.headline(pair.sentence(left, right), public=public),
+        panel.headline(pair.sentence(first, second), public=public),
         panel.stacked(
-            panel.facts("What honesty costs", pair.facts(left, right), public=public),
+            panel.facts("What honesty costs", pair.facts(first, second), public=public),
             *(panel.promise(run.card(), request.name.lower()) for request, run in runs),
         ),
     )
 
 
-_SHOWN = "dpviz:shown"
+_SCREEN = "dpviz:shown"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,25 +100,25 @@ class ChartScreen:
     address: str
     notes: tuple[str, ...]  # lines under a picture that is taken away
     calls: Calls  # that make the pictures again
-    guarantees: tuple[Mapping[str, Any], ...] = ()  # as plain values
+    guarantees: tuple[Mapping[str, object], ...] = ()  # as plain values
 
 
 OnScreen: TypeAlias = MethodScreen | ChartScreen
 
 
-def keep(shown: OnScreen | None) -> None:
+def keep(screen: OnScreen | None) -> None:
     """Remember what is on screen now; None: nothing is."""
-    st.session_state[_SHOWN] = shown
+    st.session_state[_SCREEN] = screen
 
 
 def latest() -> OnScreen | None:
     """Return what is on screen."""
-    screen: OnScreen | None = st.session_state.get(_SHOWN)
+    screen: OnScreen | None = st.session_state.get(_SCREEN)
     return screen
 
 
 _LAST = "dpviz:last-pictures"
-HELD = 2  # the one on screen, and the one that may be asked for next
+MOST_CACHED = 2  # the one on screen, and the one that may be asked for next
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,15 +132,15 @@ class CachedPicture:
 
 
 class PictureCache:
-    """One session's; the thread that draws ahead of the page uses them as well."""
+    """The pictures that a session drew last; the thread that draws ahead of the page uses them as well."""
 
     def __init__(self) -> None:
-        """Hold nothing yet."""
-        self._held: tuple[CachedPicture, ...] = ()
+        """Make an empty cache."""
+        self._pictures: tuple[CachedPicture, ...] = ()
 
     def recall(self, name: Hashable | None) -> CachedPicture | None:
         """Return what was drawn under this name, if it is among the last; None never is."""
-        return next((picture for picture in self._held if name is not None and picture.name == name), None)
+        return next((picture for picture in self._pictures if name is not None and picture.name == name), None)
 
     def pack(
         self, name: Hashable | None, runs: Runs, scenes: Iterable[Scene], *, public: bool
@@ -152,7 +152,7 @@ class PictureCache:
             picture = CachedPicture(name, runs, (*picture.scenes, scene), (*picture.packed, packed))
             yield picture
         if name is not None:
-            self._held = (*self._held, picture)[-HELD:]
+            self._pictures = (*self._pictures, picture)[-MOST_CACHED:]
 
 
 def picture_cache() -> PictureCache:

@@ -168,11 +168,6 @@ def show_pair(
     _finish(frame)
 
 
-def _refuse(frame: PageFrame, error: ValueError) -> None:
-    frame.picture.error(IMPOSSIBLE if frame.public else state.plain(str(error)))
-    _reserve(frame)
-
-
 def _cached_picture(
     frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, view: View, draw: Draw
 ) -> CachedPicture | None:
@@ -186,7 +181,8 @@ def _cached_picture(
         runs = _run_all(frame, requests, noise)
         *_, picture = picture_cache().pack(name, runs, draw(runs), public=frame.public)
     except ValueError as error:
-        _refuse(frame, error)
+        frame.picture.error(IMPOSSIBLE if frame.public else state.plain(str(error)))
+        _reserve(frame)
         return None
     return picture
 
@@ -285,9 +281,9 @@ def _recolored(frame: PageFrame, run: Run[object, Release, Step]) -> None:
     image = frame.source.dataset.image
     if image is None or frame.public or (recolored := run.recolored(image.colours.shape)) is None:
         return
-    left, right = st.columns(2)
-    left.image(image.colours, caption="The photograph: its pixels are the records (curator view).", width="stretch")
-    right.image(
+    original, reduced = st.columns(2)
+    original.image(image.colours, caption="The photograph: its pixels are the records (curator view).", width="stretch")
+    reduced.image(
         recolored,
         caption="Recolored with the released centers (curator view).",
         width="stretch",

@@ -23,7 +23,7 @@ MARKUP = frozenset("\\`*_{}[]()<>#+-.!|$:~")  # what Markdown would read as more
 _VALUES = "dpviz:values"
 _QUERY = "dpviz:query"
 _PROBLEMS = "dpviz:problems"
-_SHOWN = "dpviz:problems-shown"
+_ON_PAGE = "dpviz:problems-shown"
 _BLANK = "dpviz:blank"
 _ORIGIN = "dpviz:query-origin"
 _KEPT_PARAMS = "dpviz:staying"
@@ -54,7 +54,7 @@ def value(knob: Knob) -> Any:
     """
     values = _values()
     if knob.name not in values:
-        linked = _from_link(knob)
+        linked = _linked(knob)
         if knob.name not in opening_query():
             return linked
         values[knob.name] = linked
@@ -129,8 +129,8 @@ def widget_key(name: str) -> str:
     return f"knob:{name}"
 
 
-def tie(name: str, value: Any, *, chosen: bool = True) -> str:
-    """Return the key of the widget `name` that shows `shown`: a new key if anything but the widget has changed it.
+def tie(name: str, value: object, *, chosen: bool = True) -> str:
+    """Return the key of the widget `name` that shows `value`: a new key if anything but the widget has changed it.
 
     The browser keeps the value of a widget that it does not draw, as in a closed menu, and sends it with the next run.
     Under the old key that value would undo the change. A default that follows another one keeps the key: neither was
@@ -145,7 +145,7 @@ def tie(name: str, value: Any, *, chosen: bool = True) -> str:
     return key
 
 
-def sent(name: str, key: str) -> Any:
+def take_choice(name: str, key: str) -> Any:
     """Return what the reader chose with the widget `name`, whose key was `key` then."""
     chosen = st.session_state.get(key)
     turn, *_ = _ties().get(name, (0, None, True))
@@ -159,8 +159,8 @@ def is_chosen(knob: Knob) -> bool:
     return knob.name in _values()
 
 
-def _ties() -> dict[str, tuple[int, Any, bool]]:
-    ties: dict[str, tuple[int, Any, bool]] = st.session_state.setdefault(_TIED, {})
+def _ties() -> dict[str, tuple[int, object, bool]]:
+    ties: dict[str, tuple[int, object, bool]] = st.session_state.setdefault(_TIED, {})
     return ties
 
 
@@ -176,18 +176,18 @@ def report(problem: str) -> None:
 def take_problems() -> list[str]:
     """Return the messages: those to be shown now, once."""
     problems: list[str] = st.session_state.pop(_PROBLEMS, [])
-    st.session_state.setdefault(_SHOWN, []).extend(problems)
+    st.session_state.setdefault(_ON_PAGE, []).extend(problems)
     return problems
 
 
 def begin() -> None:
     """Begin a run of the whole page, from which the messages of the last one are gone."""
-    st.session_state.pop(_SHOWN, None)
+    st.session_state.pop(_ON_PAGE, None)
 
 
 def run_again() -> NoReturn:
     """Run the whole page again, and show the messages that stand on it: they may be from this very run."""
-    for problem in st.session_state.pop(_SHOWN, []):
+    for problem in st.session_state.pop(_ON_PAGE, []):
         _keep(problem)
     st.rerun(scope="app")
 
@@ -224,18 +224,18 @@ def kept_params() -> dict[str, str]:
     return dict(st.session_state.get(_KEPT_PARAMS, {}))
 
 
-def _values() -> dict[str, Any]:
-    values: dict[str, Any] = st.session_state.setdefault(_VALUES, {})
+def _values() -> dict[str, Value]:
+    values: dict[str, Value] = st.session_state.setdefault(_VALUES, {})
     return values
 
 
 def never_asked() -> list[str]:
     """Return the names of the link that nothing on the page has asked for."""
-    seen_before: set[str] = st.session_state.get(_ASKED, set())
-    return [name for name in opening_query() if name not in seen_before | READ_ELSEWHERE]
+    known: set[str] = st.session_state.get(_ASKED, set())
+    return [name for name in opening_query() if name not in known | READ_ELSEWHERE]
 
 
-def _from_link(knob: Knob) -> Value:
+def _linked(knob: Knob) -> Value:
     st.session_state.setdefault(_ASKED, set()).add(knob.name)
     text = opening_query().get(knob.name)
     if text is None:

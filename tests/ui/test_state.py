@@ -193,15 +193,17 @@ def test_a_widget_has_another_key_only_after_something_else_has_changed_its_valu
     key = state.tie("knob:k", 5)
     assert (key, session[key]) == ("knob:k", 5)
     session[key] = 7  # the reader moves it
-    assert state.sent("knob:k", key) == 7
+    assert state.take_choice("knob:k", key) == 7
     assert state.tie("knob:k", 7) == key
     again = state.tie("knob:k", 3)  # a preset: the browser of a closed menu would send 7 again, under the old key
     assert (again, session[again]) == ("knob:k:1", 3)
     session[key] = 7
-    assert state.sent("knob:k", key) == 7, "a move under the old key, from before the preset was there, is a move"
+    assert state.take_choice("knob:k", key) == 7, (
+        "a move under the old key, from before the preset was there, is a move"
+    )
     assert state.tie("knob:k", 7) not in (key, again), "but the new one shows another value"
     session["knob:k:2"] = 99  # more than the knob takes
-    assert state.sent("knob:k", "knob:k:2") == 99
+    assert state.take_choice("knob:k", "knob:k:2") == 99
     assert session[state.tie("knob:k", 7)] == 7
     assert state.tie("knob:other", 1, chosen=False) == "knob:other"
     assert state.tie("knob:other", 2, chosen=False) == "knob:other", "a default follows the data"

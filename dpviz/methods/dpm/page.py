@@ -393,7 +393,7 @@ def _draw_locks() -> None:
 
 
 def _lock(key: str) -> None:
-    chosen = state.sent(_LOCKED, key)
+    chosen = state.take_choice(_LOCKED, key)
     for name, knob in LOCKS.items():
         state.remember(knob, name in chosen)
 
@@ -419,7 +419,7 @@ def _moved_share(name: str, key: str) -> None:
     """Keep what the reader chose, and let the others make room."""
     locked = [other for other, knob in LOCKS.items() if state.value(knob)]
     before = _values()
-    after = rebalanced(before, name, float(state.sent(state.widget_key(SHARES[name].name), key)), locked)
+    after = rebalanced(before, name, float(state.take_choice(state.widget_key(SHARES[name].name), key)), locked)
     if len([other for other in before if other not in locked and other != name]) == 0:
         state.report("All other shares are locked, so that this one cannot move. Unlock one of them.")
     _keep(after)

@@ -139,7 +139,7 @@ def field(name: str, default: object = None) -> Field:
 
 def keep(name: str, key: str) -> None:
     """Store the value of the widget of that key as an answer."""
-    _answers()[name] = state.sent(f"upload:{name}", key)
+    _answers()[name] = state.take_choice(f"upload:{name}", key)
 
 
 def _answers() -> dict[str, Any]:

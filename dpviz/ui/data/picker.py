@@ -207,7 +207,7 @@ def choose(name: str, own: DataCatalog | None = None) -> None:
 
 
 def _choose_listed(own: DataCatalog | None, key: str) -> None:
-    choose(state.sent(_CHOICE, key), own)
+    choose(state.take_choice(_CHOICE, key), own)
 
 
 def _current(default: str, names: list[str], titles: Mapping[str, str]) -> str:

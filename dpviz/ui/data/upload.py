@@ -335,7 +335,7 @@ def _choice(column: DeltaGenerator, label: str, name: str, titles: dict[str, str
 
 def _set(name: str, key: str) -> None:
     """Read the file again with a setting that was changed."""
-    value, reading = state.sent(f"upload:{name}", key), answers.reading()
+    value, reading = state.take_choice(f"upload:{name}", key), answers.reading()
     if name == "header":
         reading = replace(reading, header="infer" if value is None else None if value == 0 else int(value) - 1)
     else:

@@ -9,7 +9,7 @@ import math
 import re
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from types import MappingProxyType
@@ -57,35 +57,28 @@ def state_of(frame: str, leaves: Sequence[str], pictures: Sequence[PackedPicture
         blobs[name] = data
         return name
 
-    directory = {
-        "frame": keep(frame.encode()),
-        "leaves": [keep(each.encode()) for each in leaves],
-        "pictures": [_picture(each, keep) for each in pictures],
-    }
-    return PageState(directory, blobs)
-
-
-def _picture(picture: PackedPicture, keep: Callable[[bytes, int], str]) -> dict[str, Any]:
-    """Return a picture's directory: options, its own header, and its arrays, each a blob of its own."""
-    packed = picture.packed
-    length = int.from_bytes(packed[:4], "little")
-    body = packed[4 + length :]
-    offsets = arrays_of(read_header(packed))
-    arrays = [keep(body[low:high], _width(offsets[low])) for low, high in itertools.pairwise([*offsets, len(body)])]
-    own = {name: picture.options.get(name) for name in ("height", "fits", "named", "follow")}
-    return {"key": picture.key, **own, "header": keep(packed[: 4 + length], 0), "arrays": arrays}
+    directory = {"frame": keep(frame.encode()), "leaves": [keep(each.encode()) for each in leaves]}
+    directories = []
+    for picture in pictures:  # options, its own header, and its arrays, each a blob of its own
+        packed = picture.packed
+        length = int.from_bytes(packed[:4], "little")
+        body = packed[4 + length :]
+        offsets = arrays_of(read_header(packed))
+        arrays = []
+        for low, high in itertools.pairwise([*offsets, len(body)]):
+            rows, *rest = offsets[low]["shape"]
+            # The length of a row in an array of bytes of several rows, which are much alike; 0 of all others.
+            width = math.prod(rest) if offsets[low]["dtype"] == "uint8" and rows > 1 else 0
+            arrays.append(keep(body[low:high], width))
+        own = {name: picture.options.get(name) for name in ("height", "fits", "named", "follow")}
+        directories.append({"key": picture.key, **own, "header": keep(packed[: 4 + length]), "arrays": arrays})
+    return PageState({**directory, "pictures": directories}, blobs)
 
 
 def arrays_of(header: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
     """Return what a picture's header says of its arrays, by where they begin, in that order."""
     arrays = [array for layer in header["layers"] for array in layer["arrays"].values()]
     return {array["offset"]: array for array in sorted(arrays, key=lambda each: int(each["offset"]))}
-
-
-def _width(array: Mapping[str, Any]) -> int:
-    """Return how long a row is in an array of bytes of several rows, which are much alike; 0 of all others."""
-    rows, *rest = array["shape"]
-    return math.prod(rest) if array["dtype"] == "uint8" and rows > 1 else 0
 
 
 def shared(states: Iterable[PageState]) -> dict[str, bytes]:
@@ -98,15 +91,15 @@ def shared(states: Iterable[PageState]) -> dict[str, bytes]:
     return {name: blobs[name] for name, count in counts.items() if count >= SHARED_FROM}
 
 
-def script(name: str, directory: Any, blobs: Mapping[str, bytes]) -> str:
+def script(name: str, directory: object, blobs: Mapping[str, bytes]) -> str:
     """Return a script that hands blobs and a directory to the page, under a name; any file of text can hold it."""
     return f"dpvizData({json.dumps(name)}, '{b64encode(_packed(directory, blobs)).decode()}');\n"
 
 
-def dense_script(name: str, directory: Any, blobs: Mapping[str, bytes], **facts: Any) -> bytes:
+def dense_script(name: str, directory: object, blobs: Mapping[str, bytes], **facts: object) -> bytes:
     """Return the same as a file that is a quarter smaller, of two bytes a letter; its first letter says so.
 
-    `told` is what else the page is to know of the blobs.
+    `facts` are further facts of the blobs for the page.
     """
     packed = _packed(directory, blobs, facts)
     return two_byte(f"dpvizData({json.dumps(name)}, '{dense(packed)}', {len(packed)});\n")
@@ -128,21 +121,19 @@ def two_byte(text: str) -> bytes:
     return codecs.BOM_UTF16_LE + text.encode("utf-16-le")
 
 
-def _packed(directory: Any, blobs: Mapping[str, bytes], facts: Mapping[str, Any] = MappingProxyType({})) -> bytes:
+def _packed(directory: object, blobs: Mapping[str, bytes], facts: Mapping[str, object] = MappingProxyType({})) -> bytes:
     names = sorted(blobs)
-    listed = {"state": directory, "blobs": [[each, len(blobs[each])] for each in names], **facts}
-    data = json.dumps(listed, sort_keys=True).encode()
-    whole = len(data).to_bytes(4, "little") + data + b"".join(_by_rows(each, blobs[each]) for each in names)
-    return gzip.compress(whole, 9, mtime=0)
-
-
-def _by_rows(name: str, blob: bytes) -> bytes:
-    """Return a blob of several rows, of the length in its name, as its first and what changes from each to the next."""
-    _, _, width = name.partition(".")
-    if not width:
-        return blob
-    rows = np.frombuffer(blob, np.uint8)
-    return rows[: int(width)].tobytes() + (rows[int(width) :] ^ rows[: -int(width)]).tobytes()
+    listing = {"state": directory, "blobs": [[each, len(blobs[each])] for each in names], **facts}
+    data = json.dumps(listing, sort_keys=True).encode()
+    parts = [len(data).to_bytes(4, "little"), data]
+    for name in names:
+        _, _, width = name.partition(".")
+        if width:  # several rows of this length: the first, and what changes from each to the next
+            rows = np.frombuffer(blobs[name], np.uint8)
+            parts += [rows[: int(width)].tobytes(), (rows[int(width) :] ^ rows[: -int(width)]).tobytes()]
+        else:
+            parts.append(blobs[name])
+    return gzip.compress(b"".join(parts), 9, mtime=0)
 
 
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
@@ -156,23 +147,47 @@ _FRAME = (
 _SLIDER = '<div class="flow row st-key-dpviz-strip"><div class="slider" data-slider></div></div>'
 
 
-def kept(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
+def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
     """Return the file's text: what the audience sees at every value of the slider, and the step on screen, from 0.
 
     Where other values of the slider would be more releases, as of uploaded records, it holds the state on screen.
     """
-    moments, slider = _moments(screen), screen.slider if isinstance(screen, MethodScreen) else None
-    possible = [i for i, moment in enumerate(moments) if moment is not None]
-    filled = [moment for moment in moments if moment is not None]
-    states = [_state(moment, moves=slider is not None, pair=isinstance(screen, MethodScreen)) for moment in filled]
-    index: dict[str, Any] = {"knob": "epsilon", "audiences": ["all"], "frame": str(frame + 1)}
-    index |= {"slider": slider and {**_slider(slider, possible), "move": None, "plays": False}}
+    title = " and ".join(scene.title for scene in screen.scenes)
+    slider = None
+    moments: list[PictureState | None]
+    if isinstance(screen, MethodScreen):
+        title = f"{screen.runs[0][0].algorithm.title}: {title}"
+        slider = screen.slider
+    if isinstance(screen, MethodScreen) and screen.moments is not None:
+        moments = list(screen.moments())
+    else:
+        words = screen.words if isinstance(screen, MethodScreen) else NO_WORDS
+        moments = [PictureState(words, tuple(pack(replace(scene, hint="")) for scene in screen.scenes))]
+    states = [
+        _state(moment, moves=slider is not None, pair=isinstance(screen, MethodScreen))
+        for moment in moments
+        if moment is not None
+    ]
+    possible = [i for i, moment in enumerate(moments) if moment is not None]  # values of the slider
+    index: dict[str, object] = {"knob": "epsilon", "audiences": ["all"], "frame": str(frame + 1), "slider": slider}
+    if slider is not None:
+        names = [name for name in ("values", "texts", "notes", "spoken") if slider[name]]
+        marks = [mark for mark in slider["marks"] if mark["index"] in possible]
+        index["slider"] = {
+            **slider,
+            **{name: [slider[name][i] for i in possible] for name in names},
+            "marks": [{**mark, "index": possible.index(mark["index"])} for mark in marks],
+            "index": possible.index(slider["index"]),
+            "move": None,
+            "plays": False,
+        }
     index |= {"mode": "", "switches": {}}
     index |= {"seeds": [], "modes": [], "modeWords": [], "control": None, "stops": [], "question": None}
+    index_text = json.dumps(index).replace("<", "\\u003c")  # no name ends the script that it stands in
     blobs = {name: blob for state in states for name, blob in state.blobs.items()}
     data = [script("shared.0", None, blobs)]
     data += [script(f"0.0.0.{i}", state.directory, {}) for i, state in enumerate(states)]
-    title = escape(_title(screen))
+    title = escape(title)
     note_lines = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
@@ -181,45 +196,18 @@ def kept(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
         f"<style>{site_sheet()}</style></head><body>"
         f'<header><h1>{title}</h1></header><main></main><footer class="caption">{note_lines}</footer>'
         f"<script>{site_script()}</script>"
-        f"<script>{''.join(data)}dpvizIndex({_safe(json.dumps(index))});</script></body></html>\n"
+        f"<script>{''.join(data)}dpvizIndex({index_text});</script></body></html>\n"
     )
-
-
-def _slider(slider: Mapping[str, Any], possible: Sequence[int]) -> dict[str, Any]:
-    """Return the slider with its possible values alone."""
-    rows = {key: [slider[key][i] for i in possible] for key in ("values", "texts", "notes", "spoken") if slider[key]}
-    marks = [{**mark, "index": possible.index(mark["index"])} for mark in slider["marks"] if mark["index"] in possible]
-    return {**slider, **rows, "marks": marks, "index": possible.index(slider["index"])}
-
-
-def _title(screen: OnScreen) -> str:
-    pictures = " and ".join(scene.title for scene in screen.scenes)
-    return f"{screen.runs[0][0].algorithm.title}: {pictures}" if isinstance(screen, MethodScreen) else pictures
-
-
-def _moments(screen: OnScreen) -> Sequence[PictureState | None]:
-    if isinstance(screen, MethodScreen) and screen.moments is not None:
-        return list(screen.moments())
-    words = screen.words if isinstance(screen, MethodScreen) else NO_WORDS
-    return [PictureState(words, tuple(pack(replace(scene, hint="")) for scene in screen.scenes))]
 
 
 def _state(moment: PictureState, *, moves: bool, pair: bool) -> PageState:
     """Write one state; the second of a `pair` follows the steps of the first."""
-    pictures, places = [], ""
+    pictures, places, n_pictures = [], "", len(moment.packed)
     for i, packed in enumerate(moment.packed):
         key = f"picture-{i + 1}" if i else "picture"
-        pictures.append(PackedPicture(key, _options(i, len(moment.packed), follows=pair), packed))
+        follow = "picture" if i and pair else None
+        options = {"height": _HEIGHT, "fits": n_pictures == 1, "named": n_pictures > 1, "follow": follow}
+        pictures.append(PackedPicture(key, options, packed))
         places += f'<div class="column"><div class="live" data-picture="{key}"></div></div>'
     leaves = [_TERM.sub(r"\1", text) for text in (moment.words.headline, moment.words.side)]
     return state_of(_FRAME.format(slider=_SLIDER if moves else "", pictures=places), leaves, pictures)
-
-
-def _options(place: int, n_pictures: int, *, follows: bool) -> dict[str, Any]:
-    follow = "picture" if place and follows else None
-    return {"height": _HEIGHT, "fits": n_pictures == 1, "named": n_pictures > 1, "follow": follow}
-
-
-def _safe(text: str) -> str:
-    """Let no name end the script that it stands in."""
-    return text.replace("<", "\\u003c")

@@ -66,7 +66,7 @@ def ask(frame: PageFrame) -> CompareQuestion:
     """Draw the knobs: methods, clusters, values of ε, runs, neighbors, seeds."""
 
     def switch(key: str) -> None:
-        chosen = state.sent(_PILLS, key) or []
+        chosen = state.take_choice(_PILLS, key) or []
         for name, knob in SWITCHES.items():
             state.remember(knob, name in chosen)
 
