@@ -262,7 +262,11 @@ def _chart(
     what: str,
     cursor: float | None,
 ) -> Scene:
-    curves = [_curve(spread, floor, chosen=spread.key == chosen) for spread in spreads]
+    curves = []
+    for spread in spreads:
+        low, middle, high = percentiles(_ratios(spread.nonprivate_values, floor))
+        own = (spread.key, spread.exact, spread.key == chosen)
+        curves.append(Curve(spread.name, spread.hue, spread.x, low, middle, high, *own))
     ends = [value for curve in curves for value in (np.nanmin(curve.low), np.nanmax(curve.high))]
     ink = [*LEAST_VIEW, *(float(value) for value in ends if np.isfinite(value))]
     bands, lines = layers_of(curves, Audience.CURATOR)
@@ -279,11 +283,6 @@ def _chart(
         equal=False,
         scrubber=False,
     )
-
-
-def _curve(spread: CostSpread, floor: float, *, chosen: bool) -> Curve:
-    low, middle, high = percentiles(_ratios(spread.nonprivate_values, floor))
-    return Curve(spread.name, spread.hue, spread.x, low, middle, high, spread.key, spread.exact, chosen)
 
 
 def _ratios(values: FloatArray, floor: float) -> FloatArray:

@@ -110,7 +110,9 @@ def meant(*names: str) -> tuple[tuple[str, str], ...]:
 def search(text: str) -> tuple[Term, ...]:
     """Return the terms that have every word of a text, those by whose name they are found first; all for no words."""
     words = text.lower().split()
-    terms = [term for term in GLOSSARY.values() if all(word in _whole(term) for word in words)]
+    terms = [
+        term for term in GLOSSARY.values() if all(word in f"{_named(term)} {term.meaning.lower()}" for word in words)
+    ]
     return tuple(sorted(terms, key=lambda term: not all(word in _named(term) for word in words)))
 
 
@@ -121,10 +123,6 @@ def _titled(name: str) -> str:
 
 def _named(term: Term) -> str:
     return " ".join((term.name, term.slug, *term.others)).lower()
-
-
-def _whole(term: Term) -> str:
-    return f"{_named(term)} {term.meaning.lower()}"
 
 
 EXACT, RELEASED, NOISE, PUBLIC, BROKEN, TEXT, ONE, TWO = "e", "r", "n", "p", "v", "t", "a", "b"

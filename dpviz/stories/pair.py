@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, attacker_odds, frozen
 from dpviz.metrics import nonprivate_costs
@@ -35,7 +34,10 @@ def lasting(scene: Scene, frames: Frames) -> Scene:
     if more == 0:
         return replace(scene, frames=frames)
     last = len(frames) - 1
-    layers = tuple(replace(layer, rows=_held(layer.rows, more)) for layer in scene.layers)
+    layers = tuple(
+        replace(layer, rows=frozen(np.concatenate([layer.rows, np.repeat(layer.rows[-1:], more)])))
+        for layer in scene.layers
+    )
     return replace(scene, layers=layers, frames=frames, start_frame=last)
 
 
@@ -94,7 +96,3 @@ def _frame(left: Frames, right: Frames, i: int) -> Frame:
     if i < len(left) or ours.label == theirs.label:
         return ours
     return Frame(f"{ours.label} (left), {theirs.label} (right)", theirs.detail)
-
-
-def _held(rows: NDArray[np.int16], more: int) -> NDArray[np.int16]:
-    return frozen(np.concatenate([rows, np.repeat(rows[-1:], more)]))

@@ -285,16 +285,16 @@ def attackers_share(epsilon: float, delta: float) -> Formula:
 def used(symbols: Mapping[str, str], in_use: Iterable[Formula]) -> dict[str, str]:
     """Return the symbols, some of them listed together, of which at least one stands in a formula."""
     text = " ".join(each.general for each in in_use)
-    return {names: words for names, words in symbols.items() if any(_stands(name, text) for name in parts(names))}
+
+    def stands(name: str) -> bool:
+        return re.search(rf"(?<![A-Za-z\\]){re.escape(name)}(?![A-Za-z])", text) is not None
+
+    return {names: words for names, words in symbols.items() if any(map(stands, parts(names)))}
 
 
 def parts(names: str) -> list[str]:
     """Return the single symbols of a list."""
     return names.split(r",\ ")
-
-
-def _stands(name: str, text: str) -> bool:
-    return re.search(rf"(?<![A-Za-z\\]){re.escape(name)}(?![A-Za-z])", text) is not None
 
 
 def some(*formulas: Formula | None) -> tuple[Formula, ...]:

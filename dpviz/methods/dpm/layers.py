@@ -74,7 +74,9 @@ def _cut_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     refused = np.where((cells.refused & (cells.levels == levels))[..., None, None], cuts, np.nan)
     names = run.node_titles()
     lines, counted = clock.during("choose"), clock.during("count")
-    still = clock.during("score", "choose", offset=-1) | counted | _at_release(run, plane, clock)
+    still = clock.during("score", "choose", offset=-1) | counted
+    if plane.flat:  # in a turned picture the outlines of cells take the place of the cuts
+        still |= {clock.release: cells.n_levels - 1}
     best = _best(run, plane, clock.n_steps)
 
     def add(name: str, ink: Seen, rows: dict[int, int], xy: FloatArray, **style: Any) -> Layer:
@@ -87,11 +89,6 @@ def _cut_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
         add("Refused cut", REFUSAL, counted, refused, size=2.0, dash=True),
         add("Best cut", SECRET, lines, best, size=1.75, names=()),
     ]
-
-
-def _at_release(run: DPMRun, plane: Plane, clock: Clock) -> dict[int, int]:
-    """In a flat picture the cuts stay; in a turned one the cells' outlines take their place."""
-    return {clock.release: run.cells.n_levels - 1} if plane.flat else {}
 
 
 def _best(run: DPMRun, plane: Plane, n_levels: int) -> FloatArray:
