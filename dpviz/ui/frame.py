@@ -23,16 +23,10 @@ from dpviz.ui.screen import keep
 from dpviz.ui.server import ahead
 
 STYLE = ASSETS / "style.css"
-PICTURE_HEIGHT = 560  # CSS pixels
-CHART_HEIGHT = 170
+CHART_HEIGHT = 170  # CSS pixels
 MOST_SEED = 2**31 - 1
-NO_PUBLIC_PLANE = (
-    "These directions are computed from the records, so that the public sees nothing here. "
-    "Choose two features under Axes."
-)
 DESCRIBE = "Describe your data below: a file, its columns, their public bounds. Or take another set under Data."
 LINKED = "This link was made with somebody's own file. Choose the same file below, or take another set under Data."
-ILLUSTRATION_SEED = 0  # of draws that only show a law; public
 
 AUDIENCE = Knob(
     "audience",
