@@ -13,6 +13,7 @@ import pytest
 from dpviz import baselines, methods
 from dpviz.core import Box
 from dpviz.data import BLOCK_ROWS, ArrayChunks, TableError, WorkerChunks
+from dpviz.data.chunks import DISTRIBUTED
 from dpviz.solvers import assign
 from dpviz.stories.label import Contents, label_of
 from tests.data.made import heaps
@@ -172,9 +173,9 @@ def test_what_is_not_distributed_says_so_and_says_what_is(client, points):
             ran.add(name)
         except ValueError as error:
             refused[name] = str(error)
-    assert [name for name, said in refused.items() if chunks.DISTRIBUTED not in said] == []
+    assert [name for name, said in refused.items() if DISTRIBUTED not in said] == []
     assert ran == {module.__name__.split(".")[-1] for module, _ in CASES.values()}
-    assert ran == {name for name in CATALOGUE if re.search(rf"\b{name}\b", chunks.DISTRIBUTED)}
+    assert ran == {name for name in CATALOGUE if re.search(rf"\b{name}\b", DISTRIBUTED)}
 
 
 def test_what_cannot_be_used_is_said(client, points):

@@ -129,10 +129,9 @@ def code(data: Data, question: CompareQuestion, at: float, chosen: tuple[str, fl
             "for part in question.parts(dataset.n):",
             "    runs[part.entry] += rows(dataset.points, dataset.box, dataset.labels, part)",
             "runs = referenced(runs)",
-            "options = {'bounds_public': not dataset.bounds_from_data}",
-            "series = all_series(question.entries, runs, question.adjacency, **options)",
-            "series = [one for one in series if not one.per_distance]",
-            f"options = {{'at': {at!r}, 'without_data': no_data_ratio(runs)}}",
-            f"scenes = [frontier(series, question.adjacency, {chosen!r}, **options)]",
+            "series = all_series(question.entries, runs, question.adjacency, "
+            "bounds_public=not dataset.bounds_from_data)",
+            "lines, without = [one for one in series if not one.per_distance], no_data_ratio(runs)",
+            f"scenes = [frontier(lines, question.adjacency, {chosen!r}, at={at!r}, without_data=without)]",
         ),
     )
