@@ -76,7 +76,6 @@ def epsilon_slider(
     if preset is not None:
         memory = _Memory(memory.start, nearest(choices, preset), None if answer is None else answer[1])
     st.session_state[f"{key}:answer"] = memory
-    symbol = next((f"{each} " for each in SYMBOLS if each in label), "")
     data = {
         "key": key,
         "label": label,
@@ -91,8 +90,7 @@ def epsilon_slider(
         "help": help,
         "notes": list(note),
         "spoken": [
-            # As a screen reader says it: "ε 4, attacker right at most 98 in 100".
-            ", ".join(filter(None, (f"{symbol}{choice:.3g}", spoken(words))))
+            spoken_value(label, choice, words)
             for choice, words in zip(choices, note or [""] * len(choices), strict=True)
         ],
         "hint": hint,
@@ -127,6 +125,12 @@ def last_move(key: str) -> float | None:
 def nearest(values: Sequence[float], value: float) -> int:
     """Return the index of the value nearest to the wanted one."""
     return min(range(len(values)), key=lambda index: abs(values[index] - value))
+
+
+def spoken_value(label: str, value: float, note: str) -> str:
+    """Return a value as a screen reader says it: "ε 4, attacker right at most 98 in 100"."""
+    symbol = next((f"{each} " for each in SYMBOLS if each in label), "")
+    return ", ".join(filter(None, (f"{symbol}{value:.3g}", spoken(note))))
 
 
 def _move(state: object, n_values: int) -> tuple[int, float] | None:

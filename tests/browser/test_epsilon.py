@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from dpviz.core.privacy import attacker_odds
 from dpviz.stories.panel import attacker
-from dpviz.ui.controls import _answer, _Memory, _sent, _spoken, nearest
+from dpviz.ui.controls import _last_mover, _Memory, _move, nearest, spoken_value
 
 pytestmark = pytest.mark.browser
 
@@ -109,19 +109,19 @@ def test_help_opens_below_the_label(slider: Locator) -> None:
      {"moved": [1.5, 1]}, {"moved": [True, 1]}, {"moved": ["1", 1]}, {"moved": [float("nan"), 1]}, 7],
 )  # fmt: skip
 def test_nonsense_from_a_browser_counts_as_nothing(state: Any) -> None:
-    assert _sent(state, 10) is None
+    assert _move(state, 10) is None
 
 
 def test_who_moved_last_decides() -> None:
-    assert _answer(None, 6, None) == _Memory(6, 6, None)
-    moved = _answer(_Memory(6, 6, None), 6, (9, 1.0))
+    assert _last_mover(None, 6, None) == _Memory(6, 6, None)
+    moved = _last_mover(_Memory(6, 6, None), 6, (9, 1.0))
     assert moved.index == 9
-    assert _answer(moved, 9, (9, 1.0)).index == 9  # a page that feeds the answer back
-    assert _answer(moved, 9, (10, 2.0)).index == 10
-    overruled = _answer(moved, 2, (9, 1.0))
+    assert _last_mover(moved, 9, (9, 1.0)).index == 9  # a page that feeds the answer back
+    assert _last_mover(moved, 9, (10, 2.0)).index == 10
+    overruled = _last_mover(moved, 2, (9, 1.0))
     assert overruled == _Memory(2, 2, 1.0)
-    assert _answer(overruled, 2, (9, 1.0)).index == 2
-    assert _answer(overruled, 2, (3, 2.0)).index == 3
+    assert _last_mover(overruled, 2, (9, 1.0)).index == 2
+    assert _last_mover(overruled, 2, (3, 2.0)).index == 3
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_who_moved_last_decides() -> None:
     ],
 )
 def test_a_value_is_spoken_in_few_words(label: str, epsilon: float, said: str) -> None:
-    assert _spoken(label, epsilon, attacker(attacker_odds(epsilon))) == said
-    assert _spoken(label, epsilon, "") == said.split(",")[0]
+    assert spoken_value(label, epsilon, attacker(attacker_odds(epsilon))) == said
+    assert spoken_value(label, epsilon, "") == said.split(",")[0]
 
 
 def test_the_nearest_value() -> None:

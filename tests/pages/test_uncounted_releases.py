@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 
 from dpviz.methods import ALGORITHMS
-from dpviz.ui import asking, controls, runs
+from dpviz.ui import asking, controls, hiding, runs
 from dpviz.ui.server.background import Answers
 from tests.pages.conftest import LINKED, PAGES, SOME_KIND, SOME_KNOB, typed
 
@@ -53,17 +53,13 @@ def open_tabs(monkeypatch):
     """Have a page fill all of its tabs in one run, or those that share a knob with another one in a second run."""
     again = SimpleNamespace(is_now=False)
 
-    class Tab:
-        def __init__(self, name):
-            self.place, self.open = st.container(), (name in SHARING) is again.is_now
+    def fill(knob, contents):
+        for name in hiding.tabs_left(list(dict(knob.choices))):
+            if (name in SHARING) is again.is_now:
+                with st.container():
+                    contents[name]()
 
-        def __enter__(self):
-            return self.place.__enter__()
-
-        def __exit__(self, *error):
-            return self.place.__exit__(*error)
-
-    monkeypatch.setattr(controls, "_tabs", lambda _knob, labels: [Tab(name) for name in labels])
+    monkeypatch.setattr(controls, "fill", fill)
     return again
 
 
