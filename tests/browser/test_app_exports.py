@@ -86,7 +86,7 @@ def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Pat
     assert settings["scene_hashes"] == [scene]
     assert "Proved for this run: ε = 1" in settings["guarantees"][0]["line"]
     assert "Released center" in layers(saved(page, "csv")) or name != "dpm"
-    assert b"scene_hash(scene)" in saved(page, "py")
+    assert b"map(scene_hash, scenes)" in saved(page, "py")
 
     (tmp_path / "picture.html").write_bytes(saved(page, "html"))
     asked: list[str] = []

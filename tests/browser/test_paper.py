@@ -32,7 +32,7 @@ def test_it_is_printed_on_one_page_and_an_appendix(page: Page, monkeypatch: pyte
     promises = tuple(replace(each, label=long) for each in known.promises)
     bounds = tuple((f"a long feature name {i}", "-1,000,000 to 1,000,000 m") for i in range(paper.MOST_COLUMNS))
     square = "Used is the square of meters around a place on Earth. " * 2
-    known = replace(known, promises=promises, bounds=bounds, remade=square, origin="k = 5 was read off a curve.")
+    known = replace(known, promises=promises, bounds=bounds, derived=square, origin="k = 5 was read off a curve.")
     found = replace(found, pinned=(*found.pinned, *found.pinned))
     whole = paper.decision_paper(known, found)
     assert n_pages(page, document.html(document.Document(whole.title, whole.subtitle, whole.blocks))) == 1
