@@ -1,12 +1,13 @@
 """The six data sets of Lu & Shen's table 2, with what the paper reports on them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from dpviz.core import Box, Confidential, Points, frozen
-from dpviz.data import TableError, read_table
+from dpviz.data import Dataset, TableError, read_table
 
 LABEL = "label"  # the column that is no feature
 SUFFIXES = (".csv.gz", ".csv")
@@ -76,24 +77,39 @@ PAPER_SETS = (
 )
 
 
+def find_file(name: str, file: str, folder: str | Path) -> Path:
+    """Return the file of a paper's set `name`: `file` with one of SUFFIXES. Raises ValueError where there is none."""
+    paths = [Path(folder) / (file + suffix) for suffix in SUFFIXES]
+    path = next((path for path in paths if path.is_file()), None)
+    if path is None:
+        raise ValueError(
+            f"{name} was looked for as {' or '.join(path.name for path in paths)}, but the folder has neither. "
+            "Pass the folder of the data sets with --data."
+        )
+    return path
+
+
+def read_file(path: Path, *, features: Sequence[str] = (), label: str | None = None) -> Dataset:
+    """Read `features` of a file, else all numeric columns but LABEL, which is no feature; `label` has the labels.
+
+    Raises ValueError for a file that is no table, and for a column that it lacks.
+    """
+    try:
+        table = read_table(path)
+        columns = list(features) or [column for column in table.numeric_columns if column != LABEL]
+        return table.dataset(columns, label=label)
+    except TableError as error:
+        raise ValueError(f"{path.name}: {error}") from None
+
+
 def read_set(paper: PaperSet, folder: str | Path) -> SetRecords:
     """Read one set from `folder`, all its numeric columns but the label, and scale it by its own extremes.
 
     The extremes are two records' values: not private, as in the paper. Raises ValueError for a file that is missing or
     is no table, a constant column, and fewer distinct records than clusters.
     """
-    paths = [Path(folder) / (paper.file + suffix) for suffix in SUFFIXES]
-    path = next((path for path in paths if path.is_file()), None)
-    if path is None:
-        raise ValueError(
-            f"{paper.name} was looked for as {' or '.join(path.name for path in paths)}, but the folder has neither. "
-            "Pass the folder of the data sets with --data."
-        )
-    try:
-        table = read_table(path)
-        points = table.dataset([name for name in table.numeric_columns if name != LABEL]).points
-    except TableError as error:
-        raise ValueError(f"{path.name}: {error}") from None
+    path = find_file(paper.name, paper.file, folder)
+    points = read_file(path).points
     if len(np.unique(points, axis=0)) < paper.n_clusters:
         raise ValueError(
             f"{path.name} had fewer than {paper.n_clusters} different records, one for each cluster. Take another file."

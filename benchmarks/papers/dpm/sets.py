@@ -7,11 +7,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from benchmarks.papers.table_sets import LABEL, find_file
 from dpviz.core import Box, Confidential, Labels, Points, frozen
 from dpviz.data import Table, TableError, read_table
 
-SUFFIXES = (".csv.gz", ".csv")
-LABEL = "label"
 SPREAD = 100.0  # of the synthetic sets' centers and box, either side of 0
 SYNTH_SEED = 42
 PER_LETTER = 720  # 26 of them are the paper's 18,720 records; which ones it took is unknown
@@ -74,13 +73,7 @@ def gas(folder: Path, number: int) -> SetDraw:  # noqa: ARG001
 
 
 def _table(folder: Path, name: str, file: str) -> Table:
-    paths = [folder / (file + suffix) for suffix in SUFFIXES]
-    path = next((path for path in paths if path.is_file()), None)
-    if path is None:
-        raise ValueError(
-            f"{name} was looked for as {' or '.join(path.name for path in paths)}, but the folder has neither. "
-            "Pass the folder of the data sets with --data."
-        )
+    path = find_file(name, file, folder)
     return _read(lambda: read_table(path))
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.papers.table_sets import LABEL, SUFFIXES
+from benchmarks.papers.table_sets import LABEL, find_file, read_file
 from dpviz.core import Box, Confidential, Labels, Points, frozen
-from dpviz.data import TableError, read_table
 from dpviz.data.synthetic import MOONS_NOISE, MOONS_RECORDS, moons
 
 MISSING = ("EMG", "Sloan", "USPS")  # of table 2; the last is t-SNE of private records, which no guarantee covers
@@ -62,24 +61,13 @@ def read_labelled(paper: MorseSet, folder: str | Path) -> LabelledRecords:
     The extremes are two records' values: not private. Raises ValueError for a file that is missing, is no table, or
     has no column of labels, and for a constant column.
     """
-    paths = [Path(folder) / (paper.file + suffix) for suffix in SUFFIXES]
-    path = next((path for path in paths if path.is_file()), None)
-    if path is None:
-        raise ValueError(
-            f"{paper.name} was looked for as {' or '.join(path.name for path in paths)}, but the folder has neither. "
-            "Pass the folder of the data sets with --data."
-        )
-    try:
-        table = read_table(path)
-        found = table.dataset([name for name in table.numeric_columns if name != LABEL], label=LABEL)
-    except TableError as error:
-        raise ValueError(f"{path.name}: {error}") from None
-    if found.labels is None:
+    data = read_file(find_file(paper.name, paper.file, folder), label=LABEL)
+    if data.labels is None:
         raise AssertionError("a table was read with labels and has none")
-    low, high = found.points.min(axis=0), found.points.max(axis=0)
-    signed = np.clip(2.0 * (found.points - low) / (high - low) - 1.0, -1.0, 1.0)
+    low, high = data.points.min(axis=0), data.points.max(axis=0)
+    signed = np.clip(2.0 * (data.points - low) / (high - low) - 1.0, -1.0, 1.0)
     box = Box.cube(-1.0, 1.0, signed.shape[1])
-    return LabelledRecords(paper.name, frozen(signed), found.labels, box, paper.n_clusters)
+    return LabelledRecords(paper.name, frozen(signed), data.labels, box, paper.n_clusters)
 
 
 def draw_moons(seed: int) -> LabelledRecords:

@@ -7,9 +7,9 @@ from types import MappingProxyType
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from benchmarks.papers.table_sets import LABEL, SUFFIXES
+from benchmarks.papers.table_sets import find_file, read_file
 from dpviz.core import Box, Confidential, Points, frozen
-from dpviz.data import Dataset, TableError, read_table
+from dpviz.data import Dataset
 
 # Table 5.1: 50 records, 4 round clusters, standard deviation 0.60.
 RECORDS, CENTERS, DEVIATION = 50, 4, 0.60
@@ -68,21 +68,9 @@ def thesis_set(number: int, *, seed: int = SEED) -> Dataset:
 
 def read_thesis_set(paper: ThesisSet, folder: str | Path) -> ThesisRecords:
     """Draw or read one set. Raises ValueError for a file that is missing, is no table or lacks a feature."""
-    points = thesis_set(paper.number).points if paper.number else _read(paper, Path(folder))
+    if paper.number:
+        points = thesis_set(paper.number).points
+    else:
+        path = find_file(paper.name, paper.file, folder)
+        points = np.array(read_file(path, features=paper.features).points)
     return ThesisRecords(frozen(points), Box(points.min(axis=0), points.max(axis=0)), paper.n_clusters)
-
-
-def _read(paper: ThesisSet, folder: Path) -> Points:
-    paths = [folder / (paper.file + suffix) for suffix in SUFFIXES]
-    path = next((path for path in paths if path.is_file()), None)
-    if path is None:
-        raise ValueError(
-            f"{paper.name} was looked for as {' or '.join(path.name for path in paths)}, but the folder has neither. "
-            "Pass the folder of the data sets with --data."
-        )
-    try:
-        table = read_table(path)
-        names = list(paper.features) or [name for name in table.numeric_columns if name != LABEL]
-        return np.array(table.dataset(names).points)
-    except TableError as error:
-        raise ValueError(f"{path.name}: {error}") from None
