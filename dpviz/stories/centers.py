@@ -55,9 +55,9 @@ class CentersRun(Run[Any, C_co, S_co]):
         return cls(result, params, drawable(points, words, len(result.release.centers)), words, reference)
 
     @classmethod
-    def reference_key(cls, params: Any) -> tuple[object, ...]:
-        """Return the parameters that Lloyd's run depends on: how many centers are asked for."""
-        return (getattr(params, "n_clusters", None),)
+    def reference_key(cls, params: Any, result: Any) -> tuple[object, ...]:
+        """Return how many centers Lloyd's run has: as many as are asked for, else released."""
+        return (getattr(params, "n_clusters", None) or max(1, len(result.release.centers)),)
 
     @classmethod
     def find_reference(cls, points: Points, words: Words, result: Any, params: Any) -> LloydRun:
@@ -112,7 +112,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         """Return what the run protects, takes as public, and shows in confidence."""
         return center_facts.contents(self)
 
-    def notices(self) -> tuple[str, ...]:
+    def nonprivate_notices(self) -> tuple[str, ...]:
         """Return what has to be said beside this run's guarantee: exact, so the curator's."""
         return center_facts.notices(self)
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dpviz.core.limits import ceiled as ceiled  # stories write numbers and limits with what stands here
 from dpviz.core.limits import floored as floored
@@ -20,20 +20,24 @@ LEAST_DECIMAL = 1e-4  # a smaller chance is said as cases in a million
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence in two readings; the public one is made from the release alone."""
+    """One sentence in two readings; the public one is made from the release alone, and the only one in a repr."""
 
-    curator: str
+    curator: str = field(repr=False)
     public: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One number with its label; `public` is False where it was computed from exact values."""
+    """One number with its label; `public` is False where it was computed from exact values: then no repr shows it."""
 
     label: str
     value: str
     help: str
     public: bool
+
+    def __repr__(self) -> str:
+        """Return label and value, the value of a public fact alone."""
+        return f"Fact({self.label!r}, {self.value!r})" if self.public else f"Fact({self.label!r}, for the curator only)"
 
 
 def odds(percent: float) -> str:

@@ -79,9 +79,9 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return cls(result, params, unit_records(points, words.box), words, reference)
 
     @classmethod
-    def reference_key(cls, params: Any) -> tuple[object, ...]:
-        """Return the parameters that the reference depends on: it is computed once for equal keys."""
-        del params
+    def reference_key(cls, params: Any, result: Any) -> tuple[object, ...]:
+        """Return what of the parameters and the run the reference depends on: it is computed once for equal keys."""
+        del params, result
         return ()
 
     @classmethod
@@ -146,7 +146,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         """Return what every iteration spent on what: public, it follows from the events."""
         return ledger_rows(self.result)
 
-    def notices(self) -> tuple[str, ...]:
+    def nonprivate_notices(self) -> tuple[str, ...]:
         """Return what exact costs say of this very run, beside its guarantee: the curator's."""
         return ()
 

@@ -214,7 +214,7 @@ def run_method(request: RunRequest[T], source: Source, noise: Noise, *, place: i
     # Lloyd's run depends on the data and the start only, so that it is not made again when epsilon moves.
     kind = request.kind
     group = (kind.reference_group,) if kind.reference_group else (kind.__qualname__, request.algorithm.name)
-    start = _Job((source.key, *group, *kind.reference_key(request.params)), request, source, result)
+    start = _Job((source.key, *group, *kind.reference_key(request.params, result)), request, source, result)
     reference = _private_reference(start) if source.own else _reference(start)
     shared = not noise.secret and not source.own
     guaranteed = dataclasses.replace(result, guarantee=honest(result.guarantee, source.dataset, secret=noise.secret))

@@ -260,7 +260,7 @@ def _address(
 
 def _notices(frame: PageFrame, run: Run[object, Release, Step]) -> tuple[str, ...]:
     """Return what the card says of this very run: for the curator also what exact costs say."""
-    return (*notices(run.guarantee), *run.public_notices(), *(() if frame.public else run.notices()))
+    return (*notices(run.guarantee), *run.public_notices(), *(() if frame.public else run.nonprivate_notices()))
 
 
 def _picture(frame: PageFrame, scene: Scene, key: str, height: int, **options: Any) -> LiveState:

@@ -1,5 +1,6 @@
 """`dpviz.run`: any method on any records gives one run, which is shown, saved and read in the same ways."""
 
+import dataclasses
 import json
 import sys
 
@@ -190,8 +191,19 @@ def test_every_run_says_what_it_found(run):
     assert run.contents().protects
     assert run.card().kind
     assert all(row.epsilon >= 0.0 for row in run.ledger())
-    assert all(isinstance(each, str) for each in (*run.notices(), *run.public_notices()))
+    assert all(isinstance(each, str) for each in (*run.nonprivate_notices(), *run.public_notices()))
     assert run.proved == (run.guarantee.proved is not None)
+
+
+def test_a_notebook_that_prints_a_run_s_parts_keeps_nothing_exact(run):
+    finding, secrets = run.finding(), [fact for fact in run.facts() if not fact.public]
+    parts = (run, finding, run.facts(), run.charts(), run.picture(), run.card(), run.ledger(), run.steps)
+    text = "".join(map(repr, parts))
+    assert finding.curator == finding.public or finding.curator not in text
+    assert finding.public in text
+    assert all(fact.value not in repr(fact) and fact.label in repr(fact) for fact in secrets)
+    for fact in secrets:  # a dataclass's own repr would say it
+        assert fact.value in str(dataclasses.asdict(fact))
 
 
 def test_every_run_is_drawn(run):

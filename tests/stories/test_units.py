@@ -49,7 +49,7 @@ def told(name, units):
     params, words = algorithm.Params(**given, **ENOUGH.get(name, {})), Words("Set", BOX, NAMES, units)
     result = algorithm.fit(points, BOX, params, rng=np.random.default_rng(1))
     it = story.of(result, params, points, words, story.find_reference(points, words, result, params))
-    made = [it.finding(), it.facts(), it.contents(), it.charts(), it.notices(), it.public_notices()]
+    made = [it.finding(), it.facts(), it.contents(), it.charts(), it.nonprivate_notices(), it.public_notices()]
     made += [dpm_tree.facts(it), dpm_tree.tree_chart(it), dpm_tree.strips(it, None)] if name == "dpm" else []
     return list(parts([it.draw(View(), rng=np.random.default_rng(0)), *made], set()))
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from dpviz.core import Ball, Box
-from dpviz.data import Dataset
+from dpviz.data import Dataset, load
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import algorithm
 from dpviz.methods.source_target import algorithm as source_target
+from dpviz.stories.centers import CentersRun
 from dpviz.ui import runs
 from dpviz.ui.data.drawing import start_sheet
 from dpviz.ui.data.picker import UPLOAD, Source
@@ -112,8 +113,17 @@ COMPARED = ["convergent_kmeans"]  # with Lloyd's run
 def test_reference_keys_hold_what_the_reference_reads(name):
     params = CATALOGUE[name].Params
     read = [field.name for field in dataclasses.fields(params) if field.name in ("n_clusters", "start")]
-    keys = {field: CATALOGUE[name].run.reference_key(params(**{field: OTHER[field]})) for field in read}
-    assert len({CATALOGUE[name].run.reference_key(params()), *keys.values()}) == 1 + len(read)
+    keys = {field: CATALOGUE[name].run.reference_key(params(**{field: OTHER[field]}), None) for field in read}
+    assert len({CATALOGUE[name].run.reference_key(params(), None), *keys.values()}) == 1 + len(read)
+
+
+def test_a_method_that_finds_its_own_k_is_compared_with_as_many_centers(session):  # noqa: ARG001
+    dpm, ks, data = CATALOGUE["dpm"], set(), Source(load("blobs", n=2000, seed=0), ("own k",), (), uploaded=False)
+    for epsilon in (0.1, 0.3, 1.0):
+        run = runs.run_method(runs.RunRequest(dpm, CentersRun, dpm.Params(epsilon=epsilon)), data, SEEDED)
+        assert len(run.reference.nonprivate_centers) == len(run.release.centers)
+        ks.add(len(run.release.centers))
+    assert len(ks) > 1, "else one k would do for all"
 
 
 def test_a_seed_makes_the_same_run_again(run):

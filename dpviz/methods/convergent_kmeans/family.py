@@ -95,8 +95,9 @@ class FamilyRun(CentersRun[C_co, S_co]):
     scene: ClassVar[type[Scene]] = Scene
 
     @classmethod
-    def reference_key(cls, params: Any) -> tuple[object, ...]:
+    def reference_key(cls, params: Any, result: object) -> tuple[object, ...]:
         """Return the parameters that Lloyd's run depends on, for a start with a seed."""
+        del result
         return (params.n_clusters, getattr(params, "start", "packing"), params.start_seed)
 
     @classmethod

@@ -111,8 +111,9 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
     terms = TERMS
 
     @classmethod
-    def reference_key(cls, params: Params) -> tuple[object, ...]:
+    def reference_key(cls, params: Params, result: object) -> tuple[object, ...]:
         """Return the parameters that Lloyd's run depends on, for a start with a seed."""
+        del result
         return (params.n_clusters, params.start, params.start_seed)
 
     @classmethod

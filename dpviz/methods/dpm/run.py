@@ -278,7 +278,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             ),
         )
 
-    def notices(self) -> tuple[str, ...]:
+    def nonprivate_notices(self) -> tuple[str, ...]:
         """Return what has to be said beside this run's guarantee: exact, so the curator's."""
         return (AS_GOOD,) if self.nonprivate_cost >= self.no_data_cost else ()
 

@@ -138,8 +138,9 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     page_fields = ("record",)
 
     @classmethod
-    def reference_key(cls, params: Params) -> tuple[object, ...]:
+    def reference_key(cls, params: Params, result: object) -> tuple[object, ...]:
         """Return what the comparison depends on beside the data: not on noise and budget."""
+        del result
         ball = None if params.ball is None else (fingerprint(params.ball.center), params.ball.radius)
         return (fingerprint(params.targets), ball, params.n_centers, params.solver, params.coreset_radius)
 

@@ -119,7 +119,7 @@ def test_lloyds_run_starts_where_the_method_does(tell_family):
     assert list(ends.values()) == pytest.approx([ends["lloyd"]] * len(NAMES), rel=1e-9), "one public start for all"
     centers = {tell_family(name).reference.nonprivate_centers.tobytes() for name in NAMES}
     assert len(centers) == 1, "and in one order: a page keeps one run for all methods"
-    keys = {RUNS[name].reference_key(tell_family(name).params) for name in NAMES}
+    keys = {RUNS[name].reference_key(tell_family(name).params, None) for name in NAMES}
     assert keys == {(4, "packing", 0)}
     assert {RUNS[name].reference_group for name in NAMES} == {FamilyRun.reference_group}
     told = tell_family("eugkm", start_seed=3)
