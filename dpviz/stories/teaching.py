@@ -328,7 +328,7 @@ class Chapter:
     question: Question
     control: Knob
     picture: DrawChapter
-    told: Callable[[Any], str]  # what is on screen at a value of the control, in one or two short sentences
+    caption: Callable[[Any], str]  # what is on screen at a value of the control, in one or two short sentences
     explained: str  # what a reader can now explain, as a sentence of their own
     lesson: str = ""  # the name of the longer lesson that goes on from here
     note: Callable[[float], str] = allowed  # what a value means, beside a privacy slider
@@ -392,7 +392,7 @@ class RunChapter:
     explained: str
     asked: Any  # the control's value that the question is about
     note: Callable[[float], str] = allowed  # what a value means, beside a privacy slider
-    told: Callable[[Any], str] | None = None  # of a value of the control; None: what the story says of the run
+    caption: Callable[[Any], str] | None = None  # of a value of the control; None: the finding of the run
 
 
 def last_step(

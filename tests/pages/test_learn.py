@@ -41,7 +41,7 @@ def test_all_chapters_are_walked_through():
         page.press(chapter.question.ranges[right].words)
         assert learn.lessons.RIGHT in page.said
         assert chapter.question.explained(answer) in page.said
-        assert chapter.told(chapter.answered_at) in page.said
+        assert chapter.caption(chapter.answered_at) in page.said
         assert page.query == {"chapter": name, chapter.control.name: chapter.control.format(chapter.answered_at)}
         assert learn.SKIP not in page.labels, "only the first guess counts"
         assert page.packed()["picture"][0]["plain"]
@@ -75,7 +75,7 @@ def test_a_link_with_the_control_in_it_shows_the_answer(name):
     knob = chapter.control
     value = next(value for value in (knob.choices[-1][0] if knob.choices else knob.high,))
     page = Course(chapter=name, **{knob.name: knob.format(knob.parse(knob.format(value)))})
-    assert chapter.told(knob.parse(knob.format(value))) in page.said
+    assert chapter.caption(knob.parse(knob.format(value))) in page.said
     assert learn.SKIP not in page.labels
 
 

@@ -127,7 +127,7 @@ CHAPTER = RunChapter(
     112,
     "A private method pays for every look at people: more rounds share the same ε, so each has more noise.",
     str(MANY),
-    told=rounds_words,
+    caption=rounds_words,
 )
 
 

@@ -212,7 +212,7 @@ CHAPTER = RunChapter(
     0,  # a run like most of them: wrong at ε = 1, right at 5
     "Clusters may have any shape, as hills of a noisy landscape; what follows from a release costs no more ε.",
     5.0,
-    told=how_to_read,
+    caption=how_to_read,
 )
 
 

@@ -62,7 +62,7 @@ def test_every_setting_of_the_control_has_a_picture_and_words(name):
         scene = chapter.picture(value, answered=True)
         assert scene.alt
         assert not scene.is_empty
-        assert 0 < len(chapter.told(value).split()) <= MOST_CHAPTER_WORDS
+        assert 0 < len(chapter.caption(value).split()) <= MOST_CHAPTER_WORDS
         shown[value] = pack(scene)
     assert len(set(shown.values())) == len(shown), "the control changes the picture"
     assert pack(chapter.picture(chapter.control.default, answered=True)) == shown[chapter.control.default]
@@ -184,7 +184,7 @@ def test_rounds_share_the_budget_equally(rounds):
 
 
 def test_a_sent_place_moves_by_the_law():
-    assert "**250 m**" in CHAPTERS["sending"].told(4.0)  # 2 / (4 / 500 m)
+    assert "**250 m**" in CHAPTERS["sending"].caption(4.0)  # 2 / (4 / 500 m)
     assert "99 in 100" in CHAPTERS["sending"].note(4.0).replace("99 times in 100", "99 in 100")
 
 
@@ -197,8 +197,8 @@ def test_the_audit_catches_missing_noise_and_no_more():
         assert 0.7 * true < found.epsilon_lower <= true
         assert found.violates(numbers.CLAIMED) == (share < 1)
     assert measured("audit").words["measured"] == str(math.floor(100 * numbers.audit_bound(0.5).epsilon_lower) / 100)
-    assert "nothing proves it" in CHAPTERS["audit"].told("1")
-    assert "false" in CHAPTERS["audit"].told("0.5")
+    assert "nothing proves it" in CHAPTERS["audit"].caption("1")
+    assert "false" in CHAPTERS["audit"].caption("0.5")
 
 
 # The decision, against the closed forms.

@@ -34,7 +34,7 @@ def method_chapter(method: AnyMethod, chapter: RunChapter) -> Chapter:
         chapter.question,
         chapter.control,
         picture,
-        chapter.told or (lambda value: run(value)[0].curator),
+        chapter.caption or (lambda value: run(value)[0].curator),
         chapter.explained,
         "" if method.lesson is None else method.lesson.name,
         chapter.note,

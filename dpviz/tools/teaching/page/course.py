@@ -118,7 +118,7 @@ def _answer(chapter: Chapter, guess: int) -> object:
         st.markdown(f"{'' if guess == _SKIPPED else verdict} {chapter.question.explained(answer)}")
     knob = chapter.control
     value: object = controls.log_slider(knob, note=chapter.note, hint="") if knob.log else controls.control(knob)
-    st.markdown(chapter.told(value))
+    st.markdown(chapter.caption(value))
     if chapter.lesson:
         lesson = LESSONS[chapter.lesson]
         if st.button(f"{DEEPER}: {lesson.title} →", key="deeper", type="tertiary"):
