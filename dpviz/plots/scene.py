@@ -234,6 +234,40 @@ class Layer(Confidential):
         return int(next(iter(self.arrays.values())).shape[1]) if self.kind is not Kind.CURSOR else 1
 
 
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number on a strip of the stage: where it stands, and its words without a unit."""
+
+    value: float  # on the strip's axis
+    text: str  # "0.9 %", "over 99", "about 3.7"
+    power: float = 0.0  # an expectation that goes by ε to the power of -power, drawn for all ε; 0: one run's
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """The axis of a strip over ε: it is the same at every ε, and follows from public values alone for the public."""
+
+    label: str  # "Centers miss by"
+    unit: str  # after the number: "of the map's diagonal"
+    short: str  # label and unit in one or two words, for a phone: "off"
+    low: float  # the value at the foot
+    high: float  # the value at the top
+    lines: tuple[tuple[float, str], ...] = ()  # (value, words) of dashed lines: "no better than a blind guess"
+
+
+@dataclass(frozen=True, slots=True)
+class StageWords:
+    """What stands beside a picture on the stage, in the words of one audience. It travels with the picture."""
+
+    finding: str  # one sentence of at most 16 words and 68 characters
+    lede: str = ""  # what it is for, and who the points are; **what is released** stands between asterisks
+    verdict: Literal["proved", "claimed", "broken"] = "claimed"  # "broken": an audit measures more than is claimed
+    guarantee: str = ""  # one sentence, which begins with its verdict: "Proved. Adding or removing one person ..."
+    risk: Measure | None = None  # how often an attacker can be right, times in 100; None: no limit is known
+    strip: Strip | None = None  # of what is lost; None: nothing is measured
+    loss: Measure | None = None  # of this run, or what the public may expect
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene(Confidential):
     """A whole picture: axes, layers from back to front, frames, and its words for people who cannot see it."""
@@ -255,6 +289,8 @@ class Scene(Confidential):
     solid: tuple[float, float] | None = None  # yaw and pitch of a turned picture whose layers have depth (`_depth`)
     hint: str = ""  # what a reader can do with the live picture; in no file
     place: tuple[float, float] | None = None  # of a map: latitude and longitude of its middle, degrees; axes in meters
+    stage: StageWords | None = None  # beside the picture, where it stands on a stage
+    public_stage: StageWords | None = None  # the same of the public picture
     axes_public: bool = True  # False: the plane itself was computed from records, so nothing drawn in it is public
 
     def public(self) -> "Scene":
@@ -262,9 +298,18 @@ class Scene(Confidential):
         caption = self.public_caption or self.caption
         if not self.axes_public:
             empty = Axis("", ticks=False)
-            return replace(self, layers=(), x=empty, y=empty, axes_public=True, caption=caption)
+            return replace(
+                self,
+                layers=(),
+                x=empty,
+                y=empty,
+                axes_public=True,
+                caption=caption,
+                stage=self.public_stage,
+                public_stage=None,
+            )
         layers = tuple(layer for layer in self.layers if layer.audience is not Audience.CURATOR)
-        return replace(self, layers=layers, caption=caption)
+        return replace(self, layers=layers, caption=caption, stage=self.public_stage, public_stage=None)
 
     @property
     def words(self) -> str:
@@ -391,6 +436,8 @@ def pack(scene: Scene) -> bytes:
     header["solid"] = None if scene.solid is None else [*map(float, scene.solid)]
     if not scene.eased:
         header["eased"] = False
+    if scene.stage is not None:
+        header["stage"] = asdict(scene.stage)
     if scene.place is not None:
         header["place"] = [*map(float, scene.place)]
     text = json.dumps(header, sort_keys=True).encode()

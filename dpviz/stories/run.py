@@ -25,7 +25,7 @@ from dpviz.core import (
     Step,
     unit_records,
 )
-from dpviz.plots import Scene, csv_text, svg
+from dpviz.plots import Measure, Scene, StageWords, Strip, csv_text, svg
 from dpviz.stories.ground_layers import on_earth
 from dpviz.stories.label import Contents, Label, described, label_of, promise, written
 from dpviz.stories.ledger import LedgerRow, ledger_rows
@@ -134,6 +134,32 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         """Return utility and risk."""
         return (*self.utility(), *self.risk())
 
+    @property
+    def lede(self) -> str:
+        """What the method is for, and who the points are; public. **What is released** stands between asterisks."""
+        return "Every point is a person. Only what is **blue** is published."
+
+    def risk_measure(self) -> Measure | None:
+        """Return how often an attacker can be right, times in 100, None where no limit is known; public."""
+        return None
+
+    def strips(self) -> tuple[Strip | None, Strip | None]:
+        """Return the axis of what is lost, the curator's and the public's, the same at every ε."""
+        return None, None
+
+    def losses(self) -> tuple[Measure | None, Measure | None]:
+        """Return what this run loses, the curator's, and what the public may expect of one like it."""
+        return None, None
+
+    def stage_words(self) -> tuple[StageWords, StageWords]:
+        """Return what stands beside the picture: the curator's words, and the public's."""
+        finding, risk = self.finding(), self.risk_measure()
+        curator, public = (
+            StageWords(text, self.lede, risk=risk, strip=strip, loss=loss)
+            for text, strip, loss in zip((finding.curator, finding.public), self.strips(), self.losses(), strict=True)
+        )
+        return curator, public
+
     def contents(self) -> Contents:
         """Return what the run protects, takes as public, and shows in confidence."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it protects.")
@@ -167,9 +193,9 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
             scene = on_earth(self.draw(view, rng=np.random.default_rng(ILLUSTRATION_SEED)), self.words, view)
             return scene if adapt is None else adapt(scene)
 
-        if view.z is None:
-            return drawing(view)
-        return with_depth(drawing(view), drawing(from_above(view)), view)
+        scene = drawing(view) if view.z is None else with_depth(drawing(view), drawing(from_above(view)), view)
+        curator, public = self.stage_words()
+        return replace(scene, stage=curator, public_stage=public)
 
     def plane(self, view: View) -> Projection:
         """Return the plane of the picture over the features of `view`."""
