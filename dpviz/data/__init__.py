@@ -3,7 +3,7 @@
 from dpviz.core import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks, trusting
 from dpviz.data.chunks import FrameChunks, ParquetChunks, WorkerChunks
 from dpviz.data.confined import get_ready, read_confined
-from dpviz.data.dataset import Dataset, Image
+from dpviz.data.dataset import NEUTRAL, Dataset, Image, Nouns
 from dpviz.data.files import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError, TableFormat, TableWarning
 from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, known_groups, load, size_limits, subsample
 from dpviz.data.table import Choices, Missing, Scaling, Table, read_table
@@ -15,6 +15,7 @@ __all__ = [
     "MAX_BYTES",
     "MAX_COLUMNS",
     "MAX_ROWS",
+    "NEUTRAL",
     "ArrayChunks",
     "Bounds",
     "Choices",
@@ -24,6 +25,7 @@ __all__ = [
     "FrameChunks",
     "Image",
     "Missing",
+    "Nouns",
     "ParquetChunks",
     "RandomProjection",
     "Scaling",

@@ -13,6 +13,18 @@ N_CHANNELS = 3  # red, green, blue
 DECLARED = "Declared with the set, not taken from its records."
 
 
+@dataclass(frozen=True, slots=True)
+class Nouns:
+    """What the points of a source-target problem are called, singular and plural; public."""
+
+    source: tuple[str, str] = ("source record", "source records")
+    target: tuple[str, str] = ("target", "targets")
+    center: tuple[str, str] = ("new center", "new centers")
+
+
+NEUTRAL = Nouns()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Image(Confidential):
     """A picture whose pixels are the records of a data set, row by row.
@@ -58,6 +70,7 @@ class Dataset(Confidential):
     nonprivate_n_left_out: int = 0  # rows of the file that are no records: cells were missing, or not in the sample
     projection: RandomProjection | None = None  # by which the features were made from others, public
     caveats: tuple[str, ...] = ()  # what reading a file as records means for every guarantee, a sentence each
+    nouns: Nouns = NEUTRAL  # where the records are a source with targets
 
     def __post_init__(self) -> None:
         """Copy and freeze the arrays, and check that every part has n or d entries."""

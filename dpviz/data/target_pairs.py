@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from dpviz.core import Ball, Box, Confidential, Knob, Labels, Points, algebra, as_points, frozen, functions
-from dpviz.data.dataset import Dataset
+from dpviz.data.dataset import NEUTRAL, Dataset, Nouns
 from dpviz.data.gallery import SizeLimits, knob_values
 from dpviz.data.synthetic import CITY_BOX, city
 
@@ -34,6 +34,9 @@ DIGITS_SPACE = (Box.cube(-64.0, 64.0, PROJECTED), Ball(np.zeros(PROJECTED), 30.0
 N_IMAGES, MOST_MOVED = 1_797, 1_200  # of all digits, and of them as a source; the rest are targets
 FEWEST_DIGITS = 174  # images of the rarest of scikit-learn's digits
 SPREADS = ("even", "uniform")  # of targets over a box
+FIRST_AID = Nouns(
+    ("paramedic", "paramedics"), ("resident", "residents"), ("new first-aid point", "new first-aid points")
+)
 _AXES = {"first_aid": (("east", "north"), ("m", "m"))}  # names of features, and their units
 
 
@@ -50,6 +53,7 @@ class SourceTarget(Confidential):
     target_labels: Labels | None = None  # (n,)
     note: str = ""
     bounds_from_data: bool = False  # scale and ball were taken from the records: NOT private
+    nouns: Nouns = NEUTRAL
 
     def __post_init__(self) -> None:
         """Freeze copies; raise ValueError for parts that do not fit."""
@@ -89,7 +93,7 @@ def synthetic(
 
 
 def first_aid(*, m: int = 2_000, n_targets: int = DEFAULT_TARGETS, rng: np.random.Generator) -> SourceTarget:
-    """Draw `n_targets` homes of the synthetic city to cover, and `m` volunteers who live in two of its districts."""
+    """Draw `n_targets` homes of the synthetic city to cover, and `m` paramedics who live in two of its districts."""
     home_rng, crowd_rng, pick_rng = rng.spawn(3)
     crowd = city(max(20 * m, 100), rng=crowd_rng)
     labels = crowd.labels
@@ -97,9 +101,15 @@ def first_aid(*, m: int = 2_000, n_targets: int = DEFAULT_TARGETS, rng: np.rando
     chances = np.array(VOLUNTEER_SHARES)[labels] / np.bincount(labels, minlength=len(VOLUNTEER_SHARES))[labels]
     chosen = np.sort(pick_rng.choice(crowd.n, size=m, replace=False, p=chances / chances.sum()))
     homes = city(n_targets, rng=home_rng)
-    note = "Volunteers cover their own districts: new first-aid points should stand where nobody secretly helps."
+    note = "Paramedics cover their own districts: new first-aid points should stand where nobody secretly helps."
     return SourceTarget(
-        "First-aid points", crowd.points[chosen], homes.points, CITY_BOX, Ball.around(CITY_BOX), note=note
+        "First-aid points",
+        crowd.points[chosen],
+        homes.points,
+        CITY_BOX,
+        Ball.around(CITY_BOX),
+        note=note,
+        nouns=FIRST_AID,
     )
 
 
@@ -260,6 +270,7 @@ def source_of(name: str, pair: SourceTarget) -> Dataset:
         units,
         note=pair.note,
         bounds_from_data=pair.bounds_from_data,
+        nouns=pair.nouns,
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray, Points, algebra, frozen
-from dpviz.data import Dataset
+from dpviz.data import NEUTRAL, Dataset, Nouns
 from dpviz.data.geography import LocalMap
 from dpviz.plots import Axis, Kind, Layer, Scene
 
@@ -51,12 +51,21 @@ class Words:
     units: tuple[str, ...]  # (d,)
     box_public: bool = True  # False: the bounds were taken from the records
     place: LocalMap | None = None  # where on Earth, when two features are meters east and north
+    nouns: Nouns = NEUTRAL  # of a source with targets
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Words":
         """Return what the public knows of a data set."""
         public_box = not dataset.bounds_from_data
-        return cls(dataset.title, dataset.box, dataset.feature_names, dataset.units, public_box, dataset.place)
+        return cls(
+            dataset.title,
+            dataset.box,
+            dataset.feature_names,
+            dataset.units,
+            public_box,
+            dataset.place,
+            dataset.nouns,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,6 +9,7 @@ from dpviz.core import Ball, Box, KnobError
 from dpviz.data import target_pairs as pairs
 from dpviz.data.target_pairs import PAIRS, SPREADS, load_pair, pair_knobs, pair_sizes, source_of, spread_targets
 from dpviz.solvers import cost
+from dpviz.stories.view import Words
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -126,13 +127,19 @@ def test_synthetic_2_is_as_the_paper_draws_it():
         assert len(np.unique(np.round(steps), axis=0)) == n_places
 
 
-def test_volunteers_live_in_two_districts():
+def test_paramedics_live_in_two_districts():
     pair = pairs.first_aid(rng=rng())
     assert (len(pair.source), len(pair.targets)) == (2000, 600)
     near = np.linalg.norm(pair.source - [4600, 6900], axis=1) < 2000
     far = np.linalg.norm(pair.source - [2300, 2300], axis=1) < 2000
     assert (near | far).mean() > 0.95
     assert len(np.unique(pair.source, axis=0)) == 2000
+
+
+def test_public_nouns_reach_the_run():
+    for name, noun in (("first_aid", "paramedics"), ("worst_case", "source records")):
+        source = pairs.source_of(name, pairs.load_pair(name, n=50))
+        assert Words.of(source).nouns.source[1] == noun
 
 
 def test_digits_are_projected_without_a_look_at_them():

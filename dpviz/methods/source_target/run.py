@@ -47,7 +47,6 @@ from dpviz.stories.view import Projection, View, Words, project
 
 SELECT_SEED = 0  # of selections that stand beside the run: they need it for very many targets only
 WIDER = (0.0, 0.08, 0.25, 0.6)  # of the frame, on each side; farther out a mark would leave too little of the box
-FIRST_AID = "First-aid points"
 TERMS = (
     (
         "Colors",
@@ -259,7 +258,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         centers = f"{k} new {'centers' if k != 1 else 'center'}"
         released = self.n_released if params.method == "nna" else r
         averages = "averages stand" if released != 1 else "average stands"
-        source = "paramedics" if self.words.title == FIRST_AID else "source"
+        source = self.words.nouns.source[1]
         means = f"At {budget}, {released} noisy {averages} in for the secret {source}"
         distance = f"with {centers}, the way to the nearest is {way(*self.costs)} without privacy"
         return Sentence(f"{means}; {distance}.", f"{means}, and {centers} {'are' if k != 1 else 'is'} chosen.")
