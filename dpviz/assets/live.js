@@ -57,7 +57,7 @@ class LiveComponent {
   }
 
   show(options, body) {
-    const given = { ...options, scroller: this.around("stMain"), stage: this.around("stMainBlockContainer") };
+    const given = { ...options, scroller: this.around("stMain"), surround: this.around("stMainBlockContainer") };
     if (!this.picture) {
       this.picture = mount(this.parent, body, { ...given, frame: options.query ? linkedFrame() : null });
       return;

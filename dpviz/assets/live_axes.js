@@ -102,6 +102,83 @@ export function plotOf(ctx, scene, zoom, width, height) {
   return { left, top, width: Math.max(10, width - left - 16), height: Math.max(10, height - top - bottom) };
 }
 
+const FRAME = 0.02; // of the box: around it marks at its edge are drawn whole, as far as there is room
+
+/**
+ * On a stage: the public box as drawn, and the frame that marks are drawn in, which is a little larger. `margins` are
+ * around the box; the box has the scene's aspect.
+ */
+export function stageOf(scene, zoom, { width, height, margins }) {
+  const room = { left: margins.left, top: margins.top, width: width - margins.left - margins.right,
+    height: height - margins.top - margins.bottom };
+  const [across, up] = [scene.x, scene.y].map(({ view }) => view[1] - view[0]);
+  const unit = scene.equal ? Math.min(room.width / across, room.height / up) : 0;
+  const box = unit ? { width: unit * across, height: unit * up } : { width: room.width, height: room.height };
+  box.left = room.left + (room.width - box.width) / 2;
+  box.top = room.top + (room.height - box.height) / 2;
+  const [dx, dy] = [FRAME * box.width, FRAME * box.height];
+  const [left, top] = [Math.max(0, box.left - dx), Math.max(0, box.top - dy)];
+  const frame = { left, top, width: Math.min(width, box.left + box.width + dx) - left,
+    height: Math.min(height, box.top + box.height + dy) - top };
+  return { box, frame: zoom.k > 1 ? box : frame };
+}
+
+const END = 13; // pixels, the type at the ends of axes
+
+/** The ends of the axes and their names, outside of the box, and at its foot whose bounds they are. */
+export function drawEnds(ctx, scene, box, theme, bounds) {
+  const [bottom, right] = [box.top + box.height, box.left + box.width];
+  ctx.font = `${END}px ${theme.font}`;
+  ctx.fillStyle = theme.axis;
+  ctx.textBaseline = "top";
+  let [from, to] = [box.left, right]; // what is free at the foot
+  if (scene.x.ticks && !scene.place) {
+    const [low, high] = scene.x.view.map((at) => endText(scene.x, at));
+    ctx.textAlign = "left";
+    ctx.fillText(low, box.left, bottom + 7);
+    ctx.textAlign = "right";
+    ctx.fillText(high, right, bottom + 7);
+    from += ctx.measureText(low).width + 14;
+    to -= ctx.measureText(high).width + 14;
+  }
+  if (bounds) {
+    ctx.fillStyle = theme[bounds.role];
+    ctx.textAlign = "left";
+    const words = bounds.role === "public" ? "public bounds" : "bounds from the data";
+    ctx.fillText(words, from, bottom + 7);
+    from += ctx.measureText(words).width + 14;
+    ctx.fillStyle = theme.axis;
+  }
+  if (scene.x.label && !scene.place) {
+    const half = ctx.measureText(axisTitle(scene.x)).width / 2;
+    const middle = clamp(box.left + box.width / 2, from + half, Math.max(from + half, to - half));
+    ctx.textAlign = "center";
+    ctx.fillText(shorten(ctx, axisTitle(scene.x), to - from), from + half > to ? (from + to) / 2 : middle, bottom + 7);
+  }
+  if (!scene.y.ticks || scene.place) return;
+  ctx.textAlign = "right";
+  ctx.textBaseline = "middle";
+  const [low, high] = scene.y.view.map((at) => shorten(ctx, endText(scene.y, at), box.left - 8));
+  ctx.fillText(high, box.left - 8, box.top + 7);
+  ctx.fillText(low, box.left - 8, bottom - 7);
+  const title = axisTitle(scene.y);
+  ctx.save();
+  ctx.translate(box.left - 8, box.top + box.height / 2);
+  if (ctx.measureText(title).width > box.left - 8) {
+    ctx.rotate(-Math.PI / 2);
+    ctx.textAlign = "center";
+    ctx.translate(0, -END / 2);
+  }
+  ctx.fillText(shorten(ctx, title, box.height - 80), 0, 0);
+  ctx.restore();
+}
+
+/** The data value at an axis's end, short enough for a margin. */
+function endText(axis, at) {
+  const value = toData(axis, at);
+  return axis.log ? threeDigits(value) : tickText(value, axis.whole ? 1 : 10 ** (Math.floor(Math.log10(Math.abs(value) || 1)) - 1));
+}
+
 export function drawAxes(ctx, scene, scale, plot, theme) {
   const bottom = plot.top + plot.height;
   const right = plot.left + plot.width;

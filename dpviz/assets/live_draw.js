@@ -4,7 +4,7 @@ import {
   colourOf, GROUP_SYMBOLS, groupReader, markCount, mix, NO_GROUP, parseColour, reader, STROKED, symbolPath,
 } from "./live_base.js";
 import { onTheWay, onTheWayOut, placed } from "./live_glide.js";
-import { crisp, drawAxes, line, plotOf, scaleOf } from "./live_axes.js";
+import { crisp, drawAxes, drawEnds, line, plotOf, scaleOf, stageOf } from "./live_axes.js";
 
 const FADED = 0.12; // opacity of what is not isolated
 const SHAPED_POINTS = 6000; // up to here points have shapes, beyond they are dots
@@ -617,18 +617,27 @@ export function drawOrder(layers) {
   return [...layers.slice(0, at), ...rest.filter(isBand), ...rest.filter((layer) => !isBand(layer))];
 }
 
-/** Draw a whole frame; `view` = {frame, from, t, glide, glided, zoom, hidden, isolated, lifted, width, height, dpr, theme, cache}. */
+const BOUNDS = new Set(["Public box", "Box from the data"]);
+
+/**
+ * Draw a whole frame; `view` = {frame, from, t, glide, glided, zoom, hidden, isolated, lifted, width, height, dpr, theme,
+ * cache, margins}. On a stage, which has margins, the picture is its box alone.
+ */
 export function drawScene(ctx, scene, view) {
   ctx.setTransform(view.dpr, 0, 0, view.dpr, 0, 0);
   ctx.clearRect(0, 0, view.width, view.height);
   ctx.font = `12px ${view.theme.font}`;
   ctx.fontVariantNumeric = "tabular-nums";
-  const plot = plotOf(ctx, scene, view.zoom, view.width, view.height);
+  const stage = view.margins ? stageOf(scene, view.zoom, view) : null;
+  const plot = stage ? stage.box : plotOf(ctx, scene, view.zoom, view.width, view.height);
   const scale = scaleOf(scene, view.zoom, plot);
-  drawAxes(ctx, scene, scale, plot, view.theme);
+  const bounds = stage ? scene.layers.find(({ name }) => BOUNDS.has(name)) : null; // drawn as the box itself
+  if (!stage) drawAxes(ctx, scene, scale, plot, view.theme);
+  else if (view.margins.bottom > 0) drawEnds(ctx, scene, plot, view.theme, bounds);
+  const frame = stage?.frame ?? plot;
   ctx.save();
   ctx.beginPath();
-  ctx.rect(plot.left, plot.top, plot.width, plot.height);
+  ctx.rect(frame.left, frame.top, frame.width, frame.height);
   ctx.clip();
   const paint = (layer, own) => {
     const alpha = (group) => (view.isolated === null || !layer.isolate || group === view.isolated ? 1 : FADED);
@@ -639,6 +648,10 @@ export function drawScene(ctx, scene, view) {
   for (const layer of drawOrder(scene.layers)) {
     const row = layer.rows[view.frame];
     if (row < 0 || view.hidden.has(layer.name)) continue;
+    if (layer === bounds) {
+      drawBounds(ctx, layer, scale, view.theme);
+      continue;
+    }
     const from = layer.rows[view.from] ?? -1;
     const way = onTheWay(layer, view.glide, view.glided);
     const faint = way.fade * (from < 0 && view.t < 1 ? view.t : 1); // what was not there a frame ago fades in
@@ -652,5 +665,14 @@ export function drawScene(ctx, scene, view) {
     }
   }
   ctx.restore();
-  return { plot, scale };
+  return { plot, scale, box: stage?.box ?? null };
+}
+
+/** The public box itself, just inside of its place, so that it is whole also at the canvas's edge. */
+function drawBounds(ctx, layer, scale, theme) {
+  const ends = reader(layer.arrays.ends, 0);
+  const [x0, y0, x1, y1] = [scale.x(ends(0, 0)), scale.y(ends(0, 1)), scale.x(ends(1, 2)), scale.y(ends(1, 3))].map(Math.round);
+  ctx.strokeStyle = theme[layer.role];
+  ctx.lineWidth = 1.5;
+  ctx.strokeRect(x0 + 0.75, y1 + 0.75, x1 - x0 - 1.5, y0 - y1 - 1.5);
 }

@@ -6,7 +6,7 @@ import { Hands } from "./live_hands.js";
 export class Tools extends Hands {
   buildTools() {
     this.tool = null;
-    [this.tools, this.paints, this.inspector] = Array.from({ length: 3 }, () => make("div", "", "", { hidden: "" }));
+    [this.tools, this.paints, this.inspector, this.selectors] = Array.from({ length: 4 }, () => make("div", "", "", { hidden: "" }));
   }
 
   updateTools() {}

@@ -67,7 +67,10 @@ export class Tools extends Hands {
     }));
     this.undoButton = iconButton("undo", "Undo (Ctrl+Z)", () => this.undo());
     this.paints = make("span", "paints", "", { role: "group", "aria-label": "Class of new points" });
-    this.tools.append(...Object.values(this.toolButtons), this.undoButton, this.paints);
+    const { box, lasso, ...pens } = this.toolButtons;
+    this.selectors = make("div", "selectors", "", { role: "group", "aria-label": "Select" });
+    this.selectors.append(box, lasso);
+    this.tools.append(...Object.values(pens), this.undoButton, this.paints);
     this.inspector = make("div", "inspector", "", { role: "status" });
     this.inspector.hidden = true;
   }
@@ -97,7 +100,8 @@ export class Tools extends Hands {
     }
     this.undoButton.hidden = !draw;
     this.undoButton.disabled = draw && !this.options.drawing.undo && !this.pendingEdit;
-    this.tools.hidden = !select && !draw;
+    this.tools.hidden = !draw && (!select || Boolean(this.options.stage));
+    this.selectors.hidden = !select;
     this.paints.hidden = !draw || !(this.tool === "pen" || this.tool === "spray");
     if (this.tool && this.toolButtons[this.tool].hidden) this.take(null);
     if (!this.paints.hidden) this.buildPaints();

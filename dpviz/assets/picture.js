@@ -7,8 +7,11 @@
 //
 // `packed` are the bytes of dpviz.plots.scene.pack. Options, all of which may be left out:
 //   key                  its name on the page
-//   height               CSS pixels; with `fits` as high as the window leaves room, `scroller` and `stage` being what
+//   height               CSS pixels; with `fits` as high as the window leaves room, `scroller` and `surround` being what
 //                        scrolls and what stands around it
+//   stage                the public box alone, on a stage: `size` {width, height} of the canvas, CSS pixels, left out as
+//                        wide as there is room; on a `phone` the box has no margins. Axes have their ends alone, marks are
+//                        named where they stand, and layers, zoom, selection and table are in `picture.layersMenu()`
 //   named                false where the page says the title itself
 //   whole                alone in another page: without a caption, and with `fits` all of its legend is in view
 //   plain                without tools and table, with a legend that says what the marks are and switches nothing
@@ -21,14 +24,18 @@
 //   arrive               scroll to the picture when it is drawn
 //
 // It tells what the reader does by events on its element, which bubble and pass out of a shadow root; `detail` is
-//   dpviz:drawn          {key}: new data are on the screen
-//   dpviz:frame          {key, frame, ease}: another step is shown, by whatever
+//   dpviz:drawn          {key, stage}: new data are on the screen; `stage` are the words that came with them, or null
+//   dpviz:frame          {key, frame, frames, label, detail, ease, stage}: another step of `frames` is shown, by whatever
+//   dpviz:playing        {key, playing}: the steps play, or no more
 //   dpviz:step           the step, from 0, that the reader or the play button went to; see `picture.chosen`
 //   dpviz:selected       the cluster seen alone, or null
 //   dpviz:picked         [pick of a layer, number, mark or null]
 //   dpviz:region         [number, corners] of a selection, scene coordinates
 //   dpviz:sketched       [id, number, [x, y, class, ...], whether to undo] of a drawing
 //   dpviz:turned         [number, yaw, pitch] of a solid picture, degrees
+// For a stage: `aspect`, width over height of the public box; `Picture.margins(phone)` around it; `step(by)`,
+// `togglePlay()`, `frame`, `playing`; `waiting(true)` while another picture is on its way. `data-dpviz-box` on its element
+// is where the public box is drawn: left, top, width and height in the viewport, CSS pixels.
 // Colors and type come from the custom properties --dpviz-background, -text, -border, -accent and -font.
 
 import { clamp, easeInOut, enlargement, frameAfter, groupCount, groupsAt, readHeader, readTheme, unpack } from "./live_base.js";
@@ -42,7 +49,10 @@ import { HOME } from "./live_hands.js";
 import { Tools } from "./live_tools.js";
 import { keepFocus, moveFocus } from "./row.js";
 
+const ROOMY = { left: 34, top: 10, right: 10, bottom: 24 }; // around the box on a stage: the ends of its axes
+const BARE = { left: 0, top: 0, right: 0, bottom: 0 }; // on a phone
 const EASE_MS = 200; // from one frame's marks to the next, less where a scene plays faster
+const MENU_PX = 8; // between the menu and its button, and the window's edge
 const LEGEND_PX = 190; // room a legend needs beside the picture
 const WIDEST = 1.6; // width over height of a picture that has the room
 const BESIDE_PX = 420; // width of the narrowest picture with its legend beside it
@@ -61,7 +71,12 @@ const latestFrames = new Map(); // key of a live picture -> its frame, for chart
 
 // ---- State -----------------------------------------------------------------------------------------------------
 
-class Picture extends Tools {
+export class Picture extends Tools {
+  /** Room around the box on a stage, CSS pixels. */
+  static margins(phone) {
+    return phone ? BARE : ROOMY;
+  }
+
   constructor(parent, options) {
     super();
     this.scene = null;
@@ -107,7 +122,7 @@ class Picture extends Tools {
       iconButton("reset", "Reset view", () => this.setZoom(HOME)));
     this.buildTools();
     const bar = make("div", "bar");
-    bar.append(this.tools, zoomers);
+    bar.append(this.tools);
     this.picture.append(this.canvas, keys, bar, this.tip);
     this.buildScrubber();
     this.legend = make("div", "legend", "", { role: "group", "aria-label": "Legend: show or hide" });
@@ -121,9 +136,50 @@ class Picture extends Tools {
     this.problem = make("p", "problem", "", { role: "alert" });
     this.problem.hidden = true;
     this.foot = make("div", "foot");
-    this.foot.append(this.caption, this.tableButton, this.tables, this.problem);
-    this.root.append(this.title, this.picture, this.inspector, this.side, this.scrubber, this.foot);
+    if (this.options.stage) this.buildStage(zoomers);
+    else {
+      this.tools.prepend(this.selectors);
+      bar.append(zoomers);
+      this.foot.append(this.caption, this.tableButton, this.tables, this.problem);
+      this.root.append(this.title, this.picture, this.inspector, this.side, this.scrubber, this.foot);
+    }
     parent.append(this.root);
+  }
+
+  /** The box alone: what else there is of the picture stands in its menu. */
+  buildStage(zoomers) {
+    this.root.classList.add("staged");
+    this.menu = make("div", "layers", "", { popover: "auto", role: "group", "aria-label": "Layers" });
+    const views = make("div", "views");
+    views.append(zoomers, this.selectors);
+    this.menu.append(this.legend, this.groups, views, this.tableButton, this.tables);
+    this.menu.addEventListener("toggle", () => this.placeMenu());
+    this.words.classList.add("unseen"); // read out; the stage writes them where it has room
+    this.foot.append(this.problem);
+    this.picture.append(this.inspector);
+    this.root.append(this.picture, this.words, this.menu, this.foot);
+  }
+
+  /** The native popover with layers, clusters, zoom, selection and table; given a button, that opens it. */
+  layersMenu(button = null) {
+    if (button) {
+      this.menuButton = button;
+      button.popoverTargetElement = this.menu;
+      button.setAttribute("aria-haspopup", "true");
+    }
+    return this.menu;
+  }
+
+  /** Put the open menu beside its button: above it where there is more room. */
+  placeMenu() {
+    if (!this.menuButton || !this.menu.matches(":popover-open")) return;
+    const at = this.menuButton.getBoundingClientRect();
+    const above = at.top > innerHeight - at.bottom;
+    const { style } = this.menu;
+    style.maxHeight = `${Math.floor((above ? at.top : innerHeight - at.bottom) - 2 * MENU_PX)}px`;
+    style.top = above ? "auto" : `${at.bottom + MENU_PX}px`;
+    style.bottom = above ? `${innerHeight - at.top + MENU_PX}px` : "auto";
+    style.left = `${clamp(at.right - this.menu.offsetWidth, MENU_PX, Math.max(MENU_PX, innerWidth - this.menu.offsetWidth - MENU_PX))}px`;
   }
 
   buildScrubber() {
@@ -163,8 +219,9 @@ class Picture extends Tools {
     this.listenToPointer(on);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.root);
-    if (this.options.stage) this.observer.observe(this.options.stage); // what stands above may grow
+    if (this.options.surround) this.observer.observe(this.options.surround); // what stands above may grow
     on(window, "resize", () => this.resize());
+    if (this.options.stage) on(document, "scroll", () => this.tellBoxSoon(), { capture: true, passive: true });
   }
 
   listenToPointer(on) {
@@ -214,9 +271,9 @@ class Picture extends Tools {
     this.root.classList.toggle("dark", this.theme.name === "dark");
     try {
       this.problem.hidden = true;
-      if (packed && readHeader(packed).header.hash !== this.scene?.hash) this.load(unpack(packed));
+      if (packed && readHeader(packed).header.hash !== this.scene?.hash) this.load(this.read(packed));
       else if (this.themeName !== this.themeKey()) { this.buildLegend(); this.draw(); }
-      else if (before.height !== this.options.height) this.resize();
+      else if (before.height !== this.options.height || this.options.stage) this.resize();
     } catch (error) {
       this.fail(error);
       console.error(error);
@@ -226,9 +283,34 @@ class Picture extends Tools {
     this.updateTools(first);
   }
 
+  /** A packed scene; on a stage its axes begin and end where the public box does. */
+  read(packed) {
+    const scene = unpack(packed);
+    if (this.options.stage) for (const axis of [scene.x, scene.y]) axis.view = axis.ends ?? axis.view;
+    return scene;
+  }
+
+  /** Width over height of the public box in equal units; 1 where the axes have units of their own. */
+  get aspect() {
+    if (!this.scene?.equal) return 1;
+    const [across, up] = [this.scene.x, this.scene.y].map(({ ends, view }) => (ends ?? view)[1] - (ends ?? view)[0]);
+    return across / up;
+  }
+
+  /** The words that stand beside the picture, which came with it. */
+  get stageWords() {
+    return this.scene?.stage ?? null;
+  }
+
+  /** While another picture is on its way, this one stays, faint, under a thin line. */
+  waiting(is) {
+    this.root.classList.toggle("waiting", is);
+    this.root.toggleAttribute("aria-busy", is);
+  }
+
   /** Take the same scene with exact numbers. */
   refine(packed) {
-    const scene = unpack(packed);
+    const scene = this.read(packed);
     if (scene.hash !== this.scene?.hash) return;
     this.scene = scene;
     this.options = { ...this.options, coarse: false };
@@ -321,7 +403,9 @@ class Picture extends Tools {
   announce(ease) {
     if (!this.stepped) return;
     latestFrames.set(this.options.key, this.frame);
-    this.tell("frame", { key: this.options.key, frame: this.frame, ease });
+    const [label, detail] = this.scene.frames[this.frame];
+    const { frame, stageWords: stage } = this;
+    this.tell("frame", { key: this.options.key, frame, frames: this.scene.frames.length, label, detail, ease, stage });
   }
 
   step(by) {
@@ -362,6 +446,7 @@ class Picture extends Tools {
     this.playButton.setAttribute("aria-label", label);
     this.playButton.title = `${label} (space)`;
     this.words.setAttribute("aria-live", this.playing ? "off" : "polite");
+    this.tell("playing", { key: this.options.key, playing: this.playing });
   }
 
   showFrame() {
@@ -405,14 +490,32 @@ class Picture extends Tools {
     const scene = this.angles ? turned(this.scene, this.frame, this.angles) : this.scene;
     Object.assign(this, drawScene(this.ctx, scene, this.view(this.angles ? 1 : t, dpr, glided)));
     this.drawTools(this.ctx);
+    if (this.options.stage && (this.pending || JSON.stringify(this.box) !== this.boxTold)) this.tellBox();
     if (!this.pending) return;
     this.pending = false;
     this.counters.drawn += 1;
     this.root.dataset.dpvizFrames = String(this.counters.frames);
     this.root.dataset.dpvizScene = this.scene.hash;
     this.root.dataset.dpvizDrawn = String(this.counters.drawn);
-    this.tell("drawn", { key: this.options.key });
+    this.tell("drawn", { key: this.options.key, stage: this.stageWords });
     if (this.options.arrive) this.arrive();
+  }
+
+  /** Write where the public box is drawn, in the viewport. */
+  tellBox() {
+    if (!this.box) return;
+    const at = this.canvas.getBoundingClientRect();
+    this.boxTold = JSON.stringify(this.box);
+    const { left, top, width, height } = this.box;
+    for (const [side, px] of Object.entries(this.box)) this.picture.style.setProperty(`--box-${side}`, `${px}px`);
+    this.root.dataset.dpvizBox = [at.left + left, at.top + top, width, height].map((px) => px.toFixed(1)).join(" ");
+  }
+
+  tellBoxSoon() {
+    this.telling ??= requestAnimationFrame(() => {
+      this.telling = undefined;
+      this.tellBox();
+    });
   }
 
   /** Bring the picture onto the screen: what the reader clicked elsewhere has led to it, and not to what stands above. */
@@ -423,13 +526,15 @@ class Picture extends Tools {
 
   view(t = 1, dpr = 1, glided = 1) {
     const { frame, from, glide, zoom, hidden, isolated, lifted, width, height, theme, cache } = this;
-    return { frame, from, t, glide, glided, zoom, hidden, isolated, lifted, width, height, dpr, theme, cache };
+    const margins = this.options.stage ? Picture.margins(this.options.phone) : null; // of a stage
+    return { frame, from, t, glide, glided, zoom, hidden, isolated, lifted, width, height, dpr, theme, cache, margins };
   }
 
   /** Sizes from the width there is: the legend stands beside a square picture where it fits. */
   layOut() {
     const room = this.root.clientWidth;
     if (!(room > 0)) return;
+    if (this.options.stage) return void this.layOutStage(room);
     this.enlarged = enlargement();
     const { fits } = this.options;
     const space = room / this.enlarged;
@@ -444,6 +549,16 @@ class Picture extends Tools {
     this.picture.style.width = `${this.width}px`;
     this.picture.style.height = `${this.height}px`;
     this.side.style.maxHeight = this.options.whole && fits && beside ? `${this.height * this.enlarged}px` : "";
+    this.room = room;
+  }
+
+  /** The size that the stage gives; without one the box is as wide as there is room. */
+  layOutStage(room) {
+    const { left, top, right, bottom } = Picture.margins(this.options.phone);
+    const fitted = { width: room, height: Math.round((room - left - right) / this.aspect) + top + bottom };
+    Object.assign(this, this.options.size ?? fitted);
+    this.picture.style.width = `${this.width}px`;
+    this.picture.style.height = `${this.height}px`;
     this.room = room;
   }
 
@@ -469,6 +584,7 @@ class Picture extends Tools {
     this.layOut();
     this.dpr = devicePixelRatio;
     if (this.pending || [this.room, this.width, this.height, this.dpr, this.enlarged].some((now, i) => now !== before[i])) this.draw();
+    else if (this.options.stage) this.tellBox(); // it may stand elsewhere
   }
 
   // -- Legend and table --
@@ -622,7 +738,7 @@ class Picture extends Tools {
     clearTimeout(this.reporting);
     clearTimeout(this.spraying);
     clearTimeout(this.turning);
-    for (const request of [this.request, this.redraw, this.hovering]) if (request !== undefined) cancelAnimationFrame(request);
+    for (const request of [this.request, this.redraw, this.hovering, this.telling]) if (request !== undefined) cancelAnimationFrame(request);
     latestFrames.delete(this.options.key);
     stepsHeights.delete(this.options.key);
     this.root.remove();

@@ -127,6 +127,9 @@ class Axis:
     log: bool = False  # scene coordinates and `values` are decimal logarithms; ticks show 10 to their power
     whole: bool = False  # ticks at whole numbers only: iterations, clusters
     names: tuple[str, ...] = ()  # lane i, from i to i + 1 in scene coordinates, has the i-th name instead of ticks
+    ends: tuple[float, float] | None = (
+        None  # scene coordinates where the public bounds end; None: they are not an axis's
+    )
 
     @property
     def title(self) -> str:
@@ -433,6 +436,7 @@ def pack(scene: Scene) -> bytes:
     header |= {"frames": [[frame.label, frame.detail] for frame in scene.frames]}
     for name, axis in (("x", scene.x), ("y", scene.y)):
         header[name] = {**asdict(axis), "view": [*map(float, axis.view)], "values": [*map(float, axis.values)]}
+        header[name]["ends"] = None if axis.ends is None else [*map(float, axis.ends)]
     header["solid"] = None if scene.solid is None else [*map(float, scene.solid)]
     if not scene.eased:
         header["eased"] = False

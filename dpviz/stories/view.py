@@ -106,11 +106,17 @@ def project(view: View, words: Words, unit: Points) -> Projection:
     matrix[columns, range(len(columns))] = 1.0
     view_range = (-MARGIN, 1.0 + MARGIN)
     axes = [
-        Axis(words.feature_names[i], words.units[i], view_range, (float(words.box.low[i]), float(words.box.high[i])))
+        Axis(
+            words.feature_names[i],
+            words.units[i],
+            view_range,
+            (float(words.box.low[i]), float(words.box.high[i])),
+            ends=(0.0, 1.0),
+        )
         for i in columns
     ]
     if d == 1:  # one feature is drawn along a strip; height has no meaning
-        axes.append(Axis("", "", view_range, (0.0, 1.0), ticks=False))
+        axes.append(Axis("", "", view_range, (0.0, 1.0), ticks=False, ends=(0.0, 1.0)))
     offset = np.array([0.0, 0.5 if d == 1 else 0.0])
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     return Projection(frozen(matrix), frozen(offset), axes[0], axes[1], nonprivate=False, corners=frozen(corners))

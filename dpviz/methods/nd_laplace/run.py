@@ -273,7 +273,8 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         axes = []
         for axis, side in zip((plane.x, plane.y), ratio.tolist(), strict=True):
             low, high = axis.values  # of scene coordinates 0 and 1; the box's upper wall is at `side`
-            axes.append(replace(axis, view=(-MARGIN, side + MARGIN), values=(low, low + (high - low) / side)))
+            values = low, low + (high - low) / side
+            axes.append(replace(axis, view=(-MARGIN, side + MARGIN), values=values, ends=(0.0, side)))
         matrix, corners = frozen(plane.matrix * ratio), frozen(plane.corners * ratio)
         return replace(plane, matrix=matrix, x=axes[0], y=axes[1], corners=corners)
 
