@@ -18,7 +18,7 @@ from dpviz.stories.method import AnyMethod, Page, RunClass
 from dpviz.tools.audit import page as audit_page
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
-from dpviz.ui import controls, frame, reading, reproduction, state
+from dpviz.ui import controls, frame, reading, reproduction, stage, state
 from dpviz.ui.controls import DEPLOYMENTS
 from dpviz.ui.data.picker import DEFAULT, DataCatalog
 from dpviz.ui.frame import PageFrame
@@ -72,12 +72,8 @@ class MethodPage:
         """Return the knobs of the parameters by name, the slider's among them."""
         return {knob.name: knob for knob in knobs(self.method.Params)}
 
-    def button(self) -> str:
-        """Return what is on the button behind which the first knobs are; "" has none."""
-        return ""
-
     def draw_first(self) -> None:
-        """Draw the knobs behind that button."""
+        """Draw the choice of what is run, before all other knobs."""
 
     def draw_knobs(self) -> None:
         """Draw the other knobs of the parameters."""
@@ -105,8 +101,13 @@ class MethodPage:
         return allowed if self._is_proved() else unproved
 
     def draw_slider(self) -> float:
-        """Draw the privacy slider, and return its value."""
-        return controls.log_slider(self.budget, note=self.meaning, marks=DEPLOYMENTS)
+        """Read the privacy slider of the stage, and return its value."""
+        return controls.stage_slider(self.budget, stage.message(), note=self.meaning, marks=DEPLOYMENTS)
+
+    def count(self) -> Knob | None:
+        """Return the knob of a whole number that stands below the picture, None without one."""
+        knob = self.knobs.get("n_clusters")
+        return None if knob is None else self.frame.source.suited(knob)
 
     def link(self, epsilon: float) -> list[tuple[str, str]]:
         """Return the page's part of the link."""
@@ -146,7 +147,7 @@ class MethodPage:
             data=self.data,
             own=self.own_data,
             insider=self.insider,
-            what=self.button(),
+            on_stage=True,
         )
         with page.first:
             self.draw_first()
@@ -158,7 +159,7 @@ class MethodPage:
             self.values["start_seed"] = state.value(frame.START_SEED)
         self.draw_look()
         self.meaning = self.note()
-        with page.slider:
+        with page.stage:
             self.draw_stage()
         with page.more_pictures:
             if self.method.reading is not None:
@@ -174,6 +175,7 @@ class MethodPage:
     @st.fragment
     def draw_stage(self) -> None:
         """Draw what ε moves, and nothing else, so that the picture answers at once."""
+        self.follow_stage()
         epsilon = self.draw_slider()
         self.read_look()
         if self.reason_is_public:
@@ -183,7 +185,14 @@ class MethodPage:
                 impossible(self.frame, str(error))
                 return
         slider = Slider(self.budget, lambda each: (self.request(each),))
-        self.follow_click(show(self.frame, slider, epsilon, self.noise, self.view, self.link(epsilon)))
+        picture = show(self.frame, slider, epsilon, self.noise, self.view, self.link(epsilon), count=self.count())
+        self.follow_click(picture)
+
+    def follow_stage(self) -> None:
+        """Run the whole page again where the reader has chosen who looks, or another number, below the picture."""
+        count = self.count()
+        if stage.follow_choice("audience", frame.AUDIENCE) or (count and stage.follow_choice("count", count)):
+            st.rerun(scope="app")
 
     def request(self, epsilon: float) -> RunRequest[AnyRun]:
         """Return the run at ε that the page asks for; raises ValueError for what is impossible together."""

@@ -68,7 +68,7 @@ function triangle() {
   return svg;
 }
 
-class Slider {
+export class Slider {
   constructor(parent) {
     this.data = null;
     this.lastMove = null; // the last move sent, answered when the page's data carry it
@@ -124,23 +124,27 @@ class Slider {
     this.observer.observe(this.root);
   }
 
-  /** Show what the page says now. */
-  update(data) {
-    const before = this.data;
-    this.data = data;
+  /** Write what does not change while the slider moves. */
+  write(data) {
     setText(this.label, data.label);
     setText(this.left, data.left);
     setText(this.right, data.right);
     setText(this.help, data.help);
     this.helpButton.hidden = data.help === "";
     this.note.hidden = data.notes.length === 0;
+  }
+
+  /** Show what the page says now. */
+  update(data) {
+    const before = this.data;
+    this.data = data;
+    this.write(data);
     this.input.max = String(data.values.length - 1);
     if (JSON.stringify(before?.marks) !== JSON.stringify(data.marks)) this.buildMarks();
     const answered = this.lastMove === null || data.move === this.lastMove;
     if (answered && !this.dragging) this.put(data.index);
     else this.show();
     if (answered || data.move === this.told) this.answered = true;
-    if (answered) delete document.documentElement.dataset.dpvizMoving;
     if (!before && data.plays && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.play(PLAYED, 1);
   }
 
@@ -203,8 +207,6 @@ class Slider {
     this.emit("moving", detail);
     const late = new Promise((resolve) => { setTimeout(resolve, AHEAD_MS, []); });
     this.pictures = pictures.length > 0 ? Promise.race([Promise.all(pictures), late]) : null;
-    // The words beside the picture are of the value before until the page has followed.
-    if (this.pictures) document.documentElement.dataset.dpvizMoving = "";
   }
 
   emit(name, detail) {
@@ -322,7 +324,6 @@ class Slider {
     this.rest();
     clearTimeout(this.timer);
     clearTimeout(this.resting);
-    delete document.documentElement.dataset.dpvizMoving;
     this.observer.disconnect();
     this.root.remove();
   }

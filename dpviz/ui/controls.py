@@ -41,6 +41,8 @@ PARTS = ("elements", "slider", "component")  # scripts, each after what it impor
 _EPSILON = served("epsilon", *PARTS, styles=("streamlit", "slider"))
 SYMBOLS = "ερ"
 HINT = "Triangles mark real deployments."
+DEPLOYED = "Real deployments, by their ε. They are not comparable one to one."
+LEFT, RIGHT = "more private", "more exact"
 
 
 def epsilon_slider(
@@ -50,8 +52,8 @@ def epsilon_slider(
     label: str,
     values: Sequence[float],
     marks: Sequence[tuple[float, str, str]] = (),
-    left: str = "more privacy",
-    right: str = "more accuracy",
+    left: str = LEFT,
+    right: str = RIGHT,
     help: str = "",
     note: Sequence[str] = (),
     hint: str = HINT,
@@ -65,18 +67,40 @@ def epsilon_slider(
     once while dragging; `hint` says what the marks are until one is pointed at. With `plays` it moves by itself for a
     while, until the reader touches it, unless motion is to be reduced.
     """
+    data = _slider(
+        st.session_state.get(key), key, value, label, values, marks=marks, left=left, right=right, note=note, hint=hint
+    )
+    data |= {"help": help, "plays": plays}
+    _EPSILON(data=data, key=key, on_moved_change=lambda: None)  # read after the run starts again
+    return float(data["values"][data["index"]])
+
+
+def _slider(
+    message: object,
+    key: str,
+    value: float,
+    label: str,
+    values: Sequence[float],
+    *,
+    marks: Sequence[tuple[float, str, str]],
+    left: str,
+    right: str,
+    note: Sequence[str],
+    hint: str,
+) -> dict[str, Any]:
+    """Return what the browser draws a slider from; `message` is its component's untrusted state."""
     choices = tuple(float(choice) for choice in values)
     if not choices:
         raise ValueError("The slider had no values, but it needs at least one.")
     if note and len(note) != len(choices):
         raise ValueError(f"The slider had {len(note)} notes, but it needs one for each of its {len(choices)} values.")
-    answer = _move(st.session_state.get(key), len(choices))
+    answer = _move(message, len(choices))
     memory = _last_mover(st.session_state.get(f"{key}:answer"), nearest(choices, value), answer)
     preset = st.session_state.pop(wanted_key(key), None)
     if preset is not None:
         memory = _Memory(memory.start, nearest(choices, preset), None if answer is None else answer[1])
     st.session_state[f"{key}:answer"] = memory
-    data = {
+    data: dict[str, Any] = {
         "key": key,
         "label": label,
         "values": choices,
@@ -87,20 +111,17 @@ def epsilon_slider(
         ],
         "left": left,
         "right": right,
-        "help": help,
         "notes": list(note),
         "spoken": [
             spoken_value(label, choice, words)
             for choice, words in zip(choices, note or [""] * len(choices), strict=True)
         ],
         "hint": hint,
-        "plays": plays,
         "index": memory.index,
         "move": None if answer is None else answer[1],
     }
     st.session_state[f"{key}:drawn"] = data
-    _EPSILON(data=data, key=key, on_moved_change=lambda: None)  # read after the run starts again
-    return choices[memory.index]
+    return data
 
 
 def drawn_slider(key: str) -> Mapping[str, Any] | None:
@@ -116,10 +137,9 @@ def set_epsilon(key: str, value: float) -> None:
 
 def last_move(key: str) -> float | None:
     """Return the number of the reader's last move of the slider of that key, None before the first."""
-    state = st.session_state.get(key)
-    pair = state.get("moved") if isinstance(state, Mapping) else None
-    move = pair[1] if isinstance(pair, list | tuple) and len(pair) == 2 else None
-    return float(move) if isinstance(move, int | float) and math.isfinite(move) else None
+    data = drawn_slider(key)
+    move = None if data is None else data["move"]
+    return move if move is not None and math.isfinite(move) else None
 
 
 def nearest(values: Sequence[float], value: float) -> int:
@@ -254,8 +274,8 @@ def log_slider(
     *,
     note: Callable[[float], str],
     marks: Sequence[tuple[float, str, str]] = (),
-    left: str = "more privacy",
-    right: str = "more accuracy",
+    left: str = LEFT,
+    right: str = RIGHT,
     hint: str = HINT,
     plays: bool = False,
 ) -> float:
@@ -277,6 +297,42 @@ def log_slider(
         plays=plays,
     )
     return float(state.remember(knob, chosen))
+
+
+def stage_slider(
+    knob: Knob,
+    message: object,
+    *,
+    note: Callable[[float], str],
+    marks: Sequence[tuple[float, str, str]] = (),
+    unit: str = "",
+    left: str = LEFT,
+    right: str = RIGHT,
+    hint: str = DEPLOYED,
+) -> float:
+    """Return the value of the privacy slider on the stage; the stage draws it from `drawn_slider`.
+
+    `message` is the stage's untrusted state. `note` says in words what a value means, and `unit` stands after it.
+    """
+    key = state.widget_key(knob.name)
+    if hiding.hides(knob.name):
+        st.session_state.pop(f"{key}:drawn", None)
+        return float(state.value(knob))
+    values = slider_values(knob)
+    data = _slider(
+        message,
+        key,
+        float(state.value(knob)),
+        knob.label,
+        values,
+        marks=marks,
+        left=left,
+        right=right,
+        note=[note(value) for value in values],
+        hint=hint,
+    )
+    data["unit"] = unit
+    return float(state.remember(knob, values[data["index"]]))
 
 
 def slider_values(knob: Knob) -> tuple[float, ...]:

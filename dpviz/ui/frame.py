@@ -1,8 +1,8 @@
-"""The frame of a page: data and method, headline, ε, picture and facts on the first screen; pages of words too."""
+"""The frame of a page: navigation with data and knobs, the stage, and what stands below it; pages of words too."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
@@ -21,6 +21,7 @@ from dpviz.ui.export import menu
 from dpviz.ui.runs import Noise, renew_secret
 from dpviz.ui.screen import keep
 from dpviz.ui.server import ahead
+from dpviz.ui.stage import follow_choice
 
 STYLE = ASSETS / "style.css"
 CHART_HEIGHT = 170  # CSS pixels
@@ -33,8 +34,8 @@ AUDIENCE = Knob(
     "choice",
     "curator",
     "View as",
-    "The public sees the release, public inputs and noise laws, and nothing exact.",
-    choices=(("curator", "Curator"), ("public", "Public")),
+    "Everyone sees the release, public inputs and noise laws, and nothing exact.",
+    choices=(("curator", "Curator"), ("public", "Everyone")),
 )
 # The seeds of the first picture were chosen for zones wide enough to be seen; any other pair is as good.
 START_SEED = Knob("start_seed", "int", 5, "Start seed", "Places the initial centers.", 0, MOST_SEED, 0, MOST_SEED)
@@ -58,27 +59,28 @@ YAW = Knob("yaw", "int", 30, "Turn", "Degrees around the third feature.", -180, 
 PITCH = Knob("pitch", "int", 25, "Tilt", "Degrees that you look down on the box.", -90, 90, -90, 90, unit="degrees")
 
 
+MORE = "More"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PageFrame:
-    """Places on the page. Knobs stand around the slider; the slider's fragment fills the other places again and again.
+    """Places on the page. The stage's fragment fills stage, numbers and charts again and again.
 
     A fragment sends every element it draws with each move, so that what ε does not change is drawn outside of it.
     """
 
     source: Source
     public: bool  # whether the public is looking
-    first: DeltaGenerator  # what is run: a pop-over in the row
-    choices: DeltaGenerator  # what the picture shows: in the row
-    again: DeltaGenerator  # new noise: in the row
-    more: DeltaGenerator  # rarer knobs: the sidebar
+    insider: str  # whoever sees more than the public
+    again: DeltaGenerator  # new noise: in the navigation
+    first: DeltaGenerator  # what is run, and
+    more: DeltaGenerator  # all other knobs: behind "More"
     problems: DeltaGenerator
-    lead: DeltaGenerator  # the headline
-    slider: DeltaGenerator
-    picture: DeltaGenerator
-    side: DeltaGenerator  # beside the picture
-    charts: DeltaGenerator  # under both, beside the card
-    card: DeltaGenerator  # the guarantee in full
-    more_pictures: DeltaGenerator  # tabs, at full width
+    stage: DeltaGenerator  # finding, instrument, guarantee and picture
+    numbers: DeltaGenerator  # facts, under the stage
+    charts: DeltaGenerator
+    card: DeltaGenerator  # the guarantee in full, which "Why?" opens
+    more_pictures: DeltaGenerator  # tabs
 
 
 def start(
@@ -88,56 +90,55 @@ def start(
     data: str = DEFAULT,
     own: DataCatalog | None = None,
     insider: str = "Curator",
-    what: str = "",
+    on_stage: bool = False,
     public_picture: bool = True,
 ) -> PageFrame:
-    """Draw the row of data, method, audience and menus, and make the places; stops while there is no data.
+    """Draw the row of data and menus, and make the places; stops while there is no data.
 
-    `data` names the set that the page opens with, `own` are sets that only this page has, `insider` is whoever sees
-    more than the public, `what` is on the button behind which the method's knobs are; "" has none. Without a
-    `public_picture` the public has nothing to look at, nor to save.
+    `data` names the set that the page opens with, `own` are sets that only this page has, `insider` is whoever
+    sees more than the public. On a stage the choice of who
+    looks stands below the picture, else in the row. Without a `public_picture` the public has nothing to look at, nor
+    to save.
     """
     ahead.withdraw()
     state.begin()
     st.html(STYLE)
     hiding.begin()
     menu.fit_size()
+    follow_choice("audience", AUDIENCE)
+    with st.container(key="dpviz-title"):  # for screen readers: the navigation says it
+        st.title(title, anchor=False)
     row = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="dpviz-row")
-    problems, lead = st.container(), st.container(key="dpviz-lead")
-    row.title(title, anchor=False)
+    problems = st.container(key="dpviz-problems")
     form = st.container(key="dpviz-form")
     source, described = pick(row, form, public=state.value(AUDIENCE) == "public", default=data, own=own)
     state.note_whether_blank(source is None)
     if source is None:
-        lead.info(LINKED if answers.expected_file() else DESCRIBE)
+        form.info(LINKED if answers.expected_file() else DESCRIBE)
         show_problems(problems)
         context = get_script_run_ctx()
         if context is not None:  # a run that is stopped keeps the fragments of the one before, and a timer runs them
             context.fragment_storage.clear()
         st.stop()
     with row:
-        first = st.popover(what, key="dpviz-method") if what else st.sidebar.container()
-        choices = st.container(width="content")
-        audience = replace(AUDIENCE, choices=(("curator", insider), *AUDIENCE.choices[1:]))
-        public = controls.control(audience, width="content") == "public"
-        again = st.container(width="content")
-        if not hiding.hides("terms"):
-            panel.glossary(terms)
-        if not hiding.hides("export"):
-            menu.export_menu(pictured=public_picture or not public)
-        if not hiding.hides("share"):
-            menu.share_menu()
+        public = (state.value(AUDIENCE) if on_stage else controls.control(AUDIENCE, width="content")) == "public"
+        again = st.container(width="content", key="dpviz-again")
+        with st.popover(MORE, key="dpviz-more"):
+            first, more = st.container(), st.container()
+            if not hiding.hides("terms"):
+                panel.glossary(terms)
+            if not hiding.hides("export"):
+                menu.export_menu(pictured=public_picture or not public)
+            if not hiding.hides("share"):
+                menu.share_menu()
     with described:
         _describe(source.dataset, public=public)
-    slider = st.container(horizontal=True, key="dpviz-strip")
-    main, beside = lessons.columns(public=public)
-    picture, side = main.container(), beside.container()
+    stage = lessons.beside(public=public).container(key="dpviz-stage")
+    below = st.container(key="dpviz-below")
     if source.uploaded and not public and source.dataset.nonprivate_n_clipped:
-        main.caption(f"{clipped_words(source.dataset.nonprivate_n_clipped, source.dataset.n)}.")
-    charts, card = st.columns([2, 1], gap="medium")
-    more_pictures, more = st.container(), st.sidebar.container()
-    places = (problems, lead, slider, picture, side, charts, card, more_pictures)
-    return PageFrame(source, public, first, choices, again, more, *places)
+        below.caption(f"{clipped_words(source.dataset.nonprivate_n_clipped, source.dataset.n)}.")
+    places = (below.container(), below.container(), below.container(), st.container())
+    return PageFrame(source, public, insider, again, first, more, problems, stage, *places)
 
 
 def seeds(frame: PageFrame, *, start: bool = True) -> Noise:

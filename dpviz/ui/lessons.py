@@ -223,19 +223,18 @@ def link() -> list[tuple[str, str]]:
     return [] if place is None else [("lesson", place.lesson.name), ("step", str(place.index + 1))]
 
 
-def columns(*, public: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Return the places of the picture and of what stands beside it; a lesson takes the second's place.
+def beside(*, public: bool) -> DeltaGenerator:
+    """Return the place of the stage; a lesson stands left of it, on a narrow screen above it.
 
-    On a narrow screen the lesson comes first, then the picture. `public`: no answer that needs exact records.
+    `public`: no answer that needs exact records.
     """
     place = active()
     if place is None:
-        picture, side = st.columns([3, 1], gap="medium")
-        return picture, side
-    words, picture = st.columns([1, 2], gap="medium")
+        return st.container()
+    words, stage = st.columns([1, 2], gap="medium")
     with words:
         _panel(place, public)
-    return picture, st.container()
+    return stage
 
 
 @st.fragment

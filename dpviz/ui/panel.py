@@ -15,6 +15,7 @@ from dpviz.stories.label import Label, Statement
 from dpviz.stories.panel import is_right
 from dpviz.ui import hiding
 
+WHY = "dpviz-why"  # the id of what "Why?" opens
 ONLY = "curator only"
 LOCK = f'<span class="dpviz-lock" role="img" aria-label="{ONLY}"></span>'  # drawn by the style sheet
 _NO_NAME = re.compile(r"[^\w]+")  # what a name in HTML has none of
@@ -100,10 +101,9 @@ def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
     )
 
 
-def promise(label: Label, name: str = "") -> str:
-    """Write the two claims alone, in print and in proof, as they stand beside the picture; `guarantee` has the rest."""
-    title = escape(f"Guarantee: {name}" if name else "Guarantee")
-    return f'<section class="dpviz-facts"><h2>{title}</h2>{_claims(label, "h3")}</section>'
+def why(*parts: str) -> str:
+    """Write the cards of the guarantees as what "Why?" on the stage opens; on paper they stand under it."""
+    return f'<div id="{WHY}" class="dpviz-why" popover role="dialog" aria-label="Why?">{"".join(parts)}</div>'
 
 
 def details(label: Label, name: str = "") -> str:
@@ -167,9 +167,9 @@ def _word(words: str, term: Term) -> str:
 
 
 def glossary(terms: Sequence[tuple[str, str]]) -> None:
-    """Offer the picture's terms, one plain sentence each, and the way to all words, behind a button."""
+    """Offer the picture's terms, one plain sentence each, and the way to all words, behind a line that opens."""
     rows = "".join(f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in terms)
-    with st.popover("How to read it"):
+    with st.expander("How to read it"):
         st.html(f'<dl class="dpviz-terms">{rows}</dl>{all_terms()}')
 
 
@@ -181,28 +181,27 @@ def all_terms() -> str:
     )
 
 
-def _claims(label: Label, heading: str = "h4") -> str:
-    """Write both claims; `heading` is one level below the one above them."""
+def _claims(label: Label) -> str:
+    """Write both claims."""
     proved = (
-        f'<div class="dpviz-claim dpviz-refused"><{heading}>Proved</{heading}>'
-        '<p class="dpviz-number">not established</p></div>'
+        '<div class="dpviz-claim dpviz-refused"><h4>Proved</h4><p class="dpviz-number">not established</p></div>'
         if label.proved is None
-        else _statement(label.proved, heading, "dpviz-proved")
+        else _statement(label.proved, "dpviz-proved")
     )
-    return f'<div class="dpviz-claims">{_statement(label.stated, heading)}{proved}</div>'
+    return f'<div class="dpviz-claims">{_statement(label.stated)}{proved}</div>'
 
 
-def _statement(statement: Statement, heading: str, style: str = "") -> str:
+def _statement(statement: Statement, style: str = "") -> str:
     if not statement.odds:
         return (
-            f'<div class="dpviz-claim {style}"><{heading}>{escape(statement.title)}</{heading}>'
+            f'<div class="dpviz-claim {style}"><h4>{escape(statement.title)}</h4>'
             f'<p class="dpviz-number">{escape(statement.numbers)}</p></div>'
         )
     right, most = is_right(statement.odds)
     epsilon, comma, delta = escape(statement.numbers).partition(", ")
     numbers = _NUMBER.sub(r"<b>\g<0></b>", f"{epsilon}{comma}<small>{delta}</small>" if delta else epsilon)
     return (
-        f'<div class="dpviz-claim {style}"><{heading}>{escape(statement.title)}</{heading}>'
+        f'<div class="dpviz-claim {style}"><h4>{escape(statement.title)}</h4>'
         f'<p class="dpviz-number">{numbers}</p><p>{explained(statement.neighbors)}</p>'
         f"<p>An attacker {right} <b>{escape(most)}</b></p>"
         f'<p class="dpviz-source">{escape(statement.reference)}</p></div>'

@@ -241,10 +241,16 @@ def scenes_of(runs: Runs, view: View) -> Iterator[Scene]:
 
 def scenes_in_step(runs: Runs, view: View, trails: Sequence[FloatArray | None]) -> Iterator[Scene]:
     """Yield the pictures of two that are stepped together, with the trails that there are: ε does not move them."""
-    first, second = (run.stops().frames for _, run in runs)
+    (_, one), (_, other) = runs
+    first, second = one.stops().frames, other.stops().frames
+    sentence = pair.sentence(one, other)
     drawings = zip(scenes_of(runs, view), pair.in_step(first, second), runs, trails, strict=True)
     for scene, frames, (request, run), centers in drawings:
         trailed = scene if centers is None else pair.with_trail(scene, run, view, centers)
+        if run is one and scene.stage is not None and scene.public_stage is not None:  # its words are about both
+            stage = dataclasses.replace(scene.stage, finding=sentence.curator)
+            public_stage = dataclasses.replace(scene.public_stage, finding=sentence.public)
+            trailed = dataclasses.replace(trailed, stage=stage, public_stage=public_stage)
         yield dataclasses.replace(pair.lasting(trailed, frames), title=request.name)
 
 

@@ -19,40 +19,19 @@ from dpviz.ui.runs import AnyRun, Noise, RunRequest, Runs
 from dpviz.ui.server.served import served
 
 
-@dataclass(frozen=True, slots=True)
-class SideWords:
-    """HTML as the audience reads it."""
-
-    headline: str
-    side: str
-
-
-NO_WORDS = SideWords("", "")
-
-
-def words_of_one(runs: Runs, *, public: bool) -> SideWords:
-    """Write headline and facts of one method's run."""
-    ((request, run),) = runs
-    return SideWords(
-        panel.headline(run.finding(), public=public, name=request.name),
-        panel.stacked(
-            panel.facts("Run" if public else "Utility", run.utility(), public=public),
-            panel.facts("Risk", run.risk(), public=public),
-            panel.promise(run.card()),
-        ),
+def numbers_of_one(runs: Runs, *, public: bool) -> str:
+    """Write the facts of one method's run as HTML."""
+    ((_, run),) = runs
+    return panel.stacked(
+        panel.facts("Run" if public else "Utility", run.utility(), public=public),
+        panel.facts("Risk", run.risk(), public=public),
     )
 
 
-def words_of_two(runs: Runs, *, public: bool) -> SideWords:
-    """Write headline and facts of two methods' runs on the same records."""
+def numbers_of_two(runs: Runs, *, public: bool) -> str:
+    """Write the facts of two methods' runs on the same records as HTML."""
     (_, first), (_, second) = runs
-    return SideWords(
-        panel.headline(pair.sentence(first, second), public=public),
-        panel.stacked(
-            panel.facts("What honesty costs", pair.facts(first, second), public=public),
-            *(panel.promise(run.card(), request.name.lower()) for request, run in runs),
-        ),
-    )
+    return panel.stacked(panel.facts("What honesty costs", pair.facts(first, second), public=public))
 
 
 _SCREEN = "dpviz:shown"
@@ -62,8 +41,8 @@ _SCREEN = "dpviz:shown"
 class PictureState:
     """What a page shows at one value of its slider, as its audience sees it."""
 
-    words: SideWords
-    packed: tuple[bytes, ...]  # scenes
+    numbers: str  # facts, HTML
+    packed: tuple[bytes, ...]  # scenes, with the words that stand beside them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +56,7 @@ class MethodScreen:
     view: View
     public: bool  # whether the public is looking
     address: str  # the link's query
-    words: SideWords = NO_WORDS
+    numbers: str = ""  # facts, HTML
     slider: Mapping[str, Any] | None = None  # as the browser was sent it
     # What is seen at each of its values, None at impossible ones; None instead of all where that is more releases.
     moments: Callable[[], Iterator[PictureState | None]] | None = None

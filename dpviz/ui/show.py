@@ -12,10 +12,11 @@ from dpviz.plots import Scene
 from dpviz.plots.scene import pack
 from dpviz.stories import View, inspecting
 from dpviz.stories.run import Run
-from dpviz.ui import controls, panel, state
+from dpviz.ui import controls, hiding, lessons, panel, stage, state
 from dpviz.ui.controls import drawn_slider, last_move
 from dpviz.ui.data import drawing
-from dpviz.ui.frame import PITCH, YAW, PageFrame, link, show_problems
+from dpviz.ui.export import menu
+from dpviz.ui.frame import AUDIENCE, PITCH, YAW, PageFrame, link, show_problems
 from dpviz.ui.live import LiveState, Region, live
 from dpviz.ui.runs import (
     AnyRun,
@@ -33,19 +34,16 @@ from dpviz.ui.screen import (
     CachedPicture,
     MethodScreen,
     PictureState,
-    SideWords,
     keep,
     name_of,
+    numbers_of_one,
+    numbers_of_two,
     picture_cache,
-    words_of_one,
-    words_of_two,
 )
 from dpviz.ui.server import ahead
 from dpviz.ui.server.background import background
+from dpviz.ui.stage import StagePicture
 
-PICTURE_HEIGHT = 560  # CSS pixels
-PAIR_HEIGHT = 430
-BLANK_HEIGHT = 170
 NO_PUBLIC_PLANE = (
     "These directions are computed from the records, so that the public sees nothing here. "
     "Choose two features under Axes."
@@ -54,7 +52,7 @@ IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the re
 
 
 _TURNS = "dpviz:turns"
-KEYS = ("picture", "other")  # of the live pictures
+KEYS = (stage.KEY, "other")  # of the pictures on the stage
 Draw: TypeAlias = Callable[[Runs], Iterator[Scene]]
 
 
@@ -70,50 +68,52 @@ class Slider:
 
 
 def show(
-    frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, view: View, pairs: Sequence[tuple[str, str]]
+    frame: PageFrame,
+    slider: Slider,
+    epsilon: float,
+    noise: Noise,
+    view: View,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    count: Knob | None = None,
 ) -> LiveState | None:
     """Run one method at the slider's value and fill every place; `pairs` are the page's part of the link.
 
-    Returns what the reader did to the picture, None where it could not be drawn.
+    `count` is the knob of a whole number that stands below the picture. Returns what the reader did to the picture,
+    None where it could not be drawn.
     """
     drawing.follow(drawn=frame.source.drawn)
     picture = _cached_picture(frame, slider, epsilon, noise, view, draw := partial(scenes_of, view=view))
     done = None
     if picture:
         ((request, run),) = picture.runs
-        words = words_of_one(picture.runs, public=frame.public)
-        with frame.lead:
-            st.html(words.headline)
-        with frame.picture:
-            start = request.algorithm.has_start
-            address = _address(frame, pairs, noise, view, start=start)
-            (scene,) = picture.scenes
-            options: dict[str, Any] = {
-                "query": address,
-                "ahead": _offer(frame, slider, picture, noise, view, draw),
-                "packed": picture.packed[0],
-                "named": False,
-            }
-            if not view.surface:  # it has no records: nothing to select, nowhere to draw
-                options |= {"inspect": _inspecting(frame, run, view)}
-                options |= {"drawing": drawing.options(drawn=frame.source.drawn, public=frame.public)}
+        (scene,) = picture.scenes
+        numbers = numbers_of_one(picture.runs, public=frame.public)
+        with frame.stage:
+            address = _address(frame, pairs, noise, view, start=request.algorithm.has_start)
+            flat = not view.surface  # a surface has no records: nothing to select, nowhere to draw
+            shown = StagePicture(
+                stage.KEY,
+                scene,
+                picture.packed[0],
+                _inspecting(frame, run, view) if flat else None,
+                drawing.options(drawn=frame.source.drawn, public=frame.public) if flat else None,
+            )
             here = (frame.source, picture.runs, (scene,), noise, view, frame.public, address)
-            keep(MethodScreen(*here, words, *_moments(frame, slider, noise, draw, words_of_one)))
-            done = _picture(frame, scene, "picture", PICTURE_HEIGHT, **options)
+            keep(MethodScreen(*here, numbers, *_moments(frame, slider, noise, draw, numbers_of_one)))
+            ahead_offer = _offer(frame, slider, picture, noise, view, draw)
+            done = _stage(frame, (shown,), slider, address, ahead_offer, count)
             _follow_turn(done)
             _recolored(frame, run)
-        with frame.side:
-            st.html(words.side)
-            _count_releases(frame, noise)
+        _below(frame, noise, numbers)
         with frame.charts:
             for chart in run.charts():
                 scene = chart.scene.public() if frame.public else chart.scene
                 if not scene.is_empty:
-                    live(scene, key=chart.key, height=chart.height, follow="picture")
+                    live(scene, key=chart.key, height=chart.height, follow=stage.KEY)
         with frame.card:
             labeled = run.card()
-            panel.side(panel.guarantee(labeled, notices=_notices(frame, run)))
-            st.html(panel.details(labeled))  # by itself, so that it stays open while ε moves
+            st.html(panel.why(panel.guarantee(labeled, notices=_notices(frame, run)), panel.details(labeled)))
     _finish(frame)
     return done
 
@@ -125,7 +125,7 @@ def _inspecting(frame: PageFrame, run: Run[object, Release, Step], view: View) -
 
 def impossible(frame: PageFrame, why: str) -> None:
     """Say in the place of the picture why there is none; `why` names parameters only, so that everybody may read it."""
-    frame.picture.error(state.plain(why))
+    frame.stage.error(state.plain(why))
     _reserve(frame)
     _finish(frame)
 
@@ -141,31 +141,60 @@ def show_pair(
     picture = _cached_picture(frame, slider, epsilon, noise, view, draw)
     if picture:
         runs, scenes = picture.runs, picture.scenes
-        words = words_of_two(runs, public=frame.public)
-        with frame.lead:
-            st.html(words.headline)
+        numbers = numbers_of_two(runs, public=frame.public)
         address = _address(frame, pairs, noise, view)
         here = (frame.source, runs, scenes, noise, view, frame.public, address)
-        keep(MethodScreen(*here, words, *_moments(frame, slider, noise, draw, words_of_two)))
-        options: tuple[dict[str, Any], ...] = (
-            {"query": address, "ahead": _offer(frame, slider, picture, noise, view, draw), "packed": picture.packed[0]},
-            {"follow": "picture", "packed": picture.packed[1]},
-        )
-        with frame.picture:
-            columns = st.columns(2, gap="small")
-            for column, key, scene, live_options in zip(columns, KEYS, scenes, options, strict=True):
-                with column:
-                    _picture(frame, scene, key, PAIR_HEIGHT, **live_options)
-        with frame.side:
-            st.html(words.side)
-            _count_releases(frame, noise, place=len(runs) - 1)
-        with frame.card:
-            panel.side(
-                *(panel.guarantee(run.card(), request.name.lower(), _notices(frame, run)) for request, run in runs)
+        keep(MethodScreen(*here, numbers, *_moments(frame, slider, noise, draw, numbers_of_two)))
+        with frame.stage:
+            shown = tuple(
+                StagePicture(key, scene, packed)
+                for key, scene, packed in zip(KEYS, scenes, picture.packed, strict=True)
             )
-            for request, run in runs:
-                st.html(panel.details(run.card(), request.name.lower()))
+            _stage(frame, shown, slider, address, _offer(frame, slider, picture, noise, view, draw), None)
+        _below(frame, noise, numbers, place=len(runs) - 1)
+        with frame.card:
+            cards = ((run.card(), request.name.lower(), _notices(frame, run)) for request, run in runs)
+            parts = (each for card in cards for each in (panel.guarantee(*card), panel.details(*card[:2])))
+            st.html(panel.why(*parts))
     _finish(frame)
+
+
+def _stage(
+    frame: PageFrame,
+    pictures: tuple[StagePicture, ...],
+    slider: Slider,
+    address: str,
+    ahead_offer: Mapping[str, Any] | None,
+    count: Knob | None,
+) -> LiveState:
+    """Draw the stage with what can be chosen on it."""
+    if frame.public and not all(picture.scene.axes_public for picture in pictures):
+        st.info(NO_PUBLIC_PLANE)
+    audience = {
+        "value": state.value(AUDIENCE),
+        "choices": [(AUDIENCE.choices[0][0], frame.insider), AUDIENCE.choices[1]],
+    }
+    number = None
+    if count is not None and not hiding.hides(count.name):
+        number = {"label": "k", "value": state.value(count), "low": count.low, "high": count.high}
+    return stage.draw(
+        pictures,
+        public=frame.public,
+        query=address,
+        instrument=drawn_slider(state.widget_key(slider.knob.name)),
+        audience=None if hiding.hides(AUDIENCE.name) else audience,
+        count=number,
+        ahead=ahead_offer,
+        sweeps=ahead_offer is not None and not (state.opening_query() or lessons.active() or menu.is_large()),
+    )
+
+
+def _below(frame: PageFrame, noise: Noise, numbers: str, *, place: int = 0) -> None:
+    """Draw the facts under the stage, and how many releases of these records there have been."""
+    with frame.numbers:
+        st.html(numbers)
+        if count := n_releases(frame.source, noise, place):
+            st.caption(f"Releases of these records in this session: {count}. Their budgets add up.")
 
 
 def _cached_picture(
@@ -181,7 +210,7 @@ def _cached_picture(
         runs = _run_all(frame, requests, noise)
         *_, picture = picture_cache().pack(name, runs, draw(runs), public=frame.public)
     except ValueError as error:
-        frame.picture.error(IMPOSSIBLE if frame.public else state.plain(str(error)))
+        frame.stage.error(IMPOSSIBLE if frame.public else state.plain(str(error)))
         _reserve(frame)
         return None
     return picture
@@ -219,7 +248,7 @@ def _offer(
 
 
 def _moments(
-    frame: PageFrame, slider: Slider, noise: Noise, draw: Draw, say: Callable[..., SideWords]
+    frame: PageFrame, slider: Slider, noise: Noise, draw: Draw, write: Callable[..., str]
 ) -> tuple[Mapping[str, Any] | None, Callable[[], Iterator[PictureState | None]] | None]:
     """Return the slider, and what makes all that the page shows as it moves, where that is not one more release."""
     slider_data = drawn_slider(state.widget_key(slider.knob.name))
@@ -234,7 +263,9 @@ def _moments(
                 yield None
                 continue
             scenes = [scene.public() if frame.public else scene for scene in draw(runs)]
-            yield PictureState(say(runs, public=frame.public), tuple(pack(replace(scene, hint="")) for scene in scenes))
+            yield PictureState(
+                write(runs, public=frame.public), tuple(pack(replace(scene, hint="")) for scene in scenes)
+            )
 
     return slider_data, moments
 
@@ -242,7 +273,7 @@ def _moments(
 def _reserve(frame: PageFrame) -> None:
     """Hold the other places: a fragment may only write where the last whole run has written."""
     keep(None)
-    for place in (frame.lead, frame.side, frame.charts, frame.card):
+    for place in (frame.numbers, frame.charts, frame.card):
         place.empty()
 
 
@@ -261,19 +292,6 @@ def _address(
 def _notices(frame: PageFrame, run: Run[object, Release, Step]) -> tuple[str, ...]:
     """Return what the card says of this very run: for the curator also what exact costs say."""
     return (*notices(run.guarantee), *run.public_notices(), *(() if frame.public else run.nonprivate_notices()))
-
-
-def _picture(frame: PageFrame, scene: Scene, key: str, height: int, **options: Any) -> LiveState:
-    blank = frame.public and not scene.axes_public
-    if blank:
-        st.info(NO_PUBLIC_PLANE)
-    height = BLANK_HEIGHT if blank else height
-    return live(scene, key=key, height=height, audience_public=frame.public, fits=not blank, **options)
-
-
-def _count_releases(frame: PageFrame, noise: Noise, *, place: int = 0) -> None:
-    if count := n_releases(frame.source, noise, place):
-        st.caption(f"Releases of these records in this session: {count}. Their budgets add up.")
 
 
 def _recolored(frame: PageFrame, run: Run[object, Release, Step]) -> None:

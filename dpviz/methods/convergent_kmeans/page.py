@@ -33,8 +33,7 @@ from dpviz.stories.method import AnyMethod, RunClass
 from dpviz.stories.panel import attacker, ceiled, chance_limit, number
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
-from dpviz.ui import asking, controls, reading, reproduction, screen, state
-from dpviz.ui.controls import DEPLOYMENTS
+from dpviz.ui import asking, controls, reading, reproduction, screen, stage, state
 from dpviz.ui.data import groups
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.panel import safe_table
@@ -188,10 +187,6 @@ class ConvergentKMeansPage(MethodPage):
         """The class of the chosen method's runs."""
         return METHOD.family.get(self.mode, METHOD.run)
 
-    def button(self) -> str:
-        """Return the method that is chosen."""
-        return controls.said(MODE)
-
     def draw_first(self) -> None:
         """Draw the choice of a method."""
         controls.control(MODE)
@@ -199,6 +194,8 @@ class ConvergentKMeansPage(MethodPage):
     def draw_knobs(self) -> None:
         """Draw k, and of orientation, start and a baseline's own knobs what the chosen method has."""
         self.values["n_clusters"] = groups.control(self.frame.source, KNOBS["n_clusters"])
+        if self.mode == "published":
+            controls.log_slider(KNOBS["epsilon_counts"], note=count_noise)
         value = controls.control if self.mode in ("published", "both") else state.value
         self.orientation = value(KNOBS["orientation"])
         value = controls.control if self.mode in STARTED else state.value
@@ -274,23 +271,25 @@ class ConvergentKMeansPage(MethodPage):
     @st.fragment
     def draw_stage(self) -> None:
         """Draw what ε moves, and nothing else, so that the picture answers at once."""
+        self.follow_stage()
         if self.mode == "published":
-            epsilon = controls.log_slider(
+            epsilon = controls.stage_slider(
                 self.budget,
+                stage.message(),
                 note=variation,
                 marks=PAPER_RANGE,
                 left="anywhere in the zone",
                 right="near the mean",
-                hint="Triangles: the paper's experiments.",
+                hint="The paper's experiments.",
             )
-            counts = controls.log_slider(KNOBS["epsilon_counts"], note=count_noise)
+            counts = float(state.value(KNOBS["epsilon_counts"]))
             slider = Slider(self.budget, lambda each: (self.published(each, counts),))
         else:
-            epsilon = controls.log_slider(self.budget, note=self.note(), marks=DEPLOYMENTS)
+            epsilon = self.draw_slider()
             slider = Slider(self.budget, lambda each: (self.request(each),))
         place = (self.noise, self.view, self.link(epsilon))
         if self.mode != "both":
-            self.follow_click(show(self.frame, slider, epsilon, *place))
+            self.follow_click(show(self.frame, slider, epsilon, *place, count=self.count()))
             return
         # Each mode with the trail of its centers over the budgets.
         trails = along(self.repaired), along(lambda each: self.published(each, each))

@@ -129,10 +129,6 @@ class DPMPage(MethodPage):
     controls = (*OWN, WHOSE_SHARES, *SHARES.values(), *LOCKS.values(), *many_runs.KNOBS, *two_worlds.KNOBS)
     tab = TAB
 
-    def button(self) -> str:
-        """Return the calibration that is chosen."""
-        return controls.said(self.knobs["calibration"])
-
     def draw_first(self) -> None:
         """Draw the choice between ours and the paper's."""
         self.values["calibration"] = controls.control(self.knobs["calibration"])

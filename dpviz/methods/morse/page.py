@@ -79,10 +79,6 @@ class MorsePage(MethodPage):
         known = super().parameter_knobs()
         return known | {"n_iterations": replace(known["n_iterations"], default=PASSES)}
 
-    def button(self) -> str:
-        """Return the mixture's name."""
-        return controls.said(self.knobs["base"])
-
     def draw_first(self) -> None:
         """Draw the choice of how the mixture is made."""
         self.values["base"] = controls.control(self.knobs["base"])
@@ -101,7 +97,7 @@ class MorsePage(MethodPage):
     def draw_look(self) -> None:
         """Draw the choice of what is scrubbed, of the pair of a search, and of the surface with its angles."""
         surface = self.frame.source.dataset.d > 1  # one feature has none
-        with self.frame.choices.popover("Picture", key="dpviz-picture"):
+        with self.frame.first, st.expander("What play shows"):
             moves = str(controls.control(MOVES, width="content"))
             if surface:
                 controls.control(RELIEF, width="content")

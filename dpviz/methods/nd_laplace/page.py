@@ -25,7 +25,7 @@ from dpviz.stories.method import AnyMethod
 from dpviz.stories.panel import Fact, attacker, number
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
-from dpviz.ui import asking, controls, panel, reading, reproduction, screen, state
+from dpviz.ui import asking, controls, panel, reading, reproduction, screen, stage, state
 from dpviz.ui.asking import wait
 from dpviz.ui.data import groups
 from dpviz.ui.live import LiveState, live
@@ -211,10 +211,6 @@ class NDLaplacePage(MethodPage):
 
     # What stands above the tabs.
 
-    def button(self) -> str:
-        """Return what is on the button of the first knobs."""
-        return "Radius and box"
-
     def unit(self) -> str:
         """Return the unit of distance: what was chosen, or what suits the features."""
         unit, dataset = str(state.value(UNIT)), self.frame.source.dataset
@@ -267,7 +263,7 @@ class NDLaplacePage(MethodPage):
 
     def draw_slider(self) -> float:
         """Draw the privacy slider; deployments state no radius, so they are no marks on it."""
-        return controls.log_slider(self.budget, note=self.meaning, hint="")
+        return controls.stage_slider(self.budget, stage.message(), note=self.meaning)
 
     def link(self, epsilon: float) -> list[tuple[str, str]]:
         """Return the page's part of the link."""

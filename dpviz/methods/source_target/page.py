@@ -33,7 +33,7 @@ from dpviz.stories.panel import ceiled, counted, floored, number
 from dpviz.stories.recipe import TargetSpread
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
-from dpviz.ui import asking, controls, reading, reproduction, screen, state
+from dpviz.ui import asking, controls, reading, reproduction, screen, stage, state
 from dpviz.ui.asking import wait
 from dpviz.ui.controls import set_epsilon
 from dpviz.ui.data.picker import DataCatalog, choose
@@ -187,10 +187,6 @@ class SourceTargetPage(MethodPage):
         """Return the knobs of the parameters; the slider's is ε until the page knows its budget."""
         return KNOBS | SLIDERS
 
-    def button(self) -> str:
-        """Return the method that is chosen."""
-        return controls.said(KNOBS["method"])
-
     def draw_first(self) -> None:
         """Draw how targets are spread where the source is no pair's, the method and the kind of budget."""
         self.targets = self.find_targets()
@@ -271,7 +267,11 @@ class SourceTargetPage(MethodPage):
         """Draw the slider of ε or ρ; deployments are known for ε alone."""
         if self.budget.name == "epsilon":
             return super().draw_slider()
-        return controls.log_slider(self.budget, note=self.meaning, hint="")
+        return controls.stage_slider(self.budget, stage.message(), note=self.meaning)
+
+    def count(self) -> Knob:
+        """Return the knob of the number of new centers, which stands below the picture."""
+        return KNOBS["n_centers"]
 
     def link(self, epsilon: float) -> list[tuple[str, str]]:
         """Return the page's part of the link; a pair has its own targets."""

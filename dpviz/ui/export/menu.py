@@ -83,8 +83,8 @@ def take_over(imported: settings.Settings) -> None:
 
 
 def export_menu(*, pictured: bool = True) -> None:
-    """Draw the button that opens the menu; `pictured` says whether this audience has a picture on this page."""
-    with st.popover("Export"):
+    """Draw the line that opens the menu; `pictured` says whether this audience has a picture on this page."""
+    with st.expander("Export"):
         _export(pictured=pictured)
 
 
@@ -223,12 +223,12 @@ def is_large() -> bool:
 
 @st.fragment
 def share_menu() -> None:
-    """Draw the button that opens the menu, and the menu once it is open."""
-    with st.popover("Share", key="share-menu", on_change="rerun") as place:
+    """Draw the line that opens the menu, and the menu once it is open."""
+    with st.expander("Share", key="share-menu", on_change="rerun") as place:
         if not place.open or state.is_blank():
             return
         hidden = st.multiselect(
-            "Take away for a class",
+            "Hide controls for students",
             sorted(hiding.GROUPS),
             format_func=hiding.GROUPS.__getitem__,
             key=HIDE,

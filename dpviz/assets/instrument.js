@@ -1,0 +1,363 @@
+// The instrument: ε as the x axis of what it does. Two strips stand over the slider's track: what an attacker may guess,
+// and what is lost. One line goes through both, with a number at each dot.
+//
+//   import { Instrument } from "./instrument.js";
+//   const instrument = new Instrument(element);
+//   instrument.update(data);              // as for the slider, and its `unit`; see dpviz/ui/controls.py
+//   instrument.words(words, index);       // of the picture that has just been drawn, and the place of its ε
+//   instrument.setBand(i, [low, middle, high]);
+//
+// The thumb is where the reader has moved it; ε, dots and numbers are of the picture on the screen.
+
+import { make, setText, SVG } from "./elements.js";
+import { clamp } from "./live_base.js";
+import { Slider } from "./slider.js";
+
+const SWEEP = [10, 6, 3, 2, 1, 0.6, 0.4, 0.25, 0.15, 0.1, 0.1, 0.1, 0.15, 0.25, 0.4, 0.6, 1]; // ε of the first visit
+const SWEEP_MS = 230; // from one to the next
+const COIN_ODDS = 50; // times in 100 that a guess is right
+const SURE_ODDS = 100;
+const ROOM_PX = 12; // between a value and its dot
+const ENDS_PX = 10; // of the track, from the edges
+const NEAR = 0.62; // share of the width from which values stand left of the line
+const SIZES = { // CSS pixels: height over the strips, of a strip, between the two, under them; type of ε, values, words
+  phone: { top: 46, strip: 42, gap: 12, foot: 20, below: 22, value: 17, words: 13, dot: 5.5, thumb: 13 },
+  low: { top: 34, strip: 40, gap: 22, foot: 18, below: 22, value: 17, words: 13, dot: 5.5, thumb: 11 },
+  laptop: { top: 78, strip: 88, gap: 42, foot: 26, below: 50, value: 26, words: 15, dot: 7, thumb: 11 },
+  large: { top: 108, strip: 150, gap: 56, foot: 30, below: 62, value: 35, words: 17, dot: 8, thumb: 13 },
+};
+const LEAST_STRIP = 34;
+const MOST_STRIP = 210;
+
+/** An element of a drawing. */
+function drawn(tag, attributes, text = "") {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  if (text) element.textContent = text;
+  return element;
+}
+
+const pathOf = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
+
+export class Instrument extends Slider {
+  build(parent) {
+    this.bands = []; // at each value of ε: [low, middle, high] of what is lost
+    this.visited = new Map(); // index -> what was lost there
+    this.at = 0; // the place of the picture's ε
+    this.said = null; // the words of that picture
+    this.moves = new Map(); // number of a move -> its index
+    this.size = "laptop";
+    this.root = make("div", "dpviz-instrument dpviz-epsilon");
+    const id = `dpviz-instrument-${Date.now()}`;
+    this.label = make("label", "unseen", "", { for: id });
+    this.value = make("output", "epsilon", "", { for: id, "aria-hidden": "true" });
+    this.unit = make("span", "unit");
+    this.left = make("span");
+    this.right = make("span");
+    const ends = make("span", "ends", "", { "aria-hidden": "true" });
+    ends.append(this.left, this.right);
+    this.pauseButton = make("button", "pause", "Pause", { type: "button" });
+    this.pauseButton.hidden = true;
+    this.pauseButton.addEventListener("click", () => this.rest());
+    const head = make("div", "reading");
+    head.append(this.label, this.value, this.unit, this.pauseButton, ends);
+    this.drawing = drawn("svg", { "aria-hidden": "true" });
+    this.input = make("input", "", "", { type: "range", min: "0", step: "1", id });
+    this.marks = make("div", "marks", "", { role: "listbox", tabindex: "0" });
+    this.about = make("p", "about", "", { "aria-live": "polite" });
+    this.root.append(head, this.drawing, this.input, this.marks, this.about);
+    parent.append(this.root);
+    this.listen();
+  }
+
+  listen() {
+    this.input.addEventListener("input", () => this.onInput());
+    this.input.addEventListener("change", () => this.onChange());
+    this.input.addEventListener("blur", () => { this.dragging = false; });
+    const { drawing } = this;
+    drawing.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      this.dragging = true;
+      try { drawing.setPointerCapture(event.pointerId); } catch { /* the pointer is already gone */ }
+      this.input.focus({ preventScroll: true });
+      this.pointTo(event);
+      event.preventDefault();
+    });
+    drawing.addEventListener("pointermove", (event) => this.dragging && this.pointTo(event));
+    for (const type of ["pointerup", "pointercancel"]) {
+      drawing.addEventListener(type, () => { if (this.dragging) this.onChange(); });
+    }
+    for (const type of ["pointermove", "pointerdown"]) this.marks.addEventListener(type, (event) => this.pointAt(event));
+    this.marks.addEventListener("pointerleave", () => this.tell());
+    this.marks.addEventListener("keydown", (event) => this.walk(event));
+    this.marks.addEventListener("focus", () => this.tell(this.gathered[0]));
+    this.marks.addEventListener("blur", () => this.tell());
+    for (const type of ["pointerdown", "keydown"]) this.root.addEventListener(type, () => this.rest());
+    this.observer = new ResizeObserver(() => this.draw());
+    this.observer.observe(this.root);
+  }
+
+  write(data) {
+    setText(this.label, data.label);
+    setText(this.unit, data.unit ?? "");
+    setText(this.left, `\u2190 ${data.left}`);
+    setText(this.right, `${data.right} \u2192`);
+    const logs = data.values.map(Math.log);
+    const [first, last] = [logs[0], logs[logs.length - 1]];
+    this.places = logs.map((log) => (last > first ? (log - first) / (last - first) : 0.5));
+    if (data.bandKey !== this.bandKey) {
+      this.bandKey = data.bandKey;
+      this.bands = [];
+      this.visited.clear();
+    }
+    if (data.bands) this.bands = data.bands;
+  }
+
+  // -- What the picture says --
+
+  /** Show the words of a picture, drawn at the index-th value; `end` says whether its last step is on the screen. */
+  words(words, index, end = true) {
+    this.said = words;
+    this.at = index;
+    this.end = end;
+    if (words?.loss && words.loss.power === 0) this.visited.set(index, words.loss.value);
+    this.draw();
+  }
+
+  /** Fill the strip of losses at one value of ε. */
+  setBand(index, values) {
+    this.bands[index] = values;
+    clearTimeout(this.drawingSoon);
+    this.drawingSoon = setTimeout(() => this.draw(), 30);
+  }
+
+  /** The index of the move with this number. */
+  indexOf(number) {
+    return this.moves.get(number) ?? this.index;
+  }
+
+  announce() {
+    this.moves.set(this.lastMove, this.index);
+    if (this.moves.size > 64) this.moves.delete(this.moves.keys().next().value);
+    super.announce();
+  }
+
+  show() {
+    const { texts, spoken } = this.data;
+    this.input.setAttribute("aria-valuetext", spoken[this.index]);
+    this.root.dataset.value = texts[this.index];
+    this.root.dataset.index = String(this.index);
+    this.draw();
+    this.tell();
+  }
+
+  // -- The first visit --
+
+  /** Sweep once over ε, so that something is seen to happen; a touch ends it, and so does its button. */
+  sweep(path = SWEEP) {
+    const { values } = this.data;
+    const nearest = (epsilon) => values.reduce((best, value, i) => (
+      Math.abs(Math.log(value / epsilon)) < Math.abs(Math.log(values[best] / epsilon)) ? i : best), 0);
+    this.pauseButton.hidden = false;
+    document.documentElement.dataset.dpvizPlaying = ""; // what nobody asked for is not read out
+    const go = (step) => {
+      this.playing = setTimeout(() => {
+        this.input.value = String(nearest(path[step]));
+        this.onInput();
+        if (step + 1 < path.length) go(step + 1);
+        else this.rest();
+      }, SWEEP_MS);
+    };
+    go(0);
+  }
+
+  rest() {
+    super.rest();
+    if (this.pauseButton) this.pauseButton.hidden = true;
+  }
+
+  // -- Pointer --
+
+  /** Move to the value nearest to the pointer. */
+  pointTo(event) {
+    const box = this.drawing.getBoundingClientRect();
+    const t = (event.clientX - box.left - ENDS_PX) / (box.width - 2 * ENDS_PX);
+    const index = this.places.reduce((best, place, i) => (Math.abs(place - t) < Math.abs(this.places[best] - t) ? i : best), 0);
+    if (index === this.index) return;
+    this.input.value = String(index);
+    this.onInput();
+  }
+
+  // -- Drawing --
+
+  /** Fit the strips into a height, CSS pixels. */
+  fit(size, height) {
+    this.size = size;
+    this.height = height;
+    this.draw();
+  }
+
+  draw() {
+    const width = this.drawing.clientWidth;
+    if (!this.data || !(width > 0)) return;
+    const sizes = SIZES[this.size];
+    const { places, data: { texts } } = this;
+    const phone = this.size === "phone";
+    const heading = this.value.parentElement.offsetHeight;
+    const rest = sizes.gap + sizes.foot + sizes.below + (phone ? 8 : 30);
+    const strip = phone ? sizes.strip : clamp(((this.height ?? 0) - heading - rest) / 2, LEAST_STRIP, MOST_STRIP);
+    const x = (t) => ENDS_PX + t * (width - 2 * ENDS_PX);
+    const first = phone ? 6 : 28; // the top of the first strip
+    const second = first + strip + sizes.gap;
+    const track = second + strip + sizes.foot;
+    const height = track + sizes.below;
+    setText(this.value, `${this.symbol} = ${texts[this.at]}`);
+    this.drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.drawing.style.height = `${height}px`;
+    Object.assign(this.input.style, { bottom: `${sizes.below - 20}px` });
+    const at = x(places[this.at]);
+    const view = { x, at, width, strip, sizes, phone, left: places[this.at] > NEAR };
+    this.drawing.replaceChildren(
+      ...this.risk({ ...view, top: first }), ...this.loss({ ...view, top: second }),
+      drawn("line", { x1: at, x2: at, y1: first, y2: track, class: "here" }),
+      ...this.track({ ...view, y: track }), ...this.dots(view, first, second),
+    );
+    this.placeNames(x, track, phone);
+  }
+
+  get symbol() {
+    return this.data.label.includes("ρ") ? "ρ" : "ε";
+  }
+
+  /** What an attacker may guess: closed form, over all values. */
+  risk({ x, at, top, width, strip, sizes, phone }) {
+    const y = (value) => top + strip - (clamp(value, COIN_ODDS, SURE_ODDS) - COIN_ODDS) / (SURE_ODDS - COIN_ODDS) * strip;
+    this.riskY = y;
+    const line = this.law(this.said?.risk).map((risk, i) => [x(this.places[i]), y(risk)]);
+    const marks = [drawn("line", { x1: 0, x2: width, y1: y(COIN_ODDS), y2: y(COIN_ODDS), class: "rule" })];
+    if (!phone) {
+      marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, this.said?.risk_label ?? "An attacker guesses right"),
+        drawn("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, "coin flip"));
+    }
+    if (line.length > 1) {
+      const clip = `dpviz-spent-${Math.round(width)}`;
+      const area = drawn("clipPath", { id: clip });
+      area.append(drawn("rect", { x: 0, y: top - 8, width: Math.max(0, at), height: strip + 16 }));
+      const [first, last] = [line[0], line[line.length - 1]];
+      marks.push(area,
+        drawn("path", { d: `${pathOf(line)}L${last[0]} ${y(COIN_ODDS)}L${first[0]} ${y(COIN_ODDS)}Z`, class: "spent", "clip-path": `url(#${clip})` }),
+        drawn("path", { d: pathOf(line), class: "ahead" }),
+        drawn("path", { d: pathOf(line), class: "risk", "clip-path": `url(#${clip})` }));
+    } else if (!phone) {
+      marks.push(drawn("text", { x: 0, y: top + strip / 2 + 4, class: "value-words" }, "no limit is proved"));
+    }
+    return marks;
+  }
+
+  /** The odds at every value of ε: what is proved grows with ε, so that one of them says all. */
+  law(risk) {
+    if (!risk) return [];
+    const { values } = this.data;
+    const share = risk.value / SURE_ODDS;
+    const proved = Math.log(share / Math.max(1e-16, 1 - share)) / values[this.at];
+    return values.map((epsilon) => SURE_ODDS / (1 + Math.exp(-proved * epsilon)));
+  }
+
+  /** What is lost: the middle of runs with its band, or the law that the public may expect. */
+  loss({ x, at, top, width, strip, sizes, phone }) {
+    const words = this.said;
+    const scale = words?.strip;
+    if (!scale) return [];
+    const y = (value) => top + strip - clamp((value - scale.low) / (scale.high - scale.low), 0, 1) * strip;
+    this.lossY = y;
+    const marks = [drawn("line", { x1: 0, x2: width, y1: top + strip, y2: top + strip, class: "rule" })];
+    const known = this.bands.map((band, i) => band && [x(this.places[i]), ...band]).filter(Boolean);
+    if (known.length > 1) {
+      const [high, low] = [known.map(([px, , , most]) => [px, y(most)]), known.map(([px, least]) => [px, y(least)])];
+      marks.push(drawn("path", { d: `${pathOf(high)}${pathOf(low.reverse()).replace("M", "L")}Z`, class: "band" }),
+        drawn("path", { d: pathOf(known.map(([px, , middle]) => [px, y(middle)])), class: "middle" }));
+    } else if (words.loss?.power > 0) {
+      const { value, power } = words.loss;
+      const law = this.data.values.map((epsilon, i) => [x(this.places[i]), y(value * (this.data.values[this.at] / epsilon) ** power)]);
+      marks.push(drawn("path", { d: pathOf(law), class: "middle" }));
+    }
+    if (words.loss?.power === 0) {
+      for (const [i, value] of this.visited) if (i !== this.at) marks.push(drawn("circle", { cx: x(this.places[i]), cy: y(value), r: 2.5, class: "been" }));
+    }
+    if (!phone) marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, scale.label));
+    let taken = null;
+    for (const [value, line] of scale.lines) {
+      marks.push(drawn("line", { x1: 0, x2: width, y1: y(value), y2: y(value), class: "dashed" }));
+      const free = taken === null || Math.abs(y(value) - taken) > sizes.words + 2;
+      if (!phone && free) marks.push(drawn("text", { x: width, y: y(value) - 6, class: "faint end" }, line));
+      if (free) taken = y(value);
+    }
+    return marks;
+  }
+
+  track({ x, at, y, sizes, phone }) {
+    const { data: { values, texts }, places } = this;
+    const marks = [drawn("line", { x1: x(0), x2: x(1), y1: y, y2: y, class: "track" })];
+    for (const end of [0.1, 1, 10]) {
+      const i = values.findIndex((value) => Math.abs(value / end - 1) < 1e-9);
+      if (i < 0) continue;
+      marks.push(drawn("line", { x1: x(places[i]), x2: x(places[i]), y1: y - 4, y2: y + 4, class: "tick" }),
+        drawn("text", { x: x(places[i]), y: y + (phone ? 21 : 24), class: "faint middle-of" }, texts[i]));
+    }
+    marks.push(drawn("circle", { cx: x(places[this.index] ?? 0), cy: y, r: sizes.thumb, class: "thumb" }));
+    return marks;
+  }
+
+  /** The two dots and the numbers at them, on top of all lines. */
+  dots({ at, left, sizes, phone, strip }, first, second) {
+    const { said } = this;
+    const marks = [];
+    const place = { x: at + (left ? -ROOM_PX : ROOM_PX), class: left ? "value end" : "value" };
+    const write = (y, low, high, text, unit, kind) => {
+      const value = drawn("text", { ...place, y: clamp(y, low, high), class: `${place.class} ${kind}` }, text);
+      value.append(drawn("tspan", { class: "unit-of" }, ` ${unit}`));
+      return value;
+    };
+    if (said?.risk) {
+      const y = this.riskY(said.risk.value);
+      marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot" }),
+        write(left ? y + sizes.value : y - sizes.value * 0.1, first + sizes.value * 0.7, first + strip - 6, said.risk.text,
+          phone ? "in 100 attacks right" : "in 100 times", "risk-value"));
+    }
+    if (said?.loss && said.strip) {
+      const y = this.lossY(said.loss.value);
+      const unit = `${phone ? said.strip.short : said.strip.unit}${this.end === false ? " at the end" : ""}`;
+      marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot released" }),
+        write(y - sizes.value * 0.5, second + sizes.value * 0.7, second + strip - 6, said.loss.text, unit, "loss-value"));
+    }
+    return marks;
+  }
+
+  // -- Names of real deployments, under the track --
+
+  buildMarks() {
+    super.buildMarks();
+    [...this.marks.children].forEach((option, i) => option.replaceChildren(this.gathered[i].name));
+  }
+
+  placeMarks() {} // they are placed when the track is drawn
+
+  placeNames(x, track, phone) {
+    if (!this.gathered) return;
+    this.positions = this.gathered.map(({ index }) => x(this.places[index]));
+    this.marks.style.top = `${track + this.drawing.offsetTop + 8}px`;
+    let end = -Infinity; // of the last name that is written
+    [...this.marks.children].forEach((option, i) => {
+      option.style.left = `${this.positions[i]}px`;
+      const half = (option.textContent.length * 6.4) / 2; // about as wide as it is written
+      const fits = !phone && this.positions[i] - half > end + 8;
+      option.classList.toggle("bare", !fits);
+      if (fits) end = this.positions[i] + half;
+    });
+  }
+
+  destroy() {
+    clearTimeout(this.drawingSoon);
+    super.destroy();
+  }
+}

@@ -1,0 +1,338 @@
+// The stage: text left, picture right, one screen. Finding, instrument and guarantee stand beside one picture or two, with
+// what plays them and who looks below. It is the same in the app, on published pages and in pages to keep.
+//
+//   import { Stage } from "./stage_view.js";
+//   const stage = new Stage(root);
+//   stage.update({ instrument, audience, count, why, pictures: [{ packed, ...options of the picture }] });
+//   stage.show("picture", packed, index);       // another picture, drawn at the index-th value of ε, with its words
+//
+//   instrument   the data of the slider and its strips (dpviz/ui/controls.py); null: there is none
+//   audience     {value, choices: [[name, words], ...]}: who looks; null: nobody chooses
+//   count        {label, value, low, high}: a whole number that stands below the picture, as k; null: none
+//   why          the id of the element that "Why?" opens, in the page around
+//   sweeps       whether ε moves once by itself
+//   scroller     what scrolls
+//
+// Its events, beside those of the picture and the slider: `dpviz:audience` (a name), `dpviz:count` (a number),
+// `dpviz:finding` (what is said now).
+
+import { make, setText } from "./elements.js";
+import { Instrument } from "./instrument.js";
+import { icon, iconButton } from "./live_parts.js";
+import { mount } from "./picture.js";
+
+const PHONE_PX = 700; // width up to which all stands below each other
+const LOW_PX = 480; // height up to which there is no finding
+const LARGE_PX = 900; // height from which type and strips are larger
+const BAR_PX = 46; // what plays, below the picture
+const FOOT_PX = 10; // below that
+const GAP_PX = 56; // between text and picture
+const NARROW_GAP_PX = 40;
+const LEAST_TEXT_PX = 340;
+const LEAST_LOW_TEXT_PX = 290;
+const MOST_SHARE = 0.58; // of the width, for the pictures
+const LEAST_BOX_PX = 180;
+const BETWEEN_PX = 16; // two pictures
+const VISITED = "dpviz-swept"; // in the browser's memory
+
+export class Stage {
+  constructor(parent) {
+    this.pictures = new Map(); // key -> {host, picture}
+    this.index = 0; // the place of the ε of what is on the screen
+    this.data = null;
+    this.instrument = null;
+    this.build(parent);
+    this.stopped = new AbortController();
+    const on = (target, type, handler) => target.addEventListener(type, handler, { signal: this.stopped.signal });
+    on(this.root, "dpviz:frame", () => this.say());
+    on(this.root, "dpviz:playing", () => this.showPlaying());
+    on(this.root, "dpviz:band", ({ detail }) => this.instrument?.setBand(detail.index, detail.values));
+    on(window, "resize", () => this.layOut());
+    this.observer = new ResizeObserver(() => this.layOut());
+    this.observer.observe(this.root);
+  }
+
+  build(parent) {
+    this.root = make("section", "dpviz-stage", "", { "aria-label": "Stage" });
+    this.finding = make("p", "finding", "", { role: "heading", "aria-level": "2" });
+    this.lede = make("p", "lede");
+    const head = make("div", "head");
+    head.append(this.finding, this.lede);
+    this.tool = make("div", "tool");
+    this.guarantee = make("p", "guarantee");
+    this.verdict = make("b");
+    this.promise = make("span");
+    this.why = make("button", "why", "Why?", { type: "button", "aria-haspopup": "dialog" });
+    this.why.addEventListener("click", () => this.openWhy());
+    this.guarantee.append(this.verdict, this.promise, " ", this.why);
+    this.pics = make("div", "pics");
+    this.bar = make("div", "below");
+    this.playButton = iconButton("play", "Play", () => this.lead?.togglePlay());
+    this.playButton.classList.add("play");
+    this.steps = make("input", "steps", "", { type: "range", min: "0", step: "1", "aria-label": "Step" });
+    this.steps.addEventListener("input", () => {
+      this.lead.pause();
+      this.lead.go(Number(this.steps.value), { ease: false });
+    });
+    this.step = make("span", "step");
+    this.count = make("span", "count", "", { role: "group" });
+    this.who = make("span", "who", "", { role: "radiogroup", "aria-label": "View as" });
+    this.layers = make("span", "layers");
+    this.bar.append(this.playButton, this.steps, this.step, this.count, this.who, this.layers);
+    this.root.append(head, this.tool, this.guarantee, this.pics, this.bar);
+    parent.append(this.root);
+  }
+
+  /** The picture that is stepped, and whose words stand beside it. */
+  get lead() {
+    return this.pictures.values().next().value?.picture ?? null;
+  }
+
+  /** Show what the page says now. */
+  update(data) {
+    this.data = data;
+    this.showInstrument(data.instrument);
+    this.showAudience(data.audience);
+    this.showCount(data.count);
+    this.why.hidden = !data.why;
+    const keys = new Set(data.pictures.map(({ key }) => key));
+    for (const [key, { host, picture }] of this.pictures) {
+      if (keys.has(key)) continue;
+      picture.destroy();
+      host.remove();
+      this.pictures.delete(key);
+    }
+    this.root.classList.toggle("pair", data.pictures.length > 1);
+    for (const { packed, ...options } of data.pictures) this.put(options.key, packed, options);
+    if (data.instrument) this.index = data.instrument.index;
+    this.layOut();
+    this.say();
+    if (data.sweeps && this.instrument) this.sweepOnce();
+  }
+
+  /** Draw a picture that has come, with its words, on one frame; `index` is the place of its ε. */
+  show(key, packed, index) {
+    const known = this.pictures.get(key);
+    if (!known) return;
+    known.picture.update(packed);
+    known.picture.waiting?.(false);
+    if (known.picture !== this.lead) return;
+    this.index = index;
+    this.say();
+  }
+
+  put(key, packed, options) {
+    const given = { ...options, stage: true, scroller: this.data.scroller };
+    const known = this.pictures.get(key);
+    if (known) {
+      known.picture.update(packed, { ...known.picture.options, ...given });
+      known.picture.waiting?.(false);
+      return;
+    }
+    const host = make("div", "pic");
+    this.pics.append(host);
+    this.pictures.set(key, { host, picture: mount(host, packed, { ...given, size: this.sizeOf(1) }) });
+    if (this.pictures.size === 1) this.layers.replaceChildren(this.lead.layersMenu());
+  }
+
+  // -- Words --
+
+  /** Say what the picture on the screen says: at its end the finding, before it the step. */
+  say() {
+    const { lead } = this;
+    const scene = lead?.scene;
+    if (!scene) return;
+    const words = scene.stage ?? null;
+    const end = lead.frame === scene.start_frame || scene.frames.length < 2;
+    const [label, detail] = scene.frames[lead.frame];
+    setText(this.finding, end ? words?.finding ?? "" : detail || label);
+    if (words?.lede !== this.told) this.tellLede(this.told = words?.lede);
+    this.sayGuarantee(words);
+    this.instrument?.words(words, this.index, end);
+    this.showSteps(scene, label);
+    this.tell("finding", this.finding.textContent);
+  }
+
+  tellLede(text) {
+    const parts = (text ?? "").split("**");
+    this.lede.replaceChildren(...parts.map((part, i) => (i % 2 ? make("b", "", part) : part)));
+    this.lede.hidden = !text;
+  }
+
+  sayGuarantee(words) {
+    const text = words?.guarantee ?? "";
+    const at = text.indexOf(".") + 1;
+    const lead = words?.verdict === "proved" ? at : text.length; // what is only claimed is said as a whole
+    setText(this.verdict, text.slice(0, lead));
+    setText(this.promise, text.slice(lead));
+    this.guarantee.dataset.verdict = words?.verdict ?? "";
+    this.guarantee.hidden = !text;
+  }
+
+  openWhy() {
+    document.getElementById(this.data.why)?.showPopover?.();
+  }
+
+  showSteps(scene, label) {
+    const n = scene.frames.length;
+    const stepped = scene.scrubber && n > 1;
+    this.playButton.hidden = this.steps.hidden = this.step.hidden = !stepped;
+    this.steps.max = String(n - 1);
+    this.steps.value = String(this.lead.frame);
+    this.steps.style.setProperty("--done", `${(100 * this.lead.frame) / Math.max(1, n - 1)}%`);
+    this.steps.setAttribute("aria-valuetext", label || `Step ${this.lead.frame + 1} of ${n}`);
+    setText(this.step, label);
+    this.showPlaying();
+  }
+
+  showPlaying() {
+    const playing = Boolean(this.lead?.playing);
+    if (playing === this.isPlaying) return;
+    this.isPlaying = playing;
+    const label = playing ? "Pause" : "Play";
+    this.playButton.replaceChildren(icon(playing ? "pause" : "play"));
+    this.playButton.setAttribute("aria-label", label);
+    this.playButton.title = `${label} (space)`;
+  }
+
+  // -- Controls --
+
+  showInstrument(data) {
+    this.tool.hidden = !data;
+    if (!data) {
+      this.instrument?.destroy();
+      this.instrument = null;
+    } else {
+      this.instrument ??= new Instrument(this.tool);
+      this.instrument.update(data);
+    }
+  }
+
+  showAudience(audience) {
+    const key = JSON.stringify(audience ?? null);
+    if (key === this.audienceKey) return;
+    this.audienceKey = key;
+    this.who.hidden = !audience;
+    this.who.replaceChildren(...(audience?.choices ?? []).map(([name, words]) => {
+      const chosen = name === audience.value;
+      const button = make("button", "", words, { type: "button", role: "radio", "aria-checked": String(chosen), tabindex: chosen ? "0" : "-1" });
+      button.dataset.name = name;
+      button.addEventListener("click", () => this.look(name));
+      return button;
+    }));
+    this.who.onkeydown = (event) => {
+      if (!/^Arrow/.test(event.key)) return;
+      const other = [...this.who.children].find((button) => button.getAttribute("aria-checked") !== "true");
+      event.preventDefault();
+      event.stopPropagation();
+      other?.focus();
+      other?.click();
+    };
+  }
+
+  /** Look as somebody else: what the picture holds comes from the page. */
+  look(name) {
+    for (const button of this.who.children) {
+      const chosen = button.dataset.name === name;
+      button.setAttribute("aria-checked", String(chosen));
+      button.tabIndex = chosen ? 0 : -1;
+    }
+    this.tell("audience", name);
+  }
+
+  showCount(count) {
+    this.count.hidden = !count;
+    if (!count) return;
+    const { label, value, low, high } = count;
+    const to = (number) => () => this.tell("count", number);
+    const button = (words, sign, number) => {
+      const made = make("button", "", sign, { type: "button", "aria-label": words });
+      made.disabled = number < low || number > high;
+      made.addEventListener("click", to(number));
+      return made;
+    };
+    const focused = this.count.contains(this.root.getRootNode().activeElement) ? this.root.getRootNode().activeElement.textContent : "";
+    this.count.setAttribute("aria-label", label);
+    this.count.replaceChildren(button(`Fewer: ${label}`, "\u2212", value - 1), make("output", "", `${label} = ${value}`), button(`More: ${label}`, "+", value + 1));
+    if (focused) [...this.count.children].find((child) => child.textContent === focused)?.focus();
+  }
+
+  /** Move ε once by itself, on the first visit of a browser. */
+  sweepOnce() {
+    if (this.swept || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    this.swept = true;
+    try {
+      if (localStorage.getItem(VISITED)) return;
+      localStorage.setItem(VISITED, "1");
+    } catch {
+      return; // without a memory it would move at every visit
+    }
+    setTimeout(() => this.instrument?.sweep(), 900);
+  }
+
+  // -- Layout --
+
+  get isPhone() {
+    return this.root.clientWidth <= PHONE_PX;
+  }
+
+  get isLow() {
+    return innerHeight < LOW_PX && !this.isPhone;
+  }
+
+  /** The size of one of n pictures with its margins, CSS pixels: as large as width and window leave room. */
+  sizeOf(n) {
+    const { lead, isPhone: phone, isLow: low } = this;
+    const room = this.root.clientWidth;
+    const aspect = lead?.aspect ?? 1;
+    const margins = lead?.margins ? lead.margins(phone) : { left: 0, right: 0, top: 0, bottom: 0 };
+    const [across, down] = [margins.left + margins.right, margins.top + margins.bottom];
+    const above = this.root.getBoundingClientRect().top + (this.data?.scroller?.scrollTop ?? scrollY);
+    const high = innerHeight - above - BAR_PX - FOOT_PX - down;
+    const gap = room < 1100 ? NARROW_GAP_PX : GAP_PX;
+    const most = phone ? room : Math.min(room * (n > 1 ? 0.7 : MOST_SHARE), room - gap - (low ? LEAST_LOW_TEXT_PX : LEAST_TEXT_PX));
+    const wide = (most - BETWEEN_PX * (n - 1)) / n - across;
+    const height = Math.max(LEAST_BOX_PX, Math.floor(phone ? wide / aspect : Math.min(high, wide / aspect)));
+    return { width: Math.round(height * aspect + across), height: height + down, margins, phone };
+  }
+
+  layOut() {
+    const { root } = this;
+    if (!this.data || !(root.clientWidth > 0)) return;
+    const { isPhone: phone, isLow: low } = this;
+    root.classList.toggle("phone", phone);
+    root.classList.toggle("docked", phone && innerWidth <= PHONE_PX && !this.data.free);
+    root.classList.toggle("low", low);
+    root.classList.toggle("large", !phone && !low && innerHeight >= LARGE_PX && root.clientWidth >= 1500);
+    const size = this.sizeOf(this.pictures.size || 1);
+    const key = JSON.stringify(size);
+    root.style.setProperty("--picture", `${size.width}px`);
+    root.style.setProperty("--pictures", `${size.width * this.pictures.size + BETWEEN_PX * (this.pictures.size - 1)}px`);
+    root.style.setProperty("--box-left", `${size.margins.left}px`);
+    root.style.setProperty("--box-right", `${size.margins.right}px`);
+    if (key !== this.sizeKey) {
+      this.sizeKey = key;
+      for (const { picture } of this.pictures.values()) picture.update(null, { ...picture.options, size });
+    }
+    this.fitInstrument(phone, low, size);
+  }
+
+  fitInstrument(phone, low, size) {
+    if (!this.instrument) return;
+    const kind = phone ? "phone" : low ? "low" : this.root.classList.contains("large") ? "large" : "laptop";
+    const free = size.height + BAR_PX - (this.tool.offsetTop - this.root.offsetTop) - (low ? 0 : this.guarantee.offsetHeight + 14);
+    this.instrument.fit(kind, Math.max(0, free));
+  }
+
+  tell(name, detail) {
+    this.root.dispatchEvent(new CustomEvent(`dpviz:${name}`, { detail, bubbles: true, composed: true }));
+  }
+
+  destroy() {
+    this.stopped.abort();
+    this.observer.disconnect();
+    this.instrument?.destroy();
+    for (const { picture } of this.pictures.values()) picture.destroy();
+    this.root.remove();
+  }
+}

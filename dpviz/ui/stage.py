@@ -1,0 +1,128 @@
+"""The stage as a component of the app: finding, instrument and guarantee beside one picture or two, in one message."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from secrets import token_hex
+
+import streamlit as st
+
+from dpviz.assets import PICTURE
+from dpviz.core import Knob
+from dpviz.plots.scene import ALIGNMENT, Scene, pack
+from dpviz.ui import state
+from dpviz.ui.live import SESSION, LiveState, Region, read_state
+from dpviz.ui.panel import WHY
+from dpviz.ui.server.served import served
+
+PARTS = (
+    *PICTURE,
+    "picture",
+    "slider",
+    "instrument",
+    "stage_view",
+    "live_page",
+    "ahead",
+    "component",
+    "live_address",
+)  # each after what it imports
+_STAGE = served("stage", *PARTS, styles=("streamlit", "stage", "picture"))
+KEY = "picture"  # of the component, and of its first picture: what other pictures and charts follow
+STATES = ("selected", "picked", "region", "drawn", "turned", "moved", "audience", "count")
+_TAKEN = "dpviz:stage-taken"  # numbers of the clicks that the page has followed
+
+
+def message() -> object:
+    """Return what the reader has done to the stage, as the browser says it: untrusted."""
+    return st.session_state.get(KEY)
+
+
+@dataclass(frozen=True, slots=True)
+class StagePicture:
+    """A picture on the stage, as its audience sees it, and how it can be handled."""
+
+    key: str
+    scene: Scene
+    packed: bytes | None = None  # the scene, if that is packed already
+    inspect: Callable[[Region], Sequence[str]] | None = None  # says what is inside a region: the curator's
+    drawing: Mapping[str, object] | None = None  # makes the points drawable
+
+
+def draw(
+    pictures: Sequence[StagePicture],
+    *,
+    public: bool,
+    query: str,
+    instrument: Mapping[str, object] | None,
+    audience: Mapping[str, object] | None,
+    count: Mapping[str, object] | None = None,
+    ahead: Mapping[str, object] | None = None,
+    sweeps: bool = False,
+) -> LiveState:
+    """Draw the stage, and return what the reader did to its first picture.
+
+    `public` leaves out all that only the curator may see, before anything travels to the browser. `instrument` is what
+    the slider is drawn from, None where it is hidden; `audience` and `count` are the choices below the picture; `ahead`
+    says how pictures come ahead of the page. With `sweeps` ε moves once by itself on a browser's first visit.
+    """
+    options: list[dict[str, object]] = []
+    scenes: list[bytes] = []
+    for picture in pictures:
+        visible = picture.scene.public() if public else picture.scene
+        before = read_state(message(), visible)
+        packed = pack(visible) if picture.packed is None else picture.packed
+        own: dict[str, object] = {"key": picture.key, "length": len(packed)}
+        if picture.key == KEY:
+            own |= {"selected": before.selected, "picks": before.pick_count}
+            if picture.inspect is not None and not public:
+                own["select"] = {"region": before.region, "number": before.region_number}
+                if before.region:
+                    own["inspected"] = {"number": before.region_number, "lines": list(picture.inspect(before.region))}
+            if picture.drawing is not None and not public:
+                own["drawing"] = picture.drawing
+        else:
+            own["follow"] = KEY
+        options.append(own)
+        scenes.append(packed)
+    data = {
+        "query": query,
+        # Of another session, as after a restart of the server, the browser takes no other address.
+        "session": st.session_state.setdefault(SESSION, token_hex(8)),
+        "instrument": instrument,
+        "audience": audience,
+        "count": count,
+        "ahead": ahead,
+        "why": WHY,
+        "sweeps": sweeps,
+        "pictures": options,
+    }
+    changes = {f"on_{name}_change": lambda: None for name in STATES}
+    result = _STAGE(data=wrap(data, scenes), key=KEY, **changes)
+    return read_state(result, pictures[0].scene.public() if public else pictures[0].scene)
+
+
+def wrap(options: Mapping[str, object], scenes: Sequence[bytes]) -> bytes:
+    """Put options before packed scenes: 4-byte little-endian length, JSON, then the scenes on aligned offsets."""
+    text = json.dumps(options).encode()
+    text += b" " * (-(len(text) + 4) % ALIGNMENT)
+    return b"".join((len(text).to_bytes(4, "little"), text, *scenes))
+
+
+def follow_choice(name: str, knob: Knob) -> bool:
+    """Take over what the reader chose below the picture, once for each click; returns whether the page must run again.
+
+    `name` is "audience" or "count"; the browser's message is untrusted, and the knob checks it.
+    """
+    told = message()
+    pair = told.get(name) if isinstance(told, Mapping) else None
+    if not (isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], int | float)):
+        return False
+    taken: dict[str, float] = st.session_state.setdefault(_TAKEN, {})
+    if taken.get(name) == pair[1]:
+        return False
+    taken[name] = pair[1]
+    chosen = pair[0]
+    if not isinstance(chosen, str | int) or isinstance(chosen, bool):
+        return False
+    before = state.value(knob)
+    return bool(state.remember(knob, chosen) != before)
