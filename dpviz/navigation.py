@@ -26,15 +26,15 @@ from dpviz.tools.teaching.page.course import PAGE as LEARN
 from dpviz.tools.teaching.page.glossary import PAGE as GLOSSARY
 from dpviz.tools.teaching.page.quiz import PAGE as QUIZ
 from dpviz.tools.teaching.page.teachers import PAGE as TEACH
-from dpviz.ui import hiding, home, lessons, panel, state, tour
+from dpviz.ui import hiding, home, lessons, panel, state
 from dpviz.ui.export.menu import begin
 
 PAGES = Path(__file__).resolve().parents[1] / "pages"  # of a checkout
 HOME = "home"
 ACROSS = {  # tools with a page of their own, by its name; other tools are parts of the methods' pages
-    "learn": LEARN,
     "compare": COMPARE,
     "audit": AUDIT,
+    "learn": LEARN,
     "glossary": GLOSSARY,
     "quiz": QUIZ,
     "teach": TEACH,
@@ -46,6 +46,7 @@ _OF_METHODS = {  # a method from outside brings its page in its record
     "nd_laplace": ND_LAPLACE,
     "source_target": SOURCE_TARGET,
 }
+SHORT = {"convergent_kmeans": "k-means", "morse": "Morse", "source_target": "Source-target"}  # in the menu
 ICON = ASSETS / "icon.png"
 MEND = "Mend the file, then start `dpviz run` again. All other pages are as they were."
 _OPENED = "dpviz:opened"  # whether a session has opened a page: the first is that of a file of one's own
@@ -54,17 +55,17 @@ _OPENED = "dpviz:opened"  # whether a session has opened a page: the first is th
 def run() -> None:
     """Show the page of the URL: `/` is the home page, or with a query leads to a story and keeps the query."""
     st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide", initial_sidebar_state="collapsed")
-    pages = {name: _page(name, method.title) for name, method in CATALOGUE.items()}
+    pages = {name: _page(name, SHORT.get(name, method.title)) for name, method in CATALOGUE.items()}
     pages |= {name: _page(name, f"{name}.py") for name in WRONG}
     pages |= {name: _page(name, page.title) for name, page in ACROSS.items()}
     # A page that is the default has no address of its own but `/`.
-    menu = {"": [_page(HOME, "Home", default=True)]}
-    leading = [name for name, page in ACROSS.items() if page.leads]
-    for name in (*leading, *(each for each in pages if each not in leading)):
-        menu.setdefault(ACROSS[name].group if name in ACROSS else "", []).append(pages[name])
+    menu = {"": [_page(HOME, "dpviz", default=True)]}
+    for name, each in pages.items():
+        menu.setdefault(ACROSS[name].group if name in ACROSS else "", []).append(each)
     page = st.navigation(menu, position="top")
     if page.url_path:
-        st.set_page_config(page_title=f"{page.title} · dpviz")
+        title = CATALOGUE[page.url_path].title if page.url_path in CATALOGUE else page.title
+        st.set_page_config(page_title=f"{title} · dpviz")
     home.remember(pages)
     begin(page.url_path, pages)
     query = dict(st.query_params)
@@ -85,8 +86,6 @@ def run() -> None:
     panel.meanings()
     above = st.container()
     page.run()
-    if page.url_path in CATALOGUE:
-        tour.offer(page.url_path)
     if unknown := hiding.unknown_names(control_names()):
         listed = ", ".join(state.plain(name[: state.MOST_NAME]) for name in unknown[: state.MOST_REPEATED])
         above.warning(f"The link names {listed}, which no control is called. Everything else in it holds.")

@@ -1,10 +1,9 @@
-// The live picture: what the page around it lacks. A way past the menu leads to the page's control, and the headline is
+// The live picture: what the page around it lacks. A way past the menu leads to the page's control, and the finding is
 // read out when it rests.
 
-const QUIET_MS = 1000; // while ε moves, the headline changes with every value
-const STAGE = ".st-key-dpviz-strip, .st-key-home-top"; // where the page's control is
+const QUIET_MS = 1000; // while ε moves, the finding changes with every value
+const STAGE = ".st-key-dpviz-stage, .st-key-home-top"; // where the page's control is
 const CONTROLS = ["input", "button"]; // the first ones are wanted most
-const AUDIENCE = '.st-key-knob-audience [aria-checked="true"]';
 const RUNNING = '[data-testid="stApp"][data-test-script-state="running"]'; // what is on screen may be the page before
 let said = null; // one element for as long as the document lives: what is new in it is read out, and only that
 
@@ -31,27 +30,22 @@ function skip(event) {
 
 function sayAtRest() {
   let timer;
-  let place = "";
+  let [text, place] = ["", ""];
   const say = () => {
-    const text = document.querySelector(".dpviz-headline")?.textContent ?? "";
     if (document.querySelector(RUNNING)) return void wait();
     if ("dpvizPlaying" in document.documentElement.dataset) return;
     if (text && said.textContent !== text) said.textContent = text;
   };
-  const belongs = () => { // another page, another audience or no picture at all: what was said is not true there
-    const headline = document.querySelector(".dpviz-headline");
-    const chosen = document.querySelector(AUDIENCE)?.textContent ?? "";
-    const now = headline ? `${location.pathname} ${chosen}` : "";
-    if (now !== place) said.textContent = "";
-    place = now;
-  };
   const wait = () => {
-    belongs();
     clearTimeout(timer);
     timer = setTimeout(say, QUIET_MS);
   };
-  new MutationObserver(wait).observe(document.body, { childList: true, characterData: true, subtree: true });
-  wait();
+  document.addEventListener("dpviz:finding", ({ detail }) => {
+    const now = detail.text ? `${location.pathname} ${detail.who}` : "";
+    if (now !== place) said.textContent = ""; // another page or audience, or no picture at all: what was said is not true there
+    [text, place] = [detail.text, now];
+    wait();
+  });
 }
 
 /** Look after the page, once for all pictures. */

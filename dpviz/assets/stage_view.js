@@ -14,12 +14,12 @@
 //   scroller     what scrolls
 //
 // Its events, beside those of the picture and the slider: `dpviz:audience` (a name), `dpviz:count` (a number),
-// `dpviz:finding` (what is said now).
+// `dpviz:finding` ({text, who}: what is said of a run at its end, and to whom).
 
 import { make, setText } from "./elements.js";
 import { Instrument } from "./instrument.js";
 import { icon, iconButton } from "./live_parts.js";
-import { mount } from "./picture.js";
+import { mount, Picture } from "./picture.js";
 
 const PHONE_PX = 700; // width up to which all stands below each other
 const LOW_PX = 480; // height up to which there is no finding
@@ -77,7 +77,7 @@ export class Stage {
     this.step = make("span", "step");
     this.count = make("span", "count", "", { role: "group" });
     this.who = make("span", "who", "", { role: "radiogroup", "aria-label": "View as" });
-    this.layers = make("span", "layers");
+    this.layers = make("button", "more-layers", "Layers", { type: "button" });
     this.bar.append(this.playButton, this.steps, this.step, this.count, this.who, this.layers);
     this.root.append(head, this.tool, this.guarantee, this.pics, this.bar);
     parent.append(this.root);
@@ -131,8 +131,9 @@ export class Stage {
     }
     const host = make("div", "pic");
     this.pics.append(host);
-    this.pictures.set(key, { host, picture: mount(host, packed, { ...given, size: this.sizeOf(1) }) });
-    if (this.pictures.size === 1) this.layers.replaceChildren(this.lead.layersMenu());
+    const { phone, ...size } = this.sizeOf(this.data.pictures.length);
+    this.pictures.set(key, { host, picture: mount(host, packed, { ...given, phone, size }) });
+    if (this.pictures.size === 1) this.lead.layersMenu(this.layers);
   }
 
   // -- Words --
@@ -150,7 +151,7 @@ export class Stage {
     this.sayGuarantee(words);
     this.instrument?.words(words, this.index, end);
     this.showSteps(scene, label);
-    this.tell("finding", this.finding.textContent);
+    if (end) this.tell("finding", { text: words?.finding ?? "", who: this.data.audience?.value ?? "" });
   }
 
   tellLede(text) {
@@ -285,7 +286,7 @@ export class Stage {
     const { lead, isPhone: phone, isLow: low } = this;
     const room = this.root.clientWidth;
     const aspect = lead?.aspect ?? 1;
-    const margins = lead?.margins ? lead.margins(phone) : { left: 0, right: 0, top: 0, bottom: 0 };
+    const margins = Picture.margins(phone);
     const [across, down] = [margins.left + margins.right, margins.top + margins.bottom];
     const above = this.root.getBoundingClientRect().top + (this.data?.scroller?.scrollTop ?? scrollY);
     const high = innerHeight - above - BAR_PX - FOOT_PX - down;
@@ -293,7 +294,7 @@ export class Stage {
     const most = phone ? room : Math.min(room * (n > 1 ? 0.7 : MOST_SHARE), room - gap - (low ? LEAST_LOW_TEXT_PX : LEAST_TEXT_PX));
     const wide = (most - BETWEEN_PX * (n - 1)) / n - across;
     const height = Math.max(LEAST_BOX_PX, Math.floor(phone ? wide / aspect : Math.min(high, wide / aspect)));
-    return { width: Math.round(height * aspect + across), height: height + down, margins, phone };
+    return { width: Math.round(height * aspect + across), height: height + down, phone };
   }
 
   layOut() {
@@ -304,15 +305,16 @@ export class Stage {
     root.classList.toggle("docked", phone && innerWidth <= PHONE_PX && !this.data.free);
     root.classList.toggle("low", low);
     root.classList.toggle("large", !phone && !low && innerHeight >= LARGE_PX && root.clientWidth >= 1500);
-    const size = this.sizeOf(this.pictures.size || 1);
-    const key = JSON.stringify(size);
+    const { phone: bare, ...size } = this.sizeOf(this.pictures.size || 1);
+    const margins = Picture.margins(bare);
+    const key = JSON.stringify([size, bare]);
     root.style.setProperty("--picture", `${size.width}px`);
     root.style.setProperty("--pictures", `${size.width * this.pictures.size + BETWEEN_PX * (this.pictures.size - 1)}px`);
-    root.style.setProperty("--box-left", `${size.margins.left}px`);
-    root.style.setProperty("--box-right", `${size.margins.right}px`);
+    root.style.setProperty("--box-left", `${margins.left}px`);
+    root.style.setProperty("--box-right", `${margins.right}px`);
     if (key !== this.sizeKey) {
       this.sizeKey = key;
-      for (const { picture } of this.pictures.values()) picture.update(null, { ...picture.options, size });
+      for (const { picture } of this.pictures.values()) picture.update(null, { ...picture.options, phone: bare, size });
     }
     this.fitInstrument(phone, low, size);
   }
@@ -330,6 +332,7 @@ export class Stage {
 
   destroy() {
     this.stopped.abort();
+    this.tell("finding", { text: "", who: "" });
     this.observer.disconnect();
     this.instrument?.destroy();
     for (const { picture } of this.pictures.values()) picture.destroy();

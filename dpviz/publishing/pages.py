@@ -30,7 +30,7 @@ from dpviz.ui.export.kept_page import PackedPicture
 _SCRIPT = ASSETS.parent / "ui" / "server" / "script.py"  # of the server, in a clone and in an installed package
 _SECONDS = 600  # for one page, with its background work
 _EVERY = 0.5  # s
-HIDDEN = "navigation,sidebar,tour,export,share,draw,upload"  # needs a server
+HIDDEN = "navigation,sidebar,sweep,export,share,draw,upload"  # needs a server
 ABOVE = f"{HIDDEN},tabs"  # also hides everything under the picture
 _KEY = re.compile(r"^\$\$ID-[0-9a-f]+-(.+)$")
 _PAGE_LINK = re.compile(r'href="(?:\./|/)?(\w+)(\?[^"]*)?"')

@@ -114,7 +114,6 @@ class Page:
     draw: Callable[[], None]
     knobs: tuple[Knob, ...] = ()  # of the page itself, beside those of the parameters and the choice of a tab
     title: str = ""  # of a tool; a method has its own
-    leads: bool = False  # a tool's: it stands before the methods
     group: str = ""  # of the menu; a page in a group is made of words, and has no picture on a stage
 
 

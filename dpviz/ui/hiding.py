@@ -27,7 +27,7 @@ GROUPS = {  # name -> what it takes away
     "sidebar": "the sidebar and the method's knobs",
     "tabs": "everything under the picture",
     "terms": "“How to read it”, and the meanings of words",
-    "tour": "the tour of a first visit",
+    "sweep": "the sweep of ε on a first visit",
     "upload": "uploading a table, importing settings",
     "axes": "the choice of axes",
 }

@@ -15,7 +15,6 @@ from dpviz.stories.run import Run
 from dpviz.ui import controls, hiding, lessons, panel, stage, state
 from dpviz.ui.controls import drawn_slider, last_move
 from dpviz.ui.data import drawing
-from dpviz.ui.export import menu
 from dpviz.ui.frame import AUDIENCE, PITCH, YAW, PageFrame, link, show_problems
 from dpviz.ui.live import LiveState, Region, live
 from dpviz.ui.runs import (
@@ -185,7 +184,7 @@ def _stage(
         audience=None if hiding.hides(AUDIENCE.name) else audience,
         count=number,
         ahead=ahead_offer,
-        sweeps=ahead_offer is not None and not (state.opening_query() or lessons.active() or menu.is_large()),
+        sweeps=ahead_offer is not None and not (state.opening_query() or lessons.active() or hiding.hides("sweep")),
     )
 
 

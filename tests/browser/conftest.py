@@ -111,10 +111,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def visitor(browser: Browser, **options: Any) -> BrowserContext:
-    """Return a fresh profile of somebody who has been here before: no tour stands in the way."""
+    """Return a fresh profile of somebody who has been here before: nothing moves by itself."""
     context = browser.new_context(**options)
     context.add_init_script(
-        "try { localStorage.setItem('dpviz:tour', 'seen') } catch { /* about:blank keeps nothing */ }"
+        "try { localStorage.setItem('dpviz-swept', '1') } catch { /* about:blank keeps nothing */ }"
     )
     return context
 

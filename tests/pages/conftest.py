@@ -121,6 +121,12 @@ def modes_of(name):
     return [{knob.name: mode} for knob in found for mode, _ in knob.choices] or [{}]
 
 
+def split(data):
+    """Return the JSON before bytes, and what follows."""
+    length = int.from_bytes(data[:4], "little")
+    return json.loads(data[4 : 4 + length]), data[4 + length :]
+
+
 class Page:
     """One page in one session."""
 
@@ -153,15 +159,26 @@ class Page:
         """
         found = {}
         for element in self.app.get("bidi_component"):
-            if element.proto.component_name == "dpviz.live":
-                data = element.proto.bytes
-                length = int.from_bytes(data[:4], "little")
-                options, rest = json.loads(data[4 : 4 + length]), data[4 + length :]
-                header = json.loads(rest[4 : 4 + int.from_bytes(rest[:4], "little")])
-                options.pop("ahead", None)
-                options.pop("session", None)
-                found[options["key"]] = (options, header, rest)
+            kind = element.proto.component_name
+            if kind not in ("dpviz.live", "dpviz.stage"):
+                continue
+            options, rest = split(element.proto.bytes)
+            for picture in options.get("pictures", [options]):
+                scene = rest[: picture.pop("length", len(rest))]
+                rest = rest[len(scene) :]
+                header, _ = split(scene)
+                if kind == "dpviz.stage":
+                    picture |= {name: options[name] for name in ("query", "audience", "count")}
+                picture.pop("ahead", None)
+                picture.pop("session", None)
+                found[picture["key"]] = (picture, header, scene)
         return found
+
+    @property
+    def stage(self):
+        """Return the words beside the picture, None where there is no stage."""
+        first = self.packed().get("picture")
+        return None if first is None else first[1].get("stage")
 
     @property
     def query(self):
@@ -185,7 +202,9 @@ class Page:
         bodies = [
             re.sub(r'<button[^>]*popovertarget="dpviz-term-[^>]*>(.*?)</button>', r"\1", body) for body in self.bodies
         ]
-        return [html.unescape(re.sub(r"<[^>]*>", " ", body)) for body in bodies]
+        stage = self.stage or {}
+        words = [stage[name].replace("**", "") for name in ("finding", "lede", "guarantee") if stage.get(name)]
+        return [*words, *(html.unescape(re.sub(r"<[^>]*>", " ", body)) for body in bodies)]
 
     @property
     def text(self):
@@ -194,15 +213,13 @@ class Page:
     @property
     def card(self):
         """Return the text of the guarantee's label, and of what is behind it."""
-        (found,) = [text for body, text in zip(self.bodies, self.texts, strict=True) if "dpviz-card" in body]
-        (more,) = [text for body, text in zip(self.bodies, self.texts, strict=True) if "dpviz-label" in body]
-        return found + more
+        (found,) = [body for body in self.bodies if "dpviz-card" in body]
+        return html.unescape(re.sub(r"<[^>]*>", " ", found))
 
     @property
     def sentence(self):
-        """Return the headline, without what its abbreviations open."""
-        found = [re.search('<p class="dpviz-sentence.*?</p>', body, re.DOTALL) for body in self.bodies]
-        return next((html.unescape(re.sub(r"<[^>]*>", "", each[0])).strip() for each in found if each), "")
+        """Return the finding on the stage, "" where there is none."""
+        return (self.stage or {}).get("finding", "")
 
     @property
     def n_locks(self):
@@ -217,11 +234,10 @@ class Page:
     @property
     def sliders(self):
         """Return the privacy sliders on the page, {label: data}."""
-        data = [
-            json.loads(element.proto.json)
-            for element in self.app.get("bidi_component")
-            if element.proto.component_name == "dpviz.epsilon"
-        ]
+        components = self.app.get("bidi_component")
+        data = [json.loads(each.proto.json) for each in components if each.proto.component_name == "dpviz.epsilon"]
+        stages = [split(each.proto.bytes)[0] for each in components if each.proto.component_name == "dpviz.stage"]
+        data += [each["instrument"] for each in stages if each["instrument"] is not None]
         return {one["label"]: one for one in data}
 
 

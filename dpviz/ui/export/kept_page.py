@@ -20,7 +20,7 @@ import numpy as np
 from dpviz.assets import site_script, site_sheet
 from dpviz.plots import read_header
 from dpviz.plots.scene import pack
-from dpviz.ui.screen import NO_WORDS, MethodScreen, OnScreen, PictureState
+from dpviz.ui.screen import MethodScreen, OnScreen, PictureState
 
 _NAME_BYTES = 12  # of a blob's digest: 96 bits, among thousands of blobs
 _MARK, _AWAY = 0x100, 0x8000
@@ -139,11 +139,7 @@ def _packed(directory: object, blobs: Mapping[str, bytes], facts: Mapping[str, o
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 _TERM = re.compile(r'<button[^>]*\bpopovertarget="dpviz-term-[^"]*"[^>]*>(.*?)</button>', re.DOTALL)
 _HEIGHT = 520  # CSS pixels, where the window leaves no other
-_FRAME = (
-    '<div class="leaf" data-leaf="0"></div>{slider}'
-    '<div class="flow row"><div class="column w75"><div class="flow row">{pictures}</div></div>'
-    '<div class="column w25"><div class="leaf" data-leaf="1"></div></div></div>'
-)
+_FRAME = '{slider}<div class="flow row">{pictures}</div><div class="leaf" data-leaf="0"></div>'
 _SLIDER = '<div class="flow row st-key-dpviz-strip"><div class="slider" data-slider></div></div>'
 
 
@@ -161,8 +157,8 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
     if isinstance(screen, MethodScreen) and screen.moments is not None:
         moments = list(screen.moments())
     else:
-        words = screen.words if isinstance(screen, MethodScreen) else NO_WORDS
-        moments = [PictureState(words, tuple(pack(replace(scene, hint="")) for scene in screen.scenes))]
+        numbers = screen.numbers if isinstance(screen, MethodScreen) else ""
+        moments = [PictureState(numbers, tuple(pack(replace(scene, hint="")) for scene in screen.scenes))]
     states = [
         _state(moment, moves=slider is not None, pair=isinstance(screen, MethodScreen))
         for moment in moments
@@ -179,7 +175,6 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
             "marks": [{**mark, "index": possible.index(mark["index"])} for mark in marks],
             "index": possible.index(slider["index"]),
             "move": None,
-            "plays": False,
         }
     index |= {"mode": "", "switches": {}}
     index |= {"seeds": [], "modes": [], "modeWords": [], "control": None, "stops": [], "question": None}
@@ -209,5 +204,5 @@ def _state(moment: PictureState, *, moves: bool, pair: bool) -> PageState:
         options = {"height": _HEIGHT, "fits": n_pictures == 1, "named": n_pictures > 1, "follow": follow}
         pictures.append(PackedPicture(key, options, packed))
         places += f'<div class="column"><div class="live" data-picture="{key}"></div></div>'
-    leaves = [_TERM.sub(r"\1", text) for text in (moment.words.headline, moment.words.side)]
+    leaves = [_TERM.sub(r"\1", moment.numbers)]
     return state_of(_FRAME.format(slider=_SLIDER if moves else "", pictures=places), leaves, pictures)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.plots import Scene
-from dpviz.stories.method import Page
+from dpviz.stories.method import LEARN, Page
 from dpviz.stories.teaching import Answer, Chapter
 from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, END, END_TITLE, NAMES, after
 from dpviz.ui import controls, frame, hiding, lessons, state
@@ -189,4 +189,4 @@ def chapter_picture(name: str, value: object, *, answered: bool) -> Scene:
     return CHAPTERS[name].picture(value, answered=answered)
 
 
-PAGE = Page(draw, (CHAPTER, *(chapter.control for chapter in CHAPTERS.values())), TITLE, leads=True)
+PAGE = Page(draw, (CHAPTER, *(chapter.control for chapter in CHAPTERS.values())), TITLE, group=LEARN)
