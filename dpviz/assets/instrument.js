@@ -345,7 +345,7 @@ export class Instrument extends Slider {
   placeNames(x, track, phone) {
     if (!this.gathered) return;
     this.positions = this.gathered.map(({ index }) => x(this.places[index]));
-    this.marks.style.top = `${track + this.drawing.offsetTop + 8}px`;
+    this.marks.style.top = `${track + this.value.parentElement.offsetHeight + 8}px`;
     let end = -Infinity; // of the last name that is written
     [...this.marks.children].forEach((option, i) => {
       option.style.left = `${this.positions[i]}px`;

@@ -79,7 +79,11 @@ export class Stage {
     this.who = make("span", "who", "", { role: "radiogroup", "aria-label": "View as" });
     this.layers = make("button", "more-layers", "Layers", { type: "button" });
     this.bar.append(this.playButton, this.steps, this.step, this.count, this.who, this.layers);
-    this.root.append(head, this.tool, this.guarantee, this.pics, this.bar);
+    const left = make("div", "left");
+    const right = make("div", "right");
+    left.append(head, this.tool, this.guarantee);
+    right.append(this.pics, this.bar);
+    this.root.append(left, right);
     parent.append(this.root);
   }
 
@@ -322,7 +326,8 @@ export class Stage {
   fitInstrument(phone, low, size) {
     if (!this.instrument) return;
     const kind = phone ? "phone" : low ? "low" : this.root.classList.contains("large") ? "large" : "laptop";
-    const free = size.height + BAR_PX - (this.tool.offsetTop - this.root.offsetTop) - (low ? 0 : this.guarantee.offsetHeight + 14);
+    const above = this.tool.getBoundingClientRect().top - this.root.getBoundingClientRect().top;
+    const free = size.height + BAR_PX - above - (low ? 0 : this.guarantee.offsetHeight + 14);
     this.instrument.fit(kind, Math.max(0, free));
   }
 
