@@ -46,10 +46,12 @@ def module(name: str, *parts: str) -> str:
 
 @cache
 def site_script() -> str:
-    """Return the script of pages without a server: pictures, slider and site, with their sheets."""
-    sheets = json.dumps({name: slim_sheet(text(f"{name}.css")) for name in ("picture", "slider", "embed")})
+    """Return the script of pages without a server: pictures, stage, slider and site, with their sheets."""
+    sheets = json.dumps({name: slim_sheet(text(f"{name}.css")) for name in ("picture", "slider", "stage", "embed")})
     parts = ["live_toolless" if each == "live_tools" else each for each in PICTURE]
-    bundle = module("embed", *parts, "slider", "picture", "dense", "site_files", "site").replace("\nexport ", "\n")
+    bundle = module(
+        "embed", *parts, "slider", "picture", "instrument", "stage_view", "dense", "site_files", "site"
+    ).replace("\nexport ", "\n")
     return slim(f'"use strict";\n(() => {{\nconst SHEETS = {sheets};\n{bundle}}})();\n')
 
 

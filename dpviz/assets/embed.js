@@ -60,7 +60,9 @@ class Embedded extends Site {
     line.append(this.facts, this.whole);
     const control = make("div", index.slider ? "slider" : "range", "", { [index.slider ? "data-slider" : "data-range"]: "" });
     if (given.fits) this.main.append(make("h1", "unseen", document.title.split(" · ")[0]));
-    this.main.append(this.said, line, ...(problems.textContent ? [problems] : []), control);
+    const problem = problems.textContent ? [problems] : [];
+    if (index.staged) this.main.append(...problem, make("div", "stage", "", { "data-stage": "" }), line);
+    else this.main.append(this.said, line, ...problem, control);
     this.offerSlider();
     if (!index.slider && index.control) this.offerRange(control);
     for (const type of REACHED) this.main.addEventListener(type, () => this.reach(), { once: true });
@@ -88,6 +90,7 @@ class Embedded extends Site {
   }
 
   fill(state) {
+    if (this.index.staged) return; // its words stand on the stage
     if (!this.key) this.place(state.pictures.map(({ key }) => key));
     const leaves = state.leaves.map((key) => this.files.text(key));
     const of = (mark, selector) => parsed(leaves.find((text) => text.includes(mark)) ?? "").querySelector(selector);
@@ -104,6 +107,11 @@ class Embedded extends Site {
   draw(told) {
     const { fits, height } = this.given;
     if (told.key === this.key) super.draw({ ...told, fits, height, whole: true });
+  }
+
+  /** The stage is as wide as its place, and as high as it was asked for, or as the window. */
+  get staging() {
+    return { free: true, ...(this.given.fits ? {} : { height: this.given.height }) };
   }
 
   reach() {
@@ -124,6 +132,7 @@ class Embedded extends Site {
     cancelAnimationFrame(this.drawing);
     for (const timer of [this.waiting, this.following]) clearTimeout(timer);
     this.control?.destroy();
+    this.stage?.destroy();
     for (const { picture } of this.pictures.values()) picture.destroy();
   }
 }

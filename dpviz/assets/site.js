@@ -4,9 +4,11 @@
 import { mount, housed } from "./picture.js";
 import { mountSlider } from "./slider.js";
 import { make } from "./elements.js";
+import { Stage } from "./stage_view.js";
 import { Files, LATE } from "./site_files.js";
 
 const AUDIENCES = ["curator", "public"]; // in the order of the switch's words
+const WHY = "dpviz-why"; // the id of the card that a stage opens
 const PREFETCHED = 6; // files that are asked for at a time, when nothing else is
 export const MAIN = "picture"; // key of the picture that a page is about, where it has more than one
 const SHORT = { view: "audience", step: "frame", seed: "noise_seed" }; // names in an address, and what links call them
@@ -32,11 +34,17 @@ export class Site {
     this.query = longNames(query, index);
     this.at = this.opening();
     this.slider = make("div", "slider");
-    this.slider.addEventListener("dpviz:moving", ({ detail }) => this.go({ stop: detail.index }));
-    this.slider.addEventListener("dpviz:moved", ({ detail: [stop, move] }) => this.follow(stop, move));
     this.control = null;
+    this.stage = null;
+    this.move = null; // number of the last move that was asked for
+    this.main.addEventListener("dpviz:moving", ({ detail }) => {
+      this.move = detail.number;
+      this.go({ stop: detail.index });
+    });
+    this.main.addEventListener("dpviz:moved", ({ detail: [stop, move] }) => this.follow(stop, move));
+    this.main.addEventListener("dpviz:audience", ({ detail }) => this.go({ audience: this.index.audiences.indexOf(detail) }));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-      for (const { picture } of this.pictures.values()) picture.update(null);
+      for (const { picture } of [...this.pictures.values(), ...this.stage?.pictures.values() ?? []]) picture.update(null);
     });
     this.main.addEventListener("dpviz:step", () => this.tellAddress());
     this.came = this.comes(); // with the words and controls of what it opens with
@@ -78,7 +86,6 @@ export class Site {
     const name = this.name();
     const parts = this.parts(name);
     if (parts.every((each) => this.files.ready.has(each))) return void this.show(name);
-    this.marked.dataset.dpvizMoving = "";
     try {
       await Promise.all(parts.map((each) => this.files.load(each)));
       this.problem?.remove();
@@ -103,7 +110,8 @@ export class Site {
       this.fill(state); // a picture that is new is as large as the words leave it room
     }
     const main = state.pictures.find(({ key }) => key === MAIN) ?? state.pictures[0];
-    if (main) this.draw(main);
+    if (main?.stage) this.drawStage(state);
+    else if (main) this.draw(main);
     this.shown = state;
     cancelAnimationFrame(this.drawing);
     clearTimeout(this.following);
@@ -116,8 +124,7 @@ export class Site {
   accompany(state, main, name) {
     this.fill(state);
     this.pictures.get(main?.key)?.picture.resize(); // the words may leave it other room
-    for (const told of state.pictures) if (told !== main) this.draw(told);
-    delete this.marked.dataset.dpvizMoving;
+    for (const told of state.pictures) if (told !== main && !told.stage) this.draw(told);
     this.marked.dataset.dpvizState = name;
     this.tellAddress();
     this.prefetch();
@@ -179,11 +186,40 @@ export class Site {
     this.pictures.set(key, { host: place, picture: mount(housed(place, SHEETS.picture), this.files.scene(told), options) });
   }
 
+  /** Draw the stage: its words come with its picture, on one frame. */
+  drawStage(state) {
+    const place = this.main.querySelector("[data-stage]");
+    if (place && place !== this.stageHost) {
+      this.stage?.destroy();
+      this.stageHost = place;
+      this.stage = new Stage(housed(place, SHEETS.stage + SHEETS.picture));
+    }
+    const { index, at } = this;
+    const coarse = this.name() === index.first && !this.files.ready.has(LATE);
+    const words = index.switches.audience?.words ?? [];
+    this.stage.update({
+      instrument: index.slider && { ...index.slider, index: at.stop, move: this.move },
+      audience: index.audiences.length > 1
+        ? { value: index.audiences[at.audience], choices: index.audiences.map((name) => [name, words[AUDIENCES.indexOf(name)] ?? name]) } : null,
+      why: document.getElementById(WHY) ? WHY : null,
+      ...this.staging,
+      pictures: state.pictures.filter(({ stage }) => stage).map(({ key, follow, ...told }) => ({
+        key, follow, coarse, packed: this.files.scene(told), frame: key === MAIN ? this.linkedFrame() : null })),
+    });
+  }
+
+  /** What else a stage is told here. */
+  get staging() {
+    return {};
+  }
+
   /** Put in what the first picture did without, while its state is shown. */
   refine() {
     if (this.shown !== this.files.ready.get(this.index.first)) return;
     this.fill(this.shown);
-    for (const told of this.shown.pictures) this.pictures.get(told.key)?.picture.refine(this.files.scene(told));
+    for (const told of this.shown.pictures) {
+      (this.stage?.pictures.get(told.key) ?? this.pictures.get(told.key))?.picture.refine(this.files.scene(told));
+    }
   }
 
   linkedFrame() {
@@ -196,7 +232,7 @@ export class Site {
   choose(place, knob) {
     const { label, words } = this.index.switches[knob] ?? {};
     const { audiences, modes } = this.index;
-    if (knob === "audience" && audiences.length > 1) {
+    if (knob === "audience" && audiences.length > 1 && !this.index.staged) {
       place.append(make("span", "label", label), this.segments(words, AUDIENCES.map((each) => audiences.indexOf(each)), "audience", label));
     } else if (knob === this.index.mode && modes.length > 1) {
       const select = make("select", "", "", { "aria-label": label });
@@ -230,8 +266,8 @@ export class Site {
 
   offerSlider() {
     this.main.querySelector("[data-slider]")?.replaceWith(this.slider);
-    this.slider.hidden = !this.index.slider; // one stop is no choice
-    if (this.index.slider) this.control ??= mountSlider(housed(this.slider, SHEETS.slider), { ...this.index.slider, index: this.at.stop });
+    this.slider.hidden = !this.index.slider || this.index.staged; // one stop is no choice
+    if (this.index.slider && !this.index.staged) this.control ??= mountSlider(housed(this.slider, SHEETS.slider), { ...this.index.slider, index: this.at.stop });
   }
 
   offerRange(place) {
@@ -259,7 +295,7 @@ export class Site {
 
   /** The page has followed the slider. */
   follow(stop, move) {
-    this.control.update({ ...this.index.slider, index: stop, move });
+    (this.control ?? this.stage?.instrument)?.update({ ...this.index.slider, index: stop, move });
   }
 
   // -- Ahead of the reader --
@@ -292,7 +328,7 @@ export class Site {
     if (seeds.length) query.set("noise_seed", seeds[this.at.mode ? 0 : this.at.seed]);
     if (audiences.length > 1) query.set("audience", audiences[this.at.audience]);
     if (mode && modes.length > 1) query.set(mode, modes[this.at.mode]);
-    const step = this.pictures.get(MAIN)?.picture.chosen ?? null;
+    const step = (this.stage?.lead ?? this.pictures.get(MAIN)?.picture)?.chosen ?? null;
     if (step !== null) query.set("frame", step + 1);
     return query;
   }

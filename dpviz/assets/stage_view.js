@@ -12,6 +12,8 @@
 //   why          the id of the element that "Why?" opens, in the page around
 //   sweeps       whether ε moves once by itself
 //   scroller     what scrolls
+//   free         whether it stands among other things: ε is not docked to the window
+//   height       of the pictures, CSS pixels; else they are as high as the window leaves room
 //
 // Its events, beside those of the picture and the slider: `dpviz:audience` (a name), `dpviz:count` (a number),
 // `dpviz:finding` ({text, who}: what is said of a run at its end, and to whom).
@@ -293,11 +295,11 @@ export class Stage {
     const margins = Picture.margins(phone);
     const [across, down] = [margins.left + margins.right, margins.top + margins.bottom];
     const above = this.root.getBoundingClientRect().top + (this.data?.scroller?.scrollTop ?? scrollY);
-    const high = innerHeight - above - BAR_PX - FOOT_PX - down;
+    const high = this.data?.height ?? innerHeight - above - BAR_PX - FOOT_PX - down;
     const gap = room < 1100 ? NARROW_GAP_PX : GAP_PX;
     const most = phone ? room : Math.min(room * (n > 1 ? 0.7 : MOST_SHARE), room - gap - (low ? LEAST_LOW_TEXT_PX : LEAST_TEXT_PX));
     const wide = (most - BETWEEN_PX * (n - 1)) / n - across;
-    const height = Math.max(LEAST_BOX_PX, Math.floor(phone ? wide / aspect : Math.min(high, wide / aspect)));
+    const height = Math.max(LEAST_BOX_PX, Math.floor(phone && !this.data?.height ? wide / aspect : Math.min(high, wide / aspect)));
     return { width: Math.round(height * aspect + across), height: height + down, phone };
   }
 

@@ -113,6 +113,7 @@ def write_page(
         "modes": page.modes,
         "modeWords": [words[each] for each in page.modes],
         "switches": sample.switches,
+        "staged": sample.staged,
         "sets": sets,
     }
     (data / "index.js").write_text(f"dpvizIndex({json.dumps(index)});\n", "utf-8")

@@ -22,6 +22,7 @@ from streamlit.util import calc_hash
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.navigation import HOME
+from dpviz.plots import read_header
 from dpviz.plots.scene import ALIGNMENT
 from dpviz.ui import home, state
 from dpviz.ui.controls import wanted_key
@@ -105,13 +106,15 @@ class WrittenPage:
     leaves: list[str] = field(default_factory=list)  # HTML
     pictures: list[PackedPicture] = field(default_factory=list)
     slider: dict[str, Any] | None = None
+    staged: bool = False  # whether slider and picture stand on a stage
     switches: dict[str, dict[str, object]] = field(default_factory=dict)  # knob -> label, words of its choices
     drawings: dict[str, bytes] = field(default_factory=dict)  # names of files in `DRAWINGS` -> their contents
 
     @property
     def headline(self) -> str:
-        """The page's headline as plain words. Raises StopIteration without it."""
-        return unescape(_TAG.sub("", next(each for each in self.leaves if "dpviz-headline" in each))).strip()
+        """What the page says of its picture. Raises StopIteration without a stage."""
+        headers = (read_header(each.packed) for each in self.pictures)
+        return str(next(header["stage"]["finding"] for header in headers if "stage" in header))
 
 
 class Writer:
@@ -221,14 +224,25 @@ class Writer:
         if kind == "epsilon":
             self.page.slider = json.loads(proto.json)
             return '<div class="slider" data-slider></div>'
-        if kind != "live":
+        if kind not in ("live", "stage"):
             return ""
         length = int.from_bytes(proto.bytes[:4], "little")
         options = json.loads(proto.bytes[4 : 4 + length])
-        assert length % ALIGNMENT == ALIGNMENT - 4  # the scene begins aligned
-        key = _key(proto) or proto.id
-        self.page.pictures.append(PackedPicture(key, options, bytes(proto.bytes[4 + length :])))
-        return f'<div class="live" data-picture="{escape(key)}"></div>'
+        assert length % ALIGNMENT == ALIGNMENT - 4  # the scenes begin aligned
+        body = bytes(proto.bytes[4 + length :])
+        if kind == "live":
+            key = _key(proto) or proto.id
+            self.page.pictures.append(PackedPicture(key, options, body))
+            return f'<div class="live" data-picture="{escape(key)}"></div>'
+        self.page.slider, self.page.staged = options["instrument"], True
+        if options["audience"] is not None:
+            words = [words for _, words in options["audience"]["choices"]]
+            self.page.switches["audience"] = {"label": "View as", "words": words}
+        for picture in options["pictures"]:
+            packed, body = body[: picture["length"]], body[picture["length"] :]
+            own = {**picture, "query": options["query"], "stage": True}
+            self.page.pictures.append(PackedPicture(picture["key"], own, packed))
+        return '<div class="stage" data-stage></div>'
 
 
 def _key(proto: Any) -> str:

@@ -70,7 +70,7 @@ def state_of(frame: str, leaves: Sequence[str], pictures: Sequence[PackedPicture
             # The length of a row in an array of bytes of several rows, which are much alike; 0 of all others.
             width = math.prod(rest) if offsets[low]["dtype"] == "uint8" and rows > 1 else 0
             arrays.append(keep(body[low:high], width))
-        own = {name: picture.options.get(name) for name in ("height", "fits", "named", "follow")}
+        own = {name: picture.options.get(name) for name in ("height", "fits", "named", "follow", "stage")}
         directories.append({"key": picture.key, **own, "header": keep(packed[: 4 + length]), "arrays": arrays})
     return PageState({**directory, "pictures": directories}, blobs)
 
@@ -139,8 +139,7 @@ def _packed(directory: object, blobs: Mapping[str, bytes], facts: Mapping[str, o
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 _TERM = re.compile(r'<button[^>]*\bpopovertarget="dpviz-term-[^"]*"[^>]*>(.*?)</button>', re.DOTALL)
 _HEIGHT = 520  # CSS pixels, where the window leaves no other
-_FRAME = '{slider}<div class="flow row">{pictures}</div><div class="leaf" data-leaf="0"></div>'
-_SLIDER = '<div class="flow row st-key-dpviz-strip"><div class="slider" data-slider></div></div>'
+_STAGE = '<div class="stage" data-stage></div>'
 
 
 def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
@@ -159,11 +158,7 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
     else:
         numbers = screen.numbers if isinstance(screen, MethodScreen) else ""
         moments = [PictureState(numbers, tuple(pack(replace(scene, hint="")) for scene in screen.scenes))]
-    states = [
-        _state(moment, moves=slider is not None, pair=isinstance(screen, MethodScreen))
-        for moment in moments
-        if moment is not None
-    ]
+    states = [_state(moment, staged=isinstance(screen, MethodScreen)) for moment in moments if moment is not None]
     possible = [i for i, moment in enumerate(moments) if moment is not None]  # values of the slider
     index: dict[str, object] = {"knob": "epsilon", "audiences": ["all"], "frame": str(frame + 1), "slider": slider}
     if slider is not None:
@@ -176,7 +171,7 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
             "index": possible.index(slider["index"]),
             "move": None,
         }
-    index |= {"mode": "", "switches": {}}
+    index |= {"mode": "", "switches": {}, "staged": isinstance(screen, MethodScreen)}
     index |= {"seeds": [], "modes": [], "modeWords": [], "control": None, "stops": [], "question": None}
     index_text = json.dumps(index).replace("<", "\\u003c")  # no name ends the script that it stands in
     blobs = {name: blob for state in states for name, blob in state.blobs.items()}
@@ -195,14 +190,13 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
     )
 
 
-def _state(moment: PictureState, *, moves: bool, pair: bool) -> PageState:
-    """Write one state; the second of a `pair` follows the steps of the first."""
-    pictures, places, n_pictures = [], "", len(moment.packed)
+def _state(moment: PictureState, *, staged: bool) -> PageState:
+    """Write one state: a stage with the facts below it, or pictures one below the other."""
+    pictures, places = [], ""
     for i, packed in enumerate(moment.packed):
         key = f"picture-{i + 1}" if i else "picture"
-        follow = "picture" if i and pair else None
-        options = {"height": _HEIGHT, "fits": n_pictures == 1, "named": n_pictures > 1, "follow": follow}
-        pictures.append(PackedPicture(key, options, packed))
-        places += f'<div class="column"><div class="live" data-picture="{key}"></div></div>'
-    leaves = [_TERM.sub(r"\1", moment.numbers)]
-    return state_of(_FRAME.format(slider=_SLIDER if moves else "", pictures=places), leaves, pictures)
+        options = {"height": _HEIGHT, "fits": not staged, "named": not staged, "stage": staged}
+        pictures.append(PackedPicture(key, {**options, "follow": "picture" if i and staged else None}, packed))
+        places += f'<div class="live" data-picture="{key}"></div>'
+    leaves = [_TERM.sub(r"\1", moment.numbers)] if staged else []
+    return state_of(_STAGE + '<div class="leaf" data-leaf="0"></div>' if staged else places, leaves, pictures)
