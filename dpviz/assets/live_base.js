@@ -167,6 +167,10 @@ const SYMBOLS = { // radius -> path data around (0, 0), all of about the same ar
   down: (r) => polygon(around(3, Math.PI / 2, r * 1.38)),
   star: (r) => polygon(around(10, -Math.PI / 2, [r * 1.4, r * 0.62])),
   plus: (r) => `M${-r * 1.1} 0H${r * 1.1}M0 ${-r * 1.1}V${r * 1.1}`,
+  aid: (r) => { // a disc with a plus cut out of it, which goes around the other way
+    const [a, b] = [r * 0.5, r * 0.14];
+    return `${disc(r)}M${-b} ${-a}H${b}V${-b}H${a}V${b}H${b}V${a}H${-b}V${b}H${-a}V${-b}H${-b}Z`;
+  },
   cross: (r) => `M${-r} ${-r}L${r} ${r}M${-r} ${r}L${r} ${-r}`,
   lock: (r) => `M${-r * 0.9} ${-r * 0.1}H${r * 0.9}V${r * 1.1}H${-r * 0.9}Z`
     + `M${-r * 0.55} ${-r * 0.1}V${-r * 0.55}A${r * 0.55} ${r * 0.55} 0 0 1 ${r * 0.55} ${-r * 0.55}V${-r * 0.1}`

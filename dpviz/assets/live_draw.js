@@ -15,6 +15,7 @@ const CELL_PX = 16; // cells of a grid larger than this have borders: those of a
 
 // ---- Drawing, one function per kind ----------------------------------------------------------------------------
 // Each gets (ctx, layer, look): look = {scale, theme, row, from, t, starts, glided, there(i), alpha(group), dpr, cache}.
+// there(i) is how visible mark i is: by its own opacity, by what is under the pointer, and while it comes or goes.
 
 /** (i, c) -> component c of mark i where it is drawn now: eased from the frame before, or on its way from the scene before. */
 function placesOf(layer, name, look) {
@@ -617,11 +618,22 @@ export function drawOrder(layers) {
   return [...layers.slice(0, at), ...rest.filter(isBand), ...rest.filter((layer) => !isBand(layer))];
 }
 
+const HUB_ALPHA = 0.8; // of what belongs to the mark under the pointer
+const BESIDE_HUB = 0.5; // of all the rest, times its own opacity
+
+/** (i) -> the opacity of mark i: its own, or, where it belongs to a mark, that of all around the one under the pointer. */
+function opacityOf({ arrays, hub }, row, pointed) {
+  const own = arrays.alpha ? reader(arrays.alpha, row) : () => 1;
+  if (!hub || pointed?.name !== hub) return own;
+  const at = reader(arrays.hub, row);
+  return (i) => (at(i) === pointed.i ? HUB_ALPHA : BESIDE_HUB * own(i));
+}
+
 const BOUNDS = new Set(["Public box", "Box from the data"]);
 
 /**
- * Draw a whole frame; `view` = {frame, from, t, glide, glided, zoom, hidden, isolated, lifted, width, height, dpr, theme,
- * cache, margins}. On a stage, which has margins, the picture is its box alone.
+ * Draw a whole frame; `view` = {frame, from, t, glide, glided, zoom, hidden, isolated, lifted, pointed, width, height, dpr,
+ * theme, cache, margins}. On a stage, which has margins, the picture is its box alone.
  */
 export function drawScene(ctx, scene, view) {
   ctx.setTransform(view.dpr, 0, 0, view.dpr, 0, 0);
@@ -642,7 +654,8 @@ export function drawScene(ctx, scene, view) {
   const paint = (layer, own) => {
     const alpha = (group) => (view.isolated === null || !layer.isolate || group === view.isolated ? 1 : FADED);
     ctx.save();
-    DRAW[layer.kind]?.(ctx, layer, { ...view, scale, alpha, ...own }, plot);
+    const opacity = opacityOf(layer, own.row, view.pointed);
+    DRAW[layer.kind]?.(ctx, layer, { ...view, scale, alpha, ...own, there: (i) => own.there(i) * opacity(i) }, plot);
     ctx.restore();
   };
   for (const layer of drawOrder(scene.layers)) {

@@ -72,6 +72,7 @@ export class Hands {
       const found = hit(this.scene, this.view(), this.scale, ...this.hoverAt);
       const picked = pickAt(this.scene, this.view(), this.scale, ...this.hoverAt);
       this.lift(picked);
+      this.pointAt(found);
       this.tip.hidden = !found;
       this.canvas.style.cursor = found || picked ? "pointer" : "";
       if (found) this.showTip(found);

@@ -38,7 +38,7 @@
 // is where the public box is drawn: left, top, width and height in the viewport, CSS pixels.
 // Colors and type come from the custom properties --dpviz-background, -text, -border, -accent and -font.
 
-import { clamp, easeInOut, enlargement, frameAfter, groupCount, groupsAt, readHeader, readTheme, unpack } from "./live_base.js";
+import { clamp, easeInOut, enlargement, frameAfter, groupCount, groupsAt, readHeader, reader, readTheme, unpack } from "./live_base.js";
 import { drawScene } from "./live_draw.js";
 import { glideTo, progress } from "./live_glide.js";
 import { turned } from "./live_turn.js";
@@ -96,6 +96,7 @@ export class Picture extends Tools {
     this.isolated = null;
     this.reported = null;
     this.lifted = null; // the {name, pick, i} that a click would pick
+    this.pointed = null; // the {name, i} of the mark under the pointer
     this.picks = 0; // number of the last pick
     this.counters = { drawn: 0, frames: 0 };
     this.pending = false; // new data not drawn yet: the picture had no size
@@ -251,6 +252,7 @@ export class Picture extends Tools {
     on(canvas, "pointerleave", () => {
       this.tip.hidden = true;
       this.lift(null);
+      this.pointAt(null);
     });
   }
 
@@ -525,9 +527,9 @@ export class Picture extends Tools {
   }
 
   view(t = 1, dpr = 1, glided = 1) {
-    const { frame, from, glide, zoom, hidden, isolated, lifted, width, height, theme, cache } = this;
+    const { frame, from, glide, zoom, hidden, isolated, lifted, pointed, width, height, theme, cache } = this;
     const margins = this.options.stage ? Picture.margins(this.options.phone) : null; // of a stage
-    return { frame, from, t, glide, glided, zoom, hidden, isolated, lifted, width, height, dpr, theme, cache, margins };
+    return { frame, from, t, glide, glided, zoom, hidden, isolated, lifted, pointed, width, height, dpr, theme, cache, margins };
   }
 
   /** Sizes from the width there is: the legend stands beside a square picture where it fits. */
@@ -722,6 +724,16 @@ export class Picture extends Tools {
     this.lifted = lifted;
     this.root.dataset.dpvizLifted = lifted ? lifted.pick : "";
     this.drawSoon();
+  }
+
+  /** Draw in full what belongs to the mark under the pointer, or to the mark that a line under it belongs to. */
+  pointAt(found) {
+    const hub = found?.layer.hub;
+    const pointed = found && { name: hub || found.layer.name, i: hub ? reader(found.layer.arrays.hub, found.row)(found.i) : found.i };
+    if (JSON.stringify(pointed) === JSON.stringify(this.pointed)) return;
+    const before = this.pointed?.name;
+    this.pointed = pointed;
+    if (this.scene.layers.some(({ hub }) => hub && (hub === pointed?.name || hub === before))) this.drawSoon();
   }
 
   // -- The end --

@@ -3,7 +3,7 @@
 from dpviz.core import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks, trusting
 from dpviz.data.chunks import FrameChunks, ParquetChunks, WorkerChunks
 from dpviz.data.confined import get_ready, read_confined
-from dpviz.data.dataset import NEUTRAL, Dataset, Image, Nouns
+from dpviz.data.dataset import NEUTRAL, Dataset, Ground, Image, Nouns
 from dpviz.data.files import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError, TableFormat, TableWarning
 from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, known_groups, load, size_limits, subsample
 from dpviz.data.table import Choices, Missing, Scaling, Table, read_table
@@ -23,6 +23,7 @@ __all__ = [
     "Clipping",
     "Dataset",
     "FrameChunks",
+    "Ground",
     "Image",
     "Missing",
     "Nouns",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, Confidential, Labels, Points, as_points, frozen
+from dpviz.core import Box, Confidential, FloatArray, Labels, Points, as_points, frozen
 from dpviz.data.geography import LocalMap
 from dpviz.data.transforms import RandomProjection
 
@@ -23,6 +23,15 @@ class Nouns:
 
 
 NEUTRAL = Nouns()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """The public map under places, data units: what everybody knows of a town. No record has a say in it."""
+
+    streets: FloatArray  # (s, 4): x y of both ends
+    roads: FloatArray  # (r, p, 2)
+    river: FloatArray  # (p, 3): x, and y of both banks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +80,7 @@ class Dataset(Confidential):
     projection: RandomProjection | None = None  # by which the features were made from others, public
     caveats: tuple[str, ...] = ()  # what reading a file as records means for every guarantee, a sentence each
     nouns: Nouns = NEUTRAL  # where the records are a source with targets
+    ground: Ground | None = None  # under a map of the first two features
 
     def __post_init__(self) -> None:
         """Copy and freeze the arrays, and check that every part has n or d entries."""
@@ -138,5 +148,6 @@ class Dataset(Confidential):
             note=f"{self.note} {words}".strip(),
             nonprivate_n_clipped=min(n_clipped, self.n),
             place=None,
+            ground=None,
             projection=projection,
         )

@@ -6,11 +6,13 @@ one knob are independent of the others, so that a picture changes smoothly with 
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpviz.core import Box, Centers, FloatArray, Labels, Points, algebra, functions
-from dpviz.data.dataset import Dataset
+from dpviz.core import Box, Centers, FloatArray, Labels, Points, algebra, frozen, functions
+from dpviz.data.dataset import Dataset, Ground
 
 MAX_RECORDS = 1_000_000  # ours
 MOONS_RECORDS, MOONS_NOISE = 10_000, 0.05  # Byun, Choi & Lee, figure 2
@@ -62,6 +64,10 @@ RIVER_MIDDLE = 4_700.0  # m, northing at mid-map
 RIVER_SWING = 650.0  # m
 RIVER_HALF_WIDTH = 280.0  # m
 SCATTERED_SHARE = 0.08  # records that live outside every district
+STREET_GAP = 250.0  # m between the parallel streets of a district
+STREET_REACH = 2.2  # standard deviations from a district's middle to the ends of its streets
+STREET_STEP = 25.0  # m between the places where a street may end
+HOUSE_SIGMA = 12.0  # m, standard deviation of a home's distance to its street
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,22 @@ class District:
     sigma_across: float
     angle: float
     share: float  # of the records that live in districts
+
+    @property
+    def middle(self) -> FloatArray:
+        """East and north, (2,)."""
+        return np.array([self.east, self.north])
+
+    @property
+    def sigmas(self) -> FloatArray:
+        """Standard deviations along and across, (2,)."""
+        return np.array([self.sigma_along, self.sigma_across])
+
+    @property
+    def axes(self) -> FloatArray:
+        """Unit vectors along and across, (2, 2)."""
+        turn = np.deg2rad(self.angle)
+        return np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
 
 
 # Ours. The shares add up to 1.
@@ -226,14 +248,13 @@ def city(n: int, *, rng: np.random.Generator) -> Dataset:
         new_labels = rng.choice(len(shares), size=n_missing, p=shares / shares.sum()).astype(np.intp)
         noise = rng.standard_normal((n_missing, 2))
         homes = rng.uniform(0.0, CITY_SIDE, size=(n_missing, 2))
+        street, house = rng.integers(2, size=n_missing), HOUSE_SIGMA * rng.standard_normal(n_missing)
         for label, district in enumerate(DISTRICTS):
-            here = new_labels == label
-            turn = np.deg2rad(district.angle)
-            axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])  # along, across
-            sigmas = np.array([district.sigma_along, district.sigma_across])
-            homes[here] = np.array([district.east, district.north]) + algebra.product(noise[here] * sigmas, axes)
-        dry = np.abs(homes[:, 1] - river_middle(homes[:, 0])) > RIVER_HALF_WIDTH
-        inside = dry & ((homes >= CITY_BOX.low) & (homes <= CITY_BOX.high)).all(axis=1)
+            here = np.flatnonzero(new_labels == label)
+            places, on = noise[here] * district.sigmas, (np.arange(len(here)), street[here])
+            places[on] = STREET_GAP * np.rint(places[on] / STREET_GAP) + house[here]
+            homes[here] = district.middle + algebra.product(places, district.axes)
+        inside = _is_dry(homes)
         points, labels = np.vstack([points, homes[inside]]), np.concatenate([labels, new_labels[inside]])
     return Dataset(
         points,
@@ -244,7 +265,68 @@ def city(n: int, *, rng: np.random.Generator) -> Dataset:
         units=("m", "m"),
         note="Homes along a river: places need noise in meters, and noise can put people into the water.",
         bounds_note="The edge of the map.",
+        ground=city_ground(),
     )
+
+
+@cache
+def city_ground() -> Ground:
+    """Return the city's streets, which end where another district is nearer or the river begins; roads; the river."""
+    middles, axes, sigmas = (
+        np.stack([getattr(each, name) for each in DISTRICTS]) for name in ("middle", "axes", "sigmas")
+    )
+    streets = []
+    for label, (middle, along, sigma) in enumerate(zip(middles, axes, sigmas, strict=True)):
+        for axis in (0, 1):
+            reach, length = STREET_REACH * sigma[1 - axis], STREET_REACH * sigma[axis]
+            steps = np.arange(-length, length, STREET_STEP)
+            for offset in STREET_GAP * np.arange(-(reach // STREET_GAP), reach // STREET_GAP + 1):
+                local = np.empty((len(steps), 2))
+                local[:, axis], local[:, 1 - axis] = steps, offset
+                places = middle + algebra.product(local, along)
+                units = np.stack(
+                    [algebra.product(places - m, a.T) / s for m, a, s in zip(middles, axes, sigmas, strict=True)]
+                )
+                far = (units**2).sum(axis=2)  # (districts, places)
+                open_ = (far.argmin(axis=0) == label) & (far[label] < STREET_REACH**2) & _is_dry(places)
+                ends = np.flatnonzero(np.diff(np.concatenate([[False], open_, [False]]).astype(int))).reshape(-1, 2)
+                streets += [np.concatenate([places[a], places[b - 1]]) for a, b in ends if b - a > 4]
+    east = np.linspace(0.0, CITY_SIDE, 41)
+    middle_line = river_middle(east)
+    river = np.column_stack([east, middle_line - RIVER_HALF_WIDTH, middle_line + RIVER_HALF_WIDTH])
+    roads = np.stack([_bend(np.array(start), np.array(end), bow) for start, end, bow in _roads()])
+    return Ground(frozen(np.array(streets)), frozen(roads), frozen(river))
+
+
+def _is_dry(places: Points) -> NDArray[np.bool_]:
+    """Say which places (n, 2) are on the map, and not in the river."""
+    on_map = ((places >= CITY_BOX.low) & (places <= CITY_BOX.high)).all(axis=1)
+    return on_map & (np.abs(places[:, 1] - river_middle(places[:, 0])) > RIVER_HALF_WIDTH)
+
+
+def _roads() -> list[tuple[tuple[float, float], tuple[float, float], float]]:
+    """Return the ends of the roads, m, and how far each bends to its left, as a share of its length."""
+    old, station, harbour, university, market, garden = ((each.east, each.north) for each in DISTRICTS)
+    return [
+        (old, station, 0.06),
+        (harbour, old, -0.05),
+        (old, university, 0.10),
+        (old, market, -0.06),
+        (station, garden, 0.12),
+        (university, market, 0.08),
+        (market, garden, -0.05),
+        (harbour, (0.0, 8_800.0), 0.05),
+        (station, (10_000.0, 8_900.0), -0.06),
+        (university, (900.0, 0.0), 0.06),
+        (garden, (9_300.0, 0.0), -0.05),
+    ]
+
+
+def _bend(start: FloatArray, end: FloatArray, bow: float) -> FloatArray:
+    """Return an arc (13, 2) between two places: a parabola that bends by `bow` of its length to the left."""
+    t = np.linspace(0.0, 1.0, 13)[:, None]
+    way = end - start
+    return np.asarray(start + t * way + 4.0 * bow * t * (1.0 - t) * np.array([-way[1], way[0]]))
 
 
 def river_middle(east: FloatArray) -> FloatArray:

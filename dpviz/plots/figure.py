@@ -41,6 +41,7 @@ PLOTLY_SYMBOLS = {
     "plus": "cross-thin-open",
     "cross": "x-thin-open",
     "lock": "square-x-open",
+    "aid": "circle-cross",
 }
 
 Spec = dict[str, Any]  # a part of a figure, as Plotly takes it
@@ -272,6 +273,8 @@ def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spe
         colors = [*theme.clusters, theme.color(layer, NO_GROUP)]
         owner = np.where(groups == NO_GROUP, n, (groups + layer.hue) % n)
     dash, faint = "dash" if is_dashed(layer) else "solid", 0.8 if layer.role is Role.REFERENCE else 1.0
+    if "alpha" in layer.arrays and layer.n_marks:  # a trace has one opacity
+        faint *= float(array("alpha").mean())
     for i, color in enumerate(colors):
         mine = owner == i
         line = {"color": clear(color, faint), "width": width, "dash": dash}

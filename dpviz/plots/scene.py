@@ -82,7 +82,9 @@ class Kind(Enum):
     """The marks a renderer knows, and the arrays each needs: name -> trailing shape (R rows, m marks).
 
     MARKS, LINES and BANDS may add group (1|R, m) uint8, the cluster whose color each mark has in that row, and GRID
-    group (1|R, m, gy, gx), that of each cell; 255 is none. So clusters merge while a reader scrubs.
+    group (1|R, m, gy, gx), that of each cell; 255 is none. So clusters merge while a reader scrubs. Marks, lines,
+    circles, arrows and segments may add alpha (1|R, m) float32, the opacity of each; a layer with a `hub` adds
+    hub (1|R, m), the mark of that layer which each of its own belongs to.
     """
 
     POINTS = "points"  # xy (1|R, n, 2) float32, group (1|R, n) uint8
@@ -162,7 +164,7 @@ class Layer(Confidential):
     audience: Audience
     arrays: Mapping[str, NDArray[Any]]
     rows: NDArray[np.int16]  # (n_frames,) row of each frame, -1 hides the layer
-    symbol: str = "circle"  # marks: circle, ring, cross, square, diamond, lock
+    symbol: str = "circle"  # marks: circle, ring, cross, square, diamond, lock, aid
     size: float = 6.0  # CSS pixels: symbol's diameter or line's width
     dash: bool = False
     fill: float = 0.0  # opacity of a circle's or bar's inside; of a curve's in a solid picture, which then hides others
@@ -175,6 +177,7 @@ class Layer(Confidential):
     total: int = 0  # number of points of which these are an even sample; 0: these are all
     glides: Glides = ""  # which mark of the next picture each one is, and glides to; "": by index, curves not at all
     ids: tuple[int | str, ...] = ()  # instead: one for each mark, the same for the same thing in the next picture
+    hub: str = ""  # a layer of marks: those that belong to the mark under the pointer are drawn in full
 
     def __post_init__(self) -> None:
         """Validate the fields; raises ValueError."""
@@ -382,6 +385,15 @@ class VisibleLayer:
             return self.array("group").astype(np.intp)
         return np.arange(self.layer.n_marks)
 
+    def of(self, marks: NDArray[np.bool_]) -> "VisibleLayer":
+        """Return some of the marks (m,) in a layer of one row, without opacities of their own."""
+        layer, some = self.layer, np.flatnonzero(marks)
+        arrays = {name: self.array(name)[None, some] for name in layer.arrays if name != "alpha"}
+        if layer.role is Role.CLUSTER:  # colors go by the index that a mark had
+            arrays["group"] = self.groups[None, some].astype(np.uint8)
+        names, ids = (tuple(each[i] for i in some if i < len(each)) for each in (layer.names, layer.ids))
+        return VisibleLayer(replace(layer, arrays=arrays, rows=always(1), names=names, ids=ids), 0)
+
     @property
     def paths(self) -> FloatArray:
         """The path (m, row + 1, 2) of each mark of TRAILS."""
@@ -428,7 +440,7 @@ def pack(scene: Scene) -> bytes:
             offset += len(data)
         header = {name: getattr(layer, name) for name in _LAYER_FIELDS}
         header |= {name: getattr(layer, name).value for name in ("kind", "role", "audience")}
-        header |= {name: value for name in ("glides", "ids") if (value := getattr(layer, name))}
+        header |= {name: value for name in ("glides", "ids", "hub") if (value := getattr(layer, name))}
         layers.append({**header, "rows": layer.rows.tolist(), "arrays": directory})
     body = b"".join(chunks)
     header = {name: getattr(scene, name) for name in _SCENE_FIELDS}

@@ -418,6 +418,12 @@ def _powers(low: float, high: float, target: float, *, whole: bool) -> list[tupl
 
 def draw(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     """Yield a layer's elements; `key` makes their ids unique."""
+    if "alpha" in visible.layer.arrays:  # the marks of one opacity are one group
+        opacity = np.round(visible.array("alpha"), 2)
+        for i, each in enumerate(np.unique(opacity[opacity > 0.0]).tolist()):
+            marks = draw(visible.of(opacity == each), plane, theme, f"{key}a{i}")
+            yield "".join([f'<g opacity="{each:g}">', *marks, "</g>"])
+        return
     match visible.layer.kind:
         case Kind.POINTS:
             yield from _points(visible, plane, theme, key)
@@ -635,6 +641,10 @@ def symbol_path(symbol: str, r: float) -> str:
         return f"M{-1.1 * r:.2f} 0H{1.1 * r:.2f}M0 {-1.1 * r:.2f}V{1.1 * r:.2f}"
     if symbol == "cross":
         return f"M{-r:.2f} {-r:.2f}L{r:.2f} {r:.2f}M{-r:.2f} {r:.2f}L{r:.2f} {-r:.2f}"
+    if symbol == "aid":  # a disc with a plus cut out of it, which goes around the other way
+        a, b = 0.5 * r, 0.14 * r
+        around = [-b, -a, b, -a, b, -b, a, -b, a, b, b, b, b, a, -b, a, -b, b, -a, b, -a, -b, -b, -b]
+        return symbol_path("circle", r) + _corners(np.reshape(around, (-1, 2)))
     if symbol == "lock":
         a, b = 0.55 * r, 0.3 * r
         return (
@@ -647,8 +657,11 @@ def symbol_path(symbol: str, r: float) -> str:
 
 def _polygon(radii: FloatArray, turn: float) -> str:
     angles = np.pi * (turn + 2.0 * np.arange(len(radii)) / len(radii))
-    places = np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=-1)
-    return "M" + fill_rows("%.2f %.2f ", places).rstrip().replace(" -", " -") + "Z"
+    return _corners(np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=-1))
+
+
+def _corners(places: FloatArray) -> str:
+    return "M" + fill_rows("%.2f %.2f ", places).rstrip() + "Z"
 
 
 def png(colors: NDArray[np.uint8]) -> bytes:

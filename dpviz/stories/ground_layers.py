@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Centers, FloatArray, Labels, Points, voronoi_borders
+from dpviz.data import Ground
 from dpviz.plots import Audience, Kind, Layer, Role, Scene, always
+from dpviz.plots.scene import Ink
 from dpviz.solvers import Members, cluster_sums, means
 from dpviz.stories.stage import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Seen, Stage
 from dpviz.stories.view import View, Words, spread
@@ -21,6 +23,10 @@ LONGEST_BAR = 0.2  # of the picture, that the bar may take; ours
 BAR_PLACE = (0.03, 0.05)  # of the picture: where the bar begins, from the left and from below
 BAR_END = 0.008  # half the height of the bar's ends
 SCALE = "Scale: "
+MAP = "Map"
+GROUND = Ink(Role.REFERENCE, Audience.PUBLIC)
+STREET, ROAD = 0.14, 0.18  # opacity
+WATER = 0.07
 
 
 def box_layer(stage: Stage, *, public: bool) -> list[Layer]:
@@ -183,16 +189,45 @@ def exact_means(unit: Points, labels: Labels, fallback: Centers) -> Centers:
     return means(cluster_sums(unit, labels, len(fallback)), fallback)
 
 
-def on_earth(scene: Scene, words: Words, view: View) -> Scene:
-    """Return the picture with a scale bar and its middle on Earth, if east is across and north is up in it."""
-    if words.place is None or scene.solid is not None or view.surface or view.z is not None or view.principal:
+def on_map(scene: Scene, words: Words, view: View) -> Scene:
+    """Return the picture over its public map, with a scale bar, if east is across and north is up in it.
+
+    Where the map is on Earth, its middle is said.
+    """
+    place, ground = words.place, words.ground if words.box_public else None
+    axes = place.axes if place is not None else (0, 1) if ground is not None else None
+    if (view.x, view.y) != axes or scene.solid is not None or view.surface or view.z is not None or view.principal:
         return scene
-    if (view.x, view.y) != words.place.axes:
-        return scene
-    placed = replace(scene, place=(words.place.latitude, words.place.longitude))
-    if any(layer.name.startswith(SCALE) for layer in scene.layers):  # the method has a bar of its own
-        return placed
-    return replace(placed, layers=(*scene.layers[:1], _bar(scene), *scene.layers[1:]))
+    layers = scene.layers
+    if not any(layer.name.startswith(SCALE) for layer in layers):  # else the method has a bar of its own
+        layers = (*layers[:1], _bar(scene), *layers[1:])
+    if ground is not None:
+        layers = (*_town(ground, scene), *layers)
+    return replace(scene, layers=layers, place=None if place is None else (place.latitude, place.longitude))
+
+
+def _town(ground: Ground, scene: Scene) -> tuple[Layer, ...]:
+    """Return the public map's river, streets and roads, which the legend does not name."""
+
+    def scaled(places: FloatArray) -> FloatArray:
+        """Return scene coordinates of places (..., 2), data units."""
+        low, high = np.array([scene.x.values, scene.y.values]).T
+        return np.asarray((places - low) / (high - low))
+
+    def layer(kind: Kind, arrays: dict[str, FloatArray], alpha: float, **style: float) -> Layer:
+        n = next(iter(arrays.values())).shape[1]
+        opacity = {} if kind is Kind.BANDS else {"alpha": np.full((1, n), alpha)}
+        rows = always(len(scene.frames))
+        return Layer.of(MAP, kind, GROUND, {**arrays, **opacity}, rows, legend=False, **style)
+
+    streets, river = scaled(ground.streets.reshape(-1, 2, 2)), ground.river
+    banks = [scaled(river[:, [0, side]]) for side in (1, 2)]
+    edges = np.concatenate([banks[0], banks[1][:, 1:]], axis=1)[None, None]  # (1, 1, p, 3)
+    return (
+        layer(Kind.BANDS, {"edges": edges}, 1.0, fill=WATER),
+        layer(Kind.SEGMENTS, {"ends": streets.reshape(1, -1, 4)}, STREET, size=1.0),
+        layer(Kind.LINES, {"xy": scaled(ground.roads)[None]}, ROAD, size=1.8),
+    )
 
 
 def length_said(meters: float) -> str:

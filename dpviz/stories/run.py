@@ -26,7 +26,7 @@ from dpviz.core import (
     unit_records,
 )
 from dpviz.plots import Measure, Scene, StageWords, Strip, csv_text, svg
-from dpviz.stories.ground_layers import on_earth
+from dpviz.stories.ground_layers import on_map
 from dpviz.stories.label import Contents, Label, described, label_of, promise, written
 from dpviz.stories.ledger import LedgerRow, ledger_rows
 from dpviz.stories.outcomes import Outcome
@@ -190,7 +190,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         """Return the moving picture; `.public()` leaves what the world may see. `adapt` changes each drawing of it."""
 
         def drawing(view: View) -> Scene:
-            scene = on_earth(self.draw(view, rng=np.random.default_rng(ILLUSTRATION_SEED)), self.words, view)
+            scene = on_map(self.draw(view, rng=np.random.default_rng(ILLUSTRATION_SEED)), self.words, view)
             return scene if adapt is None else adapt(scene)
 
         scene = drawing(view) if view.z is None else with_depth(drawing(view), drawing(from_above(view)), view)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray, Points, algebra, frozen
-from dpviz.data import NEUTRAL, Dataset, Nouns
+from dpviz.data import NEUTRAL, Dataset, Ground, Nouns
 from dpviz.data.geography import LocalMap
 from dpviz.plots import Axis, Kind, Layer, Scene
 
@@ -52,6 +52,7 @@ class Words:
     box_public: bool = True  # False: the bounds were taken from the records
     place: LocalMap | None = None  # where on Earth, when two features are meters east and north
     nouns: Nouns = NEUTRAL  # of a source with targets
+    ground: Ground | None = None  # under a map of the first two features
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Words":
@@ -65,6 +66,7 @@ class Words:
             public_box,
             dataset.place,
             dataset.nouns,
+            dataset.ground,
         )
 
 
@@ -82,6 +84,18 @@ class Projection:
     def __call__(self, unit: FloatArray) -> FloatArray:
         """Project box units (..., d) to (..., 2)."""
         return np.asarray(self.offset + _seen(unit, self.matrix))
+
+    def pinned(self, xy: FloatArray) -> FloatArray:
+        """Return places (..., 2) of the picture, those outside of the box on its edge, where its middle lies behind.
+
+        A stage draws released marks there.
+        """
+        if self.x.ends is None or self.y.ends is None:
+            return xy
+        low, high = np.array([self.x.ends, self.y.ends]).T
+        middle, half = (low + high) / 2.0, (high - low) / 2.0
+        far = (np.abs(xy - middle) / half).max(axis=-1, keepdims=True)
+        return np.asarray(middle + (xy - middle) / np.maximum(far, 1.0))
 
     @property
     def d(self) -> int:
@@ -303,7 +317,7 @@ PLACES: dict[Kind, tuple[str, ...]] = {
 DEPTH = "_depth"  # what is added to an array's name
 MIDDLE = "_middle"  # of a closed outline: across, up and depth
 # Beginnings of the names of outlines that always face the reader: only their middles turn, until they are drawn again.
-FACING = ("Half of the noise", "Perturbation area", "Holds ", "Noise distance r")
+FACING = ("Half of the noise", "Perturbation area", "half land", "9 in 10 land", "Noise distance r")
 
 
 def from_above(view: View) -> View:

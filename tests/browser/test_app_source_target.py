@@ -16,11 +16,11 @@ def test_steps_public_view_and_a_click_on_a_record(page: Page, server: Server) -
     picture = picture_of(page)
     go_to(picture, 0, "0: given")
     go_to(picture, 3, re.compile(r"3: release, \d of 3 noisy averages"))
-    assert "Source record" not in "".join(tables(picture))
+    assert "source record" not in "".join(tables(picture))
     with redrawn(picture):
         switch(page, "Curator")
     go_to(picture, 0, "0: given")
-    assert any(name.startswith("Source record") for name in tables(picture))
+    assert any(name.startswith("source record") for name in tables(picture))
     canvas = picture.locator("canvas").first
     box = canvas.bounding_box()
     assert box is not None

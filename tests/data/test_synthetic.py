@@ -8,12 +8,15 @@ from dpviz.data import load
 from dpviz.data.synthetic import (
     DISTRICTS,
     ELONGATION,
+    HOUSE_SIGMA,
     INNER_RADIUS,
     N_ARMS,
     RIVER_HALF_WIDTH,
     SPIRAL_START,
     SPIRAL_TURNS,
+    STREET_GAP,
     _rotations,
+    city_ground,
     cluster_weights,
     river_middle,
 )
@@ -254,3 +257,28 @@ def test_people_live_on_both_banks():
     city = load("city")
     north = city.points[:, 1] > river_middle(city.points[:, 0])
     assert 0.3 < north.mean() < 0.8
+
+
+def test_homes_stand_on_the_streets_of_their_district():
+    city = load("city", n=20_000)
+    district = city.labels < len(DISTRICTS)
+    near = np.zeros(city.n, dtype=bool)
+    for label, each in enumerate(DISTRICTS):
+        here = city.labels == label
+        local = (city.points[here] - each.middle) @ each.axes.T
+        off = np.abs(local - STREET_GAP * np.rint(local / STREET_GAP))
+        near[here] = (off < 3 * HOUSE_SIGMA).any(axis=1)
+    outside = 0.0027  # of a normal distribution, beyond 3 standard deviations
+    assert 1.0 - near[district].mean() < outside + 6 * np.sqrt(outside / district.sum())
+    anywhere = np.random.default_rng(0).random((20_000, 2))
+    wrong = (np.abs(anywhere - np.rint(anywhere)) < 3 * HOUSE_SIGMA / STREET_GAP).any(axis=1)
+    assert 1.0 - wrong.mean() > 0.3, "homes off the streets would be noticed"
+
+
+def test_streets_end_at_the_river_and_the_edge_of_the_map():
+    ground = city_ground()
+    ends = ground.streets.reshape(-1, 2, 2)
+    along = ends[:, :1] + np.linspace(0.0, 1.0, 30)[:, None] * (ends[:, 1:] - ends[:, :1])
+    assert ((along >= 0.0) & (along <= 10_000.0)).all()
+    assert (np.abs(along[..., 1] - river_middle(along[..., 0])) > RIVER_HALF_WIDTH - 1e-6).all()
+    assert (np.hypot(*(ends[:, 1] - ends[:, 0]).T) >= 100.0).all()

@@ -129,11 +129,11 @@ def test_synthetic_2_is_as_the_paper_draws_it():
 
 def test_paramedics_live_in_two_districts():
     pair = pairs.first_aid(rng=rng())
-    assert (len(pair.source), len(pair.targets)) == (2000, 600)
+    assert (len(pair.source), len(pair.targets)) == (pairs.PARAMEDICS, pairs.DEFAULT_TARGETS)
     near = np.linalg.norm(pair.source - [4600, 6900], axis=1) < 2000
     far = np.linalg.norm(pair.source - [2300, 2300], axis=1) < 2000
     assert (near | far).mean() > 0.95
-    assert len(np.unique(pair.source, axis=0)) == 2000
+    assert len(np.unique(pair.source, axis=0)) == pairs.PARAMEDICS
 
 
 def test_public_nouns_reach_the_run():

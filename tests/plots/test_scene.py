@@ -151,6 +151,7 @@ OTHER = {  # another value for each field of a layer and of a scene
         "total": 7,
         "glides": "place",
         "ids": tuple(range(M)),
+        "hub": "other",
     },
     "scene": {
         "title": "other",

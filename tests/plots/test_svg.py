@@ -1,5 +1,6 @@
 """An SVG's ticks and images; a thumbnail's stops take turns, and a reader without motion sees the last."""
 
+import dataclasses
 import io
 import re
 from xml.etree import ElementTree
@@ -85,3 +86,18 @@ def test_small_images_are_true_pngs():
 def test_ticks(axis, texts):
     found = [tick.text for tick in axis_ticks(axis, *axis.view, 5)]
     assert texts is None or found == texts
+
+
+@pytest.mark.parametrize("kind", [Kind.MARKS, Kind.SEGMENTS])
+def test_marks_of_one_opacity_are_one_group(kind):
+    plain, name = layer("a", [0, 0, 0], n=4), {Kind.MARKS: "xy", Kind.SEGMENTS: "ends"}[kind]
+    places = np.random.default_rng(1).random((1, 4, 2 if kind is Kind.MARKS else 4))
+    faint = dataclasses.replace(
+        plain, kind=kind, arrays={name: places, "alpha": np.array([[0.2, 1.0, 0.0, 0.2]])}, names=tuple("abcd")
+    )
+    picture = thumbnail(scene(faint), [0], size=(100, 80))
+    assert re.findall(r'opacity="([\d.]+)"', picture) == ["0.2", "1"]
+    marks = [
+        group.count("<use") if kind is Kind.MARKS else group.count("M") for group in picture.split("<g opacity")[1:]
+    ]
+    assert marks == [2, 1]

@@ -101,3 +101,16 @@ def test_one_feature_is_a_strip_filled_evenly():
 def test_two_features_are_never_turned():
     assert not project(View(principal=True), words(2), records(2)).nonprivate
     assert np.array_equal(spread(records(2), project(View(), words(2), records(2))), records(2))
+
+
+def test_what_lies_outside_is_pinned_to_the_edge_on_its_way_to_the_middle():
+    plane = project(View(), words(2), np.empty((0, 2)))
+    places = np.random.default_rng(0).uniform(-3.0, 4.0, (500, 2))
+    inside = ((places >= 0.0) & (places <= 1.0)).all(axis=1)
+    pinned = plane.pinned(places)
+    assert pinned[inside] == pytest.approx(places[inside])
+    edge = np.abs(pinned[~inside] - 0.5).max(axis=1)
+    assert edge == pytest.approx(0.5)
+    ways = [each - 0.5 for each in (places[~inside], pinned[~inside])]
+    assert ways[0][:, 0] * ways[1][:, 1] == pytest.approx(ways[0][:, 1] * ways[1][:, 0])
+    assert (np.sign(ways[0]) == np.sign(ways[1])).all()

@@ -16,11 +16,12 @@ from dpviz.method_page import MethodPage
 from dpviz.methods.nd_laplace import METHOD, attacks, charts, clusters, games
 from dpviz.methods.nd_laplace.algorithm import Params
 from dpviz.methods.nd_laplace.clusters import ClustersCompared, Helpers, ManyAgreements, PrivateClusters
-from dpviz.methods.nd_laplace.layers import PICK, sampled
+from dpviz.methods.nd_laplace.layers import PICK
 from dpviz.methods.nd_laplace.run import NDLaplaceRun, PointsLook, has_one_unit
 from dpviz.plots import Scene
 from dpviz.solvers.local_clustering import METHODS
 from dpviz.stories.center_facts import not_established
+from dpviz.stories.ground_layers import sample
 from dpviz.stories.method import AnyMethod
 from dpviz.stories.panel import Fact, attacker, number
 from dpviz.tools.many_runs import page as many_runs
@@ -197,7 +198,7 @@ class NDLaplacePage(MethodPage):
     """nD-Laplace's page: ε comes with a radius, and one record is looked at."""
 
     data = "city"
-    insider = "Each person"  # sees what the public does not: there is no curator
+    insider = "With homes"  # what everyone does not see; there is no curator
     solid = True
     controls = (RADIUS, RECORD, CLUSTERING, CLUSTERS, AGAIN, PLACE, HIDDEN, *many_runs.KNOBS, *two_worlds.KNOBS)
     tab = TAB
@@ -282,7 +283,7 @@ class NDLaplacePage(MethodPage):
         if picture is None or picture.picked != PICK or picture.pick_count == st.session_state.get(_CLICK):
             return
         st.session_state[_CLICK] = picture.pick_count
-        rows = sampled(self.frame.source.dataset.n)
+        rows = sample(self.frame.source.dataset.n)
         if picture.picked_mark is not None and picture.picked_mark < len(rows):
             state.remember(RECORD, int(rows[picture.picked_mark]))
             st.rerun(scope="app")

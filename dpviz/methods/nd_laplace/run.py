@@ -25,15 +25,14 @@ from dpviz.stories.label import NOBODY, Contents, box_words
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_least, at_most, number, odds
 from dpviz.stories.run import Chart, Run
-from dpviz.stories.view import Projection, View, Words, project
+from dpviz.stories.view import MARGIN, Projection, View, Words, project
 
 PAIRED = 300  # records whose pairs are averaged: their number grows with the square
 LONGEST = 4.0  # longest side of a picture's box against its shortest, up to which a length is as long both ways; ours
-MARGIN = 0.1  # of the box, free around it: noise leads outside
 TERMS = (
     ("Gray", "Known to one person alone. There is no curator here: everyone adds noise before sending."),
     *meant("local model", "geo-indistinguishability", "perturbation area"),
-    ("Rings", "Circles that hold 50, 90 and 95 in 100 releases of the chosen record. The legend switches them on."),
+    ("Rings", "Circles that hold half and 9 in 10 of the places where the chosen person can land."),
     ("Clamp", "Points outside go to the wall of the public box. It costs nothing."),
     ("Draw again", "Until the point is inside. Near a wall it tells more: up to twice the ε."),
     ("Remap", "Points go to places of a public grid. It costs nothing."),

@@ -383,7 +383,7 @@ CHAPTER = RunChapter(
     SENT,
     town,
     lambda level: {"epsilon": epsilon_of_level(float(level), RADIUS)},
-    {"Records": "True place", "Released points": "Place that is sent", "Moves": "Move"},
+    {"person": "True place", "sent point": "Place that is sent", "noise": "Move"},
     1,
     "Noise added before sending protects from everybody, the collector too; its ε counts per distance.",
     1.0,

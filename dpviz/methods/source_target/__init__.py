@@ -57,7 +57,6 @@ METHOD = Method(
         seed=1,
         frames=(0, 1, 3, -1),
         params={"epsilon": 2.0, "n_centers": 5},
-        hidden=("Served by an average", "Choice without privacy"),
     ),
     targets=Targets(
         cost,

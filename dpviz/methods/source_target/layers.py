@@ -26,6 +26,11 @@ FAN_LINES = 60  # of each
 LARGEST = 0.045  # radius of the largest count's circle, box widths
 FEW_RECORDS = 1_500  # up to here a record is drawn larger
 FEW_TARGETS = 150
+SPOKE = 0.18  # opacity of the line from a target to its new center
+THREAD = 0.5  # of the noise of an average
+SHORT = 0.1  # of the picture: a longer thread is fainter, so that all of them never hide the map
+FAINTEST = 0.3  # of its opacity, that it keeps
+AVERAGE = "noisy average"
 PICK = "source"  # what a click on a source record reports
 REFUSED = Ink(Role.VIOLATION, Audience.RELEASED)
 SERVED = Ink(Role.REFERENCE, Audience.RELEASED)
@@ -44,29 +49,31 @@ def dots(xy: FloatArray) -> dict[str, FloatArray | NDArray[np.uint8]]:
 
 def given_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
     """The source, which is the curator's, the targets, which are public, and the record that is looked at."""
+    nouns = run.words.nouns
     layers = [
         _layer(
-            "Source record",
+            nouns.source[0],
             Kind.POINTS,
             SECRET,
             ALWAYS,
             dots(spread(run.unit[:: thinning(len(run.unit))], plane)),
-            size=3.0 if len(run.unit) > FEW_RECORDS else 5.0,
+            size=3.0 if len(run.unit) > FEW_RECORDS else 4.0,
             pick=PICK,
         ),
         _layer(
-            "Target",
+            nouns.target[0],
             Kind.POINTS,
             _target_ink(run),
             ALWAYS,
             dots(plane(run.targets)),
-            size=6.0 if len(run.targets) <= FEW_TARGETS else 4.5,
-            symbol="square",
+            size=5.0 if len(run.targets) <= FEW_TARGETS else 4.5,
         ),
     ]
     if run.record is not None and run.record < len(run.unit):
         place = spread(run.unit, plane)[None, [run.record]]
-        layers.append(_layer("Record you look at", Kind.MARKS, SECRET, ALWAYS, place, symbol="ring", size=15.0))
+        layers.append(
+            _layer(f"{nouns.source[0]} you look at", Kind.MARKS, SECRET, ALWAYS, place, symbol="ring", size=15.0)
+        )
     return layers
 
 
@@ -76,7 +83,7 @@ def average_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
     targets, throughout, layers = _target_ink(run), (AVERAGES, NOISE, RELEASE), []
     if run.params.method == "nna" and run.words.box.d == 2:
         borders = run.reference.borders
-        layers.append(_layer("Cell of a target", Kind.SEGMENTS, targets, throughout, borders, size=1.0))
+        layers.append(_layer("cell", Kind.SEGMENTS, targets, throughout, borders, size=1.0))
     neighbors = step.nonprivate_neighbors
     if neighbors is not None and neighbors.size:  # lines from some targets, evenly chosen, to some of those averaged
         rows = np.unique(np.linspace(0, len(neighbors) - 1, FANS).astype(np.intp))
@@ -84,19 +91,26 @@ def average_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
         records = neighbors[np.ix_(rows, columns)]  # (f, l)
         tails = np.broadcast_to(plane(places[rows])[:, None], (*records.shape, 2))
         ends = np.concatenate([tails, spread(run.unit, plane)[records]], axis=-1).reshape(1, -1, 4)
-        layers.append(_layer("Nearest records of some targets", Kind.SEGMENTS, SECRET, (AVERAGES,), ends, size=1.0))
+        layers.append(_layer("nearest records of some targets", Kind.SEGMENTS, SECRET, (AVERAGES,), ends, size=1.0))
     if len(places) < len(run.targets):
-        names = tuple(f"stands for {counted(int(weight), 'target')}" for weight in step.core.weights)
+        one, many = run.words.nouns.target
+        names = tuple(f"stands for {n} {one if n == 1 else many}" for n in step.core.weights.astype(int).tolist())
         style = {"symbol": "square", "size": 7.0, "names": names}
-        layers.append(_layer("Target with an average", Kind.MARKS, targets, throughout, plane(places[None]), **style))
+        name = f"{one} with an average"
+        layers.append(_layer(name, Kind.MARKS, targets, throughout, plane(places[None]), **style))
     exact = plane(to_unit(step.nonprivate_averages)[None])
-    arrows = {"tail": exact, "head": plane(to_unit(step.noisy_averages)[None])}
+    noisy = plane.pinned(plane(to_unit(step.noisy_averages)[None]))
+    threads = np.concatenate([exact, noisy], axis=-1).repeat(2, axis=0)
+    threads[1, run.refused] = np.nan  # what is refused is not released
+    length = np.hypot(threads[..., 2] - threads[..., 0], threads[..., 3] - threads[..., 1])
+    noise = {"ends": threads, "alpha": THREAD * np.clip(SHORT / np.maximum(length, 1e-12), FAINTEST, 1.0)}
+    rows = rows_at(CLOCK.n_frames, {NOISE: 0, RELEASE: 1, CHOICE: 1})
     counts = () if step.nonprivate_counts is None else step.nonprivate_counts
     style = {"symbol": "ring", "size": 8.0, "names": tuple(counted(int(count), "record") for count in counts)}
     return [
         *layers,
-        _layer("Exact average", Kind.MARKS, SECRET, (AVERAGES, NOISE), exact, **style),
-        _layer("Noise", Kind.ARROWS, SECRET_NOISE, (NOISE,), arrows, size=1.5),
+        _layer("exact average", Kind.MARKS, SECRET, (AVERAGES, NOISE), exact, **style),
+        Layer.of("noise", Kind.SEGMENTS, SECRET_NOISE, noise, rows, size=1.5, ids=tuple(range(len(places)))),
     ]
 
 
@@ -112,42 +126,43 @@ def release_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
         refused, step = run.refused, run.step
         crosses = plane(run.representatives[refused][None])
         layers = [
-            _layer("Noisy count (area)", Kind.CIRCLES, RELEASED, during, circles, size=1.0, fill=0.12, **marks),
-            _layer("Refused: too few", Kind.MARKS, REFUSED, during, crosses, symbol="cross", size=6.0),
+            _layer("noisy count (area)", Kind.CIRCLES, RELEASED, during, circles, size=1.0, fill=0.12, **marks),
+            _layer("refused: too few", Kind.MARKS, REFUSED, during, crosses, symbol="cross", size=6.0),
         ]
         noisy, exact = step.noisy_counts, step.nonprivate_counts
         if noisy is not None and exact is not None:
             names = tuple(f"noisy count {number(float(noisy[i]))}, exactly {int(exact[i])}" for i in refused)
             style = {"symbol": "ring", "size": 9.0, "names": names, "shown": False}
-            layers.append(_layer("Counts of the refused", Kind.MARKS, SECRET, during, crosses, **style))
-    points = _layer(
-        "Noisy average", Kind.MARKS, RELEASED, (NOISE, RELEASE, CHOICE), xy, symbol="diamond", size=9.0, **marks
-    )
+            layers.append(_layer("counts of the refused", Kind.MARKS, SECRET, during, crosses, **style))
+    points = _layer(AVERAGE, Kind.MARKS, RELEASED, (NOISE, RELEASE, CHOICE), xy, symbol="diamond", size=9.0, **marks)
     return [*layers, points]
 
 
 def choice_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
     """The new centers, whom they serve as the release tells it, and for the curator the choice without privacy."""
-    during, (_, servers) = (CHOICE,), run.service
+    during, (_, servers), nouns = (CHOICE,), run.service, run.words.nouns
     by_new = servers >= run.n_released
     lines = np.stack([run.targets, run.words.box.to_unit(run.known)[servers]], axis=1)  # (n, 2, d)
     served = np.bincount(servers[by_new] - run.n_released, minlength=len(run.selected))
-    names = tuple(f"new center {i + 1}, serves {counted(int(n), 'target')}" for i, n in enumerate(served))
+    center, (target, targets) = nouns.center[0], nouns.target
+    names = tuple(f"{i + 1}: serves {n} {target if n == 1 else targets}" for i, n in enumerate(served.tolist()))
     floor = plane(run.targets[run.reference.nonprivate_selected][None])
     layers = []
-    for name, ink, rows, size in (
-        ("Served by an average", SERVED, ~by_new, 1.0),
-        ("Served by a new center", RELEASED, by_new, 1.2),
+    for name, ink, rows, hub, servers_of in (
+        ("nearest noisy average", SERVED, ~by_new, AVERAGE, servers),
+        (f"nearest {center}", RELEASED, by_new, center, servers - run.n_released),
     ):  # each line glides to its target's next server
         ids = tuple(np.flatnonzero(rows).tolist())
         ends = plane(lines[rows]).reshape(1, -1, 4)
-        layers.append(_layer(name, Kind.SEGMENTS, ink, during, ends, size=size, ids=ids))
-    cross = {"symbol": "cross", "size": 10.0, "glides": "place"}
-    style = {"size": 14.0, "names": names, "glides": "place"}
+        arrays = {"ends": ends, "alpha": np.full((1, len(ids)), SPOKE), "hub": servers_of[rows][None].astype(np.int32)}
+        style: dict[str, Any] = {"size": 1.0, "ids": ids, "hub": hub, "shown": hub == center}
+        layers.append(_layer(name, Kind.SEGMENTS, ink, during, arrays, **style))
+    cross = {"symbol": "cross", "size": 10.0, "glides": "place", "shown": False}
+    disc = {"symbol": "aid", "size": 17.0, "names": names, "glides": "place"}
     return [
         *layers,
-        _layer("Choice without privacy", Kind.MARKS, SECRET, during, floor, **cross),
-        _layer("New center", Kind.MARKS, RELEASED, during, plane(run.selected[None]), **style),
+        _layer("choice without privacy", Kind.MARKS, SECRET, during, floor, **cross),
+        _layer(center, Kind.MARKS, RELEASED, during, plane(run.selected[None]), **disc),
     ]
 
 

@@ -5,7 +5,7 @@ Everything public is computed from the release, the targets and the parameters.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -33,7 +33,7 @@ from dpviz.methods.source_target.algorithm import (
 )
 from dpviz.methods.source_target.algorithm.coreset_cells import coreset
 from dpviz.methods.source_target.charts import bound_chart, cost_of, count_chart
-from dpviz.plots import Axis, Frame, Scene
+from dpviz.plots import Frame, Scene
 from dpviz.solvers import nearest_distance, select_centers
 from dpviz.stories import center_facts
 from dpviz.stories.glossary import meant
@@ -46,7 +46,6 @@ from dpviz.stories.stage import Stage
 from dpviz.stories.view import Projection, View, Words, project
 
 SELECT_SEED = 0  # of selections that stand beside the run: they need it for very many targets only
-WIDER = (0.0, 0.08, 0.25, 0.6)  # of the frame, on each side; farther out a mark would leave too little of the box
 TERMS = (
     (
         "Colors",
@@ -95,23 +94,6 @@ def times(cost: float, floor: float) -> str:
     if floor > 0:
         return f"{number(cost / floor)} × without privacy"
     return "as good as without privacy" if cost == 0 else "worse than without privacy, 0"
-
-
-def wide_axes(plane: Projection, public: FloatArray) -> tuple[Axis, Axis]:
-    """Return the plane's axes, wide enough for points (n, 2) that anybody may see: noise leads out of the box.
-
-    They grow by one step of WIDER on every side, so that few moves of ε change the frame.
-    """
-    views = np.array([plane.x.view, plane.y.view])
-    widths = views[:, 1] - views[:, 0]
-    out = np.maximum(views[:, 0] - public, public - views[:, 1]) / widths  # (n, 2), shares of the frame
-    farthest = float(out.max(initial=0.0))
-    more = next((step for step in WIDER if step >= farthest), WIDER[-1]) * widths
-    low, high = views[:, 0] - more, views[:, 1] + more
-    return (
-        replace(plane.x, view=(float(low[0]), float(high[0]))),
-        replace(plane.y, view=(float(low[1]), float(high[1]))),
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -338,7 +320,6 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
         del rng
         plane = project(view, self.words, self.unit)
-        x, y = wide_axes(plane, plane(np.concatenate([self.released, self.targets])))
         places = self.params.targets[self.release.selected]
         where = "; ".join(", ".join(number(float(x)) for x in place[:3]) for place in places[:8])
         return Scene(
@@ -346,8 +327,8 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             alt=f"{self.words.title}: {len(self.targets)} public targets, {self.n_released} released points in place "
             f"of the secret source, and {len(places)} new centers at {where}.",
             caption=self.caption(plane),
-            x=x,
-            y=y,
+            x=plane.x,
+            y=plane.y,
             axes_public=not plane.nonprivate,
             layers=(
                 *box_layer(Stage(plane, layers.CLOCK), public=self.words.box_public),
@@ -379,28 +360,23 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     def frames(self) -> tuple[Frame, ...]:
         """Return the stops of the scrubber, in public words."""
         release, params, r, k = self.release, self.params, self.step.n_averages, len(self.release.selected)
-        scale = number(release.scale)
+        scale, nouns = number(release.scale), self.words.nouns
+        (source, sources), (target, targets), centers = nouns.source, nouns.target, nouns.center[k != 1]
         if params.method == "nna":
-            averages = Frame("1: cells", "Each source record goes to the nearest target with an average.")
+            averages = Frame("1: cells", f"Each {source} is counted at the nearest {target}.")
             noise = f"Counts and sums get noise of ± {scale}."
             refusal = f"A noisy count below {number(release.threshold or 0.0)} refuses its cell."
             points = Frame(f"3: release, {self.n_released} of {r} noisy averages", refusal)
         else:
-            averages = Frame(
-                "1: neighbors", f"For each target, the mean of the {params.t} source records nearest to it."
-            )
+            averages = Frame("1: neighbors", f"For each {target} the {params.t} nearest {sources} are averaged.")
             noise = f"Each coordinate gets noise of ± {scale} diameters of the ball."
             points = Frame(f"3: release, {counted(r, 'noisy average')}", "All of them are released.")
         return (
-            Frame("0: given", "Targets and box are public. The source is secret: its records serve whoever is near."),
+            Frame("0: given", f"The {targets} are public. The {sources} are secret."),
             averages,
             Frame("2: noise", noise),
             points,
-            Frame(
-                "4: new centers",
-                f"{k} {'targets become centers' if k != 1 else 'target becomes a center'} beside the averages. That "
-                "costs no privacy: nobody looks at the source.",
-            ),
+            Frame("4: new centers", f"{k} {centers} {'go' if k != 1 else 'goes'} where no noisy average is near."),
         )
 
     def charts(self) -> tuple[Chart, ...]:

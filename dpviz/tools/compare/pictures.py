@@ -149,4 +149,4 @@ def run_scene(title: str, unit: Points, centers: Centers, labels: Labels, words:
         axes_public=words.box_public,
         group_names=tuple(f"cluster {i + 1}" for i in range(len(centers))),
     )
-    return ground.on_earth(scene, words, View())
+    return ground.on_map(scene, words, View())

@@ -10,7 +10,7 @@ from dpviz.core import Box
 from dpviz.mechanisms import nd_laplace_noise, radius_quantile
 from dpviz.methods.nd_laplace import algorithm
 from dpviz.methods.nd_laplace import attacks as laplace_attacks
-from dpviz.methods.nd_laplace.layers import MOST_MOVES, outlines, sampled
+from dpviz.methods.nd_laplace.layers import MOST_THREADS, N_FULL, THREAD, outlines, thread_opacity, threaded
 from dpviz.methods.nd_laplace.run import NDLaplaceRun, PointsLook, has_one_unit
 from dpviz.plots import Audience, pack
 from dpviz.stories import View, Words
@@ -79,7 +79,7 @@ def test_the_attackers_pictures_follow_from_the_release_but_for_the_true_place()
     }
 
 
-@pytest.mark.parametrize("name", ["Records", "Chosen record", "Noise vector"])
+@pytest.mark.parametrize("name", ["person", "this person", "this person's noise"])
 def test_one_wrong_audience_would_be_noticed(name):
     def leaking(world):
         layers = tuple(
@@ -95,7 +95,7 @@ def test_one_wrong_audience_would_be_noticed(name):
 def test_the_public_sees_released_points_walls_and_scale_only():
     names = {layer.name for layer in draw(tell()).public().layers}
     scale = "Scale: 1.5 m, the distance ε is for"
-    assert names == {"Public box", scale, "Released points", "The chosen record's point"}
+    assert names == {"Public box", scale, "Density of sent points", "sent point", "what they send"}
 
 
 def test_rings_hold_the_share_of_releases_that_they_say():
@@ -143,11 +143,11 @@ def test_the_scale_bar_is_as_long_as_the_radius_and_a_map_keeps_lengths():
 def test_moves_end_where_the_release_is(domain):
     run = tell(domain=domain, level=20.0)
     layers = {layer.name.split(" of ")[0]: layer for layer in draw(run).layers}
-    plane, rows = run.plane(View()), sampled(run.n)
-    assert len(rows) <= MOST_MOVES
-    ends = layers["Moves"].arrays["ends"]
-    assert np.allclose(ends[1, :, 2:], plane(run.released[rows]))
-    assert np.allclose(ends[0, :, 2:], plane(run.words.box.to_unit(run.step.before_domain[rows])))
+    plane, rows = run.plane(View()), threaded(run.n)
+    assert len(rows) <= MOST_THREADS
+    ends = layers["noise"].arrays["ends"]
+    assert np.allclose(ends[1, :, 2:], plane.pinned(plane(run.released[rows])))
+    assert np.allclose(ends[0, :, 2:], plane.pinned(plane(run.words.box.to_unit(run.step.before_domain[rows]))))
     assert np.allclose(ends[:, :, :2], plane(run.unit[rows]))
     frames = [frame.label for frame in draw(run).frames]
     middle = ["Before the box"] if domain in ("clamp", "remap") else []
@@ -195,22 +195,40 @@ def test_of_many_points_a_sample_is_drawn_and_said():
     assert "Drawing" not in draw(tell()).words
 
 
-def test_many_released_points_open_as_a_density_and_few_as_points():
-    few, many = draw(tell()), draw(tell(n=2_000))
-    assert "Released density" not in {layer.name for layer in few.layers}
-    assert all(layer.shown for layer in few.layers if layer.name in ("Released points", "Moves of 100"))
+def test_threads_fade_with_their_length_and_the_same_few_are_full():
+    few, many = (draw(tell(n=n, level=level)) for n, level in ((300, 0.1), (MOST_THREADS + 400, 0.1)))
+    for scene in (few, many):
+        (threads,) = [layer for layer in scene.layers if layer.name == "noise"]
+        assert threads.n_marks <= MOST_THREADS
+        opacity = threads.arrays["alpha"]
+        assert N_FULL / 2 <= (opacity[1] > THREAD).sum() <= N_FULL
+    rng = np.random.default_rng(4)
+    near, far = (np.concatenate([np.zeros((1, 90, 2)), size * rng.random((1, 90, 2))], axis=2) for size in (0.1, 4.0))
+    of = [thread_opacity(ends)[0] for ends in (near, far)]
+    assert (of[0] >= of[1]).all()
+    assert np.array_equal(np.sort(np.argsort(of[0])[-18:]), np.sort(np.argsort(of[1])[-18:])), "whoever is followed"
+
+
+def test_many_points_are_drawn_and_their_density_waits_in_the_menu():
+    many = draw(tell(n=2_000))
     drawn = {layer.name: layer for layer in many.layers}
-    assert not drawn["Released points"].shown
-    assert not drawn["Moves of 100"].shown
-    density = drawn["Released density"]
-    assert density.shown
-    assert "Released density" in {layer.name for layer in many.public().layers}
+    assert all(drawn[name].shown for name in ("person", "sent point", "noise"))
+    density = drawn["Density of sent points"]
+    assert not density.shown
+    assert density.name in {layer.name for layer in many.public().layers}
     # Blurring moves no mass and shifts no middle: squared cells weigh as the points do, up to a cell's width.
     values = density.arrays["value"][0, 0].astype(float) ** 2
-    x0, y0, x1, y1 = density.arrays["rect"][0, 0]
+    (x0, y0), (x1, y1) = density.arrays["center"][0, 0] + density.arrays["radius"][0, 0] * np.array([[-1], [1]])
     side = (x1 - x0) / values.shape[1]
     middles = np.arange(values.shape[0]) * side + y0 + side / 2
-    xy = drawn["Released points"].arrays["xy"][0]
+    xy = drawn["sent point"].arrays["xy"][0]
     kept = xy[((xy > [x0, y0]) & (xy < [x1, y1])).all(axis=1)]
     weighed = np.array([values.sum(axis=0) @ middles, values.sum(axis=1) @ middles]) / values.sum()
     np.testing.assert_allclose(weighed, kept.mean(axis=0), atol=side)
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_what_a_frame_says_takes_the_place_of_a_finding(domain):
+    for frame in draw(tell(domain=domain, level=20.0)).frames:
+        assert len(frame.detail) <= 68
+        assert len(frame.detail.split()) <= 16
