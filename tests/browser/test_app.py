@@ -56,10 +56,18 @@ def redrawn(picture: Locator) -> Iterator[None]:
 
 
 def behind(page: Page, name: str) -> None:
-    """Open a pop-over of the row above the picture, "data", "method" or "picture", if it is closed."""
+    """Open a menu of the navigation, "data" or "more", if it is closed."""
     button = page.locator(f".st-key-dpviz-{name} button").first
     if button.get_attribute("aria-expanded") != "true":
         button.click(timeout=SLOW)
+
+
+def unfolded(page: Page, name: str) -> None:
+    """Open a line of the menu "More" that opens, such as "Seeds"."""
+    behind(page, "more")
+    line = page.get_by_test_id("stPopoverBody").locator("summary").filter(has_text=name)
+    if line.locator("xpath=..").get_attribute("open") is None:
+        line.click()
 
 
 def switch(page: Page, name: str) -> None:
@@ -69,17 +77,19 @@ def switch(page: Page, name: str) -> None:
     ).first.click()
 
 
-def open_sidebar(page: Page) -> None:
-    """Open the sidebar with its rarer knobs, if it is closed."""
-    sidebar = page.get_by_test_id("stSidebar")
-    if sidebar.get_attribute("data-collapsed") != "false":
-        page.get_by_test_id("stExpandSidebarButton").click(timeout=SLOW)
-    expect(sidebar).to_have_attribute("data-collapsed", "false")
-    expect(sidebar).to_be_in_viewport(ratio=0.9)
+def layers(page: Page) -> Locator:
+    """Open the stage's menu of layers, if it is closed, and return it."""
+    menu = page.locator(".dpviz-live.staged .layers").first
+    if not menu.is_visible():
+        page.get_by_role("button", name="Layers").click()
+    expect(menu).to_be_visible()
+    return menu
 
 
 def unfold(picture: Locator) -> None:
-    """Show the legend's entries beyond the first few."""
+    """Show the legend's entries beyond the first few; on a stage they are in the menu of layers."""
+    if "staged" in (picture.get_attribute("class") or ""):
+        layers(picture.page)
     more = picture.get_by_role("button", name=re.compile(r"^\d+ more$"))
     if more.count():
         more.first.click()
@@ -88,8 +98,8 @@ def unfold(picture: Locator) -> None:
 def press(page: Page, picture: Locator, name: str, *keys: str) -> None:
     """Press keys on the slider whose name holds `name`, and wait for the picture of each."""
     slider = page.get_by_role("slider", name=name).first
-    if not slider.is_visible():
-        open_sidebar(page)
+    if not slider.count() or not slider.is_visible():
+        behind(page, "more")
     for key in keys:
         with redrawn(picture):
             slider.press(key)
@@ -97,7 +107,8 @@ def press(page: Page, picture: Locator, name: str, *keys: str) -> None:
 
 def go_to(picture: Locator, frame: int, label: str | re.Pattern[str]) -> None:
     """Move the scrubber to a frame (negative: from the end) and check that it is the one meant."""
-    step = picture.get_by_role("slider", name="Step")
+    own = picture.get_by_role("slider", name="Step")
+    step = own if own.count() else picture.page.get_by_role("slider", name="Step").first
     last = int(step.get_attribute("max") or 0)
     step.fill(str(frame % (last + 1)))
     expect(picture.locator(".frame-label")).to_have_text(label)
@@ -105,6 +116,8 @@ def go_to(picture: Locator, frame: int, label: str | re.Pattern[str]) -> None:
 
 def tables(picture: Locator) -> dict[str, list[list[str]]]:
     """Return the data table: caption -> rows of texts."""
+    if "staged" in (picture.get_attribute("class") or ""):
+        layers(picture.page)
     button = picture.get_by_role("button", name="Data table")
     if button.get_attribute("aria-expanded") == "false":
         button.click()

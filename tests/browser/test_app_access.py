@@ -214,7 +214,7 @@ def test_a_way_past_the_menu_leads_to_the_slider_and_the_picture(page: Page, ser
     assert page.evaluate("window.said.length") <= 2  # not one for each value; a rerun may come late on a busy machine
     expect(said).to_have_text(headline.inner_text(), timeout=SLOW)
     page.evaluate("window.said.length = 0")
-    page.get_by_role("radio", name="Public").click()
+    page.get_by_role("radio", name="Everyone").click()
     page.wait_for_timeout(2500)
     assert page.evaluate("window.said[0]") == ""  # the curator's sentence is not the public's
     page.get_by_role("radio", name="Curator").click()

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dpviz.tools.compare.runs import ENTRIES
-from tests.browser.test_app import APP, open_sidebar, switch
+from tests.browser.test_app import APP, behind, switch
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
@@ -36,7 +36,7 @@ def test_runs_are_stopped_go_on_and_one_is_opened_on_its_page(page: Page, server
 def test_what_the_public_opens_is_in_the_address_though_there_is_no_picture(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/compare?{FEW}&audience=public")
     expect(page).to_have_url(re.compile(r"compare_runs=30.*audience=public"), timeout=SLOW)
-    open_sidebar(page)
+    behind(page, "more")
     switch(page, "100")
     expect(page).to_have_url(re.compile("compare_runs=100"), timeout=SLOW)
     expect(page.locator(".dpviz-live")).to_have_count(0)

@@ -46,7 +46,7 @@ def test_the_scrubber_goes_level_by_level(page: Page, server: Server) -> None:
     assert not any("NaN" in cell for rows in tables(picture).values() for row in rows for cell in row)
     go_to(picture, -1, "Release")
     assert {"Released center", "k-means, same k, no privacy"} <= set(tables(picture))
-    switch(page, "Public")
+    switch(page, "Everyone")
     expect(picture.locator("[data-audience=curator]")).to_have_count(0)
     go_to(picture, 2, re.compile("Level 1 of .*: choose"))
     assert "Best cut" not in tables(picture)

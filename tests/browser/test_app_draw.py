@@ -76,7 +76,7 @@ def test_points_are_added_moved_deleted_and_taken_back_but_not_by_the_public(pag
     page.get_by_role("button", name="Undo", exact=True).first.click()  # an emptied drawing has a way back
     page.keyboard.press("Escape")
     counted(page, 12)
-    switch(page, "Public")  # who neither draws nor selects
+    switch(page, "Everyone")  # who neither draws nor selects
     expect(picture.locator(".tools")).to_be_hidden(timeout=15_000)
     expect(picture).not_to_have_attribute("data-dpviz-points", re.compile("."))
 

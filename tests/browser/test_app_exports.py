@@ -129,7 +129,7 @@ def test_files_show_the_picture_as_it_stands(page: Page, server: Server) -> None
     assert settings["scene_hashes"] == [scene_of(picture)]
     close(page)
     with redrawn(picture):
-        switch(page, "Public")
+        switch(page, "Everyone")
     found = layers(saved(page, "csv"))
     assert "Released center" in found
     assert not found & {"Records", "True mean", "Exact mean"}
@@ -195,7 +195,7 @@ def test_a_drawing_comes_back_with_its_settings(page: Page, server: Server) -> N
     draw.counted(page, 14)
 
     with redrawn(picture):
-        switch(page, "Public")
+        switch(page, "Everyone")
     public = saved(page, "json")
     assert "points" not in json.loads(public)["drawing"]
     assert code.split(b"drawn = np.array([")[1][:60] not in saved(page, "py")

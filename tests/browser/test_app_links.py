@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dpviz.methods import CATALOGUE
 from tests.browser.conftest import ROOT, start_server, visitor
-from tests.browser.test_app import APP, SLOW, Server, behind, open_sidebar, opened, picture_of, press, redrawn, scene_of
+from tests.browser.test_app import APP, SLOW, Server, behind, opened, picture_of, press, redrawn, scene_of
 
 pytestmark = pytest.mark.browser
 
@@ -59,13 +59,13 @@ def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, ser
     press(page, picture, "ε", "ArrowRight", "ArrowRight", "ArrowRight")
     press(page, picture, "Clusters k", "ArrowLeft")
     with redrawn(picture):
-        behind(page, "method")
+        behind(page, "more")
         page.get_by_role("combobox", name="Method").click()
         page.get_by_role("option", name="Convergent, as published").click()
     press(page, picture, "ε per step", "ArrowRight", "ArrowRight")
     with redrawn(picture):
         page.get_by_role("button", name="New noise").click()
-    open_sidebar(page)
+    behind(page, "more")
     page.get_by_text("Seeds", exact=True).click()
     with redrawn(picture):
         page.get_by_role("spinbutton", name="Start seed").fill("3")
@@ -98,7 +98,7 @@ def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, ser
 def test_secret_noise_leaves_no_seed_in_the_address(page: Page, server: Server) -> None:
     picture = opened(page, server, "noise_seed=5")
     assert query_of(page)["noise_seed"] == "5"
-    open_sidebar(page)
+    behind(page, "more")
     with redrawn(picture):
         page.get_by_text("Secret noise", exact=True).click()
     expect(page).not_to_have_url(re.compile("noise_seed"))

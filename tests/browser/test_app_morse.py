@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_app import APP, behind, go_to, picture_of, redrawn, switch
+from tests.browser.test_app import APP, unfolded, go_to, picture_of, redrawn, switch
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
@@ -25,7 +25,7 @@ def test_cut_level_and_search(page: Page, server: Server) -> None:
     expect(dendrogram).to_have_attribute("data-dpviz-frame", "1")
     expect(dendrogram).not_to_have_attribute("data-dpviz-frames", before or "")
     assert canvas.screenshot() != whole, "regions part without the server"
-    behind(page, "picture")
+    unfolded(page, "What play shows")
     with redrawn(picture):
         switch(page, "Level")
     go_to(picture, 0, re.compile("Level: 100 % of the highest peak"))

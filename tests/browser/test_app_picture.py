@@ -55,7 +55,7 @@ def test_the_public_sees_nothing_that_is_exact(page: Page, server: Server) -> No
     assert {"Records", "Exact mean", "Exact move"} <= secret
     assert secret & set(tables(picture))
 
-    audience(page, picture, "Public")
+    audience(page, picture, "Everyone")
     behind(page, "data")
     expect(page.get_by_text("2 features.")).to_be_visible()
     expect(told).to_have_count(0)
@@ -126,7 +126,7 @@ def test_steps_play_and_stop_and_what_a_reader_chose_stays_while_epsilon_moves(p
     assert "Sampling zone" not in tables(picture)
 
     # What the public sees never depends on what was done before: tests/pages compare all that is sent.
-    audience(page, picture, "Public")
+    audience(page, picture, "Everyone")
     switched, link = scene_of(picture), page.url
     page.goto("about:blank")
     page.goto(link)

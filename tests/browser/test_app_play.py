@@ -50,6 +50,6 @@ def test_the_published_method_plays_its_steps_budget_and_the_public_sees_no_rele
 ) -> None:
     picture = opened(page, server, "&mode=published")
     expect(picture.locator(".frame-label")).to_have_text(re.compile(r"^ε = [\d.]+$"))
-    switch(page, "Public")
+    switch(page, "Everyone")
     expect(page.get_by_text("Each ε is a separate release")).to_be_visible(timeout=30_000)
     expect(picture).to_have_count(0)

@@ -43,6 +43,6 @@ def test_a_photograph_stands_beside_itself_in_released_colors_and_the_public_see
     page.get_by_role("slider", name="ε").first.press("ArrowLeft")
     expect(painted).not_to_have_attribute("src", before or "", timeout=15_000)
     expect(page.get_by_text("Recolored with the released centers")).to_be_visible()
-    switch(page, "Public")
+    switch(page, "Everyone")
     expect(page).to_have_url(re.compile("audience=public"), timeout=15_000)
     expect(page.locator("[data-testid=stImage] img")).to_have_count(0)

@@ -1,118 +1,133 @@
-"""The stage: ε, headline, picture, steps and odds share the first screen of every page, on every size of it."""
+"""The stage: ε, finding, whole picture, both numbers, guarantee and play share the first screen, on every size of it."""
 
 import re
 from itertools import cycle
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from dpviz.methods import CATALOGUE
 from tests.browser.conftest import SIZE
-from tests.browser.test_app import APP, SLOW, Server
-from tests.browser.test_app_access import WITH_A_STAGE, accessible, settled
+from tests.browser.test_app import APP, SLOW, Server, check_edge, picture_of
+from tests.browser.test_app_access import accessible, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
-SIZES = {(1366, 768): 0.33, (1280, 720): 0.30, (1920, 1080): 0.30, (390, 844): 0.0}  # px: least share of the canvases
+# px: least share of the screen that the public box takes, and most words on the screen
+SIZES = {(1366, 768): (0.33, 100), (1280, 720): (0.33, 100), (1920, 1080): (0.40, 100), (390, 844): (0.37, 60)}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")  # change no place: each size is looked at in one
-# What must be seen whole, and where: each is [name, left, top, right, bottom] in CSS pixels of the screen.
-SEEN = """() => {
-  const found = [];
-  const add = (name, box) => {
-    if (box.width && box.height) found.push([name, box.left, box.top, box.right, box.bottom]);
-  };
-  const walk = (root) => {
-    root.querySelectorAll("*").forEach((one) => {
-      if (one.shadowRoot) walk(one.shadowRoot);
-      if (one.matches(".st-key-dpviz-strip, .dpviz-sentence, .scrubber, .st-key-dpviz-row h1"))
-        add(one.className || one.tagName, one.getBoundingClientRect());
-      if (one.matches("canvas") && one.closest(".dpviz-live[data-dpviz-key]")) add(
-        `canvas ${one.closest(".dpviz-live").dataset.dpvizKey}`, one.getBoundingClientRect());
-      for (const text of one.childNodes) {
-        if (text.nodeType !== Node.TEXT_NODE || !/in 100/.test(text.data) || !one.checkVisibility()) continue;
-        if (one.closest("table, .unseen, script, style")) continue;
+PARTS = {  # what must be seen whole
+    "ε": ".epsilon",
+    "finding": ".finding",
+    "picture": "canvas",
+    "risk": ".risk-value",
+    "loss": ".loss-value",
+    "guarantee": ".guarantee",
+    "play": "button.play",
+}
+SEEN = """(parts) => {
+  const root = [...document.querySelectorAll("*")].find(({ shadowRoot }) => shadowRoot?.querySelector(".dpviz-stage")).shadowRoot;
+  const places = {};
+  for (const [name, selector] of Object.entries(parts)) {
+    const { left, top, right, bottom } = root.querySelector(selector)?.getBoundingClientRect() ?? {};
+    places[name] = [left, top, right, bottom];
+  }
+  const box = root.querySelector("[data-dpviz-box]").dataset.dpvizBox.split(" ").map(Number);
+  const words = [];
+  const count = (tree) => {
+    for (const element of tree.querySelectorAll("*")) {
+      if (element.shadowRoot) count(element.shadowRoot);
+      if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+      if (element.closest("style, script, .unseen, [data-testid=stIconMaterial], [data-testid=stSkipToContent], .st-key-dpviz-title")) continue;
+      for (const text of element.childNodes) {
+        if (text.nodeType !== Node.TEXT_NODE || !text.data.trim()) continue;
         const range = document.createRange();
         range.selectNodeContents(text);
-        add("in 100", range.getBoundingClientRect());
+        const at = range.getBoundingClientRect();
+        const inside = at.width > 1 && at.height > 1 && at.right > 0 && at.bottom > 0 && at.left < innerWidth && at.top < innerHeight;
+        if (inside) words.push(...text.data.trim().split(/\\s+/));
       }
-    });
+    }
   };
-  walk(document);
-  return found;
+  count(document);
+  return { places, box, words };
 }"""
-WIDTHS = """() => [document.documentElement, document.querySelector("[data-testid=stMain]")]
-  .map((element) => [element.scrollWidth, element.clientWidth])"""
-# With many clusters the legend is long, and the steps must stay where they are.
-QUERIES = {
-    "audit": "audit_runs=200",
-    "compare": "n=600&compare_runs=10",
-    "convergent_kmeans": "n=600&n_clusters=30&tab=budgets",
-}
-LATER = ("dpm", "source_target")  # one picture and its steps, as on morse's page: left to long runs
-STAGED = {"picture", "other", "attack"}  # keys of the canvases that are the stage's
+# While ε is dragged: what stands on the screen at each frame, and what came with the picture that is on it.
+FRAMES = """() => {
+  const root = [...document.querySelectorAll("*")].find(({ shadowRoot }) => shadowRoot?.querySelector(".dpviz-stage")).shadowRoot;
+  window.frames_seen = [];
+  const told = new Map();
+  root.addEventListener("dpviz:drawn", ({ detail }) => {
+    const scene = root.querySelector("[data-dpviz-scene]").dataset.dpvizScene;
+    told.set(scene, detail.stage);
+  });
+  const text = (selector) => root.querySelector(selector)?.firstChild?.textContent ?? "";
+  const look = () => {
+    const scene = root.querySelector("[data-dpviz-scene]").dataset.dpvizScene;
+    const words = told.get(scene);
+    if (words) window.frames_seen.push([scene, words.finding === text(".finding"), words.risk.text === text(".risk-value"),
+      words.loss.text === text(".loss-value"), text(".epsilon")]);
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}"""
 
 
-def seen(page: Page, width: int, height: int) -> dict[str, list[tuple[bool, float]]]:
-    """Return what is on the page: name -> (whether all of it is on the screen, its share of the screen)."""
-    found: dict[str, list[tuple[bool, float]]] = {}
-    for name, left, top, right, bottom in page.evaluate(SEEN):
-        inside = left >= -1 and top >= -1 and right <= width + 1 and bottom <= height + 1
-        found.setdefault(name, []).append((inside, (right - left) * (bottom - top) / (width * height)))
-    return found
+def opened(page: Page, server: Server, name: str, query: str = "") -> None:
+    """Open a page and wait until nothing moves any more."""
+    page.goto(f"{server(APP)}/{name}?{query}")
+    picture_of(page)
+    settled(page)
 
 
-def fault(found: dict[str, list[tuple[bool, float]]], least: float, *, steps: bool) -> str:
-    """Return what a first screen lacks, or nothing; without a least share, a second picture may stand below."""
-    wanted = ["st-key-dpviz-strip", "dpviz-sentence", "canvas picture", *(["scrubber"] if steps else [])]
-    for each in wanted:
-        places = [places for name, places in found.items() if each in name]
-        if not places or not places[0][0][0]:
-            return f"{each} is not on the first screen: {found}"
-    if not any(inside for inside, _ in found.get("in 100", ())):
-        return f"no odds are on the first screen: {found}"
-    staged = [places[0] for name, places in found.items() if name.removeprefix("canvas ") in STAGED]
-    if least > 0 and not all(inside for inside, _ in staged):
-        return f"a picture is cut off: {found}"
-    share = sum(share for _, share in staged)
-    return "" if share >= least else f"the pictures fill {share:.1%} of the screen, not {least:.0%}"
+def fault(seen: dict[str, Any], width: int, height: int) -> str:
+    """Return what a first screen lacks, or nothing."""
+    least, most = SIZES[width, height]
+    for name, place in seen["places"].items():
+        if None in place:
+            return f"{name} is not there"
+        left, top, right, bottom = place
+        if left < -1 or top < -1 or right > width + 1 or bottom > height + 1:
+            return f"{name} is not whole on the screen: {place}"
+    left, top, across, down = seen["box"]
+    share = across * down / (width * height)
+    if share < least:
+        return f"the box takes {share:.1%} of the screen, not {least:.0%}"
+    if top < 0 or top + down > height:
+        return f"the box is cut off: {seen['box']}"
+    if len(seen["words"]) > most:
+        return f"{len(seen['words'])} words are on the screen, not {most}: {' '.join(seen['words'])}"
+    return ""
 
 
 @pytest.mark.parametrize(
     ("name", "tabs"),
     [
-        *((name, "open") for name in WITH_A_STAGE if name not in LATER),
-        *(pytest.param(name, "open", marks=pytest.mark.slow) for name in LATER),
-        *(pytest.param(name, "all", marks=pytest.mark.slow) for name in WITH_A_STAGE),
+        *((name, "open") for name in CATALOGUE),
+        *(pytest.param(name, "all", marks=pytest.mark.slow) for name in CATALOGUE),
     ],
 )
 def test_one_screen_has_it_all_and_axe_finds_nothing_serious(
     page: Page, server: Server, name: str, tabs: Literal["all", "open"]
 ) -> None:
     page.set_viewport_size({"width": 1366, "height": 768})
-    page.goto(f"{server(APP)}/{name}?{QUERIES.get(name, 'n=600')}")  # enough for two clusters
-    expect(page.locator(".dpviz-live[data-dpviz-key=picture]").first).to_have_attribute(
-        "data-dpviz-drawn", re.compile("[1-9]"), timeout=2 * SLOW
-    )
-    settled(page)
-    heading = page.get_by_role("heading", level=1).inner_text()
-    expect(page).to_have_title(f"{heading} · dpviz")
+    opened(page, server, name)
+    assert page.get_by_role("heading", level=1).inner_text()
     wrong = {}
     for (width, height), scheme in zip(SIZES, cycle(SCHEMES), strict=False):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_timeout(300)
-        said = fault(seen(page, width, height), SIZES[width, height], steps=name in CATALOGUE)
-        content, room = max(page.evaluate(WIDTHS), key=lambda pair: pair[0] - pair[1])
-        if said or content > room:
-            wrong[f"{width} x {height}, {scheme}"] = said or f"scrolls sideways: {content} in {room}"
+        if said := fault(page.evaluate(SEEN, PARTS), width, height):
+            wrong[f"{width} x {height}, {scheme}"] = said
+        check_edge(page)
     assert wrong == {}
-    for width, height in ((390, 844), (1366, 768)):
-        page.set_viewport_size({"width": width, "height": height})
-        page.locator("[data-testid=stMain]").evaluate("main => main.scrollTo(0, main.scrollHeight)")
-        page.wait_for_timeout(300)
-        strip = next(found for each, found in seen(page, width, height).items() if "st-key-dpviz-strip" in each)
-        assert all(inside for inside, _ in strip), f"ε has scrolled away at {width} px"
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, main.scrollHeight)")
+    page.wait_for_timeout(300)
+    left, top, right, bottom = page.evaluate(SEEN, PARTS)["places"]["ε"]
+    assert top >= 0 and bottom <= 844, "ε has scrolled away on a phone"
     page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
     page.set_viewport_size(SIZE)
     accessible(page, tabs=tabs)
@@ -123,27 +138,105 @@ def test_one_screen_has_it_all_and_axe_finds_nothing_serious(
 )
 def test_a_room_sees_it_all_on_one_screen(page: Page, server: Server, name: str) -> None:
     page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(f"{server(APP)}/{name}?size=projector")
-    expect(page.locator(".dpviz-live[data-dpviz-key=picture]").first).to_have_attribute(
-        "data-dpviz-drawn", re.compile("[1-9]"), timeout=2 * SLOW
-    )
-    settled(page)
-    assert fault(seen(page, 1280, 720), 0.0, steps=True) == ""
-    content, room = page.locator(".st-key-dpviz-row").evaluate("row => [row.scrollWidth, row.clientWidth]")
-    assert content <= room, "a control is cut off"
+    opened(page, server, name, "size=projector")
+    assert fault(page.evaluate(SEEN, PARTS), 1280, 720) == ""
+    check_edge(page)
 
 
 def test_what_is_cut_off_is_noticed() -> None:
     whole: dict[str, Any] = {
-        "st-key-dpviz-strip": [(True, 0.1)],
-        "dpviz-sentence": [(True, 0.1)],
-        "canvas picture": [(True, 0.4)],
-        "scrubber": [(True, 0.05)],
-        "in 100": [(False, 0.01), (True, 0.01)],
+        "places": dict.fromkeys(PARTS, [10, 10, 100, 100]),
+        "box": [600, 60, 612, 612],
+        "words": ["word"] * 100,
     }
-    assert fault(whole, 0.33, steps=True) == ""
-    for name in whole:
-        assert fault({**whole, name: [(False, 0.4)]}, 0.33, steps=True)
-        assert fault({each: places for each, places in whole.items() if each != name}, 0.33, steps=True)
-    assert "40.0%" in fault(whole, 0.41, steps=True)
-    assert "cut off" in fault({**whole, "canvas attack": [(False, 0.2)]}, 0.33, steps=True)
+    assert fault(whole, 1366, 768) == ""
+    for name in PARTS:
+        assert fault({**whole, "places": {**whole["places"], name: [10, 700, 100, 780]}}, 1366, 768)
+        assert fault({**whole, "places": {**whole["places"], name: [None] * 4}}, 1366, 768)
+    assert "30.5%" in fault({**whole, "box": [600, 60, 566, 566]}, 1366, 768)
+    assert "cut off" in fault({**whole, "box": [600, 200, 612, 612]}, 1366, 768)
+    assert "101 words" in fault({**whole, "words": ["word"] * 101}, 1366, 768)
+
+
+def test_words_numbers_and_picture_agree_in_every_frame_of_a_drag(page: Page, server: Server) -> None:
+    opened(page, server, "convergent_kmeans", "tab=budgets")
+    page.evaluate(FRAMES)
+    drawing = page.locator(".dpviz-instrument svg")
+    box = drawing.bounding_box()
+    assert box is not None
+    y = box["y"] + box["height"] - 60
+    page.mouse.move(box["x"] + 0.5 * box["width"], y)
+    page.mouse.down()
+    for step in range(24):
+        page.mouse.move(box["x"] + (0.5 - 0.015 * step) * box["width"], y)
+        page.wait_for_timeout(60)
+    page.mouse.up()
+    page.wait_for_timeout(1500)
+    frames = page.evaluate("() => window.frames_seen")
+    assert len({scene for scene, *_ in frames}) > 5, "the picture has followed"
+    assert len({epsilon for *_, epsilon in frames}) > 5
+    assert [each for each in frames if not all(each[1:4])] == []
+
+
+def test_stepping_back_changes_the_finding_with_the_picture(page: Page, server: Server) -> None:
+    opened(page, server, "dpm")
+    finding = page.locator(".dpviz-stage .finding")
+    at_the_end = finding.inner_text()
+    step = page.get_by_role("slider", name="Step")
+    step.press("Home")
+    expect(finding).not_to_have_text(at_the_end)
+    expect(page.locator(".loss-value")).to_contain_text("at the end")
+    step.press("End")
+    expect(finding).to_have_text(at_the_end)
+
+
+def test_why_opens_the_card_and_escape_closes_it(page: Page, server: Server) -> None:
+    opened(page, server, "dpm")
+    card = page.locator("#dpviz-why")
+    expect(card).to_be_hidden()
+    page.get_by_role("button", name="Why?").click()
+    expect(card).to_be_visible()
+    expect(card).to_contain_text("Guarantee")
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+
+
+def test_everyone_sees_nothing_secret_and_the_choice_stands_on_the_stage(page: Page, server: Server) -> None:
+    opened(page, server, "convergent_kmeans", "tab=budgets")
+    picture = picture_of(page)
+    before = picture.get_attribute("data-dpviz-scene")
+    page.get_by_role("radio", name="Everyone").click()
+    expect(picture).not_to_have_attribute("data-dpviz-scene", before or "", timeout=SLOW)
+    expect(page).to_have_url(re.compile("audience=public"))
+    expect(page.get_by_role("radio", name="Everyone")).to_have_attribute("aria-checked", "true")
+    assert "secret" not in picture.inner_text().lower()
+
+
+def test_epsilon_sweeps_once_on_a_first_visit_and_a_touch_ends_it(browser: Browser, server: Server) -> None:
+    page = browser.new_context(viewport=SIZE).new_page()  # of somebody who was never here
+    page.goto(f"{server(APP)}/dpm")
+    picture_of(page)
+    instrument = page.locator(".dpviz-instrument")
+    expect(instrument).to_have_attribute("data-value", "10", timeout=SLOW)
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.keyboard.press("Tab")
+    page.locator(".dpviz-instrument .reading").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_hidden()
+    stopped = instrument.get_attribute("data-value")
+    page.wait_for_timeout(1000)
+    assert instrument.get_attribute("data-value") == stopped
+    page.goto(f"{server(APP)}/morse")
+    picture_of(page)
+    page.wait_for_timeout(2000)
+    expect(page.locator(".dpviz-instrument")).to_have_attribute("data-value", "1")
+    page.context.close()
+
+
+def test_k_stands_below_the_picture_where_the_method_has_one(page: Page, server: Server) -> None:
+    opened(page, server, "convergent_kmeans", "tab=budgets")
+    picture = picture_of(page)
+    before = picture.get_attribute("data-dpviz-scene")
+    page.get_by_role("button", name="More: k").click()
+    expect(picture).not_to_have_attribute("data-dpviz-scene", before or "", timeout=SLOW)
+    expect(page.locator(".dpviz-stage .count output")).to_have_text("k = 6")
+    expect(page).to_have_url(re.compile("n_clusters=6"))

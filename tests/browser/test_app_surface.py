@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_app import APP, behind, go_to, picture_of, redrawn, switch
+from tests.browser.test_app import APP, unfolded, go_to, picture_of, redrawn, switch
 from tests.browser.test_app_ahead import QUIET
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
@@ -30,7 +30,7 @@ def test_a_surface_is_drawn_and_turns(page: Page, server: Server) -> None:
     page.keyboard.press("Shift+ArrowRight")
     expect(picture).to_have_attribute("data-dpviz-turned", "25.0 50.0")
     page.wait_for_url(re.compile(r"yaw=25&pitch=50"), timeout=15_000)
-    behind(page, "picture")
+    unfolded(page, "What play shows")
     with redrawn(picture):
         switch(page, "Flat")
     expect(page).to_have_url(re.compile("relief=flat"))

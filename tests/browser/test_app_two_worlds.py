@@ -31,6 +31,6 @@ def test_a_click_chooses_the_record_and_the_clouds_follow(page: Page, server: Se
     expect(page).to_have_url(re.compile(r"[?&]record=0(&|$)"), timeout=SLOW)
     expect(page).to_have_url(re.compile("below=worlds"))
     expect(clouds).to_contain_text("Rings: With record 0.", timeout=SLOW)
-    switch(page, "Public")
+    switch(page, "Everyone")
     expect(page.get_by_text("nothing for you to see here")).to_be_visible(timeout=SLOW)
     expect(clouds).to_have_count(0)

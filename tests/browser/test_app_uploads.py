@@ -17,7 +17,6 @@ from tests.browser.test_app import (
     Server,
     behind,
     choose_data,
-    open_sidebar,
     opened,
     picture_of,
     redrawn,
@@ -148,7 +147,7 @@ def test_names_and_cells_stay_text(page: Page, server: Server) -> None:
     picture.locator("canvas").hover()
     for name in names[:2]:
         expect(page.get_by_text(name).first).to_be_attached()
-    open_sidebar(page)
+    behind(page, "more")
     page.get_by_text("Seeds", exact=True).click()
     page.wait_for_timeout(500)
     assert page.evaluate("window.stolen") is None
