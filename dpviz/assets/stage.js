@@ -10,7 +10,8 @@ import { Stage } from "./stage_view.js";
 
 const TELL_MS = 400; // until a step is in the address: browsers refuse many changes in a row
 const STATES = { selected: "selected", picked: "picked", region: "region", sketched: "drawn", turned: "turned",
-  moved: "moved", audience: "audience", count: "count" };
+  moved: "moved", audience: "audience", count: "count", open: "open" };
+const CLICKS = new Set(["audience", "count", "open"]); // told with a number, so that each counts once
 
 class StageComponent {
   constructor(parent) {
@@ -29,7 +30,7 @@ class StageComponent {
     this.stopped = new AbortController();
     const on = (target, type, handler) => target.addEventListener(`dpviz:${type}`, handler, { signal: this.stopped.signal });
     for (const [event, state] of Object.entries(STATES)) {
-      on(this.parent, event, ({ detail }) => this.setStateValue(state, event === "count" || event === "audience" ? [detail, Date.now()] : detail));
+      on(this.parent, event, ({ detail }) => this.setStateValue(state, CLICKS.has(event) ? [detail, Date.now()] : detail));
     }
     on(this.parent, "step", () => {
       clearTimeout(this.telling);

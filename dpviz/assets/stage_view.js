@@ -12,6 +12,8 @@
 //   why          the id of the element that "Why?" opens, in the page around
 //   sweeps       whether ε moves once by itself
 //   scroller     what scrolls
+//   home         {question, actions: [[words, page], ...], below}: of the home page, where a question stands over all;
+//                `below` are the CSS pixels left below the pictures
 //   free         whether it stands among other things: ε is not docked to the window
 //   height       of the pictures, CSS pixels; else they are as high as the window leaves room
 //
@@ -85,6 +87,8 @@ export class Stage {
     const right = make("div", "right");
     left.append(head, this.tool, this.guarantee);
     right.append(this.pics, this.bar);
+    this.actions = make("p", "actions");
+    left.append(this.actions);
     this.root.append(left, right);
     parent.append(this.root);
   }
@@ -101,6 +105,7 @@ export class Stage {
     this.showAudience(data.audience);
     this.showCount(data.count);
     this.why.hidden = !data.why;
+    this.showHome(data.home);
     const keys = new Set(data.pictures.map(({ key }) => key));
     for (const [key, { host, picture }] of this.pictures) {
       if (keys.has(key)) continue;
@@ -152,9 +157,11 @@ export class Stage {
     const words = scene.stage ?? null;
     const end = lead.frame === scene.start_frame || scene.frames.length < 2;
     const [label, detail] = scene.frames[lead.frame];
-    setText(this.finding, end ? words?.finding ?? "" : detail || label);
-    if (words?.lede !== this.told) this.tellLede(this.told = words?.lede);
-    this.sayGuarantee(words);
+    const { home } = this.data;
+    setText(this.finding, home ? home.question : end ? words?.finding ?? "" : detail || label);
+    const lede = home ? words?.finding : words?.lede;
+    if (lede !== this.told) this.tellLede(this.told = lede);
+    this.sayGuarantee(home ? null : words);
     this.instrument?.words(words, this.index, end);
     this.showSteps(scene, label);
     if (end) this.tell("finding", { text: words?.finding ?? "", who: this.data.audience?.value ?? "" });
@@ -247,6 +254,25 @@ export class Stage {
     this.tell("audience", name);
   }
 
+  /** The home page's ways to begin. */
+  showHome(home) {
+    this.root.classList.toggle("home", Boolean(home));
+    this.actions.hidden = !home;
+    this.bar.hidden = Boolean(home);
+    const key = JSON.stringify(home?.actions ?? null);
+    if (key === this.homeKey) return;
+    this.homeKey = key;
+    this.actions.replaceChildren(...(home?.actions ?? []).map(([words, page], i) => {
+      const link = make("a", i ? "" : "begin", words, { href: page });
+      link.addEventListener("click", (event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey || this.data.linked) return;
+        event.preventDefault();
+        this.tell("open", page);
+      });
+      return link;
+    }));
+  }
+
   showCount(count) {
     this.count.hidden = !count;
     if (!count) return;
@@ -292,15 +318,16 @@ export class Stage {
     const { lead, isPhone: phone, isLow: low } = this;
     const room = this.root.clientWidth;
     const aspect = lead?.aspect ?? 1;
-    const margins = Picture.margins(phone);
+    const home = this.data?.home;
+    const margins = Picture.margins(phone || Boolean(home));
     const [across, down] = [margins.left + margins.right, margins.top + margins.bottom];
     const above = this.root.getBoundingClientRect().top + (this.data?.scroller?.scrollTop ?? scrollY);
-    const high = this.data?.height ?? innerHeight - above - BAR_PX - FOOT_PX - down;
+    const high = this.data?.height ?? innerHeight - above - (home ? home.below : BAR_PX) - FOOT_PX - down;
     const gap = room < 1100 ? NARROW_GAP_PX : GAP_PX;
     const most = phone ? room : Math.min(room * (n > 1 ? 0.7 : MOST_SHARE), room - gap - (low ? LEAST_LOW_TEXT_PX : LEAST_TEXT_PX));
     const wide = (most - BETWEEN_PX * (n - 1)) / n - across;
     const height = Math.max(LEAST_BOX_PX, Math.floor(phone && !this.data?.height ? wide / aspect : Math.min(high, wide / aspect)));
-    return { width: Math.round(height * aspect + across), height: height + down, phone };
+    return { width: Math.round(height * aspect + across), height: height + down, phone: phone || Boolean(home) };
   }
 
   layOut() {
@@ -329,7 +356,8 @@ export class Stage {
     if (!this.instrument) return;
     const kind = phone ? "phone" : low ? "low" : this.root.classList.contains("large") ? "large" : "laptop";
     const above = this.tool.getBoundingClientRect().top - this.root.getBoundingClientRect().top;
-    const free = size.height + BAR_PX - above - (low ? 0 : this.guarantee.offsetHeight + 14);
+    const ends = this.data.home ? this.actions.offsetHeight - BAR_PX : this.guarantee.offsetHeight;
+    const free = size.height + BAR_PX - above - (low ? 0 : ends + 14);
     this.instrument.fit(kind, Math.max(0, free));
   }
 

@@ -1,13 +1,14 @@
-"""The home page: a picture with its ε, one next step for each of three visitors, the methods, and the lessons.
+"""The home page: one question over a moving ε, one way to begin, and five methods by their own questions.
 
 The methods' thumbnails are small moving pictures: real runs on few synthetic records with public seeds, drawn once for
 all sessions.
 """
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from html import escape
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -15,30 +16,30 @@ from streamlit.navigation.page import StreamlitPage
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Choices, Knob
+from dpviz.data import load
 from dpviz.methods import CATALOGUE
-from dpviz.plots import Scene, svg
+from dpviz.plots import Kind, Layer, Scene, StageWords, pack, svg
+from dpviz.plots.scene import SECRET
 from dpviz.plots.svg import thumbnail
 from dpviz.plots.theme import DARK, LIGHT
 from dpviz.stories import View
 from dpviz.stories.center_facts import allowed
 from dpviz.stories.label import promise
 from dpviz.stories.method import AnyMethod, Attack
-from dpviz.stories.panel import Sentence
 from dpviz.stories.run import ILLUSTRATION_SEED
 from dpviz.stories.teaching import still_of
-from dpviz.ui import controls, lessons, panel, state
-from dpviz.ui.controls import DEPLOYMENTS
+from dpviz.ui import controls, hiding, lessons, stage, state
 from dpviz.ui.data.picker import Source, own_data
+from dpviz.ui.frame import NOISE_SEED
 from dpviz.ui.lessons import LESSONS
-from dpviz.ui.live import arrive, live
+from dpviz.ui.live import arrive
 from dpviz.ui.runs import AnyRun, Noise, RunRequest, run_method
+from dpviz.ui.screen import keep
+from dpviz.ui.server import ahead
+from dpviz.ui.stage import StagePicture
 
 STYLE = ASSETS / "style.css"
-TITLE = "See what privacy does to clustering"
-LEAD = (
-    "Differential privacy hides each person behind noise. Less ε: more noise, and less to find out about you. Move it, "
-    "and watch the noise, the clusters and what an attacker can learn all change together."
-)
+TITLE = "How much noise hides a person?"
 FEATURED = next(name for name, method in CATALOGUE.items() if method.thumbnail is not None)
 EPSILON = Knob(
     "home_epsilon",
@@ -52,15 +53,8 @@ EPSILON = Knob(
     20.0,
     log=True,
 )
-LEARN, LEARN_WORDS = "Learn", "Never heard of it? Guess, then measure: short chapters, one idea and one minute each."
-START = "Start here →"
-BEGIN = "Never heard of it? Start here →"
-EXPLORE, EXPLORE_WORDS = "Explore", "Five methods, step by step. Every control answers at once."
-DECIDE, DECIDE_WORDS = "Decide", "Which method and which ε suit your data? Compare them, then show your colleagues."
-SEE, SEE_WORDS = (
-    "Five methods, five questions",
-    "Real runs on synthetic records, in the curator's view. Click one.",
-)
+START = "Start here: 12 short chapters"
+COMPARE = "or compare methods on your data"
 QUESTION = "Question it"
 QUESTION_WORDS = "Does a method keep its promise? Measure how much it leaks, or attack it yourself."
 LESSONS_TITLE, LESSONS_WORDS = (
@@ -68,11 +62,14 @@ LESSONS_TITLE, LESSONS_WORDS = (
     "Guess first, then let a simulation answer. Five to ten minutes each, on the real controls.",
 )
 ATTACKS = {name: method.attack for name, method in CATALOGUE.items() if method.attack is not None}
-HEIGHT = 380  # CSS pixels
 N_ACROSS = 3
+BELOW = 132  # CSS pixels that the methods' thumbnails take on the first screen
 STILL = "Curator's view of synthetic records: gray marks are secret."
 SIZE = (240, 240)  # pixels of a thumbnail
 THUMBNAILS = tuple(name for name, method in CATALOGUE.items() if method.thumbnail is not None)
+YOU = (0.57, 0.62)  # near here stands the person that is called you, box units
+HIDDEN, HARDLY, DOUBT, GONE = 56.0, 65.0, 95.0, 99.0  # times in 100 that an attacker can be right
+FAR = 4.0  # percent of the diagonal: the centers wander
 _PAGES = "dpviz:pages"
 
 
@@ -84,36 +81,24 @@ def remember(pages: Mapping[str, StreamlitPage]) -> None:
 def show() -> None:
     """Draw the home page."""
     st.html(STYLE)
+    keep(None)  # nothing of the page before
     pages: dict[str, StreamlitPage] = st.session_state[_PAGES]
-    with st.container(key="home-top", gap="small"):
+    with st.container(key="dpviz-title"):
         st.title(TITLE, anchor=False)
-        st.html(f'<p class="dpviz-sentence">{escape(LEAD)}</p>')
-        with st.container(key="home-begin"):  # visible where the next steps are far below
-            st.page_link(pages["learn"], label=BEGIN)
-        if own := own_data():
-            st.caption(f"Data: {state.plain(own)}. It follows you to every page.")
-        picture, steps = st.columns([3, 1], gap="medium")
-        with picture:
-            _live()
-        next_steps = (  # for whoever wants to learn, to explore or to decide
-            ("learn", LEARN, LEARN_WORDS, "learn", START),
-            ("explore", EXPLORE, EXPLORE_WORDS, FEATURED, f"Open {CATALOGUE[FEATURED].title} →"),
-            ("decide", DECIDE, DECIDE_WORDS, "compare", "Compare methods on your data →"),
-        )
-        for name, title, words, page, label in next_steps:
-            with steps, st.container(border=True, key=f"door-{name}", gap="xxsmall"):
-                _heading(title, words)
-                st.page_link(pages[page], label=label)
-    _heading(SEE, SEE_WORDS)
-    dark = st.context.theme.type == "dark"
-    for place, name in zip(st.columns(len(THUMBNAILS), gap="small"), THUMBNAILS, strict=True):
-        settings = CATALOGUE[name].thumbnail
-        assert settings is not None  # of THUMBNAILS
-        with place, st.container(border=True, height="stretch", key=f"method-{name}"):
-            address = thumbnail_address(name, dark=dark)
-            st.html(f'<img class="dpviz-thumbnail" src="{address}" alt="{escape(settings.alt)}">')
-            st.page_link(pages[name], label=f"**{pages[name].title}**")  # the style sheet spreads it over the picture
-            st.caption(settings.question)
+    with st.container(key="home-top", gap="small"):
+        _stage()
+        dark = st.context.theme.type == "dark"
+        with st.container(key="home-methods"):
+            for place, name in zip(st.columns(len(THUMBNAILS), gap="small"), THUMBNAILS, strict=True):
+                settings = CATALOGUE[name].thumbnail
+                assert settings is not None  # of THUMBNAILS
+                with place, st.container(key=f"method-{name}", gap=None):
+                    address = thumbnail_address(name, dark=dark)
+                    st.html(f'<img class="dpviz-thumbnail" src="{address}" alt="{escape(settings.alt)}">')
+                    st.page_link(pages[name], label=f"**{pages[name].title}**")  # the sheet spreads it over the picture
+                    st.caption(settings.question)
+    if own := own_data():
+        st.caption(f"Data: {state.plain(own)}. It follows you to every page.")
     with st.container(border=True, key="door-question", gap="xxsmall"):
         _heading(QUESTION, QUESTION_WORDS)
         with st.container(horizontal=True, gap="medium"):
@@ -130,12 +115,28 @@ def show() -> None:
 
 
 @st.fragment
-def _live() -> None:
-    """Draw the slider, which moves by itself until it is touched, and the end of a run at its ε."""
-    epsilon = controls.log_slider(EPSILON, note=allowed, marks=DEPLOYMENTS, plays=True)
-    finding, scene = last_frame(FEATURED, epsilon)
-    panel.sentence(finding, public=False)
-    live(scene, key="home", height=HEIGHT, named=False, fits=True)
+def _stage() -> None:
+    """Draw ε over the end of a run, which sweeps once until it is touched, and the ways to begin."""
+    pages: dict[str, StreamlitPage] = st.session_state[_PAGES]
+    if (page := stage.chosen("open")) in pages:
+        st.switch_page(pages[str(page)])
+    epsilon = controls.stage_slider(EPSILON, stage.message(), note=allowed)
+    key = state.widget_key(EPSILON.name)
+
+    def packed(value: float) -> Iterator[tuple[str, bytes]]:
+        yield stage.KEY, pack(last_frame(value))
+
+    offer = ahead.offer(controls.slider_values(EPSILON), packed)
+    stage.draw(
+        (StagePicture(stage.KEY, last_frame(epsilon)),),
+        public=False,
+        query="",
+        instrument=controls.drawn_slider(key),
+        audience=None,
+        ahead={"address": offer, "slider": key, "move": controls.last_move(key)},
+        sweeps=not hiding.hides("sweep"),
+        home={"question": TITLE, "actions": [[START, "learn"], [COMPARE, "compare"]], "below": BELOW},
+    )
 
 
 def _open_attack(page: str, attack: Attack) -> None:
@@ -148,6 +149,42 @@ def _heading(title: str, words: str) -> None:
     st.caption(words)
 
 
+@st.cache_resource(show_spinner=False, max_entries=64)
+def last_frame(epsilon: float) -> Scene:
+    """Return the end of a run on the home page's synthetic records at another ε, with you among them."""
+    method = CATALOGUE[FEATURED]
+    source = Source(load("blobs"), ("home",), (), uploaded=False)
+    run = run_method(RunRequest(method, method.run, method.Params(epsilon=epsilon)), source, Noise(NOISE_SEED.default))
+    scene = still_of(run.picture())
+    words = scene.stage
+    assert words is not None  # every run has them
+    ring = _you(run, 50.0 if words.risk is None else words.risk.value)
+    return replace(scene, layers=(*scene.layers, ring), stage=replace(words, finding=finding(words), lede=""))
+
+
+def _you(run: AnyRun, odds: float) -> Layer:
+    """Return a ring around one person, which grows as an attacker learns more: nobody else is looked at."""
+    you = int(np.argmin(np.sum((run.unit - YOU) ** 2, axis=1)))
+    return Layer.of(
+        "you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=12.0 + (odds - 50.0) / 5.0
+    )
+
+
+def finding(words: StageWords) -> str:
+    """Say in one line what this much noise does to you and to the centers."""
+    odds = 50.0 if words.risk is None else words.risk.value
+    wander = words.loss is not None and words.loss.value > FAR
+    if odds > GONE:
+        return "Perfect centers, and nobody is hidden." if not wander else "Nobody is hidden, and the centers wander."
+    if odds > DOUBT:
+        return "The centers are nearly exact; doubt runs out."
+    if odds > HARDLY:
+        return "The centers land, and doubt remains." if not wander else "The centers wander, and doubt remains."
+    if odds > HIDDEN:
+        return "You hardly show, and the centers wobble."
+    return "Everyone is hidden, and the centers wander." if wander else "Everyone is hidden, and the centers wobble."
+
+
 # Thumbnails.
 
 
@@ -156,13 +193,6 @@ def thumbnail_address(name: str, *, dark: bool) -> str:
     """Return the thumbnail of a method as an address that an image can have."""
     picture = draw_thumbnail(CATALOGUE[name], dark=dark)
     return f"data:image/svg+xml;base64,{b64encode(picture.encode()).decode()}"
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def last_frame(name: str, epsilon: float) -> tuple[Sentence, Scene]:
-    """Return the end of the thumbnail's run at another ε: what is said of it, and its picture without a scrubber."""
-    run, scene = _thumbnail_run(CATALOGUE[name], {"epsilon": epsilon})
-    return run.finding(), still_of(scene)
 
 
 @st.cache_resource(show_spinner="Drawing", max_entries=2 * len(THUMBNAILS))

@@ -28,7 +28,7 @@ PARTS = (
 )  # each after what it imports
 _STAGE = served("stage", *PARTS, styles=("streamlit", "stage", "picture"))
 KEY = "picture"  # of the component, and of its first picture: what other pictures and charts follow
-STATES = ("selected", "picked", "region", "drawn", "turned", "moved", "audience", "count")
+STATES = ("selected", "picked", "region", "drawn", "turned", "moved", "audience", "count", "open")
 _TAKEN = "dpviz:stage-taken"  # numbers of the clicks that the page has followed
 
 
@@ -58,12 +58,14 @@ def draw(
     count: Mapping[str, object] | None = None,
     ahead: Mapping[str, object] | None = None,
     sweeps: bool = False,
+    home: Mapping[str, object] | None = None,
 ) -> LiveState:
     """Draw the stage, and return what the reader did to its first picture.
 
     `public` leaves out all that only the curator may see, before anything travels to the browser. `instrument` is what
     the slider is drawn from, None where it is hidden; `audience` and `count` are the choices below the picture; `ahead`
-    says how pictures come ahead of the page. With `sweeps` ε moves once by itself on a browser's first visit.
+    says how pictures come ahead of the page. With `sweeps` ε moves once by itself on a browser's first visit. `home` has
+    what only the home page has: a question over all, and the ways to begin.
     """
     options: list[dict[str, object]] = []
     scenes: list[bytes] = []
@@ -92,7 +94,8 @@ def draw(
         "audience": audience,
         "count": count,
         "ahead": ahead,
-        "why": WHY,
+        "why": WHY if home is None else None,
+        "home": home,
         "sweeps": sweeps,
         "pictures": options,
     }
@@ -108,21 +111,27 @@ def wrap(options: Mapping[str, object], scenes: Sequence[bytes]) -> bytes:
     return b"".join((len(text).to_bytes(4, "little"), text, *scenes))
 
 
-def follow_choice(name: str, knob: Knob) -> bool:
-    """Take over what the reader chose below the picture, once for each click; returns whether the page must run again.
-
-    `name` is "audience" or "count"; the browser's message is untrusted, and the knob checks it.
-    """
+def chosen(name: str) -> object:
+    """Return what the reader chose on the stage, once for each click, None without a new one; it is untrusted."""
     told = message()
     pair = told.get(name) if isinstance(told, Mapping) else None
     if not (isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], int | float)):
-        return False
+        return None
     taken: dict[str, float] = st.session_state.setdefault(_TAKEN, {})
     if taken.get(name) == pair[1]:
-        return False
+        return None
     taken[name] = pair[1]
-    chosen = pair[0]
-    if not isinstance(chosen, str | int) or isinstance(chosen, bool):
+    choice: object = pair[0]
+    return choice
+
+
+def follow_choice(name: str, knob: Knob) -> bool:
+    """Take over what the reader chose below the picture; returns whether the page must run again.
+
+    `name` is "audience" or "count"; the knob checks the browser's message.
+    """
+    choice = chosen(name)
+    if not isinstance(choice, str | int) or isinstance(choice, bool):
         return False
     before = state.value(knob)
-    return bool(state.remember(knob, chosen) != before)
+    return bool(state.remember(knob, choice) != before)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_app import APP, unfolded, go_to, picture_of, redrawn, switch
+from tests.browser.test_app import APP, go_to, picture_of, redrawn, switch, unfolded
 from tests.browser.test_app_ahead import QUIET
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]

@@ -197,14 +197,19 @@ class Page:
         return [body for body in bodies if not body.lstrip().startswith("<style")]
 
     @property
-    def texts(self):
+    def html_texts(self):
         """Return the text of every piece of HTML; a term that opens its meaning is a word like any other."""
         bodies = [
             re.sub(r'<button[^>]*popovertarget="dpviz-term-[^>]*>(.*?)</button>', r"\1", body) for body in self.bodies
         ]
+        return [html.unescape(re.sub(r"<[^>]*>", " ", body)) for body in bodies]
+
+    @property
+    def texts(self):
+        """Return the words on the stage, and the text of every piece of HTML."""
         stage = self.stage or {}
         words = [stage[name].replace("**", "") for name in ("finding", "lede", "guarantee") if stage.get(name)]
-        return [*words, *(html.unescape(re.sub(r"<[^>]*>", " ", body)) for body in bodies)]
+        return [*words, *self.html_texts]
 
     @property
     def text(self):
@@ -213,8 +218,8 @@ class Page:
     @property
     def card(self):
         """Return the text of the guarantee's label, and of what is behind it."""
-        (found,) = [body for body in self.bodies if "dpviz-card" in body]
-        return html.unescape(re.sub(r"<[^>]*>", " ", found))
+        (found,) = [text for body, text in zip(self.bodies, self.html_texts, strict=True) if "dpviz-card" in body]
+        return found
 
     @property
     def sentence(self):
