@@ -1,8 +1,10 @@
-// The picture's short way: the slider says that it moves, and the picture comes ahead of the page's rerun.
+// The picture's short way: the slider says that it moves, and the picture comes ahead of the page's rerun. While it
+// rests, the bands of the instrument's strip come by the same line (bands.js).
 
 import { readHeader } from "./live_base.js";
 
 const DRAWN = "drawn"; // the server's word after the last picture
+const JSON_START = "{"; // of a band, which may come between a question for pictures and its answer
 // Streamlit serves this script from below the app's own address, wherever a proxy has put it.
 const BASE = import.meta.url.includes("/_stcore/") ? import.meta.url.split("/_stcore/")[0] : null;
 
@@ -57,23 +59,36 @@ export class Ahead {
 
   /** Show the pictures as they come; says whether they all came: else the page's rerun brings them, as where the line is cut. */
   ask(move) {
+    return this.converse(String(move.index), false, (data, end) => {
+      if (typeof data !== "string") show(data, move);
+      else if (!data.startsWith(JSON_START)) end(data === DRAWN);
+    });
+  }
+
+  /** Ask for the band at a value: `{band, values, key}`, null where the line is cut. No picture waits for it. */
+  askBand(address, index) {
+    if (BASE === null) return Promise.resolve(null);
+    this.open(address);
+    return this.converse(`band:${index}`, null, (data, end) => {
+      if (typeof data === "string" && data.startsWith(JSON_START)) end(JSON.parse(data));
+    });
+  }
+
+  /** Send a question and hear messages until one of them ends it; what it gives where the line is cut is `lost`. */
+  converse(question, lost, hear) {
     const { line } = this;
     return new Promise((resolve) => {
       const heard = new AbortController();
       const on = (type, handler) => line.addEventListener(type, handler, { signal: heard.signal });
-      const end = (drawn) => {
+      const end = (answer) => {
         heard.abort();
-        resolve(drawn);
+        resolve(answer);
       };
-      on("message", ({ data }) => {
-        if (typeof data === "string") end(data === DRAWN);
-        else show(data, move);
-      });
-      on("close", () => end(false));
-      const question = String(move.index);
+      on("message", ({ data }) => hear(data, end));
+      on("close", () => end(lost));
       if (line.readyState === WebSocket.CONNECTING) on("open", () => line.send(question));
       else if (line.readyState === WebSocket.OPEN) line.send(question);
-      else end(false);
+      else end(lost);
     });
   }
 }

@@ -1,8 +1,9 @@
 // The stage as a component of the app: its options come with the data, what the reader does goes to the page, knobs and
-// step go into the address, and pictures come ahead of the page's rerun, with their words.
+// step go into the address, pictures come ahead of the page's rerun, with their words, and bands while it is idle.
 
 import { readHeader } from "./live_base.js";
 import { Ahead } from "./ahead.js";
+import { Bands } from "./bands.js";
 import { component } from "./component.js";
 import { isOthers, linkedFrame, setQuery } from "./live_address.js";
 import { lookAfterPage } from "./live_page.js";
@@ -19,6 +20,7 @@ class StageComponent {
     this.stage = null;
     this.options = {};
     this.ahead = new Ahead();
+    this.bands = null;
     this.aheadSlider = null; // the slider that has moved it, and
     this.aheadMove = 0; // number of the slider's move that the picture shows ahead of the page
     this.awaited = 0; // number of the last move: until the page has followed it, files of the picture wait
@@ -73,8 +75,11 @@ class StageComponent {
       return { ...picture, packed: overtaken ? null : packed, frame };
     });
     this.stage ??= new Stage(this.parent);
+    this.bands ??= new Bands(this.ahead, this.stage.root);
     const index = this.stage.index;
-    this.stage.update({ ...options, pictures, scroller: this.around("stMain") });
+    const instrument = options.instrument && { ...options.instrument, bandKey: options.ahead?.bands };
+    this.stage.update({ ...options, instrument, pictures, scroller: this.around("stMain") });
+    this.bands.update(options.ahead, instrument?.values.length ?? 0, this.stage.instrument?.index ?? 0);
     if (overtaken) this.stage.index = index;
     if (overtaken) this.stage.say();
   }
@@ -100,6 +105,7 @@ class StageComponent {
 
   destroy() {
     this.stopped.abort();
+    this.bands?.destroy();
     this.ahead.close();
     clearTimeout(this.telling);
     this.stage.destroy();

@@ -12,7 +12,7 @@ from dpviz.plots import Scene
 from dpviz.plots.scene import pack
 from dpviz.stories import View, inspecting
 from dpviz.stories.run import Run
-from dpviz.ui import controls, hiding, lessons, panel, stage, state
+from dpviz.ui import bands, controls, hiding, lessons, panel, stage, state
 from dpviz.ui.controls import drawn_slider, last_move
 from dpviz.ui.data import drawing
 from dpviz.ui.frame import AUDIENCE, PITCH, YAW, PageFrame, link, show_problems
@@ -242,8 +242,10 @@ def _offer(
         for picture_part, key in zip(cache.pack(name, runs, draw(runs), public=frame.public), KEYS, strict=False):
             yield key, picture_part.packed[-1]
 
-    key = state.widget_key(slider.knob.name)
-    return {"address": ahead.offer(controls.slider_values(slider.knob), packed), "slider": key, "move": last_move(key)}
+    key, values = state.widget_key(slider.knob.name), controls.slider_values(slider.knob)
+    first = bands.offered(lambda value: slider.requests(value)[0], frame.source, noise, values, public=frame.public)
+    address = ahead.offer(values, packed, first)
+    return {"address": address, "slider": key, "move": last_move(key), "bands": first.key if first else None}
 
 
 def _moments(

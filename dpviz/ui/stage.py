@@ -23,6 +23,7 @@ PARTS = (
     "stage_view",
     "live_page",
     "ahead",
+    "bands",
     "component",
     "live_address",
 )  # each after what it imports

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from tests.pages.conftest import PAGES, modes_of
+from tests.pages.conftest import FIRST, PAGES, modes_of
 
 CASES = [(name, mode) for name in PAGES for mode in modes_of(name)]
 CASES.append(("convergent_kmeans", {"mode": "both"}))
@@ -58,3 +58,19 @@ def test_the_public_gets_no_plane_of_the_records_ahead(open_page, name):
         pytest.skip("This page has no principal directions.")
     offer = offer_of(open_page(name, **link, audience="public"))
     assert offer is None or offer.draw is None
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_bands_are_offered_to_the_curator_of_a_run_whose_noise_is_known(open_page, name):
+    assert offer_of(open_page(name)).bands is not None
+    assert offer_of(open_page(name, audience="public")).bands is None, "they are exact"
+    offer = offer_of(open_page(name, secret="1"))
+    assert offer is None or offer.bands is None
+
+
+def test_bands_are_the_same_while_epsilon_and_noise_change_and_others_with_other_knobs(open_page):
+    def key(**link):
+        return offer_of(open_page(FIRST, **link)).bands.key
+
+    assert key(epsilon="3", noise_seed="5") == key(epsilon="1")
+    assert key(n_clusters="4") != key()

@@ -1,15 +1,16 @@
 """Many runs of a method, for the background process. No Streamlit here: the process would have to load it."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from dpviz.core import AnyAlgorithm, Box, Labels, Points
+from dpviz.core import AnyAlgorithm, Box, Labels, Points, Release, Step
 from dpviz.methods import ALGORITHMS, run_class
 from dpviz.stories.method import RunClass
 from dpviz.stories.outcomes import Outcome
+from dpviz.stories.run import Run
 from dpviz.stories.view import Words
 
 SEEDS = ("noise", "start", "both")  # what differs from run to run
@@ -68,17 +69,34 @@ def run_many(
     """Run a method on the records (n, d) once for each of `draws`, and return the outcome of each run.
 
     `units` are those of the features, `fields` what only the page chooses of a run. A start that differs needs
-    `params.start_seed`. The non-private reference, such as Lloyd's algorithm, is computed once for each start.
+    `params.start_seed`.
     """
     words = Words("", box, ("",) * box.d, units or ("",) * box.d)
-    outcomes, reference = [], None
+    runs = each_run(algorithm, kind, points, classes, params, draws, words, {})
+    return tuple(replace(run, **(fields or {})).outcome() for run in runs)
+
+
+def each_run(
+    algorithm: AnyAlgorithm,
+    kind: RunClass,
+    points: Points,
+    classes: Labels | None,
+    params: Any,
+    draws: Draws,
+    words: Words,
+    references: dict[Hashable, Any],
+) -> Iterator[Run[object, Release, Step]]:
+    """Yield a run of a method on the records (n, d), data units, for each of `draws`: the curator's.
+
+    `references` are the non-private runs by what they depend on, such as Lloyd's algorithm from one start; one that is
+    missing is computed and joins them.
+    """
     for number in range(draws.first, draws.first + draws.count):
         own = params
         if draws.vary != "noise":  # another start; the constructor checks the parameters again
             own = replace(params, start_seed=int(params.start_seed or 0) + number)
-        result = algorithm.fit(points, box, own, rng=draws.noise(number))
-        if reference is None or draws.vary != "noise":
-            reference = kind.find_reference(points, words, result, own)
-        run = kind.of(result, own, points, words, reference)
-        outcomes.append(replace(run, classes=classes, **(fields or {})).outcome())
-    return tuple(outcomes)
+        result = algorithm.fit(points, words.box, own, rng=draws.noise(number))
+        key = kind.reference_key(own, result)
+        if key not in references:
+            references[key] = kind.find_reference(points, words, result, own)
+        yield replace(kind.of(result, own, points, words, references[key]), classes=classes)

@@ -7,6 +7,9 @@ first, and the rerun follows at rest with the words, the numbers and the charts.
 Two pictures on one page come one after the other: the second is drawn while the browser draws the first. During a
 drag, the picture that comes next at the same pace is drawn before it is asked for.
 
+While the slider rests, the same WebSocket answers what many runs lose at a value: the band of the stage's strip. The
+background process computes it, and no picture waits for it.
+
 What would be another release is never drawn ahead: uploaded records and secret noise wait for the rerun.
 """
 
@@ -15,6 +18,8 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 import streamlit as st
@@ -27,11 +32,25 @@ from dpviz.plots.scene import ALIGNMENT
 Picture = tuple[str, bytes]  # its key, and its packed scene
 Draw = Callable[[float], Iterator[Picture]]  # a value of the slider -> its pictures, each as soon as it is drawn
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bands:
+    """What tells the band at a value of the slider: quantiles, () where there is none, None while they are not known.
+
+    `ask` runs outside of the session's script, as `Draw` does.
+    """
+
+    key: str  # of everything that the bands follow from, values of the slider included
+    ask: Callable[[float], tuple[float, ...] | None]
+
+
 _FOLDER = "dpviz-ahead"
 _OFFER = "dpviz:ahead"
 _MOST_DIGITS = 6  # of a value's index
 _DRAWN = "drawn"  # after the last picture
 _LATER = "later"  # what is missing comes with the page's rerun
+_BAND = "band:"  # before the index of a value whose band is asked for
+_GLANCE = 0.05  # s between two looks at a band that is being computed
 _REST = 0.03  # s without a message before the next value is predicted: a drag sends messages faster than that
 _SERIES = 1.0  # s between two moves of one drag; single moves cause no prediction
 
@@ -43,6 +62,7 @@ class _Offer:
         self.token = secrets.token_urlsafe(32)
         self.values: Sequence[float] = ()
         self.draw: Draw | None = None
+        self.bands: Bands | None = None
 
 
 class _Series:
@@ -81,14 +101,15 @@ class _Series:
 _OFFERS: WeakValueDictionary[str, _Offer] = WeakValueDictionary()
 
 
-def offer(values: Sequence[float], draw: Draw) -> str:
+def offer(values: Sequence[float], draw: Draw, bands: Bands | None = None) -> str:
     """Offer to draw at any of `values` from now on; returns the address of the WebSocket that takes their indexes.
 
-    `draw` runs outside of the session's script, so that it may not touch Streamlit's session state.
+    `draw` runs outside of the session's script, so that it may not touch Streamlit's session state. Without `bands`
+    there is none at any value.
     """
     own: _Offer = st.session_state.setdefault(_OFFER, _Offer())
     _OFFERS[own.token] = own
-    own.values, own.draw = tuple(values), draw
+    own.values, own.draw, own.bands = tuple(values), draw, bands
     return f"{_FOLDER}/{own.token}"
 
 
@@ -96,39 +117,75 @@ def withdraw() -> None:
     """Withdraw the session's offer: the page is about to change."""
     own: _Offer | None = st.session_state.get(_OFFER)
     if own is not None:
-        own.draw = None
+        own.draw = own.bands = None
 
 
 async def answer(socket: WebSocket) -> None:
     """Draw the values whose indexes a session's picture sends, one after the other; unknown tokens are refused.
 
-    The answer to an index is a message of bytes for each picture, and a word that ends it.
+    The answer to an index is a message of bytes for each picture, and a word that ends it. The answer to "band:INDEX"
+    is one of JSON, {"band": index, "values": [low, middle, high], "key": key}, as soon as it is known, between those of
+    pictures; `values` is null where there is no band, and also `key` where none are offered. A later question for a
+    band takes the place of one that is not answered yet.
     """
     token = socket.path_params["token"]
     if token not in _OFFERS:
         await socket.close()
         return
     await socket.accept()
-    series = _Series()
+    series, band = _Series(), None
     try:
         while (message := await socket.receive())["type"] == "websocket.receive":
             index = message.get("text")
             if index is None or token not in _OFFERS:  # bytes, which no page of ours sends, or the session has ended
                 await socket.close()
                 return
+            if index.startswith(_BAND):
+                if band is not None:
+                    band.cancel()
+                band = asyncio.create_task(_send_band(socket, token, index.removeprefix(_BAND)))
+                continue
             word = await _send_pictures(socket, token, index, series)
             await socket.send_text(word)
             if word == _DRAWN:
                 series.predict(int(index), _OFFERS.get(token))
     except WebSocketDisconnect:  # during a drawing
         return
+    finally:
+        if band is not None:
+            band.cancel()
+
+
+async def _send_band(socket: WebSocket, token: str, index: str) -> None:
+    """Send the band at a value when it is known."""
+    while (answer := await run_in_threadpool(_band, token, index)) is None:
+        await asyncio.sleep(_GLANCE)
+    with suppress(WebSocketDisconnect, RuntimeError):  # the reader has left
+        await socket.send_text(answer)
+
+
+def _band(token: str, index: str) -> str | None:
+    """Return the answer to a question for a band, None while it is not known."""
+    own = _OFFERS.get(token)  # for one look only, or the session would not end before the WebSocket does
+    number = int(index) if _is_index(index) else None
+    key: str | None = None
+    values: tuple[float, ...] = ()
+    if own is not None and own.bands is not None and number is not None and number < len(own.values):
+        key = own.bands.key
+        try:
+            band = own.bands.ask(own.values[number])
+        except Exception:  # whatever a run of one's own method raises: the strip has no band there
+            band = ()
+        if band is None:
+            return None
+        values = band
+    return json.dumps({"band": number, "values": list(values) or None, "key": key})
 
 
 async def _send_pictures(socket: WebSocket, token: str, index: str, series: _Series) -> str:
     """Send the pictures, and return the word after them."""
     own = _OFFERS.get(token)  # for one answer only, or the session would not end before the WebSocket does
-    valid = index.isascii() and index.isdigit() and len(index) <= _MOST_DIGITS
-    if not valid or own is None or own.draw is None or int(index) >= len(own.values):
+    if not _is_index(index) or own is None or own.draw is None or int(index) >= len(own.values):
         return _LATER
     await series.reached(int(index))
     # Nothing is drawn while a picture is sent: a thread that draws would keep the interpreter from sending.
@@ -137,6 +194,10 @@ async def _send_pictures(socket: WebSocket, token: str, index: str, series: _Ser
             return _LATER
         await socket.send_bytes(addressed(*picture))
     return _DRAWN
+
+
+def _is_index(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
 
 
 def _pictures(draw: Draw, value: float) -> Iterator[Picture | None]:

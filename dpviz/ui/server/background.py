@@ -33,6 +33,7 @@ FAILED = "The background work failed."
 
 Task = Callable[..., object]  # (points, box, *arguments) -> answer; a module-level function, which can be pickled
 Work = Future[tuple[object, float]]  # an answer, and the seconds that it took
+_Name = tuple[Hashable, str, tuple[Hashable, ...]]  # of a job: source, task, arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Job:
     classified: bool = False  # the task gets the records' true classes, or None, after the box
     secret: bool = False  # its arguments depend on secret noise, so that no other session may get the answer
     n_runs: int = 1  # of a method on the records, with noise
+    idle: bool = False  # begins only while no other task waits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +79,7 @@ class Background:
         self._shared: OrderedDict[Hashable, Work] = OrderedDict()
         self._seconds = FIRST_GUESS  # of a job, on average
         self._deaths: dict[Hashable, tuple[int, float]] = {}  # job -> how often the process died during it, when last
-        self._queue: list[tuple[Hashable, Work]] = []  # of the process, in the order in which it works
+        self._queue: list[tuple[_Name, Work]] = []  # of the process, in the order in which it works
 
     def ask(self, source: Source, jobs: Sequence[Job], own: dict[Hashable, Work]) -> Answers:
         """Start some of the jobs that have not started, and return the answers so far.
@@ -96,7 +98,7 @@ class Background:
             futures: list[Work | None] = []
             for name, job, cache in zip(names, jobs, caches, strict=True):
                 future = self._cached(cache, name)
-                if future is None and room > 0:
+                if future is None and room > 0 and not (job.idle and self._others_wait(name[1])):
                     room -= 1
                     future = cache[name] = self._submit(source, job)
                     self._queue = [each for each in self._queue if not each[1].done() or _broke(each[1])]
@@ -120,6 +122,14 @@ class Background:
             values.append(value)
         return Answers(tuple(values), problem)
 
+    def recall(self, source: Source, job: Job) -> object:
+        """Return the answer to a job that sessions share, None while there is none; starts nothing."""
+        with self._lock:
+            future = self._shared.get((source.key, job.task.__qualname__, job.arguments))
+        if future is None or not future.done() or future.cancelled() or future.exception() is not None:
+            return None
+        return future.result()[0]
+
     def give_way(self) -> None:
         """Pause the work for a moment: a reader moves a slider."""
         with self._reporting, contextlib.suppress(OSError):  # the process has ended, or its pipe is full
@@ -134,6 +144,10 @@ class Background:
             self._pool = None
         with self._reporting:
             self._moves = None
+
+    def _others_wait(self, task: str) -> bool:
+        """Whether a job of another task is queued or begun."""
+        return any(name[1] != task and not future.done() for name, future in self._queue)
 
     def _cached(self, cache: dict[Hashable, Work], name: Hashable) -> Work | None:
         """Return a job that is queued or done; one whose process died is tried again."""
@@ -182,7 +196,8 @@ class Background:
             self._sources[source.key] = None
             worker.trim(self._sources)
         future = self._pool.submit(worker.work, source.key, job.task, job.arguments, job.classified)
-        future.add_done_callback(self._measure)
+        if not job.idle:  # else what is asked for in earnest would be thought long
+            future.add_done_callback(self._measure)
         return future
 
     def _measure(self, future: Work) -> None:

@@ -190,3 +190,146 @@ def test_nothing_is_drawn_beyond_the_slider_or_for_a_reader_who_looks_at_each_pi
     drawn.clear()
     talk(address, [0, 1, 1], rest=2 * ahead._REST)
     assert drawn == [0, 1, 1]
+
+
+# Bands: what many runs lose at a value. A picture never waits for one.
+
+VALUES = (0.5, 1.0, 2.0)
+
+
+def picture(_):
+    """Draw at once."""
+    return iter([("picture", b"x")])
+
+
+def banded(ask, draw=picture):
+    return ahead.offer(VALUES, draw, ahead.Bands("key", ask))
+
+
+def waited(*questions, until):
+    """Ask, and leave when an event has happened."""
+    yield from questions
+    assert until.wait(30)
+
+
+def bands_of(said):
+    return [json.loads(each) for each in said if isinstance(each, str) and each.startswith("{")]
+
+
+def heard_by(monkeypatch, n):
+    """Return an event that happens when so many words have been sent."""
+    done, sent, send = threading.Event(), [], WebSocket.send_text
+
+    async def tell(line, message):
+        await send(line, message)
+        sent.append(message)
+        if len(sent) == n:
+            done.set()
+
+    monkeypatch.setattr(WebSocket, "send_text", tell)
+    return done
+
+
+def test_a_band_is_told_when_it_is_known(session, monkeypatch):  # noqa: ARG001
+    looks = []
+
+    def ask(value):
+        looks.append(value)
+        return (1.0, 2.0, value) if len(looks) > 2 else None
+
+    said = talk(banded(ask), waited("band:2", until=heard_by(monkeypatch, 1)))
+    assert bands_of(said) == [{"band": 2, "values": [1.0, 2.0, 2.0], "key": "key"}]
+    assert looks == [2.0] * 3
+
+
+def test_a_picture_is_drawn_while_a_band_is_not_known(session, monkeypatch):  # noqa: ARG001
+    said = talk(banded(lambda _: None), waited("band:1", 0, 2, until=heard_by(monkeypatch, 2)))
+    assert [read(each)[1] for each in said if isinstance(each, bytes)] == [b"x", b"x"]
+    assert said.count(DRAWN) == 2
+    assert bands_of(said) == []
+
+
+def test_a_band_comes_between_the_pictures_of_one_value(session, monkeypatch):  # noqa: ARG001
+    told, known = heard_by(monkeypatch, 1), threading.Event()
+
+    def draw(_):
+        yield "picture", b"x"
+        known.set()
+        assert told.wait(30)
+        yield "other", b"y"
+
+    said = talk(banded(lambda _: (1.0, 1.0, 1.0) if known.is_set() else None, draw), ["band:0", 1])
+    first, band, second, ended = said
+    assert (read(first)[0], read(second)[0], ended) == ("picture", "other", DRAWN)
+    assert json.loads(band)["band"] == 0
+
+
+def test_a_later_question_takes_the_place_of_one_without_an_answer(session, monkeypatch):  # noqa: ARG001
+    said = talk(
+        banded(lambda value: None if value == VALUES[0] else (value,) * 3),
+        waited("band:0", "band:1", until=heard_by(monkeypatch, 1)),
+    )
+    assert [each["band"] for each in bands_of(said)] == [1]
+
+
+def test_a_value_without_a_band_and_a_run_that_fails_have_none(session, monkeypatch):  # noqa: ARG001
+    def ask(value):
+        if value == VALUES[0]:
+            return ()
+        raise RuntimeError("17 records")
+
+    for question in (0, 1):
+        said = talk(banded(ask), waited(f"band:{question}", until=heard_by(monkeypatch, 1)))
+        assert bands_of(said) == [{"band": question, "values": None, "key": "key"}]
+        assert "17" not in "".join(said)
+
+
+HOSTILE = ["", "-1", "999999999", "3", "0.0", "²", " 0", "0" * 5000, "band:0", "\x00", "{}"]
+
+
+@pytest.mark.parametrize("index", HOSTILE)
+def test_what_is_no_index_of_a_value_has_no_band(session, monkeypatch, index):  # noqa: ARG001
+    asked = []
+    address = banded(lambda value: asked.append(value) or (value,) * 3)
+    done = heard_by(monkeypatch, 2)
+
+    def asking():
+        yield f"band:{index}"
+        yield 0
+        assert done.wait(30)
+
+    said = talk(address, asking())
+    assert asked == []
+    (answer,) = bands_of(said)
+    assert (answer["values"], answer["key"]) == (None, None)
+    assert answer["band"] in (None, 3), "nothing of the question is repeated but an index"
+    assert DRAWN in said, "the line stays open"
+
+
+def test_where_no_bands_are_offered_there_is_none(session, monkeypatch):  # noqa: ARG001
+    asked = []
+    withdrawn = banded(lambda value: asked.append(value) or (value,) * 3)
+    ahead.withdraw()
+    said = talk(withdrawn, waited("band:1", until=heard_by(monkeypatch, 1)))
+    said += talk(ahead.offer(VALUES, picture), waited("band:1", until=heard_by(monkeypatch, 1)))
+    assert bands_of(said) == [{"band": 1, "values": None, "key": None}] * 2
+    assert asked == []
+
+
+def test_a_reader_who_leaves_asks_no_more(session):  # noqa: ARG001
+    asked, first = [], threading.Event()
+
+    def ask(value):
+        asked.append(value)
+        first.set()
+
+    address = banded(ask)
+    assert talk(address, waited("band:1", until=first)) == []
+    assert len(asked) <= 2
+    many = threading.Event()
+
+    def late(value):
+        many.set()
+        return (value,) * 3
+
+    talk(banded(late), waited("band:1", until=many), cut=True)  # no error, though nobody hears it

@@ -130,6 +130,19 @@ def test_asking_takes_no_time(shared):
     assert answers.found == (None, None)
 
 
+def test_what_sessions_share_is_recalled_and_nothing_starts(shared):
+    asked, job = source("recalled"), Job(total, (2.0,))
+    assert shared.recall(asked, job) is None
+    assert (asked.key, "total", (2.0,)) not in shared._shared
+    (answer,) = finished(shared, asked, [job], {}).found
+    assert shared.recall(asked, job) == answer
+    finished(shared, asked, [Job(broken, ("k was 9.",))], {})
+    assert shared.recall(asked, Job(broken, ("k was 9.",))) is None
+    own, mine = source("recalled own", uploaded=True), {}
+    finished(shared, own, [job], mine)
+    assert shared.recall(own, job) is None
+
+
 def test_a_message_of_ours_reaches_the_reader_and_nothing_else_does(shared):
     assert finished(shared, source(), [Job(broken, ("k was 9.",))], {}).problem == "k was 9."
     assert finished(shared, source(), [Job(wrong, ())], {}).problem == "The background work failed."
@@ -225,6 +238,28 @@ def test_without_a_limit_the_other_would_wait_for_all(fresh, monkeypatch):
     monkeypatch.setattr(background, "MOST_AHEAD", 10**6)
     monkeypatch.setattr(background, "AHEAD_SECONDS", 10**6)
     assert until_few_are_done(fresh) > 0.8 * MANY
+
+
+# What nobody waits for begins only while nothing else does.
+
+
+def test_idle_work_begins_while_no_other_task_waits_and_is_no_measure(fresh):
+    mine, theirs = {}, {}
+    idle = [Job(rested, (i,), idle=True) for i in range(3)]  # 0.2 s each
+    finished(fresh, source(), [Job(total, (0.0,))], {})
+    seconds = fresh._seconds
+    finished(fresh, source(), idle[:1], mine)
+    assert fresh._seconds == seconds, "other jobs are not thought to be as long"
+    busy = [Job(slow, (1.0,))]
+    fresh.ask(source(), busy, theirs)
+    fresh.ask(source(), idle[1:2], mine)
+    assert not mine, "it has not begun"
+    finished(fresh, source(), busy, theirs)
+    fresh.ask(source(), idle[1:2], mine)
+    assert mine
+    fresh.ask(source("other"), idle[2:], own := {})
+    assert own, "idle work of another session does not hold it up"
+    finished(fresh, source("other"), idle[2:], own)
 
 
 # The process rests while a reader moves, not for ever, and loads nothing that it does not need.

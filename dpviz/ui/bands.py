@@ -1,0 +1,114 @@
+"""Bands of the stage's strip of losses: what runs with other noise lose at each value of the privacy slider.
+
+They are the curator's, and made of teaching runs on public sets alone. Uploaded and drawn records, secret noise and the
+public have none: each run would be one more release. The noise is the same at every value and whatever the page's
+noise seed is, so that sessions share them.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any, TypeAlias
+
+import streamlit as st
+
+from dpviz.tools.many_runs.losses import LossQuestion, loss_band
+from dpviz.ui.data.picker import Source
+from dpviz.ui.runs import AnyRun, Noise, RunRequest, scalars, words_of
+from dpviz.ui.server.ahead import Bands
+from dpviz.ui.server.background import Job, background
+
+Band: TypeAlias = tuple[float, float, float]  # what 10, 50 and 90 % of the runs lose no more than
+Request: TypeAlias = Callable[[float], RunRequest[AnyRun]]  # value of the slider -> run; raises ValueError
+_OWN = "dpviz:bands"
+
+
+def offered(request: Request, source: Source, noise: Noise, values: Sequence[float], *, public: bool) -> Bands | None:
+    """Return what tells the band at any of `values` of the slider, None where it would take further releases."""
+    page = None if _barred(source, noise, public=public) else _page_of(request, source, values)
+    if page is None:
+        return None
+    process = background()
+    own: dict[Hashable, Any] = st.session_state.setdefault(_OWN, {})
+
+    def ask(value: float) -> tuple[float, ...] | None:
+        question = _question(request, page, source, value)
+        if question is None:
+            return ()
+        answers = process.ask(source, [_job(question)], own)
+        answer: tuple[float, ...] | None = answers.found[0]
+        return () if answers.problem else answer
+
+    return Bands(_hashed(page, values), ask)
+
+
+def bands(
+    request: Request, source: Source, noise: Noise, values: Sequence[float], *, public: bool
+) -> list[Band | None]:
+    """Compute the bands at `values` here and now, for a page without a server; None where there is none.
+
+    Every band is of all runs, however long they take, so that equal pages have equal bands.
+    """
+    data = source.dataset
+
+    def compute(question: LossQuestion) -> object:
+        return loss_band(data.points, data.box, data.labels, question, math.inf)
+
+    return _each(compute, request, source, noise, values, public=public)
+
+
+def known(
+    request: Request, source: Source, noise: Noise, values: Sequence[float], *, public: bool
+) -> list[Band | None]:
+    """Return the bands at `values` that were asked for and are known, for a page that is kept; runs nothing."""
+    process = background()
+    return _each(lambda question: process.recall(source, _job(question)), request, source, noise, values, public=public)
+
+
+def _each(
+    find: Callable[[LossQuestion], object],
+    request: Request,
+    source: Source,
+    noise: Noise,
+    values: Sequence[float],
+    *,
+    public: bool,
+) -> list[Band | None]:
+    page = None if _barred(source, noise, public=public) else _page_of(request, source, values)
+    found: list[Band | None] = []
+    for value in values:
+        question = None if page is None else _question(request, page, source, value)
+        band: Any = None if question is None else find(question)
+        found.append(band or None)
+    return found
+
+
+def _job(question: LossQuestion) -> Job:
+    return Job(loss_band, (question,), classified=True, idle=True)
+
+
+def _barred(source: Source, noise: Noise, *, public: bool) -> bool:
+    return public or source.own or noise.secret
+
+
+def _page_of(request: Request, source: Source, values: Sequence[float]) -> str | None:
+    """Name data, method and knobs, but neither ε nor the noise's seed; None where no value is possible."""
+    for value in reversed(values):  # the highest is the knob's own: a link's value stands between
+        with suppress(ValueError):
+            asked = request(value)
+            return _hashed(source.key, asked.algorithm.name, scalars(asked.params))
+    return None
+
+
+def _question(request: Request, page: str, source: Source, value: float) -> LossQuestion | None:
+    """Return the question for the background process, None where the value is impossible."""
+    try:
+        asked = request(value)
+    except ValueError:
+        return None
+    return LossQuestion(page, scalars(asked.params), asked.algorithm.name, asked.params, words_of(source))
+
+
+def _hashed(*parts: object) -> str:
+    return sha256(repr(parts).encode()).hexdigest()[:32]

@@ -1,0 +1,165 @@
+"""Bands of the strip of losses: offered to the curator of a teaching run on a public set, to nobody else."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpviz.core import Box
+from dpviz.data import Dataset
+from dpviz.methods import CATALOGUE
+from dpviz.methods.convergent_kmeans import algorithm
+from dpviz.plots import Measure
+from dpviz.tools.many_runs import losses
+from dpviz.ui import bands
+from dpviz.ui.data.drawing import start_sheet
+from dpviz.ui.data.picker import UPLOAD, Source
+from dpviz.ui.runs import Noise, RunRequest
+from dpviz.ui.server.background import Answers
+
+METHOD = CATALOGUE["convergent_kmeans"]
+VALUES = (0.1, 1.0, 10.0)
+SEEDED, SECRET = Noise(0), Noise(None)
+IMPOSSIBLE = 1.0
+
+
+class Lossy(METHOD.run):
+    """A run with a loss, whatever the method's own is."""
+
+    def losses(self):
+        return Measure(float(self.result.release.centers.sum()), ""), None
+
+
+def source(key="set", **options):
+    points = np.random.default_rng(0).random((40, 2))
+    return Source(
+        Dataset(points, None, Box.cube(0, 1, 2), ("a", "b"), "title"), (key,), (), **{"uploaded": False, **options}
+    )
+
+
+def request_at(epsilon, k=3, **options):
+    params = algorithm.Params(n_clusters=k, epsilon=epsilon, start_seed=0)
+    return RunRequest(METHOD, METHOD.run, params, **options)
+
+
+def partly(epsilon):
+    """Refuse one value, in words that the public may not read."""
+    if epsilon == IMPOSSIBLE:
+        raise ValueError("17 records are too few.")
+    return request_at(epsilon)
+
+
+@pytest.fixture
+def process(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is wanted of it)
+    """Work here, at the second question; `asked` are the jobs, `runs` how often the method was run."""
+    process = SimpleNamespace(asked=[], runs=0, problem="")
+
+    def ask(asked_source, jobs, _own):
+        process.asked += jobs
+        if process.problem or process.asked.count(jobs[0]) == 1:
+            return Answers((None,) * len(jobs), process.problem)
+        data = asked_source.dataset
+        return Answers(tuple(job.task(data.points, data.box, data.labels, *job.arguments) for job in jobs))
+
+    def fit(*given, rng):
+        process.runs += 1
+        return algorithm.fit(*given, rng=rng)
+
+    process.ask = ask
+    process.recall = lambda _source, job: (1.0, 2.0, 3.0) if process.asked.count(job) > 1 else None
+    monkeypatch.setattr(bands, "background", lambda: process)
+    monkeypatch.setattr(losses, "ALGORITHMS", {METHOD.name: replace(METHOD, fit=fit)})
+    monkeypatch.setattr(losses, "run_class", lambda _: Lossy)
+    monkeypatch.setattr(losses, "_pages", type(losses._pages)())
+    return process
+
+
+def offered(request=request_at, given=None, noise=SEEDED, values=VALUES, *, public=False):
+    return bands.offered(request, given or source(), noise, values, public=public)
+
+
+BARRED = {
+    "uploaded records": {"given": source(UPLOAD, uploaded=True)},
+    "drawn records": {"given": source("drawn", sheet=start_sheet("one"))},
+    "secret noise": {"noise": SECRET},
+    "the public": {"public": True},
+}
+
+
+@pytest.mark.parametrize("case", BARRED)
+def test_nothing_is_run_where_each_run_would_be_one_more_release(process, case):
+    assert offered(**BARRED[case]) is None
+    given = {"given": source(), "noise": SEEDED, "public": False, **BARRED[case]}
+    for found in (bands.bands, bands.known):
+        answers = found(request_at, given["given"], given["noise"], VALUES, public=given["public"])
+        assert answers == [None] * len(VALUES)
+    assert (process.runs, process.asked) == (0, [])
+
+
+def test_without_these_reasons_all_of_it_is_run(process):
+    """Else the test above shows nothing."""
+    assert offered() is not None
+    assert None not in bands.bands(request_at, source(), SEEDED, VALUES, public=False)
+    assert process.runs == len(VALUES) * losses.MOST_RUNS
+
+
+def test_a_band_is_unknown_at_first_and_then_that_of_a_page_without_a_server(process):  # noqa: ARG001
+    offer = offered(partly)
+    found = [(offer.ask(value), offer.ask(value)) for value in VALUES]
+    here = bands.bands(partly, source(), SEEDED, VALUES, public=False)
+    assert here[1] is None, "it is impossible"
+    assert found == [(None, here[0]), ((), ()), (None, here[2])]
+    assert here[0] != here[2]
+
+
+def test_what_is_known_is_told_without_a_run(process):
+    offer = offered(partly)
+    offer.ask(VALUES[0])
+    offer.ask(VALUES[0])
+    runs = process.runs
+    found = bands.known(partly, source(), SEEDED, VALUES, public=False)
+    assert found == [(1.0, 2.0, 3.0), None, None]
+    assert process.runs == runs
+
+
+def test_jobs_wait_for_whatever_else_is_asked_for(process):
+    offered().ask(1.0)
+    (job,) = process.asked
+    assert job.idle
+    assert not job.secret, "sessions share it"
+
+
+def test_whatever_goes_wrong_in_the_process_there_is_no_band(process):
+    process.problem = "The background work failed."
+    assert offered().ask(1.0) == ()
+
+
+def test_a_page_without_a_possible_value_has_no_bands(process):
+    def never(epsilon):
+        raise ValueError(f"ε was {epsilon}.")
+
+    assert offered(never) is None
+    assert bands.bands(never, source(), SEEDED, VALUES, public=False) == [None] * len(VALUES)
+    assert process.runs == 0
+
+
+def test_a_key_stands_for_data_method_and_knobs_and_values_but_not_for_noise_and_looks(process):  # noqa: ARG001
+    key = offered().key
+    looks = {"name": "other", "fields": {"chosen": 3}, "adapt": lambda scene: scene}
+    assert offered(lambda each: request_at(each, **looks)).key == key
+    assert offered(noise=Noise(7)).key == key
+    others = [
+        offered(lambda each: request_at(each, k=4)),
+        offered(given=source("another")),
+        offered(values=(*VALUES, 11.0)),
+        offered(lambda each: replace(request_at(each), algorithm=replace(METHOD, name="another"))),
+    ]
+    assert len({key, *(each.key for each in others)}) == 5
+
+
+def test_a_link_with_an_epsilon_of_its_own_shares_the_bands_of_the_others(process):
+    offered().ask(1.0)
+    offered(values=(*VALUES[:2], 3.3, VALUES[2])).ask(1.0)
+    assert process.asked[0] == process.asked[1]
+    assert hash(process.asked[0].arguments) == hash(process.asked[1].arguments)
