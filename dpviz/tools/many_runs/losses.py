@@ -81,7 +81,8 @@ def loss_band(
             break
     if len(losses) < FEWEST_RUNS:
         return ()
-    band = np.quantile(losses, SHARES)
+    with np.errstate(invalid="ignore"):  # two losses without a bound
+        band = np.quantile(losses, SHARES)
     return tuple(map(float, band)) if np.isfinite(band).all() else ()
 
 
