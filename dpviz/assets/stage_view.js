@@ -356,8 +356,9 @@ export class Stage {
     if (!this.instrument) return;
     const kind = phone ? "phone" : low ? "low" : this.root.classList.contains("large") ? "large" : "laptop";
     const above = this.tool.getBoundingClientRect().top - this.root.getBoundingClientRect().top;
-    const ends = this.data.home ? this.actions.offsetHeight - BAR_PX : this.guarantee.offsetHeight;
-    const free = size.height + BAR_PX - above - (low ? 0 : ends + 14);
+    const { home } = this.data;
+    const ends = home ? this.actions.offsetHeight : this.guarantee.offsetHeight;
+    const free = size.height + (home ? 0 : BAR_PX) - above - (low ? 0 : ends + 14);
     this.instrument.fit(kind, Math.max(0, free));
   }
 

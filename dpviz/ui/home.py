@@ -8,7 +8,6 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from html import escape
-from typing import Any
 
 import numpy as np
 import streamlit as st

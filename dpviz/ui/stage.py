@@ -65,8 +65,8 @@ def draw(
 
     `public` leaves out all that only the curator may see, before anything travels to the browser. `instrument` is what
     the slider is drawn from, None where it is hidden; `audience` and `count` are the choices below the picture; `ahead`
-    says how pictures come ahead of the page. With `sweeps` ε moves once by itself on a browser's first visit. `home` has
-    what only the home page has: a question over all, and the ways to begin.
+    says how pictures come ahead of the page. With `sweeps` ε moves once by itself on a browser's first visit. `home`
+    has what only the home page has: a question over all, and the ways to begin.
     """
     options: list[dict[str, object]] = []
     scenes: list[bytes] = []

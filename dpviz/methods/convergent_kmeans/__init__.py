@@ -31,7 +31,7 @@ METHOD = Method(
         first="mode=published",
     ),
     thumbnail=Thumbnail(
-        question="Where are the centers of the crowd, if each step of the search may only see noisy counts?",
+        question="Where is everyone's nearest center?",
         alt="Records colored by cluster; orange zones from which blue centers are drawn, step by step.",
         made=lambda: (load("blobs", n=500, seed=0), {}),
         seed=112,

@@ -48,7 +48,7 @@ METHOD = Method(
     ),
     clustered=clustered,
     thumbnail=Thumbnail(
-        question="Which hills belong together? A private landscape, and the passes that join its hills to clusters.",
+        question="Which hills belong together?",
         alt="Two moons of records over a landscape of small Gaussians that merge into fewer, larger regions.",
         made=lambda: (load("moons", n=5000, seed=0), {}),
         seed=1,

@@ -47,7 +47,7 @@ METHOD = Method(
         placed=_one_across,
     ),
     thumbnail=Thumbnail(
-        question="What if you trust nobody? Everyone moves their own point before anyone sees it.",
+        question="What if you trust nobody?",
         alt="Gray places of people in a town, orange moves, and the blue places that are sent instead.",
         made=lambda: (load("city", n=250, seed=0), {}),
         seed=1,

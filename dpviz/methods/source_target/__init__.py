@@ -51,7 +51,7 @@ METHOD = Method(
         },
     ),
     thumbnail=Thumbnail(
-        question="Where do you put first-aid points when some residents are secretly paramedics?",
+        question="Where is help needed, if the helpers are secret?",
         alt="Green public places, gray secret helpers, blue released stand-ins, and the centers chosen beside them.",
         made=first_aid,
         seed=1,
