@@ -125,14 +125,22 @@ export function stageOf(scene, zoom, { width, height, margins }) {
 
 const END = 13; // pixels, the type at the ends of axes
 
-/** The ends of the axes and their names, outside of the box, and at its foot whose bounds they are. */
-export function drawEnds(ctx, scene, box, theme, bounds) {
+/** Whether the picture is a map, which has a bar for its scale in place of axes. */
+export const isMap = (scene) => Boolean(scene.place) || scene.layers.some(({ name }) => name === "Map");
+
+/**
+ * The ends of the axes and their names, outside of the box, and at its foot whose bounds they are; of a map the bar of its
+ * scale.
+ */
+export function drawEnds(ctx, scene, box, theme, bounds, bar, scale) {
   const [bottom, right] = [box.top + box.height, box.left + box.width];
+  const onMap = isMap(scene);
   ctx.font = `${END}px ${theme.font}`;
   ctx.fillStyle = theme.axis;
   ctx.textBaseline = "top";
   let [from, to] = [box.left, right]; // what is free at the foot
-  if (scene.x.ticks && !scene.place) {
+  if (bar) to = drawScaleBar(ctx, bar, box, theme, scale);
+  if (scene.x.ticks && !onMap) {
     const [low, high] = scene.x.view.map((at) => endText(scene.x, at));
     ctx.textAlign = "left";
     ctx.fillText(low, box.left, bottom + 7);
@@ -149,13 +157,13 @@ export function drawEnds(ctx, scene, box, theme, bounds) {
     from += ctx.measureText(words).width + 14;
     ctx.fillStyle = theme.axis;
   }
-  if (scene.x.label && !scene.place) {
+  if (scene.x.label && !onMap) {
     const half = ctx.measureText(axisTitle(scene.x)).width / 2;
     const middle = clamp(box.left + box.width / 2, from + half, Math.max(from + half, to - half));
     ctx.textAlign = "center";
     ctx.fillText(shorten(ctx, axisTitle(scene.x), to - from), from + half > to ? (from + to) / 2 : middle, bottom + 7);
   }
-  if (!scene.y.ticks || scene.place) return;
+  if (!scene.y.ticks || onMap) return;
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";
   const [low, high] = scene.y.view.map((at) => shorten(ctx, endText(scene.y, at), box.left - 8));
@@ -171,6 +179,25 @@ export function drawEnds(ctx, scene, box, theme, bounds) {
   }
   ctx.fillText(shorten(ctx, title, box.height - 80), 0, 0);
   ctx.restore();
+}
+
+/** The bar of a map's scale below the box, with its length before it; where it begins. */
+function drawScaleBar(ctx, { name, arrays }, box, theme, scale) {
+  const [x0, , x1] = arrays.ends.data;
+  const words = name.replace(/^Scale: /, "").split(" (")[0];
+  const [right, y] = [box.left + box.width, box.top + box.height + 15];
+  const left = right - (x1 - x0) * scale.kx;
+  ctx.strokeStyle = theme.axis;
+  ctx.lineWidth = 1.4;
+  ctx.beginPath();
+  ctx.moveTo(left, y - 4);
+  for (const [x, at] of [[left, y], [right, y], [right, y - 4]]) ctx.lineTo(x, at);
+  ctx.stroke();
+  ctx.fillStyle = theme.axis;
+  ctx.textAlign = "right";
+  ctx.textBaseline = "top";
+  ctx.fillText(words, left - 8, box.top + box.height + 7);
+  return left - 8 - ctx.measureText(words).width;
 }
 
 /** The data value at an axis's end, short enough for a margin. */

@@ -4,7 +4,7 @@ import {
   colourOf, GROUP_SYMBOLS, groupReader, markCount, mix, NO_GROUP, parseColour, reader, STROKED, symbolPath,
 } from "./live_base.js";
 import { onTheWay, onTheWayOut, placed } from "./live_glide.js";
-import { crisp, drawAxes, drawEnds, line, plotOf, scaleOf, stageOf } from "./live_axes.js";
+import { crisp, drawAxes, drawEnds, isMap, line, plotOf, scaleOf, stageOf } from "./live_axes.js";
 
 const FADED = 0.12; // opacity of what is not isolated
 const SHAPED_POINTS = 6000; // up to here points have shapes, beyond they are dots
@@ -644,8 +644,9 @@ export function drawScene(ctx, scene, view) {
   const plot = stage ? stage.box : plotOf(ctx, scene, view.zoom, view.width, view.height);
   const scale = scaleOf(scene, view.zoom, plot);
   const bounds = stage ? scene.layers.find(({ name }) => BOUNDS.has(name)) : null; // drawn as the box itself
+  const bar = stage && isMap(scene) ? scene.layers.find(({ name }) => name.startsWith("Scale: ")) : null; // below the box
   if (!stage) drawAxes(ctx, scene, scale, plot, view.theme);
-  else if (view.margins.bottom > 0) drawEnds(ctx, scene, plot, view.theme, bounds);
+  else if (view.margins.bottom > 0) drawEnds(ctx, scene, plot, view.theme, bounds, bar, scale);
   const frame = stage?.frame ?? plot;
   ctx.save();
   ctx.beginPath();
@@ -660,7 +661,7 @@ export function drawScene(ctx, scene, view) {
   };
   for (const layer of drawOrder(scene.layers)) {
     const row = layer.rows[view.frame];
-    if (row < 0 || view.hidden.has(layer.name)) continue;
+    if (row < 0 || view.hidden.has(layer.name) || layer === bar) continue;
     if (layer === bounds) {
       drawBounds(ctx, layer, scale, view.theme);
       continue;

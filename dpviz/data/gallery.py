@@ -118,7 +118,7 @@ _GALLERY: Mapping[str, _Entry] = MappingProxyType(
         ),
         "mixture": _synthetic(synthetic.mixture, _n_features(10), _n_clusters(8)),
         "null": _synthetic(synthetic.null, _n_features(2)),
-        "city": _synthetic(synthetic.city, n_groups=len(synthetic.DISTRICTS)),
+        "city": _synthetic(synthetic.city, n_groups=len(synthetic.DISTRICTS), default=synthetic.CITY_RECORDS),
         "iris": _real(bundled.iris, bundled.N_IRIS, n_groups=3),
         "breast_cancer": _real(bundled.breast_cancer, bundled.N_BREAST_CANCER, *PROJECTION, n_groups=2),
         "wine": _real(bundled.wine, bundled.N_WINE, n_groups=3),

@@ -57,6 +57,7 @@ ELONGATION = 3.0  # longest over shortest standard deviation of a cluster of the
 MIXTURE_SPREAD = 0.16  # typical standard deviation over the smallest distance of two centers, ours
 
 
+CITY_RECORDS = 1_000  # ours: so few homes can be told apart on a map
 CITY_SIDE = 10_000.0  # m
 CITY_BOX = Box.cube(0.0, CITY_SIDE, 2)
 

@@ -20,7 +20,7 @@ MOST_COLORED = 4_000_000  # records times rows of colors, one byte each
 WIDEST = 0.3  # radius of a circle, box widths; a wider one would hide the picture and say only "anywhere"
 NO_GROUP = 255  # a record without a cluster
 LONGEST_BAR = 0.2  # of the picture, that the bar may take; ours
-BAR_PLACE = (0.03, 0.05)  # of the picture: where the bar begins, from the left and from below
+BAR_PLACE = (0.03, 0.05)  # of the picture: where the bar ends, from the right and from below
 BAR_END = 0.008  # half the height of the bar's ends
 SCALE = "Scale: "
 MAP = "Map"
@@ -242,8 +242,8 @@ def _bar(scene: Scene) -> Layer:
     most = LONGEST_BAR * (right - left) * per_unit
     power = 10.0 ** np.floor(np.log10(most))
     meters = float(power * max(step for step in (1.0, 2.0, 5.0) if step * power <= most))
-    x0, y = left + BAR_PLACE[0] * (right - left), bottom + BAR_PLACE[1] * (top - bottom)
-    x1, half = x0 + meters / per_unit, BAR_END * (top - bottom)
+    x1, y = right - BAR_PLACE[0] * (right - left), bottom + BAR_PLACE[1] * (top - bottom)
+    x0, half = x1 - meters / per_unit, BAR_END * (top - bottom)
     ends = np.array([[[x0, y, x1, y], [x0, y - half, x0, y + half], [x1, y - half, x1, y + half]]])
     return Layer(
         f"{SCALE}{length_said(meters)}",

@@ -53,7 +53,7 @@ METHOD = Method(
         seed=1,
         frames=(0, 2, -1),
         params={"epsilon": 0.006},
-        hidden=("Scale: 1 m, the distance ε is for",),
+        hidden=("Scale: 1 m (the distance ε is for)",),
     ),
     entries=(
         Entry(

@@ -17,7 +17,8 @@ from dpviz.mechanisms import nd_laplace_noise
 from dpviz.methods.nd_laplace.algorithm import grid_of
 from dpviz.plots import Frame, Kind, Layer, Role, rows_at
 from dpviz.plots.scene import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Ink
-from dpviz.stories.ground_layers import NO_GROUP, box_layer, sample
+from dpviz.stories.ground_layers import NO_GROUP, box_layer, length_said, sample
+from dpviz.stories.ground_layers import SCALE as SCALE_NAME
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import GOLDEN, Projection
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 MOST_THREADS = 1_000  # records whose move is drawn
 N_FULL = 20  # of them in full, so that single moves can be followed
 THREAD, FULL_THREAD = 0.12, 0.6  # their opacity
-SHORT = 0.1  # of the picture: a longer thread is fainter, so that all of them never hide the map
+SHORT = 0.15  # of the picture: a longer thread is fainter, so that all of them never hide the map
 FAINTEST = 0.25  # of its opacity, that it keeps
 N_DRAWS = 200  # further draws that show the law
 FEW = 1_500  # records up to which points are large
@@ -124,7 +125,9 @@ def layers_of(run: NDLaplaceRun, plane: Projection, rng: np.random.Generator) ->
         low, end = SCALE_PLACE[1], max(1.0 - SCALE_PLACE[0], length)
         start, half = end - length, 0.5 * SCALE_PLACE[1] / 2.0
         ends = np.array([[start, low, end, low], *([at, low - half, at, low + half] for at in (start, end))])
-        name = f"Scale: {run.measure.radius_words}, the distance ε is for"
+        measure = run.measure
+        said = length_said(measure.radius) if measure.unit == "m" else measure.radius_words
+        name = f"{SCALE_NAME}{said} (the distance ε is for)"
         layers.append(_layer(stage, name, Kind.SEGMENTS, SCALE, stage.clock.always(), ends[None], size=2.0))
     if run.params.domain == "remap":
         places = plane(run.words.box.to_unit(grid_of(run.words.box, run.params)))

@@ -66,7 +66,8 @@ UNIT = replace(
 RADIUS = Knob(
     "radius", "int", 5, "Radius that ε is for", "ε means nothing without a distance.", 0, N_RADII - 1, 0, N_RADII - 1
 )
-RECORD = Knob("record", "int", 0, "Whose record", "Or click one in the picture.", 0, 999_999, 0, 999_999)
+# At first somebody in the middle of the city whose move is a typical one.
+RECORD = Knob("record", "int", 2, "Whose record", "Or click one in the picture.", 0, 999_999, 0, 999_999)
 CLUSTERING = Knob("clustering", "choice", "kmeans", "Clusters by", "", choices=tuple(METHODS.items()))
 CLUSTERS = Knob("n_clusters", "int", 6, "Clusters k", "K-Means only; the others find their own number.", 2, 24, 2, 24)
 AGAIN = Knob(
