@@ -299,6 +299,7 @@ def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spe
                 style["opacity"] = 0.75
             case Kind.LINES:
                 paths = array("xy")[mine]
+                style |= fill if "xy_depth" not in layer.arrays else {}
             case Kind.BARS:
                 paths = array("rect")[mine][:, [0, 1, 2, 1, 2, 3, 0, 3, 0, 1]].reshape(-1, 5, 2)
                 line["width"] = min(width, 1.25)
@@ -336,7 +337,7 @@ def _images(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spec]
     else:
         boxes = visible.array("rect")
         if visible.has_groups:
-            groups = visible.array("group").astype(np.intp)
+            groups = visible.cells
             hues = (groups + layer.hue) % n
             z = np.where(groups == NO_GROUP, np.nan, hues + 0.001 + 0.998 * z / 255.0).astype(np.float32)
             limits["zmax"] = n

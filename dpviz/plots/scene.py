@@ -82,9 +82,9 @@ class Kind(Enum):
     """The marks a renderer knows, and the arrays each needs: name -> trailing shape (R rows, m marks).
 
     MARKS, LINES and BANDS may add group (1|R, m) uint8, the cluster whose color each mark has in that row, and GRID
-    group (1|R, m, gy, gx), that of each cell; 255 is none. So clusters merge while a reader scrubs. Marks, lines,
-    circles, arrows and segments may add alpha (1|R, m) float32, the opacity of each; a layer with a `hub` adds
-    hub (1|R, m), the mark of that layer which each of its own belongs to.
+    group (1|R, m, gy / f, gx / f), that of each f x f cells; 255 is none. So clusters merge while a reader scrubs.
+    Marks, lines, circles, arrows and segments may add alpha (1|R, m) float32, the opacity of each; a layer with a `hub`
+    adds hub (1|R, m), the mark of that layer which each of its own belongs to.
     """
 
     POINTS = "points"  # xy (1|R, n, 2) float32, group (1|R, n) uint8
@@ -165,9 +165,9 @@ class Layer(Confidential):
     arrays: Mapping[str, NDArray[Any]]
     rows: NDArray[np.int16]  # (n_frames,) row of each frame, -1 hides the layer
     symbol: str = "circle"  # marks: circle, ring, cross, square, diamond, lock, aid
-    size: float = 6.0  # CSS pixels: symbol's diameter or line's width
+    size: float = 6.0  # CSS pixels: symbol's diameter or line's width; 0: a filled curve without an outline
     dash: bool = False
-    fill: float = 0.0  # opacity of a circle's or bar's inside; of a curve's in a solid picture, which then hides others
+    fill: float = 0.0  # opacity of a circle's, bar's or closed curve's inside; in a solid picture a face hides others
     names: tuple[str, ...] = ()  # one per mark or curve, for hover, legend and table; never HTML
     legend: bool = True
     shown: bool = True  # False: in the legend, but off until the reader asks for it
@@ -393,6 +393,13 @@ class VisibleLayer:
             arrays["group"] = self.groups[None, some].astype(np.uint8)
         names, ids = (tuple(each[i] for i in some if i < len(each)) for each in (layer.names, layer.ids))
         return VisibleLayer(replace(layer, arrays=arrays, rows=always(1), names=names, ids=ids), 0)
+
+    @property
+    def cells(self) -> NDArray[np.intp]:
+        """The cluster of each cell (m, gy, gx) of a GRID with groups."""
+        group, (rows, columns) = self.array("group"), self.array("value").shape[1:]
+        fine = group.repeat(rows // group.shape[1], axis=1).repeat(columns // group.shape[2], axis=2)
+        return fine.astype(np.intp)
 
     @property
     def paths(self) -> FloatArray:

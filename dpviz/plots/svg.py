@@ -47,6 +47,7 @@ SECONDS = 1.1  # per stop of a thumbnail; ours
 LAST = 3  # turns of the last stop
 MOST_POINTS = 500  # of a thumbnail: more are a cloud at this size; every so many are drawn
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
+CASED_PX = 2.0  # from this width on segments have a casing: thin ones, such as borders, would only be blurred
 CELL_PX = 16.0  # cells of a grid larger than this have borders: those of a density are smaller
 DEFAULT_FILL = 0.2  # of a band
 HEAT, GRID = 0.72, 0.75  # opacity of the highest value
@@ -431,7 +432,7 @@ def draw(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> It
             yield from _marks(visible, plane, theme, key)
         case Kind.HEAT | Kind.GRID:
             yield from _images(visible, plane, theme, key)
-        case Kind.LINES if visible.layer.fill:
+        case Kind.LINES if visible.layer.fill and "xy_depth" in visible.layer.arrays:
             yield from _faces(visible, plane, theme)
         case Kind.TRAILS:
             yield from ('<g opacity="0.75">', *_outlines(visible, plane, theme), "</g>")
@@ -500,11 +501,13 @@ def _outlines(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterato
                 corners = np.hstack([heads, base + across, base - across])
                 yield _path(fill_rows("M%.1f %.1fL%.1f %.1fL%.1f %.1fZ", corners), f'fill="{color}"')
             case Kind.SEGMENTS:
-                yield _path(fill_rows("M%.1f %.1fL%.1f %.1f", plane.xy(array("ends")[mine].reshape(-1, 2, 2))), line)
+                d = fill_rows("M%.1f %.1fL%.1f %.1f", plane.xy(array("ends")[mine].reshape(-1, 2, 2)))
+                yield from _cased(d, layer, color, theme) if stroke_width(layer) >= CASED_PX else (_path(d, line),)
             case Kind.TRAILS:
                 yield from _cased("".join(map(_joined, plane.xy(visible.paths[mine]))), layer, color, theme)
             case Kind.LINES:
-                yield _path("".join(map(_joined, plane.xy(array("xy")[mine]))), line)
+                pen = _pen(layer, color) if layer.size else ""
+                yield _path("".join(map(_joined, plane.xy(array("xy")[mine]))), f"{fill} {pen}")
             case Kind.BARS:
                 boxes = plane.xy(array("rect")[mine].reshape(-1, 2, 2)).reshape(-1, 4)[:, [0, 1, 2, 3, 0]]
                 yield _path(fill_rows("M%.1f %.1fH%.1fV%.1fH%.1fZ", boxes), f"{fill} {_pen(layer, color, 1.25)}")
@@ -540,7 +543,7 @@ def _faces(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterator[s
 def _images(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     """Yield an image for every mark, clipped to an oval where it is heat; and the borders of large cells."""
     layer, values = visible.layer, visible.array("value")
-    groups = visible.array("group") if visible.has_groups else None
+    groups = visible.cells if visible.has_groups else None
     heat = layer.kind is Kind.HEAT
     if heat:
         centers, radius = plane.xy(visible.array("center")), visible.array("radius")

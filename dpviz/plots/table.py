@@ -104,6 +104,6 @@ def _columns(scene: Scene, visible: VisibleLayer) -> dict[str, ArrayLike]:
             left, low = rect[i, 0] + column * width[i], rect[i, 1] + row * height[i]
             ends = np.column_stack([left, low, left + width[i], low + height[i]])
             filled = value.ravel() > 0
-            own = {"group": array("group").ravel()[filled].astype(np.intp)} if visible.has_groups else {}
+            own = {"group": visible.cells.ravel()[filled]} if visible.has_groups else {}
             cells = {"index": i, "vertex": row * columns + column + 1, "value": value.ravel()}
             return {**{name: each[filled] for name, each in cells.items()}, **own, **corners(ends[filled])}

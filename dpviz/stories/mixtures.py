@@ -29,7 +29,7 @@ class MixtureRun(CentersRun[MixtureRelease, EmStep]):
         stage = Stage(plane, Clock(len(self.steps), PHASES))
         arrays = {"xy": ellipses(self.release.mixture, plane)[None]}
         rows = {stage.clock.release: 0}
-        layer = stage.layer("Half of a component", Kind.LINES, RELEASED.role, RELEASED.audience, rows, arrays, size=1.5)
+        layer = stage.layer("half of a component", Kind.LINES, RELEASED.role, RELEASED.audience, rows, arrays, size=1.5)
         return replace(scene, layers=(*scene.layers, layer))
 
 

@@ -32,35 +32,35 @@ TERMS = (
     ("Lloyd's", "k-means without privacy, from the same start: the best that this method could hope for."),
     *meant("center"),
     ("Private seeds", "A start that a third of ε pays for: noisy counts of a grid, then k-means on its cells."),
-    ("Exact mean", "The true middle of a cluster. Lloyd's algorithm would move the center there."),
+    ("True mean", "The middle of a cluster. Lloyd's algorithm would move the center there."),
     *meant("convergent zone"),
     (
         "Controller",
         "Says in which direction the next center goes: a point of that ball's border, or Lloyd's next mean (future).",
     ),
     *meant("sampling zone"),
-    ("Noisy mean", "The exact mean with noise on its count and its sum. It is released."),
+    ("Noisy mean", "The true mean with noise on its count and its sum. It is released."),
     ("Draw", "The random step from the mean into the zone. Shading shows where it is likely to end."),
     (
         "Clamped noise",
         "What the paper rejects: Laplace noise put back on the convergent zone's border, where draws then pile up. "
-        "Switch it on in the legend.",
+        "Switch it on among the layers.",
     ),
     ("Repaired", "The zones stand on noisy means. Everything blue then follows from noise that pays for itself."),
     ("As published", "The zones stand on exact means. The paper's claim for that is not established."),
 )
 PHASES = ("assign", "mean", "zone", "sample")
 DETAILS = {
-    "assign": "Every record joins its nearest center.",
-    "mean": "The exact mean of each cluster stays secret.",
-    "zone": "Noise moves the mean. The noisy mean and its sampling zone are released.",
+    "assign": "Every person joins the nearest center.",
+    "mean": "The true mean of each cluster stays secret.",
+    "zone": "Noise moves the mean. Noisy mean and sampling zone are released.",
     "sample": "The next center is drawn inside the zone.",
 }
-PUBLISHED_DETAILS = {**DETAILS, "zone": "The paper releases a sampling zone that stands on the exact mean."}
-SEEDS = "From a public packing to where noisy counts of a coarse grid say that records are: k-means on its cells."
+PUBLISHED_DETAILS = {**DETAILS, "zone": "The paper releases a zone that stands on the true mean."}
+SEEDS = "Noisy counts of a coarse grid say where the centers start."
 RELEASE_DETAILS = {
     "repaired": "The last noisy means and counts are released.",
-    "published": "Exact sums are divided by noisy counts. Each red ray passes exactly through a true sum.",
+    "published": "True sums over noisy counts: each red ray hits a true sum exactly.",
 }
 
 
@@ -198,15 +198,13 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
         """Return the stops of the scrubber, in public words."""
         clock, release = self.clock, self.release
         details = DETAILS if self.repaired else PUBLISHED_DETAILS
-        start = "Spread over the box without looking at any record."
+        start = "Spread over the box without looking at anyone."
         if release.start_packing is not None:
             start = SEEDS
         elif self.params.start == "records":
-            start = "k of the records."
+            start = "The first centers are some of the records."
         iterations = (
-            Frame(f"Iteration {t + 1} of {clock.n_steps}: {phase}", details[phase])
-            for t in range(clock.n_steps)
-            for phase in PHASES
+            Frame(f"Iteration {t + 1}: {phase}", details[phase]) for t in range(clock.n_steps) for phase in PHASES
         )
         return Stops((Frame("Start", start), *iterations, Frame("Release", RELEASE_DETAILS[self.params.mode])))
 
@@ -252,9 +250,15 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
                 *layers.zone_layers(self, start, stage, rng=rng),
                 *ground.seed_layers(release.start_packing, start, stage),
                 *ground.path_layers(of_start, start, release.path, stage),
-                *layers.noise_layers(self, stage),
+                *layers.move_layers(self, stage),
                 *rays,
-                *ground.final_layers(self.final, exact, self.reference.nonprivate_centers, stage),
+                *ground.final_layers(
+                    self.final,
+                    exact,
+                    self.reference.nonprivate_centers,
+                    stage,
+                    steps=layers.noisy_steps(self, stage),
+                ),
             ),
             frames=stops.frames,
             start_frame=stops.start_frame,
