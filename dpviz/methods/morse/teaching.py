@@ -155,7 +155,7 @@ LESSON = Lesson(
                 ranges("Up to 1.1 times", "1.1 to 2 times", "2 to 4 times", "More", at=(1.1, 2, 4)),
                 noise_ratio,
                 "**{measured} times**: {published} against {tight}, both for changing one record. Better accounting is "
-                "accuracy for nothing. Now the picture has the paper's; Calibration, in the sidebar, has both.",
+                "accuracy for nothing. Now the picture has the paper's; Calibration, under More, has both.",
             ),
             {"calibration": "published"},
         ),
