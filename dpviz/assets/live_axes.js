@@ -102,7 +102,7 @@ export function plotOf(ctx, scene, zoom, width, height) {
   return { left, top, width: Math.max(10, width - left - 16), height: Math.max(10, height - top - bottom) };
 }
 
-const FRAME = 0.02; // of the box: around it marks at its edge are drawn whole, as far as there is room
+const EDGE_ROOM = 0.02; // of the box: around it marks at its edge are drawn whole, as far as there is room
 
 /**
  * On a stage: the public box as drawn, and the frame that marks are drawn in, which is a little larger. `margins` are
@@ -116,7 +116,7 @@ export function stageOf(scene, zoom, { width, height, margins }) {
   const box = unit ? { width: unit * across, height: unit * up } : { width: room.width, height: room.height };
   box.left = room.left + (room.width - box.width) / 2;
   box.top = room.top + (room.height - box.height) / 2;
-  const [dx, dy] = [FRAME * box.width, FRAME * box.height];
+  const [dx, dy] = [EDGE_ROOM * box.width, EDGE_ROOM * box.height];
   const [left, top] = [Math.max(0, box.left - dx), Math.max(0, box.top - dy)];
   const frame = { left, top, width: Math.min(width, box.left + box.width + dx) - left,
     height: Math.min(height, box.top + box.height + dy) - top };

@@ -93,12 +93,12 @@ export const THEMES = {
   light: {
     exact: "#737984", released: "#0b5cad", noise: "#d9770f", public: "#2f9e6b", violation: "#c8102e",
     clusters: ["#bf4da8", "#255b68", "#907bf8", "#a17003", "#4d6905", "#9f0c54", "#6f4992"],
-    grid: "rgba(15, 23, 42, 0.07)", axis: "rgba(15, 23, 42, 0.55)", points: 0.78,
+    grid: "rgba(15, 23, 42, 0.07)", axis: "rgba(15, 23, 42, 0.55)", points: 0.78, drained: "#c9ccd1",
   },
   dark: {
     exact: "#a3aab5", released: "#3f95e0", noise: "#f5a13d", public: "#5fdcab", violation: "#f2545f",
     clusters: ["#f592fe", "#218196", "#8964df", "#e9d401", "#819808", "#c23870", "#d6907d"],
-    grid: "rgba(226, 232, 240, 0.08)", axis: "rgba(226, 232, 240, 0.6)", points: 0.85,
+    grid: "rgba(226, 232, 240, 0.08)", axis: "rgba(226, 232, 240, 0.6)", points: 0.85, drained: "#4b5462",
   },
 };
 

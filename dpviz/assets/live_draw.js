@@ -3,6 +3,7 @@
 import {
   colourOf, GROUP_SYMBOLS, groupReader, markCount, mix, NO_GROUP, parseColour, reader, STROKED, symbolPath,
 } from "./live_base.js";
+import { drained, drawEnsemble } from "./live_fog.js";
 import { onTheWay, onTheWayOut, placed } from "./live_glide.js";
 import { crisp, drawAxes, drawEnds, isMap, line, plotOf, scaleOf, stageOf } from "./live_axes.js";
 
@@ -616,6 +617,7 @@ function drawCursor(ctx, layer, look, plot) {
 const DRAW = {
   points: drawPoints, marks: drawMarks, circles: drawCircles, arrows: drawArrows, segments: drawSegments,
   trails: drawTrails, heat: drawHeat, lines: drawLines, bars: drawBars, bands: drawBands, grid: drawGrid, cursor: drawCursor,
+  ensemble: drawEnsemble,
 };
 
 /** Layers from back to front: as the scene has them, but no band in front of a line. */
@@ -665,7 +667,8 @@ export function drawScene(ctx, scene, view) {
     const alpha = (group) => (view.isolated === null || !layer.isolate || group === view.isolated ? 1 : FADED);
     ctx.save();
     const opacity = opacityOf(layer, own.row, view.pointed);
-    DRAW[layer.kind]?.(ctx, layer, { ...view, scale, alpha, ...own, there: (i) => own.there(i) * opacity(i) }, plot);
+    const look = { ...view, scale, alpha, ...own, there: (i) => own.there(i) * opacity(i) };
+    DRAW[layer.kind]?.(ctx, ...drained(scene, layer, look), plot);
     ctx.restore();
   };
   for (const layer of drawOrder(scene.layers)) {

@@ -10,7 +10,7 @@ import plotly.io as pio  # type: ignore[import-untyped]  # Plotly ships no types
 
 from dpviz.core import FloatArray
 from dpviz.plots.scene import Axis, Kind, Layer, Role, Scene, VisibleLayer
-from dpviz.plots.svg import GRID, HEAT, finite_runs
+from dpviz.plots.svg import DOT, GRID, HEAT, finite_runs
 from dpviz.plots.theme import (
     GROUP_SYMBOLS,
     LIGHT,
@@ -213,6 +213,9 @@ def _traces(scene: Scene, layer: Layer, frame: int, theme: Theme) -> list[Spec]:
             traces = [_points(scene, visible, theme)]
         case Kind.MARKS:
             traces = [_marks(scene, visible, theme)]
+        case Kind.ENSEMBLE:
+            marker = {"color": clear(theme.color(layer, 0), DOT), "size": layer.size}
+            traces = [] if layer.fill else [{"mode": "markers", "marker": marker, **_xy(scene, visible.array("xy"))}]
         case Kind.HEAT | Kind.GRID:
             traces = list(_images(scene, visible, theme))
         case _:

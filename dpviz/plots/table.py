@@ -78,6 +78,9 @@ def _columns(scene: Scene, visible: VisibleLayer) -> dict[str, ArrayLike]:
     match visible.layer.kind:
         case Kind.POINTS | Kind.MARKS:
             return {**xy(array("xy")), **({"group": visible.groups} if visible.has_groups else {})}
+        case Kind.ENSEMBLE:  # the places of each draw; fog is made of them
+            draws = np.zeros((0, 0, 2)) if visible.layer.fill else array("xy")
+            return {**xy(draws), **vertices(draws)}
         case Kind.CIRCLES | Kind.HEAT:  # of heat the discs: their shading is a law, not data
             across, up = (abs(axis.values[1] - axis.values[0]) for axis in (scene.x, scene.y))
             return {**xy(array("center")), "x_end": array("radius") * across, "y_end": array("radius") * up}

@@ -7,7 +7,7 @@ records it draws for the curator.
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 from dpviz.accounting import Purpose
 from dpviz.baselines._lloyd_family import LloydFamilyRelease, LloydStep
 from dpviz.baselines.eugkm import GridRelease, GridStep
-from dpviz.baselines.fastlloyd import BoundedRelease
+from dpviz.baselines.fastlloyd import BoundedRelease, bounded_move
 from dpviz.baselines.gupt import BlocksRelease, BlocksStep, in_order
 from dpviz.baselines.privgene import FIRST_MOVE, SHRINK, GeneRelease, GeneStep
 from dpviz.core import Counts, FloatArray, Points, Result, unit_records
@@ -24,10 +24,11 @@ from dpviz.methods.convergent_kmeans.run import SEEDS, plane_caption
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene
 from dpviz.solvers import EMPTY_SCALES, LloydRun, assign, lloyd, public_start
-from dpviz.stories import center_facts, charts
+from dpviz.stories import center_facts, charts, ensemble
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.centers import C_co, CentersRun
 from dpviz.stories.charts import CostLine
+from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import noise_scales
 from dpviz.stories.panel import Fact, Sentence, counted, number, odds
@@ -251,6 +252,14 @@ class LloydFamilyRun(FamilyRun[L_co, LloydStep]):
             *ground.final_layers(self.final, last_mean, self.reference.nonprivate_centers, stage, ink=ink, steps=steps),
         )
 
+    def ensembles(self, view: View) -> Ensembles:
+        """Return what the last noise could have done, the curator's; where the true means could be, public."""
+        del view
+        last, seeded = self.steps[-1], self.release.start_packing is not None
+        return ensemble.of_noisy_means(
+            self, last.nonprivate_counts, last.nonprivate_mean, last.previous_centers, seeded=seeded
+        )
+
     def cost_line(self) -> CostLine:
         """Return the exact cost of the start and of the centers after each iteration."""
         clock = self.clock
@@ -321,6 +330,11 @@ class ExactLloydRun(LloydFamilyRun[LloydFamilyRelease]):
             public="Nothing is released: every number of this run is exact.",
         )
 
+    def ensembles(self, view: View) -> Ensembles:
+        """Return nothing: there is no noise."""
+        del view
+        return None, None
+
     def own_facts(self) -> tuple[Fact, ...]:
         """Return how many iterations there were: exact, so the curator's."""
         converged = self.steps[-1].outcome == "converged"
@@ -385,6 +399,32 @@ class FastLloydRun(LloydFamilyRun[BoundedRelease]):
             for name, ink, rows, centers, radii in circles
         )
         return (box, records, *drawn_circles, *others)
+
+    def ensembles(self, view: View) -> Ensembles:
+        """Return what the last noise could have done to the moves, the curator's; where the true means could be.
+
+        A move that was cut off at its circle does not say how far it would have gone: the true mean may be anywhere
+        around the center before it. With a start that is not released nothing is said of it.
+        """
+        del view
+        release, last, n = self.release, self.steps[-1], ensemble.n_draws(len(self.final))
+        of_counts, of_sums = (noise_scales(self.result, purpose)[-1] for purpose in (Purpose.COUNTS, Purpose.SUMS))
+        noise = ensemble.SumNoise(math.sqrt(2.0) * of_counts, math.sqrt(2.0) * of_sums, "gaussian")
+        radius = float(release.radii[-1])
+        before = release.start if len(release.path) == 1 else release.path[-2]
+        exact = public = None
+        if before is not None and release.noisy_counts is not None:
+            true = noise.true_means(release.noisy_counts, self.final, before, n)
+            whole = np.linalg.norm(self.final - before, axis=1) < radius * (1.0 - ROUNDING)
+            hidden = ~whole | (release.noisy_counts < 1.0)
+            anywhere = np.clip(before + radius * (2.0 * ensemble.standard_uniform(*true.shape) - 1.0), 0.0, 1.0)
+            true[:, hidden] = anywhere[:, hidden]
+            public = ensemble.Ensemble(true)
+        if self.teaching:
+            previous, counts = last.previous_centers, last.nonprivate_counts
+            moves = counts[:, None] * (last.nonprivate_mean - previous)
+            exact = ensemble.centered(noise.landed(counts, moves, previous, partial(bounded_move, radius=radius), n))
+        return exact, public
 
     def own_facts(self) -> tuple[Fact, ...]:
         """Return the circles, and who is left out of them: that is exact, so the curator's."""
@@ -648,6 +688,15 @@ class GuptRun(FamilyRun[BlocksRelease, BlocksStep]):
             stage.marks("noisy mean", RELEASED, noisy, final[None], size=11.0),
             *ground.final_layers(final, None, self.reference.nonprivate_centers, stage),
         )
+
+    def ensembles(self, view: View) -> Ensembles:
+        """Return what other noise on the mean of the blocks would have made; where that mean could be, public."""
+        del view
+        n, scale = ensemble.n_draws(len(self.final)), noise_scales(self.result, Purpose.BLOCKS)[0]
+        public = ensemble.Ensemble(ensemble.moved(self.final, scale, "laplace", n))
+        if not self.teaching:
+            return None, public
+        return ensemble.centered(ensemble.moved(self.steps[0].nonprivate_mean, scale, "laplace", n)), public
 
     def cost_line(self) -> CostLine:
         """Return the exact cost of the public start and of the release."""

@@ -6,17 +6,20 @@ from functools import cached_property
 
 import numpy as np
 
-from dpviz.core import FloatArray, Points, Result, unit_records
+from dpviz.accounting import Purpose
+from dpviz.core import Centers, Counts, FloatArray, Points, Result, unit_records
 from dpviz.methods.convergent_kmeans import layers
 from dpviz.methods.convergent_kmeans.algorithm import Params, Step, ZonesRelease
 from dpviz.plots import Frame, Scene
 from dpviz.plots.scene import RELEASED, SECRET, Ink
 from dpviz.solvers import LloydRun, lloyd
-from dpviz.stories import center_facts, charts
+from dpviz.stories import center_facts, charts, ensemble
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.centers import CentersRun
 from dpviz.stories.charts import CostLine
+from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
+from dpviz.stories.ledger import noise_scales
 from dpviz.stories.panel import Fact, Sentence, ceiled, counted, number, odds
 from dpviz.stories.run import Chart
 from dpviz.stories.stage import Clock, Stage, Stops, stack
@@ -86,6 +89,11 @@ def variation(epsilon: float) -> str:
 def count_noise(epsilon: float) -> str:
     """Say what epsilon_0 does to a count."""
     return f"Each final count is off by about {number(1.0 / epsilon)} records."
+
+
+def over_counts(noisy_counts: Counts, sums: FloatArray, _fallback: Centers) -> Centers:
+    """Return what published mode releases of sums (k, d) from the box's low corner."""
+    return np.clip(sums / np.maximum(noisy_counts, 1.0)[:, None], 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,6 +225,26 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
             Chart("cost", charts.cost_chart(self, line, self.stops())),
             Chart("ledger", charts.ledger_chart(self.ledger(), proved=self.proved)),
         )
+
+    def ensembles(self, view: View) -> Ensembles:
+        """Return what the last noise could have done, the curator's; where the true means could be, public.
+
+        Published mode adds noise to counts alone and does not release them: what it says of the means is the red ray.
+        """
+        del view
+        last, release = self.steps[-1], self.release
+        if self.repaired:
+            seeded = release.start_packing is not None
+            return ensemble.of_noisy_means(
+                self, last.nonprivate_counts, last.nonprivate_mean, last.previous_centers, seeded=seeded
+            )
+        counts, mean = last.nonprivate_final_counts, last.nonprivate_final_mean
+        if not self.teaching or counts is None or mean is None:
+            return None, None
+        noise = ensemble.SumNoise(noise_scales(self.result, Purpose.FINAL_COUNTS)[-1], 0.0)
+        return ensemble.centered(
+            noise.landed(counts, counts[:, None] * mean, mean, over_counts, ensemble.n_draws(len(mean)))
+        ), None
 
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. `rng` draws illustrations only."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpviz.accounting import Purpose
 from dpviz.core import Box, FloatArray, Labels, Points, attacker_odds
-from dpviz.methods.dpm import layers
+from dpviz.methods.dpm import layers, uncertainty
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
 from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE
 from dpviz.methods.dpm.cells import Cells
@@ -22,6 +22,7 @@ from dpviz.solvers.weighted import spread_start
 from dpviz.stories import center_facts, charts, ledger
 from dpviz.stories.center_facts import AS_GOOD, WOULD_DO, no_data_fact
 from dpviz.stories.centers import drawable, no_data_cost
+from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.ledger import LedgerRow
@@ -332,6 +333,10 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     def charts(self) -> tuple[Chart, ...]:
         """Return what stands beside the picture, by name."""
         return (Chart("ledger", self.ledger_chart()),)
+
+    def ensembles(self, view: View) -> Ensembles:
+        """Return other averages and, for the curator alone, other cuts of the same law."""
+        return uncertainty.ensembles(self, view)
 
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
