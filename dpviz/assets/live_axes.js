@@ -102,7 +102,13 @@ export function plotOf(ctx, scene, zoom, width, height) {
   return { left, top, width: Math.max(10, width - left - 16), height: Math.max(10, height - top - bottom) };
 }
 
-const EDGE_ROOM = 0.02; // of the box: around it marks at its edge are drawn whole, as far as there is room
+const [GROWN_PX, LEAST_GROWN, MOST_GROWN] = [560, 0.72, 1.44]; // the picture that sizes are meant for, and their limits
+
+/** How much larger marks are than their layers say: they grow with a picture whose units are equal. */
+export const grownBy = (scene, { width, height }) =>
+  (scene.equal ? clamp(Math.min(width, height) / GROWN_PX, LEAST_GROWN, MOST_GROWN) : 1);
+
+const AROUND = 0.02; // of the box: around it marks at its edge are drawn whole, as far as there is room
 
 /**
  * On a stage: the public box as drawn, and the frame that marks are drawn in, which is a little larger. `margins` are
@@ -116,7 +122,7 @@ export function stageOf(scene, zoom, { width, height, margins }) {
   const box = unit ? { width: unit * across, height: unit * up } : { width: room.width, height: room.height };
   box.left = room.left + (room.width - box.width) / 2;
   box.top = room.top + (room.height - box.height) / 2;
-  const [dx, dy] = [EDGE_ROOM * box.width, EDGE_ROOM * box.height];
+  const [dx, dy] = [AROUND * box.width, AROUND * box.height];
   const [left, top] = [Math.max(0, box.left - dx), Math.max(0, box.top - dy)];
   const frame = { left, top, width: Math.min(width, box.left + box.width + dx) - left,
     height: Math.min(height, box.top + box.height + dy) - top };

@@ -92,13 +92,13 @@ export function valueText(axis, at) {
 export const THEMES = {
   light: {
     exact: "#737984", released: "#0b5cad", noise: "#d9770f", public: "#2f9e6b", violation: "#c8102e",
-    clusters: ["#bf4da8", "#255b68", "#907bf8", "#a17003", "#4d6905", "#9f0c54", "#6f4992"],
-    grid: "rgba(15, 23, 42, 0.07)", axis: "rgba(15, 23, 42, 0.55)", points: 0.78, drained: "#c9ccd1",
+    clusters: ["#907bf8", "#255b68", "#bf4da8", "#4d6905", "#a17003", "#9f0c54", "#6f4992", "#603000", "#c08490", "#3c189c"],
+    grid: "rgba(15, 23, 42, 0.07)", axis: "rgba(15, 23, 42, 0.55)", points: 0.78, tint: 0.065, box: "#ffffff",
   },
   dark: {
     exact: "#a3aab5", released: "#3f95e0", noise: "#f5a13d", public: "#5fdcab", violation: "#f2545f",
-    clusters: ["#f592fe", "#218196", "#8964df", "#e9d401", "#819808", "#c23870", "#d6907d"],
-    grid: "rgba(226, 232, 240, 0.08)", axis: "rgba(226, 232, 240, 0.6)", points: 0.85, drained: "#4b5462",
+    clusters: ["#8964df", "#218196", "#f592fe", "#819808", "#e9d401", "#c23870", "#d6907d", "#906024", "#e4d8fc", "#b4fcc0"],
+    grid: "rgba(226, 232, 240, 0.08)", axis: "rgba(226, 232, 240, 0.6)", points: 0.85, tint: 0.09, box: "#161c25",
   },
 };
 
@@ -130,18 +130,24 @@ export function readTheme(element) {
   const [red, green, blue] = parseColour(background) ?? [255, 255, 255];
   const name = 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "dark" : "light";
   return {
-    ...THEMES[name], name, background,
-    text: forced ? style.color : read("--dpviz-text", name === "dark" ? "#e5e7eb" : "#1f2937"),
+    ...THEMES[name], name, background, box: forced ? background : read("--dpviz-box", THEMES[name].box),
+    text: forced ? style.color : read("--dpviz-text", name === "dark" ? "#eceff4" : "#1b2330"),
     font: style.fontFamily || "sans-serif",
   };
 }
+
+/** The color and the symbol that a cluster has: its own, or that of the cluster it was in the picture before. */
+const slotOf = (theme, group) => theme.slots?.[group] ?? group;
+export const clusterColour = (theme, group) => theme.clusters[slotOf(theme, group) % theme.clusters.length];
+export const groupSymbolOf = (theme, group) => GROUP_SYMBOLS[slotOf(theme, group) % GROUP_SYMBOLS.length];
 
 /** The colour of mark i of a layer; `group` is what a cluster's colour goes by, from the layer's own hue on. */
 export function colourOf(theme, layer, group) {
   if (layer.role === "cluster") {
     if (group === NO_GROUP) return layer.audience === "curator" ? theme.exact : theme.text; // gray is secret
-    return theme.clusters[(group + (layer.hue ?? 0)) % theme.clusters.length];
+    return clusterColour(theme, group + (layer.hue ?? 0));
   }
+  if (layer.role === "exact" && layer.symbol === "ring" && layer.kind === "marks") return theme.text; // it lies on blue
   if (layer.role === "reference") return theme.text;
   return theme[layer.role] ?? theme.text;
 }

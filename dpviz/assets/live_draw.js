@@ -1,18 +1,16 @@
 // The live picture: one function per kind of mark, and a whole frame.
 
 import {
-  colourOf, GROUP_SYMBOLS, groupReader, markCount, mix, NO_GROUP, parseColour, reader, STROKED, symbolPath,
+  clusterColour, colourOf, groupReader, groupSymbolOf, markCount, mix, NO_GROUP, parseColour, reader, STROKED, symbolPath,
 } from "./live_base.js";
-import { drained, drawEnsemble } from "./live_fog.js";
 import { onTheWay, onTheWayOut, placed } from "./live_glide.js";
-import { crisp, drawAxes, drawEnds, isMap, line, plotOf, scaleOf, stageOf } from "./live_axes.js";
+import { crisp, drawAxes, drawEnds, grownBy, isMap, line, plotOf, scaleOf, stageOf } from "./live_axes.js";
 
 const FADED = 0.12; // opacity of what is not isolated
 const SHAPED_POINTS = 6000; // up to here points have shapes, beyond they are dots
 const CACHED_POINTS = 1000; // from here on they are kept as an image
 const KEPT_IMAGES = 3; // of points
 const DEFAULT_SIZE = 6; // Layer.size when a page does not say: each kind then has its own width
-const CASED_PX = 2; // from this width on segments have a casing: thin ones, such as borders, would only be blurred
 const CELL_PX = 16; // cells of a grid larger than this have borders: those of a density are smaller
 
 // ---- Drawing, one function per kind ----------------------------------------------------------------------------
@@ -20,13 +18,14 @@ const CELL_PX = 16; // cells of a grid larger than this have borders: those of a
 // there(i) is how visible mark i is: by its own opacity, by what is under the pointer, and while it comes or goes.
 
 /** (i, c) -> component c of mark i where it is drawn now: eased from the frame before, or on its way from the scene before. */
-function placesOf(layer, name, look) {
+export function placesOf(layer, name, look) {
   const array = layer.arrays[name];
   const size = array.shape.slice(2).reduce((product, width) => product * width, 1);
   return placed(reader(array, look.row, look.from, look.t), look.starts?.[name], size, look.glided);
 }
 
-export const strokeWidth = (layer) => (layer.size === DEFAULT_SIZE ? 1.75 : layer.size);
+/** Sizes are CSS pixels in a picture of 560; `scale.grow` is how much larger this one is. */
+export const strokeWidth = (layer, { grow = 1 } = {}) => grow * (layer.size === DEFAULT_SIZE ? 1.75 : layer.size);
 export const isDashed = (layer) => layer.dash || layer.role === "exact";
 
 /** Whether mark i is the one the pointer is about to choose (the whole layer when its legend entry has the focus). */
@@ -34,7 +33,7 @@ const isLifted = (layer, { lifted }, i) => lifted !== null && lifted.name === la
   && (lifted.i === null || lifted.i === i);
 
 function pen(ctx, layer, colour, look, i = -1) {
-  const width = strokeWidth(layer) * (i >= 0 && isLifted(layer, look, i) ? 2 : 1);
+  const width = strokeWidth(layer, look.scale) * (i >= 0 && isLifted(layer, look, i) ? 2 : 1);
   ctx.strokeStyle = colour;
   ctx.fillStyle = colour;
   ctx.lineWidth = width;
@@ -81,10 +80,10 @@ function pointOrder(layer, row, cache) {
   return order;
 }
 
-export function pointSize(layer) {
+export function pointSize(layer, { grow = 1 } = {}) {
   const n = layer.arrays.xy.shape[1];
-  if (layer.size !== DEFAULT_SIZE) return n > SHAPED_POINTS ? Math.min(layer.size, 3) : layer.size;
-  return n <= 600 ? 6.5 : n <= 1500 ? 5.5 : n <= SHAPED_POINTS ? 4.5 : n <= 12000 ? 2.5 : 2;
+  if (layer.size !== DEFAULT_SIZE) return grow * (n > SHAPED_POINTS ? Math.min(layer.size, 3) : layer.size);
+  return grow * (n <= 600 ? 6.5 : n <= 1500 ? 5.5 : n <= SHAPED_POINTS ? 4.5 : n <= 12000 ? 2.5 : 2);
 }
 
 /** A pre-rendered symbol: thousands of copies cost one small image each. */
@@ -128,7 +127,7 @@ function drawPoints(ctx, layer, look) {
   if (image) imagePoints(image, layer, look);
   else {
     const key = JSON.stringify([sum(layer.arrays.xy), sum(layer.arrays.group), look.scale.window, width, height, dpr,
-      isolated, faint, theme.name, layer.role, layer.hue, layer.symbol, layer.size]);
+      isolated, faint, theme.name, theme.slots, layer.role, layer.hue, layer.symbol, layer.size]);
     const images = cache.points;
     image = images.get(key);
     images.delete(key); // and back at the end: the first one is the one not used for longest
@@ -177,7 +176,7 @@ function paintPoints(ctx, layer, look, pixels = null) {
   const places = placesOf(layer, "xy", { ...look, from: -1 });
   const { starts, index } = pointOrder(layer, look.row, look.cache);
   const shaped = n <= SHAPED_POINTS;
-  const size = pointSize(layer);
+  const size = pointSize(layer, look.scale);
   const opacity = look.theme.points * (shaped ? 1 : 0.75) * (layer.role === "reference" ? 0.4 : 1);
   const { kx, ky, window: [[x0], [, y1]] } = look.scale;
   const left = look.scale.x(x0);
@@ -190,7 +189,7 @@ function paintPoints(ctx, layer, look, pixels = null) {
     const colour = colourOf(look.theme, layer, group);
     ctx.globalAlpha = look.alpha(group) * look.faint * opacity;
     ctx.fillStyle = colour;
-    const symbol = layer.role === "cluster" ? GROUP_SYMBOLS[group % GROUP_SYMBOLS.length] : layer.symbol;
+    const symbol = layer.role === "cluster" ? groupSymbolOf(look.theme, group) : layer.symbol;
     const image = shaped ? sprite(symbol, colour, size, layer.role === "exact", look) : null;
     const side = image ? image.width / look.dpr : dot;
     const put = pixels && stamp(pixels, image, Math.round(side * look.dpr), colour, ctx.globalAlpha);
@@ -263,12 +262,16 @@ function paintDeep(ctx, layer, look, size, opacity) {
   }
 }
 
-export const markRadius = (layer) => (layer.size === DEFAULT_SIZE ? 11 : layer.size) / 2;
+export const markRadius = (layer, { grow = 1 } = {}) => (grow * (layer.size === DEFAULT_SIZE ? 11 : layer.size)) / 2;
+const [HALO, HALO_SHARE] = [2.6, 0.29]; // pixels around a mark in the background's color, and at most of its radius
+const hasInk = (layer) => layer.role === "exact" && layer.symbol === "ring"; // a true mean: it lies on its release
 
 function drawMarks(ctx, layer, look) {
   const xy = placesOf(layer, "xy", look);
-  const radius = markRadius(layer);
+  const radius = markRadius(layer, look.scale);
   const path = new Path2D(symbolPath(layer.symbol, radius));
+  const halo = 2 * Math.min(HALO, HALO_SHARE * radius + (STROKED.has(layer.symbol) ? 1 : 0));
+  const inked = hasInk(layer);
   const stroked = STROKED.has(layer.symbol);
   const hollow = layer.role === "exact" && layer.symbol !== "lock";
   const group = groupReader(layer, look.row);
@@ -282,13 +285,13 @@ function drawMarks(ctx, layer, look) {
     ctx.translate(x, y);
     if (isLifted(layer, look, i)) ctx.scale(1.35, 1.35);
     ctx.globalAlpha = look.there(i) * look.alpha(group(i)) * look.faint;
-    const width = Math.max(1.6, radius / 3);
+    const width = inked ? Math.max(1.8, 0.45 * radius) : Math.max(1.6, radius / 3);
     ctx.strokeStyle = look.theme.background; // a halo, so that a mark stays readable on top of points
-    ctx.lineWidth = stroked ? width + 2.4 : 2.4;
+    ctx.lineWidth = stroked ? width + halo : halo;
     ctx.stroke(path);
     ctx.strokeStyle = ctx.fillStyle = colourOf(look.theme, layer, group(i));
     ctx.lineWidth = width;
-    if (hollow && !stroked) {
+    if (inked || (hollow && !stroked)) {
       ctx.fillStyle = look.theme.background;
       ctx.fill(path);
     }
@@ -316,7 +319,26 @@ function drawCircles(ctx, layer, look) {
   }
 }
 
+/** On a stage noise is a thread from what is exact to what is released, whose mark lies over its end. */
+function drawThreads(ctx, layer, look) {
+  const [tail, head] = [placesOf(layer, "tail", look), placesOf(layer, "head", look)];
+  for (const casing of [true, false]) {
+    for (let i = 0; i < markCount(layer); i += 1) {
+      ctx.globalAlpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+      const ends = [look.scale.x(tail(i, 0)), look.scale.y(tail(i, 1)), look.scale.x(head(i, 0)), look.scale.y(head(i, 1))];
+      if (!Number.isFinite(ends[0] + ends[1] + ends[2] + ends[3])) continue;
+      ctx.lineCap = "round";
+      if (casing) [ctx.strokeStyle, ctx.lineWidth] = [look.theme.background, 2.3 * ctx.lineWidth];
+      if (casing) ctx.setLineDash([]);
+      ctx.beginPath();
+      line(ctx, ...ends);
+      ctx.stroke();
+    }
+  }
+}
+
 function drawArrows(ctx, layer, look) {
+  if (look.margins && layer.role === "noise") return void drawThreads(ctx, layer, look);
   const tail = placesOf(layer, "tail", look);
   const head = placesOf(layer, "head", look);
   for (let i = 0; i < markCount(layer); i += 1) {
@@ -339,17 +361,63 @@ function drawArrows(ctx, layer, look) {
   }
 }
 
+/** The cell of place i among `sites`: corners [x, y, the site beyond the edge from here on, -1 for a wall]. */
+export function siteCell(sites, i, [[x0, x1], [y0, y1]]) {
+  let cell = [[x0, y0, -1], [x1, y0, -1], [x1, y1, -1], [x0, y1, -1]];
+  const [ax, ay] = sites[i];
+  for (let j = 0; j < sites.length && cell.length; j += 1) {
+    if (j === i) continue;
+    const [dx, dy] = [sites[j][0] - ax, sites[j][1] - ay];
+    const half = (dx * (sites[j][0] + ax) + dy * (sites[j][1] + ay)) / 2;
+    const kept = [];
+    for (let v = 0; v < cell.length; v += 1) {
+      const [[x, y, beyond], [u, w]] = [cell[v], cell[(v + 1) % cell.length]];
+      const [here, there] = [dx * x + dy * y - half, dx * u + dy * w - half]; // positive: nearer to j
+      if (here <= 0) kept.push([x, y, here === 0 && there > 0 ? j : beyond]);
+      if (here * there >= 0) continue;
+      const t = here / (here - there);
+      kept.push([mix(x, u, t), mix(y, w, t), here < 0 ? j : beyond]);
+    }
+    cell = kept;
+  }
+  return cell;
+}
+
+/** The cells that borders make, in a faint tint of their clusters; their edges too while they are on the way. */
+function drawCells(ctx, layer, look, moves) {
+  const at = placesOf(layer, "sites", look);
+  const sites = Array.from({ length: layer.arrays.sites.shape[1] }, (_, i) => [at(i, 0), at(i, 1)]);
+  const edges = new Path2D();
+  sites.forEach((_, i) => {
+    const cell = siteCell(sites, i, look.ends).map(([x, y, beyond]) => [look.scale.x(x), look.scale.y(y), beyond]);
+    ctx.beginPath();
+    cell.forEach(([x, y, beyond], v) => {
+      ctx.lineTo(x, y);
+      if (beyond <= i) return; // a wall, or drawn already
+      edges.moveTo(x, y);
+      edges.lineTo(...cell[(v + 1) % cell.length].slice(0, 2));
+    });
+    ctx.fillStyle = clusterColour(look.theme, i);
+    ctx.globalAlpha = look.theme.tint * look.faint * (look.isolated === null || look.isolated === i ? 1 : FADED);
+    ctx.fill();
+  });
+  if (!moves) return;
+  ctx.globalAlpha = pen(ctx, layer, colourOf(look.theme, layer, 0), look);
+  ctx.stroke(edges);
+}
+
 function drawSegments(ctx, layer, look) {
-  const ends = placesOf(layer, "ends", layer.glides || layer.ids ? look : { ...look, from: -1 });
+  const moves = Boolean(layer.arrays.sites) && (look.starts !== null || (look.from >= 0 && look.t < 1));
+  if (layer.arrays.sites) drawCells(ctx, layer, look, moves);
+  if (moves) return;
+  const ends = placesOf(layer, "ends", { ...look, from: -1 });
   for (let i = 0; i < markCount(layer); i += 1) {
     const corners = [0, 1, 2, 3].map((c) => ends(i, c));
     if (corners.some(Number.isNaN)) continue;
-    const alpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    ctx.globalAlpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
     ctx.beginPath();
     line(ctx, look.scale.x(corners[0]), look.scale.y(corners[1]), look.scale.x(corners[2]), look.scale.y(corners[3]));
-    ctx.globalAlpha = alpha;
-    if (strokeWidth(layer) >= CASED_PX) strokeCased(ctx, layer, look, alpha);
-    else ctx.stroke();
+    ctx.stroke();
   }
 }
 
@@ -375,7 +443,7 @@ function drawTrails(ctx, layer, look) {
 /** Values as an image, one pixel each: the role's colour, opaque (up to a strength) where the value is high. */
 function valueImage(layer, row, i, look, strength) {
   const { group } = layer.arrays; // of each cell, where a grid has one
-  const colour = group ? `${look.theme.name}|${look.row}|${look.isolated}` : colourOf(look.theme, layer, i);
+  const colour = group ? `${look.theme.name}|${look.theme.slots}|${look.row}|${look.isolated}` : colourOf(look.theme, layer, i);
   const key = `${row}|${i}|${colour}`;
   if (!look.cache.heats.has(layer)) look.cache.heats.set(layer, new Map());
   const images = look.cache.heats.get(layer);
@@ -383,7 +451,6 @@ function valueImage(layer, row, i, look, strength) {
   const { data, shape: [, m, rows, columns] } = layer.arrays.value;
   const rgb = (name) => parseColour(name) ?? [128, 128, 128];
   const groups = group ? reader(group, look.row) : null;
-  const coarse = group ? columns / group.shape[3] : 1; // cells of a grid that share one group, along each axis
   const canvas = document.createElement("canvas");
   canvas.width = columns;
   canvas.height = rows;
@@ -399,7 +466,7 @@ function valueImage(layer, row, i, look, strength) {
   for (let y = 0; y < rows; y += 1) { // row 0 is at low y, an image's first row is at the top
     for (let x = 0; x < columns; x += 1) {
       const at = (rows - 1 - y) * columns + x;
-      const own = groups ? groups(i, Math.floor((rows - 1 - y) / coarse) * (columns / coarse) + Math.floor(x / coarse)) : 0;
+      const own = groups ? groups(i, at) : 0;
       if (own === NO_GROUP) continue; // a cell of no cluster stays clear
       if (own !== last) [last, red, green, blue, most] = [own, ...ink(own)];
       const to = (y * columns + x) * 4;
@@ -445,7 +512,7 @@ function drawFaces(ctx, layer, look) {
   const order = Array.from(middle.keys()).sort((a, b) => middle[a] - middle[b]);
   const styles = new Map();
   ctx.lineJoin = "round";
-  ctx.lineWidth = strokeWidth(layer);
+  ctx.lineWidth = strokeWidth(layer, look.scale);
   for (const i of order) {
     const own = groupOf(layer, group, i);
     if (!styles.has(own)) styles.set(own, faceStyle(layer, look, own));
@@ -477,13 +544,8 @@ function drawLines(ctx, layer, look) {
   const group = groupReader(layer, look.row);
   const paths = pathsOf(layer, look);
   for (let i = 0; i < m; i += 1) {
-    const alpha = look.there(i) * look.alpha(group(i)) * pen(ctx, layer, colourOf(look.theme, layer, group(i)), look, i);
-    if (layer.fill > 0) {
-      ctx.globalAlpha = alpha * layer.fill;
-      ctx.fill(paths[i]);
-    }
-    ctx.globalAlpha = alpha;
-    if (layer.size > 0) ctx.stroke(paths[i]); // a canvas ignores a width of 0
+    ctx.globalAlpha = look.there(i) * look.alpha(group(i)) * pen(ctx, layer, colourOf(look.theme, layer, group(i)), look, i);
+    ctx.stroke(paths[i]);
   }
 }
 
@@ -617,7 +679,6 @@ function drawCursor(ctx, layer, look, plot) {
 const DRAW = {
   points: drawPoints, marks: drawMarks, circles: drawCircles, arrows: drawArrows, segments: drawSegments,
   trails: drawTrails, heat: drawHeat, lines: drawLines, bars: drawBars, bands: drawBands, grid: drawGrid, cursor: drawCursor,
-  ensemble: drawEnsemble,
 };
 
 /** Layers from back to front: as the scene has them, but no band in front of a line. */
@@ -640,7 +701,18 @@ function opacityOf({ arrays, hub }, row, pointed) {
   return (i) => (at(i) === pointed.i ? HUB_ALPHA : BESIDE_HUB * own(i));
 }
 
-const BOUNDS = new Set(["public bounds", "bounds from the data"]);
+const BOUNDS = new Set(["Public box", "Box from the data"]);
+export const boundsOf = (scene) => scene.layers.find(({ name }) => BOUNDS.has(name));
+
+/** How visible what belongs to a cluster is, where one may be seen alone. */
+export const alphaOf = (layer, group, { isolated }) => (isolated === null || !layer.isolate || group === isolated ? 1 : FADED);
+
+/** How a layer is drawn now: its row, and its way from the frame or the scene before. */
+export function wayOf(layer, view) {
+  const [row, from] = [layer.rows[view.frame], layer.rows[view.from] ?? -1];
+  const way = onTheWay(layer, view.glide, view.glided);
+  return { row, from, faint: way.fade * (from < 0 && view.t < 1 ? view.t : 1), ...way }; // what is new in a frame fades in
+}
 
 /**
  * Draw a whole frame; `view` = {frame, from, t, glide, glided, zoom, hidden, isolated, lifted, pointed, width, height, dpr,
@@ -653,8 +725,9 @@ export function drawScene(ctx, scene, view) {
   ctx.fontVariantNumeric = "tabular-nums";
   const stage = view.margins ? stageOf(scene, view.zoom, view) : null;
   const plot = stage ? stage.box : plotOf(ctx, scene, view.zoom, view.width, view.height);
-  const scale = scaleOf(scene, view.zoom, plot);
-  const bounds = stage ? scene.layers.find(({ name }) => BOUNDS.has(name)) : null; // drawn as the box itself
+  const scale = { ...scaleOf(scene, view.zoom, plot), grow: grownBy(scene, plot) };
+  const ends = [scene.x, scene.y].map((axis) => axis.ends ?? [0, 1]);
+  const bounds = stage ? boundsOf(scene) : null; // drawn as the box itself
   const bar = stage && isMap(scene) ? scene.layers.find(({ name }) => name.startsWith("Scale: ")) : null; // below the box
   if (!stage) drawAxes(ctx, scene, scale, plot, view.theme);
   else if (view.margins.bottom > 0) drawEnds(ctx, scene, plot, view.theme, bounds, bar, scale);
@@ -664,11 +737,10 @@ export function drawScene(ctx, scene, view) {
   ctx.rect(frame.left, frame.top, frame.width, frame.height);
   ctx.clip();
   const paint = (layer, own) => {
-    const alpha = (group) => (view.isolated === null || !layer.isolate || group === view.isolated ? 1 : FADED);
+    const alpha = (group) => alphaOf(layer, group, view);
     ctx.save();
     const opacity = opacityOf(layer, own.row, view.pointed);
-    const look = { ...view, scale, alpha, ...own, there: (i) => own.there(i) * opacity(i) };
-    DRAW[layer.kind]?.(ctx, ...drained(scene, layer, look), plot);
+    DRAW[layer.kind]?.(ctx, layer, { ...view, scale, ends, alpha, ...own, there: (i) => own.there(i) * opacity(i) }, plot);
     ctx.restore();
   };
   for (const layer of drawOrder(scene.layers)) {
@@ -678,10 +750,7 @@ export function drawScene(ctx, scene, view) {
       drawBounds(ctx, layer, scale, view.theme);
       continue;
     }
-    const from = layer.rows[view.from] ?? -1;
-    const way = onTheWay(layer, view.glide, view.glided);
-    const faint = way.fade * (from < 0 && view.t < 1 ? view.t : 1); // what was not there a frame ago fades in
-    paint(layer, { row, from, faint, ...way });
+    paint(layer, wayOf(layer, view));
   }
   if (view.glided < 1) {
     for (const gone of view.glide?.leaving ?? []) {

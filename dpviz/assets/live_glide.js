@@ -1,6 +1,6 @@
 // The live picture: how marks glide from one scene's places to the next one's, each to its own.
 
-import { clamp, markCount, reader } from "./live_base.js";
+import { clamp, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
 
 export const GLIDE_MS = 200;
 const HEAD_START_MS = 25; // so that the first frame already shows the move
@@ -8,11 +8,13 @@ const NEAR = 0.2; // scene units: a mark found by its place is no farther away
 const MOST_POINTS = 6000; // more of them would cost a frame
 // Arrays of places by kind. A center is the i-th one before and after; curves, segments and points have nothing by
 // themselves that says which is which, and glide where the layer names them. What does not glide fades.
-const PLACES = { marks: ["xy"], circles: ["center", "radius"], arrows: ["tail", "head"], heat: ["center", "radius"],
-  ensemble: ["xy"] };
+const PLACES = { marks: ["xy"], circles: ["center", "radius"], arrows: ["tail", "head"], heat: ["center", "radius"] };
 const NAMED_PLACES = { points: ["xy"], segments: ["ends"], lines: ["xy"] };
 const AT_ONCE = new Set(["points", "bars", "cursor"]); // change without fading: a record stays where it is
-const places = (layer) => PLACES[layer.kind] ?? (layer.ids || layer.glides ? NAMED_PLACES[layer.kind] : undefined) ?? [];
+const places = (layer) => (layer.arrays.sites ? ["sites"]
+  : PLACES[layer.kind] ?? (layer.ids || layer.glides ? NAMED_PLACES[layer.kind] : undefined) ?? []);
+/** How many things of a layer glide: borders follow the places that they lie between. */
+const movers = (layer) => layer.arrays.sites?.shape[1] ?? markCount(layer);
 
 /** A name that stays when the numbers in it change, and which one of them it is. */
 function keyed(layers) {
@@ -50,7 +52,7 @@ function alike(old, layer, oldRow, row) {
 
 /** For each mark of the new layer the mark of the old one that it was, -1 for none. */
 function partners(old, layer, oldRow, row) {
-  const count = markCount(layer);
+  const count = movers(layer);
   const was = new Int32Array(count).fill(-1);
   if (layer.ids) {
     const at = new Map((old.ids ?? []).map((id, i) => [id, i]));
@@ -66,7 +68,7 @@ function partners(old, layer, oldRow, row) {
       was[i] = j;
       taken.add(j);
     }
-  } else if (count === markCount(old)) was.forEach((_, i) => { was[i] = i; });
+  } else if (count === movers(old)) was.forEach((_, i) => { was[i] = i; });
   return was;
 }
 
@@ -77,6 +79,7 @@ function startsOf(old, layer, oldRow, row, glide) {
   const width = (array) => array.shape.slice(2).reduce((product, size) => product * size, 1);
   if (names.some((name) => !old.arrays[name] || width(old.arrays[name]) !== width(layer.arrays[name]))) return null;
   const was = partners(old, layer, oldRow, row);
+  if (layer.arrays.sites && was.includes(-1)) return null; // borders around more or fewer places fade
   const starts = {};
   for (const name of names) {
     const array = layer.arrays[name];
@@ -92,7 +95,7 @@ function startsOf(old, layer, oldRow, row, glide) {
     }
   }
   const kept = new Set(was);
-  const left = Array.from({ length: markCount(old) }, (_, j) => j).filter((j) => !kept.has(j));
+  const left = Array.from({ length: movers(old) }, (_, j) => j).filter((j) => !kept.has(j));
   return { starts, was, left: new Set(left) };
 }
 
@@ -153,4 +156,92 @@ export function onTheWay(layer, glide, t) {
 /** How what leaves is drawn: its marks, or all of them, fade where they were. */
 export function onTheWayOut({ marks }, t) {
   return { starts: null, there: marks ? (i) => Number(marks.has(i)) : () => 1, fade: 1 - t };
+}
+
+// ---- Clusters: which of the picture before each one is -----------------------------------------------------------
+
+/** Where each cluster's release stands at the end: cluster -> [x, y]; empty where a picture has no released centers. */
+function clusterPlaces(scene) {
+  const last = scene.frames.length - 1;
+  const layer = scene.layers.findLast(({ kind, role, audience, isolate, rows }) => kind === "marks" && isolate
+    && role === "released" && audience === "released" && rows[last] >= 0);
+  const sums = new Map();
+  if (!layer) return sums;
+  const [at, group] = [reader(layer.arrays.xy, layer.rows[last]), groupReader(layer, layer.rows[last])];
+  for (let i = 0; i < markCount(layer); i += 1) {
+    const [x, y, count] = sums.get(group(i)) ?? [0, 0, 0];
+    if (group(i) !== NO_GROUP && Number.isFinite(at(i, 0) + at(i, 1))) sums.set(group(i), [x + at(i, 0), y + at(i, 1), count + 1]);
+  }
+  return new Map([...sums].sort((a, b) => a[0] - b[0]).map(([each, [x, y, count]]) => [each, [x / count, y / count]]));
+}
+
+/** Whether the colors of a picture's clusters go by its own released centers. */
+export const hasCenters = (scene) => clusterPlaces(scene).size > 0;
+
+/**
+ * The columns that rows are assigned to at the least sum of costs; every row gets one, and no column two. `cost` has no
+ * more rows than columns. Kuhn and Munkres by shortest paths, O(rows^2 columns).
+ */
+export function assigned(cost) {
+  const [n, m] = [cost.length, cost[0]?.length ?? 0];
+  const [u, v] = [new Float64Array(n + 1), new Float64Array(m + 1)]; // potentials of rows and columns, from 1 on
+  const [rowOf, way] = [new Int32Array(m + 1), new Int32Array(m + 1)];
+  for (let i = 1; i <= n; i += 1) {
+    rowOf[0] = i;
+    let at = 0;
+    const [least, done] = [new Float64Array(m + 1).fill(Infinity), new Uint8Array(m + 1)];
+    do {
+      done[at] = 1;
+      const row = rowOf[at];
+      let [delta, next] = [Infinity, 0];
+      for (let j = 1; j <= m; j += 1) {
+        if (done[j]) continue;
+        const over = cost[row - 1][j - 1] - u[row] - v[j];
+        if (over < least[j]) [least[j], way[j]] = [over, at];
+        if (least[j] < delta) [delta, next] = [least[j], j];
+      }
+      for (let j = 0; j <= m; j += 1) {
+        if (done[j]) { u[rowOf[j]] += delta; v[j] -= delta; } else least[j] -= delta;
+      }
+      at = next;
+    } while (rowOf[at] !== 0);
+    do {
+      rowOf[at] = rowOf[way[at]];
+      at = way[at];
+    } while (at !== 0);
+  }
+  const columns = new Int32Array(n);
+  for (let j = 1; j <= m; j += 1) if (rowOf[j] > 0) columns[rowOf[j] - 1] = j - 1;
+  return columns;
+}
+
+const MOST_MATCHED = 100; // clusters: more keep their numbers
+
+/**
+ * For each cluster of a new picture the one of the old that stood where it stands, cluster -> cluster: as near as all of
+ * them together can be. Null where places mean something else, or where there is nothing to go by.
+ */
+export function sameClusters(old, scene) {
+  if (!old || !comparable(old, scene)) return null;
+  const [before, now] = [clusterPlaces(old), clusterPlaces(scene)];
+  if (!before.size || !now.size || Math.max(before.size, now.size) > MOST_MATCHED) return null;
+  const few = now.size <= before.size;
+  const [rows, columns] = few ? [now, before] : [before, now];
+  const [names, others] = [[...rows.keys()], [...columns.keys()]];
+  const cost = [...rows.values()].map(([x, y]) => [...columns.values()].map(([p, q]) => (x - p) ** 2 + (y - q) ** 2));
+  return new Map(Array.from(assigned(cost), (column, i) => (few ? [names[i], others[column]] : [others[column], names[i]])));
+}
+
+/** The slots, of colors and symbols, of a new picture's clusters: those they had before, and free ones for new clusters. */
+export function slotsOf(scene, same, slots) {
+  const count = Math.max(scene.group_names.length, 1 + Math.max(-1, ...clusterPlaces(scene).keys()));
+  const next = Array.from({ length: count }, (_, group) => (same.has(group) ? slots?.[same.get(group)] ?? same.get(group) : -1));
+  const taken = new Set(next);
+  let free = 0;
+  return next.map((slot) => {
+    if (slot >= 0) return slot;
+    while (taken.has(free)) free += 1;
+    taken.add(free);
+    return free;
+  });
 }

@@ -22,6 +22,7 @@ export class Hands {
   onClick(event) {
     this.canvas.focus({ preventScroll: true });
     if (!this.scale) return;
+    if (event.pointerType === "touch") this.hover(event); // a finger names what it touches
     const at = this.position(event);
     const picked = pickAt(this.scene, this.view(), this.scale, ...at);
     const found = hit(this.scene, this.view(), this.scale, ...at, { clusters: true });

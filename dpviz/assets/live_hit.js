@@ -33,51 +33,66 @@ function eachAnchor(layer, row, visit) {
 }
 
 /**
- * What is drawn at a pixel, the topmost of it; where nothing is, the nearest mark within reach, marks before points. For
- * clicks also the smallest circle around it.
+ * What is drawn at a pixel, the topmost of it, and `beneath` it what comes next; where nothing is, the nearest mark within
+ * reach, marks before points. For clicks also the smallest circle around it.
  */
 export function hit(scene, view, scale, px, py, { clusters = false } = {}) {
-  let [best, top] = [null, null];
+  let best = null;
+  const covering = []; // what is drawn there, one of each layer, from back to front
   const visible = drawOrder(shownLayers(scene, view)).filter((layer) => layer.kind !== "cursor" && (!clusters || layer.isolate));
   for (const layer of visible) {
     if (layer.kind === "lines" && !clusters) { // see nearestCurve
-      top = nearestCurve([layer], view, scale, px, py, strokeWidth(layer) / 2 + EDGE_PX) ?? top;
+      const curve = nearestCurve([layer], view, scale, px, py, strokeWidth(layer, scale) / 2 + EDGE_PX);
+      if (curve) covering.push(curve);
       continue;
     }
     const row = layer.rows[view.frame];
     const penalty = layer.kind === "points" ? 4 : layer.kind === "heat" || layer.kind === "trails" ? 2 : 0;
     const bar = layer.kind === "bars" ? reader(layer.arrays.rect, row) : null;
     const covers = coverOf(layer, row, scale, px, py);
+    let own = null;
     eachAnchor(layer, row, (i, x, y) => {
       let distance = Math.hypot(scale.x(x) - px, scale.y(y) - py);
       if (bar && inside(bar, i, scale.left(px), scale.up(py))) distance = 0;
       const found = { layer, row, i, x, y, distance: distance + penalty };
       if (distance <= HOVER_PX && (best === null || found.distance <= best.distance)) best = found;
-      if (covers(i, distance) && !(top?.layer === layer && isAbove(top.i, i, layer, row))) top = found;
+      if (covers(i, distance) && !(own && isAbove(own.i, i, layer, row))) own = found;
     });
+    if (own) covering.push(own);
   }
+  const [top, beneath] = inFront(covering);
   if (top === null && !clusters) best = nearer(best, nearestCurve(visible, view, scale, px, py, HOVER_PX));
   best = top ?? best;
   if (best === null) best = aroundPixel(visible, view, scale, px, py, clusters);
   if (best === null) best = bandAround(visible, view, scale, px, py);
   if (best === null && !clusters) best = cellAround(visible, view, scale, px, py);
   if (best) best.group = groupReader(best.layer, best.row)(best.i);
+  if (top && beneath) best.beneath = beneath;
   return best;
+}
+
+/** The first two, in front, of what is drawn at a pixel. A ring or a cross hides nothing: the disc it lies on comes first. */
+function inFront(covering) {
+  const seen = covering.toReversed();
+  const at = seen.findIndex(({ layer }) => !(layer.kind === "marks" && STROKED.has(layer.symbol)));
+  if (at > 0 && seen[at].layer.kind === "marks") seen.unshift(...seen.splice(at, 1));
+  return [seen[0] ?? null, seen[1] ?? null];
 }
 
 /** A function of a mark and its distance: whether the mark is drawn at the pixel. */
 function coverOf(layer, row, scale, px, py) {
   if (layer.kind === "marks") {
-    const reach = (STROKED.has(layer.symbol) ? markRadius(layer) / 2 : markRadius(layer)) + EDGE_PX;
+    const radius = markRadius(layer, scale);
+    const reach = (STROKED.has(layer.symbol) && layer.symbol !== "ring" ? radius / 2 : radius) + EDGE_PX;
     return (i, distance) => distance <= reach;
   }
   if (layer.kind === "points") {
-    const reach = pointSize(layer) / 2;
+    const reach = pointSize(layer, scale) / 2;
     return (i, distance) => distance <= reach;
   }
   if (layer.kind === "bars") return (i, distance) => distance === 0;
   if (layer.kind !== "arrows" && layer.kind !== "segments") return () => false;
-  const reach = strokeWidth(layer) / 2 + EDGE_PX;
+  const reach = strokeWidth(layer, scale) / 2 + EDGE_PX;
   const ends = layer.kind === "segments" ? reader(layer.arrays.ends, row) : null;
   const [tail, head] = ends ? [] : [reader(layer.arrays.tail, row), reader(layer.arrays.head, row)];
   const corners = ends ? (i) => [0, 1, 2, 3].map((c) => ends(i, c)) : (i) => [tail(i, 0), tail(i, 1), head(i, 0), head(i, 1)];
@@ -211,9 +226,7 @@ export function cellOf(layer, row, i, at) {
   const [across, up] = [at % columns, Math.floor(at / columns)];
   const x = (c) => mix(rect(i, 0), rect(i, 2), c / columns);
   const y = (r) => mix(rect(i, 1), rect(i, 3), r / rows);
-  const shape = layer.arrays.group?.shape;
-  const inGroups = shape && Math.floor((up * shape[2]) / rows) * shape[3] + Math.floor((across * shape[3]) / columns);
-  const group = shape ? reader(layer.arrays.group, row)(i, inGroups) : null;
+  const group = layer.arrays.group ? reader(layer.arrays.group, row)(i, at) : null;
   const value = group === NO_GROUP ? 0 : reader(layer.arrays.value, layer.arrays.value.shape[0] === 1 ? 0 : row)(i, at);
   return { x0: x(across), x1: x(across + 1), y0: y(up), y1: y(up + 1), value, group };
 }
@@ -242,6 +255,7 @@ export function tooltipLines(scene, found) {
   const { layer, row, i, x, y } = found;
   const lines = [layer.name];
   const name = markName(scene, layer, row, i);
+  if (found.beneath) lines.push(`beneath: ${found.beneath.layer.name}`);
   if (name && name !== layer.name) lines.push(name);
   const { low, high, cell } = found;
   const along = (axis, from, to) => withUnit(axis, to === undefined || from === to

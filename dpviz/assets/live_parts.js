@@ -1,6 +1,6 @@
 // The live picture: buttons, legend symbols and tables as elements.
 
-import { clamp, colourOf, disc, GROUP_SYMBOLS, NO_GROUP, STROKED, symbolPath } from "./live_base.js";
+import { clamp, clusterColour, colourOf, disc, groupSymbolOf, NO_GROUP, STROKED, symbolPath } from "./live_base.js";
 import { isDashed, strokeWidth } from "./live_draw.js";
 import { make, SVG } from "./elements.js";
 
@@ -57,7 +57,7 @@ export function legendSymbol(layer, theme) {
     case "points": {
       const grouped = layer.role === "cluster" && layer.arrays.group.data.some((group) => group !== NO_GROUP);
       return svg(18, [[5, 5.5, 0], [13, 7, 1], [7.5, 13, 2]].map(([x, y, g]) => ({
-        d: symbolPath(grouped ? GROUP_SYMBOLS[g] : layer.symbol, 2.6), transform: `translate(${x} ${y})`,
+        d: symbolPath(grouped ? groupSymbolOf(theme, g) : layer.symbol, 2.6), transform: `translate(${x} ${y})`,
         ...(layer.role === "exact" ? { fill: "none", stroke: colour }
           : { fill: colourOf(theme, layer, grouped ? g : NO_GROUP) }) })));
     }
@@ -78,8 +78,6 @@ export function legendSymbol(layer, theme) {
     case "grid": return svg(18, [[2, 2, 0.75], [9, 2, 0.3], [2, 9, 0.15], [9, 9, 0.5]].map(([x, y, opacity]) => ({
       d: `M${x} ${y}h6.5v6.5h-6.5z`, fill: colour, "fill-opacity": opacity })));
     case "trails": return svg(18, [{ ...stroke, d: "M2 14L7 8L11 11L16 3", "stroke-opacity": 0.75 }]);
-    case "ensemble": return svg(18, [[4, 6], [7, 11], [9, 4], [10, 9], [14, 12], [13, 6], [8, 14]].map(([x, y]) => ({
-      d: disc(1.4), transform: `translate(${x} ${y})`, fill: colour, "fill-opacity": 0.6 })));
     case "cursor": return svg(18, [{ ...stroke, d: "M9 1V17" }]);
     default: return svg(18, [{ ...stroke, d: "M1 9H17", "stroke-width": clamp(strokeWidth(layer), 1.5, 4),
       "stroke-opacity": layer.role === "reference" ? 0.8 : 1 }]);
@@ -87,10 +85,10 @@ export function legendSymbol(layer, theme) {
 }
 
 export const groupSymbol = (group, theme, coloured) => svg(14, [{
-  d: symbolPath(coloured ? GROUP_SYMBOLS[group % GROUP_SYMBOLS.length] : "circle", 4), transform: "translate(7 7)",
-  ...(coloured && !STROKED.has(GROUP_SYMBOLS[group % GROUP_SYMBOLS.length])
-    ? { fill: theme.clusters[group % theme.clusters.length] }
-    : { fill: "none", stroke: coloured ? theme.clusters[group % theme.clusters.length] : theme.text, "stroke-width": 2 }),
+  d: symbolPath(coloured ? groupSymbolOf(theme, group) : "circle", 4), transform: "translate(7 7)",
+  ...(coloured && !STROKED.has(groupSymbolOf(theme, group))
+    ? { fill: clusterColour(theme, group) }
+    : { fill: "none", stroke: coloured ? clusterColour(theme, group) : theme.text, "stroke-width": 2 }),
 }]);
 
 export function tableElement({ caption, head, rows, total, which = "first" }) {

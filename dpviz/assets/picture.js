@@ -40,7 +40,8 @@
 
 import { clamp, easeInOut, enlargement, frameAfter, groupCount, groupsAt, readHeader, reader, readTheme, unpack } from "./live_base.js";
 import { drawScene } from "./live_draw.js";
-import { glideTo, progress } from "./live_glide.js";
+import { drawLabels } from "./live_labels.js";
+import { glideTo, hasCenters, progress, sameClusters, slotsOf } from "./live_glide.js";
 import { turned } from "./live_turn.js";
 import { tablesOf } from "./live_table.js";
 import { groupSymbol, icon, iconButton, legendSymbol, lockIcon, tableElement } from "./live_parts.js";
@@ -52,6 +53,8 @@ import { keepFocus, moveFocus } from "./row.js";
 const ROOMY = { left: 34, top: 10, right: 10, bottom: 24 }; // around the box on a stage: the ends of its axes
 const BARE = { left: 0, top: 0, right: 0, bottom: 0 }; // on a phone
 const EASE_MS = 200; // from one frame's marks to the next, less where a scene plays faster
+const PAGES_OWN = "picture"; // the key of a page's main picture
+const NUMBERED = /^(cluster )\d+$/i; // a cluster that is named by its number
 const MENU_PX = 8; // between the menu and its button, and the window's edge
 const LEGEND_PX = 190; // room a legend needs beside the picture
 const WIDEST = 1.6; // width over height of a picture that has the room
@@ -67,6 +70,7 @@ const MOST_LINES = 7; // of a legend; the others are behind a button
 const MOST_LARGE_LINES = 5; // in type for a room, where seven are higher than the picture
 const KEPT_LINES = 2; // of these, for what a map draws in front
 const stepsHeights = new Map(); // key of a live picture -> height of its steps: one that follows leaves as much
+const latestSlots = new Map(); // key of a live picture -> the colors of its clusters, for charts beside it
 const latestFrames = new Map(); // key of a live picture -> its frame, for charts that follow it
 
 // ---- State -----------------------------------------------------------------------------------------------------
@@ -93,6 +97,7 @@ export class Picture extends Tools {
     this.unfolded = false; // whether the legend shows all of its lines
     this.hidden = new Set(); // names of layers switched off
     this.offered = new Set(); // names of layers that begin switched off, and have
+    this.slots = null; // of each cluster's color and symbol; null: its own number
     this.isolated = null;
     this.reported = null;
     this.lifted = null; // the {name, pick, i} that a click would pick
@@ -232,6 +237,7 @@ export class Picture extends Tools {
     on(canvas, "dblclick", () => { if (!this.tool) this.setZoom(HOME); });
     on(canvas, "pointerdown", (event) => {
       if (event.button !== 0) return;
+      if (event.pointerType === "touch") this.tip.hidden = true;
       this.pointers.set(event.pointerId, event);
       this.moved = this.pointers.size > 1;
       if (this.moved) this.toolCancel();
@@ -249,7 +255,8 @@ export class Picture extends Tools {
       this.pointers.delete(event.pointerId);
       this.toolCancel();
     });
-    on(canvas, "pointerleave", () => {
+    on(canvas, "pointerleave", ({ pointerType }) => {
+      if (pointerType === "touch") return; // a finger that is lifted leaves its words; the next touch takes them
       this.tip.hidden = true;
       this.lift(null);
       this.pointAt(null);
@@ -270,6 +277,8 @@ export class Picture extends Tools {
     if (first) this.isolated = this.reported = this.options.selected ?? null;
     this.picks = Math.max(this.picks, this.options.picks ?? 0);
     this.theme = readTheme(this.root);
+    if (this.options.stage) this.theme.background = this.theme.box;
+    this.theme.slots = this.slots;
     this.root.classList.toggle("dark", this.theme.name === "dark");
     try {
       this.problem.hidden = true;
@@ -290,6 +299,23 @@ export class Picture extends Tools {
     const scene = unpack(packed);
     if (this.options.stage) for (const axis of [scene.x, scene.y]) axis.view = axis.ends ?? axis.view;
     return scene;
+  }
+
+  /** Clusters keep colors, symbols and names from one picture to the next; return the number now of the one seen alone. */
+  keepColours(old, scene) {
+    const same = sameClusters(old, scene);
+    if (same) this.slots = slotsOf(scene, same, this.slots);
+    else this.slots = hasCenters(scene) ? null : latestSlots.get(this.options.follow ?? PAGES_OWN) ?? null;
+    this.theme.slots = this.slots;
+    latestSlots.set(this.options.key, this.slots);
+    this.name(scene);
+    return same && this.isolated !== null ? [...same].find(([, was]) => was === this.isolated)?.[0] ?? null : this.isolated;
+  }
+
+  /** "cluster 3" is the one in the third color. */
+  name(scene) {
+    const { slots } = this;
+    if (slots) scene.group_names = scene.group_names.map((name, i) => name.replace(NUMBERED, `$1${(slots[i] ?? i) + 1}`));
   }
 
   /** Width over height of the public box in equal units; 1 where the axes have units of their own. */
@@ -314,6 +340,7 @@ export class Picture extends Tools {
   refine(packed) {
     const scene = this.read(packed);
     if (scene.hash !== this.scene?.hash) return;
+    this.name(scene);
     this.scene = scene;
     this.options = { ...this.options, coarse: false };
     this.tableButton.disabled = false;
@@ -337,7 +364,9 @@ export class Picture extends Tools {
   load(scene) {
     const shown = { scene: this.scene, frame: this.frame, glide: this.glide, now: performance.now() };
     const old = this.scene;
+    const alone = this.keepColours(old, scene);
     this.scene = scene;
+
     this.angles = null; // where the reader has turned a solid picture, until the page has drawn it so
     this.root.classList.toggle("solid", Boolean(scene.solid));
     for (const { name, shown } of scene.layers) {
@@ -353,7 +382,7 @@ export class Picture extends Tools {
     this.from = this.frame;
     this.easing = false;
     this.glide = this.motion.matches ? null : glideTo(scene, this.frame, shown);
-    if (this.isolated !== null && this.isolated >= groupCount(scene)) this.isolate(null);
+    this.isolate(alone !== null && alone < groupCount(scene) ? alone : null);
     if (this.playing && scene.frames.length < 2) this.pause();
     this.canvas.setAttribute("aria-label", scene.alt);
     showText(this.title, this.options.named === false ? "" : scene.title);
@@ -491,6 +520,7 @@ export class Picture extends Tools {
     this.root.classList.toggle("gliding", this.glide !== null);
     const scene = this.angles ? turned(this.scene, this.frame, this.angles) : this.scene;
     Object.assign(this, drawScene(this.ctx, scene, this.view(this.angles ? 1 : t, dpr, glided)));
+    if (this.options.stage && !this.angles) drawLabels(this.ctx, scene, this.view(t, dpr, glided), this);
     this.drawTools(this.ctx);
     if (this.options.stage && (this.pending || JSON.stringify(this.box) !== this.boxTold)) this.tellBox();
     if (!this.pending) return;
@@ -529,7 +559,9 @@ export class Picture extends Tools {
   view(t = 1, dpr = 1, glided = 1) {
     const { frame, from, glide, zoom, hidden, isolated, lifted, pointed, width, height, theme, cache } = this;
     const margins = this.options.stage ? Picture.margins(this.options.phone) : null; // of a stage
-    return { frame, from, t, glide, glided, zoom, hidden, isolated, lifted, pointed, width, height, dpr, theme, cache, margins };
+    const phone = Boolean(this.options.phone);
+    return { frame, from, t, glide, glided, zoom, hidden, isolated, lifted, pointed, width, height, dpr, theme, cache,
+      margins, phone };
   }
 
   /** Sizes from the width there is: the legend stands beside a square picture where it fits. */
@@ -597,7 +629,7 @@ export class Picture extends Tools {
     const chips = new Map(); // layers of one name share a chip
     for (const layer of shown) if (layer.legend && !chips.has(layer.name)) chips.set(layer.name, layer);
     const key = JSON.stringify([theme.name, [...chips].map(([name, l]) => [name, l.kind, l.role, l.symbol, l.audience, l.dash,
-      l.fill, l.size, l.hue, l.pick]), [...this.hidden], this.unfolded]);
+      l.fill, l.size, l.hue, l.pick]), [...this.hidden], this.unfolded, this.slots]);
     if (key !== this.legendKey) {
       this.legendKey = key;
       // What starts switched off comes last: it is there on request.
@@ -665,7 +697,7 @@ export class Picture extends Tools {
       .filter(([group]) => seen.has(group) && (coloured || group === this.isolated)).slice(0, MOST_GROUPS);
     const folds = names.length > FEW_GROUPS + 2;
     const few = folds && !this.unfolded ? names.filter(([group], i) => i < FEW_GROUPS || group === this.isolated) : names;
-    const key = JSON.stringify([this.theme.name, few, folds, coloured, this.isolated]);
+    const key = JSON.stringify([this.theme.name, few, folds, coloured, this.isolated, this.slots]);
     if (key === this.groupsKey) return;
     this.groupsKey = key;
     this.groups.hidden = names.length === 0;
@@ -752,6 +784,7 @@ export class Picture extends Tools {
     clearTimeout(this.turning);
     for (const request of [this.request, this.redraw, this.hovering, this.telling]) if (request !== undefined) cancelAnimationFrame(request);
     latestFrames.delete(this.options.key);
+    latestSlots.delete(this.options.key);
     stepsHeights.delete(this.options.key);
     this.root.remove();
   }

@@ -17,7 +17,7 @@ from html import escape
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.core import FloatArray, voronoi_borders
+from dpviz.core import FloatArray
 from dpviz.plots.scene import Axis, Kind, Layer, Role, Scene, VisibleLayer
 from dpviz.plots.theme import (
     GROUP_SYMBOLS,
@@ -26,6 +26,7 @@ from dpviz.plots.theme import (
     SHAPED_POINTS,
     STROKED,
     Theme,
+    grown_by,
     is_dashed,
     legend_words,
     mark_size,
@@ -47,13 +48,10 @@ SECONDS = 1.1  # per stop of a thumbnail; ours
 LAST = 3  # turns of the last stop
 MOST_POINTS = 500  # of a thumbnail: more are a cloud at this size; every so many are drawn
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
-CASED_PX = 2.0  # from this width on segments have a casing: thin ones, such as borders, would only be blurred
 CELL_PX = 16.0  # cells of a grid larger than this have borders: those of a density are smaller
 DEFAULT_FILL = 0.2  # of a band
+HALO, HALO_SHARE = 2.6, 0.29  # pixels around a mark in the background's color, and at most of its radius
 HEAT, GRID = 0.72, 0.75  # opacity of the highest value
-DOT = 0.3  # opacity of a draw
-SHARE, NARROW, BROAD = 0.8, 0.005, 0.03  # width of a haze's lines: of how far apart they run, and its ends, scene units
-ACROSS, THIN = 2.5, 0.55  # how wide a haze is, of how far apart its lines run; opacity of one that fills the box
 LEVEL = 6  # of a PNG's compression
 
 
@@ -69,6 +67,7 @@ class PixelPlane:
     x1: float
     y0: float
     y1: float
+    grow: float = 1.0  # how much larger marks are than their layers say
 
     @property
     def kx(self) -> float:
@@ -173,7 +172,7 @@ def thumbnail(
         )
     width, height = size
     plane = _fitted(scene, 0.0, 0.0, width, height)
-    off = {*scene.hidden_names, *hidden, *(layer.name for layer in scene.layers if layer.kind is Kind.ENSEMBLE)}
+    off = {*scene.hidden_names, *hidden}
     parts, turns = [], set()
     for place, layer in enumerate(each for each in scene.ordered_layers if each.name not in off):
         if layer.kind is Kind.POINTS:
@@ -253,11 +252,12 @@ def _panel(
 def _fitted(scene: Scene, left: float, top: float, width: float, height: float) -> PixelPlane:
     """Return the plane that shows the whole view; where units are equal the view grows along the longer side."""
     (x0, x1), (y0, y1) = scene.x.view, scene.y.view
+    grow = grown_by(min(width, height)) if scene.equal else 1.0
     if scene.equal:
         unit = min(width / (x1 - x0), height / (y1 - y0))
         across, up = (width / unit - (x1 - x0)) / 2, (height / unit - (y1 - y0)) / 2
         x0, x1, y0, y1 = x0 - across, x1 + across, y0 - up, y1 + up
-    return PixelPlane(left, top, width, height, x0, x1, y0, y1)
+    return PixelPlane(left, top, width, height, x0, x1, y0, y1, grow)
 
 
 def _axes(scene: Scene, plane: PixelPlane, theme: Theme, n_ticks: float) -> Iterator[str]:
@@ -320,9 +320,6 @@ def _key(layer: Layer, theme: Theme) -> str:
         hollow = layer.symbol in STROKED or (layer.role is Role.EXACT and layer.symbol != "lock")
         ink = f'fill="none" stroke="{color}" stroke-width="2"' if hollow else f'fill="{color}"'
         return f'<path d="{symbol_path(layer.symbol, 3 if layer.kind is Kind.POINTS else 5)}" {ink}/>'
-    if layer.kind is Kind.ENSEMBLE:
-        dots = "".join(f'<circle cx="{x}" cy="{y}" r="1.4"/>' for x, y in ((-5, -3), (-2, 2), (0, -5), (1, 0), (5, 3)))
-        return f'<g fill="{color}" fill-opacity="0.6">{dots}</g>'
     if layer.kind is Kind.CIRCLES:
         return f'<circle r="7" {line}/>'
     if layer.kind in (Kind.HEAT, Kind.GRID, Kind.BANDS, Kind.BARS):
@@ -438,9 +435,7 @@ def draw(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> It
             yield from _marks(visible, plane, theme, key)
         case Kind.HEAT | Kind.GRID:
             yield from _images(visible, plane, theme, key)
-        case Kind.ENSEMBLE:
-            yield from _ensemble(visible, plane, theme)
-        case Kind.LINES if visible.layer.fill and "xy_depth" in visible.layer.arrays:
+        case Kind.LINES if visible.layer.fill:
             yield from _faces(visible, plane, theme)
         case Kind.TRAILS:
             yield from ('<g opacity="0.75">', *_outlines(visible, plane, theme), "</g>")
@@ -450,13 +445,10 @@ def draw(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> It
 
 def _points(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     layer, n = visible.layer, visible.layer.n_marks
-    places, groups, size = plane.xy(visible.array("xy")), visible.groups, point_size(layer, n)
+    places, groups, size = plane.xy(visible.array("xy")), visible.groups, plane.grow * point_size(layer, n)
     faint = theme.points * (0.4 if layer.role is Role.REFERENCE else 1.0)
-    drain = np.zeros(n, dtype=np.uint8) if visible.drain is None else visible.drain
-    looks = np.unique(np.column_stack([groups, np.where(groups == NO_GROUP, 0, drain)]), axis=0)
-    for group, shade in looks.tolist():
-        mine, color = places[(groups == group) & ((drain == shade) | (group == NO_GROUP))], theme.color(layer, group)
-        color = theme.shaded(color, shade) if shade else color
+    for group in np.unique(groups).tolist():
+        mine, color = places[groups == group], theme.color(layer, group)
         if n > SHAPED_POINTS:
             dots = (
                 f'stroke="{color}" stroke-width="{size:g}" stroke-linecap="square" stroke-opacity="{0.75 * faint:.3g}"'
@@ -466,55 +458,24 @@ def _points(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) ->
         symbol = GROUP_SYMBOLS[group % len(GROUP_SYMBOLS)] if layer.role is Role.CLUSTER else layer.symbol
         hollow = layer.role is Role.EXACT or symbol in STROKED
         ink = f'fill="none" stroke="{color}" stroke-width="1.2"' if hollow else f'fill="{color}"'
-        name = f"{key}g{group}" + (f"s{shade}" if shade else "")
+        name = f"{key}g{group}"
         yield f'<defs><path id="{name}" d="{symbol_path(symbol, size / 2)}" {ink}/></defs><g opacity="{faint:.3g}">'
         yield fill_rows(f'<use href="#{name}" x="%.1f" y="%.1f"/>', mine) + "</g>"
 
 
-def _ensemble(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterator[str]:
-    """Yield a dot for each place, or the borders of each draw as one path: what lies over each other is opaquer."""
-    layer, draws = visible.layer, visible.array("xy")
-    color = theme.color(layer, 0)
-    if not layer.fill:
-        ink = f'stroke="{color}" stroke-width="{layer.size:g}" stroke-linecap="round" stroke-opacity="{DOT:g}"'
-        for draw in plane.xy(draws):
-            yield _path(fill_rows("M%.1f %.1fh0", draw), ink)
-        return
-    ends = visible.array("ends") if "ends" in layer.arrays else voronoi_borders(draws)  # (draws, m, 4)
-    width, opacity = haze(
-        ends.reshape(*ends.shape[:2], 2, 2).mean(axis=2) if "ends" in layer.arrays else draws, layer.fill
-    )
-    pen = f'fill="none" stroke="{color}" stroke-width="{width * plane.kx:.1f}" stroke-opacity="{opacity:.3g}"'
-    for lines in ends:
-        yield _path(fill_rows("M%.1f %.1fL%.1f %.1f", plane.xy(lines.reshape(-1, 2, 2))), pen)
-
-
-def haze(places: FloatArray, opacity: float) -> tuple[float, float]:
-    """Return width, scene units, and opacity of the lines of a haze: the farther apart they run, the wider and fainter.
-
-    `places` (draws, m, 2) say how far apart: by their median distance from the middle, averaged over m. All lines
-    together are as opaque as `opacity`, where they lie over each other.
-    """
-    middle = np.nanmedian(places, axis=0)
-    apart = np.hypot(places[..., 0] - middle[:, 0], places[..., 1] - middle[:, 1])
-    spread = float(np.mean(np.nanmedian(apart, axis=0)))
-    width = min(max(SHARE * spread, NARROW), BROAD)
-    over = max(1.0, len(places) * width / (width + ACROSS * spread))
-    most = opacity * (1.0 - (1.0 - THIN) * min(spread / 0.1, 1.0))
-    return width, 1.0 - (1.0 - most) ** (1.0 / over)
-
-
 def _marks(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     layer, places = visible.layer, plane.xy(visible.array("xy"))
-    radius = mark_size(layer) / 2
+    radius = plane.grow * mark_size(layer) / 2
     stroked, hollow = layer.symbol in STROKED, layer.role is Role.EXACT and layer.symbol != "lock"
-    width = max(1.6, radius / 3)
-    d, halo = symbol_path(layer.symbol, radius), width + 2.4 if stroked else 2.4
+    inked = layer.role is Role.EXACT and layer.symbol == "ring"
+    width = max(1.8, 0.45 * radius) if inked else max(1.6, radius / 3)
+    around = 2.0 * min(HALO, HALO_SHARE * radius + (1.0 if stroked else 0.0))
+    d, halo = symbol_path(layer.symbol, radius), width + around if stroked else around
     for i, (color, mine) in enumerate(_colored(visible, theme)):
-        inside = "none" if stroked else theme.background if hollow else color
+        inside = theme.background if inked or (hollow and not stroked) else "none" if stroked else color
         ink = f'stroke="{color}" stroke-width="{width:.2f}" stroke-linecap="round"' if stroked or hollow else ""
-        around = f'fill="none" stroke="{theme.background}" stroke-width="{halo:.2f}"'
-        yield f'<defs><g id="{key}m{i}"><path d="{d}" {around}/>'
+        edge = f'fill="none" stroke="{theme.background}" stroke-width="{halo:.2f}"'
+        yield f'<defs><g id="{key}m{i}"><path d="{d}" {edge}/>'
         yield f'<path d="{d}" fill="{inside}" {ink}/></g></defs>'
         yield fill_rows(f'<use href="#{key}m{i}" x="%.1f" y="%.1f"/>', places[mine])
 
@@ -524,14 +485,14 @@ def _outlines(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterato
     layer, array = visible.layer, visible.array
     for color, mine in _colored(visible, theme):
         fill = f'fill="{color}" fill-opacity="{layer.fill:g}"' if layer.fill else 'fill="none"'
-        line = f'fill="none" {_pen(layer, color)}'
+        line = f'fill="none" {_pen(layer, color, plane.grow)}'
         match layer.kind:
             case Kind.CIRCLES:
                 radius, (x, y) = np.abs(array("radius")[mine]), plane.xy(array("center")[mine]).T
                 rx, ry = radius * plane.kx, radius * plane.ky
                 rows = np.column_stack([x - rx, y, rx, ry, 2 * rx, rx, ry, -2 * rx])
                 d = fill_rows("M%.1f %.1fa%.1f %.1f 0 1 0 %.1f 0a%.1f %.1f 0 1 0 %.1f 0Z", rows)
-                yield from _cased(d, layer, color, theme, fill)
+                yield from _cased(d, layer, color, theme, plane.grow, fill)
             case Kind.ARROWS:
                 tails, heads = plane.xy(array("tail")[mine]), plane.xy(array("head")[mine])
                 way = heads - tails
@@ -539,22 +500,24 @@ def _outlines(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterato
                 long = np.isfinite(length) & (length >= 0.5)
                 tails, heads, length = tails[long], heads[long], length[long]
                 unit = way[long] / length[:, None]
-                tip = np.minimum(length, 5.0 + 2.0 * stroke_width(layer))[:, None]
+                tip = np.minimum(length, 5.0 + 2.0 * plane.grow * stroke_width(layer))[:, None]
                 base, across = heads - unit * tip, 0.45 * tip * unit[:, ::-1] * [-1.0, 1.0]
-                yield from _cased(fill_rows("M%.1f %.1fL%.1f %.1f", np.hstack([tails, base])), layer, color, theme)
+                yield from _cased(
+                    fill_rows("M%.1f %.1fL%.1f %.1f", np.hstack([tails, base])), layer, color, theme, plane.grow
+                )
                 corners = np.hstack([heads, base + across, base - across])
                 yield _path(fill_rows("M%.1f %.1fL%.1f %.1fL%.1f %.1fZ", corners), f'fill="{color}"')
             case Kind.SEGMENTS:
-                d = fill_rows("M%.1f %.1fL%.1f %.1f", plane.xy(array("ends")[mine].reshape(-1, 2, 2)))
-                yield from _cased(d, layer, color, theme) if stroke_width(layer) >= CASED_PX else (_path(d, line),)
+                yield _path(fill_rows("M%.1f %.1fL%.1f %.1f", plane.xy(array("ends")[mine].reshape(-1, 2, 2))), line)
             case Kind.TRAILS:
-                yield from _cased("".join(map(_joined, plane.xy(visible.paths[mine]))), layer, color, theme)
+                yield from _cased("".join(map(_joined, plane.xy(visible.paths[mine]))), layer, color, theme, plane.grow)
             case Kind.LINES:
-                pen = _pen(layer, color) if layer.size else ""
-                yield _path("".join(map(_joined, plane.xy(array("xy")[mine]))), f"{fill} {pen}")
+                yield _path("".join(map(_joined, plane.xy(array("xy")[mine]))), line)
             case Kind.BARS:
                 boxes = plane.xy(array("rect")[mine].reshape(-1, 2, 2)).reshape(-1, 4)[:, [0, 1, 2, 3, 0]]
-                yield _path(fill_rows("M%.1f %.1fH%.1fV%.1fH%.1fZ", boxes), f"{fill} {_pen(layer, color, 1.25)}")
+                yield _path(
+                    fill_rows("M%.1f %.1fH%.1fV%.1fH%.1fZ", boxes), f"{fill} {_pen(layer, color, plane.grow, 1.25)}"
+                )
             case Kind.BANDS:
                 outlines = []
                 for edges in array("edges")[mine]:
@@ -579,7 +542,7 @@ def _faces(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterator[s
         front, back = np.array(rgb(theme.color(layer, group))), np.array(rgb(theme.background))
         shares = (0.0, 0.3) if none else (layer.fill, min(1.0, layer.fill + 0.35))
         mixed = [np.rint(back + share * (front - back)).astype(np.uint8).tobytes().hex() for share in shares]
-        styles[group] = f'fill="#{mixed[0]}" stroke="#{mixed[1]}" stroke-width="{stroke_width(layer):g}"'
+        styles[group] = f'fill="#{mixed[0]}" stroke="#{mixed[1]}" stroke-width="{plane.grow * stroke_width(layer):.3g}"'
     for curve, group in zip(plane.xy(visible.array("xy")), groups.tolist(), strict=True):
         yield _path(_joined(curve), styles[group])
 
@@ -587,7 +550,7 @@ def _faces(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterator[s
 def _images(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     """Yield an image for every mark, clipped to an oval where it is heat; and the borders of large cells."""
     layer, values = visible.layer, visible.array("value")
-    groups = visible.cells if visible.has_groups else None
+    groups = visible.array("group") if visible.has_groups else None
     heat = layer.kind is Kind.HEAT
     if heat:
         centers, radius = plane.xy(visible.array("center")), visible.array("radius")
@@ -626,23 +589,23 @@ def _images(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) ->
             yield _path(d, f'fill="none" stroke="{theme.text}" stroke-opacity="{theme.grid:g}"')
 
 
-def _pen(layer: Layer, color: str, widest: float = math.inf) -> str:
-    width = stroke_width(layer)
-    dash = f' stroke-dasharray="{max(4.0, 2.4 * width):g} {max(3.0, 1.8 * width):g}"' if is_dashed(layer) else ""
+def _pen(layer: Layer, color: str, grow: float, widest: float = math.inf) -> str:
+    width = grow * stroke_width(layer)
+    dash = f' stroke-dasharray="{max(4.0, 2.4 * width):.3g} {max(3.0, 1.8 * width):.3g}"' if is_dashed(layer) else ""
     faint = ' stroke-opacity="0.8"' if layer.role is Role.REFERENCE else ""
-    return f'stroke="{color}" stroke-width="{min(width, widest):g}" stroke-linejoin="round"{dash}{faint}'
+    return f'stroke="{color}" stroke-width="{min(width, widest):.3g}" stroke-linejoin="round"{dash}{faint}'
 
 
 def _path(d: str, attributes: str) -> str:
     return f'<path d="{d}" {attributes}/>' if d else ""
 
 
-def _cased(d: str, layer: Layer, color: str, theme: Theme, fill: str = 'fill="none"') -> Iterator[str]:
+def _cased(d: str, layer: Layer, color: str, theme: Theme, grow: float, fill: str = 'fill="none"') -> Iterator[str]:
     """Yield a path with a casing in the background's color, so that it stands out from points."""
     if layer.role is not Role.REFERENCE:
-        width = stroke_width(layer) + 2.5
-        yield _path(d, f'fill="none" stroke="{theme.background}" stroke-opacity="0.6" stroke-width="{width:g}"')
-    yield _path(d, f"{fill} {_pen(layer, color)}")
+        width = grow * stroke_width(layer) + 2.5
+        yield _path(d, f'fill="none" stroke="{theme.background}" stroke-opacity="0.6" stroke-width="{width:.3g}"')
+    yield _path(d, f"{fill} {_pen(layer, color, grow)}")
 
 
 def _colored(visible: VisibleLayer, theme: Theme) -> Iterator[tuple[str, NDArray[np.bool_]]]:

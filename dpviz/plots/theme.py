@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core.geometry import CLUSTERS_DARK, CLUSTERS_LIGHT
-from dpviz.plots.scene import SHADES, Audience, Layer, Role
+from dpviz.plots.scene import Audience, Kind, Layer, Role
 
 NO_GROUP = 255  # a mark that belongs to no cluster
 DEFAULT_SIZE = 6.0  # of Layer.size: each kind then has its own width
+GROWN_PX, LEAST_GROWN, MOST_GROWN = 560.0, 0.72, 1.44  # the picture that sizes are meant for, and their limits
 SHAPED_POINTS = 6000  # up to here points have shapes, beyond they are dots
 GROUP_SYMBOLS = ("circle", "square", "triangle", "diamond", "plus", "cross", "down", "star")
 STROKED = frozenset({"ring", "cross", "plus"})
@@ -26,7 +27,6 @@ class Theme:
     clusters: tuple[str, ...]
     grid: float  # opacity of the text's color in grid lines
     points: float  # opacity of records
-    drained: str  # of a record that may belong to any cluster
 
     def color(self, layer: Layer, group: int) -> str:
         """Return the color of a layer's mark in cluster `group`; palettes start at the layer's hue."""
@@ -34,12 +34,9 @@ class Theme:
             if group != NO_GROUP:
                 return self.clusters[(group + layer.hue) % len(self.clusters)]
             return self.roles[Role.EXACT] if layer.audience is Audience.CURATOR else self.text  # gray is secret
+        if layer.role is Role.EXACT and layer.symbol == "ring" and layer.kind is Kind.MARKS:
+            return self.text  # a true mean: it lies on blue
         return self.roles.get(layer.role, self.text)
-
-    def shaded(self, color: str, shade: int) -> str:
-        """Return a color that has lost `shade` of SHADES parts of itself."""
-        parts = zip(rgb(color), rgb(self.drained), strict=True)
-        return "#" + "".join(f"{round(own + shade / SHADES * (gray - own)):02x}" for own, gray in parts)
 
     def colors(self, layer: Layer) -> NDArray[np.str_]:
         """Return the color of a layer's marks in each cluster, (256,)."""
@@ -49,7 +46,7 @@ class Theme:
 LIGHT = Theme(
     "light",
     "#ffffff",
-    "#1c2430",
+    "#1b2330",
     {
         Role.EXACT: "#737984",
         Role.RELEASED: "#0b5cad",
@@ -60,12 +57,11 @@ LIGHT = Theme(
     CLUSTERS_LIGHT,
     grid=0.08,
     points=0.78,
-    drained="#c9ccd1",
 )
 DARK = Theme(
     "dark",
-    "#12161c",
-    "#e6e9ee",
+    "#161c25",
+    "#eceff4",
     {
         Role.EXACT: "#a3aab5",
         Role.RELEASED: "#3f95e0",
@@ -76,7 +72,6 @@ DARK = Theme(
     CLUSTERS_DARK,
     grid=0.1,
     points=0.85,
-    drained="#4b5462",
 )
 
 
@@ -93,6 +88,11 @@ def is_dashed(layer: Layer) -> bool:
 def stroke_width(layer: Layer) -> float:
     """Return the width of a layer's lines, pixels."""
     return 1.75 if layer.size == DEFAULT_SIZE else layer.size
+
+
+def grown_by(side: float) -> float:
+    """Return how much larger marks are than their layers say in a picture whose shorter side has so many pixels."""
+    return min(max(side / GROWN_PX, LEAST_GROWN), MOST_GROWN)
 
 
 def mark_size(layer: Layer) -> float:

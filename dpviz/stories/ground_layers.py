@@ -1,13 +1,13 @@
 """The layers that every picture of centers has: box, records, borders, the path, the release, a map's scale."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Centers, Confidential, FloatArray, Labels, Points, voronoi_borders
+from dpviz.core import Centers, FloatArray, Labels, Points, voronoi_borders
 from dpviz.data import Ground
 from dpviz.plots import Audience, Kind, Layer, Role, Scene, always
 from dpviz.plots.scene import Ink
@@ -16,6 +16,7 @@ from dpviz.stories.stage import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Seen, St
 from dpviz.stories.view import View, Words, spread
 
 MOST_DRAWN = 10_000  # records; every record is computed on, the rest are left out evenly
+MOST_TINTED = 64  # clusters whose cells a browser finds while they move
 MOST_COLORED = 4_000_000  # records times rows of colors, one byte each
 WIDEST = 0.3  # radius of a circle, box widths; a wider one would hide the picture and say only "anywhere"
 NO_GROUP = 255  # a record without a cluster
@@ -35,7 +36,7 @@ def box_layer(stage: Stage, *, public: bool) -> list[Layer]:
     if corners is None:
         return []
     ends = np.concatenate([corners, np.roll(corners, -1, axis=0)], axis=1)[None]  # (1, 4, 4)
-    name, role = ("public bounds", Role.PUBLIC) if public else ("bounds from the data", Role.VIOLATION)
+    name, role = ("Public box", Role.PUBLIC) if public else ("Box from the data", Role.VIOLATION)
     audience = Audience.PUBLIC if public else Audience.CURATOR
     rows = stage.clock.always()
     return [stage.layer(name, Kind.SEGMENTS, role, audience, rows, {"ends": ends}, size=1.0, isolate=False)]
@@ -63,7 +64,7 @@ def record_layer(
 def drawn_records(unit: Points, group: NDArray[np.uint8], rows: Mapping[int, int], stage: Stage, **style: Any) -> Layer:
     """Draw records (m, d) in the colors of `group`, (R, m)."""
     arrays: dict[str, NDArray[Any]] = {"xy": spread(unit, stage.projection)[None], "group": group}
-    options = {"name": "person", "size": 4.0, **style}
+    options = {"name": "Records", "label": "a person", "size": 4.0, **style}
     return stage.layer(
         kind=Kind.POINTS, role=Role.CLUSTER, audience=Audience.CURATOR, rows=rows, arrays=arrays, **options
     )
@@ -73,15 +74,21 @@ def border_layer(name: str, ink: Seen, rows: Mapping[int, int], centers: FloatAr
     """Borders between the clusters of `centers` (R, k, d); exact in two dimensions only, so drawn there only."""
     if stage.projection.d != 2:
         return []
-    return [_drawn_borders(name, ink, rows, voronoi_borders(stage.projection(centers)), stage)]
+    sites = stage.projection(centers)
+    return [_drawn_borders(name, ink, rows, voronoi_borders(sites), sites, stage)]
 
 
-def _drawn_borders(name: str, ink: Seen, rows: Mapping[int, int], ends: FloatArray, stage: Stage) -> Layer:
-    """Draw borders (R, m, 4), without the columns that no row fills."""
+def _drawn_borders(
+    name: str, ink: Seen, rows: Mapping[int, int], ends: FloatArray, sites: FloatArray, stage: Stage
+) -> Layer:
+    """Draw borders (R, m, 4) between `sites` (R, k, 2), without the columns that no row fills."""
     filled = int((~np.isnan(ends[..., 0])).sum(axis=1).max(initial=0))  # a row's borders come first
     arrays = {"ends": ends[:, :filled]}
+    if sites.shape[1] <= MOST_TINTED:
+        arrays["sites"] = np.clip(sites, 0.0, 1.0)  # as borders are found
     # A border belongs to two clusters, so that it never fades with one of them.
-    return stage.layer(name, Kind.SEGMENTS, ink.role, ink.audience, rows, arrays, size=1.0, isolate=False)
+    style = {"size": 1.5, "isolate": False, "label": "border"}
+    return stage.layer(name, Kind.SEGMENTS, ink.role, ink.audience, rows, arrays, **style)
 
 
 def cluster_borders(
@@ -94,10 +101,11 @@ def cluster_borders(
     rows = {**clock.during(*phases, offset=-1), clock.release: clock.n_steps - 1}
     opening = {clock.frame(0, phase): 0 for phase in phases}
     # Found all at once: many small pictures cost hardly more than one.
-    ends = voronoi_borders(stage.projection(np.concatenate([start[None], path[:-1], final[None]])))
+    sites = stage.projection(np.concatenate([start[None], path[:-1], final[None]]))
+    ends = voronoi_borders(sites)
     return [
-        _drawn_borders("border of the start", of_start, opening, ends[:1], stage),
-        _drawn_borders("border", ink, rows, ends[1:], stage),
+        _drawn_borders("Borders of the start", of_start, opening, ends[:1], sites[:1], stage),
+        _drawn_borders("Borders", ink, rows, ends[1:], sites[1:], stage),
     ]
 
 
@@ -109,22 +117,21 @@ def start_seen(start: Centers | None, packing: Centers | None) -> Seen:
 
 
 def path_layers(of_start: Seen, start: Centers, path: FloatArray, stage: Stage, ink: Seen = RELEASED) -> list[Layer]:
-    """The start, and the path (T, k, d) of the centers, which move in the last phase of each iteration.
-
-    The release shows neither: it has its own marks.
-    """
+    """The start, and the path (T, k, d) of the centers, which move in the last phase of each iteration."""
     clock, run = stage.clock, of_start is not SECRET
     *waiting, moving = clock.phases
     whole = np.concatenate([start[None], path]) if run else path
     shift = 1 if run else 0
     rows = {**clock.during(*waiting, offset=shift - 1), **clock.during(moving, offset=shift)}
+    rows[clock.release] = len(whole) - 1
     arrays = {"xy": stage.projection(whole)}
     opening = dict.fromkeys(range(len(clock.phases) + 1), 0)
     at = {**clock.during(*waiting, offset=-1), **clock.during(moving)}
+    name = {PUBLIC: "Start (public)", RELEASED: "Start (released)"}.get(of_start, "Start: records")
     return [
-        stage.layer("path", Kind.TRAILS, ink.role, ink.audience, rows, arrays, size=2.0),
-        stage.marks("start", of_start, opening, start[None], symbol="square", size=9.0),
-        stage.marks("center", ink, at, path, size=10.0),
+        stage.layer("Path of the centers", Kind.TRAILS, ink.role, ink.audience, rows, arrays, size=2.0),
+        stage.marks(name, of_start, opening, start[None], symbol="square", size=9.0),
+        stage.marks("Center", ink, at, path, size=10.0),
     ]
 
 
@@ -134,19 +141,9 @@ def seed_layers(packing: Centers | None, start: Centers, stage: Stage) -> list[L
         return []
     opening = {0: 0}
     return [
-        stage.marks("packing", PUBLIC, opening, packing[None], symbol="square", size=7.0),
-        stage.arrows("search on noisy cells", RELEASED, opening, packing[None], start[None], size=1.5),
+        stage.marks("Packing (public)", PUBLIC, opening, packing[None], symbol="square", size=7.0),
+        stage.arrows("Search on noisy cells", RELEASED, opening, packing[None], start[None], size=1.5),
     ]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NoisySteps(Confidential):
-    """The true means of T steps, box units, and what noise made of them; each with its frames and rows."""
-
-    nonprivate_means: FloatArray  # (T, k, d)
-    noisy: FloatArray  # (T, k, d)
-    seen: Mapping[int, int]  # frames of the means
-    moved: Mapping[int, int]  # frames of the noise
 
 
 def final_layers(
@@ -155,37 +152,26 @@ def final_layers(
     reference: Centers,
     stage: Stage,
     *,
-    noise: str = "noise",
-    names: tuple[str, str] = ("released center", "true mean"),
+    noise: str = "Noise of the release",
+    reference_name: str = "Lloyd's centers, no privacy",
     ink: Seen = RELEASED,
     ids: tuple[str, ...] = (),
-    steps: NoisySteps | None = None,
 ) -> list[Layer]:
-    """The release: centers, and for the curator their exact means, if they differ, and the `reference` on request.
+    """The release: centers, and for the curator their exact means, if they differ, and Lloyd's centers.
 
-    A true mean is drawn on top of its center, so that both are seen where they meet. `names` are those of the centers
-    and of the means, and the means of `steps` are the same layers, in the frames before. `ids` are the centers' where
-    center i of another run is not this one's center i.
+    `ids` are the centers' where center i of another run is not this one's center i.
     """
     last = {stage.clock.release: 0}
-    cross = {"symbol": "cross", "size": 9.0, "isolate": False, "shown": False}
-    name = "exact center" if ink is SECRET else names[0]
-    layers = [
-        stage.marks("center without privacy", SECRET, last, reference[None], **cross),
-        stage.marks(name, ink, last, final[None], size=13.0, ids=ids),
-    ]
-    if exact is None:
-        return layers
-    means, heads, moved = exact[None], final[None], last
-    if steps is not None:
-        end = {stage.clock.release: len(steps.noisy)}
-        means, heads = np.concatenate([steps.nonprivate_means, means]), np.concatenate([steps.noisy, heads])
-        last, moved = {**steps.seen, **end}, {**steps.moved, **end}
-    return [
-        stage.threads(noise, SECRET_NOISE, moved, means, heads, ids=ids),
-        *layers,
-        stage.marks(names[1], SECRET, last, means, symbol="ring", size=8.0, ids=ids),
-    ]
+    cross = {"symbol": "cross", "size": 9.0, "isolate": False}
+    layers = [stage.marks(reference_name, SECRET, last, reference[None], **cross)]
+    if exact is not None:
+        thread = {"size": 2.4, "ids": ids, "label": "noise"}
+        layers.insert(0, stage.arrows(noise, SECRET_NOISE, last, exact[None], final[None], **thread))
+    name = "Exact center" if ink is SECRET else "Released center"
+    layers.append(stage.marks(name, ink, last, final[None], size=18.0, ids=ids))
+    if exact is not None:  # a small ring, seen also where the release lies on it
+        layers.append(stage.marks("True mean", SECRET, last, exact[None], symbol="ring", size=7.5, ids=ids))
+    return layers
 
 
 def error_circles(
@@ -194,15 +180,14 @@ def error_circles(
     """How far Laplace noise of `scale` (R, k) on every axis goes in the plane, around `centers` (R, k, d).
 
     Each of the plane's directions has variance 2 b^2, so that the root mean square length of the noise is sqrt(2) b
-    for one feature and 2 b in two directions. No circle where the scale is NaN, nor one of WIDEST or more. They are
-    drawn on request.
+    for one feature and 2 b in two directions. No circle where the scale is NaN, nor one of WIDEST or more.
     """
     radius = noise_length(scale, stage.projection.d)
     rings = np.where(radius < WIDEST, radius, np.nan)
     if np.isnan(rings).all():
         return []
     arrays = {"center": stage.projection(centers), "radius": rings}
-    return [stage.layer(name, Kind.CIRCLES, ink.role, ink.audience, rows, arrays, size=1.5, fill=0.08, shown=False)]
+    return [stage.layer(name, Kind.CIRCLES, ink.role, ink.audience, rows, arrays, size=1.5, fill=0.08)]
 
 
 def noise_length(scale: FloatArray, d: int) -> FloatArray:

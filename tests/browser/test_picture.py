@@ -92,8 +92,8 @@ def test_two_pictures_on_a_plain_page_tell_what_the_reader_does_and_leave_nothin
     expect(site.locator("html[data-told=selected]")).to_be_attached()
     last = read_header(pack(everything(seed=1)))["start_frame"]
     assert site.evaluate("told") == [
-        ["drawn", {"key": "first"}],
-        ["drawn", {"key": "second"}],
+        ["drawn", {"key": "first", "stage": None}],
+        ["drawn", {"key": "second", "stage": None}],
         ["step", last - 1 if last else 0],
         ["selected", 0],
     ]

@@ -78,6 +78,8 @@ def test_no_color_is_taken_for_another_one(theme):
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 def test_every_color_stands_out_from_the_background(theme):
+    assert theme.background == {"light": "#ffffff", "dark": "#161c25"}[theme.name]
+    assert len(set(theme.clusters)) == 10
     faint = {each: contrast(each, theme.background) for each in (*theme.roles.values(), *theme.clusters)}
     assert {each: ratio for each, ratio in faint.items() if ratio < LEAST_CONTRAST} == {}
 
@@ -99,4 +101,5 @@ def test_the_live_picture_and_the_gallery_have_the_same_colors():
         for role, color in theme.roles.items():
             assert re.search(rf'{role.value}: "(#\w+)"', part)[1] == color
         assert tuple(re.findall(r'"(#\w+)"', part.split("clusters: [")[1].split("]")[0])) == theme.clusters
+        assert re.search(r'box: "(#\w+)"', part)[1] == theme.background
         assert own == (*theme.clusters, own[-1])

@@ -43,7 +43,7 @@ METHOD = Method(
         seed=3,
         frames=(0, 2, 3, 5, -1),
         params={"epsilon": 4.0},
-        hidden=("noise", "noise of 20 draws", "noisy count"),
+        hidden=("Half of the noise", "Noise of the release", "Noisy count of a side"),
     ),
     entries=(
         Entry("dpm", "DPM, repaired", (), (("calibration", "repaired"),), on=True),

@@ -109,7 +109,7 @@ def test_nothing_of_the_attack_is_public():
         )
         for scene in scenes:
             public = [layer.name for layer in scene.layers if layer.audience is not Audience.CURATOR]
-            assert public == ["public bounds"]
+            assert public == ["Public box"]
         packed.add(tuple(pack(scene.public()) for scene in scenes))
     assert len(packed) == 1
 

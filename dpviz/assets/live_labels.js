@@ -1,0 +1,331 @@
+// The live picture on a stage: each kind of mark is named once, where it stands; and what lies outside of the box.
+
+import { clamp, colourOf, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
+import { alphaOf, boundsOf, markRadius, placesOf, pointSize, wayOf } from "./live_draw.js";
+
+const MOST_LABELS = 6;
+const MOST_ON_A_PHONE = 4;
+const EXAMPLES = 24; // marks of a layer that are tried
+const GAP = 7; // pixels between a mark and its name
+const EDGE = 5; // between a name and the box's edge
+const LEAST_THREAD = 46; // pixels: a shorter thread of noise has no name
+const CELLS = 48; // of the table of points, along each axis
+const SIDES = ["right", "left", "above", "below"];
+const PREFERRED = { right: 0, left: 1, above: 2, below: 2 }; // less is better
+const RANK = { released: 0, violation: 1, exact: 2, cluster: 2, noise: 3, public: 4, reference: 5 };
+const UNNAMED = /^(cluster \d|scale: )/i; // what has its words elsewhere, or needs none
+const ANCHORS = { marks: "xy", points: "xy", trails: "xy", circles: "center", heat: "center" };
+const MOST_TAGS = 80; // images of names that are kept
+
+// ---- What is named, and how ------------------------------------------------------------------------------------
+
+/** A layer's name as it stands at one of its marks. */
+export function labelOf(layer) {
+  const words = layer.label || layer.name.charAt(0).toLowerCase() + layer.name.slice(1);
+  return layer.audience === "curator" && !words.endsWith("(secret)") ? `${words} (secret)` : words;
+}
+
+/** The layers that are named at a frame, foremost first: those that are new in a step, then by what their colors mean. */
+function namedLayers(scene, view, bounds) {
+  const found = new Map();
+  for (const layer of scene.layers) {
+    const words = labelOf(layer);
+    if (layer.legend === false || layer === bounds || found.has(words) || UNNAMED.test(layer.name)) continue;
+    if (layer.rows[view.frame] < 0 || view.hidden.has(layer.name)) continue;
+    if (ANCHORS[layer.kind] || ["arrows", "segments", "lines"].includes(layer.kind)) found.set(words, layer);
+  }
+  const passing = view.frame < scene.frames.length - 1;
+  const isNew = (layer) => passing && view.frame > 0 && layer.rows[view.frame - 1] < 0;
+  const rank = ([, layer]) => (isNew(layer) ? 0 : 10) + (layer.kind === "marks" ? 0 : 0.5)
+    + (layer.audience === "curator" && layer.role !== "noise" ? 2 : RANK[layer.role]);
+  return [...found].sort((a, b) => rank(a) - rank(b));
+}
+
+/** Where a mark is named: its middle and how far it reaches, pixels; null where it is not drawn. */
+function anchorOf(layer, i, look) {
+  const { scale } = look;
+  const at = (x, y, reach) => (Number.isFinite(x + y) ? { x: scale.x(x), y: scale.y(y), reach } : null);
+  if (layer.kind === "arrows") {
+    const [tail, head] = [placesOf(layer, "tail", look), placesOf(layer, "head", look)];
+    return at((tail(i, 0) + head(i, 0)) / 2, (tail(i, 1) + head(i, 1)) / 2, 3);
+  }
+  if (layer.kind === "segments") {
+    const ends = placesOf(layer, "ends", look);
+    return at((ends(i, 0) + ends(i, 2)) / 2, (ends(i, 1) + ends(i, 3)) / 2, 2);
+  }
+  if (layer.kind === "lines") {
+    const xy = placesOf(layer, "xy", look);
+    const middle = 2 * Math.floor(layer.arrays.xy.shape[2] / 3);
+    return at(xy(i, middle), xy(i, middle + 1), 2);
+  }
+  const xy = placesOf(layer, ANCHORS[layer.kind], look);
+  if (layer.kind === "marks") return at(xy(i, 0), xy(i, 1), markRadius(layer, scale));
+  if (layer.kind === "points") return at(xy(i, 0), xy(i, 1), pointSize(layer, scale) / 2);
+  if (layer.kind === "trails") return at(xy(i, 0), xy(i, 1), 3);
+  const radius = placesOf(layer, "radius", look)(i);
+  return at(xy(i, 0), xy(i, 1) + radius, 2); // a circle is named at its top
+}
+
+/** The numbers of the marks that are tried: evenly spread over all of them. */
+function examplesOf(layer) {
+  const count = markCount(layer);
+  return Array.from({ length: Math.min(count, EXAMPLES) }, (_, i) => Math.floor((i * count) / Math.min(count, EXAMPLES)));
+}
+
+/** The rectangle of a name beside its mark: left, top, right, bottom. */
+function rectOf({ x, y, reach }, side, { width, height }) {
+  const off = reach + GAP;
+  const left = side === "right" ? x + off : side === "left" ? x - off - width : x - width / 2;
+  const top = side === "above" ? y - off - height : side === "below" ? y + off : y - height / 2;
+  return [left, top, left + width, top + height];
+}
+
+const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+
+/** Rectangles of what a name must not cover: marks, and threads piece by piece. */
+function obstaclesOf(scene, view, look) {
+  const found = [];
+  for (const layer of scene.layers) {
+    if (layer.rows[view.frame] < 0 || view.hidden.has(layer.name)) continue;
+    const count = markCount(layer);
+    const own = { ...look, row: layer.rows[view.frame] };
+    if (layer.kind === "marks" && count <= 400) {
+      for (let i = 0; i < count; i += 1) {
+        const at = anchorOf(layer, i, own);
+        if (at) found.push([at.x - at.reach, at.y - at.reach, at.x + at.reach, at.y + at.reach]);
+      }
+    } else if (layer.kind === "arrows" && count <= 60) {
+      const [tail, head] = [reader(layer.arrays.tail, own.row), reader(layer.arrays.head, own.row)];
+      for (let i = 0; i < count; i += 1) {
+        for (let t = 0.125; t < 1; t += 0.25) {
+          const x = look.scale.x(tail(i, 0) + t * (head(i, 0) - tail(i, 0)));
+          const y = look.scale.y(tail(i, 1) + t * (head(i, 1) - tail(i, 1)));
+          if (Number.isFinite(x + y)) found.push([x - 2, y - 2, x + 2, y + 2]);
+        }
+      }
+    }
+  }
+  return found;
+}
+
+/** How many points lie in a rectangle of pixels, roughly: sums over a table that is made once for a picture. */
+function crowdOf(scene, view, look, box) {
+  const sums = new Float64Array((CELLS + 1) * (CELLS + 1));
+  for (const layer of scene.layers) {
+    if (layer.kind !== "points" || layer.rows[view.frame] < 0 || view.hidden.has(layer.name)) continue;
+    const xy = reader(layer.arrays.xy, layer.arrays.xy.shape[0] === 1 ? 0 : layer.rows[view.frame]);
+    for (let i = 0; i < markCount(layer); i += 1) {
+      const column = Math.floor(((look.scale.x(xy(i, 0)) - box.left) / box.width) * CELLS);
+      const row = Math.floor(((look.scale.y(xy(i, 1)) - box.top) / box.height) * CELLS);
+      if (column >= 0 && column < CELLS && row >= 0 && row < CELLS) sums[(row + 1) * (CELLS + 1) + column + 1] += 1;
+    }
+  }
+  for (let row = 1; row <= CELLS; row += 1) {
+    for (let column = 1; column <= CELLS; column += 1) {
+      const at = row * (CELLS + 1) + column;
+      sums[at] += sums[at - 1] + sums[at - CELLS - 1] - sums[at - CELLS - 2];
+    }
+  }
+  const cell = (px, from, size) => clamp(Math.round(((px - from) / size) * CELLS), 0, CELLS);
+  return ([left, top, right, bottom]) => {
+    const [x0, x1] = [cell(left, box.left, box.width), cell(right, box.left, box.width)];
+    const [y0, y1] = [cell(top, box.top, box.height), cell(bottom, box.top, box.height)];
+    return sums[y1 * (CELLS + 1) + x1] - sums[y0 * (CELLS + 1) + x1] - sums[y1 * (CELLS + 1) + x0] + sums[y0 * (CELLS + 1) + x0];
+  };
+}
+
+// ---- Where names stand -----------------------------------------------------------------------------------------
+
+/**
+ * Choose example and side for each name: where it meets no mark, no other name and no edge. What stood in the picture
+ * before stays with its mark and at its side as long as it fits, so that names do not jump while ε moves.
+ */
+export function placeLabels(ctx, scene, view, look, box, bounds, taken) {
+  const before = view.cache.labels?.placed ?? [];
+  const crowd = crowdOf(scene, view, look, box);
+  const obstacles = obstaclesOf(scene, view, look);
+  const placed = [];
+  const rects = [...taken];
+  const most = view.margins.bottom > 0 ? MOST_LABELS : MOST_ON_A_PHONE;
+  let leader = null; // the mark that the first name is at: the others tell of the same one where they can
+  for (const [words, layer] of namedLayers(scene, view, bounds)) {
+    if (placed.length === most) break;
+    const own = { ...look, row: layer.rows[view.frame] };
+    const size = { width: ctx.measureText(words).width, height: look.type };
+    const fits = (i, side) => {
+      const at = anchorOf(layer, i, own);
+      if (!at || at.x < box.left || at.x > box.left + box.width || at.y < box.top || at.y > box.top + box.height) return null;
+      if (layer.kind === "arrows" && lengthOf(layer, i, own) < LEAST_THREAD) return null;
+      const rect = rectOf(at, side, size);
+      const inside = rect[0] >= box.left + EDGE && rect[2] <= box.left + box.width - EDGE
+        && rect[1] >= box.top + EDGE && rect[3] <= box.top + box.height - EDGE;
+      return inside && !rects.some((other) => meet(rect, other)) && !obstacles.some((other) => meet(rect, other)) ? rect : null;
+    };
+    const was = before.find((each) => each.words === words);
+    let best = null;
+    if (was) {
+      const i = nowOf(view.glide?.ways.get(layer), was.i);
+      const rect = i < markCount(layer) ? fits(i, was.side) : null;
+      if (rect) best = { i, side: was.side, rect };
+    }
+    if (!best) {
+      let least = Infinity;
+      for (const i of examplesOf(layer)) {
+        for (const side of SIDES) {
+          const rect = fits(i, side);
+          if (!rect) continue;
+          const worse = PREFERRED[side] + crowd(rect) / 3 - (i === leader ? 8 : 0) + (layer.kind === "points" ? 0 : middling(rect, box));
+          if (worse < least) [least, best] = [worse, { i, side, rect }];
+        }
+      }
+    }
+    if (!best) continue;
+    if (leader === null && layer.kind === "marks") leader = best.i;
+    rects.push(best.rect);
+    placed.push({ words, layer, ...best });
+  }
+  return placed;
+}
+
+/** How far a rectangle is from the middle of the box, in a few steps: names stand where people look first. */
+const middling = ([left, top, right, bottom], box) => 3 * Math.hypot(
+  ((left + right) / 2 - box.left) / box.width - 0.5, ((top + bottom) / 2 - box.top) / box.height - 0.5);
+
+/** The number that a mark has now, by the way it glides. */
+const nowOf = (way, i) => (way?.was ? Math.max(0, way.was.indexOf(i)) : i);
+
+function lengthOf(layer, i, { row, scale }) {
+  const [tail, head] = [reader(layer.arrays.tail, row), reader(layer.arrays.head, row)];
+  return Math.hypot((head(i, 0) - tail(i, 0)) * scale.kx, (head(i, 1) - tail(i, 1)) * scale.ky);
+}
+
+/** The color of a name: its layer's; of people, whose color is their cluster's, that of what is secret. */
+const inkOf = (layer, theme) => (layer.role === "cluster" ? (layer.audience === "curator" ? theme.exact : theme.text) : colourOf(theme, layer, 0));
+
+/** Draw the names over a scene that `drawScene` has drawn, each at its mark, on its way too. */
+export function drawLabels(ctx, scene, view, { scale, box }) {
+  const type = view.phone ? 13 : Math.max(14, Math.round(Math.min(box.width, box.height) / 44));
+  ctx.font = `600 ${type}px ${view.theme.font}`;
+  const own = { ...view, scale, type };
+  const taken = drawOutside(ctx, scene, view, own, box);
+  const key = JSON.stringify([scene.hash, view.frame, view.zoom, [...view.hidden], view.width, view.height]);
+  if (view.cache.labels?.key !== key) {
+    const still = { ...own, from: -1, t: 1, starts: null, glided: 1 };
+    view.cache.labels = { key, placed: placeLabels(ctx, scene, view, still, box, boundsOf(scene), taken) };
+  }
+  for (const { words, layer, i, side } of view.cache.labels.placed) {
+    const way = wayOf(layer, view);
+    const at = anchorOf(layer, i, { ...own, ...way });
+    if (!at) continue;
+    const tag = tagOf(words, inkOf(layer, view.theme), type, view);
+    const [left, top] = rectOf(at, side, { width: tag.wide, height: type });
+    const group = groupReader(layer, layer.rows[view.frame])(i);
+    ctx.globalAlpha = way.faint * way.there(i) * (alphaOf(layer, group, view) < 1 ? 0.4 : 1);
+    ctx.drawImage(tag.image, snapped(left - tag.pad, view), snapped(top - tag.pad, view), tag.width, tag.height);
+  }
+  ctx.globalAlpha = 1;
+}
+
+const snapped = (px, { dpr }) => Math.round(px * dpr) / dpr;
+
+/** A name as an image, with a halo in the box's color: drawn once, and copied while it moves. */
+function tagOf(words, colour, type, view) {
+  const { theme, dpr, cache } = view;
+  const key = [words, colour, type, theme.background, theme.font, dpr].join("|");
+  cache.tags ??= new Map();
+  if (cache.tags.has(key)) return cache.tags.get(key);
+  if (cache.tags.size > MOST_TAGS) cache.tags.clear();
+  const image = document.createElement("canvas");
+  let ctx = image.getContext("2d");
+  const font = `600 ${type}px ${theme.font}`;
+  ctx.font = font;
+  const [pad, wide] = [4, ctx.measureText(words).width];
+  const [width, height] = [Math.ceil(wide + 2 * pad), Math.ceil(1.3 * type + 2 * pad)];
+  [image.width, image.height] = [Math.ceil(width * dpr), Math.ceil(height * dpr)];
+  ctx = image.getContext("2d");
+  ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
+  ctx.font = font;
+  ctx.textBaseline = "middle";
+  ctx.lineJoin = "round";
+  [ctx.strokeStyle, ctx.lineWidth, ctx.globalAlpha] = [theme.background, 5, 0.92];
+  ctx.strokeText(words, pad, pad + type / 2);
+  [ctx.fillStyle, ctx.globalAlpha] = [colour, 1];
+  ctx.fillText(words, pad, pad + type / 2);
+  const tag = { image, pad, wide, width: image.width / dpr, height: image.height / dpr };
+  cache.tags.set(key, tag);
+  return tag;
+}
+
+// ---- What lies outside of the box ------------------------------------------------------------------------------
+
+const MOST_PINS = 400; // of a layer, evenly taken; the count says how many there are
+const LEAST_OUT = 1e-6; // of the box: a mark on the wall is inside
+
+/** Where a mark outside of [0, 1]^2 meets the box's edge on its way to the middle, and at which side; null inside. */
+export function pinned(x, y) {
+  const [dx, dy] = [x - 0.5, y - 0.5];
+  const far = 2 * Math.max(Math.abs(dx), Math.abs(dy));
+  if (!(far > 1 + LEAST_OUT)) return null;
+  const side = Math.abs(dx) > Math.abs(dy) ? (dx > 0 ? "right" : "left") : dy > 0 ? "top" : "bottom";
+  return { x: 0.5 + dx / far, y: 0.5 + dy / far, side };
+}
+
+/** Pin released marks that lie outside to the edge as half discs, with a count at each side; return the counts' places. */
+function drawOutside(ctx, scene, view, look, box) {
+  if (view.zoom.k > 1 || scene.solid) return [];
+  const counts = new Map(); // side -> [how many, colour]
+  for (const layer of scene.layers) {
+    const row = layer.rows[view.frame];
+    const isReleased = layer.audience === "released" && layer.role === "released" && (layer.kind === "marks" || layer.kind === "points");
+    if (!isReleased || row < 0 || view.hidden.has(layer.name)) continue;
+    const pins = pinsOf(layer, row, scene, view.cache);
+    const colour = colourOf(view.theme, layer, NO_GROUP);
+    const reach = layer.kind === "marks" ? markRadius(layer, look.scale) : Math.max(2.5, pointSize(layer, look.scale) / 2);
+    ctx.fillStyle = colour;
+    ctx.globalAlpha = layer.kind === "marks" ? 1 : 0.75;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(box.left, box.top, box.width, box.height);
+    ctx.clip();
+    ctx.beginPath();
+    const step = Math.max(1, Math.ceil(pins.length / MOST_PINS));
+    pins.forEach(({ x, y, side }, i) => {
+      const [many] = counts.get(side) ?? [0];
+      counts.set(side, [many + 1, colour]);
+      if (i % step) return;
+      const [px, py] = [box.left + x * box.width, box.top + (1 - y) * box.height];
+      ctx.moveTo(px + reach, py);
+      ctx.arc(px, py, reach, 0, 2 * Math.PI);
+    });
+    ctx.fill();
+    ctx.restore();
+  }
+  return [...counts].map(([side, [many, colour]]) => drawCount(ctx, `${many.toLocaleString("en")} outside`, side, colour, view, look, box));
+}
+
+/** A layer's marks outside of the box, in shares of it. They are looked for once. */
+function pinsOf(layer, row, scene, cache) {
+  cache.pins ??= new WeakMap();
+  const known = cache.pins.get(layer);
+  if (known?.row === row) return known.pins;
+  const xy = reader(layer.arrays.xy, row);
+  const [[x0, x1], [y0, y1]] = [scene.x.view, scene.y.view];
+  const pins = [];
+  for (let i = 0; i < markCount(layer); i += 1) {
+    const pin = pinned((xy(i, 0) - x0) / (x1 - x0), (xy(i, 1) - y0) / (y1 - y0));
+    if (pin) pins.push(pin);
+  }
+  cache.pins.set(layer, { row, pins });
+  return pins;
+}
+
+function drawCount(ctx, words, side, colour, view, look, box) {
+  const tag = tagOf(words, colour, look.type, view);
+  const [across, up] = [box.left + box.width / 2, box.top + box.height / 2];
+  const inset = 12;
+  const left = side === "left" ? box.left + inset : side === "right" ? box.left + box.width - inset - tag.wide : across - tag.wide / 2;
+  const top = side === "top" ? box.top + inset : side === "bottom" ? box.top + box.height - inset - look.type : up - look.type / 2;
+  ctx.globalAlpha = 1;
+  ctx.drawImage(tag.image, snapped(left - tag.pad, view), snapped(top - tag.pad, view), tag.width, tag.height);
+  return [left, top, left + tag.wide, top + look.type];
+}

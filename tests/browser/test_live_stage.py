@@ -1,0 +1,343 @@
+"""The picture on a stage: the public box alone, its marks named where they stand, everything else in a menu."""
+
+import base64
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from scipy.optimize import linear_sum_assignment
+
+from dpviz.assets import text
+from dpviz.core import voronoi_borders
+from dpviz.plots import Scene, StageWords, pack
+from tests.browser.apps.scenes import everything
+from tests.browser.curves_page import Server, evaluate
+
+pytestmark = pytest.mark.browser
+
+SIZE = {"width": 656, "height": 646}  # a box of 612 with its margins
+# `mounted(scene, more)` is a stage's picture in a page of its own; `named(picture)` are its labels.
+PAGE = """
+  document.body.innerHTML = "";
+  Object.assign(document.body.style, { margin: "50px 0 2000px 100px", background: "#f7f6f2" });
+  document.documentElement.style.setProperty("--dpviz-background", "#f7f6f2");
+  const unpacked = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const mounted = (packed, more = {}) => {
+    const host = document.body.appendChild(document.createElement("div"));
+    const root = host.attachShadow({ mode: "open" });
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(a.css);
+    root.adoptedStyleSheets = [sheet];
+    const button = root.appendChild(document.createElement("button"));
+    Object.assign(button, { textContent: "More" });
+    const picture = live.mount(root, unpacked(packed), { key: "picture", stage: true, size: a.size, ...more });
+    picture.layersMenu(button);
+    return (globalThis.staged = picture);
+  };
+  const named = (picture) => picture.cache.labels.placed.map(({ words, i, side, rect }) => ({ words, i, side, rect }));
+  const frames = (count) => new Promise((done) => {
+    const next = () => (count-- > 0 ? requestAnimationFrame(next) : done());
+    next();
+  });
+"""
+
+
+def scene(seed: int = 0, **more: Any) -> Scene:
+    """Return a scatter in a public box, with words for a stage."""
+    made = everything(n_frames=3, **{"seed": seed, "n": 600, **more})
+    axes = {name: replace(getattr(made, name), ends=(0.0, 1.0)) for name in ("x", "y")}
+    words = StageWords(f"Finding {seed}.")
+    return replace(made, **axes, start_frame=2, stage=words)
+
+
+def packed(*scenes: Scene) -> dict[str, Any]:
+    bodies = [base64.b64encode(pack(each)).decode() for each in scenes]
+    return {"css": text("picture.css"), "size": SIZE, "scenes": bodies}
+
+
+def staged(page: Page, server: Server, body: str, *scenes: Scene) -> Any:
+    return evaluate(page, server, PAGE + body, packed(*scenes or [scene()]))
+
+
+def test_the_box_fills_what_the_stage_gives_and_says_where_it_is(page: Page, server: Server) -> None:
+    got = staged(
+        page,
+        server,
+        """const picture = mounted(a.scenes[0]);
+           const told = () => picture.root.dataset.dpvizBox.split(" ").map(Number);
+           const at = picture.canvas.getBoundingClientRect();
+           const first = told();
+           scrollTo(0, 30);
+           await frames(3);
+           const scrolled = told();
+           scrollTo(0, 0);
+           picture.update(null, { ...picture.options, size: { width: 358, height: 358 }, phone: true });
+           await frames(2);
+           return { at: [at.left, at.top], first, scrolled, phone: told(), aspect: picture.aspect,
+             bare: picture.constructor.margins(true), roomy: picture.constructor.margins(false) };""",
+    )
+    left, top = got["at"]
+    assert got["first"] == pytest.approx([left + 34, top + 10, 612, 612])
+    assert got["scrolled"] == pytest.approx([left + 34, top - 20, 612, 612])
+    assert got["phone"] == pytest.approx([left, top, 358, 358])
+    assert got["aspect"] == 1
+    assert set(got["bare"].values()) == {0}
+    assert got["roomy"] == {"left": 34, "top": 10, "right": 10, "bottom": 24}
+
+
+def test_a_map_keeps_its_aspect(page: Page, server: Server) -> None:
+    wide = scene()
+    wide = replace(wide, y=replace(wide.y, ends=(0.0, 0.5)))
+    got = staged(
+        page,
+        server,
+        """const picture = mounted(a.scenes[0]);
+           return [picture.aspect, ...picture.root.dataset.dpvizBox.split(" ").map(Number).slice(2)];""",
+        wide,
+    )
+    assert got == pytest.approx([2, 612, 306])
+
+
+def test_words_travel_with_the_picture_and_its_steps(page: Page, server: Server) -> None:
+    got = staged(
+        page,
+        server,
+        """const heard = [];
+           for (const name of ["drawn", "frame", "playing"]) {
+             document.addEventListener(`dpviz:${name}`, ({ detail }) => heard.push([name, detail]));
+           }
+           const picture = mounted(a.scenes[0]);
+           picture.step(-1);
+           picture.togglePlay();
+           picture.togglePlay();
+           picture.update(unpacked(a.scenes[1]));
+           return heard;""",
+        scene(0),
+        scene(1),
+    )
+    drawn = [detail["stage"]["finding"] for name, detail in got if name == "drawn"]
+    assert drawn == ["Finding 0.", "Finding 1."]
+    stepped = [detail for name, detail in got if name == "frame" and detail["frame"] == 1]
+    assert stepped[0]["frames"] == 3
+    assert stepped[0]["label"] == "Iteration 1 of 2"
+    assert stepped[0]["stage"]["finding"] == "Finding 0."
+    assert [detail["playing"] for name, detail in got if name == "playing"][-2:] == [True, False]
+
+
+def overlap(one: list[float], other: list[float]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def test_each_kind_of_mark_is_named_once_where_it_is_free(page: Page, server: Server) -> None:
+    labels, marks, box = staged(
+        page,
+        server,
+        """const picture = mounted(a.scenes[0]);
+           const marks = picture.scene.layers.filter(({ kind }) => kind === "marks").flatMap((layer) => {
+             const at = live.reader(layer.arrays.xy, layer.rows[2]);
+             const radius = live.markRadius(layer, picture.scale);
+             return Array.from({ length: live.markCount(layer) }, (_, i) => {
+               const [x, y] = [picture.scale.x(at(i, 0)), picture.scale.y(at(i, 1))];
+               return [x - radius, y - radius, x + radius, y + radius];
+             });
+           });
+           return [named(picture), marks, picture.box];""",
+    )
+    words = [label["words"] for label in labels]
+    assert len(words) == len(set(words)) <= 6
+    assert words[0] == "released centers"
+    assert "true means (secret)" in words
+    assert not any("cluster" in each for each in words)
+    for i, label in enumerate(labels):
+        left, top, right, bottom = label["rect"]
+        assert left > box["left"]
+        assert top > box["top"]
+        assert right < box["left"] + box["width"]
+        assert bottom < box["top"] + box["height"]
+        assert not any(overlap(label["rect"], other["rect"]) for other in labels[i + 1 :])
+        assert not any(overlap(label["rect"], mark) for mark in marks), label
+
+
+def test_names_stay_at_their_marks_while_epsilon_moves(page: Page, server: Server) -> None:
+    """A name keeps mark and side where that still fits; the same scenes give the same places."""
+    twice = [
+        staged(
+            page,
+            server,
+            """const picture = mounted(a.scenes[0]);
+               const kept = [named(picture)];
+               for (const each of a.scenes.slice(1)) {
+                 picture.update(unpacked(each));
+                 await frames(2);
+                 kept.push(named(picture));
+               }
+               return kept;""",
+            scene(0),
+            moved(scene(0), 0.004),
+            moved(scene(0), 0.008),
+        )
+        for _ in range(2)
+    ]
+    assert twice[0] == twice[1]
+    places = [{label["words"]: (label["i"], label["side"]) for label in each} for each in twice[0]]
+    assert places[0] == places[1] == places[2]
+
+
+def moved(given: Scene, by: float) -> Scene:
+    """Return a scene whose centers stand a little farther to the right."""
+    arrays = {"Released centers": "xy"}
+    layers = tuple(
+        replace(layer, arrays={**layer.arrays, arrays[layer.name]: layer.arrays[arrays[layer.name]] + [by, 0.0]})
+        if layer.name in arrays
+        else layer
+        for layer in given.layers
+    )
+    return replace(given, layers=layers)
+
+
+def test_layers_zoom_and_table_are_in_a_menu(page: Page, server: Server) -> None:
+    staged(page, server, "mounted(a.scenes[0]);")
+    picture = page.locator(".dpviz-live")
+    menu = picture.locator(".layers")
+    expect(menu).to_be_hidden()
+    for unseen in ("figcaption", ".title", ".scrubber"):
+        expect(picture.locator(unseen)).to_have_count(0)
+    before = picture.locator("canvas").evaluate("canvas => canvas.toDataURL()")
+    page.get_by_role("button", name="More").click()
+    expect(menu).to_be_visible()
+    chip = menu.get_by_role("button", name="Records (secret)")
+    chip.click()
+    assert chip.get_attribute("aria-pressed") == "false"
+    assert picture.locator("canvas").evaluate("canvas => canvas.toDataURL()") != before
+    chip.click()
+    menu.get_by_role("button", name="Zoom in").click()
+    expect(picture).to_have_attribute("data-dpviz-zoom", "1.500")
+    menu.get_by_role("button", name="Reset view").click()
+    menu.get_by_role("button", name="Data table").click()
+    expect(menu.locator("table").first).to_be_visible()
+    menu.get_by_role("button", name="Cluster 4", exact=True).click()
+    expect(picture).to_have_attribute("data-dpviz-selected", "3")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+
+
+def test_what_is_on_its_way_leaves_what_is_there(page: Page, server: Server) -> None:
+    before, during, after = staged(
+        page,
+        server,
+        """const picture = mounted(a.scenes[0]);
+           const seen = () => [picture.root.hasAttribute("aria-busy"), picture.root.classList.contains("waiting"),
+             picture.canvas.toDataURL().length];
+           const states = [seen()];
+           for (const is of [true, false]) {
+             picture.waiting(is);
+             await frames(2);
+             states.push(seen());
+           }
+           return states;""",
+    )
+    assert before == after
+    assert during == [True, True, before[2]]
+
+
+def test_an_assignment_costs_the_least(page: Page, server: Server) -> None:
+    rng = np.random.default_rng(0)
+    tables = [rng.integers(0, 50, (rows, rows + more)).tolist() for rows in (1, 2, 5, 9, 30) for more in (0, 1, 7)]
+    found = evaluate(page, server, "return a.map((cost) => [...live.assigned(cost)]);", tables)
+    for table, columns in zip(tables, found, strict=True):
+        cost = np.array(table)
+        assert len(set(columns)) == len(columns)
+        assert cost[np.arange(len(cost)), columns].sum() == cost[linear_sum_assignment(cost)].sum()
+
+
+def test_a_cluster_keeps_color_name_and_isolation_by_its_place(page: Page, server: Server) -> None:
+    """Centers that come in another order are the same clusters; by index all of them would change."""
+    order = np.array([3, 0, 4, 1, 2])
+    first = scene(0)
+    layers = []
+    for layer in first.layers:
+        if layer.name == "Records":
+            turned = np.argsort(order)[layer.arrays["group"]].astype(np.uint8)
+            layers.append(replace(layer, arrays={**layer.arrays, "group": turned}))
+        elif layer.name == "Released centers":
+            layers.append(replace(layer, arrays={"xy": layer.arrays["xy"][:, order] + 0.01}))
+        else:
+            layers.append(layer)
+    names, slots, colors, alone, back = staged(
+        page,
+        server,
+        """const picture = mounted(a.scenes[0], { selected: 4 });
+           picture.update(unpacked(a.scenes[1]));
+           const { group } = picture.scene.layers[0].arrays;
+           const colors = Array.from(group.data.subarray(0, 600), (g) => live.clusterColour(picture.theme, g));
+           const kept = [picture.scene.group_names, picture.slots, colors, picture.isolated];
+           picture.update(unpacked(a.scenes[0]));
+           return [...kept, picture.slots];""",
+        first,
+        replace(first, layers=tuple(layers)),
+    )
+    assert slots == order.tolist() != sorted(slots)
+    assert names == [f"Cluster {i + 1}" for i in order]
+    assert alone == 2  # order[2] is cluster 4
+    assert back == [0, 1, 2, 3, 4]
+    before = first.layers[0].arrays["group"][0]
+    by_cluster = {color: {int(g) for g, c in zip(before, colors, strict=True) if c == color} for color in set(colors)}
+    assert all(len(clusters) == 1 for clusters in by_cluster.values())
+
+
+def test_cells_are_those_that_borders_part(page: Page, server: Server) -> None:
+    """The edges of the cells in the browser are the borders that Python finds, each once."""
+    rng = np.random.default_rng(1)
+    places = [rng.uniform(0.02, 0.98, (k, 2)) for k in (1, 2, 3, 5, 20)]
+    found = evaluate(
+        page,
+        server,
+        """return a.map((sites) => sites.flatMap((_, i) => {
+             const cell = live.siteCell(sites, i, [[0, 1], [0, 1]]);
+             return cell.map(([x, y, beyond], v) => [x, y, ...cell[(v + 1) % cell.length].slice(0, 2), beyond, i])
+               .filter(([, , , , beyond, own]) => beyond > own).map((edge) => edge.slice(0, 4));
+           }));""",
+        [each.tolist() for each in places],
+    )
+    for sites, edges in zip(places, found, strict=True):
+        borders = voronoi_borders(sites[None])[0]
+        borders = borders[np.isfinite(borders[:, 0])]
+
+        def sorted_ends(ends: Any) -> Any:
+            pairs = np.asarray(ends, dtype=float).reshape(-1, 2, 2)
+            pairs = np.array([sorted(pair.tolist()) for pair in pairs]).reshape(-1, 4)
+            return pairs[np.lexsort(np.round(pairs, 6).T[::-1])]
+
+        # Corners are found by other sums: a few roundings of numbers of size 1, a million times as much for thin cells.
+        np.testing.assert_allclose(sorted_ends(edges), sorted_ends(borders), atol=1e-8)
+
+
+def test_what_lies_outside_is_pinned_to_its_side(page: Page, server: Server) -> None:
+    found = evaluate(
+        page,
+        server,
+        "return a.map(([x, y]) => live.pinned(x, y));",
+        [[0.5, 0.5], [1, 1], [1.5, 0.5], [0.5, -1.5], [-0.5, 0.75], [0.25, 2.5]],
+    )
+    assert found[:2] == [None, None]
+    assert found[2] == {"x": 1, "y": 0.5, "side": "right"}
+    assert found[3] == {"x": 0.5, "y": 0, "side": "bottom"}
+    assert found[4] == {"x": 0, "y": 0.625, "side": "left"}
+    assert found[5] == {"x": 0.4375, "y": 1, "side": "top"}
+
+
+def test_marks_grow_with_the_picture_between_two_ends(page: Page, server: Server) -> None:
+    """A released center's radius is the picture's side by 62, from 6.5 to 13 pixels."""
+    sides = [300, 358, 403, 560, 612, 800, 1000]
+    found = evaluate(
+        page,
+        server,
+        """return a.map((side) => live.markRadius({ size: 18 },
+             { grow: live.grownBy({ equal: true }, { width: side, height: side + 9 }) }));""",
+        sides,
+    )
+    for side, radius in zip(sides, found, strict=True):
+        assert radius == pytest.approx(min(max(side / 62, 6.5), 13), rel=0.005)
