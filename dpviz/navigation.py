@@ -19,7 +19,7 @@ from dpviz.methods.dpm.page import PAGE as DPM
 from dpviz.methods.morse.page import PAGE as MORSE
 from dpviz.methods.nd_laplace.page import PAGE as ND_LAPLACE
 from dpviz.methods.source_target.page import PAGE as SOURCE_TARGET
-from dpviz.stories.method import AnyMethod, Page
+from dpviz.stories.method import SHORT, AnyMethod, Page
 from dpviz.tools.audit.page import PAGE as AUDIT
 from dpviz.tools.compare.page import PAGE as COMPARE
 from dpviz.tools.teaching.page.course import PAGE as LEARN
@@ -46,7 +46,6 @@ _OF_METHODS = {  # a method from outside brings its page in its record
     "nd_laplace": ND_LAPLACE,
     "source_target": SOURCE_TARGET,
 }
-SHORT = {"convergent_kmeans": "k-means", "morse": "Morse", "source_target": "Source-target"}  # in the menu
 ICON = ASSETS / "icon.png"
 MEND = "Mend the file, then start `dpviz run` again. All other pages are as they were."
 _OPENED = "dpviz:opened"  # whether a session has opened a page: the first is that of a file of one's own

@@ -16,6 +16,7 @@ from dpviz.audit.bound import (
     chances,
     chosen_events,
     epsilon_lower_bound,
+    least_epsilons,
 )
 from dpviz.audit.outcomes import AuditStoppedError, Batch, Outcomes, Progress, gather, joined
 from dpviz.audit.statistics import Family
@@ -50,6 +51,7 @@ __all__ = [
     "gaussian_profile",
     "joined",
     "laplace_profile",
+    "least_epsilons",
     "region_profile",
     "trade_off",
 ]

@@ -79,6 +79,17 @@ def log_ratio(low: ArrayLike, high: ArrayLike, delta: float) -> FloatArray:
         return np.asarray(np.log(np.maximum(np.asarray(low) - delta, 0.0)) - np.log(high))
 
 
+def least_epsilons(hits: ArrayLike, other_hits: ArrayLike, n_runs: ArrayLike, beta: float, delta: float) -> FloatArray:
+    """Return the bound (m,) on epsilon that each pair of counts in so many runs of each world gives; may be negative.
+
+    All of (m,), or scalars; both ends are those of `chances`, each at level `beta`.
+    """
+    a, b, n = (np.asarray(each, dtype=np.float64) for each in (hits, other_hits, n_runs))
+    low = np.where(a > 0, betaincinv(np.maximum(a, 1.0), n - a + 1.0, beta), 0.0)
+    high = np.where(b < n, betaincinv(b + 1.0, np.maximum(n - b, 1.0), 1.0 - beta), 1.0)
+    return log_ratio(low, high, delta)
+
+
 def strength(event: AuditEvent) -> tuple[float, bool]:
     """Return the key that puts the strongest event first; of equals the one that is easier to understand."""
     return -event.epsilon_lower, event.statistic.startswith("learned")

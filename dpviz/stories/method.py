@@ -12,6 +12,9 @@ from dpviz.data import Dataset
 from dpviz.stories.run import Run
 from dpviz.stories.teaching import Lesson, Reading, RunChapter
 
+# Names where there is little room, of methods whose titles are long.
+SHORT: Mapping[str, str] = {"convergent_kmeans": "k-means", "morse": "Morse", "source_target": "Source-target"}
+
 P_contra = TypeVar("P_contra", contravariant=True)
 P = TypeVar("P")
 R = TypeVar("R", bound=Release)

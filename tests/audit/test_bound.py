@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpviz.accounting import gaussian_sigma, gdp_epsilon
-from dpviz.audit import AuditStoppedError, Batch, BoundOptions, Outcomes, chances, chosen_events, epsilon_lower_bound
+from dpviz.audit import (
+    AuditStoppedError,
+    Batch,
+    BoundOptions,
+    Outcomes,
+    chances,
+    chosen_events,
+    epsilon_lower_bound,
+    least_epsilons,
+)
 from dpviz.core import Adjacency, Budget
 
 POINTS, NEIGHBOUR = np.zeros((10, 1)), np.zeros((9, 1))
@@ -31,6 +40,21 @@ AUDITS = {
     "bare": audit(Batch(lambda points, n, _: np.full(n, float(len(points)))), 500),
     "noisy": audit(laplace_count(scale=0.4), 500),
 }
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_the_bounds_of_many_counts_at_once_are_those_of_one(delta):
+    n, level = 40, 0.003
+    low, high = chances(n, level)
+    pairs = [(a, b) for a in range(n + 1) for b in range(n + 1)]
+    hits, others = np.array(pairs).T
+    with np.errstate(divide="ignore"):
+        expected = [np.log(max(low[a] - delta, 0.0)) - np.log(high[b]) for a, b in pairs]
+    assert np.array_equal(least_epsilons(hits, others, n, level, delta), expected)
+    sizes = np.array([1, 5, 40])
+    most = least_epsilons(sizes, 0, sizes, level, 0.0)
+    assert np.all(np.diff(most) > 0), "more runs can show more"
+    assert most[2] == np.log(low[n]) - np.log(high[0])
 
 
 def test_a_correct_count_is_measured_just_below_its_epsilon():

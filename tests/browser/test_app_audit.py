@@ -1,10 +1,10 @@
-"""The Audit page in a browser: runs go on in the background, can be stopped, and end in a verdict."""
+"""The Audit page in a browser: it opens finished, plays its runs, follows ε, and its runs can be stopped."""
 
 import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.test_app import APP, behind, switch
 
@@ -12,14 +12,116 @@ pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 Server = Callable[[str], str]
 SLOW = 120_000  # ms
+SIZES = {(1366, 768): 0.33, (1280, 720): 0.33, (1920, 1080): 0.40, (390, 844): 0.37}  # px: least share of the stacks
+BROKEN = "It promised 1 and leaked at least 3.75: the promise is broken."
+WORDS = """() => {
+  const words = [];
+  const walk = (node) => {
+    if (node.shadowRoot) walk(node.shadowRoot);
+    if (node.nodeType === Node.ELEMENT_NODE && !node.checkVisibility({ visibilityProperty: true })) return;
+    if (node.nodeType === Node.TEXT_NODE && node.data.trim() && !node.parentElement.closest("style, script")) {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      const { top, bottom, width, height } = range.getBoundingClientRect();
+      const hidden = node.parentElement.closest(".st-key-dpviz-title, .dpviz-said");
+      const seen = width > 1 && height > 1 && top < innerHeight && bottom > 0 && !hidden;
+      if (seen) words.push(...node.data.trim().split(/\\s+/));
+    }
+    node.childNodes.forEach(walk);
+  };
+  walk(document.body);
+  return words;
+}"""
+
+
+def stage(page: Page) -> Locator:
+    """Return the stage with a result on it."""
+    found = page.locator(".dpviz-audit")
+    expect(found).to_have_attribute("data-status", "done", timeout=SLOW)
+    return found
+
+
+def test_one_screen_has_both_numbers_and_the_stacks(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/audit")
+    for (width, height), least in SIZES.items():
+        page.set_viewport_size({"width": width, "height": height})
+        found = stage(page)
+        expect(found.locator(".finding")).to_have_text(BROKEN)
+        page.wait_for_timeout(400)
+        left, top, wide, high = (float(each) for each in (found.get_attribute("data-dpviz-box") or "").split())
+        assert wide * high >= least * width * height, f"{wide * high / (width * height):.1%} of {width} x {height}"
+        assert left >= 0
+        assert left + wide <= width
+        assert top >= 0
+        assert top + high <= height
+        for part in (".finding", ".two", ".tool", ".more", ".play"):
+            box = found.locator(part).first.bounding_box()
+            assert box is not None
+            assert box["y"] >= -1
+            assert box["y"] + box["height"] <= height + 1, f"{part} is not whole at {width} x {height}"
+        words = page.evaluate(WORDS)
+        assert len(words) <= (60 if width < 700 else 100), " ".join(words)
+        room = page.get_by_test_id("stMain").evaluate("main => [main.scrollWidth, main.clientWidth]")
+        assert room[0] <= room[1]
+
+
+def test_words_numbers_and_stacks_move_together(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/audit")
+    found = stage(page)
+    slider = found.get_by_role("slider")
+    slider.focus()
+    page.keyboard.press("End")
+    expect(found.locator(".finding")).to_have_text("Undecided: 500 runs can show at most 3.76, and it promised 10.")
+    expect(found.locator(".two b").first).to_have_text("10")
+    expect(found.locator(".two b").last).to_have_text("3.75")
+    expect(page).to_have_url(re.compile("audit_epsilon=10"), timeout=SLOW)
+    page.keyboard.press("Home")
+    expect(found.locator(".two b").first).to_have_text("0.1")
+    expect(page).to_have_url(re.compile("audit_epsilon=0.1"), timeout=SLOW)
+    found.get_by_role("button", name="Repaired").click()
+    expect(found.locator(".finding")).to_have_text(
+        re.compile("^(Kept so far|It promised 0.1; this attack)"), timeout=SLOW
+    )
+    expect(page).to_have_url(re.compile("audited_mode=convergent_kmeans(&|$)"), timeout=SLOW)
+
+
+def test_runs_are_played_one_by_one_and_why_opens(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/audit")
+    found = stage(page)
+    found.get_by_role("button", name=re.compile("^Play")).click()
+    expect(found.locator(".finding")).to_have_text(re.compile("^\\d+ runs so far"))
+    found.get_by_role("button", name=re.compile("^Pause")).click()
+    assert int(found.get_attribute("data-runs") or 0) < 500
+    found.get_by_role("button", name=re.compile("^Play")).click()
+    expect(found).to_have_attribute("data-runs", "500", timeout=SLOW)
+    expect(found.locator(".finding")).to_have_text(BROKEN)
+    found.get_by_role("button", name="Why?").click()
+    dialog = page.get_by_role("dialog", name="The attack goes where the promise forbids")
+    expect(dialog).to_be_visible()
+    expect(dialog.get_by_role("img")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+def test_another_method_is_chosen_in_the_menu(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/audit")
+    found = stage(page)
+    found.get_by_role("button", name="Convergent k-means").click()
+    found.get_by_role("button", name="nD-Laplace").click()
+    expect(found.locator(".finding")).to_have_text(re.compile("^Kept so far"), timeout=SLOW)
+    expect(page).to_have_url(re.compile("audited=nd_laplace"), timeout=SLOW)
 
 
 def test_runs_are_stopped_begun_again_and_judged(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/audit?audit_runs=20000")
-    page.get_by_role("button", name="Stop").first.click(timeout=SLOW)
-    expect(page.get_by_text("Nothing is shown of runs that are not complete.")).to_be_visible(timeout=SLOW)
+    found = page.locator(".dpviz-audit")
+    found.get_by_role("button", name="Stop").click(timeout=SLOW)
+    expect(found.locator(".finding")).to_have_text(
+        "Stopped: nothing is shown of runs that are not complete.", timeout=SLOW
+    )
     behind(page, "more")
     switch(page, "200")
-    expect(page.get_by_text(re.compile("Violation found: ε is at least 2.8"))).to_be_visible(timeout=SLOW)
-    expect(page.locator(".dpviz-live[data-dpviz-key='attack'] canvas").first).to_be_visible()
+    expect(stage(page).locator(".finding")).to_have_text(
+        re.compile("^It promised 1 and leaked at least 2.8"), timeout=SLOW
+    )
     expect(page).to_have_url(re.compile("audit_runs=200"))

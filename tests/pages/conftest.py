@@ -182,8 +182,16 @@ class Page:
 
     @property
     def query(self):
-        """Return the link that the page hands to the picture."""
-        return dict(parse_qsl(self.packed()["picture"][0]["query"], keep_blank_values=True))
+        """Return the link that the page hands to the picture, or to what puts it into the address without one."""
+        pictures = self.packed()
+        query = pictures["picture"][0]["query"] if "picture" in pictures else self.sent("address")["query"]
+        return dict(parse_qsl(query, keep_blank_values=True))
+
+    def sent(self, component):
+        """Return the data of the page's one component of this name."""
+        elements = [each.proto for each in self.app.get("bidi_component")]
+        (data,) = [each.json for each in elements if each.component_name == f"dpviz.{component}"]
+        return json.loads(data)
 
     @property
     def hash(self):

@@ -1,15 +1,14 @@
 """The Audit page: what is asked is in the link, what is found is said with care, real records stay the curator's."""
 
-import re
 from types import SimpleNamespace
 
 import pytest
 
 from dpviz.plots import scene_hash
-from dpviz.tools.audit import page as audit_page
+from dpviz.tools.audit import pictures
 from dpviz.tools.audit import reading as audit_reading
+from dpviz.tools.audit import stage as audit_stage
 from dpviz.tools.audit.cases import AUDITED as CATALOGUE
-from dpviz.tools.audit.runs import AuditQuestion
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
 
@@ -30,19 +29,51 @@ def at_once(monkeypatch):
     return asked
 
 
-def test_it_opens_on_a_question_that_is_being_answered(open_page):
+def stage(page):
+    """Return what the page sends to its stage, and the result at the slider's value."""
+    sent = page.sent("audit_stage")
+    return sent, sent["results"][sent["index"]]
+
+
+def finding(page):
+    """Return the sentence of all runs, or what stands there without a result."""
+    sent, result = stage(page)
+    return sent["said"] if result is None else result["played"][-1]["finding"]
+
+
+def chosen(page, name, kind, value, turn=1):
+    """Choose something on the stage, and run again."""
+    page.app.session_state["audit-stage"] = {name: [kind, value, turn]}
+    return page.run()
+
+
+def test_it_opens_finished_at_every_epsilon(open_page):
     page = open_page("audit")
     assert [title.value for title in page.app.title] == ["Audit"]
-    assert page.app.selectbox(key="knob:audited").value == next(iter(CATALOGUE))
-    assert "picture" not in page.packed(), "the runs are on their way"
-    assert [button.label for button in page.app.button].count("Stop") == 1
+    sent, result = stage(page)
+    assert sent["method"] == next(iter(CATALOGUE))
+    assert sent["status"] == "done"
+    assert all(sent["results"]), "none has to be waited for"
+    assert result["played"][-1]["finding"] == "It promised 1 and leaked at least 3.75: the promise is broken."
+    assert (result["promised_text"], result["played"][-1]["leak_text"]) == ("1", "3.75")
     assert "not established" in page.text
+    mended = chosen(page, "asked", "mode", sent["switch"][1])
+    assert all(stage(mended)[0]["results"])
+    assert finding(mended).startswith("Kept so far")
+    assert mended.query["audited_mode"] == sent["switch"][1]
+
+
+def test_other_runs_are_begun_and_said_to_be_under_way(open_page):
+    page = open_page("audit", audit_seed="3")
+    sent, result = stage(page)
+    assert result is None
+    assert sent["status"] == "running"
+    assert finding(page) == audit_stage.STARTED
 
 
 def test_a_quick_method_answers_in_the_first_run(open_page):
     page = open_page("audit", **QUICK)
-    assert {"picture", "attack"} <= set(page.packed())
-    assert "No violation found in 5,000 runs of each world" in page.text
+    assert finding(page).startswith("Kept so far: this attack measures about 0.9")
     captions = " ".join(caption.value for caption in page.app.caption)
     assert "the other half test it" in captions
     assert "your file" not in captions  # there is none
@@ -50,106 +81,124 @@ def test_a_quick_method_answers_in_the_first_run(open_page):
     assert page.query["audited"] == "nd_laplace"
     assert page.query["audit_runs"] == "500"
     again = open_page("audit", **page.query)
-    assert again.hash == page.hash, "the link brings the same picture back"
-    assert again.set("number_input", "Seed of the runs", 3).hash != page.hash
+    assert stage(again)[1] == stage(page)[1], "the link brings the same picture back"
+    assert stage(again.set("number_input", "Seed of the runs", 3))[1] != stage(page)[1]
 
 
-def test_the_audited_epsilon_is_in_the_link_and_in_the_limit(open_page):
+def test_the_audited_epsilon_is_in_the_link_and_in_the_promise(open_page):
     page = open_page("audit", audit_epsilon="5", **QUICK)
     assert page.query["audit_epsilon"] == "5.0"
-    assert "(proved: 5)" in page.text
-    assert open_page("audit", **page.query).hash == page.hash
-    assert open_page("audit", **QUICK).hash != page.hash, "other noise"
-    assert "Audited at ε" in page.sliders
-    assert "Audited at ε" not in open_page("audit", audited="lloyd").sliders, "there is nothing to spend"
+    assert stage(page)[1]["promised_text"] == "5"
+    assert stage(open_page("audit", **page.query))[1] == stage(page)[1]
+    assert stage(open_page("audit", **QUICK))[1] != stage(page)[1], "other noise"
+    assert stage(page)[0]["moves"]
+    assert not stage(open_page("audit", audited="lloyd"))[0]["moves"], "there is nothing to spend"
+
+
+def test_what_is_chosen_on_the_stage_is_followed_once(open_page):
+    page = chosen(open_page("audit", **QUICK), "moved", "epsilon", 4, turn=7)
+    assert page.query["audit_epsilon"] == "2.0"
+    assert stage(page)[0]["move"] == 7
+    page.app.session_state["knob:audit_seed"] = 0
+    chosen(page, "moved", "epsilon", 0, turn=7)
+    assert page.query["audit_epsilon"] == "2.0", "an answer that is given back is no move"
+    chosen(page, "asked", "method", "dpm", turn=8)
+    assert page.query["audited"] == "dpm"
+    assert page.query["audited_mode"].startswith("dpm")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"moved": ["epsilon", 99, 1]},
+        {"moved": ["epsilon", "1", 1]},
+        {"moved": "moved"},
+        {"asked": ["method", "no such method", 1]},
+        {"asked": ["mode", ["dpm"], 1]},
+        {"asked": ["mode", "dpm", "now"]},
+        {"asked": None},
+        ["moved"],
+    ],
+)
+def test_a_senseless_message_of_the_browser_changes_nothing(open_page, message):
+    page = open_page("audit", **QUICK)
+    before = page.query
+    page.app.session_state["audit-stage"] = message
+    assert page.run().query == before
 
 
 def test_what_so_few_runs_cannot_refute_is_undecided(open_page, at_once):
     page = open_page("audit", audited="eugkm", audited_mode="eugkm:grid=even", audit_epsilon="10", audit_runs="200")
     assert at_once
-    assert "Undecided: 200 runs can show at most 2.83, and it promised 10 (proved)" in page.text
+    assert finding(page) == "Undecided: 200 runs can show at most 2.83, and it promised 10."
     assert "No violation" not in page.text
 
 
-def test_pictures_stay_until_the_next_are_there_said_to_be_of_before(open_page, monkeypatch, at_once):
+def test_a_result_stays_known_and_one_of_other_readers_does_not(open_page, at_once):
     del at_once[:]
-    work = asking.background
     page = open_page("audit", audited="eugkm", audited_mode="eugkm:grid=even", audit_runs="200")
-    shown = page.packed()
-    waits = SimpleNamespace(ask=lambda _, jobs, __: Answers((None,) * len(jobs)))
-    monkeypatch.setattr(asking, "background", lambda: waits)
-    page.set("number_input", "Seed of the runs", 3)
-    for key in ("picture", "attack"):
-        before, now = shown[key][1], page.packed()[key][1]
-        assert [layer["name"] for layer in now["layers"]] == [layer["name"] for layer in before["layers"]]
-        for words in ("title", "caption"):
-            assert now[words].startswith("Before your change: ")
-    assert "No violation found" not in page.text, "nothing is claimed of the new runs, or of the old ones"
-    assert "Stop" in [button.label for button in page.app.button]
-    monkeypatch.setattr(asking, "background", work)
-    page.run()
-    assert not any(header["title"].startswith("Before") for _, header, _ in page.packed().values())
-    assert "No violation found" in page.text
-
-
-def test_pictures_of_a_record_do_not_stay_for_the_public(open_page):
-    page = open_page("audit", **QUICK, neighbors="own", record="7")
-    assert page.packed()["picture"][1]["layers"]
-    pictures = page.app.session_state["dpviz:audit-drawn:page"]
-    source, _, is_own = pictures[0]
-    frame = SimpleNamespace(source=SimpleNamespace(key=source), public=False)
-    for public, record, stays in ((False, 7, True), (True, 7, False), (False, -1, False), (True, -1, False)):
-        frame.public, question = public, AuditQuestion("", record, 1.0, 1, 0)
-        assert (audit_page.for_whom(frame, question) == pictures[0]) == stays
-    assert is_own
+    first = stage(page)[1]
+    chosen(page, "moved", "epsilon", 6, turn=1)
+    results = stage(page)[0]["results"]
+    assert results[3] == first, "where the slider has been there is nothing to wait for"
+    assert [each is not None for each in results] == [False, False, False, True, False, False, True]
+    own = {**QUICK, "neighbors": "own", "record": "7"}
+    assert stage(open_page("audit", **own))[0]["whom"] != stage(page)[0]["whom"]
+    assert stage(open_page("audit", **own, audience="public"))[0]["whom"] != stage(open_page("audit", **own))[0]["whom"]
 
 
 def test_what_is_published_is_caught(open_page, at_once):
     page = open_page("audit", audit_runs="200")
     assert at_once
-    assert "Violation found: ε is at least 2.8" in page.text
-    assert "More runs might show more" in page.text
-    assert page.packed()["picture"][1]["layers"][-1]["role"] == "violation"
-    attack = page.packed()["attack"][1]
-    assert {"What is claimed", "The attack"} <= {layer["name"] for layer in attack["layers"]}
+    assert finding(page).startswith("It promised 1 and leaked at least 2.8")
+    assert stage(page)[1]["verdict"] == "Claimed 1, proved nothing."
+    assert {line["name"] for line in stage(page)[1]["lines"]} >= {"What is claimed", "The attack"}
+    histogram, _ = page.app.session_state["dpviz:shown"].scenes
+    assert histogram.layers[-1].role.value == "violation"
 
 
 def test_a_proved_mode_shows_the_best_attack_on_its_noise(open_page, at_once):
     page = open_page("audit", audited="eugkm", audited_mode="eugkm:grid=even", audit_runs="200")
     assert at_once
-    assert "No violation found in 200 runs of each world" in page.text
-    assert "Best attack on this noise" in {layer["name"] for layer in page.packed()["attack"][1]["layers"]}
+    assert stage(page)[1]["verdict"] == "Proved."
+    assert "Best attack on this noise" in {line["name"] for line in stage(page)[1]["lines"]}
 
 
 def test_runs_can_be_stopped_and_started_again(open_page):
-    page = open_page("audit")
-    (stop,) = [button for button in page.app.button if button.label == "Stop"]
-    stop.click()
-    page.run()
-    assert any("Stopped" in info.value for info in page.app.info)
-    (again,) = [button for button in page.app.button if button.label == "Run it again"]
-    again.click()
-    page.run()
-    assert [button.label for button in page.app.button].count("Stop") == 1
+    page = open_page("audit", audit_seed="3")
+    chosen(page, "asked", "stop", "", turn=1)
+    assert stage(page)[0]["status"] == "stopped"
+    assert finding(page) == audit_stage.STOPPED
+    chosen(page, "asked", "again", "", turn=2)
+    assert stage(page)[0]["status"] == "running"
+
+
+def test_controls_that_a_link_hides_are_not_there(open_page):
+    sent, _ = stage(open_page("audit", hide="audited,audited_mode,audit_epsilon"))
+    assert sent["method"] is sent["mode"] is None
+    assert not sent["moves"]
 
 
 def test_a_record_of_one_s_own_is_the_curator_s(open_page):
     own = {**QUICK, "neighbors": "own", "record": "7"}
     page = open_page("audit", **own)
-    assert "record 7" in page.packed()["picture"][1]["caption"].lower()
+    assert "record 7" in stage(page)[0]["lede"].lower()
+    assert stage(page)[1] is not None
     assert any("not a release" in caption.value for caption in page.app.caption)
     hidden = open_page("audit", **own, audience="public")
-    assert any("the curator sees it" in info.value for info in hidden.app.info)
-    assert not {"picture", "attack"} & set(hidden.packed())
-    assert not re.search(r"at least 0\.\d", hidden.text)
+    assert finding(hidden) == pictures.HIDDEN
+    assert not any(stage(hidden)[0]["results"])
     other = open_page("audit", **{**own, "record": "8"}, audience="public")
     assert other.texts == hidden.texts, "not even the limit depends on where the record is"
+    sent = [{**stage(each)[0], "lede": ""} for each in (hidden, other)]
+    assert sent[0] == sent[1]
+    assert stage(other)[0]["lede"] == stage(hidden)[0]["lede"]
 
 
 def test_a_record_that_is_not_there_is_told(open_page):
     page = open_page("audit", **QUICK, neighbors="own", record="99")
     assert any("record" in warning for warning in page.warnings)
-    assert "picture" in page.packed()
+    assert stage(page)[1] is not None
 
 
 def test_the_table_is_there_and_links_to_the_reasons(open_page):
@@ -180,9 +229,8 @@ def test_what_there_is_to_read_has_the_counts_and_code_that_makes_the_pictures(o
     (code,) = page.app.code
     scope = {}
     exec("\n".join(line for line in code.value.split("\n") if "page" not in line), scope)
-    assert [scene_hash(scene) for scene in scope["scenes"]] == [
-        page.packed()[key][1]["hash"] for key in ("picture", "attack")
-    ]
+    shown = page.app.session_state["dpviz:shown"].scenes
+    assert [scene_hash(scene) for scene in scope["scenes"]] == [scene_hash(scene) for scene in shown]
 
 
 def test_the_public_reads_no_counts_of_real_records(open_page):

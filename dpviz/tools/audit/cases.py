@@ -273,6 +273,15 @@ def cases() -> Mapping[str, AuditCase]:
     return MappingProxyType({case.key: case for method in AUDITED for case in _cases(method)})
 
 
+def calibrations(method: str) -> tuple[AuditCase, ...]:
+    """Return a method as it is published, then as it is proved, on the same neighbors; () where it has one alone."""
+    usual, *others = (case for case in cases().values() if case.method == method)
+    for case in others:
+        if case.choices and set(case.choices) <= set(MODE_KNOBS) and case.pair_name == usual.pair_name:
+            return (usual, case) if "published" in usual.mode else (case, usual)
+    return ()
+
+
 def judged(guarantee: Guarantee) -> Claim:
     """Return the claim that runs are held against: what is proved, where something is, else what is published."""
     return guarantee.proved or guarantee.stated

@@ -1,9 +1,10 @@
 """The Audit page, the table of all methods and modes under it, and the audit's tab on a method's own page."""
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
-from html import escape
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 import pandas as pd
@@ -11,42 +12,43 @@ import streamlit as st
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.audit import Batch, Outcomes, joined
-from dpviz.core import Knob
+from dpviz.core import Adjacency, Confidential, Knob
 from dpviz.experiments.tables import Cell, Report, TablesError, read_tables
 from dpviz.methods import CATALOGUE
 from dpviz.plots import Scene
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, described, label_of, promise
-from dpviz.stories.method import Page
-from dpviz.stories.panel import is_right, number
+from dpviz.stories.method import SHORT, Page
+from dpviz.stories.panel import ceiled, number
 from dpviz.stories.recipe import Calls, calls_excerpt
-from dpviz.tools.audit import pictures
+from dpviz.tools.audit import opening, pictures
 from dpviz.tools.audit import reading as audit_reading
-from dpviz.tools.audit.cases import AUDITED, AuditCase, cases, scaled
+from dpviz.tools.audit import stage as audit_stage
+from dpviz.tools.audit.cases import AUDITED, AuditCase, calibrations, cases, judged, scaled
+from dpviz.tools.audit.opening import EPSILONS
 from dpviz.tools.audit.runs import (
     CONSTRUCTED,
     Audited,
     AuditQuestion,
-    Counted,
     against_limit,
     cases_of,
     counted_of,
     part,
     sizes_of,
 )
+from dpviz.tools.audit.stage import HALVES
 from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION, least, line
 from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
 from dpviz.ui.asking import wait
-from dpviz.ui.controls import epsilon_slider, nearest
+from dpviz.ui.controls import nearest
 from dpviz.ui.export import files
 from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.screen import ChartScreen, address, keep
 from dpviz.ui.server.background import Job
+from dpviz.ui.server.served import served
 
 TITLE = "Audit"
-HALVES = "Half of the runs of each world choose the attack; the other half test it, and only those are counted."
 NO_FILE = "The audit runs on two worlds of its own: the records of your file play no part in it."
-HEIGHT = 400  # CSS pixels
 METHOD = Knob(
     "audited",
     "choice",
@@ -67,7 +69,6 @@ PAIR = Knob(
 EPSILON = Knob(
     "audit_epsilon", "float", 1.0, "Audited at ε", "What each run may spend.", 0.1, 10.0, 0.1, 10.0, log=True
 )
-EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # each is an audit of its own
 RUNS = Knob(
     "audit_runs",
     "choice",
@@ -86,11 +87,15 @@ TAB = Knob(
 )
 SEED = Knob("audit_seed", "int", 0, "Seed of the runs", "Other runs, the same worlds.", 0, MOST_SEED, 0, MOST_SEED)
 CODE = "The calls behind the two pictures above: the same worlds, runs and seeds."
-BEFORE = "Before your change"
 _WAIT = "wait-audit"
 _STOPPED = "dpviz:audit-stopped"
 _FOUND = "dpviz:audit-found"
-_DRAWN = "dpviz:audit-drawn:page"  # the last pictures, and for whom
+_RUNNING = "dpviz:audit-running"  # what was asked last
+MOST_FOUND = 24  # finished audits of a session; ours
+PARTS = ("elements", "slider", "live_page", "component")  # scripts of the stage, each after what it imports
+STAGE = "audit-stage"  # the stage's key
+_FOLLOWED = "dpviz:audit-followed"
+_STAGE = served("audit_stage", *PARTS)
 
 # The tab on a method's own page: its first mode, on the neighbors where a broken promise shows most.
 CHOICE = ("audit", "Audit")  # of a page's tabs
@@ -125,46 +130,39 @@ _LIVE = "dpviz:audit-table-live"
 
 def draw() -> None:
     """Draw the page."""
+    follow()
     is_own = str(state.value(PAIR)) == "own"
-    page = frame.start(TITLE, pictures.TERMS, what=controls.said(PAIR), public_picture=not is_own)
+    page = frame.start(TITLE, pictures.TERMS, on_stage=True, public_picture=not is_own)
     keep(None)  # nothing of the page before
     question = ask(page)
-    query = state.query([*page.source.link, *link(question), ("audience", str(state.value(frame.AUDIENCE)))])
+    hidden = page.public and is_own  # each run of an audit would be one more release of the records
+    told = ("audience", "public" if hidden else str(state.value(frame.AUDIENCE)))
+    query = state.query([*page.source.link, *link(question), told])
     pairs: tuple[AuditCase, ...] = ()
-    with page.picture:
-        if page.public and is_own:
-            # Each run of an audit would be one more release of the records.
-            st.info(pictures.HIDDEN)
-            query = state.query([*page.source.link, *link(question), ("audience", "public")])
-            keep_on_screen(page, question, scaled(cases()[question.key], question.epsilon), (), query)
-            address(query)
-        else:
-            try:
-                pairs = pairs_of(page, question)
-                if page.source.uploaded and question.is_own:  # the claims are read off a run in each way
-                    asking.count(page.source, {(question.key, question.record, question.epsilon): 2})
-                guarantee = pairs[0].guarantee
-            except ValueError as error:
-                pairs = ()
+    if hidden:
+        keep_on_screen(page, question, scaled(cases()[question.key], question.epsilon), (), query)
+    else:
+        try:
+            pairs = pairs_of(page, question)
+            if page.source.uploaded and question.is_own:  # the claims are read off a run in each way
+                asking.count(page.source, {(question.key, question.record, question.epsilon): 2})
+        except ValueError as error:
+            with page.problems:
                 st.error(state.plain(str(error)))
+    with page.stage:
+        on_stage(page, question, pairs, query)
+    address(query)
     if pairs:
-        with page.picture:
-            measured(page, question, pairs, query)
-        distance, trusted = pairs[0].pair.distance, NOBODY if guarantee.stated.per_distance else CURATOR
+        guarantee, distance = pairs[0].guarantee, pairs[0].pair.distance
+        trusted = NOBODY if guarantee.stated.per_distance else CURATOR
         distances = ((distance, "this pair's distance"),) if distance > 0.0 else ()
         claims = label_of(guarantee, Contents(RECORD, (BOX,), (pictures.SECRET,), trusted, distances))
-        with page.slider:
-            claim = claims.proved or claims.stated
-            words = f"{claim.title}: an attacker {' '.join(is_right(claim.odds))}." if claim.odds else f"{claims.kind}."
-            st.html(f'<p class="dpviz-limit">{escape(words)}</p>')
-        with page.side:
-            panel.side(panel.promise(claims))
-            target = method_address(pairs[0].key)
-            if target is not None:
-                st.markdown(f"[{state.plain(pairs[0].title)} in this mode]({target})")
         with page.card:
             panel.side(panel.guarantee(claims))
             st.html(panel.details(claims))
+            target = method_address(pairs[0].key)
+            if target is not None:
+                st.markdown(f"[{state.plain(pairs[0].title)} in this mode]({target})")
     with page.more_pictures:
         tabs = {
             "table": lambda: table(page),
@@ -175,18 +173,9 @@ def draw() -> None:
 
 
 def ask(page: PageFrame) -> AuditQuestion:
-    """Draw the knobs: method, mode, the two worlds, runs and their seed."""
-    with page.slider:
-        with st.container(horizontal=True, key="dpviz-asked"):
-            method = str(controls.control(METHOD))
-            key = str(controls.control(_modes(method)))
-        epsilon = EPSILONS[nearest(EPSILONS, float(state.value(EPSILON)))]
-        if not hiding.hides(EPSILON.name) and cases()[key].has_budget:
-            slider_key = state.widget_key(EPSILON.name)
-            chosen = epsilon_slider(
-                key=slider_key, value=epsilon, label=EPSILON.label, values=EPSILONS, help=EPSILON.help
-            )
-            epsilon = float(state.remember(EPSILON, chosen))
+    """Draw the knobs that do not stand on the stage: the two worlds, runs and their seed. Return what is asked."""
+    key = str(state.value(_modes(str(state.value(METHOD)))))
+    epsilon = EPSILONS[nearest(EPSILONS, float(state.value(EPSILON)))]
     with page.first:
         pair = str(controls.control(PAIR))
         record, last = CONSTRUCTED, page.source.dataset.n - 1
@@ -197,6 +186,32 @@ def ask(page: PageFrame) -> AuditQuestion:
         runs = int(controls.control(RUNS))
         seed = int(controls.control(SEED))
     return AuditQuestion(key, record, epsilon, runs, seed)
+
+
+def follow() -> bool:
+    """Take over what was chosen on the stage since the last run; return whether there was anything."""
+    message = st.session_state.get(STAGE)  # untrusted
+    followed: dict[str, float] = st.session_state.setdefault(_FOLLOWED, {})
+    news = False
+    for name in ("moved", "asked"):
+        choice = message.get(name) if isinstance(message, Mapping) else None
+        if not isinstance(choice, list | tuple) or len(choice) != 3:
+            continue
+        kind, value, turn = choice
+        if not isinstance(turn, int | float) or not turn > followed.get(name, 0.0):
+            continue
+        followed[name], news = float(turn), True
+        if kind == "epsilon" and value in range(len(EPSILONS)):
+            state.remember(EPSILON, EPSILONS[int(value)])
+        elif kind == "method" and isinstance(value, str):
+            state.remember(METHOD, value)
+        elif kind == "mode" and isinstance(value, str):
+            state.remember(_modes(str(state.value(METHOD))), value)
+        elif kind == "audience" and isinstance(value, str):
+            state.remember(frame.AUDIENCE, value)
+        elif kind in ("stop", "again"):
+            _stop(st.session_state.get(_RUNNING) if kind == "stop" else None)
+    return news
 
 
 def _modes(method: str) -> Knob:
@@ -227,56 +242,84 @@ def pairs_of(page: PageFrame, question: AuditQuestion) -> tuple[AuditCase, ...]:
 
 
 @st.fragment
-def measured(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...], query: str) -> None:
-    """Draw the runs' progress with a button to stop them, and the last pictures; then what the runs show."""
+def on_stage(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...], query: str) -> None:
+    """Draw the stage: what the runs show, or how far they are; then what was counted."""
     if state.is_blank():
         return
+    if follow():
+        st.rerun()
     # Created by every run: a fragment may only write where the last whole run has written.
-    lead, side = page.lead.container(), page.side.container()
-    keep_on_screen(page, question, pairs[0], (), query)
-    audited = finished(page, question, pairs)
-    if audited is None:
-        scenes = before(page, question)
-    else:
-        with lead:
-            panel.sentence(pictures.sentence(audited), public=page.public)
-        scenes = (pictures.histogram(audited), pictures.roc(audited))
-        keep_on_screen(page, question, pairs[0], scenes, query)
-        # They stay until those of the next question are there.
-        st.session_state[_DRAWN] = for_whom(page, question), scenes
-    if scenes:
-        worlds, attack = st.columns(2, gap="small")
-        with worlds:
-            live(scenes[0], key="picture", height=HEIGHT, audience_public=page.public, query=query, fits=True)
-        with attack:
-            live(scenes[1], key="attack", height=HEIGHT, audience_public=page.public, fits=True)
-    if audited is not None:
-        with side:
+    place, numbers = st.container(), page.numbers.container()
+    if pairs:
+        keep_on_screen(page, question, pairs[0], (), query)
+    found = finished(page, question, pairs) if pairs else Unfinished("hidden" if page.public else "failed")
+    stages = [None if question.is_own else known(page, replace(question, epsilon=each)) for each in EPSILONS]
+    if isinstance(found, Finished):
+        stages[EPSILONS.index(question.epsilon)] = found
+        audited = found.audited
+        keep_on_screen(page, question, pairs[0], (pictures.histogram(audited), pictures.roc(audited)), query)
+        with numbers:
             panel.side(panel.facts("What was counted", pictures.facts(audited), public=page.public))
             say_runs(page, audited)
             if audited.is_own:
                 st.caption("Curator view: measured on real records. An audit is not a release.")
+    with place:
+        data = drawn(question, pairs, found, stages, public=page.public)
+        _STAGE(data=data, key=STAGE, on_moved_change=lambda: None, on_asked_change=lambda: None)
 
 
-def before(page: PageFrame, question: AuditQuestion) -> tuple[Scene, ...]:
-    """Return the last pictures, titled as before; none of other records or for another reader."""
-    whom, scenes = st.session_state.get(_DRAWN, (None, ()))
-    if whom != for_whom(page, question):
-        return ()
-    return tuple(
-        replace(
-            scene,
-            title=f"{BEFORE}: {scene.title[0].lower()}{scene.title[1:]}",
-            alt=f"{BEFORE}: {scene.alt}",
-            caption=f"{BEFORE}: {scene.caption}",
-        )
-        for scene in scenes
-    )
+_WORDS: Mapping[str, str] = {
+    "running": audit_stage.STARTED,
+    "stopped": audit_stage.STOPPED,
+    "hidden": pictures.HIDDEN,
+    "failed": "The method does not run on these two worlds.",
+}
 
 
-def for_whom(page: PageFrame, question: AuditQuestion) -> tuple[Hashable, bool, bool]:
-    """Return whose records pictures are of, who looks at them, and whether they are of real records."""
-    return page.source.key, page.public, question.is_own
+def drawn(
+    question: AuditQuestion,
+    pairs: Sequence[AuditCase],
+    found: "Finished | Unfinished",
+    stages: Sequence["Finished | None"],
+    *,
+    public: bool,
+) -> dict[str, Any]:
+    """Return what the browser draws: the results that are there, by the slider's values, and the controls."""
+    method, is_own = cases()[question.key].method, question.is_own
+    lede = pairs[0].pair.words if pairs and is_own else audit_stage.LEDE
+    promised = ""
+    if pairs:
+        limit = pairs[0].epsilon_of(judged(pairs[0].guarantee))
+        promised = ceiled(limit) if math.isfinite(limit) else audit_stage.NOTHING
+    unfinished = found if isinstance(found, Unfinished) else None
+    modes = [case for case in cases().values() if case.method == method]
+    return {
+        "key": EPSILON.name,
+        "label": EPSILON.label,
+        "values": EPSILONS,
+        "texts": [f"{each:g}" for each in EPSILONS],
+        "index": EPSILONS.index(question.epsilon),
+        "move": st.session_state.get(_FOLLOWED, {}).get("moved"),
+        "moves": cases()[question.key].has_budget and not hiding.hides(EPSILON.name),
+        "results": [None if each is None else each.stage for each in stages],
+        "status": unfinished.status if unfinished else "done",
+        "said": _WORDS[unfinished.status] if unfinished else "",
+        "share": unfinished.share if unfinished else 1.0,
+        "promised": promised,
+        "lede": unfinished.problem if unfinished and unfinished.problem else lede,
+        "worlds": audit_stage.WORLDS[bool(pairs) and pairs[0].pair.adjacency is Adjacency.REPLACE],
+        "columns": audit_stage.COLUMNS,
+        "whom": [public, is_own],
+        # In worlds that were made up nothing is secret: everyone sees the same.
+        "audience": str(state.value(frame.AUDIENCE)) if is_own and not hiding.hides(frame.AUDIENCE.name) else None,
+        "audiences": frame.AUDIENCE.choices,
+        "method": None if hiding.hides(METHOD.name) else method,
+        "methods": list(METHOD.choices),
+        "short": SHORT.get(method, AUDITED[method].title),
+        "mode": None if hiding.hides("audited_mode") else question.key,
+        "modes": list(_modes(method).choices),
+        "switch": [case.key for case in calibrations(method)] if len(modes) > 1 else [],
+    }
 
 
 def say_runs(page: PageFrame, audited: Audited) -> None:
@@ -286,49 +329,84 @@ def say_runs(page: PageFrame, audited: Audited) -> None:
         st.caption(NO_FILE)
 
 
-def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...]) -> Audited | None:
-    """Return the finished audit; None while runs are missing or were stopped, with what can be done about it."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Finished(Confidential):
+    """A finished audit, and what stands on the stage of it."""
+
+    audited: Audited
+    stage: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """Why there is no result."""
+
+    status: Literal["running", "stopped", "hidden", "failed"]
+    share: float = 0.0  # of the runs that are done
+    problem: str = ""
+
+
+def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...]) -> Finished | Unfinished:
+    """Return the finished audit; while runs are missing or were stopped, how far they are."""
     name, audits = (page.source.key, question), _audits()
+    st.session_state[_RUNNING] = name
     if st.session_state.get(_STOPPED) == name:
         asking.drop(page.source, _WAIT)
-        st.info("Stopped. Nothing is shown of runs that are not complete.")
-        st.button("Run it again", on_click=_stop, args=(None,))
-        return None
-    if name not in audits:
-        sizes = sizes_of(pairs[0], question.runs)
-        arguments = [
-            (question.key, question.record, question.epsilon, pair, world, chunk, size, question.seed)
-            for pair in range(len(pairs))
-            for world in (0, 1)
-            for chunk, size in enumerate(sizes)
-        ]
-        if isinstance(pairs[0].runner, Batch):
-            dataset = page.source.dataset
-            parts: Sequence[Outcomes] = [part(dataset.points, dataset.box, *each) for each in arguments]
-            if page.source.uploaded and question.is_own:
-                asking.count(page.source, {name: 2 * sizes[0]})
-                asking.tally(page.source)
-        else:
-            jobs = [Job(part, each, n_runs=each[-2] if question.is_own else 0) for each in arguments]
-            answers = asking.ask(
-                page.source, jobs, what="Parts of the runs", key=_WAIT, secret=False, public=page.public
-            )
-            if answers.problem:
-                st.error(state.plain(answers.problem))
-                return None
-            if not answers.complete:
-                st.button("Stop", help="Runs that have not begun never begin.", on_click=_stop, args=(name,))
-                return None
-            parts = answers.found
-        worlds = [joined(parts[i : i + len(sizes)]) for i in range(0, len(parts), len(sizes))]
-        audits.clear()  # the last one is enough, and real records leave no more traces than they must
-        audits[name] = counted_of(pairs, list(zip(worlds[::2], worlds[1::2], strict=True)))
-    return against_limit(*audits[name], is_own=question.is_own)
+        return Unfinished("stopped")
+    there = known(page, question)
+    if there is not None:
+        return there
+    sizes = sizes_of(pairs[0], question.runs)
+    arguments = [
+        (question.key, question.record, question.epsilon, pair, world, chunk, size, question.seed)
+        for pair in range(len(pairs))
+        for world in (0, 1)
+        for chunk, size in enumerate(sizes)
+    ]
+    if isinstance(pairs[0].runner, Batch):
+        dataset = page.source.dataset
+        parts: Sequence[Outcomes] = [part(dataset.points, dataset.box, *each) for each in arguments]
+        if page.source.uploaded and question.is_own:
+            asking.count(page.source, {name: 2 * sizes[0]})
+            asking.tally(page.source)
+    else:
+        jobs = [Job(part, each, n_runs=each[-2] if question.is_own else 0) for each in arguments]
+        answers = asking.ask(page.source, jobs, what="Parts of the runs", key=_WAIT, secret=False, public=page.public)
+        if answers.problem:
+            return Unfinished("failed", problem=answers.problem)
+        if not answers.complete:
+            return Unfinished("running", answers.n_done / len(jobs))
+        parts = answers.found
+    worlds = [joined(parts[i : i + len(sizes)]) for i in range(0, len(parts), len(sizes))]
+    for each in [each for each in audits if each[1].is_own]:  # real records leave no more traces than they must
+        del audits[each]
+    while len(audits) >= MOST_FOUND:
+        del audits[next(iter(audits))]
+    counted = counted_of(pairs, list(zip(worlds[::2], worlds[1::2], strict=True)))
+    audits[name] = _finished(against_limit(*counted, is_own=question.is_own))
+    return audits[name]
 
 
-def _audits() -> dict[Hashable, Counted]:
+def known(page: PageFrame, question: AuditQuestion) -> Finished | None:
+    """Return a finished audit, this session's or the file's, None where there is none."""
+    there = _audits().get((page.source.key, question))
+    return there if there is not None or opening.found(question) is None else _opened(question)
+
+
+@lru_cache(maxsize=2 * len(EPSILONS))
+def _opened(question: AuditQuestion) -> Finished:
+    counted = opening.found(question)
+    assert counted is not None
+    return _finished(against_limit(*counted, is_own=False))
+
+
+def _finished(audited: Audited) -> Finished:
+    return Finished(audited, asdict(audit_stage.stage_of(audited)))
+
+
+def _audits() -> dict[tuple[Hashable, AuditQuestion], Finished]:
     """Return the session's finished audits, by records and question."""
-    audits: dict[Hashable, Counted] = st.session_state.setdefault(_FOUND, {})
+    audits: dict[tuple[Hashable, AuditQuestion], Finished] = st.session_state.setdefault(_FOUND, {})
     return audits
 
 
@@ -360,10 +438,9 @@ def explain(page: PageFrame, question: AuditQuestion, case: AuditCase | None) ->
     if state.is_blank():
         return
     wait(done=1, all=1, what="", follow="picture", key="wait-read")
-    counted, parts, code = _audits().get((page.source.key, question)), [], ""
-    if case is not None and counted is not None:
-        audited = against_limit(*counted, is_own=question.is_own)
-        formulas = audit_reading.formulas(audited, public=page.public)
+    there, parts, code = known(page, question), [], ""
+    if case is not None and there is not None:
+        formulas = audit_reading.formulas(there.audited, public=page.public)
         parts = [reading.FormulaPart("", formulas, audit_reading.WORDS)]
         code = calls_excerpt(calls_of(page, question, case))
     reading.article(audit_reading.MISREADINGS, audit_reading.PAPERS, parts, code, CODE)
@@ -459,12 +536,14 @@ def tab(page: PageFrame, method: str) -> None:
     first = next(each.key for each in cases().values() if each.method == method)
     question = AuditQuestion(first, CONSTRUCTED, 1.0, TAB_RUNS, TAB_SEED)
     try:
-        audited = finished(page, question, pairs_of(page, question))
+        found = finished(page, question, pairs_of(page, question))
     except ValueError as error:  # the method does not run on these worlds, and its words say why
         st.error(state.plain(str(error)))
         return
-    if audited is None:
+    if isinstance(found, Unfinished):
+        _say_unfinished(found, (page.source.key, question))
         return
+    audited = found.audited
     panel.sentence(pictures.sentence(audited), public=page.public)
     worlds, attack, facts = st.columns([3, 3, 2], gap="small")
     with worlds:
@@ -475,6 +554,17 @@ def tab(page: PageFrame, method: str) -> None:
         panel.side(panel.facts("What was counted", pictures.facts(audited), public=page.public))
         say_runs(page, audited)
     st.button(MORE, type="tertiary", on_click=state.open_page, args=("audit", {METHOD.name: method}))
+
+
+def _say_unfinished(found: Unfinished, name: Hashable) -> None:
+    """Say on a method's tab why there is no result yet, with what can be done about it."""
+    if found.problem:
+        st.error(state.plain(found.problem))
+    elif found.status == "stopped":
+        st.info(audit_stage.STOPPED)
+        st.button("Run it again", on_click=_stop, args=(None,))
+    else:
+        st.button("Stop", help="Runs that have not begun never begin.", on_click=_stop, args=(name,))
 
 
 PAGE = Page(draw, (METHOD, _modes(next(iter(AUDITED))), EPSILON, PAIR, RUNS, SEED), TITLE)

@@ -21,7 +21,7 @@ from dpviz.audit import (
     gather,
     trade_off,
 )
-from dpviz.core import Box, Budget, FloatArray, Points
+from dpviz.core import Adjacency, Box, Budget, FloatArray, Points
 from dpviz.tools.audit.cases import AuditCase, cases, cases_in, judged, own_case, scaled
 
 BATCHED = 10  # times as many runs where many runs are one call
@@ -43,6 +43,8 @@ class Audited:
     pair: str  # the neighbors in words
     is_own: bool  # real records
     best: Curve | None = None  # the mechanism's own trade-off curve, where it is known
+    claimed: float = math.inf  # epsilon that the source claims for these neighbors; inf: nothing
+    moves: bool = False  # whether one record is replaced in the other world, not removed
 
     @property
     def is_violated(self) -> bool:
@@ -166,6 +168,8 @@ def against_limit(case: AuditCase, bound: EpsilonBound, *, is_own: bool) -> Audi
         best=None
         if is_own or guarantee.proved is None
         else _best_curve(case.key, case.scale, tuple(box.low.tolist()), tuple(box.high.tolist())),
+        claimed=math.inf if guarantee.published is None else case.epsilon_of(guarantee.published),
+        moves=case.pair.adjacency is Adjacency.REPLACE,
     )
 
 

@@ -1,0 +1,101 @@
+"""The audits that the Audit page opens with, in a file: its first method as published and repaired, at each ε.
+
+    python -m dpviz.tools.audit.opening
+
+writes the file anew. It holds what the same runs would give on the page, so that the page opens with a finished result.
+"""
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from dpviz.assets import FOLDER as ASSETS
+from dpviz.audit import AuditEvent, BoundOptions, EpsilonBound, joined
+from dpviz.core import Box, FloatArray, frozen
+from dpviz.tools.audit.cases import AUDITED, calibrations, cases, scaled
+from dpviz.tools.audit.runs import CONSTRUCTED, AuditQuestion, Counted, cases_of, counted_of, part, sizes_of
+
+FILE = ASSETS / "audit" / "opening.json"
+RUNS, SEED = 500, 0  # of the page when it opens
+EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # of its slider: each is an audit of its own
+FIRST = next(iter(AUDITED))  # the method that it opens with
+
+
+def questions() -> Iterator[AuditQuestion]:
+    """Yield what the file has the answers to."""
+    for case in calibrations(FIRST):
+        for epsilon in EPSILONS:
+            yield AuditQuestion(case.key, CONSTRUCTED, epsilon, RUNS, SEED)
+
+
+def found(question: AuditQuestion) -> Counted | None:
+    """Return the answer to a question, None where the file has none."""
+    bound = _read().get((question.key, question.epsilon))
+    if bound is None or replace(question, runs=RUNS, seed=SEED, record=CONSTRUCTED) != question:
+        return None
+    return scaled(cases()[question.key], question.epsilon), bound
+
+
+def counted(question: AuditQuestion) -> Counted:
+    """Return the answer to a question about synthetic records by running the method, as the page does."""
+    empty, box = np.empty((0, 2)), Box.cube(0.0, 1.0, 2)  # neither plays a part in pairs of the method's own
+    pairs = cases_of(question.key, empty, box, question.record, question.epsilon)
+    sizes, worlds = sizes_of(pairs[0], question.runs), []
+    for pair in range(len(pairs)):
+        first, other = (
+            joined(
+                [
+                    part(empty, box, question.key, question.record, question.epsilon, pair, world, i, n, question.seed)
+                    for i, n in enumerate(sizes)
+                ]
+            )
+            for world in (0, 1)
+        )
+        worlds.append((first, other))
+    return counted_of(pairs, worlds)
+
+
+@lru_cache(maxsize=1)
+def _read() -> dict[tuple[str, float], EpsilonBound]:
+    """Return the bounds of the file, by case and epsilon."""
+    rows = json.loads(FILE.read_text("utf-8"))
+    return {(row["key"], row["epsilon"]): _bound(row) for row in rows}
+
+
+def _bound(row: dict[str, Any]) -> EpsilonBound:
+    return EpsilonBound(
+        epsilon_lower=row["epsilon_lower"],
+        events=tuple(AuditEvent(**event) for event in row["events"]),
+        n_runs=row["n_runs"],
+        n_estimating=row["n_estimating"],
+        options=BoundOptions(**row["options"]),
+        scores=_array(row["scores"]),
+        other_scores=_array(row["other_scores"]),
+    )
+
+
+def _array(text: str) -> FloatArray:
+    return frozen(np.frombuffer(base64.b64decode(text), "<f8").astype(np.float64))
+
+
+def _row(question: AuditQuestion) -> dict[str, Any]:
+    bound = counted(question)[1]
+    row: dict[str, Any] = {"key": question.key, "epsilon": question.epsilon, **asdict(bound)}
+    for name in ("scores", "other_scores"):
+        row[name] = base64.b64encode(np.asarray(row[name]).astype("<f8").tobytes()).decode("ascii")
+    return row
+
+
+def main() -> None:
+    """Write the file."""
+    lines = ",\n".join(json.dumps(_row(question)) for question in questions())
+    FILE.write_text(f"[\n{lines}\n]\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
