@@ -46,6 +46,11 @@ def is_short_way(line: WebSocket) -> bool:
     return "/dpviz-ahead/" in line.url
 
 
+def is_picture(message: str | bytes) -> bool:
+    """Whether a message is a picture: words end an answer, and bands come between."""
+    return isinstance(message, bytes)
+
+
 def settled(page: Page) -> None:
     """Wait until the slider's moves are answered and nothing is on its way."""
     expect(page.locator("html[data-dpviz-moving]")).to_have_count(0, timeout=SLOW)
@@ -72,7 +77,7 @@ def test_a_move_is_drawn_once_before_its_words_and_is_the_picture_of_its_link(
     drawn, words = int(picture.get_attribute("data-dpviz-drawn") or 0), page.locator(".dpviz-sentence")
     before = words.inner_text()
     page.evaluate(WHEN_DRAWN)
-    with line.expect_event("framereceived") as answer:
+    with line.expect_event("framereceived", is_picture) as answer:
         press(page, picture, "ε", "ArrowRight")
     assert len(answer.value) > 1000
     settled(page)
@@ -94,7 +99,7 @@ def test_a_move_is_drawn_once_before_its_words_and_is_the_picture_of_its_link(
 def test_every_mode_comes_ahead(page: Page, server: Server, mode: str) -> None:
     with page.expect_websocket(is_short_way) as opening:
         picture = opened(page, server, f"mode={mode}")
-    with opening.value.expect_event("framereceived") as answer:
+    with opening.value.expect_event("framereceived", is_picture) as answer:
         press(page, picture, "ε", "ArrowLeft")
     assert len(answer.value) > 1000
     settled(page)
@@ -108,7 +113,7 @@ def test_two_pictures_come_one_after_the_other(page: Page, server: Server) -> No
     settled(page)
     before = [int(picture.get_attribute("data-dpviz-drawn") or 0) for picture in pictures]
     heard: list[str | bytes] = []
-    opening.value.on("framereceived", lambda message: heard.append(message))
+    opening.value.on("framereceived", lambda each: heard.append(each) if each[:1] != "{" else None)
     press(page, pictures[0], "ε", "ArrowRight")
     settled(page)
     assert [isinstance(message, bytes) for message in heard] == [True, True, False]
