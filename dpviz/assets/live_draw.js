@@ -7,6 +7,7 @@ import { onTheWay, onTheWayOut, placed } from "./live_glide.js";
 import { crisp, drawAxes, drawEnds, grownBy, isMap, line, plotOf, scaleOf, stageOf } from "./live_axes.js";
 
 const FADED = 0.12; // opacity of what is not isolated
+const WALL = 1e-6; // of the box: a mark on its wall is inside
 const SHAPED_POINTS = 6000; // up to here points have shapes, beyond they are dots
 const CACHED_POINTS = 1000; // from here on they are kept as an image
 const KEPT_IMAGES = 3; // of points
@@ -59,6 +60,17 @@ function strokeCased(ctx, layer, look, alpha) {
   }
   ctx.globalAlpha = alpha;
   ctx.stroke();
+}
+
+/** Whether marks of a layer that lie outside of a stage's box are pinned to its edge. */
+export const isPinned = ({ kind, role, audience }) => audience === "released" && role === "released"
+  && (kind === "marks" || kind === "points");
+
+/** (x, y) -> whether a mark is drawn where it is: not where it is pinned to the edge instead. */
+function standing(layer, look) {
+  if (!look.margins || look.zoom.k > 1 || !isPinned(layer)) return () => true;
+  const [[x0, x1], [y0, y1]] = look.ends.map(([low, high]) => [low - WALL * (high - low), high + WALL * (high - low)]);
+  return (x, y) => x >= x0 && x <= x1 && y >= y0 && y <= y1;
 }
 
 /** Indices of points sorted by group, so that each colour is set once. */
@@ -127,7 +139,7 @@ function drawPoints(ctx, layer, look) {
   if (image) imagePoints(image, layer, look);
   else {
     const key = JSON.stringify([sum(layer.arrays.xy), sum(layer.arrays.group), look.scale.window, width, height, dpr,
-      isolated, faint, theme.name, theme.slots, layer.role, layer.hue, layer.symbol, layer.size]);
+      isolated, faint, theme.name, theme.slots, Boolean(look.margins), layer.role, layer.hue, layer.symbol, layer.size]);
     const images = cache.points;
     image = images.get(key);
     images.delete(key); // and back at the end: the first one is the one not used for longest
@@ -182,6 +194,7 @@ function paintPoints(ctx, layer, look, pixels = null) {
   const left = look.scale.x(x0);
   const top = look.scale.y(y1);
   if (layer.arrays.xy_depth) return void paintDeep(ctx, layer, look, size, opacity);
+  const stands = standing(layer, look);
   const snap = (px) => Math.round(px * look.dpr) / look.dpr;
   const dot = Math.max(1, Math.round(size * look.dpr)) / look.dpr;
   for (let group = 0; group < 256; group += 1) {
@@ -189,12 +202,14 @@ function paintPoints(ctx, layer, look, pixels = null) {
     const colour = colourOf(look.theme, layer, group);
     ctx.globalAlpha = look.alpha(group) * look.faint * opacity;
     ctx.fillStyle = colour;
-    const symbol = layer.role === "cluster" ? groupSymbolOf(look.theme, group) : layer.symbol;
+    // On a stage borders part the clusters, and dots are calmer than eight shapes.
+    const symbol = layer.role !== "cluster" ? layer.symbol : look.margins ? "circle" : groupSymbolOf(look.theme, group);
     const image = shaped ? sprite(symbol, colour, size, layer.role === "exact", look) : null;
     const side = image ? image.width / look.dpr : dot;
     const put = pixels && stamp(pixels, image, Math.round(side * look.dpr), colour, ctx.globalAlpha);
     for (let at = starts[group]; at < starts[group + 1]; at += 1) {
       const i = index[at];
+      if (!stands(places(i, 0), places(i, 1))) continue;
       const x = snap(left + (places(i, 0) - x0) * kx - side / 2);
       const y = snap(top + (y1 - places(i, 1)) * ky - side / 2);
       if (put) put(Math.round(x * look.dpr), Math.round(y * look.dpr));
@@ -272,6 +287,7 @@ function drawMarks(ctx, layer, look) {
   const path = new Path2D(symbolPath(layer.symbol, radius));
   const halo = 2 * Math.min(HALO, HALO_SHARE * radius + (STROKED.has(layer.symbol) ? 1 : 0));
   const inked = hasInk(layer);
+  const stands = standing(layer, look);
   const stroked = STROKED.has(layer.symbol);
   const hollow = layer.role === "exact" && layer.symbol !== "lock";
   const group = groupReader(layer, look.row);
@@ -280,7 +296,7 @@ function drawMarks(ctx, layer, look) {
   ctx.lineCap = stroked ? "round" : "butt";
   for (let i = 0; i < markCount(layer); i += 1) {
     const [x, y] = [look.scale.x(xy(i, 0)), look.scale.y(xy(i, 1))];
-    if (!Number.isFinite(x + y)) continue;
+    if (!Number.isFinite(x + y) || !stands(xy(i, 0), xy(i, 1))) continue;
     ctx.save();
     ctx.translate(x, y);
     if (isLifted(layer, look, i)) ctx.scale(1.35, 1.35);
@@ -726,7 +742,7 @@ export function drawScene(ctx, scene, view) {
   const stage = view.margins ? stageOf(scene, view.zoom, view) : null;
   const plot = stage ? stage.box : plotOf(ctx, scene, view.zoom, view.width, view.height);
   const scale = { ...scaleOf(scene, view.zoom, plot), grow: grownBy(scene, plot) };
-  const ends = [scene.x, scene.y].map((axis) => axis.ends ?? [0, 1]);
+  const ends = [scene.x, scene.y].map((axis) => axis.ends ?? (stage ? axis.view : [0, 1]));
   const bounds = stage ? boundsOf(scene) : null; // drawn as the box itself
   const bar = stage && isMap(scene) ? scene.layers.find(({ name }) => name.startsWith("Scale: ")) : null; // below the box
   if (!stage) drawAxes(ctx, scene, scale, plot, view.theme);

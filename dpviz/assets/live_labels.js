@@ -1,27 +1,32 @@
 // The live picture on a stage: each kind of mark is named once, where it stands; and what lies outside of the box.
 
 import { clamp, colourOf, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
-import { alphaOf, boundsOf, markRadius, placesOf, pointSize, wayOf } from "./live_draw.js";
+import { alphaOf, boundsOf, isPinned, markRadius, placesOf, pointSize, wayOf } from "./live_draw.js";
 
 const MOST_LABELS = 6;
 const MOST_ON_A_PHONE = 4;
 const EXAMPLES = 24; // marks of a layer that are tried
 const GAP = 7; // pixels between a mark and its name
+const SEEN = 0.3; // the opacity from which on a mark can stand for all
+const RING = 4; // pixels from the one point that is named to the ring around it
 const EDGE = 5; // between a name and the box's edge
 const LEAST_THREAD = 46; // pixels: a shorter thread of noise has no name
 const CELLS = 48; // of the table of points, along each axis
 const SIDES = ["right", "left", "above", "below"];
 const PREFERRED = { right: 0, left: 1, above: 2, below: 2 }; // less is better
 const RANK = { released: 0, violation: 1, exact: 2, cluster: 2, noise: 3, public: 4, reference: 5 };
+const FOREMOST = new Set(["marks", "points", "arrows"]); // what people look at first: paths and borders are named after
 const UNNAMED = /^(cluster \d|scale: )/i; // what has its words elsewhere, or needs none
 const ANCHORS = { marks: "xy", points: "xy", trails: "xy", circles: "center", heat: "center" };
 const MOST_TAGS = 80; // images of names that are kept
 
 // ---- What is named, and how ------------------------------------------------------------------------------------
 
+const isPeople = ({ kind, audience, name }) => kind === "points" && audience === "curator" && name === "Records";
+
 /** A layer's name as it stands at one of its marks. */
 export function labelOf(layer) {
-  const words = layer.label || layer.name.charAt(0).toLowerCase() + layer.name.slice(1);
+  const words = layer.label || (isPeople(layer) && "a person") || layer.name.charAt(0).toLowerCase() + layer.name.slice(1);
   return layer.audience === "curator" && !words.endsWith("(secret)") ? `${words} (secret)` : words;
 }
 
@@ -36,7 +41,7 @@ function namedLayers(scene, view, bounds) {
   }
   const passing = view.frame < scene.frames.length - 1;
   const isNew = (layer) => passing && view.frame > 0 && layer.rows[view.frame - 1] < 0;
-  const rank = ([, layer]) => (isNew(layer) ? 0 : 10) + (layer.kind === "marks" ? 0 : 0.5)
+  const rank = ([, layer]) => (isNew(layer) ? 0 : 20) + (FOREMOST.has(layer.kind) ? 0 : 10)
     + (layer.audience === "curator" && layer.role !== "noise" ? 2 : RANK[layer.role]);
   return [...found].sort((a, b) => rank(a) - rank(b));
 }
@@ -60,16 +65,19 @@ function anchorOf(layer, i, look) {
   }
   const xy = placesOf(layer, ANCHORS[layer.kind], look);
   if (layer.kind === "marks") return at(xy(i, 0), xy(i, 1), markRadius(layer, scale));
-  if (layer.kind === "points") return at(xy(i, 0), xy(i, 1), pointSize(layer, scale) / 2);
+  if (layer.kind === "points") return at(xy(i, 0), xy(i, 1), pointSize(layer, scale) / 2 + RING);
   if (layer.kind === "trails") return at(xy(i, 0), xy(i, 1), 3);
   const radius = placesOf(layer, "radius", look)(i);
   return at(xy(i, 0), xy(i, 1) + radius, 2); // a circle is named at its top
 }
 
-/** The numbers of the marks that are tried: evenly spread over all of them. */
-function examplesOf(layer) {
-  const count = markCount(layer);
-  return Array.from({ length: Math.min(count, EXAMPLES) }, (_, i) => Math.floor((i * count) / Math.min(count, EXAMPLES)));
+/** The numbers of the marks that are tried: evenly spread over all that are well seen. */
+function examplesOf(layer, row) {
+  const { alpha } = layer.arrays;
+  const opacity = alpha ? reader(alpha, row) : () => 1;
+  const seen = Array.from({ length: markCount(layer) }, (_, i) => i).filter((i) => opacity(i) >= SEEN);
+  const count = Math.min(seen.length, EXAMPLES);
+  return Array.from({ length: count }, (_, i) => seen[Math.floor((i * seen.length) / count)]);
 }
 
 /** The rectangle of a name beside its mark: left, top, right, bottom. */
@@ -170,7 +178,7 @@ export function placeLabels(ctx, scene, view, look, box, bounds, taken) {
     }
     if (!best) {
       let least = Infinity;
-      for (const i of examplesOf(layer)) {
+      for (const i of examplesOf(layer, own.row)) {
         for (const side of SIDES) {
           const rect = fits(i, side);
           if (!rect) continue;
@@ -221,9 +229,20 @@ export function drawLabels(ctx, scene, view, { scale, box }) {
     const [left, top] = rectOf(at, side, { width: tag.wide, height: type });
     const group = groupReader(layer, layer.rows[view.frame])(i);
     ctx.globalAlpha = way.faint * way.there(i) * (alphaOf(layer, group, view) < 1 ? 0.4 : 1);
+    if (layer.kind === "points") ringed(ctx, at, inkOf(layer, view.theme), view.theme);
     ctx.drawImage(tag.image, snapped(left - tag.pad, view), snapped(top - tag.pad, view), tag.width, tag.height);
   }
   ctx.globalAlpha = 1;
+}
+
+/** A ring around the one point of many that is named. */
+function ringed(ctx, { x, y, reach }, colour, theme) {
+  ctx.beginPath();
+  ctx.arc(x, y, reach, 0, 2 * Math.PI);
+  for (const [ink, width] of [[theme.background, 4], [colour, 1.5]]) {
+    [ctx.strokeStyle, ctx.lineWidth] = [ink, width];
+    ctx.stroke();
+  }
 }
 
 const snapped = (px, { dpr }) => Math.round(px * dpr) / dpr;
@@ -276,8 +295,7 @@ function drawOutside(ctx, scene, view, look, box) {
   const counts = new Map(); // side -> [how many, colour]
   for (const layer of scene.layers) {
     const row = layer.rows[view.frame];
-    const isReleased = layer.audience === "released" && layer.role === "released" && (layer.kind === "marks" || layer.kind === "points");
-    if (!isReleased || row < 0 || view.hidden.has(layer.name)) continue;
+    if (!isPinned(layer) || row < 0 || view.hidden.has(layer.name)) continue;
     const pins = pinsOf(layer, row, scene, view.cache);
     const colour = colourOf(view.theme, layer, NO_GROUP);
     const reach = layer.kind === "marks" ? markRadius(layer, look.scale) : Math.max(2.5, pointSize(layer, look.scale) / 2);

@@ -64,7 +64,7 @@ def record_layer(
 def drawn_records(unit: Points, group: NDArray[np.uint8], rows: Mapping[int, int], stage: Stage, **style: Any) -> Layer:
     """Draw records (m, d) in the colors of `group`, (R, m)."""
     arrays: dict[str, NDArray[Any]] = {"xy": spread(unit, stage.projection)[None], "group": group}
-    options = {"name": "Records", "label": "a person", "size": 4.0, **style}
+    options = {"name": "Records", "size": 4.0, **style}
     return stage.layer(
         kind=Kind.POINTS, role=Role.CLUSTER, audience=Audience.CURATOR, rows=rows, arrays=arrays, **options
     )
@@ -162,7 +162,7 @@ def final_layers(
     `ids` are the centers' where center i of another run is not this one's center i.
     """
     last = {stage.clock.release: 0}
-    cross = {"symbol": "cross", "size": 9.0, "isolate": False}
+    cross = {"symbol": "cross", "size": 9.0, "isolate": False, "label": "without privacy"}
     layers = [stage.marks(reference_name, SECRET, last, reference[None], **cross)]
     if exact is not None:
         thread = {"size": 2.4, "ids": ids, "label": "noise"}
