@@ -99,7 +99,7 @@ def clouds(name: str) -> Measure:
     def drawn(seed: int) -> None:
         pair = two_worlds.neighbors(dataset.points, dataset.box, change)
         two_worlds.odds_of(result.guarantee, change, params, dataset.box, pair, 60.0)
-        pack(cloud_scene(known, pair, change, "Released center", words, View(), near=seed % 2 == 0))
+        pack(cloud_scene(known, pair, change, "released center", words, View(), near=seed % 2 == 0))
 
     taken = typical(drawn, REDRAWN)
     return Measure(taken.processor, f"{taken.processor:.1f} ms", f"clock {taken.clock:.1f} ms")

@@ -11,7 +11,7 @@ import numpy as np
 from dpviz import notebook
 from dpviz.core import AnyAlgorithm, Box, FloatArray, Guarantee, Release, Result, Step
 from dpviz.data import Dataset
-from dpviz.mechanisms import FROM_DATA, SecretGenerator, public_rng
+from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
 from dpviz.methods import ALGORITHMS, own, run_class
 from dpviz.plots import Scene
 from dpviz.stories import View, Words
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
     from dpviz.estimators import PrivateEstimator
 
-TEACHING = (
-    "Teaching run: its noise is drawn the quick way, in floating point, and can be reproduced from the seed, so it "
-    "protects nobody. Use secret noise to release."
-)
 SECRET = "Noise came from the operating system and is not stored: this picture cannot be made again."
 
 

@@ -60,7 +60,7 @@ def test_a_notebook_holds_the_live_picture_and_a_drawing_and_of_both_the_public_
         buffers = state[output.data[LIVE]["model_id"]]["buffers"]
         packed = base64.b64decode(next(each["data"] for each in buffers if each["path"] == ["packed"]))
         audiences = {layer["audience"] for layer in read_header(packed)["layers"]}
-        found.append((holds(packed, unit), "curator" in audiences, "Records" in output.data[STILL]))
+        found.append((holds(packed, unit), "curator" in audiences, "person (secret)" in output.data[STILL]))
         assert output.data[STILL].startswith("<svg ")
         assert "Stated for the original: ε = 2" in read_header(packed)["caption"]
         assert "Click" not in read_header(packed)["caption"], "nothing answers a click here"
@@ -71,15 +71,15 @@ def test_a_run_alone_is_its_release_and_a_step_can_be_asked_for(data):
     result, params = run(data, "dpm", epsilon=2.0)
     assert dpviz.show(result, data, params, curator=True, frame=1).frame == 1
     alone = read_header(dpviz.show(result).packed)
-    assert [layer["name"] for layer in alone["layers"]] == ["Released center"]
+    assert [layer["name"] for layer in alone["layers"]] == ["released center"]
 
 
-@pytest.mark.parametrize(("made", "what"), [(DPM, "Released center"), (NDLaplace, "Released points")])
+@pytest.mark.parametrize(("made", "what"), [(DPM, "released center"), (NDLaplace, "released point")])
 def test_a_fitted_estimator_shows_its_release_in_its_box(data, made, what):
     fitted = made(epsilon=2.0, bounds=data.box, random_state=0).fit(data.points)
     picture = dpviz.show(fitted, curator=True)  # there is nothing of the curator's to be shown
     header = read_header(picture.packed)
-    assert [layer["name"] for layer in header["layers"]] == ["Public box", what]
+    assert [layer["name"] for layer in header["layers"]] == ["public bounds", what]
     assert header["x"]["values"] == [data.box.low[0], data.box.high[0]]
     assert holds(picture.packed, data.box.to_unit(data.points)) == 0
 

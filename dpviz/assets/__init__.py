@@ -14,6 +14,7 @@ PICTURE = (
     "live_turn",
     "live_axes",
     "live_glide",
+    "live_fog",
     "live_draw",
     "live_labels",
     "live_earth",

@@ -93,12 +93,12 @@ export const THEMES = {
   light: {
     exact: "#737984", released: "#0b5cad", noise: "#d9770f", public: "#2f9e6b", violation: "#c8102e",
     clusters: ["#907bf8", "#255b68", "#bf4da8", "#4d6905", "#a17003", "#9f0c54", "#6f4992", "#603000", "#c08490", "#3c189c"],
-    grid: "rgba(15, 23, 42, 0.07)", axis: "rgba(15, 23, 42, 0.55)", points: 0.78, tint: 0.065, box: "#ffffff",
+    grid: "rgba(15, 23, 42, 0.07)", axis: "rgba(15, 23, 42, 0.55)", points: 0.78, drained: "#c9ccd1", tint: 0.065, box: "#ffffff",
   },
   dark: {
     exact: "#a3aab5", released: "#3f95e0", noise: "#f5a13d", public: "#5fdcab", violation: "#f2545f",
     clusters: ["#8964df", "#218196", "#f592fe", "#819808", "#e9d401", "#c23870", "#d6907d", "#906024", "#e4d8fc", "#b4fcc0"],
-    grid: "rgba(226, 232, 240, 0.08)", axis: "rgba(226, 232, 240, 0.6)", points: 0.85, tint: 0.09, box: "#161c25",
+    grid: "rgba(226, 232, 240, 0.08)", axis: "rgba(226, 232, 240, 0.6)", points: 0.85, drained: "#4b5462", tint: 0.09, box: "#161c25",
   },
 };
 

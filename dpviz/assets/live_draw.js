@@ -3,6 +3,7 @@
 import {
   clusterColour, colourOf, groupReader, groupSymbolOf, markCount, mix, NO_GROUP, parseColour, reader, STROKED, symbolPath,
 } from "./live_base.js";
+import { drained, drawEnsemble } from "./live_fog.js";
 import { onTheWay, onTheWayOut, placed } from "./live_glide.js";
 import { crisp, drawAxes, drawEnds, grownBy, isMap, line, plotOf, scaleOf, stageOf } from "./live_axes.js";
 
@@ -12,6 +13,7 @@ const SHAPED_POINTS = 6000; // up to here points have shapes, beyond they are do
 const CACHED_POINTS = 1000; // from here on they are kept as an image
 const KEPT_IMAGES = 3; // of points
 const DEFAULT_SIZE = 6; // Layer.size when a page does not say: each kind then has its own width
+const CASED_PX = 2; // from this width on segments have a casing: thin ones, such as borders, would only be blurred
 const CELL_PX = 16; // cells of a grid larger than this have borders: those of a density are smaller
 
 // ---- Drawing, one function per kind ----------------------------------------------------------------------------
@@ -426,14 +428,16 @@ function drawSegments(ctx, layer, look) {
   const moves = Boolean(layer.arrays.sites) && (look.starts !== null || (look.from >= 0 && look.t < 1));
   if (layer.arrays.sites) drawCells(ctx, layer, look, moves);
   if (moves) return;
-  const ends = placesOf(layer, "ends", { ...look, from: -1 });
+  const ends = placesOf(layer, "ends", layer.glides || layer.ids ? look : { ...look, from: -1 });
   for (let i = 0; i < markCount(layer); i += 1) {
     const corners = [0, 1, 2, 3].map((c) => ends(i, c));
     if (corners.some(Number.isNaN)) continue;
-    ctx.globalAlpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    const alpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
     ctx.beginPath();
     line(ctx, look.scale.x(corners[0]), look.scale.y(corners[1]), look.scale.x(corners[2]), look.scale.y(corners[3]));
-    ctx.stroke();
+    ctx.globalAlpha = alpha;
+    if (strokeWidth(layer) >= CASED_PX) strokeCased(ctx, layer, look, alpha);
+    else ctx.stroke();
   }
 }
 
@@ -467,6 +471,7 @@ function valueImage(layer, row, i, look, strength) {
   const { data, shape: [, m, rows, columns] } = layer.arrays.value;
   const rgb = (name) => parseColour(name) ?? [128, 128, 128];
   const groups = group ? reader(group, look.row) : null;
+  const coarse = group ? columns / group.shape[3] : 1; // cells of a grid that share one group, along each axis
   const canvas = document.createElement("canvas");
   canvas.width = columns;
   canvas.height = rows;
@@ -482,7 +487,7 @@ function valueImage(layer, row, i, look, strength) {
   for (let y = 0; y < rows; y += 1) { // row 0 is at low y, an image's first row is at the top
     for (let x = 0; x < columns; x += 1) {
       const at = (rows - 1 - y) * columns + x;
-      const own = groups ? groups(i, at) : 0;
+      const own = groups ? groups(i, Math.floor((rows - 1 - y) / coarse) * (columns / coarse) + Math.floor(x / coarse)) : 0;
       if (own === NO_GROUP) continue; // a cell of no cluster stays clear
       if (own !== last) [last, red, green, blue, most] = [own, ...ink(own)];
       const to = (y * columns + x) * 4;
@@ -560,8 +565,13 @@ function drawLines(ctx, layer, look) {
   const group = groupReader(layer, look.row);
   const paths = pathsOf(layer, look);
   for (let i = 0; i < m; i += 1) {
-    ctx.globalAlpha = look.there(i) * look.alpha(group(i)) * pen(ctx, layer, colourOf(look.theme, layer, group(i)), look, i);
-    ctx.stroke(paths[i]);
+    const alpha = look.there(i) * look.alpha(group(i)) * pen(ctx, layer, colourOf(look.theme, layer, group(i)), look, i);
+    if (layer.fill > 0) {
+      ctx.globalAlpha = alpha * layer.fill;
+      ctx.fill(paths[i]);
+    }
+    ctx.globalAlpha = alpha;
+    if (layer.size > 0) ctx.stroke(paths[i]); // a canvas ignores a width of 0
   }
 }
 
@@ -695,6 +705,7 @@ function drawCursor(ctx, layer, look, plot) {
 const DRAW = {
   points: drawPoints, marks: drawMarks, circles: drawCircles, arrows: drawArrows, segments: drawSegments,
   trails: drawTrails, heat: drawHeat, lines: drawLines, bars: drawBars, bands: drawBands, grid: drawGrid, cursor: drawCursor,
+  ensemble: drawEnsemble,
 };
 
 /** Layers from back to front: as the scene has them, but no band in front of a line. */
@@ -717,7 +728,7 @@ function opacityOf({ arrays, hub }, row, pointed) {
   return (i) => (at(i) === pointed.i ? HUB_ALPHA : BESIDE_HUB * own(i));
 }
 
-const BOUNDS = new Set(["Public box", "Box from the data"]);
+const BOUNDS = new Set(["public bounds", "bounds from the data"]);
 export const boundsOf = (scene) => scene.layers.find(({ name }) => BOUNDS.has(name));
 
 /** How visible what belongs to a cluster is, where one may be seen alone. */
@@ -756,7 +767,8 @@ export function drawScene(ctx, scene, view) {
     const alpha = (group) => alphaOf(layer, group, view);
     ctx.save();
     const opacity = opacityOf(layer, own.row, view.pointed);
-    DRAW[layer.kind]?.(ctx, layer, { ...view, scale, ends, alpha, ...own, there: (i) => own.there(i) * opacity(i) }, plot);
+    const look = { ...view, scale, ends, alpha, ...own, there: (i) => own.there(i) * opacity(i) };
+    DRAW[layer.kind]?.(ctx, ...drained(scene, layer, look), plot);
     ctx.restore();
   };
   for (const layer of drawOrder(scene.layers)) {

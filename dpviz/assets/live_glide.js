@@ -8,7 +8,8 @@ const NEAR = 0.2; // scene units: a mark found by its place is no farther away
 const MOST_POINTS = 6000; // more of them would cost a frame
 // Arrays of places by kind. A center is the i-th one before and after; curves, segments and points have nothing by
 // themselves that says which is which, and glide where the layer names them. What does not glide fades.
-const PLACES = { marks: ["xy"], circles: ["center", "radius"], arrows: ["tail", "head"], heat: ["center", "radius"] };
+const PLACES = { marks: ["xy"], circles: ["center", "radius"], arrows: ["tail", "head"], heat: ["center", "radius"],
+  ensemble: ["xy"] };
 const NAMED_PLACES = { points: ["xy"], segments: ["ends"], lines: ["xy"] };
 const AT_ONCE = new Set(["points", "bars", "cursor"]); // change without fading: a record stays where it is
 const places = (layer) => (layer.arrays.sites ? ["sites"]

@@ -226,7 +226,9 @@ export function cellOf(layer, row, i, at) {
   const [across, up] = [at % columns, Math.floor(at / columns)];
   const x = (c) => mix(rect(i, 0), rect(i, 2), c / columns);
   const y = (r) => mix(rect(i, 1), rect(i, 3), r / rows);
-  const group = layer.arrays.group ? reader(layer.arrays.group, row)(i, at) : null;
+  const shape = layer.arrays.group?.shape;
+  const inGroups = shape && Math.floor((up * shape[2]) / rows) * shape[3] + Math.floor((across * shape[3]) / columns);
+  const group = shape ? reader(layer.arrays.group, row)(i, inGroups) : null;
   const value = group === NO_GROUP ? 0 : reader(layer.arrays.value, layer.arrays.value.shape[0] === 1 ? 0 : row)(i, at);
   return { x0: x(across), x1: x(across + 1), y0: y(up), y1: y(up + 1), value, group };
 }

@@ -78,6 +78,8 @@ export function legendSymbol(layer, theme) {
     case "grid": return svg(18, [[2, 2, 0.75], [9, 2, 0.3], [2, 9, 0.15], [9, 9, 0.5]].map(([x, y, opacity]) => ({
       d: `M${x} ${y}h6.5v6.5h-6.5z`, fill: colour, "fill-opacity": opacity })));
     case "trails": return svg(18, [{ ...stroke, d: "M2 14L7 8L11 11L16 3", "stroke-opacity": 0.75 }]);
+    case "ensemble": return svg(18, [[4, 6], [7, 11], [9, 4], [10, 9], [14, 12], [13, 6], [8, 14]].map(([x, y]) => ({
+      d: disc(1.4), transform: `translate(${x} ${y})`, fill: colour, "fill-opacity": 0.6 })));
     case "cursor": return svg(18, [{ ...stroke, d: "M9 1V17" }]);
     default: return svg(18, [{ ...stroke, d: "M1 9H17", "stroke-width": clamp(strokeWidth(layer), 1.5, 4),
       "stroke-opacity": layer.role === "reference" ? 0.8 : 1 }]);

@@ -10,7 +10,7 @@ const TABLE_ROWS = 200;
 /** The visible layers' rows as {caption, head, rows, total}. */
 export function tablesOf(scene, frame, hidden) {
   return scene.layers
-    .filter((layer) => layer.rows[frame] >= 0 && !hidden.has(layer.name))
+    .filter((layer) => layer.kind !== "ensemble" && layer.rows[frame] >= 0 && !hidden.has(layer.name))
     .map((layer) => tableOf(scene, layer, layer.rows[frame]));
 }
 

@@ -70,6 +70,10 @@ POINTS_CAVEAT = (
     "Records are moved in floating point, with secret noise too: the proof is for real numbers and does not cover the "
     "last bits. A short seed can be searched for from the release."
 )
+TEACHING = (
+    "Teaching run: its noise is drawn the quick way, in floating point, and can be reproduced from the seed, so it "
+    "protects nobody. Use secret noise to release."
+)
 FROM_DATA = "Bounds were taken from the data: not private. No guarantee holds until you type public bounds."
 
 

@@ -10,7 +10,7 @@ import plotly.io as pio  # type: ignore[import-untyped]  # Plotly ships no types
 
 from dpviz.core import FloatArray
 from dpviz.plots.scene import Axis, Kind, Layer, Role, Scene, VisibleLayer
-from dpviz.plots.svg import GRID, HEAT, finite_runs
+from dpviz.plots.svg import DOT, GRID, HEAT, finite_runs
 from dpviz.plots.theme import (
     GROUP_SYMBOLS,
     LIGHT,
@@ -213,6 +213,9 @@ def _traces(scene: Scene, layer: Layer, frame: int, theme: Theme) -> list[Spec]:
             traces = [_points(scene, visible, theme)]
         case Kind.MARKS:
             traces = [_marks(scene, visible, theme)]
+        case Kind.ENSEMBLE:
+            marker = {"color": clear(theme.color(layer, 0), DOT), "size": layer.size}
+            traces = [] if layer.fill else [{"mode": "markers", "marker": marker, **_xy(scene, visible.array("xy"))}]
         case Kind.HEAT | Kind.GRID:
             traces = list(_images(scene, visible, theme))
         case _:
@@ -299,6 +302,7 @@ def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spe
                 style["opacity"] = 0.75
             case Kind.LINES:
                 paths = array("xy")[mine]
+                style |= fill if "xy_depth" not in layer.arrays else {}
             case Kind.BARS:
                 paths = array("rect")[mine][:, [0, 1, 2, 1, 2, 3, 0, 3, 0, 1]].reshape(-1, 5, 2)
                 line["width"] = min(width, 1.25)
@@ -336,7 +340,7 @@ def _images(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spec]
     else:
         boxes = visible.array("rect")
         if visible.has_groups:
-            groups = visible.array("group").astype(np.intp)
+            groups = visible.cells
             hues = (groups + layer.hue) % n
             z = np.where(groups == NO_GROUP, np.nan, hues + 0.001 + 0.998 * z / 255.0).astype(np.float32)
             limits["zmax"] = n

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpviz.core import Confidential, FloatArray, frozen
 
 PACK_VERSION = 1
+SHADES = 4  # from a record's full color, 0, to gray
 ALIGNMENT = 8  # bytes; typed arrays in a browser need their offsets to be multiples of their item size
 
 # Fields that `pack` writes as they are.
@@ -82,12 +83,16 @@ class Kind(Enum):
     """The marks a renderer knows, and the arrays each needs: name -> trailing shape (R rows, m marks).
 
     MARKS, LINES and BANDS may add group (1|R, m) uint8, the cluster whose color each mark has in that row, and GRID
-    group (1|R, m, gy, gx), that of each cell; 255 is none. So clusters merge while a reader scrubs. Marks, lines,
-    circles, arrows and segments may add alpha (1|R, m) float32, the opacity of each; a layer with a `hub` adds
-    hub (1|R, m), the mark of that layer which each of its own belongs to.
+    group (1|R, m, gy / f, gx / f), that of each f x f cells; 255 is none. So clusters merge while a reader scrubs.
+    Marks, lines, circles, arrows and segments may add alpha (1|R, m) float32, the opacity of each; a layer with a `hub`
+    adds hub (1|R, m), the mark of that layer which each of its own belongs to.
 
     SEGMENTS that are borders between places may add those, sites (R, k, 2): their cells are tinted, and borders glide
     with them.
+
+    The fog of an ENSEMBLE are the borders between the nearest centers of each draw, or of each draw the lines ends
+    (1|R, draws, m, 4), all of them as one haze of opacity `fill`. An ENSEMBLE may add drain (1, n) uint8: how much of
+    its color each of the n records loses, of `SHADES`. In a picture that has a curator's ENSEMBLE no other one is seen.
     """
 
     POINTS = "points"  # xy (1|R, n, 2) float32, group (1|R, n) uint8
@@ -102,6 +107,7 @@ class Kind(Enum):
     BANDS = "bands"  # edges (R, m, p, 3): m areas between low and high over x, as x low high; NaN vertices break one
     GRID = "grid"  # rect (R, m, 4), value (R, m, gy, gx) uint8: cells of a rectangle, row 0 at low y
     CURSOR = "cursor"  # x (R,): a vertical rule
+    ENSEMBLE = "ensemble"  # xy (R, draws, k, 2): where k centers could be. `fill` 0: a dot each; else fog, see below
 
 
 _ARRAYS: dict[Kind, tuple[tuple[str, int], ...]] = {  # name -> number of axes, the row axis included
@@ -117,6 +123,7 @@ _ARRAYS: dict[Kind, tuple[tuple[str, int], ...]] = {  # name -> number of axes, 
     Kind.BANDS: (("edges", 4),),
     Kind.GRID: (("rect", 3), ("value", 4)),
     Kind.CURSOR: (("x", 1),),
+    Kind.ENSEMBLE: (("xy", 4),),
 }
 
 
@@ -168,9 +175,9 @@ class Layer(Confidential):
     arrays: Mapping[str, NDArray[Any]]
     rows: NDArray[np.int16]  # (n_frames,) row of each frame, -1 hides the layer
     symbol: str = "circle"  # marks: circle, ring, cross, square, diamond, lock, aid
-    size: float = 6.0  # CSS pixels: symbol's diameter or line's width
+    size: float = 6.0  # CSS pixels: symbol's diameter or line's width; 0: a filled curve without an outline
     dash: bool = False
-    fill: float = 0.0  # opacity of a circle's or bar's inside; of a curve's in a solid picture, which then hides others
+    fill: float = 0.0  # opacity of a circle's, bar's or closed curve's inside; in a solid picture a face hides others
     names: tuple[str, ...] = ()  # one per mark or curve, for hover, legend and table; never HTML
     legend: bool = True
     shown: bool = True  # False: in the legend, but off until the reader asks for it
@@ -240,7 +247,7 @@ class Layer(Confidential):
 
     @property
     def n_marks(self) -> int:
-        """Number of marks, curves or records."""
+        """Number of marks, curves, records or draws."""
         return int(next(iter(self.arrays.values())).shape[1]) if self.kind is not Kind.CURSOR else 1
 
 
@@ -344,11 +351,19 @@ class Scene(Confidential):
         return frozenset(layer.name for layer in self.layers if not layer.shown)
 
     @property
+    def seen_layers(self) -> tuple[Layer, ...]:
+        """The layers but the public's ensembles where the curator has some: two clouds would say two things at once."""
+        exact = any(layer.kind is Kind.ENSEMBLE and layer.audience is Audience.CURATOR for layer in self.layers)
+        hidden = {Kind.ENSEMBLE} if exact else set()
+        return tuple(each for each in self.layers if each.kind not in hidden or each.audience is Audience.CURATOR)
+
+    @property
     def ordered_layers(self) -> tuple[Layer, ...]:
-        """The layers from back to front as they are drawn: no band in front of a line."""
-        first = next((i for i, layer in enumerate(self.layers) if layer.kind is Kind.LINES), len(self.layers))
-        rest = sorted(self.layers[first:], key=lambda layer: layer.kind is not Kind.BANDS)
-        return (*self.layers[:first], *rest)
+        """The seen layers from back to front as they are drawn: no band in front of a line."""
+        layers = self.seen_layers
+        first = next((i for i, layer in enumerate(layers) if layer.kind is Kind.LINES), len(layers))
+        rest = sorted(layers[first:], key=lambda layer: layer.kind is not Kind.BANDS)
+        return (*layers[:first], *rest)
 
     def checked_frame(self, frame: int | None) -> int:
         """Return the index of a frame; None is the first one to show. Raises ValueError for one that does not exist."""
@@ -361,7 +376,14 @@ class Scene(Confidential):
         """Return what is drawn in a frame, from back to front; `hidden` None hides the `hidden_names`."""
         at, off = self.checked_frame(frame), self.hidden_names if hidden is None else hidden
         layers = (VisibleLayer(layer, int(layer.rows[at])) for layer in self.ordered_layers if layer.name not in off)
-        return tuple(each for each in layers if each.row >= 0)
+        shown = tuple(each for each in layers if each.row >= 0)
+        drains = [each.array("drain") for each in shown if "drain" in each.layer.arrays]
+        return tuple(
+            replace(each, drain=next((drain for drain in drains if len(drain) == each.layer.n_marks), None))
+            if each.layer.kind is Kind.POINTS
+            else each
+            for each in shown
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -370,6 +392,7 @@ class VisibleLayer:
 
     layer: Layer
     row: int
+    drain: NDArray[np.uint8] | None = None  # (n,) how much of its color each point loses, of `SHADES`; None: nothing
 
     def array(self, name: str) -> NDArray[Any]:
         """Return the row of an array, without its row axis; positions as float64."""
@@ -397,6 +420,13 @@ class VisibleLayer:
             arrays["group"] = self.groups[None, some].astype(np.uint8)
         names, ids = (tuple(each[i] for i in some if i < len(each)) for each in (layer.names, layer.ids))
         return VisibleLayer(replace(layer, arrays=arrays, rows=always(1), names=names, ids=ids), 0)
+
+    @property
+    def cells(self) -> NDArray[np.intp]:
+        """The cluster of each cell (m, gy, gx) of a GRID with groups."""
+        group, (rows, columns) = self.array("group"), self.array("value").shape[1:]
+        fine = group.repeat(rows // group.shape[1], axis=1).repeat(columns // group.shape[2], axis=2)
+        return fine.astype(np.intp)
 
     @property
     def paths(self) -> FloatArray:
@@ -433,7 +463,7 @@ def pack(scene: Scene) -> bytes:
     chunks: list[bytes] = []
     offset = 0
     layers: list[dict[str, object]] = []
-    for layer in scene.layers:
+    for layer in scene.seen_layers:
         directory: dict[str, object] = {}
         for name, array in layer.arrays.items():
             wire = np.ascontiguousarray(array, dtype=np.float32 if array.dtype.kind == "f" else array.dtype)

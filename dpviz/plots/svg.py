@@ -17,7 +17,7 @@ from html import escape
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.core import FloatArray
+from dpviz.core import FloatArray, voronoi_borders
 from dpviz.plots.scene import Axis, Kind, Layer, Role, Scene, VisibleLayer
 from dpviz.plots.theme import (
     GROUP_SYMBOLS,
@@ -48,10 +48,14 @@ SECONDS = 1.1  # per stop of a thumbnail; ours
 LAST = 3  # turns of the last stop
 MOST_POINTS = 500  # of a thumbnail: more are a cloud at this size; every so many are drawn
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
+CASED_PX = 2.0  # from this width on segments have a casing: thin ones, such as borders, would only be blurred
 CELL_PX = 16.0  # cells of a grid larger than this have borders: those of a density are smaller
 DEFAULT_FILL = 0.2  # of a band
 HALO, HALO_SHARE = 2.6, 0.29  # pixels around a mark in the background's color, and at most of its radius
 HEAT, GRID = 0.72, 0.75  # opacity of the highest value
+DOT = 0.3  # opacity of a draw
+SHARE, NARROW, BROAD = 0.8, 0.005, 0.03  # width of a haze's lines: of how far apart they run, and its ends, scene units
+ACROSS, THIN = 2.5, 0.55  # how wide a haze is, of how far apart its lines run; opacity of one that fills the box
 LEVEL = 6  # of a PNG's compression
 
 
@@ -172,7 +176,7 @@ def thumbnail(
         )
     width, height = size
     plane = _fitted(scene, 0.0, 0.0, width, height)
-    off = {*scene.hidden_names, *hidden}
+    off = {*scene.hidden_names, *hidden, *(layer.name for layer in scene.layers if layer.kind is Kind.ENSEMBLE)}
     parts, turns = [], set()
     for place, layer in enumerate(each for each in scene.ordered_layers if each.name not in off):
         if layer.kind is Kind.POINTS:
@@ -320,6 +324,9 @@ def _key(layer: Layer, theme: Theme) -> str:
         hollow = layer.symbol in STROKED or (layer.role is Role.EXACT and layer.symbol != "lock")
         ink = f'fill="none" stroke="{color}" stroke-width="2"' if hollow else f'fill="{color}"'
         return f'<path d="{symbol_path(layer.symbol, 3 if layer.kind is Kind.POINTS else 5)}" {ink}/>'
+    if layer.kind is Kind.ENSEMBLE:
+        dots = "".join(f'<circle cx="{x}" cy="{y}" r="1.4"/>' for x, y in ((-5, -3), (-2, 2), (0, -5), (1, 0), (5, 3)))
+        return f'<g fill="{color}" fill-opacity="0.6">{dots}</g>'
     if layer.kind is Kind.CIRCLES:
         return f'<circle r="7" {line}/>'
     if layer.kind in (Kind.HEAT, Kind.GRID, Kind.BANDS, Kind.BARS):
@@ -435,7 +442,9 @@ def draw(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> It
             yield from _marks(visible, plane, theme, key)
         case Kind.HEAT | Kind.GRID:
             yield from _images(visible, plane, theme, key)
-        case Kind.LINES if visible.layer.fill:
+        case Kind.ENSEMBLE:
+            yield from _ensemble(visible, plane, theme)
+        case Kind.LINES if visible.layer.fill and "xy_depth" in visible.layer.arrays:
             yield from _faces(visible, plane, theme)
         case Kind.TRAILS:
             yield from ('<g opacity="0.75">', *_outlines(visible, plane, theme), "</g>")
@@ -447,8 +456,11 @@ def _points(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) ->
     layer, n = visible.layer, visible.layer.n_marks
     places, groups, size = plane.xy(visible.array("xy")), visible.groups, plane.grow * point_size(layer, n)
     faint = theme.points * (0.4 if layer.role is Role.REFERENCE else 1.0)
-    for group in np.unique(groups).tolist():
-        mine, color = places[groups == group], theme.color(layer, group)
+    drain = np.zeros(n, dtype=np.uint8) if visible.drain is None else visible.drain
+    looks = np.unique(np.column_stack([groups, np.where(groups == NO_GROUP, 0, drain)]), axis=0)
+    for group, shade in looks.tolist():
+        mine, color = places[(groups == group) & ((drain == shade) | (group == NO_GROUP))], theme.color(layer, group)
+        color = theme.shaded(color, shade) if shade else color
         if n > SHAPED_POINTS:
             dots = (
                 f'stroke="{color}" stroke-width="{size:g}" stroke-linecap="square" stroke-opacity="{0.75 * faint:.3g}"'
@@ -458,9 +470,43 @@ def _points(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) ->
         symbol = GROUP_SYMBOLS[group % len(GROUP_SYMBOLS)] if layer.role is Role.CLUSTER else layer.symbol
         hollow = layer.role is Role.EXACT or symbol in STROKED
         ink = f'fill="none" stroke="{color}" stroke-width="1.2"' if hollow else f'fill="{color}"'
-        name = f"{key}g{group}"
+        name = f"{key}g{group}" + (f"s{shade}" if shade else "")
         yield f'<defs><path id="{name}" d="{symbol_path(symbol, size / 2)}" {ink}/></defs><g opacity="{faint:.3g}">'
         yield fill_rows(f'<use href="#{name}" x="%.1f" y="%.1f"/>', mine) + "</g>"
+
+
+def _ensemble(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterator[str]:
+    """Yield a dot for each place, or the borders of each draw as one path: what lies over each other is opaquer."""
+    layer, draws = visible.layer, visible.array("xy")
+    color = theme.color(layer, 0)
+    if not layer.fill:
+        width = plane.grow * layer.size
+        ink = f'stroke="{color}" stroke-width="{width:.3g}" stroke-linecap="round" stroke-opacity="{DOT:g}"'
+        for draw in plane.xy(draws):
+            yield _path(fill_rows("M%.1f %.1fh0", draw), ink)
+        return
+    ends = visible.array("ends") if "ends" in layer.arrays else voronoi_borders(draws)  # (draws, m, 4)
+    width, opacity = haze(
+        ends.reshape(*ends.shape[:2], 2, 2).mean(axis=2) if "ends" in layer.arrays else draws, layer.fill
+    )
+    pen = f'fill="none" stroke="{color}" stroke-width="{width * plane.kx:.1f}" stroke-opacity="{opacity:.3g}"'
+    for lines in ends:
+        yield _path(fill_rows("M%.1f %.1fL%.1f %.1f", plane.xy(lines.reshape(-1, 2, 2))), pen)
+
+
+def haze(places: FloatArray, opacity: float) -> tuple[float, float]:
+    """Return width, scene units, and opacity of the lines of a haze: the farther apart they run, the wider and fainter.
+
+    `places` (draws, m, 2) say how far apart: by their median distance from the middle, averaged over m. All lines
+    together are as opaque as `opacity`, where they lie over each other.
+    """
+    middle = np.nanmedian(places, axis=0)
+    apart = np.hypot(places[..., 0] - middle[:, 0], places[..., 1] - middle[:, 1])
+    spread = float(np.mean(np.nanmedian(apart, axis=0)))
+    width = min(max(SHARE * spread, NARROW), BROAD)
+    over = max(1.0, len(places) * width / (width + ACROSS * spread))
+    most = opacity * (1.0 - (1.0 - THIN) * min(spread / 0.1, 1.0))
+    return width, 1.0 - (1.0 - most) ** (1.0 / over)
 
 
 def _marks(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
@@ -508,11 +554,14 @@ def _outlines(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterato
                 corners = np.hstack([heads, base + across, base - across])
                 yield _path(fill_rows("M%.1f %.1fL%.1f %.1fL%.1f %.1fZ", corners), f'fill="{color}"')
             case Kind.SEGMENTS:
-                yield _path(fill_rows("M%.1f %.1fL%.1f %.1f", plane.xy(array("ends")[mine].reshape(-1, 2, 2))), line)
+                d = fill_rows("M%.1f %.1fL%.1f %.1f", plane.xy(array("ends")[mine].reshape(-1, 2, 2)))
+                cased = stroke_width(layer) >= CASED_PX
+                yield from _cased(d, layer, color, theme, plane.grow) if cased else (_path(d, line),)
             case Kind.TRAILS:
                 yield from _cased("".join(map(_joined, plane.xy(visible.paths[mine]))), layer, color, theme, plane.grow)
             case Kind.LINES:
-                yield _path("".join(map(_joined, plane.xy(array("xy")[mine]))), line)
+                pen = _pen(layer, color, plane.grow) if layer.size else ""
+                yield _path("".join(map(_joined, plane.xy(array("xy")[mine]))), f"{fill} {pen}")
             case Kind.BARS:
                 boxes = plane.xy(array("rect")[mine].reshape(-1, 2, 2)).reshape(-1, 4)[:, [0, 1, 2, 3, 0]]
                 yield _path(
@@ -550,7 +599,7 @@ def _faces(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterator[s
 def _images(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     """Yield an image for every mark, clipped to an oval where it is heat; and the borders of large cells."""
     layer, values = visible.layer, visible.array("value")
-    groups = visible.array("group") if visible.has_groups else None
+    groups = visible.cells if visible.has_groups else None
     heat = layer.kind is Kind.HEAT
     if heat:
         centers, radius = plane.xy(visible.array("center")), visible.array("radius")

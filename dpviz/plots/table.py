@@ -78,6 +78,9 @@ def _columns(scene: Scene, visible: VisibleLayer) -> dict[str, ArrayLike]:
     match visible.layer.kind:
         case Kind.POINTS | Kind.MARKS:
             return {**xy(array("xy")), **({"group": visible.groups} if visible.has_groups else {})}
+        case Kind.ENSEMBLE:  # the places of each draw; fog is made of them
+            draws = np.zeros((0, 0, 2)) if visible.layer.fill else array("xy")
+            return {**xy(draws), **vertices(draws)}
         case Kind.CIRCLES | Kind.HEAT:  # of heat the discs: their shading is a law, not data
             across, up = (abs(axis.values[1] - axis.values[0]) for axis in (scene.x, scene.y))
             return {**xy(array("center")), "x_end": array("radius") * across, "y_end": array("radius") * up}
@@ -104,6 +107,6 @@ def _columns(scene: Scene, visible: VisibleLayer) -> dict[str, ArrayLike]:
             left, low = rect[i, 0] + column * width[i], rect[i, 1] + row * height[i]
             ends = np.column_stack([left, low, left + width[i], low + height[i]])
             filled = value.ravel() > 0
-            own = {"group": array("group").ravel()[filled].astype(np.intp)} if visible.has_groups else {}
+            own = {"group": visible.cells.ravel()[filled]} if visible.has_groups else {}
             cells = {"index": i, "vertex": row * columns + column + 1, "value": value.ravel()}
             return {**{name: each[filled] for name, each in cells.items()}, **own, **corners(ends[filled])}

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core.geometry import CLUSTERS_DARK, CLUSTERS_LIGHT
-from dpviz.plots.scene import Audience, Kind, Layer, Role
+from dpviz.plots.scene import SHADES, Audience, Kind, Layer, Role
 
 NO_GROUP = 255  # a mark that belongs to no cluster
 DEFAULT_SIZE = 6.0  # of Layer.size: each kind then has its own width
@@ -27,6 +27,7 @@ class Theme:
     clusters: tuple[str, ...]
     grid: float  # opacity of the text's color in grid lines
     points: float  # opacity of records
+    drained: str  # of a record that may belong to any cluster
 
     def color(self, layer: Layer, group: int) -> str:
         """Return the color of a layer's mark in cluster `group`; palettes start at the layer's hue."""
@@ -37,6 +38,11 @@ class Theme:
         if layer.role is Role.EXACT and layer.symbol == "ring" and layer.kind is Kind.MARKS:
             return self.text  # a true mean: it lies on blue
         return self.roles.get(layer.role, self.text)
+
+    def shaded(self, color: str, shade: int) -> str:
+        """Return a color that has lost `shade` of SHADES parts of itself."""
+        parts = zip(rgb(color), rgb(self.drained), strict=True)
+        return "#" + "".join(f"{round(own + shade / SHADES * (gray - own)):02x}" for own, gray in parts)
 
     def colors(self, layer: Layer) -> NDArray[np.str_]:
         """Return the color of a layer's marks in each cluster, (256,)."""
@@ -57,6 +63,7 @@ LIGHT = Theme(
     CLUSTERS_LIGHT,
     grid=0.08,
     points=0.78,
+    drained="#c9ccd1",
 )
 DARK = Theme(
     "dark",
@@ -72,6 +79,7 @@ DARK = Theme(
     CLUSTERS_DARK,
     grid=0.1,
     points=0.85,
+    drained="#4b5462",
 )
 
 

@@ -31,7 +31,7 @@ from dpviz.ui.export.kept_page import PackedPicture
 _SCRIPT = ASSETS.parent / "ui" / "server" / "script.py"  # of the server, in a clone and in an installed package
 _SECONDS = 600  # for one page, with its background work
 _EVERY = 0.5  # s
-HIDDEN = "navigation,sidebar,sweep,export,share,draw,upload"  # needs a server
+HIDDEN = "navigation,knobs,sweep,export,share,draw,upload"  # needs a server
 ABOVE = f"{HIDDEN},tabs"  # also hides everything under the picture
 _KEY = re.compile(r"^\$\$ID-[0-9a-f]+-(.+)$")
 _PAGE_LINK = re.compile(r'href="(?:\./|/)?(\w+)(\?[^"]*)?"')
@@ -43,6 +43,8 @@ _DRAWING = re.compile(r'src="data:image/svg\+xml(?:;base64,([\w+/=]+)|,([^"]+))"
 DRAWINGS = "drawings"  # folder
 _TAG = re.compile(r"<[^>]+>")
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
+_SWITCH = re.compile(r'<div class="switch"[^>]*></div>')
+_LEAF = "data-leaf"
 _HEADINGS = {"title": "h1", "header": "h2", "subheader": "h3"}
 _GUESS = "guess:"  # before the number of an answer to a chapter's question
 SWITCHES = ("audience", "mode", "calibration", "method")  # knobs that the site also has
@@ -149,10 +151,16 @@ class Writer:
         inside = self._children(block)
         if not inside:
             return ""
-        if block.type == "popover" and "data-switch" not in inside:
-            return f'<details class="popover"><summary>{escape(block.proto.popover.label)}</summary>{inside}</details>'
+        if block.type == "popover":  # switches stand in the row, all else opens
+            switches = "".join(_SWITCH.findall(inside))
+            rest = _SWITCH.sub("", inside)
+            label = escape(block.proto.popover.label)
+            opens = f'<details class="popover"><summary>{label}</summary>{rest}</details>' if _LEAF in rest else ""
+            return switches + opens
         if block.type == "expander":
             return f"<details><summary>{escape(block.proto.expandable.label)}</summary>{inside}</details>"
+        if block.proto is not None and _key(block.proto) == "dpviz-knobs":  # a site has the switches of these alone
+            return "".join(_SWITCH.findall(inside))
         classes = ["flow"]
         if isinstance(block, Column):
             classes = ["column", f"w{round(100 * block.weight)}"]

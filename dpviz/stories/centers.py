@@ -2,7 +2,7 @@
 
 The picture has the box, the records and the released centers. A method that yields `MovedCenters` has a stop for each
 of them, for the curator; where they say what the centers were before their noise, and the run's events name noise that
-was added, arrows show it.
+was added, threads show it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -133,16 +133,17 @@ class CentersRun(Run[Any, C_co, S_co]):
         del rng
         plane = self.plane(view)
         moves = [step for step in self.result.trace if isinstance(step, MovedCenters)]
+        k = len(self.final)
         stage = Stage(plane, Clock(len(moves), PHASES))  # the records, the steps, then the release
         always, release = stage.clock.always(), stage.clock.release
         layers = (
             *ground.box_layer(stage, public=self.words.box_public),
             ground.record_layer(self.unit, [None, self.nonprivate_members], always | {release: 1}, stage),
+            *ground.border_layer("border", RELEASED, {release: 0}, self.final[None], stage),
             *_moves(moves, self, stage),
-            *ground.border_layer("Borders", RELEASED, {release: 0}, self.final[None], stage),
-            stage.marks("Released center", RELEASED, {release: 0}, self.final[None], size=12.0),
+            stage.marks("released center", RELEASED, {release: 0}, self.final[None], size=13.0),
+            *_before_noise(moves, self, stage),
         )
-        k = len(self.final)
         steps = (Frame(f"Step {i} of {len(moves)}", "Only the curator sees it.") for i in range(1, len(moves) + 1))
         return StepsScene(
             title=self.words.title,
@@ -161,24 +162,45 @@ class CentersRun(Run[Any, C_co, S_co]):
 
 def _moves(moves: Sequence[MovedCenters], run: CentersRun[CentersRelease, Step], stage: Stage) -> Iterator[Layer]:
     """Yield the centers of each step, and the noise on them: the curator's, as how many steps there are is."""
-    if not moves:
-        return
-    noisy = any(map(_is_added, run.result.events))
-    for k in sorted({len(step.centers) for step in moves}):  # marks of one layer are equally many
-        some = {i: step for i, step in enumerate(moves) if len(step.centers) == k}
+    for some in _alike(moves):
         rows = {stage.clock.frame(i, PHASES[0]): row for row, i in enumerate(some)}
         centers = _unit([step.centers for step in some.values()], run)
-        yield stage.marks("Center of the step", UNRELEASED, rows, centers, size=10.0)
-        if not noisy or all(step.nonprivate_centers is None for step in some.values()):
+        yield stage.marks("center", UNRELEASED, rows, centers, size=10.0)
+    for rows, before, after in _noise(moves, run, stage):
+        yield stage.threads("noise", SECRET_NOISE, rows, before, after)
+
+
+def _before_noise(
+    moves: Sequence[MovedCenters], run: CentersRun[CentersRelease, Step], stage: Stage
+) -> Iterator[Layer]:
+    """Yield where centers were before their noise, drawn on top of the centers: exact, so the curator's."""
+    for rows, before, _ in _noise(moves, run, stage):
+        yield stage.marks("center before noise", SECRET, rows, before, symbol="ring", size=8.0)
+
+
+def _alike(moves: Sequence[MovedCenters]) -> list[dict[int, MovedCenters]]:
+    """Return the steps by their numbers, those of equally many centers together, as a layer's marks are."""
+    numbers = sorted({len(step.centers) for step in moves})
+    return [{i: step for i, step in enumerate(moves) if len(step.centers) == k} for k in numbers]
+
+
+def _noise(
+    moves: Sequence[MovedCenters], run: CentersRun[CentersRelease, Step], stage: Stage
+) -> Iterator[tuple[dict[int, int], FloatArray, FloatArray]]:
+    """Yield frames and rows, the centers before their noise, and after it, where the run's events name such noise."""
+    if not any(map(_is_added, run.result.events)):
+        return
+    for some in _alike(moves):
+        if all(step.nonprivate_centers is None for step in some.values()):
             continue
+        rows = {stage.clock.frame(i, PHASES[0]): row for row, i in enumerate(some)}
         before = (step.nonprivate_centers for step in some.values())
         exact = _unit(
             [step.centers if each is None else each for step, each in zip(some.values(), before, strict=True)], run
         )
         if np.array_equal(moves[-1].centers, run.result.release.centers) and len(moves) - 1 in some:
             rows = rows | {stage.clock.release: len(some) - 1}  # the last step's centers are what is released
-        yield stage.arrows("Noise of the step", SECRET_NOISE, rows, exact, centers, size=2.0)
-        yield stage.marks("Center before noise", SECRET, rows, exact, symbol="ring", size=9.0)
+        yield rows, exact, _unit([step.centers for step in some.values()], run)
 
 
 def _unit(centers: Sequence[Centers], run: CentersRun[CentersRelease, Step]) -> FloatArray:

@@ -1,13 +1,13 @@
 """The layers that every picture of centers has: box, records, borders, the path, the release, a map's scale."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Centers, FloatArray, Labels, Points, voronoi_borders
+from dpviz.core import Centers, Confidential, FloatArray, Labels, Points, voronoi_borders
 from dpviz.data import Ground
 from dpviz.plots import Audience, Kind, Layer, Role, Scene, always
 from dpviz.plots.scene import Ink
@@ -36,7 +36,7 @@ def box_layer(stage: Stage, *, public: bool) -> list[Layer]:
     if corners is None:
         return []
     ends = np.concatenate([corners, np.roll(corners, -1, axis=0)], axis=1)[None]  # (1, 4, 4)
-    name, role = ("Public box", Role.PUBLIC) if public else ("Box from the data", Role.VIOLATION)
+    name, role = ("public bounds", Role.PUBLIC) if public else ("bounds from the data", Role.VIOLATION)
     audience = Audience.PUBLIC if public else Audience.CURATOR
     rows = stage.clock.always()
     return [stage.layer(name, Kind.SEGMENTS, role, audience, rows, {"ends": ends}, size=1.0, isolate=False)]
@@ -64,7 +64,7 @@ def record_layer(
 def drawn_records(unit: Points, group: NDArray[np.uint8], rows: Mapping[int, int], stage: Stage, **style: Any) -> Layer:
     """Draw records (m, d) in the colors of `group`, (R, m)."""
     arrays: dict[str, NDArray[Any]] = {"xy": spread(unit, stage.projection)[None], "group": group}
-    options = {"name": "Records", "size": 4.0, **style}
+    options = {"name": "person", "size": 4.0, **style}
     return stage.layer(
         kind=Kind.POINTS, role=Role.CLUSTER, audience=Audience.CURATOR, rows=rows, arrays=arrays, **options
     )
@@ -104,8 +104,8 @@ def cluster_borders(
     sites = stage.projection(np.concatenate([start[None], path[:-1], final[None]]))
     ends = voronoi_borders(sites)
     return [
-        _drawn_borders("Borders of the start", of_start, opening, ends[:1], sites[:1], stage),
-        _drawn_borders("Borders", ink, rows, ends[1:], sites[1:], stage),
+        _drawn_borders("border of the start", of_start, opening, ends[:1], sites[:1], stage),
+        _drawn_borders("border", ink, rows, ends[1:], sites[1:], stage),
     ]
 
 
@@ -117,21 +117,22 @@ def start_seen(start: Centers | None, packing: Centers | None) -> Seen:
 
 
 def path_layers(of_start: Seen, start: Centers, path: FloatArray, stage: Stage, ink: Seen = RELEASED) -> list[Layer]:
-    """The start, and the path (T, k, d) of the centers, which move in the last phase of each iteration."""
+    """The start, and the path (T, k, d) of the centers, which move in the last phase of each iteration.
+
+    The release shows neither: it has its own marks.
+    """
     clock, run = stage.clock, of_start is not SECRET
     *waiting, moving = clock.phases
     whole = np.concatenate([start[None], path]) if run else path
     shift = 1 if run else 0
     rows = {**clock.during(*waiting, offset=shift - 1), **clock.during(moving, offset=shift)}
-    rows[clock.release] = len(whole) - 1
     arrays = {"xy": stage.projection(whole)}
     opening = dict.fromkeys(range(len(clock.phases) + 1), 0)
     at = {**clock.during(*waiting, offset=-1), **clock.during(moving)}
-    name = {PUBLIC: "Start (public)", RELEASED: "Start (released)"}.get(of_start, "Start: records")
     return [
-        stage.layer("Path of the centers", Kind.TRAILS, ink.role, ink.audience, rows, arrays, size=2.0),
-        stage.marks(name, of_start, opening, start[None], symbol="square", size=9.0),
-        stage.marks("Center", ink, at, path, size=10.0),
+        stage.layer("path", Kind.TRAILS, ink.role, ink.audience, rows, arrays, size=2.0),
+        stage.marks("start", of_start, opening, start[None], symbol="square", size=9.0),
+        stage.marks("center", ink, at, path, size=10.0),
     ]
 
 
@@ -141,9 +142,19 @@ def seed_layers(packing: Centers | None, start: Centers, stage: Stage) -> list[L
         return []
     opening = {0: 0}
     return [
-        stage.marks("Packing (public)", PUBLIC, opening, packing[None], symbol="square", size=7.0),
-        stage.arrows("Search on noisy cells", RELEASED, opening, packing[None], start[None], size=1.5),
+        stage.marks("packing", PUBLIC, opening, packing[None], symbol="square", size=7.0),
+        stage.arrows("search on noisy cells", RELEASED, opening, packing[None], start[None], size=1.5),
     ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisySteps(Confidential):
+    """The true means of T steps, box units, and what noise made of them; each with its frames and rows."""
+
+    nonprivate_means: FloatArray  # (T, k, d)
+    noisy: FloatArray  # (T, k, d)
+    seen: Mapping[int, int]  # frames of the means
+    moved: Mapping[int, int]  # frames of the noise
 
 
 def final_layers(
@@ -152,26 +163,37 @@ def final_layers(
     reference: Centers,
     stage: Stage,
     *,
-    noise: str = "Noise of the release",
-    reference_name: str = "Lloyd's centers, no privacy",
+    noise: str = "noise",
+    names: tuple[str, str] = ("released center", "true mean"),
     ink: Seen = RELEASED,
     ids: tuple[str, ...] = (),
+    steps: NoisySteps | None = None,
 ) -> list[Layer]:
-    """The release: centers, and for the curator their exact means, if they differ, and Lloyd's centers.
+    """The release: centers, and for the curator their exact means, if they differ, and the `reference` on request.
 
-    `ids` are the centers' where center i of another run is not this one's center i.
+    A true mean is drawn on top of its center, so that both are seen where they meet. `names` are those of the centers
+    and of the means, and the means of `steps` are the same layers, in the frames before. `ids` are the centers' where
+    center i of another run is not this one's center i.
     """
     last = {stage.clock.release: 0}
-    cross = {"symbol": "cross", "size": 9.0, "isolate": False, "label": "without privacy"}
-    layers = [stage.marks(reference_name, SECRET, last, reference[None], **cross)]
-    if exact is not None:
-        thread = {"size": 2.4, "ids": ids, "label": "noise"}
-        layers.insert(0, stage.arrows(noise, SECRET_NOISE, last, exact[None], final[None], **thread))
-    name = "Exact center" if ink is SECRET else "Released center"
-    layers.append(stage.marks(name, ink, last, final[None], size=18.0, ids=ids))
-    if exact is not None:  # a small ring, seen also where the release lies on it
-        layers.append(stage.marks("True mean", SECRET, last, exact[None], symbol="ring", size=7.5, ids=ids))
-    return layers
+    cross = {"symbol": "cross", "size": 9.0, "isolate": False, "shown": False, "label": "without privacy"}
+    name = "exact center" if ink is SECRET else names[0]
+    layers = [
+        stage.marks("center without privacy", SECRET, last, reference[None], **cross),
+        stage.marks(name, ink, last, final[None], size=18.0, ids=ids),
+    ]
+    if exact is None:
+        return layers
+    means, heads, moved = exact[None], final[None], last
+    if steps is not None:
+        end = {stage.clock.release: len(steps.noisy)}
+        means, heads = np.concatenate([steps.nonprivate_means, means]), np.concatenate([steps.noisy, heads])
+        last, moved = {**steps.seen, **end}, {**steps.moved, **end}
+    return [
+        stage.threads(noise, SECRET_NOISE, moved, means, heads, ids=ids),
+        *layers,
+        stage.marks(names[1], SECRET, last, means, symbol="ring", size=7.5, ids=ids),
+    ]
 
 
 def error_circles(
@@ -180,14 +202,15 @@ def error_circles(
     """How far Laplace noise of `scale` (R, k) on every axis goes in the plane, around `centers` (R, k, d).
 
     Each of the plane's directions has variance 2 b^2, so that the root mean square length of the noise is sqrt(2) b
-    for one feature and 2 b in two directions. No circle where the scale is NaN, nor one of WIDEST or more.
+    for one feature and 2 b in two directions. No circle where the scale is NaN, nor one of WIDEST or more. They are
+    drawn on request.
     """
     radius = noise_length(scale, stage.projection.d)
     rings = np.where(radius < WIDEST, radius, np.nan)
     if np.isnan(rings).all():
         return []
     arrays = {"center": stage.projection(centers), "radius": rings}
-    return [stage.layer(name, Kind.CIRCLES, ink.role, ink.audience, rows, arrays, size=1.5, fill=0.08)]
+    return [stage.layer(name, Kind.CIRCLES, ink.role, ink.audience, rows, arrays, size=1.5, fill=0.08, shown=False)]
 
 
 def noise_length(scale: FloatArray, d: int) -> FloatArray:

@@ -1,14 +1,18 @@
 """A run that releases a Gaussian mixture: the picture of its centers, with what each component covers."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
-from dpviz.baselines.dp_em import EmStep, MixtureRelease
-from dpviz.core import FloatArray, algebra
+from dpviz.accounting import Purpose
+from dpviz.baselines.dp_em import FIRM_SCALES, EmStep, MixtureRelease
+from dpviz.core import Centers, Counts, FloatArray, algebra
 from dpviz.plots import Kind, Scene
-from dpviz.solvers import Mixture
+from dpviz.solvers import BOX_MIDDLE, Mixture
+from dpviz.stories import ensemble, ledger
 from dpviz.stories.centers import PHASES, CentersRun
+from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.stage import RELEASED, Clock, Stage
 from dpviz.stories.view import HALF, TURNS, Projection, View
 
@@ -21,6 +25,36 @@ class MixtureRun(CentersRun[MixtureRelease, EmStep]):
         ("ellipse", "Half of what a released component describes lies in it; it follows from the release alone."),
     )
 
+    def ensembles(self, view: View) -> Ensembles:
+        """Return what the last noise could have done to the means, the curator's; where the true ones could be, public.
+
+        A component whose noisy count is not clear of its noise stays where it was: the first iteration's start is not
+        kept, so that a run of one iteration has no curator's ensemble.
+        """
+        del view
+        last, counts, n = self.steps[-1], self.release.noisy_counts, ensemble.n_draws(len(self.final))
+        assert counts is not None  # released with the mixture
+        # The records lie in [-1, 1]^d: in widths of the box, sums of x - 1/2 have half of the noise.
+        count_sigma, sum_sigma = (
+            math.sqrt(2.0) * ledger.noise_scales(self.result, purpose)[-1] for purpose in (Purpose.COUNTS, Purpose.SUMS)
+        )
+        noise = ensemble.SumNoise(count_sigma, sum_sigma / 2.0, "gaussian")
+        true = noise.true_means(counts, self.final, BOX_MIDDLE, n)
+        stayed = counts <= FIRM_SCALES * count_sigma
+        true[:, stayed] = ensemble.standard_uniform(*true.shape)[:, stayed]
+        if not self.teaching or len(self.steps) < 2:
+            return None, ensemble.Ensemble(true)
+
+        def means(noisy: Counts, sums: FloatArray, fallback: Centers) -> Centers:
+            firm = (noisy > FIRM_SCALES * count_sigma)[:, None]
+            return np.where(firm, np.clip(BOX_MIDDLE + sums / np.where(firm, noisy[:, None], 1.0), 0.0, 1.0), fallback)
+
+        d, moments = self.final.shape[1], last.nonprivate_moments
+        exact = moments[:, 0]
+        sums = moments[:, 1 : 1 + d] / 2.0  # of x - 1/2, box units
+        before = (self.steps[-2].mixture.means + 1.0) / 2.0
+        return ensemble.centered(noise.landed(exact, sums, before, means, n)), ensemble.Ensemble(true)
+
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Draw the centers, and in a plane the ellipses of the release; a single feature has none."""
         scene, plane = super().draw(view, rng=rng), self.plane(view)
@@ -29,7 +63,7 @@ class MixtureRun(CentersRun[MixtureRelease, EmStep]):
         stage = Stage(plane, Clock(len(self.steps), PHASES))
         arrays = {"xy": ellipses(self.release.mixture, plane)[None]}
         rows = {stage.clock.release: 0}
-        layer = stage.layer("Half of a component", Kind.LINES, RELEASED.role, RELEASED.audience, rows, arrays, size=1.5)
+        layer = stage.layer("half of a component", Kind.LINES, RELEASED.role, RELEASED.audience, rows, arrays, size=1.5)
         return replace(scene, layers=(*scene.layers, layer))
 
 

@@ -25,12 +25,12 @@ def released_scene(release: Release, guarantee: Guarantee, words: Words | None =
     xy = plane(words.box.to_unit(values))
     always = stage.clock.always()
     if name == "center":
-        layer = stage.layer("Released center", Kind.MARKS, RELEASED.role, RELEASED.audience, always, {"xy": xy[None]})
+        layer = stage.layer("released center", Kind.MARKS, RELEASED.role, RELEASED.audience, always, {"xy": xy[None]})
     else:
         places = xy[sample(len(xy))][None]
         arrays: dict[str, np.ndarray] = {"xy": places, "group": np.full(places.shape[:2], NO_GROUP, dtype=np.uint8)}
         style = {"isolate": False, "total": len(xy)}
-        layer = stage.layer("Released points", Kind.POINTS, RELEASED.role, RELEASED.audience, always, arrays, **style)
+        layer = stage.layer("released point", Kind.POINTS, RELEASED.role, RELEASED.audience, always, arrays, **style)
     said = f"{len(values):,} released {name}{'' if len(values) == 1 else 's'}"
     return Scene(
         title=words.title,

@@ -25,7 +25,9 @@ from dpviz.core import (
     Step,
     unit_records,
 )
+from dpviz.mechanisms import TEACHING
 from dpviz.plots import Measure, Scene, StageWords, Strip, csv_text, svg
+from dpviz.stories.ensemble import Ensembles, with_ensembles
 from dpviz.stories.ground_layers import on_map
 from dpviz.stories.label import Contents, Label, described, label_of, promise, written
 from dpviz.stories.ledger import LedgerRow, ledger_rows
@@ -116,6 +118,11 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         """Whether a guarantee is proved for this very run."""
         return self.result.guarantee.proved is not None
 
+    @property
+    def teaching(self) -> bool:
+        """Whether the noise came from a seed, so that anyone who has it can make it again."""
+        return TEACHING in self.result.guarantee.caveats
+
     # What is said.
 
     def finding(self) -> Sentence:
@@ -191,11 +198,20 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
         def drawing(view: View) -> Scene:
             scene = on_map(self.draw(view, rng=np.random.default_rng(ILLUSTRATION_SEED)), self.words, view)
+            scene = with_ensembles(scene, self, view)
             return scene if adapt is None else adapt(scene)
 
         scene = drawing(view) if view.z is None else with_depth(drawing(view), drawing(from_above(view)), view)
         curator, public = self.stage_words()
         return replace(scene, stage=curator, public_stage=public)
+
+    def ensembles(self, view: View) -> Ensembles:
+        """Return where centers could have landed, the curator's, and where true means could be, public; None: no law.
+
+        The curator's is for teaching runs: secret noise leaves the curator what everyone sees.
+        """
+        del view
+        return None, None
 
     def plane(self, view: View) -> Projection:
         """Return the plane of the picture over the features of `view`."""

@@ -89,6 +89,14 @@ class Stage:
         arrays = {"tail": self.projection(tails), "head": self.projection(heads)}
         return self.layer(name, Kind.ARROWS, ink.role, ink.audience, rows, arrays, **style)
 
+    def threads(
+        self, name: str, ink: Seen, rows: Mapping[int, int], tails: FloatArray, heads: FloatArray, **style: Any
+    ) -> Layer:
+        """Make lines from `tails` to `heads`, both (R, m, d), box units: noise, from what is exact to what came out."""
+        arrays = {"ends": np.concatenate([self.projection(tails), self.projection(heads)], axis=-1)}
+        options = {"size": 2.5, "glides": "index", **style}
+        return self.layer(name, Kind.SEGMENTS, ink.role, ink.audience, rows, arrays, **options)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stops:

@@ -238,6 +238,14 @@ class Plane:
                     path[:, vertex, feature] = (high if end else low)[:, feature]
         return self.projection(path)
 
+    def rectangles(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Return cells (m, d) of a flat picture as closed curves (m, 5, 2), of one feature as high as the strip."""
+        if len(self.features) > 1:
+            return self.outlines(low, high)
+        corners = np.array(SQUARE)
+        x = np.where(corners[:, 0], high[:, self.features], low[:, self.features])  # (m, 5)
+        return np.stack([x, np.broadcast_to(corners[:, 1].astype(np.float64), x.shape)], axis=-1)
+
     def cuts(self, low: FloatArray, high: FloatArray, axes: NDArray[np.intp], positions: FloatArray) -> FloatArray:
         """Return cuts at `positions` (m,) along `axes` (m,) through cells (m, d)."""
         if len(self.features) == 1:
@@ -317,7 +325,7 @@ PLACES: dict[Kind, tuple[str, ...]] = {
 DEPTH = "_depth"  # what is added to an array's name
 MIDDLE = "_middle"  # of a closed outline: across, up and depth
 # Beginnings of the names of outlines that always face the reader: only their middles turn, until they are drawn again.
-FACING = ("Half of the noise", "Perturbation area", "half land", "9 in 10 land", "Noise distance r")
+FACING = ("half of the noise", "Perturbation area", "half land", "9 in 10 land", "Noise distance r")
 
 
 def from_above(view: View) -> View:

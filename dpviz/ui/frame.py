@@ -124,7 +124,8 @@ def start(
         public = (state.value(AUDIENCE) if on_stage else controls.control(AUDIENCE, width="content")) == "public"
         again = st.container(width="content", key="dpviz-again")
         with st.popover(MORE, key="dpviz-more"):
-            first, more = st.container(), st.container()
+            with st.container(key="dpviz-knobs"):
+                first, more = st.container(), st.container()
             if not hiding.hides("terms"):
                 panel.glossary(terms)
             if not hiding.hides("export"):

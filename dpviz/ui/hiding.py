@@ -17,14 +17,14 @@ _HIDDEN = "dpviz:hidden"
 
 GROUPS = {  # name -> what it takes away
     "answers": "right answers of the quiz, and solutions",
-    "audience": "the public switch",
+    "audience": "the choice of who looks",
     "data": "the choice of data, its gallery, size and shape",
     "draw": "drawing data by hand",
     "export": "the Export menu",
+    "knobs": "the method's knobs",
     "navigation": "the list of pages",
     "seeds": "seeds, secret noise and new noise",
     "share": "the Share menu",
-    "sidebar": "the sidebar and the method's knobs",
     "tabs": "everything under the picture",
     "terms": "“How to read it”, and the meanings of words",
     "sweep": "the sweep of ε on a first visit",
@@ -42,8 +42,7 @@ STYLES: Mapping[str, str] = {
     "data": ".st-key-dpviz-data { display: none; }",
     "navigation": ':is([data-testid="stTopNavLinkContainer"], [data-testid="stTopNavSection"], '
     '[data-testid^="stSidebarNav"]) { display: none; }',
-    "sidebar": ':is([data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-dpviz-method, '
-    ".st-key-dpviz-picture) { display: none; }",
+    "knobs": ".st-key-dpviz-knobs { display: none; }",
 }
 
 

@@ -23,9 +23,9 @@ from dpviz.core import (
     fingerprint,
     frozen,
 )
-from dpviz.mechanisms import FROM_DATA, SecretGenerator, public_rng
+from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
 from dpviz.plots import Scene
-from dpviz.runs import SECRET, TEACHING, honest
+from dpviz.runs import SECRET, honest
 from dpviz.stories import View, Words, pair
 from dpviz.stories.recipe import TargetSpread
 from dpviz.stories.run import Run

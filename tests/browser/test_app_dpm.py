@@ -35,21 +35,21 @@ def click_a_node(page: Page, chart: Locator, rows: tuple[float, ...]) -> None:
 def test_the_scrubber_goes_level_by_level(page: Page, server: Server) -> None:
     picture = opened(page, server)
     expect(picture.locator(".frame-label")).to_have_text("Release")
-    go_to(picture, 1, re.compile("Level 1 of .*: score"))
+    go_to(picture, 1, re.compile("Level 1: score"))
     expect(picture.locator("[data-layer=Records]")).to_be_visible()
-    assert any(caption.startswith("Likely cut: x") for caption in tables(picture))
-    go_to(picture, 2, re.compile("Level 1 of .*: choose"))
-    assert {"Drawn cut", "Best cut"} <= set(tables(picture))
-    assert len({row[0] for row in tables(picture)["Drawn cut"]}) == 1, "the first level has one subset"
-    go_to(picture, 3, re.compile("Level 1 of .*: count"))
-    assert {"Cuts", "Noisy count of a side"} <= set(tables(picture))
+    assert any(caption.startswith("chance of each cut") for caption in tables(picture))
+    go_to(picture, 2, re.compile("Level 1: choose"))
+    assert {"drawn cut", "best cut"} <= set(tables(picture))
+    assert len({row[0] for row in tables(picture)["drawn cut"]}) == 1, "the first level has one subset"
+    go_to(picture, 3, re.compile("Level 1: count"))
+    assert {"cut", "noisy count"} <= set(tables(picture))
     assert not any("NaN" in cell for rows in tables(picture).values() for row in rows for cell in row)
     go_to(picture, -1, "Release")
-    assert {"Released center", "k-means, same k, no privacy"} <= set(tables(picture))
+    assert {"released average", "center without privacy"} <= set(tables(picture))
     switch(page, "Everyone")
     expect(picture.locator("[data-audience=curator]")).to_have_count(0)
-    go_to(picture, 2, re.compile("Level 1 of .*: choose"))
-    assert "Best cut" not in tables(picture)
+    go_to(picture, 2, re.compile("Level 1: choose"))
+    assert "best cut" not in tables(picture)
 
 
 def test_a_click_on_the_tree_or_on_a_cut_looks_into_it(page: Page, server: Server) -> None:
@@ -60,7 +60,7 @@ def test_a_click_on_the_tree_or_on_a_cut_looks_into_it(page: Page, server: Serve
         click_a_node(page, tree, (0.4, 0.45, 0.5, 0.55, 0.6, 0.65))
     expect(page).to_have_url(re.compile(r"node=[1-9]"))
     expect(page.get_by_role("heading", name=re.compile(r"Subset \d+"))).to_be_visible()
-    assert "Chosen subset" in tables(picture)
+    assert "chosen box" in tables(picture)
     node = re.search(r"node=(\d+)", page.url)
     assert node
     same = re.compile(rf"node={node[1]}(&|$)")

@@ -85,7 +85,7 @@ def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Pat
     settings = json.loads(saved(page, "json"))
     assert settings["scene_hashes"] == [scene]
     assert "Proved for this run: ε = 1" in settings["guarantees"][0]["line"]
-    assert "Released center" in layers(saved(page, "csv")) or name != "dpm"
+    assert "released center" in layers(saved(page, "csv")) or name != "dpm"
     assert b"map(scene_hash, scenes)" in saved(page, "py")
 
     (tmp_path / "picture.html").write_bytes(saved(page, "html"))
@@ -116,23 +116,23 @@ def test_files_show_the_picture_as_it_stands(page: Page, server: Server) -> None
     picture = opened(page, server, f"{QUIET}&n=300")
     step = picture.get_by_role("slider", name="Step")
     step.fill(step.get_attribute("max") or "0")
-    assert {"Records", "Released center"} <= layers(saved(page, "csv"))
+    assert {"person", "released center"} <= layers(saved(page, "csv"))
     close(page)
     picture.locator(".chip[data-layer=Records]").click()
-    assert "Records" not in layers(saved(page, "csv"))
+    assert "person" not in layers(saved(page, "csv"))
     close(page)
     press(page, picture, "ε", "ArrowRight")
     settings = json.loads(saved(page, "json"))
     assert settings["knobs"]["epsilon"] > 1
     assert settings["step"]["frame"] == int(step.get_attribute("max") or 0)
-    assert "Records" in settings["step"]["layers_off"]
+    assert "person" in settings["step"]["layers_off"]
     assert settings["scene_hashes"] == [scene_of(picture)]
     close(page)
     with redrawn(picture):
         switch(page, "Everyone")
     found = layers(saved(page, "csv"))
-    assert "Released center" in found
-    assert not found & {"Records", "True mean", "Exact mean"}
+    assert "released center" in found
+    assert not found & {"person", "true mean"}
     assert "What the public sees." in saved(page, "svg").decode()
 
 

@@ -36,11 +36,11 @@ def test_a_copied_link_opens_the_picture_and_a_term_opens_by_keyboard(page: Page
     code = page.locator("img.dpviz-qr")
     expect(code).to_be_visible(timeout=SLOW)
     assert code.evaluate("image => image.naturalWidth > 100 && image.naturalWidth === image.naturalHeight")
-    page.goto(f"{copied}&hide=sidebar,tabs&size=projector&embed=true")
+    page.goto(f"{copied}&hide=knobs,tabs&size=projector&embed=true")
     assert scene_of(picture_of(page)) == scene
     expect(page.get_by_test_id("stSidebar")).to_be_hidden(timeout=SLOW)
     expect(page.locator(".katex-display")).to_have_count(0)
-    page.wait_for_function("location.search.includes('hide=sidebar%2Ctabs') && location.search.includes('embed=true')")
+    page.wait_for_function("location.search.includes('hide=knobs%2Ctabs') && location.search.includes('embed=true')")
     # The picture grows with the type.
     at = (
         picture_of(page)

@@ -74,7 +74,7 @@ def test_an_upload_becomes_a_picture_with_secret_noise_and_a_link_and_its_column
 ) -> None:
     content = csv()
     picture = uploaded(page, server, content)
-    assert len(tables(picture)["Released center"]) == 5
+    assert len(tables(picture)["released center"]) == 5
     query = parse_qs(urlsplit(page.url).query)
     assert re.fullmatch(r"upload:[0-9a-f]+", query["data"][0])
     assert "noise_seed" not in query

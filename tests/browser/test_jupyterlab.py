@@ -102,9 +102,9 @@ def test_the_picture_lives_in_jupyterlab(lab: str, page: Page) -> None:
     public, curated = (page.locator(".jp-Notebook .dpviz-live").nth(i) for i in range(2))
     for each in (public, curated):
         expect(each).to_have_attribute("data-dpviz-drawn", "1", timeout=SLOW)
-    expect(public.get_by_text("Released center")).to_be_visible()
-    expect(public.get_by_text("Records")).to_have_count(0)
-    expect(curated.get_by_text("Records")).to_have_count(1)
+    expect(public.get_by_text("released center")).to_be_visible()
+    expect(public.get_by_text("person")).to_have_count(0)
+    expect(curated.get_by_text("person")).to_have_count(1)
 
     step = public.get_by_role("slider", name="Step")
     last = int(step.get_attribute("max") or 0)

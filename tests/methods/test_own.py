@@ -165,8 +165,8 @@ def test_a_method_that_claims_nothing_has_its_page_too(answer):
 
 def test_its_picture_has_a_stop_for_each_step_and_the_noise_for_the_curator_alone(answer):
     assert answer["frames"] == ["Records", "Step 1 of 3", "Step 2 of 3", "Step 3 of 3", "Release"]
-    assert {"Noise of the step", "Center before noise", "Records"} <= set(answer["layers"])
-    assert answer["public"] == ["Public box", "Borders", "Released center"]
+    assert {"noise", "center before noise", "person"} <= set(answer["layers"])
+    assert answer["public"] == ["public bounds", "border", "released center"]
     assert answer["public_frames"] == 2
 
 
@@ -264,14 +264,14 @@ def test_noise_is_drawn_where_events_name_it_and_the_public_sees_the_release_alo
     steps = (MovedCenters(centers + 0.1, centers), MovedCenters(centers, centers - 0.1))
     added, chosen = (LaplaceEvent("sums", 1.0, 1.0),), (PureEvent("a pick", 1.0),)
     noisy = told(added, steps)
-    (arrows,) = (layer for layer in noisy.layers if layer.name == "Noise of the step")
+    (arrows,) = (layer for layer in noisy.layers if layer.name == "noise")
     assert arrows.rows.tolist() == [-1, 0, 1, 1]
-    assert "Noise of the step" not in [layer.name for layer in told(chosen, steps).layers]
+    assert "noise" not in [layer.name for layer in told(chosen, steps).layers]
     public = {pack(told(added, trace).public()) for trace in (steps, steps[:1], ())}
     assert len(public) == 1
     assert len({pack(told(added, trace)) for trace in (steps, steps[:1], ())}) == 3
     uneven = (MovedCenters(centers[:1]), *steps)
-    assert [layer.name for layer in told(added, uneven).layers].count("Center of the step") == 2
+    assert [layer.name for layer in told(added, uneven).layers].count("center") == 2
 
 
 def test_the_command_says_what_it_knows_and_names_the_file(tmp_path, monkeypatch, capsys):

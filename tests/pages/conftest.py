@@ -152,6 +152,11 @@ class Page:
         self.widget(kind, label).set_value(value)
         return self.run()
 
+    def look(self, audience):
+        """Choose who looks, below the picture."""
+        self.app.session_state["dpviz:values"] = {**self.app.session_state["dpviz:values"], "audience": audience}
+        return self.run()
+
     def packed(self):
         """Return {key: (options, scene's header, packed scene)} of every live picture on the page.
 
@@ -248,9 +253,9 @@ class Page:
     def sliders(self):
         """Return the privacy sliders on the page, {label: data}."""
         components = self.app.get("bidi_component")
-        data = [json.loads(each.proto.json) for each in components if each.proto.component_name == "dpviz.epsilon"]
         stages = [split(each.proto.bytes)[0] for each in components if each.proto.component_name == "dpviz.stage"]
-        data += [each["instrument"] for each in stages if each["instrument"] is not None]
+        data = [each["instrument"] for each in stages if each["instrument"] is not None]
+        data += [json.loads(each.proto.json) for each in components if each.proto.component_name == "dpviz.epsilon"]
         return {one["label"]: one for one in data}
 
 

@@ -102,7 +102,7 @@ def test_the_page_of_a_run_makes_the_same_run(open_page, key):
             assert page.query[name] == value
     if key in ("su", "eugkm", "convergent", "dpm", "dpm_published"):
         _, header, packed = page.packed()["picture"]
-        (layer,) = [each for each in header["layers"] if each["name"] == "Released center"]
+        (layer,) = [each for each in header["layers"] if each["name"] == "released center"]
         place = layer["arrays"]["xy"]
         start = 4 + int.from_bytes(packed[:4], "little") + place["offset"]
         shown = np.frombuffer(packed[start:], dtype="<f4", count=int(np.prod(place["shape"])))

@@ -58,7 +58,7 @@ def test_another_picture_is_drawn_and_is_a_fresh_session_s(open_page, drawings, 
 def test_the_public_never_gets_what_was_packed_for_the_curator(open_page, name):
     page = open_page(name)
     owners = page.packed()["picture"][2]
-    page.set("button_group", "View as", "public")
+    page.look("public")
     assert page.packed()["picture"][2] == open_page(name, audience="public").packed()["picture"][2] != owners
 
 

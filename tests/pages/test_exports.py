@@ -224,7 +224,7 @@ def test_the_public_switch_applies_to_every_file(open_page, name, kind):
         states, blobs = unpacked(written)
         shown = [picture["header"] for state in states.values() if state for picture in state["pictures"]]
         written = b"".join(blobs[each] for each in shown).decode("utf-8", "replace")
-        assert '"Public box"' in written
+        assert '"public bounds"' in written
     told = on_screen(page).runs[0][1]
     for place in told.words.box.from_unit(told.unit[:40]).tolist():
         assert repr(place[0]) not in written, "no record leaves"

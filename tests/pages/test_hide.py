@@ -11,13 +11,12 @@ from tests.pages.conftest import DPM, FIRST, LINKED, PAGES
 METHOD = pytest.mark.parametrize("name", PAGES)
 
 
-def popovers(page):
-    return [block.proto.popover.label for block in page.app.get("popover")]
+MENUS = {"How to read it", "Export", "Share"}
 
 
-def behind_style(label):
-    """Return whether a pop-over of data, method or picture has this label: a style hides them, not their absence."""
-    return label.startswith("Data: ") or label not in ("How to read it", "Export", "Share")
+def menus(page):
+    """Return the menus behind "More" that a link can take away."""
+    return MENUS & {each.label for each in page.app.expander}
 
 
 def styles(page):
@@ -51,14 +50,14 @@ def test_a_link_sets_what_it_hides(open_page, name):
 @pytest.mark.parametrize("name", LINKED)
 def test_every_group_leaves_a_page_that_runs(open_page, name):
     page = open_page(name, hide=",".join(GROUPS))
-    assert [label for label in popovers(page) if not behind_style(label)] == []
+    assert menus(page) == set()
     assert page.warnings == []
     assert len(page.app.tabs) == 0
     assert all(style in styles(page) for style in STYLES.values())
     assert [box.label for box in page.app.selectbox if box.label == "Data"] == []
     plain = open_page(name)
     assert not any(style in styles(plain) for style in STYLES.values())
-    assert len([label for label in popovers(plain) if not behind_style(label)]) == 3
+    assert menus(plain) == MENUS
 
 
 def test_one_tab_is_taken_away_and_another_is_open_instead(open_page):

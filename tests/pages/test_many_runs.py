@@ -103,8 +103,8 @@ def test_the_attack_is_drawn_and_said(open_page, ready, what):
     wanted = {"exact": "give the record away", "noisy": "a guess that looks at nothing", "published": "on one line"}
     assert wanted[what] in said
     names = {layer["name"] for layer in page.packed()["attack"][1]["layers"]}
-    assert "The record" in names
-    assert ("The record is on this line" in names) == (what == "published")
+    assert "the record" in names
+    assert ("the record is on this line" in names) == (what == "published")
     captions = " ".join(caption.value for caption in page.app.caption)
     assert "Curator view: not a release" in captions
     assert {job.arguments[0].record for _, job in ready} == {4}

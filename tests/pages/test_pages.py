@@ -278,11 +278,11 @@ def test_what_the_public_is_sent_follows_from_the_release(open_page, name, monke
 def test_one_switch_shows_what_the_public_sees(open_page, name):
     page = open_page(name)
     assert page.n_locks
-    page.set("button_group", "View as", "public")
+    page.look("public")
     assert page.query["audience"] == "public"
     assert page.n_locks == 0
     assert page.packed() == open_page(name, audience="public").packed()
-    page.set("button_group", "View as", "curator")
+    page.look("curator")
     assert page.packed() == open_page(name).packed()
 
 

@@ -77,7 +77,7 @@ def test_every_page_draws_both_worlds_and_says_the_odds(open_page, name):
     assert records, "a click on a record of the main picture chooses it"
     header = packed["worlds"][1]
     assert "not a release" in header["caption"]
-    assert {layer["audience"] for layer in header["layers"] if layer["name"] != "Public box"} == {"curator"}
+    assert {layer["audience"] for layer in header["layers"] if layer["name"] != "public bounds"} == {"curator"}
     assert {layer["symbol"] for layer in header["layers"] if ": " in layer["name"]} >= {"ring", "cross"}
     assert "with 95 % confidence" in captions(page)
     tab, _ = TABS[name]

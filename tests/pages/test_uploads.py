@@ -38,7 +38,7 @@ def test_a_good_file_with_typed_bounds_is_drawn_and_proved(upload):
     header = page.packed()["picture"][1]
     assert (header["x"]["label"], header["y"]["label"]) == ("age", "income")
     assert header["x"]["values"] == [0.0, 1.0]
-    records = next(layer for layer in header["layers"] if layer["name"] in ("Records", "source record"))
+    records = next(layer for layer in header["layers"] if layer["name"] in ("person", "source record"))
     assert records["arrays"]["xy"]["shape"] == [1, len(ROWS), 2]
     assert "Proved" in page.card
     assert "not established" not in page.card
@@ -132,7 +132,7 @@ def test_missing_cells_are_said_and_can_be_left_out(upload):
     assert page.packed() == {}
     page.set("selectbox", "Missing values", "drop")
     (records,) = [
-        layer for layer in page.packed()["picture"][1]["layers"] if layer["name"] in ("Records", "source record")
+        layer for layer in page.packed()["picture"][1]["layers"] if layer["name"] in ("person", "source record")
     ]
     assert records["arrays"]["xy"]["shape"] == [1, len(ROWS), 2]
 
@@ -299,7 +299,7 @@ def test_gaps_are_mended_by_a_button_and_a_map_is_in_meters(upload, words, n):
     assert "'age' (5) of 40 rows" in said(page)
     page.widget("button", words).click()
     header = page.run().packed()["picture"][1]
-    records = next(layer for layer in header["layers"] if layer["name"] in ("Records", "source record"))
+    records = next(layer for layer in header["layers"] if layer["name"] in ("person", "source record"))
     assert records["arrays"]["xy"]["shape"] == [1, n, 2]
     assert (header["x"]["label"], header["y"]["label"], header["x"]["unit"]) == ("east", "north", "m")
     low, high = header["x"]["values"]

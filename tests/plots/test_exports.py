@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import io
+import itertools
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -42,7 +43,7 @@ def hostile():
     names = tuple(EVIL for _ in range(4))
     layers = tuple(
         layer(kind, name=EVIL + kind.value, names=names, audience=audience)
-        for kind, audience in zip(Kind, [*Audience] * 3, strict=True)
+        for kind, audience in zip(Kind, itertools.cycle(Audience))
     )
     axes = {"x": Axis(EVIL, EVIL), "y": Axis(EVIL, EVIL)}
     return scene(*layers, title=EVIL, alt=EVIL, caption=EVIL, group_names=(EVIL,) * 4, **axes)
@@ -57,6 +58,7 @@ def test_colors_are_those_of_the_live_picture():
         clusters = re.search(r"clusters: \[(.*?)\]", block, re.DOTALL)[1]
         assert tuple(re.findall(r'"(#\w+)"', clusters)) == theme.clusters
         assert f"points: {theme.points}" in block
+        assert f'drained: "{theme.drained}"' in block
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])

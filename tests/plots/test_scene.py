@@ -35,6 +35,7 @@ SHAPES = {  # what each mark must be given, written again from the module's tabl
     Kind.BANDS: {"edges": (R, M, 6, 3)},
     Kind.GRID: {"rect": (R, M, 4), "value": (R, M, 3, 5)},
     Kind.CURSOR: {"x": (R,)},
+    Kind.ENSEMBLE: {"xy": (R, 8, M, 2)},
 }
 BYTES = {"group", "value"}
 
@@ -271,6 +272,30 @@ def test_a_cursor_alone_is_an_empty_picture():
     assert scene(layer(Kind.CURSOR)).is_empty
     assert not scene(layer(Kind.CURSOR), layer()).is_empty
     assert scene(layer(audience=Audience.CURATOR)).public().is_empty
+
+
+def test_the_curators_cloud_takes_the_place_of_the_publics():
+    clouds = [layer(Kind.ENSEMBLE, each, name=each.value) for each in (Audience.NOISE, Audience.CURATOR)]
+    told = scene(clouds[0], layer(audience=Audience.CURATOR), clouds[1])
+    assert told.seen_layers == told.layers[1:]
+    assert [each["name"] for each in read_header(pack(told))["layers"]] == ["a marks", "curator"]
+    assert [each.layer.name for each in told.visible(0)] == ["a marks", "curator"]
+    assert told.public().seen_layers == (clouds[0],)
+    assert scene(clouds[0], layer(audience=Audience.CURATOR)).seen_layers[0] is clouds[0], "none of the curator's"
+
+
+def test_points_lose_color_where_an_ensemble_of_as_many_says_so():
+    drains = [np.arange(n, dtype=np.uint8)[None] for n in (7, 6)]
+    xy = arrays(Kind.ENSEMBLE)["xy"]
+    right, wrong = (layer(Kind.ENSEMBLE, arrays={"xy": xy, "drain": drain}, name="c") for drain in drains)
+    points = layer(Kind.POINTS, name="p")
+    for ensemble, drained in ((right, True), (wrong, False)):
+        told = scene(points, ensemble, layer(Kind.POINTS, name="more", arrays=arrays(Kind.POINTS, seed=1)))
+        found = {each.layer.name: each.drain for each in told.visible(0)}
+        assert found["c"] is None
+        assert (found["p"] is not None) == (found["more"] is not None) == drained
+        assert all(each.drain is None for each in told.visible(0, hidden=["c"]))
+    assert np.array_equal(scene(points, right).visible(0)[0].drain, drains[0][0])
 
 
 @pytest.mark.parametrize("axes_public", [True, False])

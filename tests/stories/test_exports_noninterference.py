@@ -107,7 +107,7 @@ def test_a_plane_of_records_leaves_nothing_public(tell, tell_dpm, tell_family, n
 @pytest.mark.parametrize("kind", ["keep", "svg", "png", "html", "csv", "json"])
 def test_one_wrong_audience_would_be_noticed(tell, tell_dpm, tell_family, kind):
     method, told, changed = worlds("dpm", tell, tell_dpm, tell_family)
-    screens = [on_screen(method, each, public=True, uploaded=True, leak="Records") for each in (told, changed)]
+    screens = [on_screen(method, each, public=True, uploaded=True, leak="person") for each in (told, changed)]
     assert files(screens[0], 0, formats=(kind,)) != files(screens[1], 0, formats=(kind,))
 
 

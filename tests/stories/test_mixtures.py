@@ -62,7 +62,7 @@ def test_half_of_a_component_lies_in_its_ellipse(view):
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_ellipses_stand_beside_the_picture_of_centers_once_it_is_released(d):
     run, plain = run_of(d), run_of(d, kind=CentersRun)
-    scene, other = run.picture(), plain.picture()
+    scene, other = (each.draw(View(), rng=np.random.default_rng(0)) for each in (run, plain))
     more = scene.layers[len(other.layers) :]
     assert [layer.name for layer in scene.layers[: len(other.layers)]] == [layer.name for layer in other.layers]
     assert len(more) == (d > 1)
@@ -75,6 +75,6 @@ def test_ellipses_stand_beside_the_picture_of_centers_once_it_is_released(d):
 def test_what_the_public_sees_of_it_follows_from_the_release_alone():
     run = run_of(2)
     public = run.picture().public()
-    (layer,) = [each for each in public.layers if each.name == "Half of a component"]
+    (layer,) = [each for each in public.layers if each.name == "half of a component"]
     assert np.array_equal(layer.arrays["xy"][0], ellipses(run.release.mixture, run.plane(View())))
     assert run_class("dp_em") is MixtureRun

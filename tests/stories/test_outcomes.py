@@ -143,7 +143,7 @@ def test_nothing_of_the_runs_is_public():
         scene = outcomes.scene(made(seed=seed), plane, WORDS, unit=BOX.to_unit(records(seed)))
         values = outcomes.values_of(made(seed=seed))
         exact = [layer.name for layer in scene.layers if layer.audience is not Audience.CURATOR]
-        assert exact == ["Public box"]
+        assert exact == ["public bounds"]
         chart = quantile_dots.dot_chart(values, COST, 1.0)
         packed.add((pack(scene.public()), pack(chart.public())))
     assert len(packed) == 1, "the public's bytes follow from no run and no record"

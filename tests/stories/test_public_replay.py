@@ -41,7 +41,7 @@ def seen(name, params, points, result):
     told = story.of(result, params, points, WORDS, story.find_reference(points, WORDS, result, params))
     facts = [fact for fact in told.facts() if fact.public]
     scenes = {
-        "picture": told.draw(View(), rng=np.random.default_rng(0)),
+        "picture": told.picture(View()),
         **{each.key: each.scene for each in told.charts()},
     }
     for one in scenes.values():

@@ -37,7 +37,7 @@ METHOD = Method(
         seed=112,
         frames=(0, 3, 4, 7, -1),
         params={"epsilon": 2.0},
-        hidden=("Density of the draw", "Path of the centers", "Noise of the release", "Controller"),
+        hidden=("density of the draw", "path", "noise", "controller"),
     ),
     entries=(
         Entry(

@@ -178,11 +178,11 @@ def exact_scene(knowledge: ExactKnowledge, unit: Points, words: Words, view: Vie
     tail = own[[int(distances.argmax())]]
     layers = (
         *_ground(stage, unit, words, record),
-        stage.marks("Center without the record", SECRET, every, own[None], symbol="ring", size=11.0, isolate=False),
-        stage.marks("Exact center, disclosed", DISCLOSED, after, exact[None], size=7.0, isolate=False),
-        stage.arrows("Its move, times its count", GUESS, at_end, tail[None], guess, size=2.0, isolate=False),
+        stage.marks("center without the record", SECRET, every, own[None], symbol="ring", size=11.0, isolate=False),
+        stage.marks("exact center, disclosed", DISCLOSED, after, exact[None], size=7.0, isolate=False),
+        stage.arrows("its move, times its count", GUESS, at_end, tail[None], guess, size=2.0, isolate=False),
         _true(stage, knowledge.nonprivate_record),
-        stage.marks("Attacker's guess", GUESS, at_end, guess, symbol="cross", size=13.0, isolate=False),
+        stage.marks("attacker's guess", GUESS, at_end, guess, symbol="cross", size=13.0, isolate=False),
     )
     return _scene(stage, words, layers, EXACT_STOPS, 2, "Exact centers and counts", pace=1200.0)
 
@@ -197,7 +197,7 @@ def runs_scene(guesses: Guesses, unit: Points, words: Words, view: View, record:
     if np.isfinite(lines).any():
         layers += [
             stage.layer(
-                "Lines of all runs",
+                "lines of all runs",
                 Kind.LINES,
                 Role.REFERENCE,
                 SECRET.audience,
@@ -207,7 +207,7 @@ def runs_scene(guesses: Guesses, unit: Points, words: Words, view: View, record:
                 isolate=False,
             ),
             stage.layer(
-                "The record is on this line",
+                "the record is on this line",
                 Kind.LINES,
                 GUESS.role,
                 GUESS.audience,
@@ -220,8 +220,8 @@ def runs_scene(guesses: Guesses, unit: Points, words: Words, view: View, record:
     if np.isfinite(places).any():
         ink = Seen(Role.NOISE, SECRET.audience)
         layers += [
-            stage.marks("Guesses of all runs", ink, every, places[None], symbol="ring", size=6.0, isolate=False),
-            stage.marks("Attacker's guess", GUESS, each, places[:, None], symbol="cross", size=13.0, isolate=False),
+            stage.marks("guesses of all runs", ink, every, places[None], symbol="ring", size=6.0, isolate=False),
+            stage.marks("attacker's guess", GUESS, each, places[:, None], symbol="cross", size=13.0, isolate=False),
         ]
     layers.append(_true(stage, guesses.nonprivate_record))
     frames = tuple(Frame(f"Run {run + 1} of {n_runs}", "Same records, other noise.") for run in range(n_runs))
@@ -320,7 +320,7 @@ def _ground(stage: Stage, unit: Points, words: Words, record: int) -> tuple[Laye
         group,
         stage.clock.always(),
         stage,
-        name="Records that the attacker has",
+        name="records that the attacker has",
         total=len(unit) - 1,
         isolate=False,
         pick=PICK,
@@ -330,7 +330,7 @@ def _ground(stage: Stage, unit: Points, words: Words, record: int) -> tuple[Laye
 
 def _true(stage: Stage, record: FloatArray) -> Layer:
     place = record[None, None]
-    return stage.marks("The record", SECRET, stage.clock.always(), place, symbol="ring", size=22.0, isolate=False)
+    return stage.marks("the record", SECRET, stage.clock.always(), place, symbol="ring", size=22.0, isolate=False)
 
 
 def _scene(

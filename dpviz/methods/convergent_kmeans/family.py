@@ -7,7 +7,7 @@ records it draws for the curator.
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 from dpviz.accounting import Purpose
 from dpviz.baselines._lloyd_family import LloydFamilyRelease, LloydStep
 from dpviz.baselines.eugkm import GridRelease, GridStep
-from dpviz.baselines.fastlloyd import BoundedRelease
+from dpviz.baselines.fastlloyd import BoundedRelease, bounded_move
 from dpviz.baselines.gupt import BlocksRelease, BlocksStep, in_order
 from dpviz.baselines.privgene import FIRST_MOVE, SHRINK, GeneRelease, GeneStep
 from dpviz.core import Counts, FloatArray, Points, Result, unit_records
@@ -24,10 +24,11 @@ from dpviz.methods.convergent_kmeans.run import SEEDS, plane_caption
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene
 from dpviz.solvers import EMPTY_SCALES, LloydRun, assign, lloyd, public_start
-from dpviz.stories import center_facts, charts
+from dpviz.stories import center_facts, charts, ensemble
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.centers import C_co, CentersRun
 from dpviz.stories.charts import CostLine
+from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import noise_scales
 from dpviz.stories.panel import Fact, Sentence, counted, number, odds
@@ -57,12 +58,12 @@ TERMS = (
     *meant("epsilon", "box"),
     ("Lloyd's", "k-means without privacy: what the method is compared with."),
     *meant("center"),
-    ("Exact mean", "The true middle of a cluster. Lloyd's algorithm would move the center there."),
-    ("Noise", "From the exact mean to the released center: what noise on counts and sums does to it."),
+    ("True mean", "The true middle of a cluster. Lloyd's algorithm would move the center there."),
+    ("Noise", "From the true mean to the released center: what noise on counts and sums does to it."),
     ("Private seeds", "A start that a third of ε pays for: noisy counts of a grid, then k-means on its cells."),
     ("Likely error", "How far the noise of the sums usually throws a center. Small clusters are thrown farther."),
     ("No privacy", "Lloyd's algorithm adds no noise: each center is an exact mean of real records."),
-    (CIRCLE, "Public. The exact mean is of the records in a center's circle alone, and the center moves within it."),
+    (CIRCLE, "Public. The true mean is of the records in a center's circle alone, and the center moves within it."),
     ("Cells", "A grid whose walls are public or released. Each record counts in one cell; more color, more records."),
     ("Noisy count", "A cell's count with noise, released. Empty cells get noise too, so that they hide who is absent."),
     ("Below zero", "Noise can push a small count below zero. Such a cell weighs nothing, so empty space looks fuller."),
@@ -184,9 +185,9 @@ class FamilyRun(CentersRun[C_co, S_co]):
 # Lloyd's algorithm, without noise and with it: assign, mean, noise, again and again.
 
 LLOYD_DETAILS = {
-    "assign": "Every record joins its nearest center.",
-    "mean": "The exact mean of each cluster stays secret.",
-    "noise": "Noise on counts and sums moves the mean, and the noisy mean is released. What looks empty stays.",
+    "assign": "Every person joins the nearest center.",
+    "mean": "The true mean of each cluster stays secret.",
+    "noise": "Noise moves the mean, and the noisy mean is released.",
 }
 L_co = TypeVar("L_co", bound=LloydFamilyRelease, covariant=True)
 
@@ -215,13 +216,13 @@ class LloydFamilyRun(FamilyRun[L_co, LloydStep]):
     def stops(self) -> Stops:
         """Return the stops of the scrubber, in public words."""
         clock, release = self.clock, self.release
-        start = "k of the records, or given."
+        start = "Some of the records, or given."
         if release.start_packing is not None:
             start = SEEDS
         elif release.start is not None:
-            start = "Spread over the box without looking at any record."
+            start = "Spread over the box without looking at anyone."
         iterations = (
-            Frame(f"Iteration {t + 1} of {clock.n_steps}: {phase}", detail)
+            Frame(f"Iteration {t + 1}: {phase}", detail)
             for t in range(clock.n_steps)
             for phase, detail in self.details.items()
         )
@@ -238,13 +239,8 @@ class LloydFamilyRun(FamilyRun[L_co, LloydStep]):
         rows = {0: 0, **clock.during(*clock.phases, offset=1), clock.release: len(trace) + 1}
         mean, previous = stack(trace, "nonprivate_mean"), stack(trace, "previous_centers")
         from_mean = clock.during(*clock.phases[1:])
-        moves = [stage.arrows("Exact move", SECRET, from_mean, previous, mean, size=1.5, dash=True)]
-        if noisy:
-            moves += [
-                stage.arrows("Noise", SECRET_NOISE, clock.during("noise"), mean, release.path, size=2.0),
-                stage.marks("Exact mean", SECRET, from_mean, mean, symbol="ring", size=9.0),
-            ]
         last_mean = trace[-1].nonprivate_mean if noisy else None
+        steps = ground.NoisySteps(mean, release.path, from_mean, clock.during("noise")) if noisy else None
         return (
             *ground.box_layer(stage, public=self.words.box_public),
             ground.record_layer(self.unit, groups, rows, stage),
@@ -252,8 +248,16 @@ class LloydFamilyRun(FamilyRun[L_co, LloydStep]):
             *(self._error_layers(stage) if noisy else ()),
             *ground.seed_layers(release.start_packing, start, stage),
             *ground.path_layers(of_start, start, release.path, stage, ink),
-            *moves,
-            *ground.final_layers(self.final, last_mean, self.reference.nonprivate_centers, stage, ink=ink),
+            stage.arrows("exact move", SECRET, from_mean, previous, mean, size=1.5, dash=True),
+            *ground.final_layers(self.final, last_mean, self.reference.nonprivate_centers, stage, ink=ink, steps=steps),
+        )
+
+    def ensembles(self, view: View) -> Ensembles:
+        """Return what the last noise could have done, the curator's; where the true means could be, public."""
+        del view
+        last, seeded = self.steps[-1], self.release.start_packing is not None
+        return ensemble.of_noisy_means(
+            self, last.nonprivate_counts, last.nonprivate_mean, last.previous_centers, seeded=seeded
         )
 
     def cost_line(self) -> CostLine:
@@ -298,12 +302,12 @@ class LloydFamilyRun(FamilyRun[L_co, LloydStep]):
         """How far the sums' noise goes: of every iteration for the curator, for the world of the released counts."""
         scales, path, clock = self.noise_scales, self.release.path, stage.clock
         last = {clock.release: 0, clock.frame(clock.n_steps - 1, "noise"): 0}
-        circles = ground.error_circles("Likely error", LAW, last, path[-1:], scales[-1:], stage)
+        circles = ground.error_circles("likely error", LAW, last, path[-1:], scales[-1:], stage)
         if clock.n_steps > 1:
             earlier = {clock.frame(t, "noise"): t for t in range(clock.n_steps - 1)}
             # The counts on the way are not part of the release.
             circles += ground.error_circles(
-                "Likely error on the way", SECRET_NOISE, earlier, path[:-1], scales[:-1], stage
+                "likely error on the way", SECRET_NOISE, earlier, path[:-1], scales[:-1], stage
             )
         return circles
 
@@ -313,9 +317,9 @@ class ExactLloydRun(LloydFamilyRun[LloydFamilyRelease]):
 
     details: ClassVar[Mapping[str, str]] = {
         "assign": LLOYD_DETAILS["assign"],
-        "mean": "Every center moves to the exact mean of its cluster.",
+        "mean": "Every center moves to the true mean of its cluster.",
     }
-    end = "The exact means are the result: nothing of it is private."
+    end = "The true means are the result: nothing of it is private."
     noisy = False
     scene = ExactScene
 
@@ -325,6 +329,11 @@ class ExactLloydRun(LloydFamilyRun[LloydFamilyRelease]):
             curator="Nothing is hidden: the centers are the exact means of real records.",
             public="Nothing is released: every number of this run is exact.",
         )
+
+    def ensembles(self, view: View) -> Ensembles:
+        """Return nothing: there is no noise."""
+        del view
+        return None, None
 
     def own_facts(self) -> tuple[Fact, ...]:
         """Return how many iterations there were: exact, so the curator's."""
@@ -350,9 +359,9 @@ class FastLloydRun(LloydFamilyRun[BoundedRelease]):
     """Lloyd's with noise, and around each center the circle that it sees and may move in."""
 
     details: ClassVar[Mapping[str, str]] = {
-        "assign": "Every record joins its nearest center. Those outside of its circle are left out.",
-        "mean": "The exact mean of the records in each circle stays secret.",
-        "noise": "Noise on counts and moves, and the noisy move is released. It ends at the circle at the latest.",
+        "assign": "Every person joins the nearest center within whose circle they are.",
+        "mean": "The true mean of the people in each circle stays secret.",
+        "noise": "The move gets noise, is released, and ends within the circle.",
     }
     note = (
         " Circles are kin to Lu & Shen's sampling zones: a center may move in its circle alone. Those zones follow "
@@ -372,10 +381,10 @@ class FastLloydRun(LloydFamilyRun[BoundedRelease]):
         of_start = ground.start_seen(release.start, release.start_packing)
         radius = np.broadcast_to(release.radii[:, None], release.path.shape[:2])
         opening = dict.fromkeys((0, *(clock.frame(0, phase) for phase in clock.phases)), 0)
-        circles = [(f"{CIRCLE} at the start", of_start, opening, start[None], radius[:1])]
+        circles = [(f"{CIRCLE.lower()} at the start", of_start, opening, start[None], radius[:1])]
         if clock.n_steps > 1:
             rows = clock.during(*clock.phases, offset=-1)
-            circles.append((CIRCLE, RELEASED, rows, release.path[:-1], radius[1:]))
+            circles.append((CIRCLE.lower(), RELEASED, rows, release.path[:-1], radius[1:]))
         drawn_circles = (
             stage.layer(
                 name,
@@ -390,6 +399,32 @@ class FastLloydRun(LloydFamilyRun[BoundedRelease]):
             for name, ink, rows, centers, radii in circles
         )
         return (box, records, *drawn_circles, *others)
+
+    def ensembles(self, view: View) -> Ensembles:
+        """Return what the last noise could have done to the moves, the curator's; where the true means could be.
+
+        A move that was cut off at its circle does not say how far it would have gone: the true mean may be anywhere
+        around the center before it. With a start that is not released nothing is said of it.
+        """
+        del view
+        release, last, n = self.release, self.steps[-1], ensemble.n_draws(len(self.final))
+        of_counts, of_sums = (noise_scales(self.result, purpose)[-1] for purpose in (Purpose.COUNTS, Purpose.SUMS))
+        noise = ensemble.SumNoise(math.sqrt(2.0) * of_counts, math.sqrt(2.0) * of_sums, "gaussian")
+        radius = float(release.radii[-1])
+        before = release.start if len(release.path) == 1 else release.path[-2]
+        exact = public = None
+        if before is not None and release.noisy_counts is not None:
+            true = noise.true_means(release.noisy_counts, self.final, before, n)
+            whole = np.linalg.norm(self.final - before, axis=1) < radius * (1.0 - ROUNDING)
+            hidden = ~whole | (release.noisy_counts < 1.0)
+            anywhere = np.clip(before + radius * (2.0 * ensemble.standard_uniform(*true.shape) - 1.0), 0.0, 1.0)
+            true[:, hidden] = anywhere[:, hidden]
+            public = ensemble.Ensemble(true)
+        if self.teaching:
+            previous, counts = last.previous_centers, last.nonprivate_counts
+            moves = counts[:, None] * (last.nonprivate_mean - previous)
+            exact = ensemble.centered(noise.landed(counts, moves, previous, partial(bounded_move, radius=radius), n))
+        return exact, public
 
     def own_facts(self) -> tuple[Fact, ...]:
         """Return the circles, and who is left out of them: that is exact, so the curator's."""
@@ -433,14 +468,12 @@ class EUGkMRun(FamilyRun[GridRelease, GridStep]):
 
     def stops(self) -> Stops:
         """Return the stops of the scrubber; the same for every run."""
-        walk = "k-means moves centers over the noisy cells. It sees no record, so that it costs no privacy."
+        walk = "k-means moves centers over the noisy cells, and sees nobody."
         frames = (
-            Frame("Records", "Every record lies in one cell of a grid that the public knows."),
-            Frame("Exact counts", "How many records each cell holds stays secret."),
-            Frame(
-                "Noisy counts", "Noise on every cell, empty ones too. This grid is all that is released of the records."
-            ),
-            *(Frame(f"k-means on the cells, {i + 1} of {N_STOPS}", walk) for i in range(N_STOPS)),
+            Frame("Records", "Every person is in one cell of a grid that the public knows."),
+            Frame("Exact counts", "How many people each cell holds stays secret."),
+            Frame("Noisy counts", "Noise on every cell, empty ones too: this grid is released."),
+            *(Frame(f"Cells: step {i + 1}", walk) for i in range(N_STOPS)),
             Frame("Release", "The centers that k-means found on the noisy cells."),
         )
         return Stops(frames)
@@ -453,7 +486,7 @@ class EUGkMRun(FamilyRun[GridRelease, GridStep]):
         labels = self.nonprivate_labels
         true = ground.exact_means(self.unit, labels, self.final)
         way = stage.layer(
-            "Way of the centers",
+            "path",
             Kind.TRAILS,
             UNRELEASED.role,
             UNRELEASED.audience,
@@ -461,14 +494,14 @@ class EUGkMRun(FamilyRun[GridRelease, GridStep]):
             {"xy": plane(path)},
             size=2.0,
         )
-        lloyds, noise = self.reference.nonprivate_centers, "Error of grid and noise"
+        lloyds, noise = self.reference.nonprivate_centers, "error of grid and noise"
         return (
             *ground.box_layer(stage, public=self.words.box_public),
             *([] if plane.nonprivate else self._grid_layers(stage)),
             ground.record_layer(self.unit, (None, labels), {0: 0, clock.release: 1}, stage, size=3.0),
-            *ground.border_layer("Borders", RELEASED, {clock.release: 0}, self.final[None], stage),
+            *ground.border_layer("border", RELEASED, {clock.release: 0}, self.final[None], stage),
             way,
-            stage.marks("k-means center", UNRELEASED, walking, path, size=9.0),
+            stage.marks("center", UNRELEASED, walking, path, size=9.0),
             *ground.final_layers(self.final, true, lloyds, stage, noise=noise),
         )
 
@@ -512,9 +545,9 @@ class EUGkMRun(FamilyRun[GridRelease, GridStep]):
 
         return [
             *_wall_layer(low, high, stage),
-            cells("Exact counts", SECRET, {clock.frame(0, "exact"): 0}, exact),
-            cells("Noisy counts", RELEASED, after, noisy),
-            cells("Counts below zero", Seen(Role.NOISE, RELEASED.audience), after, -noisy),
+            cells("exact count", SECRET, {clock.frame(0, "exact"): 0}, exact),
+            cells("noisy count", RELEASED, after, noisy),
+            cells("count below zero", Seen(Role.NOISE, RELEASED.audience), after, -noisy),
         ]
 
 
@@ -559,7 +592,7 @@ def _wall_layer(low: FloatArray, high: FloatArray, stage: Stage) -> list[Layer]:
         return []
     rows = {0: 0, stage.clock.frame(0, "exact"): 0}
     arrays = {"ends": walls[None]}
-    return [stage.layer("Cells", Kind.SEGMENTS, PUBLIC.role, PUBLIC.audience, rows, arrays, size=0.5, isolate=False)]
+    return [stage.layer("cell", Kind.SEGMENTS, PUBLIC.role, PUBLIC.audience, rows, arrays, size=0.5, isolate=False)]
 
 
 # GUPT: every block of records finds its own centers, and noise hides the mean of them. The lesson is in the mean: where
@@ -592,14 +625,9 @@ class GuptRun(FamilyRun[BlocksRelease, BlocksStep]):
         n = self.release.n_blocks
         frames = (
             Frame("Start", "All blocks start from the same public centers."),
-            Frame("Blocks", f"Every record draws one of {n} blocks. One record can change one block and no other."),
-            Frame(
-                "Blocks' centers",
-                "Each block finds its centers alone, sorted from left to right: colors are the order.",
-            ),
-            Frame(
-                "Mean", "Centers of one order are averaged. Where clusters change places, the mean lies between them."
-            ),
+            Frame("Blocks", f"Everyone draws one of {n} blocks, and can change no other."),
+            Frame("Blocks' centers", "Each block finds its centers alone, colored from left to right."),
+            Frame("Mean", "Centers of one color are averaged over all blocks."),
             Frame("Noise", "Noise hides the mean, and the noisy mean is released."),
             Frame("Release", "The noisy means, moved into the box."),
         )
@@ -619,7 +647,7 @@ class GuptRun(FamilyRun[BlocksRelease, BlocksStep]):
             (blocks % N_COLORS,),
             {clock.frame(0, "blocks"): 0},
             stage,
-            name="Records by block",
+            name="person, by block",
             names=tuple(f"block {block + 1}" for block in blocks[ground.sample(len(blocks))]),
             isolate=False,
         )
@@ -635,17 +663,17 @@ class GuptRun(FamilyRun[BlocksRelease, BlocksStep]):
         starts, seed = [], self.params.start_seed
         if seed is not None:
             start = in_order(public_start(*final.shape, seed=seed, rng=np.random.default_rng(seed)))
-            starts = [stage.marks("Start (public)", PUBLIC, {0: 0}, start[None], symbol="square", size=9.0)]
+            starts = [stage.marks("start", PUBLIC, {0: 0}, start[None], symbol="square", size=9.0)]
         return (
             *ground.box_layer(stage, public=self.words.box_public),
             ground.record_layer(self.unit, (None, self.nonprivate_labels), {0: 0, clock.release: 1}, stage),
             by_block,
-            *ground.border_layer("Borders", RELEASED, end, final[None], stage),
+            *ground.border_layer("border", RELEASED, end, final[None], stage),
             stage.layer(
-                "To the mean", Kind.SEGMENTS, Role.EXACT, Audience.CURATOR, averaged, lines, size=0.75, isolate=False
+                "to the mean", Kind.SEGMENTS, Role.EXACT, Audience.CURATOR, averaged, lines, size=0.75, isolate=False
             ),
             stage.layer(
-                "Blocks' centers",
+                "center of a block",
                 Kind.POINTS,
                 Role.CLUSTER,
                 Audience.CURATOR,
@@ -654,12 +682,21 @@ class GuptRun(FamilyRun[BlocksRelease, BlocksStep]):
                 size=8.0,
             ),
             *starts,
-            *ground.error_circles("Likely error", LAW, noisy | end, final[None], scale, stage),
-            stage.arrows("Noise", SECRET_NOISE, noisy, mean[None], final[None], size=2.0),
-            stage.marks("Mean of the blocks", SECRET, averaged | end, mean[None], symbol="ring", size=13.0),
-            stage.marks("Noisy mean", RELEASED, noisy, final[None], size=11.0),
+            *ground.error_circles("likely error", LAW, noisy | end, final[None], scale, stage),
+            stage.threads("noise", SECRET_NOISE, noisy, mean[None], final[None]),
+            stage.marks("mean of the blocks", SECRET, averaged | end, mean[None], symbol="ring", size=13.0),
+            stage.marks("noisy mean", RELEASED, noisy, final[None], size=11.0),
             *ground.final_layers(final, None, self.reference.nonprivate_centers, stage),
         )
+
+    def ensembles(self, view: View) -> Ensembles:
+        """Return what other noise on the mean of the blocks would have made; where that mean could be, public."""
+        del view
+        n, scale = ensemble.n_draws(len(self.final)), noise_scales(self.result, Purpose.BLOCKS)[0]
+        public = ensemble.Ensemble(ensemble.moved(self.final, scale, "laplace", n))
+        if not self.teaching:
+            return None, public
+        return ensemble.centered(ensemble.moved(self.steps[0].nonprivate_mean, scale, "laplace", n)), public
 
     def cost_line(self) -> CostLine:
         """Return the exact cost of the public start and of the release."""
@@ -704,11 +741,11 @@ class PrivGeneRun(FamilyRun[GeneRelease, GeneStep]):
     def stops(self) -> Stops:
         """Return the stops of the scrubber, in public words."""
         clock = self.clock
-        first = "Random sets of centers. No record is looked at."
-        later = "The parents and their children: two parents' centers mixed, one of them moved a little."
-        pick = "A private pick: candidates of low cost are likely, and every pick costs privacy."
+        first = "Random sets of centers. Nobody is looked at."
+        later = "The parents, and children that mix the centers of two of them."
+        pick = "A private pick: candidates of low cost are likely."
         rounds = (
-            Frame(f"Round {t + 1} of {clock.n_steps}: {phase}", pick if phase == "pick" else later if t else first)
+            Frame(f"Round {t + 1}: {phase}", pick if phase == "pick" else later if t else first)
             for t in range(clock.n_steps)
             for phase in clock.phases
         )
@@ -737,7 +774,7 @@ class PrivGeneRun(FamilyRun[GeneRelease, GeneStep]):
         every = max(1, -(-m * k // MOST_CANDIDATE_CENTERS))
         xy = plane(np.stack([step.population[::every].reshape(-1, d) for step in trace]))
         candidates = stage.layer(
-            "Candidates' centers",
+            "center of a candidate",
             Kind.POINTS,
             UNRELEASED.role,
             UNRELEASED.audience,
@@ -750,17 +787,17 @@ class PrivGeneRun(FamilyRun[GeneRelease, GeneStep]):
         others = beside.reshape(len(beside), beside.shape[1] * beside.shape[2], beside.shape[3])
         if others.shape[0] > 0 and others.shape[1] > 0:
             frames = {frame: row for frame, row in until_next.items() if row < clock.n_steps - 1}
-            parents = [stage.marks("Parents", RELEASED, frames, others, size=5.0, isolate=False)]
-        lloyds, noise = self.reference.nonprivate_centers, "Error of the search"
+            parents = [stage.marks("parent", RELEASED, frames, others, size=5.0, isolate=False)]
+        lloyds, noise = self.reference.nonprivate_centers, "error of the search"
         return (
             *ground.box_layer(stage, public=self.words.box_public),
             records,
-            *ground.border_layer("Borders", RELEASED, {clock.release: 0}, final[None], stage),
+            *ground.border_layer("border", RELEASED, {clock.release: 0}, final[None], stage),
             candidates,
             *self._move_layers(firsts, stage),
-            stage.marks("Best candidate", SECRET, clock.during("pick"), best, symbol="ring", size=15.0, isolate=False),
+            stage.marks("best candidate", SECRET, clock.during("pick"), best, symbol="ring", size=15.0, isolate=False),
             *parents,
-            stage.marks("Pick", RELEASED, until_next, firsts, size=11.0, isolate=False),
+            stage.marks("pick", RELEASED, until_next, firsts, size=11.0, isolate=False),
             *ground.final_layers(final, true, lloyds, stage, noise=noise),
         )
 
@@ -797,7 +834,7 @@ class PrivGeneRun(FamilyRun[GeneRelease, GeneStep]):
         rect = np.clip(np.concatenate([middle - reach, middle + reach], axis=2), 0.0, 1.0)
         return [
             stage.layer(
-                "Where a child may move",
+                "where a child may move",
                 Kind.BARS,
                 LAW.role,
                 LAW.audience,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dpviz.core import Centers
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.solvers import clamped_laplace, spread_in_zone, zone_density
+from dpviz.stories.ground_layers import NoisySteps
 from dpviz.stories.stage import LAW, RELEASED, SECRET, SECRET_NOISE, Stage, stack
 from dpviz.stories.view import Projection
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 HEAT_CELLS = 20  # a side, of a zone's density
 MOST_DRAWS, MOST_DRAWS_A_ZONE, FEWEST_DRAWS = 3_000, 40, 4  # shown where a density cannot be
-CLAMPED = "Rejected: clamped noise"
+CLAMPED = "clamped noise"
 CORNER = 1e-9  # box units; a center this close to a wall was clipped and has left its ray
 
 
@@ -44,16 +45,16 @@ def zone_layers(run: ConvergentKMeansRun, start: Centers, stage: Stage, *, rng: 
     mean, controller = means.mean.reshape(-1, d), means.controller.reshape(-1, d)
     if plane.d == 2 and np.isfinite(epsilon):
         value = _density(means, epsilon, plane)
-        draws = stage.layer("Density of the draw", Kind.HEAT, law.role, law.audience, frames, {**zone, "value": value})
+        draws = stage.layer("density of the draw", Kind.HEAT, law.role, law.audience, frames, {**zone, "value": value})
     else:  # a density in d dimensions has no picture in the plane, its draws have
         places = spread_in_zone(mean, controller, means.lam.ravel(), epsilon, n_draws, rng=rng).reshape(shape)
-        draws = stage.marks("Possible draws", law, frames, places, size=2.5, isolate=False)
+        draws = stage.marks("possible draw", law, frames, places, size=2.5, isolate=False)
     # The rejected alternative is noise of a mean's scale, d / (count epsilon).
     scale = d / (np.maximum(means.counts, 1.0) * epsilon) if epsilon > 0 else np.ones_like(means.counts)
     clamped = clamped_laplace(mean, radius.ravel(), scale.ravel(), n_draws, rng=rng).reshape(shape)
     return [
         stage.layer(
-            "Convergent zone",
+            "convergent zone",
             Kind.CIRCLES,
             means.ink.role,
             means.ink.audience if public_start else Audience.CURATOR,
@@ -73,8 +74,8 @@ def zone_layers(run: ConvergentKMeansRun, start: Centers, stage: Stage, *, rng: 
             isolate=False,
             shown=False,
         ),
-        stage.layer("Sampling zone", Kind.CIRCLES, Role.NOISE, Audience.RELEASED, frames, zone, size=2.0, fill=0.06),
-        stage.marks("Controller", means.ink, frames, means.controller, symbol="diamond", size=8.0),
+        stage.layer("sampling zone", Kind.CIRCLES, Role.NOISE, Audience.RELEASED, frames, zone, size=2.0, fill=0.06),
+        stage.marks("controller", means.ink, frames, means.controller, symbol="diamond", size=8.0),
     ]
 
 
@@ -98,23 +99,26 @@ def _density(means: ZoneMeans, epsilon: float, plane: Projection) -> NDArray[np.
     return scaled.reshape(n_steps, k, HEAT_CELLS, HEAT_CELLS)
 
 
-def noise_layers(run: ConvergentKMeansRun, stage: Stage) -> list[Layer]:
-    """The exact move, and the noise that follows it, as two kinds of arrows; the exact means."""
+def move_layers(run: ConvergentKMeansRun, stage: Stage) -> list[Layer]:
+    """The exact move to the mean, the noisy mean, and the draw that follows it."""
     clock, means = stage.clock, run.zone_means
     exact, previous = stack(run.steps, "nonprivate_mean"), stack(run.steps, "previous_centers")
-    after, from_mean = clock.during("zone", "sample"), clock.during("mean", "zone", "sample")
-    law = LAW if means.released else SECRET_NOISE
+    from_mean, law = clock.during("mean", "zone", "sample"), LAW if means.released else SECRET_NOISE
     layers = [
-        stage.arrows("Exact move", SECRET, from_mean, previous, exact, size=1.5, dash=True),
-        stage.arrows("Draw", law, clock.during("sample"), means.mean, run.release.path, size=2.0),
-        stage.marks("Exact mean", SECRET, from_mean, exact, symbol="ring", size=9.0),
+        stage.arrows("exact move", SECRET, from_mean, previous, exact, size=1.5, dash=True),
+        stage.arrows("draw", law, clock.during("sample"), means.mean, run.release.path, size=2.0),
     ]
     if means.released:
-        layers += [
-            stage.arrows("Noise", SECRET_NOISE, after, exact, means.mean, size=2.0),
-            stage.marks("Noisy mean", RELEASED, after, means.mean, symbol="cross", size=9.0),
-        ]
+        after = clock.during("zone", "sample")
+        layers.append(stage.marks("noisy mean", RELEASED, after, means.mean, symbol="cross", size=9.0))
     return layers
+
+
+def noisy_steps(run: ConvergentKMeansRun, stage: Stage) -> NoisySteps:
+    """Return the true means on the way, and the noise on them where zones stand on noisy means."""
+    clock, means = stage.clock, run.zone_means
+    after = clock.during("zone", "sample") if means.released else {}
+    return NoisySteps(stack(run.steps, "nonprivate_mean"), means.mean, clock.during("mean", "zone", "sample"), after)
 
 
 def ray_layer(final: Centers, stage: Stage) -> Layer:
@@ -128,7 +132,7 @@ def ray_layer(final: Centers, stage: Stage) -> Layer:
     ends = np.where(unclipped[:, None], final / np.where(largest > 0, largest, 1.0)[:, None], np.nan)
     corner = np.zeros_like(final)
     return stage.layer(
-        "Ray through the true sum",
+        "ray through the true sum",
         Kind.SEGMENTS,
         Role.VIOLATION,
         Audience.RELEASED,

@@ -6,17 +6,20 @@ from functools import cached_property
 
 import numpy as np
 
-from dpviz.core import FloatArray, Points, Result, unit_records
+from dpviz.accounting import Purpose
+from dpviz.core import Centers, Counts, FloatArray, Points, Result, unit_records
 from dpviz.methods.convergent_kmeans import layers
 from dpviz.methods.convergent_kmeans.algorithm import Params, Step, ZonesRelease
 from dpviz.plots import Frame, Scene
 from dpviz.plots.scene import RELEASED, SECRET, Ink
 from dpviz.solvers import LloydRun, lloyd
-from dpviz.stories import center_facts, charts
+from dpviz.stories import center_facts, charts, ensemble
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.centers import CentersRun
 from dpviz.stories.charts import CostLine
+from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
+from dpviz.stories.ledger import noise_scales
 from dpviz.stories.panel import Fact, Sentence, ceiled, counted, number, odds
 from dpviz.stories.run import Chart
 from dpviz.stories.stage import Clock, Stage, Stops, stack
@@ -32,35 +35,35 @@ TERMS = (
     ("Lloyd's", "k-means without privacy, from the same start: the best that this method could hope for."),
     *meant("center"),
     ("Private seeds", "A start that a third of ε pays for: noisy counts of a grid, then k-means on its cells."),
-    ("Exact mean", "The true middle of a cluster. Lloyd's algorithm would move the center there."),
+    ("True mean", "The middle of a cluster. Lloyd's algorithm would move the center there."),
     *meant("convergent zone"),
     (
         "Controller",
         "Says in which direction the next center goes: a point of that ball's border, or Lloyd's next mean (future).",
     ),
     *meant("sampling zone"),
-    ("Noisy mean", "The exact mean with noise on its count and its sum. It is released."),
+    ("Noisy mean", "The true mean with noise on its count and its sum. It is released."),
     ("Draw", "The random step from the mean into the zone. Shading shows where it is likely to end."),
     (
         "Clamped noise",
         "What the paper rejects: Laplace noise put back on the convergent zone's border, where draws then pile up. "
-        "Switch it on in the legend.",
+        "Switch it on among the layers.",
     ),
     ("Repaired", "The zones stand on noisy means. Everything blue then follows from noise that pays for itself."),
     ("As published", "The zones stand on exact means. The paper's claim for that is not established."),
 )
 PHASES = ("assign", "mean", "zone", "sample")
 DETAILS = {
-    "assign": "Every record joins its nearest center.",
-    "mean": "The exact mean of each cluster stays secret.",
-    "zone": "Noise moves the mean. The noisy mean and its sampling zone are released.",
+    "assign": "Every person joins the nearest center.",
+    "mean": "The true mean of each cluster stays secret.",
+    "zone": "Noise moves the mean. Noisy mean and sampling zone are released.",
     "sample": "The next center is drawn inside the zone.",
 }
-PUBLISHED_DETAILS = {**DETAILS, "zone": "The paper releases a sampling zone that stands on the exact mean."}
-SEEDS = "From a public packing to where noisy counts of a coarse grid say that records are: k-means on its cells."
+PUBLISHED_DETAILS = {**DETAILS, "zone": "The paper releases a zone that stands on the true mean."}
+SEEDS = "Noisy counts of a coarse grid say where the centers start."
 RELEASE_DETAILS = {
     "repaired": "The last noisy means and counts are released.",
-    "published": "Exact sums are divided by noisy counts. Each red ray passes exactly through a true sum.",
+    "published": "True sums over noisy counts: each red ray hits a true sum exactly.",
 }
 
 
@@ -86,6 +89,11 @@ def variation(epsilon: float) -> str:
 def count_noise(epsilon: float) -> str:
     """Say what epsilon_0 does to a count."""
     return f"Each final count is off by about {number(1.0 / epsilon)} records."
+
+
+def over_counts(noisy_counts: Counts, sums: FloatArray, _fallback: Centers) -> Centers:
+    """Return what published mode releases of sums (k, d) from the box's low corner."""
+    return np.clip(sums / np.maximum(noisy_counts, 1.0)[:, None], 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,15 +206,13 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
         """Return the stops of the scrubber, in public words."""
         clock, release = self.clock, self.release
         details = DETAILS if self.repaired else PUBLISHED_DETAILS
-        start = "Spread over the box without looking at any record."
+        start = "Spread over the box without looking at anyone."
         if release.start_packing is not None:
             start = SEEDS
         elif self.params.start == "records":
-            start = "k of the records."
+            start = "The first centers are some of the records."
         iterations = (
-            Frame(f"Iteration {t + 1} of {clock.n_steps}: {phase}", details[phase])
-            for t in range(clock.n_steps)
-            for phase in PHASES
+            Frame(f"Iteration {t + 1}: {phase}", details[phase]) for t in range(clock.n_steps) for phase in PHASES
         )
         return Stops((Frame("Start", start), *iterations, Frame("Release", RELEASE_DETAILS[self.params.mode])))
 
@@ -219,6 +225,26 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
             Chart("cost", charts.cost_chart(self, line, self.stops())),
             Chart("ledger", charts.ledger_chart(self.ledger(), proved=self.proved)),
         )
+
+    def ensembles(self, view: View) -> Ensembles:
+        """Return what the last noise could have done, the curator's; where the true means could be, public.
+
+        Published mode adds noise to counts alone and does not release them: what it says of the means is the red ray.
+        """
+        del view
+        last, release = self.steps[-1], self.release
+        if self.repaired:
+            seeded = release.start_packing is not None
+            return ensemble.of_noisy_means(
+                self, last.nonprivate_counts, last.nonprivate_mean, last.previous_centers, seeded=seeded
+            )
+        counts, mean = last.nonprivate_final_counts, last.nonprivate_final_mean
+        if not self.teaching or counts is None or mean is None:
+            return None, None
+        noise = ensemble.SumNoise(noise_scales(self.result, Purpose.FINAL_COUNTS)[-1], 0.0)
+        return ensemble.centered(
+            noise.landed(counts, counts[:, None] * mean, mean, over_counts, ensemble.n_draws(len(mean)))
+        ), None
 
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. `rng` draws illustrations only."""
@@ -252,9 +278,15 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
                 *layers.zone_layers(self, start, stage, rng=rng),
                 *ground.seed_layers(release.start_packing, start, stage),
                 *ground.path_layers(of_start, start, release.path, stage),
-                *layers.noise_layers(self, stage),
+                *layers.move_layers(self, stage),
                 *rays,
-                *ground.final_layers(self.final, exact, self.reference.nonprivate_centers, stage),
+                *ground.final_layers(
+                    self.final,
+                    exact,
+                    self.reference.nonprivate_centers,
+                    stage,
+                    steps=layers.noisy_steps(self, stage),
+                ),
             ),
             frames=stops.frames,
             start_frame=stops.start_frame,

@@ -43,7 +43,7 @@ METHOD = Method(
         seed=3,
         frames=(0, 2, 3, 5, -1),
         params={"epsilon": 4.0},
-        hidden=("Half of the noise", "Noise of the release", "Noisy count of a side"),
+        hidden=("noise", "noise of 20 draws", "noisy count"),
     ),
     entries=(
         Entry("dpm", "DPM, repaired", (), (("calibration", "repaired"),), on=True),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import FloatArray, Labels
+from dpviz.core import Confidential, FloatArray, Labels
+from dpviz.methods.dpm.algorithm import SplitTrace
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.panel import number
@@ -19,10 +22,24 @@ if TYPE_CHECKING:
 
 PHASES = ("score", "choose", "count")
 REFUSAL = Seen(Role.VIOLATION, Audience.RELEASED)
-COLUMNS = 96  # of the shading of one cell; a cell is seldom wider than that many candidates
-MOST_SHADED = 4_000_000  # candidates over all nodes; more would keep the slider waiting
+CLUSTERS = Seen(Role.CLUSTER, Audience.RELEASED)
+MOST_WEIGHED = 4_000_000  # candidates over all nodes; more would keep the slider waiting
 PICK = "node"  # of layers whose mark i is node i
 WIDEST = 0.5  # box widths; a wider ellipse of a turned picture says only "anywhere"
+DASH = 0.045  # box widths: how long a refused cut is drawn
+TINT = 0.09  # opacity of a cell
+
+# The ribbons: along the edge of a box, how likely a cut was at each place.
+PARTS = 64  # of an edge: candidates of one part add up
+HIGHEST = 0.09  # box widths: a ribbon where a cut is certain
+BEND = 0.42  # heights go by the chance to this power: what is unlikely is still seen
+LEAST_SHARE = 0.02  # of the chance: an edge with less has no ribbon
+MOST_RIBBONS = 32  # in one frame, those of the first levels first
+N_DRAWS = 20  # of the choice's noise, around the ribbons
+MOST_TREMBLING = 8  # ribbons that the draws are shown around
+DRAW_PARTS = 40  # of an edge, for the draws
+FAINT = 0.13  # opacity of a draw
+SMOOTH = 3  # parts to either side that a draw is averaged over
 
 
 def clock_of(run: DPMRun) -> Clock:
@@ -35,8 +52,9 @@ def layers(run: DPMRun, plane: Plane) -> tuple[Layer, ...]:
     stage = Stage(plane.projection, clock_of(run))
     return (
         *_box_layers(run, plane, stage),
-        *(_shading(run, plane, stage) if plane.flat else ()),
+        *_cell_layers(run, plane, stage),
         _records(run, stage),
+        *(_chance_layers(run, plane, stage) if plane.flat else ()),
         *_cut_layers(run, plane, stage),
         *_node_layers(run, plane, stage),
         *_release_layers(run, plane, stage),
@@ -46,23 +64,49 @@ def layers(run: DPMRun, plane: Plane) -> tuple[Layer, ...]:
 def _box_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     if plane.flat:
         return ground.box_layer(stage, public=run.words.box_public)
-    name, role = ("Public box", Role.PUBLIC) if run.words.box_public else ("Box from the data", Role.VIOLATION)
+    name, role = ("public bounds", Role.PUBLIC) if run.words.box_public else ("bounds from the data", Role.VIOLATION)
     audience = PUBLIC.audience if run.words.box_public else Audience.CURATOR
     arrays = {"ends": plane.box()[None]}
     return [stage.layer(name, Kind.SEGMENTS, role, audience, stage.clock.always(), arrays, size=1.0, isolate=False)]
 
 
+def _subsets(run: DPMRun) -> list[Labels]:
+    """Return the color (k,) of each center's cell at the end of each level: that of the first cluster of its subset."""
+    colors = []
+    for level in range(1, run.cells.n_levels + 1):
+        _, first, inverse = np.unique(run.release.tree.nodes_at(level), return_index=True, return_inverse=True)
+        colors.append(first[inverse] % ground.NO_GROUP)
+    return colors
+
+
+def _grouped(clock: Clock) -> dict[int, int]:
+    """Map frames to the level whose subsets color them: 0 is none, and a level's cuts count when they are counted."""
+    rows = {0: 0, clock.release: clock.n_steps}
+    return rows | clock.during("score", "choose") | clock.during("count", offset=1)
+
+
+def _cell_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
+    """The cells, tinted by the cluster they are in at each level; where features are hidden they would overlap."""
+    if plane.flat and len(plane.features) < run.words.box.d:
+        return []
+    cells, clock, leaves = run.cells, stage.clock, run.leaves
+    ids = tuple(run.node_paths()[leaf] for leaf in leaves)
+    if not plane.flat:
+        outlines = plane.outlines(cells.low[leaves], cells.high[leaves])[None]
+        rows, style = {clock.release: 0}, {"size": 1.5, "ids": ids}
+        return [stage.layer("cell", Kind.LINES, *_of(CLUSTERS), rows, {"xy": outlines}, **style)]
+    group = np.array(_subsets(run), dtype=np.uint8)
+    rows = {frame: level - 1 for frame, level in _grouped(clock).items() if level > 0}
+    arrays: dict[str, NDArray[Any]] = {"xy": plane.rectangles(cells.low[leaves], cells.high[leaves])[None]}
+    return [
+        stage.layer("cell", Kind.LINES, *_of(CLUSTERS), rows, arrays | {"group": group}, size=0.0, fill=TINT, ids=ids)
+    ]
+
+
 def _records(run: DPMRun, stage: Stage) -> Layer:
     """The records, colored by the subset they are in at each level; a subset has its first cluster's color."""
-    clock, labels = stage.clock, run.last.nonprivate_labels
-    groups: list[Labels | None] = [None]
-    for level in range(1, clock.n_steps + 1):
-        nodes = run.result.release.tree.nodes_at(level)
-        _, first, inverse = np.unique(nodes, return_index=True, return_inverse=True)
-        groups.append(first[inverse][labels] % ground.NO_GROUP)
-    rows = {0: 0, clock.release: clock.n_steps}
-    rows |= clock.during("score", "choose") | clock.during("count", offset=1)
-    return ground.record_layer(run.unit, groups, rows, stage, size=3.5)
+    groups: list[Labels | None] = [None, *(colors[run.last.nonprivate_labels] for colors in _subsets(run))]
+    return ground.record_layer(run.unit, groups, _grouped(stage.clock), stage, size=3.5)
 
 
 def _cut_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
@@ -71,12 +115,14 @@ def _cut_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     cuts, levels = cells.drawn(plane), np.arange(clock.n_steps)[:, None]
     upto = np.where((cells.applied & (cells.levels <= levels))[..., None, None], cuts, np.nan)
     now = np.where((cells.tried & (cells.levels == levels))[..., None, None], cuts, np.nan)
-    refused = np.where((cells.refused & (cells.levels == levels))[..., None, None], cuts, np.nan)
+    near = np.minimum(cells.high, cells.low + DASH)
+    short = plane.cuts(cells.low, near, cells.axes, cells.positions) if plane.flat else cuts
+    refused = np.where((cells.refused & (cells.levels <= levels))[..., None, None], short, np.nan)
     names = run.node_titles()
     lines, counted = clock.during("choose"), clock.during("count")
-    still = clock.during("score", "choose", offset=-1) | counted
-    if plane.flat:  # in a turned picture the outlines of cells take the place of the cuts
-        still |= {clock.release: cells.n_levels - 1}
+    before = clock.during("score", "choose", offset=-1)
+    last = {clock.release: cells.n_levels - 1}
+    still = before | counted | (last if plane.flat else {})  # in a turned picture outlines of cells take their place
     best = _best(run, plane, clock.n_steps)
 
     def add(name: str, ink: Seen, rows: dict[int, int], xy: FloatArray, **style: Any) -> Layer:
@@ -84,10 +130,10 @@ def _cut_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
         return stage.layer(name, Kind.LINES, ink.role, ink.audience, rows, {"xy": xy}, **options)
 
     return [
-        add("Cuts", RELEASED, still, upto, size=1.75),
-        add("Drawn cut", RELEASED, lines, now, size=3.5),
-        add("Refused cut", REFUSAL, counted, refused, size=2.0, dash=True),
-        add("Best cut", SECRET, lines, best, size=1.75, names=()),
+        add("refused", REFUSAL, before | counted | last, refused, size=2.0, dash=True),
+        add("cut", RELEASED, still, upto, size=2.5),
+        add("drawn cut", RELEASED, lines, now, size=3.5),
+        add("best cut", SECRET, lines, best, size=1.75, names=()),
     ]
 
 
@@ -104,25 +150,29 @@ def _best(run: DPMRun, plane: Plane, n_levels: int) -> FloatArray:
 
 
 def _node_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
-    """Marks of whole subsets: cut along a hidden feature, refused, and the noisy counts of both sides."""
+    """Marks of whole subsets: cut along a hidden feature or refused there, and the noisy counts of both sides."""
     cells, clock, tree = run.cells, stage.clock, run.result.release.tree
     levels = np.arange(clock.n_steps)[:, None]
     middles = plane.middles(cells.low, cells.high)
     now = cells.tried & (cells.levels == levels)
-    hidden = now & ~np.isin(cells.axes, plane.features)
-    upto = cells.refused & (cells.levels <= levels)
+    hidden = ~np.isin(cells.axes, plane.features)
     layers = []
     if not set(range(run.words.box.d)) <= set(plane.features):
         during = clock.during("choose", "count")
         names = tuple(_hidden_name(run, node) for node in range(len(cells.axes)))
-        layers.append(
-            _marks("Cut along a hidden feature", RELEASED, during, hidden, middles, run, stage, "diamond", 11.0, names)
-        )
+        why = tuple(f"{about(float(count))} records, {run.reason(i)}" for i, count in enumerate(tree.noisy_counts))
+        upto = {**clock.during("score", "choose", offset=-1), **clock.during("count"), clock.release: clock.n_steps - 1}
+        refused = cells.refused & hidden & (cells.levels <= levels)
+        what = "along a hidden feature"
+        layers = [
+            _marks(f"cut {what}", RELEASED, during, now & hidden, middles, run, stage, "diamond", 11.0, names),
+            _marks(f"refused {what}", REFUSAL, upto, refused, middles, run, stage, "cross", 9.0, why),
+        ]
     counted = _sides(run, plane, now & ~hidden)
     sides = tuple(f"{about(float(count))} records" for count in np.nan_to_num(tree.child_counts).ravel())
     layers.append(
         stage.layer(
-            "Noisy count of a side",
+            "noisy count",
             Kind.MARKS,
             *_of(RELEASED),
             clock.during("count"),
@@ -134,15 +184,10 @@ def _node_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
             isolate=False,
         )
     )
-    crossed = {**clock.during("score", "choose", offset=-1), **clock.during("count")}
-    why = tuple(f"{about(float(count))} records, {run.reason(i)}" for i, count in enumerate(tree.noisy_counts))
-    layers.append(_marks("Refused", REFUSAL, crossed, upto, middles, run, stage, "cross", 11.0, why))
     if run.node:
         outline = plane.outlines(cells.low[[run.node]], cells.high[[run.node]])[None]
         options: dict[str, Any] = {"size": 2.5, "dash": True, "isolate": False}
-        layers.append(
-            stage.layer("Chosen subset", Kind.LINES, *_of(RELEASED), clock.always(), {"xy": outline}, **options)
-        )
+        layers.append(stage.layer("chosen box", Kind.LINES, *_of(RELEASED), clock.always(), {"xy": outline}, **options))
     return layers
 
 
@@ -192,72 +237,127 @@ def _sides(run: DPMRun, plane: Plane, frame_rows: NDArray[np.bool_]) -> FloatArr
 
 
 def _release_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
-    """Cells, the noise of every center, the centers, and for the curator exact means and k-means' centers."""
-    release, cells, clock = run.result.release, run.cells, stage.clock
-    box = run.words.box
-    last = {clock.release: 0}
-    leaves = np.argsort(release.tree.centers)[np.count_nonzero(release.tree.centers < 0) :]
+    """The released averages, and for the curator the true ones, the noise between them, and k-means' centers."""
+    release, cells = run.result.release, run.cells
+    box, leaves = run.words.box, run.leaves
     whole = (np.zeros_like(run.final), np.ones_like(run.final))
     bounds = whole if run.published else (cells.low[leaves], cells.high[leaves])
     rings = plane.noise(run.final, release.center_sigmas / box.widths, *bounds)
     if not plane.flat:
         far = np.abs(rings - plane.projection(run.final)[:, None]).max(axis=(1, 2)) > WIDEST
         rings = np.where(far[:, None, None], np.nan, rings)
-    layers = []
-    if not plane.flat:
-        outlines = plane.outlines(cells.low[leaves], cells.high[leaves])[None]
-        ink = (Role.CLUSTER, Audience.RELEASED)
-        layers.append(stage.layer("Cells", Kind.LINES, *ink, last, {"xy": outlines}, size=1.5))
-    ways = run.node_paths()
-    ids = tuple(ways[leaf] for leaf in leaves)
+    ids = tuple(run.node_paths()[leaf] for leaf in leaves)
     exact = box.to_unit(run.last.nonprivate_centers)
     best = run.reference.run(run.k).nonprivate_centers
-    final = ground.final_layers(run.final, exact, best, stage, reference_name="k-means, same k, no privacy", ids=ids)
-    # In front of the centers: at many records the ring is smaller than a center's mark.
-    ring = stage.layer("Half of the noise", Kind.LINES, *_of(LAW), last, {"xy": rings[None]}, size=2.0, ids=ids)
-    return [*layers, *final, ring]
+    names = ("released average", "true average")
+    last = {stage.clock.release: 0}
+    style: dict[str, Any] = {"size": 2.0, "ids": ids, "shown": False}
+    return [
+        *ground.final_layers(run.final, exact, best, stage, names=names, ids=ids),
+        stage.layer("half of the noise", Kind.LINES, *_of(LAW), last, {"xy": rings[None]}, **style),
+    ]
 
 
-def _shading(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
-    """How likely a cut was at each place of the cells being scored: exact, so the curator's."""
-    clock = stage.clock
-    tried = [split for step in run.levels for split in step.splits]
-    if not tried or sum(split.exists.size for split in tried) > MOST_SHADED:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Edge(Confidential):
+    """How likely a cut was along one edge of a box: exact, so the curator's."""
+
+    split: SplitTrace
+    across: int  # which of the drawn features
+    nonprivate_chance: FloatArray  # (PARTS,) from the edge's low end
+
+
+def _chance_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
+    """Ribbons of how likely a cut was, on the edges of the boxes: of those that are cut in a level, at the end of all.
+
+    Around the last ones, lines show N_DRAWS draws of the noise that the choice adds to its scores, from public seeds.
+    They are draws of its law, none of them this run's.
+    """
+    clock, tried = stage.clock, [split for step in run.levels for split in step.splits]
+    if not tried or sum(split.exists.size for split in tried) > MOST_WEIGHED:
         return []
-    widest = max(len(step.splits) for step in run.levels)
-    layers = []
-    for across, feature in enumerate(plane.features):
-        rect = np.full((clock.n_steps, widest, 4), np.nan)
-        shade = np.zeros((clock.n_steps, widest, COLUMNS), dtype=np.uint8)
-        for level, step in enumerate(run.levels):
-            for i, split in enumerate(step.splits):
-                low, high = split.low, split.high
-                up = plane.features[1] if len(plane.features) > 1 else None
-                bottom, top = (0.0, 1.0) if up is None else (low[up], high[up])
-                rect[level, i] = low[plane.features[0]], bottom, high[plane.features[0]], top
-                mass = _binned(split.positions[feature], split.probabilities[feature], low[feature], high[feature])
-                shade[level, i] = np.rint(255.0 * np.sqrt(mass))
-        value = shade[:, :, None, :] if across == 0 else shade[:, :, :, None]
-        name = f"Likely cut: {run.words.feature_names[feature]}"
-        arrays: dict[str, NDArray[Any]] = {"rect": rect, "value": value}
-        layers.append(stage.layer(name, Kind.GRID, *_of(SECRET_NOISE), clock.during("score"), arrays, isolate=False))
-    return layers
+    by_level = [_edges(step.splits, plane) for step in run.levels]
+    made = _edges([split for split in tried if split.applied], plane)
+    rows = [*by_level, made]
+    most = max(map(len, rows))
+    ribbons = np.full((len(rows), most, PARTS + 3, 2), np.nan)
+    for row, edges in zip(ribbons, rows, strict=True):
+        for curve, edge in zip(row, edges, strict=False):
+            curve[:] = _ribbon(edge, edge.nonprivate_chance, plane)
+    draws = np.array([curve for edge in made[:MOST_TREMBLING] for curve in _draws(edge, plane)])
+    during = clock.during("score", "choose") | {clock.release: len(run.levels)}
+    name, ink, last = "chance of each cut", _of(SECRET_NOISE), {clock.release: 0}
+    style: dict[str, Any] = {"isolate": False, "size": 1.25, "fill": 0.35}
+    layers = [stage.layer(name, Kind.LINES, *ink, during, {"xy": ribbons}, **style)] if most else []
+    if not len(draws):
+        return layers
+    style = {"isolate": False, "size": 1.0, "fill": 0.25}
+    arrays = {"xy": draws[None], "alpha": np.full((1, len(draws)), FAINT)}
+    return [stage.layer(f"noise of {N_DRAWS} draws", Kind.LINES, *ink, last, arrays, **style), *layers]
+
+
+def _edges(splits: Sequence[SplitTrace], plane: Plane) -> list[_Edge]:
+    """Return the edges of boxes that a cut was likely at, at most MOST_RIBBONS of them."""
+    edges = []
+    for split in splits:
+        law = split.probabilities
+        for across, feature in enumerate(plane.features):
+            chance = _binned(split.positions[feature], law[feature], split.low[feature], split.high[feature])
+            if law[feature].sum() >= LEAST_SHARE:
+                edges.append(_Edge(split, across, chance))
+    return edges[:MOST_RIBBONS]
 
 
 def _binned(places: FloatArray, mass: FloatArray, low: float, high: float) -> FloatArray:
-    """Return the mass of candidates over COLUMNS equal parts of [low, high]; what lies outside is left out.
+    """Return the mass of candidates at PARTS equal parts of [low, high]; what lies outside is left out.
 
-    Many candidates add up within a part; of few, each fills the parts that it is nearest to.
+    Many candidates add up within a part; between few the mass of a part goes in a straight line from one to the next.
     """
     inside = np.flatnonzero(np.isfinite(places) & (places >= low) & (places <= high))
     if not inside.size or not high > low:
-        return np.zeros(COLUMNS)
-    if inside.size > COLUMNS:
-        at = np.minimum(((places[inside] - low) / (high - low) * COLUMNS).astype(np.intp), COLUMNS - 1)
-        return np.minimum(np.bincount(at, weights=mass[inside], minlength=COLUMNS), 1.0)
-    middles = low + (np.arange(COLUMNS) + 0.5) * (high - low) / COLUMNS
-    between = (places[inside][1:] + places[inside][:-1]) / 2.0
-    return np.minimum(mass[inside[np.searchsorted(between, middles)]], 1.0)
+        return np.zeros(PARTS)
+    if inside.size > PARTS:
+        at = np.minimum(((places[inside] - low) / (high - low) * PARTS).astype(np.intp), PARTS - 1)
+        return np.minimum(np.bincount(at, weights=mass[inside], minlength=PARTS), 1.0)
+    middles = low + (np.arange(PARTS) + 0.5) * (high - low) / PARTS
+    return np.interp(middles, places[inside], mass[inside])
+
+
+def _ribbon(edge: _Edge, chance: FloatArray, plane: Plane) -> FloatArray:
+    """Return a closed curve (p + 3, 2) that stands on an edge: the chance at p equal parts of it."""
+    along, low, high = plane.features[edge.across], edge.split.low, edge.split.high
+    up = plane.features[1 - edge.across] if len(plane.features) > 1 else None
+    foot, room = (0.0, 1.0) if up is None else (low[up], high[up] - low[up])
+    share = np.concatenate([[0.0], (np.arange(len(chance)) + 0.5) / len(chance), [1.0, 0.0]])
+    height = np.minimum(HIGHEST * np.clip(chance, 0.0, 1.0) ** BEND, room / 2.0)
+    places = [low[along] + share * (high[along] - low[along]), foot + np.concatenate([[0.0], height, [0.0, 0.0]])]
+    return np.stack(places if edge.across == 0 else places[::-1], axis=1)
+
+
+def _draws(edge: _Edge, plane: Plane) -> list[FloatArray]:
+    """Return the ribbons of what the exponential mechanism compares: the law, times e to the noise of each draw.
+
+    Choosing by probability is choosing the highest of log-probability and Gumbel noise. A draw is averaged over the
+    parts beside each other, so that it can be seen, and scaled to the standard deviation of one candidate's noise.
+    """
+    share = (np.arange(DRAW_PARTS) + 0.5) / DRAW_PARTS * PARTS - 0.5
+    law = np.interp(share, np.arange(PARTS), edge.nonprivate_chance)
+    drawn = law * np.exp(drawn_noise(edge.split.node, edge.across))
+    total = drawn.sum(axis=1, keepdims=True)
+    drawn *= np.divide(law.sum(), total, out=np.ones_like(total), where=total > 0)
+    return [_ribbon(edge, chance, plane) for chance in drawn]
+
+
+def drawn_noise(node: int, across: int) -> FloatArray:
+    """Return N_DRAWS draws of a choice's noise along an edge (N_DRAWS, DRAW_PARTS), centered.
+
+    Public: the seeds are the same for all records.
+    """
+    weights = SMOOTH + 1.0 - np.abs(np.arange(-SMOOTH, SMOOTH + 1.0))
+    weights /= np.sqrt((weights**2).sum())
+    size = DRAW_PARTS + 2 * SMOOTH
+    draws = (np.random.default_rng([seed, node, across]).gumbel(size=size) for seed in range(N_DRAWS))
+    return np.stack([np.convolve(draw - np.euler_gamma, weights, mode="valid") for draw in draws])
 
 
 def _of(ink: Seen) -> tuple[Role, Audience]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpviz.accounting import Purpose
 from dpviz.core import Box, FloatArray, Labels, Points, attacker_odds
-from dpviz.methods.dpm import layers
+from dpviz.methods.dpm import layers, uncertainty
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
 from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE
 from dpviz.methods.dpm.cells import Cells
@@ -22,6 +22,7 @@ from dpviz.solvers.weighted import spread_start
 from dpviz.stories import center_facts, charts, ledger
 from dpviz.stories.center_facts import AS_GOOD, WOULD_DO, no_data_fact
 from dpviz.stories.centers import drawable, no_data_cost
+from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.ledger import LedgerRow
@@ -45,8 +46,9 @@ TERMS = (
     *meant("emptiness", "centreness"),
     ("Score", "Centreness, and emptiness times its weight. The better the score, the likelier the cut."),
     (
-        "Likely cut",
-        "Orange shading: how the draw's chances are spread over the candidates. Secret, as scores are exact.",
+        "Chance of each cut",
+        "Orange ribbons on the edges of boxes: how the draw's chances are spread. Secret, as scores are exact. "
+        "Thin lines around them: draws of the noise that a choice adds, none of them this run's.",
     ),
     ("Noisy count", "The number of records with noise. It is released, and both sides of a cut must be large enough."),
     (
@@ -62,12 +64,10 @@ TERMS = (
     ("As published", "As printed. Its claim is not established for two or more features: a lemma is false there."),
 )
 DETAILS = {
-    "score": "Candidates score for being empty and central. Scores are secret; shading says where a cut is likely.",
-    "choose": "One candidate is drawn at random, the likelier the better its score. The place is released.",
-    "count": "Both sides and the depth of the gap are counted with noise. Without a clear gap, a cut with a side of at "
-    "most {least} records is refused.",
+    "score": "Where is it emptiest, yet central? Each place gets a chance.",
+    "choose": "Chance draws one cut in each box, and its place is published.",
+    "count": "Both sides are counted with noise: {made}, {refused} refused.",
 }
-PUBLISHED_COUNT = "Both sides are counted with noise. A cut with a side of at most {least} records is refused."
 TURN = "Drag the box to turn it, or set the angles under Axes. "
 LOOK = "Click a cut to look into it below."
 
@@ -134,6 +134,12 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     def k(self) -> int:
         """Number of clusters found; released."""
         return len(self.result.release.centers)
+
+    @property
+    def leaves(self) -> NDArray[np.intp]:
+        """The node (k,) of each center's cell."""
+        centers = self.release.tree.centers
+        return np.argsort(centers)[np.count_nonzero(centers < 0) :]
 
     @property
     def published(self) -> bool:
@@ -328,6 +334,10 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         """Return what stands beside the picture, by name."""
         return (Chart("ledger", self.ledger_chart()),)
 
+    def ensembles(self, view: View) -> Ensembles:
+        """Return other averages and, for the curator alone, other cuts of the same law."""
+        return uncertainty.ensembles(self, view)
+
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
         del rng  # other stories illustrate a law with draws
@@ -348,19 +358,14 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def _frames(self, clock: Clock) -> tuple[Frame, ...]:
         """Name every stop of the scrubber, in public words."""
-        tree, cells = self.result.release.tree, self.cells
-        stops = [Frame("Start", "All records are one subset. Their number is counted with noise.")]
+        cells = self.cells
+        stops = [Frame("Start", "Everyone is in one box. Their number is counted with noise.")]
         for level in range(clock.n_steps):
             here = cells.levels == level
             n_tried, n_refused = int((cells.tried & here).sum()), int((cells.refused & here).sum())
-            counts = f" {n_tried - n_refused} applied, {n_refused} refused."
-            for phase in layers.PHASES:
-                detail = PUBLISHED_COUNT if self.published and phase == "count" else DETAILS[phase]
-                detail = detail.format(least=ceiled(tree.minimum_count))
-                stops.append(
-                    Frame(f"Level {level + 1} of {clock.n_steps}: {phase}", detail + counts * (phase == "count"))
-                )
-        return (*stops, Frame("Release", "What was not cut is a cluster. Its average is released with noise."))
+            said = {"made": counted(n_tried - n_refused, "cut"), "refused": n_refused}
+            stops += [Frame(f"Level {level + 1}: {phase}", DETAILS[phase].format(**said)) for phase in layers.PHASES]
+        return (*stops, Frame("Release", "Each box left is a cluster. Its noisy average is published."))
 
     def _alt(self) -> str:
         """Describe the picture from public parameters and the release alone."""

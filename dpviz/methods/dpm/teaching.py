@@ -183,7 +183,7 @@ CHAPTER = RunChapter(
     EPSILON,
     lambda: records(FULL),
     lambda epsilon: {"epsilon": float(epsilon)},
-    {"Public box": "Public limits", "Records": "A person", "Cuts": "Cut", "Released center": "Published center"},
+    {"public bounds": "Public limits", "person": "A person", "cut": "Cut", "released average": "Published average"},
     112,
     "A method can find the number of clusters by itself, by cuts through empty space; less ε finds fewer.",
     1.0,
@@ -211,10 +211,10 @@ MISREADINGS = (
         "The split tree: which cuts were tried and refused, with both noisy counts.",
     ),
     Misreading(
-        "The shading may be published: it only shows chances.",
+        "The ribbons may be published: they only show chances.",
         "The chances follow from exact counts and ranks. What is released of a cut is the place that was drawn, not "
         "how likely it was.",
-        "The picture as the public sees it: the shading, and everything else that is gray or locked, is gone.",
+        "The picture as the public sees it: the ribbons, and everything else that is gray or locked, is gone.",
     ),
     Misreading(
         "As published and repaired differ in taste: both keep ε.",

@@ -54,7 +54,6 @@ METHOD = Method(
         seed=1,
         frames=(-1, 3, 2, 1),
         params={"epsilon": 5.0, "n_iterations": 2},
-        hidden=("Contours", "Transition point"),
     ),
     entries=(
         # Few passes leave each more budget: as on its own page.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import scipy
 from contourpy import LineType, contour_generator
 from numpy.typing import NDArray
 
@@ -25,9 +26,16 @@ from dpviz.stories.view import Projection
 LABELLED = 48  # cells a side whose basin is computed
 FINE = 2  # times finer is the density
 CELLS = LABELLED * FINE
+SMOOTHINGS = 2  # of basins, before their borders are drawn
+SHADED = 2 * CELLS  # cells a side of the hills' shading
+TONES = (0.05, 0.13, 0.22, 0.32, 0.43, 0.55)  # opacity of hills from their foot to the highest peak
+FOOT = 0.04  # of the highest density drawn: less has the first tone
+SOFT = 1.15  # cells: how wide the change from one tone to the next is
+SUN, STEEP = 0.24, 0.09  # how much a slope's tone changes with the light, and how soon
 N_CONTOURS = 9
 CONTOUR_STEP = 0.6  # of ln p from one contour to the next
 ELLIPSE_POINTS = 33
+BRIDGE_POINTS = 13
 ELLIPSE_SIZE = 1.0  # standard deviations
 PATH_REACH = 0.3  # standard deviations of one step of a path
 PATH_STEPS = 48
@@ -111,6 +119,70 @@ def regions(mixture: Mixture, n_minima: int, unit: Points) -> Regions:
         return Regions(np.zeros((LABELLED, LABELLED), dtype=np.intp), np.zeros(len(unit), dtype=np.intp))
     cells = lattice_basins(mixture, LABELLED)
     return Regions(frozen(cells), frozen(basins_by_lattice(mixture, signed(unit), cells)))
+
+
+def shaded(ground: Relief) -> FloatArray:
+    """Return how strong the color of hills is, (SHADED, SHADED): six tones by density, lit from the north-west."""
+    finer = scipy.ndimage.zoom(ground.log_share, SHADED // CELLS, order=3, mode="nearest", grid_mode=True)
+    share = np.exp(np.minimum(finer, 0.0))
+    up, right = np.gradient(share, 1.0 / SHADED)  # row 0 is at low y
+    low = share < FOOT
+    level = np.where(low, 0.999 * share / FOOT, 1.0 + (len(TONES) - 1.001) * (share - FOOT) / (1.0 - FOOT))
+    tone = level.astype(np.intp)
+    rise = np.where(low, 1.0 / FOOT, (len(TONES) - 1.0) / (1.0 - FOOT)) * np.hypot(up, right) / SHADED
+    width = np.clip(SOFT * rise, 1e-9, 1.0)
+    soft = np.clip((level - tone - 1.0 + width) / width, 0.0, 1.0)
+    tones = np.array([*TONES, TONES[-1]])
+    strength = tones[tone] + soft * (tones[tone + 1] - tones[tone])
+    return np.asarray(strength * (1.0 - SUN * np.clip(STEEP * (right - up), -1.0, 1.0)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Basins:
+    """Basins with smooth borders."""
+
+    cells: Labels  # (CELLS, CELLS) the minimum of each cell, row 0 at low y
+    borders: dict[tuple[int, int], FloatArray]  # of two minima: curves (p, 2) in the box, NaN after each of them
+
+
+def basins(cells: Labels) -> Basins:
+    """Return the basins of `Regions.cells` with smooth borders: where two smoothed indicators of basins are equal."""
+    n, leaves = len(cells), np.unique(cells)
+    wide = np.pad(cells, 1, mode="edge")
+    shares = (wide == leaves[:, None, None]).astype(np.float64)
+    for _ in range(SMOOTHINGS):
+        for axis in (1, 2):
+            shares = scipy.ndimage.convolve1d(shares, [0.25, 0.5, 0.25], axis=axis, mode="nearest")
+    at = (np.arange(n * FINE) + 0.5) / FINE + 0.5  # the middles of finer cells, in rows and columns of `wide`
+    low = np.floor(at).astype(np.intp)
+    part = at - low
+    rows = shares[:, low] * (1.0 - part)[:, None] + shares[:, low + 1] * part[:, None]
+    finer = rows[:, :, low] * (1.0 - part) + rows[:, :, low + 1] * part
+    found = Basins(frozen(leaves[finer.argmax(axis=0)]), {})
+    if len(leaves) < 2:
+        return found
+    first, second = np.argsort(shares, axis=0)[[-1, -2]]
+    most, next_most = np.sort(shares, axis=0)[[-1, -2]]
+    places = (np.arange(n + 2) - 0.5) / n
+    curves: dict[tuple[int, int], list[FloatArray]] = {}
+    for i, share in enumerate(shares):
+        lead = np.where(first == i, share - next_most, share - most)
+        for line in contour_generator(places, places, lead, line_type=LineType.Separate).lines(0.0):
+            column, row = np.clip(np.rint(line * n + 0.5), 0, n + 1).astype(np.intp).T
+            other = np.where(first[row, column] == i, second[row, column], first[row, column])
+            for run in np.split(np.arange(len(line)), np.flatnonzero(np.diff(other)) + 1):
+                if (j := int(other[run[0]])) > i:  # each border once; the next vertex closes the gap to the next one
+                    curve = np.clip(line[run[0] : run[-1] + 2], 0.0, 1.0)
+                    curves.setdefault((int(leaves[i]), int(leaves[j])), []).extend([curve, np.full((1, 2), np.nan)])
+    found.borders.update({pair: np.concatenate(parts) for pair, parts in curves.items()})
+    return found
+
+
+def bridge(first: FloatArray, middle: FloatArray, last: FloatArray) -> FloatArray:
+    """Return a curve (p, D) from one place over a middle one to another: a parabola that passes through all three."""
+    t = np.linspace(0.0, 1.0, BRIDGE_POINTS)[:, None]
+    bent = 2.0 * middle - (first + last) / 2.0
+    return np.asarray((1.0 - t) ** 2 * first + 2.0 * t * (1.0 - t) * bent + t**2 * last)
 
 
 def contour_levels() -> FloatArray:
@@ -202,14 +274,14 @@ def cut_frames(tree: MergeTree) -> tuple[Frame, ...]:
     heights, n = tree.linkage[:, 2], tree.n_leaves
     frames = []
     for k in range(1, most_cuts(tree) + 1):
-        joined = "Every basin is joined" if k == 1 else "Basins are joined"
         if k == n:
             detail = "No pass is open: every peak is a cluster of its own."
         elif np.isinf(heights[n - k - 1]):
-            detail = "No pass was found between some of these parts: they are joined last."
+            detail = "Between some of these no pass was found: they are joined last."
         else:
             least = share(heights[n - k - 1], floored)
-            detail = f"{joined} where a pass has at least {least} of the highest peak's density."
+            over = f"is at least {least} as high as the top" if "%" in least else "was found, however low"
+            detail = f"Peaks are joined where a pass {over}."
         frames.append(Frame(counted(k, "cluster"), detail))
     return tuple(frames)
 

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray, Points, frozen
 from dpviz.methods.morse import landscape as land
-from dpviz.methods.morse.landscape import NO_GROUP, share, unsigned
+from dpviz.methods.morse.landscape import NO_GROUP, Basins, share, unsigned
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, always, rows_at
 from dpviz.plots.scene import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Ink
-from dpviz.solvers import Mixture, assign_basins
+from dpviz.plots.svg import GRID
+from dpviz.solvers import Mixture, TransitionPoint, assign_basins
 from dpviz.solvers.landscapes.saddles import ONE_BASIN, TRANSITION
 from dpviz.stories.ground_layers import sample
 from dpviz.stories.panel import number
@@ -37,7 +38,6 @@ REFERENCE = Ink(Role.REFERENCE, Audience.RELEASED)
 REFUSED = Ink(Role.VIOLATION, Audience.RELEASED)
 MOST_PASSES = 40  # marks that can be clicked
 STRIP_HEIGHT = 0.82  # of the strip that a single feature's density fills
-HILL = 0.12  # least strength of a region's color, and the rest is the density's
 FEW_RECORDS = 1500  # up to here a record is drawn larger
 NEW_POINTS = (8, 12, 18, 24, 30, 36, 40)  # of the flow lines' starts, drawn as new points
 
@@ -46,7 +46,7 @@ HEADROOM = 1.5  # times the height of the highest pass or minimum over the lowes
 LEAST, MOST = 2.0, 9.0  # of ln p: the drawn range of f is never less nor more
 SCALE = 2.0 * np.log(2.0)  # ln of how much denser two features are in box units, half of the mixture's
 STEP = land.FINE  # every how manieth row and column of the landscape's grid is a line of the mesh
-NAME, AXIS = "Density as a surface", "log density"
+NAME, AXIS = "density as a surface", "log density"
 EDGE = f"Height: {AXIS}, a tick for each 1"  # the upright edge, and its ticks
 TICK = 0.04  # of the box's width: the length of a tick
 REACH = 0.5 * np.sqrt(2.0 + TALL**2) + 0.02  # from the middle of the box to the end of its picture
@@ -152,7 +152,7 @@ def _all_frames(stage: Stage) -> NDArray[np.int16]:
 
 
 def ground_layers(run: MorseRun, stage: Stage) -> list[Layer]:
-    """Regions in their clusters' colors, strong where the density is high, with contours; a level's islands."""
+    """Hills in their clusters' colors, with the borders between them; contours on request; a level's islands."""
     plane, rows, always_rows = stage.projection, _color_rows(run, stage), _all_frames(stage)
     if plane.d == 1:
         return _curve_layers(run, stage)
@@ -161,30 +161,47 @@ def ground_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     ground = land.relief(land.marginal(run.mixture, plane), plane)
     ends = land.window(plane)
     rect = np.array([[[ends[0, 0], ends[1, 0], ends[0, 1], ends[1, 1]]]])
+    value = np.rint(255.0 * np.minimum(land.shaded(ground) / GRID, 1.0)).astype(np.uint8)[None, None]
     layers = []
-    if run.regions is not None:
-        value = np.rint(255.0 * (HILL + (1.0 - HILL) * np.exp(0.6 * ground.log_share))).astype(np.uint8)[None, None]
-        cells = run.groups[:, run.regions.cells].repeat(land.FINE, axis=1).repeat(land.FINE, axis=2)[:, None]
+    if run.regions is None:
+        layers.append(Layer.of("hill", Kind.GRID, RELEASED, {"rect": rect, "value": value}, always_rows))
+    else:
+        basins = land.basins(run.regions.cells)
+        cells = run.groups[:, basins.cells][:, None]
         if sinking:
             # The plane is the box scaled to 1, half of the mixture's unit on each axis.
             height = top - (ground.log_share + ground.highest - plane.d * np.log(2.0))
             deep = height[None] > run.rules[:, None, None]
             cells = np.where(deep[:, None], np.uint8(NO_GROUP), cells)
         arrays = {"rect": rect, "value": value, "group": cells}
-        layers.append(Layer.of("Islands" if sinking else "Regions", Kind.GRID, CLUSTER, arrays, rows, isolate=True))
-    else:
-        value = np.rint(255.0 * np.exp(0.6 * ground.log_share)).astype(np.uint8)[None, None]
-        layers.append(Layer.of("Density", Kind.GRID, RELEASED, {"rect": rect, "value": value}, always_rows))
+        layers.append(Layer.of("island" if sinking else "hill", Kind.GRID, CLUSTER, arrays, rows, isolate=True))
+        if not sinking:
+            layers += _border_layers(run, basins, rows)
     if sinking and run.regions is not None:
         depth = ground.highest - plane.d * np.log(2.0) - top
         curves = land.contours(ground, -run.rules - depth, plane)
         lines = np.full((len(curves), 1, max(map(len, curves)), 2), np.nan)
         for row, curve in zip(lines, curves, strict=True):
             row[0, : len(curve)] = curve
-        layers.append(Layer.of("Level", Kind.LINES, RELEASED, lines, rows, size=2.0))
+        layers.append(Layer.of("level", Kind.LINES, RELEASED, lines, rows, size=2.0))
     curves = land.contours(ground, land.contour_levels(), plane)
     xy = np.concatenate(curves)[None, None]  # those of all levels look alike: one line
-    return [*layers, Layer.of("Contours", Kind.LINES, REFERENCE, xy, always_rows, size=1.0)]
+    return [*layers, Layer.of("contour", Kind.LINES, REFERENCE, xy, always_rows, size=1.0, shown=False)]
+
+
+def _border_layers(run: MorseRun, basins: Basins, rows: NDArray[np.int16]) -> list[Layer]:
+    """Borders between basins that are not joined: those that go with the same merge are one layer."""
+    together: dict[bytes, list[FloatArray]] = {}
+    for (i, j), curve in basins.borders.items():
+        apart = run.groups[:, i] != run.groups[:, j]
+        if apart.any():
+            together.setdefault(apart.tobytes(), []).append(curve)
+    layers = []
+    for key, curves in together.items():
+        seen = np.frombuffer(key, dtype=np.bool_)[rows]
+        xy = np.concatenate(curves)[None, None]
+        layers.append(Layer.of("border", Kind.LINES, RELEASED, xy, np.where(seen, 0, -1).astype(np.int16), size=2.0))
+    return layers
 
 
 def _curve_layers(run: MorseRun, stage: Stage) -> list[Layer]:
@@ -198,13 +215,13 @@ def _curve_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     curve = np.stack([x, height], axis=1)[None, None]
     layers = [
         Layer.of(
-            "Regions", Kind.BANDS, CLUSTER, {"edges": bands[None], "group": run.groups}, rows, isolate=True, fill=0.45
+            "hill", Kind.BANDS, CLUSTER, {"edges": bands[None], "group": run.groups}, rows, isolate=True, fill=0.45
         ),
-        Layer.of("Density", Kind.LINES, RELEASED, curve, _all_frames(stage), size=2.0),
+        Layer.of("density", Kind.LINES, RELEASED, curve, _all_frames(stage), size=2.0),
     ]
     if run.look.moves == "level":
         line = [[[0.0, STRIP_HEIGHT * np.exp(-h)], [1.0, STRIP_HEIGHT * np.exp(-h)]] for h in run.rules]
-        layers.append(Layer.of("Level", Kind.LINES, REFERENCE, np.array(line)[:, None], rows, size=1.5))
+        layers.append(Layer.of("level", Kind.LINES, REFERENCE, np.array(line)[:, None], rows, size=1.5))
     return layers
 
 
@@ -216,7 +233,7 @@ def record_layer(run: MorseRun, stage: Stage) -> Layer:
     rows = sample(len(run.unit), len(run.groups))
     xy = spread(run.unit[rows], stage.projection)[None]
     return Layer.of(
-        "Records",
+        "person",
         Kind.POINTS,
         Ink(Role.CLUSTER, Audience.CURATOR),
         {"xy": xy, "group": run.groups[:, run.nonprivate_basins[rows]]},
@@ -240,7 +257,7 @@ def component_layers(run: MorseRun, stage: Stage) -> list[Layer]:
         xy = land.ellipses(land.marginal(release.mixture, plane))[None]
         layers.append(
             Layer.of(
-                "Components",
+                "component",
                 Kind.LINES,
                 CLUSTER,
                 {"xy": xy, "group": run.groups[:, run.tree.landscape.component_minima]},
@@ -249,18 +266,19 @@ def component_layers(run: MorseRun, stage: Stage) -> list[Layer]:
                 size=1.5,
                 names=names,
                 ids=ids,
+                shown=False,
             )
         )
     start = place(release.start)[None]
-    layers.append(Layer.of("Start (public)", Kind.MARKS, PUBLIC, start, rows, symbol="square", size=6.0, shown=False))
+    layers.append(Layer.of("start", Kind.MARKS, PUBLIC, start, rows, symbol="square", size=6.0, shown=False))
     exact = exact_means(run)
     if exact is not None:
         means = place(exact)[None]
-        arrows = {"tail": means, "head": place(release.mixture.means)[None]}
+        ends = np.concatenate([means, place(release.mixture.means)[None]], axis=-1)
         layers += [
-            Layer.of("Noise", Kind.ARROWS, SECRET_NOISE, arrows, rows, size=1.5, shown=False, ids=ids),
+            Layer.of("noise", Kind.SEGMENTS, SECRET_NOISE, ends, rows, size=2.0, shown=False, ids=ids),
             Layer.of(
-                "Exact mean",
+                "true mean",
                 Kind.MARKS,
                 SECRET,
                 means,
@@ -299,9 +317,9 @@ def path_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     group, rows = run.groups[:, basins], _color_rows(run, stage)
     names = tuple(f"new point {i + 1}" for i in range(len(new)))
     flow, ways, marks = (place(each)[None] for each in (lines, lines[new], starts[new]))
-    climb = partial(Layer.of, "New points climb", ink=CLUSTER, rows=rows, isolate=True, names=names, shown=False)
+    climb = partial(Layer.of, "new point", ink=CLUSTER, rows=rows, isolate=True, names=names, shown=False)
     return [
-        Layer.of("Flow lines", Kind.LINES, REFERENCE, flow, _all_frames(stage), size=1.0, shown=False),
+        Layer.of("flow line", Kind.LINES, REFERENCE, flow, _all_frames(stage), size=1.0, shown=False),
         climb(Kind.LINES, arrays={"xy": ways, "group": group}, size=2.5),
         climb(Kind.MARKS, arrays={"xy": marks, "group": group}, symbol="square", size=8.0, legend=False),
     ]
@@ -311,27 +329,18 @@ def path_layers(run: MorseRun, stage: Stage) -> list[Layer]:
 
 
 def critical_layers(run: MorseRun, stage: Stage) -> list[Layer]:
-    """Peaks, transition points, and what was refused; of cuts, the edges that they have opened."""
-    tree, landscape, place = run.tree, run.tree.landscape, placing(run, stage)
+    """Peaks, joined in chains over the passes within a cluster; all passes, and what was refused, on request."""
+    landscape, place = run.tree.landscape, placing(run, stage)
     candidates, transitions = landscape.candidates, landscape.transitions
     rows, always_rows, peaks = _color_rows(run, stage), _all_frames(stage), place(landscape.minima)
     top = float(landscape.log_densities[0])
-    layers = []
-    if run.look.moves == "cut" and len(tree.linkage):  # peak to pass to peak, for every merge that the cut has done
-        xy = np.full((run.n_cuts, len(tree.linkage), 3, peaks.shape[-1]), np.nan)
-        for merge, row in enumerate(tree.passes):
-            if row >= 0:
-                i, j = transitions[row].minima
-                curve = np.stack([peaks[i], place(transitions[row].location[None])[0], peaks[j]])
-                # Merge m has happened when there are at most n - 1 - m clusters.
-                xy[: max(tree.n_leaves - 1 - merge, 0), merge] = curve
-        layers.append(Layer.of("Joined over a pass", Kind.LINES, RELEASED, xy, rows, size=2.0))
+    layers = _chain_layers(run, place, rows)
     refused = [c for c, outcome in enumerate(candidates.outcomes) if outcome != TRANSITION]
     if refused:
         outcomes = [candidates.outcomes[c] for c in refused]
         layers.append(
             Layer.of(
-                "Refused: no transition point",
+                "refused",
                 Kind.MARKS,
                 REFUSED,
                 place(candidates.locations[refused])[None],
@@ -347,13 +356,9 @@ def critical_layers(run: MorseRun, stage: Stage) -> list[Layer]:
             )
         )
     for transition in transitions[:MOST_PASSES]:
-        pair = run.pair_of(transition)
-        i, j = (int(run.colors[minimum]) + 1 for minimum in transition.minima)
-        between = f", found between components {pair[0]} and {pair[1]}" if pair else ""
-        name = f"joins peaks {i} and {j} at {share(top - transition.log_density)} of the highest{between}"
         layers.append(
             Layer.of(
-                "Transition point",
+                "pass",
                 Kind.MARKS,
                 RELEASED,
                 place(transition.location[None])[None],
@@ -361,8 +366,9 @@ def critical_layers(run: MorseRun, stage: Stage) -> list[Layer]:
                 symbol="diamond",
                 size=10.0,
                 glides="place",
-                names=(name,),
-                pick=f"pair-{pair[0]}-{pair[1]}" if pair else "",
+                names=(_pass_words(run, transition),),
+                pick=_pair_picked(run, transition),
+                shown=False,
             )
         )
     names = tuple(
@@ -371,19 +377,60 @@ def critical_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     )
     layers.append(
         Layer.of(
-            "Peak",
+            "peak",
             Kind.MARKS,
             CLUSTER,
             {"xy": np.broadcast_to(peaks, (1, *peaks.shape)), "group": run.groups},
             rows,
             isolate=True,
-            symbol="star",
-            size=12.0,
+            size=9.0,
             names=names,
             glides="place",
         )
     )
     return layers
+
+
+def _chain_layers(run: MorseRun, place: Place, rows: NDArray[np.int16]) -> list[Layer]:
+    """Peak to pass to peak, a layer for each merge, in the rows that it has happened in; a click shows its search."""
+    tree, landscape = run.tree, run.tree.landscape
+    layers = []
+    for row in tree.passes[tree.passes >= 0].tolist():
+        transition = landscape.transitions[row]
+        i, j = transition.minima
+        joined = (run.groups[:, i] == run.groups[:, j]) & (run.groups[:, i] != NO_GROUP)
+        if not joined.any():
+            continue
+        curve = place(land.bridge(landscape.minima[i], transition.location, landscape.minima[j]))[None, None]
+        layers.append(
+            Layer.of(
+                "high pass",
+                Kind.LINES,
+                CLUSTER,
+                {"xy": curve, "group": run.groups[:, [i]]},
+                np.where(joined[rows], rows, -1).astype(np.int16),
+                isolate=True,
+                size=2.5,
+                glides="place",
+                names=(_pass_words(run, transition),),
+                pick=_pair_picked(run, transition),
+            )
+        )
+    return layers
+
+
+def _pass_words(run: MorseRun, transition: TransitionPoint) -> str:
+    """Say what a pass joins, and how high it is."""
+    pair, top = run.pair_of(transition), float(run.tree.landscape.log_densities[0])
+    i, j = (int(run.colors[minimum]) + 1 for minimum in transition.minima)
+    between = f", found between components {pair[0]} and {pair[1]}" if pair else ""
+    return f"joins peaks {i} and {j} at {share(top - transition.log_density)} of the highest{between}"
+
+
+def _pair_picked(run: MorseRun, transition: TransitionPoint) -> str:
+    """Return what a click on a pass reports: the components whose search found it."""
+    pair = run.pair_of(transition)
+    return f"pair-{pair[0]}-{pair[1]}" if pair else ""
 
 
 # The surface.
@@ -426,9 +473,9 @@ def surface_box_layers(run: MorseRun, stage: SurfaceStage) -> list[Layer]:
     ]
     if stage.projection.corners is None:
         return layers
-    name, ink = ("Public box", PUBLIC)
+    name, ink = ("public bounds", PUBLIC)
     if not run.words.box_public:
-        name, ink = "Box from the data", Ink(Role.VIOLATION, Audience.CURATOR)
+        name, ink = "bounds from the data", Ink(Role.VIOLATION, Audience.CURATOR)
     square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     floor = np.column_stack([square, np.full(4, bottom)])
     ends = np.concatenate([floor, np.roll(floor, -1, axis=0)], axis=1)[None]  # (1, 4, 6)

@@ -58,7 +58,7 @@ TERMS = (
     ("Level", "Everything denser than a level. Islands appear at peaks and meet at passes, and nowhere else."),
     ("Free", "All of this is computed from the released mixture. Moving the cut or labeling new points costs no ε."),
 )
-HINT = "Click a transition point to see its search."
+HINT = "Click a chain between peaks, or a pass, to see its search."
 TURN = "Drag the surface to turn it, or set the angles."
 
 
@@ -303,7 +303,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             *self._moving_layers(stage),
         ]
         if self.look.moves != "cut":  # less to look past
-            layers = [replace(one, shown=False) if one.name in ("Components", "Records") else one for one in layers]
+            layers = [replace(one, shown=False) if one.name == "person" else one for one in layers]
         return replace(scene, layers=tuple(layers))
 
     def _raised(self, scene: Scene, stage: SurfaceStage, view: View) -> Scene:

@@ -22,12 +22,12 @@ LOWEST = Ink(Role.NOISE, Audience.RELEASED)
 STRING_CURVE = 41  # points of a drawn string
 SIDE = 0.05  # from the solution to where its descents start, the paper's
 REASONS = {
-    TRANSITION: "One curvature is negative, and its two ways up end at different peaks: a transition point.",
+    TRANSITION: "Its two ways up end at different peaks: a transition point.",
     ONE_BASIN: "Refused: both ways up end at the same peak.",
     WRONG_INDEX: "Refused: not exactly one curvature is negative.",
     DEGENERATE: "Refused: a curvature is zero, so that no index can be told.",
 }
-NOTHING = "From this string no walk came to a critical point; other starts may have found the pass."
+NOTHING = "From here no walk came to a critical point."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,26 +42,21 @@ class Search:
     solution: FloatArray | None  # (D,)
     outcome: str  # why it was accepted or refused
     descents: FloatArray | None  # (2, p, D) from either side of the solution
-    note: str  # where another pair is drawn than the one that was chosen
+    replaced: bool  # another pair is drawn than the one that was chosen: a component was dropped, or is the same
 
     @property
     def frames(self) -> tuple[Frame, ...]:
         """The rounds of the string, then the solution, then its descents."""
         first, second = self.numbers
-        pair = f"{self.note}components {first} and {second}. "
-        pair = pair[0].upper() + pair[1:]
+        pair = f"{'Instead, c' if self.replaced else 'C'}omponents {first} and {second}"
         stops = [
-            Frame(
-                f"String {i} of {len(self.lowest) - 1}",
-                f"{pair}{'The straight line' if i == 0 else 'The bent string'}, its point of least density, and one "
-                "step up from there.",
-            )
+            Frame(f"String {i}", f"{pair}: a {'bent ' if i else ''}line, and its lowest point.")
             for i in range(len(self.lowest))
         ]
         if self.solution is None:
-            return (*stops, Frame("No solution", f"{pair}{NOTHING}"))
-        solved = Frame("Solution", f"{pair}From the strings, Newton's method walks to where the gradient is zero.")
-        return (*stops, solved, Frame("Ways up", f"{pair}{REASONS[self.outcome]}"))
+            return (*stops, Frame("No solution", NOTHING))
+        solved = Frame("Solution", "Newton's method walks on to where the slope is zero.")
+        return (*stops, solved, Frame("Ways up", REASONS[self.outcome]))
 
 
 def find(run: MorseRun) -> Search | None:
@@ -71,7 +66,7 @@ def find(run: MorseRun) -> Search | None:
     if not len(strings.pairs):
         return None
     rows = np.flatnonzero((numbers[strings.pairs] == sorted(run.look.pair)).all(axis=1))
-    note = "" if 0 in run.look.pair or len(rows) else "A component of that pair was dropped or is the same: "
+    replaced = 0 not in run.look.pair and not len(rows)
     row = int(rows[0]) if len(rows) else default_pair(run)
     k, l = (int(i) for i in strings.pairs[row])  # noqa: E741 (the paper's names)
     start, end = mixture.means[k], mixture.means[l]
@@ -91,7 +86,7 @@ def find(run: MorseRun) -> Search | None:
         axis = algebra.eigen(mixture.hessian(solution[None])[0])[1][:, -1]
         descents = paths(mixture, np.stack([solution + SIDE * axis, solution - SIDE * axis]))
     first, second = sorted((int(numbers[k]), int(numbers[l])))
-    return Search((k, l), (first, second), curves, strings.lowest[row], iterates, solution, outcome, descents, note)
+    return Search((k, l), (first, second), curves, strings.lowest[row], iterates, solution, outcome, descents, replaced)
 
 
 def default_pair(run: MorseRun) -> int:
@@ -117,19 +112,19 @@ def search_layers(run: MorseRun, stage: Stage, search: Search) -> list[Layer]:
     names = tuple(f"component {number}" for number in search.numbers)
     string, iterates, lowest = (place(each)[:, None] for each in (search.curves, search.iterates, search.lowest))
     layers = [
-        Layer.of("String", Kind.LINES, RELEASED, string, turns, size=2.5),
-        Layer.of("Step up from there", Kind.TRAILS, RELEASED, iterates, turns, size=1.5),
-        Layer.of("Least density on the string", Kind.MARKS, LOWEST, lowest, turns, size=9.0),
-        Layer.of("Means of the pair", Kind.MARKS, RELEASED, place(ends)[None], always(n), size=12.0, names=names),
+        Layer.of("string", Kind.LINES, RELEASED, string, turns, size=2.5),
+        Layer.of("step up from there", Kind.TRAILS, RELEASED, iterates, turns, size=1.5),
+        Layer.of("least density on the string", Kind.MARKS, LOWEST, lowest, turns, size=9.0),
+        Layer.of("mean of the pair", Kind.MARKS, RELEASED, place(ends)[None], always(n), size=12.0, names=names),
     ]
     if search.solution is None:
         return layers
     tail, head = (place(each[None])[None] for each in (search.iterates[-1], search.solution))
     walk, first = {"tail": tail, "head": head}, rows_at(n, {rounds: 0})
-    layers.append(Layer.of("Walk to the solution", Kind.ARROWS, RELEASED, walk, first, size=2.0))
-    name, ink = ("Solution", RELEASED) if search.outcome == TRANSITION else ("Solution, refused", REFUSED)
+    layers.append(Layer.of("walk to the solution", Kind.ARROWS, RELEASED, walk, first, size=2.0))
+    name, ink = ("solution", RELEASED) if search.outcome == TRANSITION else ("solution, refused", REFUSED)
     if search.descents is not None:
         last = rows_at(n, {n - 1: 0})
-        layers.append(Layer.of("Ways up", Kind.LINES, ink, place(search.descents)[None], last, size=3.0))
+        layers.append(Layer.of("way up", Kind.LINES, ink, place(search.descents)[None], last, size=3.0))
     rows = rows_at(n, dict.fromkeys(range(rounds, n), 0))
     return [*layers, Layer.of(name, Kind.MARKS, ink, head, rows, symbol="diamond", size=14.0)]

@@ -155,7 +155,7 @@ LESSON = Lesson(
                 ranges("Up to 1.1 times", "1.1 to 2 times", "2 to 4 times", "More", at=(1.1, 2, 4)),
                 noise_ratio,
                 "**{measured} times**: {published} against {tight}, both for changing one record. Better accounting is "
-                "accuracy for nothing. Now the picture has the paper's; Calibration, in the sidebar, has both.",
+                "accuracy for nothing. Now the picture has the paper's; Calibration, under More, has both.",
             ),
             {"calibration": "published"},
         ),
@@ -208,7 +208,7 @@ CHAPTER = RunChapter(
     EPSILON,
     records,
     lambda epsilon: {"epsilon": float(epsilon), "n_iterations": PASSES, "n_clusters": 2},
-    {"Regions": "Cluster", "Records": "A person", "Joined over a pass": "Joined over a pass", "Peak": "Top of a hill"},
+    {"hill": "Cluster", "person": "A person", "high pass": "Joined over a pass", "peak": "Top of a hill"},
     0,  # a run like most of them: wrong at ε = 1, right at 5
     "Clusters may have any shape, as hills of a noisy landscape; what follows from a release costs no more ε.",
     5.0,

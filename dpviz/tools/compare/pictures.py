@@ -136,7 +136,7 @@ def run_scene(title: str, unit: Points, centers: Centers, labels: Labels, words:
     layers = (
         *ground.box_layer(stage, public=words.box_public),
         ground.record_layer(unit, [np.asarray(labels) % N_COLORS], rows, stage),
-        stage.marks("Released center", RELEASED, rows, centers[None], size=12.0),
+        stage.marks("released center", RELEASED, rows, centers[None], size=12.0),
     )
     scene = Scene(
         title=title,

@@ -76,14 +76,14 @@ def scene(
     labels = np.stack([state.nonprivate_labels for state in states])
     lloyds = []
     if lloyd is not None:
-        always_rows, name = stage.clock.always(), "Lloyd's centers, no privacy"
+        always_rows, name = stage.clock.always(), "center without privacy"
         lloyds.append(stage.marks(name, SECRET, always_rows, lloyd[None], symbol="cross", isolate=False))
     layers = [
         *ground.box_layer(stage, public=words.box_public),
         ground.drawn_records(unit[sampled], labels, rows, stage, total=len(unit)),
-        *ground.border_layer("Borders", UNPAID, rows, centers, stage),
+        *ground.border_layer("border", UNPAID, rows, centers, stage),
         stage.layer(
-            "Path as ε grows",
+            "path as ε grows",
             Kind.TRAILS,
             UNPAID.role,
             UNPAID.audience,
@@ -92,7 +92,7 @@ def scene(
             size=1.5,
         ),
         *lloyds,
-        stage.marks("Center at this ε", UNPAID, rows, centers, size=12.0),
+        stage.marks("center at this ε", UNPAID, rows, centers, size=12.0),
     ]
     return Scene(
         title="",

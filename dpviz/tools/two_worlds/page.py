@@ -78,7 +78,7 @@ class WorldsTab:
     """The differences between the methods' tabs."""
 
     method: Callable[[], RunRequest[AnyRun]]  # at the slider's value; raises ValueError for what is impossible together
-    what: str = "Released center"  # the marks of a release
+    what: str = "released center"  # the marks of a release
     planned: bool = True  # whether no run's plan depends on its earlier releases
     record: Knob | None = RECORD  # None: the page draws the choice of a record itself
     radius: float | None = None  # nD-Laplace: what epsilon is for, in its unit

@@ -32,7 +32,7 @@ Arrays = dict[str, NDArray[Any]]
 
 def pickable(scene: Scene) -> Scene:
     """Let a click on a record report PICK, in a picture whose records report nothing of their own."""
-    records = (Kind.POINTS, Audience.CURATOR, "Records")
+    records = (Kind.POINTS, Audience.CURATOR, "person")
     layers = (
         replace(layer, pick=PICK) if (layer.kind, layer.audience, layer.name) == records else layer
         for layer in scene.layers
@@ -49,7 +49,7 @@ def row_of(mark: int, n: int) -> int | None:
 def cloud_scene(
     clouds: tuple[Cloud, Cloud], pair: Neighbors, change: Change, what: str, words: Words, view: View, *, near: bool
 ) -> Scene:
-    """Draw the releases of both worlds over the records; `what` names a mark, such as "Released center".
+    """Draw the releases of both worlds over the records; `what` names a mark, such as "released center".
 
     `near` shows the part around the record, else all of the box.
 
@@ -70,7 +70,7 @@ def cloud_scene(
     layers = [
         *box_layer(stage, public=words.box_public),
         stage.layer(
-            "Records",
+            "person",
             Kind.POINTS,
             SECRET.role,
             SECRET.audience,

@@ -69,7 +69,7 @@ class Drawing:
 
 
 def source() -> tuple[Dataset, tuple[object, ...], tuple[tuple[str, str], ...], DrawnPoints]:
-    """Draw the sidebar's part and return the drawn data set, its key, its part of a link, and the sheet."""
+    """Draw the knobs and return the drawn data set, its key, its part of a link, and the sheet."""
     start = str(controls.control(START))
     _catch_up()
     stored = _stored()

@@ -5,7 +5,7 @@ page is its own under another address by looking up its external address, in the
 `OwnOrigin` refuses foreign requests before that. Streamlit also logs a traceback for each message it cannot parse, so
 that garbage fills the log; `OwnMessages` closes the WebSocket with one line instead.
 
-DPVIZ_PROFILE=public serves strangers: it refuses uploads of tables and settings, in the sidebar and by request. Unset
+DPVIZ_PROFILE=public serves strangers: it refuses uploads of tables and settings, in the app and by request. Unset
 or `local`, the server is for the person who started it.
 """
 

@@ -109,7 +109,7 @@ def test_nothing_of_the_attack_is_public():
         )
         for scene in scenes:
             public = [layer.name for layer in scene.layers if layer.audience is not Audience.CURATOR]
-            assert public == ["Public box"]
+            assert public == ["public bounds"]
         packed.add(tuple(pack(scene.public()) for scene in scenes))
     assert len(packed) == 1
 

@@ -63,18 +63,18 @@ def test_the_release_frame_shows_release_and_lloyds(tell_family, show_family, na
     told = tell_family(name, d)
     layers = named(show_family(told, view))
     unit = told.words.box.to_unit(told.result.release.centers)
-    final = "Exact center" if name == "lloyd" else "Released center"
+    final = "exact center" if name == "lloyd" else "released center"
     same(shown(layers[final], -1), by_hand(unit, view, d))
-    same(shown(layers["Lloyd's centers, no privacy"], -1), by_hand(told.reference.nonprivate_centers, view, d))
-    assert np.array_equal(shown(layers["Records"], -1, "group"), brute_labels(told.unit, unit))
-    assert (shown(layers["Records"], 0, "group") == NO_GROUP).all()
+    same(shown(layers["center without privacy"], -1), by_hand(told.reference.nonprivate_centers, view, d))
+    assert np.array_equal(shown(layers["person"], -1, "group"), brute_labels(told.unit, unit))
+    assert (shown(layers["person"], 0, "group") == NO_GROUP).all()
     if name in ("eugkm", "privgene"):
-        exact = shown(layers["True mean"], -1)
+        exact = shown(layers["true mean"], -1)
         labels = brute_labels(told.unit, unit)
         for i in np.unique(labels):
             same(exact[i], by_hand(told.unit[labels == i].mean(axis=0), view, d))
     elif name in NOISY:
-        same(shown(layers["True mean"], -1), by_hand(told.result.trace[-1].nonprivate_mean, view, d))
+        same(shown(layers["true mean"], -1), by_hand(told.result.trace[-1].nonprivate_mean, view, d))
 
 
 @pytest.mark.parametrize(("d", "view"), [(1, View()), (2, View()), (5, View(3, 1)), (5, View(principal=True))])
@@ -180,7 +180,7 @@ def test_words_are_explained_once_and_box_from_the_data_is_red(tell_family, show
     assert len({term for term, _ in TERMS}) == len(TERMS)
     unsafe = dataclasses.replace(told, words=dataclasses.replace(told.words, box_public=False))
     layers = named(show_family(unsafe))
-    assert layers["Box from the data"].audience is Audience.CURATOR
+    assert layers["bounds from the data"].audience is Audience.CURATOR
 
 
 def test_a_changed_record_has_its_own_words(tell_family):
@@ -219,20 +219,21 @@ def test_lloyds_moves_stand_where_their_steps_were(tell_family, show_family, nam
     for t, step in enumerate(trace):
         first = 1 + len(phases) * t
         at = dict(zip(phases, range(first, first + len(phases)), strict=True))
-        assert all(np.array_equal(shown(layers["Records"], f, "group"), step.nonprivate_labels) for f in at.values())
-        same(shown(layers["Exact move"], at["mean"], "tail"), by_hand(step.previous_centers, view, d))
-        same(shown(layers["Exact move"], at["mean"], "head"), by_hand(step.nonprivate_mean, view, d))
-        same(shown(layers["Center"], at[phases[-1]]), by_hand(step.released_centers, view, d))
-        waiting = shown(layers["Center"], at["assign"])
+        assert all(np.array_equal(shown(layers["person"], f, "group"), step.nonprivate_labels) for f in at.values())
+        same(shown(layers["exact move"], at["mean"], "tail"), by_hand(step.previous_centers, view, d))
+        same(shown(layers["exact move"], at["mean"], "head"), by_hand(step.nonprivate_mean, view, d))
+        same(shown(layers["center"], at[phases[-1]]), by_hand(step.released_centers, view, d))
+        waiting = shown(layers["center"], at["assign"])
         assert waiting is None if t == 0 else np.allclose(waiting, by_hand(step.previous_centers, view, d))
         if name != "lloyd":
-            same(shown(layers["Noise"], at["noise"], "tail"), by_hand(step.nonprivate_mean, view, d))
-            same(shown(layers["Noise"], at["noise"], "head"), by_hand(step.released_centers, view, d))
-            assert shown(layers["Noise"], at["mean"], "tail") is None
+            ends = shown(layers["noise"], at["noise"], "ends")
+            same(ends[:, :2], by_hand(step.nonprivate_mean, view, d))
+            same(ends[:, 2:], by_hand(step.released_centers, view, d))
+            assert shown(layers["noise"], at["mean"], "ends") is None
     path = [told.result.release.start, *told.result.release.path]
-    same(layers["Path of the centers"].arrays["xy"], by_hand(np.stack(path), view, d))
+    same(layers["path"].arrays["xy"], by_hand(np.stack(path), view, d))
     if d == 2:
-        assert np.isfinite(shown(layers["Borders"], -1, "ends")).any()
+        assert np.isfinite(shown(layers["border"], -1, "ends")).any()
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
@@ -243,7 +244,7 @@ def test_likely_errors_follow_scale_and_noisy_count(tell_family, show_family, na
     layers, trace = named(show_family(told)), told.result.trace
     for t, step in enumerate(trace):
         last = t == len(trace) - 1
-        layer = layers.get("Likely error" if last else "Likely error on the way")
+        layer = layers.get("likely error" if last else "likely error on the way")
         radius = np.full(4, np.nan) if layer is None else shown(layer, 3 * t + 3, "radius")
         for i, count in enumerate(step.noisy_counts):
             # A sum of x - 1/2 moves by 1/2; a count below two noise scales or below 1 looks empty.
@@ -256,9 +257,9 @@ def test_likely_errors_follow_scale_and_noisy_count(tell_family, show_family, na
                     assert np.array_equal(step.released_centers[i], step.previous_centers[i])
             else:
                 assert radius[i] == pytest.approx(wide, rel=1e-9)
-    if "Likely error" in layers:
-        assert layers["Likely error"].audience is Audience.NOISE
-        assert layers["Likely error"].rows[-1] == 0
+    if "likely error" in layers:
+        assert layers["likely error"].audience is Audience.NOISE
+        assert layers["likely error"].rows[-1] == 0
     else:
         assert (name, epsilon) != ("su", 5.0), "there is noise to be seen, unless it is everywhere"
 
@@ -269,10 +270,10 @@ def test_a_center_moves_within_its_circle(tell_family, show_family, d, view, sta
     told = tell_family("fastlloyd", d, epsilon=3.0, start=start, n_iterations=3)
     layers, trace, release = named(show_family(told, view)), told.result.trace, told.result.release
     public = named(show_family(told, view).public())
-    assert "Radius bound" in public
-    assert ("Radius bound at the start" in public) is (start == "packing"), "a circle would tell where a record is"
+    assert "radius bound" in public
+    assert ("radius bound at the start" in public) is (start == "packing"), "a circle would tell where a record is"
     for t, step in enumerate(trace):
-        layer = layers["Radius bound" if t else "Radius bound at the start"]
+        layer = layers["radius bound" if t else "radius bound at the start"]
         reach = math.sqrt(d) / 2 if t == 0 else 0.8 * math.sqrt(d) / (2 * 4 ** (1 / d))
         for phase in (1, 2, 3):
             same(shown(layer, 3 * t + phase, "center"), by_hand(step.previous_centers, view, d))
@@ -294,7 +295,7 @@ def test_likely_errors_of_fastlloyd_are_those_of_gaussian_noise(tell_family, sho
     layers, trace = named(show_family(told)), told.result.trace
     seen = 0
     for t, (step, event) in enumerate(zip(trace, told.result.events[-len(trace) :], strict=True)):
-        layer = layers.get("Likely error" if t == len(trace) - 1 else "Likely error on the way")
+        layer = layers.get("likely error" if t == len(trace) - 1 else "likely error on the way")
         radius = np.full(4, np.nan) if layer is None else shown(layer, 3 * t + 3, "radius")
         sigma = event.parts[0].events[1].sigma
         for i, count in enumerate(step.noisy_counts):
@@ -354,9 +355,9 @@ def test_the_grid_is_shaded_by_its_counts(tell_family, show_family, d, view):
         noisy, exact = noisy[None], exact[None]
     highest = np.abs(noisy).max()
     for name, counts, frame in (
-        ("Exact counts", exact, 1),
-        ("Noisy counts", noisy, 2),
-        ("Counts below zero", -noisy, 2),
+        ("exact count", exact, 1),
+        ("noisy count", noisy, 2),
+        ("count below zero", -noisy, 2),
     ):
         layer = layers[name]
         wanted = 255 * np.sqrt(np.clip(counts / highest, 0, 1))
@@ -365,10 +366,10 @@ def test_the_grid_is_shaded_by_its_counts(tell_family, show_family, d, view):
         assert np.abs(found - wanted).max() <= 0.5 + 1e-9
         assert shown(layer, 0, "value") is None
         assert np.array_equal(layer.arrays["rect"], [[[0, 0, 1, 1]]])
-    assert (shown(layers["Counts below zero"], 2, "value") > 0).any(), "noise below zero is there to be seen"
-    assert layers["Exact counts"].rows[2] == -1
-    assert layers["Exact counts"].audience is Audience.CURATOR
-    assert layers["Noisy counts"].rows[-1] == 0
+    assert (shown(layers["count below zero"], 2, "value") > 0).any(), "noise below zero is there to be seen"
+    assert layers["exact count"].rows[2] == -1
+    assert layers["exact count"].audience is Audience.CURATOR
+    assert layers["noisy count"].rows[-1] == 0
 
 
 @pytest.mark.parametrize("grid", ["fitted", "nested"])
@@ -376,20 +377,20 @@ def test_unequal_cells_are_walled_where_they_meet(tell_family, show_family, grid
     told = tell_family("eugkm", 2, epsilon=20.0, grid=grid)
     layers, release = named(show_family(told)), told.result.release
     low, high = release.grid.walls()
-    walls = layers["Cells"].arrays["ends"][0]
+    walls = layers["cell"].arrays["ends"][0]
     assert (walls[:, :2] != walls[:, 2:]).sum(axis=1).tolist() == [1] * len(walls)  # upright or flat
     wanted = {(*corner, corner[0], top[1]) for corner, top in zip(low.tolist(), high.tolist(), strict=True)}
     wanted |= {(*corner, top[0], corner[1]) for corner, top in zip(low.tolist(), high.tolist(), strict=True)}
     assert {tuple(wall) for wall in walls.tolist()} == {w for w in wanted if w[0] + w[2] > 0 and w[1] + w[3] > 0}
     drawn = shaded(release.noisy_cell_counts, low, high)
-    found = shown(layers["Noisy counts"], 2, "value")[0].astype(float)
+    found = shown(layers["noisy count"], 2, "value")[0].astype(float)
     assert np.abs(found - 255 * np.sqrt(np.clip(drawn / np.abs(drawn).max(), 0, 1))).max() <= 0.5 + 1e-9
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_the_grids_kmeans_is_shown_from_its_start_to_its_end(tell_family, show_family, d):
     told = tell_family("eugkm", d)
-    layer = named(show_family(told))["k-means center"]
+    layer = named(show_family(told))["center"]
     stops = [shown(layer, frame) for frame in range(3, 8)]
     same(stops[0], by_hand(told.result.trace[0].previous_centers, View(), d))
     same(stops[-1], by_hand(told.result.trace[-1].released_centers, View(), d))
@@ -403,20 +404,21 @@ def test_gupts_mean_is_the_mean_of_what_it_is_joined_to(tell_family, show_family
     told = tell_family("gupt", d, epsilon=5.0)
     layers, step = named(show_family(told, view)), told.result.trace[0]
     k = told.params.n_clusters
-    answers, group = shown(layers["Blocks' centers"], 2), shown(layers["Blocks' centers"], 2, "group")
+    answers, group = shown(layers["center of a block"], 2), shown(layers["center of a block"], 2, "group")
     if d == 2:
-        mean = shown(layers["Mean of the blocks"], 3)
+        mean = shown(layers["mean of the blocks"], 3)
         for i in range(k):
             same(answers[group == i].mean(axis=0), mean[i])
-            ends = shown(layers["To the mean"], 3, "ends")[group == i]
+            ends = shown(layers["to the mean"], 3, "ends")[group == i]
             assert ends[:, 2:] == pytest.approx(np.broadcast_to(mean[i], (len(ends), 2)))
             assert np.array_equal(ends[:, :2], answers[group == i])
-    same(shown(layers["Mean of the blocks"], 4), by_hand(step.nonprivate_mean, view, d))
-    same(shown(layers["Noise"], 4, "tail"), by_hand(step.nonprivate_mean, view, d))
-    same(shown(layers["Noise"], 4, "head"), by_hand(told.final, view, d))
-    assert np.array_equal(shown(layers["Records by block"], 1, "group"), step.nonprivate_blocks)
-    assert layers["Records by block"].names == tuple(f"block {i + 1}" for i in step.nonprivate_blocks)
-    same(np.sort(shown(layers["Start (public)"], 0), axis=0), np.sort(by_hand(step.start, view, d), axis=0))
+    same(shown(layers["mean of the blocks"], 4), by_hand(step.nonprivate_mean, view, d))
+    ends = shown(layers["noise"], 4, "ends")
+    same(ends[:, :2], by_hand(step.nonprivate_mean, view, d))
+    same(ends[:, 2:], by_hand(told.final, view, d))
+    assert np.array_equal(shown(layers["person, by block"], 1, "group"), step.nonprivate_blocks)
+    assert layers["person, by block"].names == tuple(f"block {i + 1}" for i in step.nonprivate_blocks)
+    same(np.sort(shown(layers["start"], 0), axis=0), np.sort(by_hand(step.start, view, d), axis=0))
 
 
 def test_swapped_centers_are_counted(tell_family):
@@ -438,25 +440,25 @@ def test_privgenes_picks_are_the_released_parents(tell_family, show_family, d, v
     layers, trace = named(show_family(told, view)), told.result.trace
     for t, step in enumerate(trace):
         candidates, pick = 2 * t + 1, 2 * t + 2
-        same(shown(layers["Pick"], pick), by_hand(step.population[step.chosen[0]], view, d))
+        same(shown(layers["pick"], pick), by_hand(step.population[step.chosen[0]], view, d))
         same(
-            shown(layers["Candidates' centers"], candidates),
+            shown(layers["center of a candidate"], candidates),
             by_hand(step.population.reshape(-1, d), view, d),
         )
-        same(shown(layers["Best candidate"], pick), by_hand(step.population[step.nonprivate_scores.argmax()], view, d))
+        same(shown(layers["best candidate"], pick), by_hand(step.population[step.nonprivate_scores.argmax()], view, d))
         assert np.array_equal(
-            shown(layers["Records"], pick, "group"), brute_labels(told.unit, step.population[step.chosen[0]])
+            shown(layers["person"], pick, "group"), brute_labels(told.unit, step.population[step.chosen[0]])
         )
         if t < len(trace) - 1:
             others = step.population[step.chosen[1:]].reshape(-1, d)
-            same(shown(layers["Parents"], pick), by_hand(others, view, d))
-            rect = shown(layers["Where a child may move"], candidates + 2, "rect")
+            same(shown(layers["parent"], pick), by_hand(others, view, d))
+            rect = shown(layers["where a child may move"], candidates + 2, "rect")
             half = FIRST_MOVE * SHRINK**t
             middle = step.population[step.chosen[0]][:, view.x]
             same(rect[:, 0], np.clip(middle - half, 0, 1))
             same(rect[:, 2], np.clip(middle + half, 0, 1))
-    assert shown(layers["Parents"], 2 * len(trace)) is None
-    assert layers["Candidates' centers"].audience is Audience.CURATOR
+    assert shown(layers["parent"], 2 * len(trace)) is None
+    assert layers["center of a candidate"].audience is Audience.CURATOR
 
 
 @pytest.mark.parametrize("d", [2, 5])
@@ -464,10 +466,10 @@ def test_children_do_stay_where_the_picture_says(tell_family, show_family, d):
     """A child's center is one of the parents' or one that moved: with one parent, all lie in the pick's squares."""
     told = tell_family("privgene", d, n_rounds=4, n_parents=1)
     layers = named(show_family(told))
-    assert "Parents" not in layers
+    assert "parent" not in layers
     for t in range(1, 4):
-        rect = shown(layers["Where a child may move"], 2 * t + 1, "rect")
-        places = shown(layers["Candidates' centers"], 2 * t + 1)
+        rect = shown(layers["where a child may move"], 2 * t + 1, "rect")
+        places = shown(layers["center of a candidate"], 2 * t + 1)
         inside = (places[:, None] >= rect[:, :2] - ROUNDING) & (places[:, None] <= rect[:, 2:] + ROUNDING)
         assert inside.all(axis=2).any(axis=1).all()
 

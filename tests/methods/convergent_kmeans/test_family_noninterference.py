@@ -55,7 +55,7 @@ def test_the_public_scene_follows_from_the_release(tell_family, show_family, nam
         assert here.public().layers == ()
     elif name != "lloyd":
         kept = {layer.name: layer.audience for layer in here.public().layers}
-        assert kept["Released center"] is Audience.RELEASED
+        assert kept["released center"] is Audience.RELEASED
 
 
 @pytest.mark.parametrize("d", [1, 2])
@@ -98,10 +98,10 @@ def test_only_the_curators_layers_depend_on_a_secret(tell_family, show_family, n
 
 
 LEAKS = {
-    "blum": ("Exact mean", "Records", "True mean", "Noise", "Likely error on the way"),
-    "gupt": ("Mean of the blocks", "Blocks' centers", "To the mean", "Records by block"),
-    "eugkm": ("Exact counts", "k-means center", "True mean"),
-    "privgene": ("Candidates' centers", "Best candidate"),
+    "blum": ("true mean", "person", "noise", "likely error on the way"),
+    "gupt": ("mean of the blocks", "center of a block", "to the mean", "person, by block"),
+    "eugkm": ("exact count", "center", "true mean"),
+    "privgene": ("center of a candidate", "best candidate"),
 }
 
 
@@ -128,9 +128,9 @@ def test_nothing_of_lloyds_own_run_is_public(tell_family, show_family, d):
     drawn = [show_family(world) for world in worlds]
     assert pack(drawn[0].public()) == pack(drawn[1].public())
     assert {layer.name for layer in drawn[0].public().layers} == {
-        "Public box",
-        "Start (public)",
-        *({"Borders of the start"} if d == 2 else set()),
+        "public bounds",
+        "start",
+        *({"border of the start"} if d == 2 else set()),
     }
     assert [frame.label for frame in drawn[0].public().frames] == ["Start"]
     assert pack(drawn[0].public().public()) == pack(drawn[0].public())
@@ -161,7 +161,7 @@ def test_a_private_start_goes_from_green_to_blue(tell_family, show_family, name)
     assert release.start_packing is not None
     packing, search, start = (
         next(layer for layer in drawn.layers if layer.name == words)
-        for words in ("Packing (public)", "Search on noisy cells", "Start (released)")
+        for words in ("packing", "search on noisy cells", "start")
     )
     assert [layer.audience for layer in (packing, search, start)] == [
         Audience.PUBLIC,
@@ -172,6 +172,6 @@ def test_a_private_start_goes_from_green_to_blue(tell_family, show_family, name)
     np.testing.assert_allclose(search.arrays["head"], start.arrays["xy"])
     assert (search.rows >= 0).nonzero()[0].tolist() == [0], "before the first iteration"
     seen = drawn.public()
-    assert {"Packing (public)", "Search on noisy cells", "Start (released)"} <= {layer.name for layer in seen.layers}
+    assert {"packing", "search on noisy cells", "start"} <= {layer.name for layer in seen.layers}
     assert pack(seen) == pack(show_family(other_world(told, 300)).public())
-    assert "noisy counts" in seen.frames[0].detail
+    assert "Noisy counts" in seen.frames[0].detail

@@ -13,20 +13,21 @@ ROUNDING = 1e-12  # box units; lengths are added up in another order
 PHASES = ("assign", "mean", "zone", "sample")
 AFTER = {"mean": ("mean", "zone", "sample"), "zone": ("zone", "sample"), "sample": ("sample",)}
 DRAWN = {  # layer -> array -> (field of the step, phases that show it)
-    "Exact mean": {"xy": ("nonprivate_mean", AFTER["mean"])},
-    "Exact move": {
+    "true mean": {"xy": ("nonprivate_mean", AFTER["mean"])},
+    "exact move": {
         "tail": ("previous_centers", AFTER["mean"]),
         "head": ("nonprivate_mean", AFTER["mean"]),
     },
-    "Convergent zone": {"center": ("zone_mean", AFTER["zone"]), "radius": ("convergent_radius", AFTER["zone"])},
-    "Sampling zone": {"center": ("zone_center", AFTER["zone"]), "radius": ("zone_radius", AFTER["zone"])},
-    "Controller": {"xy": ("controller", AFTER["zone"])},
-    "Draw": {"tail": ("zone_mean", AFTER["sample"]), "head": ("released_centers", AFTER["sample"])},
-    "Center": {"xy": ("released_centers", AFTER["sample"])},
+    "convergent zone": {"center": ("zone_mean", AFTER["zone"]), "radius": ("convergent_radius", AFTER["zone"])},
+    "sampling zone": {"center": ("zone_center", AFTER["zone"]), "radius": ("zone_radius", AFTER["zone"])},
+    "controller": {"xy": ("controller", AFTER["zone"])},
+    "draw": {"tail": ("zone_mean", AFTER["sample"]), "head": ("released_centers", AFTER["sample"])},
+    "center": {"xy": ("released_centers", AFTER["sample"])},
 }
+ENDS = {"tail": slice(0, 2), "head": slice(2, 4)}  # of threads
 NOISE = {
-    "Noise": {"tail": ("nonprivate_mean", AFTER["zone"]), "head": ("zone_mean", AFTER["zone"])},
-    "Noisy mean": {"xy": ("zone_mean", AFTER["zone"])},
+    "noise": {"tail": ("nonprivate_mean", AFTER["zone"]), "head": ("zone_mean", AFTER["zone"])},  # of its ends
+    "noisy mean": {"xy": ("zone_mean", AFTER["zone"])},
 }
 
 
@@ -44,6 +45,8 @@ def frame(step, phase):
 def shown(layer, at, name):
     """Return what a frame shows of an array, None where the layer is hidden."""
     row = layer.rows[at]
+    if layer.kind is Kind.SEGMENTS and name in ENDS:
+        return None if row < 0 else layer.arrays["ends"][row][:, ENDS[name]]
     return None if row < 0 else layer.arrays[name][row]
 
 
@@ -55,7 +58,7 @@ def named(drawn):
 def test_every_mark_stands_where_its_step_was(tell, show, options, d, view):
     told = tell(d, **options)
     layers = named(show(told, view))
-    assert ("Noise" in layers) is told.repaired
+    assert (layers["noise"].rows[:-1] >= 0).any() == told.repaired, "as published noise is added at the end alone"
     for name, arrays in {**DRAWN, **(NOISE if told.repaired else {})}.items():
         for array, (field, phases) in arrays.items():
             for t, step in enumerate(told.result.trace):
@@ -65,7 +68,7 @@ def test_every_mark_stands_where_its_step_was(tell, show, options, d, view):
                     wanted_there = wanted if wanted.ndim == 1 else by_hand(wanted, view, d)
                     assert found == pytest.approx(wanted_there, rel=0, abs=ROUNDING), name
                 hidden = [phase for phase in PHASES if phase not in phases]
-                if name != "Center":
+                if name != "center":
                     assert all(shown(layers[name], frame(t, phase), array) is None for phase in hidden), name
 
 
@@ -74,18 +77,19 @@ def test_centers_wait_where_they_were_until_they_are_drawn_again(tell, show, opt
     layers = named(show(told))
     for t, step in enumerate(told.result.trace):
         for phase in ("assign", "mean", "zone"):
-            found = shown(layers["Center"], frame(t, phase), "xy")
+            found = shown(layers["center"], frame(t, phase), "xy")
             assert found is None if t == 0 else np.array_equal(found, step.previous_centers)
-    start = next(layer for name, layer in layers.items() if name.startswith("Start"))
+    start = layers["start"]
     assert np.array_equal(start.arrays["xy"][0], told.result.trace[0].previous_centers)
     assert start.rows[0] == 0
-    path = layers["Path of the centers"]
+    path = layers["path"]
     public = told.result.release.start is not None
     wanted = [*([told.result.release.start] if public else []), *told.result.release.path]
     assert np.array_equal(path.arrays["xy"], np.stack(wanted))
     for t in range(len(told.result.trace)):
         assert path.rows[frame(t, "sample")] == t + public
         assert path.rows[frame(t, "zone")] == t + public - 1
+    assert path.rows[-1] == -1, "the release has its own marks"
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
@@ -97,7 +101,7 @@ def test_frames_are_the_start_four_a_step_and_the_release(tell, show, options, d
         drawn = show(told, view)
         assert len(drawn.frames) == 4 * n_steps + 2
         assert drawn.frames[0].label == "Start"
-        assert drawn.frames[frame(n_steps - 1, "zone")].label == f"Iteration {n_steps} of {n_steps}: zone"
+        assert drawn.frames[frame(n_steps - 1, "zone")].label == f"Iteration {n_steps}: zone"
         assert drawn.frames[-1].label == "Release"
         assert all(stop.detail for stop in drawn.frames)
         assert 0 <= drawn.start_frame < len(drawn.frames)
@@ -115,9 +119,9 @@ def test_circles_keep_their_radius_in_every_view(tell, show, view):
     told = tell(5)
     layers = named(show(told, view))
     radii = np.stack([step.zone_radius for step in told.result.trace])
-    assert np.array_equal(layers["Sampling zone"].arrays["radius"], radii)
+    assert np.array_equal(layers["sampling zone"].arrays["radius"], radii)
     reach = np.stack([step.convergent_radius for step in told.result.trace])
-    assert layers["Convergent zone"].arrays["radius"] == pytest.approx(reach, rel=0, abs=ROUNDING)
+    assert layers["convergent zone"].arrays["radius"] == pytest.approx(reach, rel=0, abs=ROUNDING)
 
 
 def brute_labels(unit, centers):
@@ -127,7 +131,7 @@ def brute_labels(unit, centers):
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_records_wear_the_cluster_they_are_in(tell, show, options, d):
     told = tell(d, **options)
-    records = named(show(told))["Records"]
+    records = named(show(told))["person"]
     assert records.audience is Audience.CURATOR
     xy = records.arrays["xy"]
     assert xy.shape == (1, len(told.unit), 2)
@@ -145,7 +149,7 @@ def test_records_wear_the_cluster_they_are_in(tell, show, options, d):
 
 def test_of_many_records_an_even_part_is_drawn(tell, show):
     told = tell(n=50_000)
-    records = named(show(told))["Records"]
+    records = named(show(told))["person"]
     assert records.arrays["xy"].shape[1] == MOST_DRAWN
     every = 50_000 // MOST_DRAWN
     assert np.array_equal(records.arrays["xy"][0], told.unit[::every])
@@ -153,7 +157,7 @@ def test_of_many_records_an_even_part_is_drawn(tell, show):
     assert show(told).words.endswith(" Drawing 10,000 of 50,000 points.")
     assert "50,000" not in show(told).public().words, "how many there are is the curator's"
     few = show(tell(n=MOST_DRAWN))
-    assert named(few)["Records"].arrays["xy"].shape[1] == MOST_DRAWN
+    assert named(few)["person"].arrays["xy"].shape[1] == MOST_DRAWN
     assert few.words == few.caption
 
 
@@ -171,7 +175,7 @@ def law(place, mean, controller, lam, epsilon):
 @pytest.mark.parametrize("mode", ["repaired", "published"])
 def test_the_density_is_the_law_of_the_draw_at_every_cell(tell, show, mode, temperature):
     told = tell(mode=mode, epsilon_per_iteration=temperature)
-    layer = named(show(told))["Density of the draw"]
+    layer = named(show(told))["density of the draw"]
     assert layer.audience is (Audience.NOISE if mode == "repaired" else Audience.CURATOR)
     side = layer.arrays["value"].shape[-1]
     cells = (np.arange(side) + 0.5) / side * 2 - 1
@@ -197,7 +201,7 @@ def test_the_density_is_the_law_of_the_draw_at_every_cell(tell, show, mode, temp
 @pytest.mark.parametrize("seed", range(6))
 def test_rays_pass_through_the_true_sums(tell, show, seed):
     told = tell(mode="published", seed=seed, epsilon_counts=0.02, n=60)
-    ends = named(show(told))["Ray through the true sum"].arrays["ends"][0]
+    ends = named(show(told))["ray through the true sum"].arrays["ends"][0]
     labels = brute_labels(told.unit, told.result.trace[-1].released_centers)
     for i, ray in enumerate(ends):
         total = told.unit[labels == i].sum(axis=0)
@@ -213,9 +217,9 @@ def test_rays_pass_through_the_true_sums(tell, show, seed):
 
 def test_some_rays_are_drawn_and_some_are_not(tell, show):
     told = [tell(mode="published", seed=seed, epsilon_counts=0.02, n=60) for seed in range(6)]
-    ends = np.concatenate([named(show(world))["Ray through the true sum"].arrays["ends"][0] for world in told])
+    ends = np.concatenate([named(show(world))["ray through the true sum"].arrays["ends"][0] for world in told])
     assert 0 < np.isnan(ends[:, 2]).sum() < len(ends)
-    assert "Ray through the true sum" not in named(show(tell(mode="repaired")))
+    assert "ray through the true sum" not in named(show(tell(mode="repaired")))
 
 
 @pytest.mark.parametrize("mode", ["repaired", "published"])
@@ -223,13 +227,16 @@ def test_the_release_frame_shows_release_true_means_and_lloyds(tell, show, mode)
     told = tell(mode=mode)
     layers = named(show(told))
     unit = told.words.box.to_unit(told.result.release.centers)
-    assert np.array_equal(shown(layers["Released center"], -1, "xy"), unit)
-    assert np.array_equal(shown(layers["Lloyd's centers, no privacy"], -1, "xy"), told.reference.nonprivate_centers)
-    exact = shown(layers["True mean"], -1, "xy")
+    assert np.array_equal(shown(layers["released center"], -1, "xy"), unit)
+    assert np.array_equal(shown(layers["center without privacy"], -1, "xy"), told.reference.nonprivate_centers)
+    exact = shown(layers["true mean"], -1, "xy")
     last = told.result.trace[-1]
     labels = brute_labels(told.unit, last.previous_centers if mode == "repaired" else last.released_centers)
     for i, mean in enumerate(exact):
         if (labels == i).any():
             assert mean == pytest.approx(told.unit[labels == i].mean(axis=0), abs=1e-12)
-    assert np.array_equal(shown(layers["Noise of the release"], -1, "tail"), exact)
-    assert np.array_equal(shown(layers["Noise of the release"], -1, "head"), unit)
+    assert np.array_equal(shown(layers["noise"], -1, "tail"), exact)
+    assert np.array_equal(shown(layers["noise"], -1, "head"), unit)
+    at_rest = {layer.name for layer in show(told).layers if layer.shown and layer.rows[-1] >= 0}
+    rays = {"ray through the true sum"} if mode == "published" else set()
+    assert at_rest == {"public bounds", "person", "border", "noise", "true mean", "released center"} | rays

@@ -93,9 +93,9 @@ def test_the_public_scene_follows_from_the_release(tell_dpm, show_dpm, calibrati
     assert pack(here) != pack(there), "the curator's picture does change"
     assert pack(here.public()) == pack(there.public())
     kept = {layer.name: layer.audience for layer in here.public().layers}
-    assert kept["Released center"] is kept["Cuts"] is kept["Refused"] is Audience.RELEASED
-    assert kept["Half of the noise"] is Audience.NOISE
-    assert not {"Records", "Best cut", "True mean"} & set(kept)
+    assert kept["released average"] is kept["cut"] is kept["refused"] is Audience.RELEASED
+    assert kept["half of the noise"] is Audience.NOISE
+    assert not {"person", "best cut", "true average"} & set(kept)
 
 
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
@@ -124,7 +124,7 @@ def test_only_the_curators_layers_depend_on_a_secret(tell_dpm, show_dpm, d):
     assert moved == {name for name, seen in audience.items() if seen is Audience.CURATOR}
 
 
-@pytest.mark.parametrize("name", ["Records", "Best cut", "True mean", "Likely cut: feature 0", "Noise of the release"])
+@pytest.mark.parametrize("name", ["person", "best cut", "true average", "chance of each cut", "noise"])
 def test_one_wrong_audience_would_be_noticed(tell_dpm, show_dpm, name):
     def leaking(world):
         drawn = show_dpm(world)

@@ -169,7 +169,7 @@ def test_a_search_is_the_papers_string():
     assert len(search.frames) == len(search.lowest) + (1 if search.solution is None else 2)
     pair = (int(release.kept[2]) + 1, int(release.kept[0]) + 1)
     assert set(dataclasses.replace(run, look=LandscapeLook("search", pair)).search.numbers) == set(pair)
-    assert dataclasses.replace(run, look=LandscapeLook("search", (64, 63))).search.note
+    assert dataclasses.replace(run, look=LandscapeLook("search", (64, 63))).search.replaced
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -224,11 +224,11 @@ def test_the_public_scene_follows_from_the_release(d, view, moves):
     assert [f for f in run.utility() if f.public] == [f for f in changed.utility() if f.public]
     if not view.principal:
         names = {layer.name for layer in here.public().layers}
-        assert {"Peak", "Start (public)"} <= names
-        assert not {"Records", "Exact mean", "Noise"} & names
+        assert {"peak", "start"} <= names
+        assert not {"person", "true mean", "noise"} & names
 
 
-@pytest.mark.parametrize("name", ["Records", "Exact mean", "Noise"])
+@pytest.mark.parametrize("name", ["person", "true mean", "noise"])
 def test_one_wrong_audience_would_be_noticed(name):
     def leaking(run):
         picture = scene(run)
@@ -273,6 +273,81 @@ def test_degenerate_runs_have_a_picture(moves, options):
     if moves == "cut":
         assert len(picture.frames) == run.n_cuts
         assert picture.frames[picture.start_frame].label.startswith(f"{run.n_clusters} cluster")
+
+
+def visible_at(picture, name, frame):
+    """Return the layers of a name that a frame shows, with their rows."""
+    return [(one, int(one.rows[frame])) for one in picture.layers if one.name == name and one.rows[frame] >= 0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_borders_part_the_basins_that_are_not_joined(seed):
+    run = tell(seed=seed)
+    basins, n = land.basins(run.regions.cells), land.LABELLED
+    cells = run.regions.cells
+    for (i, j), curve in basins.borders.items():
+        at = np.clip((curve[np.isfinite(curve[:, 0])] * n).astype(int), 0, n - 1)
+        # Two smoothings by 1 2 1 reach two cells; a border lies within that of a cell of either basin.
+        for leaf in (i, j):
+            rows, columns = np.nonzero(cells == leaf)
+            gaps = np.abs(at[:, None, :] - np.column_stack([columns, rows])).max(axis=2).min(axis=1)
+            assert gaps.max() <= 3
+    changes = np.argwhere(cells[:, 1:] != cells[:, :-1])
+    drawn = np.concatenate([curve[np.isfinite(curve[:, 0])] for curve in basins.borders.values()]) * n
+    gaps = np.abs(drawn[None] - (changes[:, None, ::-1] + [1.0, 0.5])).max(axis=2).min(axis=1)
+    assert np.mean(gaps <= 1.5) > 0.95, "each change of basin has its border, but for slivers"
+    assert (basins.cells[::2, ::2] == cells).mean() > 0.9, "smoothing moves borders alone"
+    picture = scene(run)
+    for frame, colors in enumerate(run.groups):
+        wanted = sum(len(curve) for (i, j), curve in basins.borders.items() if colors[i] != colors[j])
+        assert sum(one.arrays["xy"].shape[2] for one, _ in visible_at(picture, "border", frame)) == wanted
+    assert not visible_at(picture, "border", 0), "one cluster has no border"
+
+
+def test_shading_has_six_tones_and_a_light():
+    log_share = np.broadcast_to(np.linspace(math.log(0.01), 0.0, land.CELLS), (land.CELLS, land.CELLS))
+    east = land.shaded(land.Relief(np.empty(0), log_share.copy(), 0.0))  # rises to the east: lit from the north-west
+    west = land.shaded(land.Relief(np.empty(0), log_share[:, ::-1].copy(), 0.0))[:, ::-1]
+    share = np.exp(np.interp(np.arange(land.SHADED) / 2.0 - 0.25, np.arange(land.CELLS), log_share[0]))
+    level = np.where(share < land.FOOT, 0, 1 + np.floor((len(land.TONES) - 1) * (share - land.FOOT) / (1 - land.FOOT)))
+    wanted = np.array(land.TONES)[np.minimum(level, len(land.TONES) - 1).astype(int)]
+    middle = (east + west)[land.CELLS] / 2.0  # the light adds to one slope what it takes from the other
+    assert np.mean(np.abs(middle - wanted) < 1e-9) > 0.8, "but for the soft steps between tones"
+    assert len(np.unique(wanted)) == len(land.TONES)
+    assert (east <= west + 1e-12).all()
+    assert (east < west - 0.01).any()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_chains_go_from_peak_to_peak_over_the_pass_that_joined_them(d):
+    run = tell(d, n_clusters=2)
+    picture, tree = scene(run), run.tree
+    passes = tree.landscape.transitions
+    for frame in range(run.n_cuts):
+        drawn = visible_at(picture, "high pass", frame)
+        merged = [row for merge, row in enumerate(tree.passes) if merge < tree.n_leaves - 1 - frame and row >= 0]
+        assert len(drawn) == len(merged)
+        for (one, row), number in zip(drawn, merged, strict=True):
+            curve = one.arrays["xy"][0, 0]
+            i, j = passes[number].minima
+            assert one.arrays["group"][row, 0] == run.groups[frame, i] == run.groups[frame, j]
+            pair = run.pair_of(passes[number])
+            assert one.pick == (f"pair-{pair[0]}-{pair[1]}" if pair else "")
+            if d == 2:
+                ends = land.unsigned(np.array([tree.landscape.minima[i], tree.landscape.minima[j]]))
+                assert curve[[0, -1]] == pytest.approx(ends)
+                assert curve[len(curve) // 2] == pytest.approx(land.unsigned(passes[number].location))
+
+
+def test_a_picture_begins_with_hills_borders_and_chains():
+    picture = scene(tell(n_clusters=2))
+    at = picture.start_frame
+    rest = {one.name for one in picture.layers if one.shown and one.rows[at] >= 0}
+    assert rest == {"public bounds", "hill", "border", "person", "high pass", "peak"}
+    assert {"component", "pass", "contour", "noise", "true mean", "start"} <= picture.hidden_names
+    assert any(one.pick for one in picture.layers if one.name == "pass"), (
+        "on request, and then each leads to its search"
+    )
 
 
 def test_many_runs_count_successes_before_and_after():

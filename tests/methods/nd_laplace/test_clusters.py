@@ -25,7 +25,9 @@ def test_without_noise_nothing_flips(method):
     other = compare(noisy)
     assert other.agreement.ari < 0.8
     for scene in clusters.pair_scenes(noisy, View(), other):
-        assert {layer.name for layer in scene.public().layers} == {"Public box"}, "clean clusters are nobody's business"
+        assert {layer.name for layer in scene.public().layers} == {"public bounds"}, (
+            "clean clusters are nobody's business"
+        )
     public = clusters.private_scene(noisy, View(), other.private)
     assert len(public.public().layers) == len(public.layers)
 

@@ -95,7 +95,7 @@ def test_one_wrong_audience_would_be_noticed(name):
 def test_the_public_sees_released_points_walls_and_scale_only():
     names = {layer.name for layer in draw(tell()).public().layers}
     scale = "Scale: 1.5 m (the distance ε is for)"
-    assert names == {"Public box", scale, "Density of sent points", "sent point", "what they send"}
+    assert names == {"public bounds", scale, "Density of sent points", "sent point", "what they send"}
 
 
 def test_rings_hold_the_share_of_releases_that_they_say():

@@ -57,7 +57,7 @@ def test_the_change_is_drawn_for_the_curator_alone(place):
     change = one_record.change_record(PAIR.source, PAIR.box, params(epsilon=0.5), 0, place, 3)
     picture = one_record.change_scene(change, params(), WORDS, View())
     pack(picture)
-    assert {each.audience for each in picture.layers if each.name != "Public box"} == {Audience.CURATOR}
+    assert {each.audience for each in picture.layers if each.name != "public bounds"} == {Audience.CURATOR}
     assert picture.public().layers == ()
     assert all(each.rows.shape == (len(picture.frames),) for each in picture.layers)
     arrows = {each.name for each in picture.layers}

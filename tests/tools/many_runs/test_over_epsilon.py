@@ -65,7 +65,7 @@ def test_lloyd_starts_where_the_runs_start():
 
 def test_coordinates_travel_once_and_a_state_has_only_what_differs():
     scene = drawn(records())
-    points = layer(scene, "Records")
+    points = layer(scene, "person")
     assert points.arrays["xy"].shape == (1, 300, 2)
     assert points.arrays["group"].shape == (3, 300)
     assert points.arrays["group"].dtype == np.uint8
@@ -78,7 +78,7 @@ def test_coordinates_travel_once_and_a_state_has_only_what_differs():
 
 def test_of_many_records_ten_thousand_are_drawn_and_all_are_computed_on():
     scene = drawn(records(40_000))
-    assert layer(scene, "Records").arrays["group"].shape == (3, MOST_DRAWN)
+    assert layer(scene, "person").arrays["group"].shape == (3, MOST_DRAWN)
     assert scene.words.endswith("Drawing 10,000 of 40,000 points.")
     assert states(records(40_000))[0].nonprivate_cost > 3 * states(records(10_000))[0].nonprivate_cost
 

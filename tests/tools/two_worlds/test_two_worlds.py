@@ -185,7 +185,7 @@ def test_the_public_sees_nothing_of_two_worlds(change, near):
     scene = drawn(change=change, near=near)
     pack(scene)
     assert scene.public().layers == ()
-    assert {each.audience for each in scene.layers if each.name != "Public box"} == {Audience.CURATOR}
+    assert {each.audience for each in scene.layers if each.name != "public bounds"} == {Audience.CURATOR}
     assert "not a release" in scene.caption
     assert any(each.name == "Its move" for each in scene.layers) == (change.operation == "move")
     symbols = {each.symbol for each in scene.layers if each.name.startswith("Center: ")}
@@ -203,7 +203,7 @@ def test_clouds_are_drawn_from_releases_alone():
         assert len(here) == 2
         for left, right in zip(here, there, strict=True):
             assert all(left.arrays[key].tobytes() == right.arrays[key].tobytes() for key in left.arrays)
-    exact = [next(each for each in scene.layers if each.name == "Records") for scene in scenes]
+    exact = [next(each for each in scene.layers if each.name == "person") for scene in scenes]
     assert not np.array_equal(exact[0].arrays["xy"], exact[1].arrays["xy"])
 
 

@@ -78,7 +78,8 @@ class ZoneStep(Step):
     final_raised: NDArray[np.bool_] | None = None  # (k,) the noisy count was below 1 and became 1
     final_clipped: NDArray[np.bool_] | None = None  # (k,) the center lay outside the box and was clipped into it
     final_centers: Centers | None = None  # (k, d) as released, box units
-    nonprivate_final_mean: Centers | None = None  # (k, d) of the clusters whose sums are released
+    nonprivate_final_counts: Counts | None = None  # (k,) of the clusters whose sums are released
+    nonprivate_final_mean: Centers | None = None  # (k, d)
 
     @property
     def nonprivate_labels(self) -> Labels:
@@ -199,6 +200,7 @@ def finish(step: ZoneStep, sums: ClusterSums, epsilon: float, outcome: str, *, r
         final_raised=frozen(np.asarray(noisy_counts < 1.0)),
         final_clipped=frozen(np.asarray(((centers < 0.0) | (centers > 1.0)).any(axis=1))),
         final_centers=frozen(clipped),
+        nonprivate_final_counts=frozen(sums.nonprivate_counts.astype(np.float64)),
         nonprivate_final_mean=frozen(means(sums, clipped)),
         outcome=outcome,
         events=(*step.events, event),

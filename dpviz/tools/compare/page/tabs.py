@@ -10,9 +10,8 @@ import streamlit as st
 from dpviz.accounting import spent_epsilon
 from dpviz.baselines.k_curve import KCurve, private_curve
 from dpviz.core import Adjacency, Knob, Varied
-from dpviz.mechanisms import FROM_DATA, SecretGenerator, public_rng
+from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
 from dpviz.methods import ALGORITHMS
-from dpviz.runs import TEACHING
 from dpviz.stories.panel import ceiled, number
 from dpviz.tools.compare import search as compare_search
 from dpviz.tools.compare.frontier import EpsilonMeaning, all_series, per_distance, standing

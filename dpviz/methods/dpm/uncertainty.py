@@ -1,0 +1,121 @@
+"""What DPM's law says beside its release: other averages of the same leaves, and other places for the same cuts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.core import FloatArray, Points, compiled
+from dpviz.methods.dpm.algorithm import SplitTrace
+from dpviz.plots.scene import SHADES
+from dpviz.stories.ensemble import DRAIN_DRAWS, Ensemble, Ensembles, Shades, n_draws, standard_noise, standard_uniform
+from dpviz.stories.view import Plane, View
+
+if TYPE_CHECKING:
+    from dpviz.methods.dpm.run import DPMRun
+
+
+def ensembles(run: DPMRun, view: View) -> Ensembles:
+    """Return other averages of the same leaves, around exact means for the curator, around released ones for everyone.
+
+    The curator of a teaching run also sees where the same cuts could have been. Their law is secret: nobody else does.
+    """
+    release, last, box, n = run.release, run.last, run.words.box, n_draws(run.k)
+    noise = standard_noise("gaussian", n, *run.final.shape)[1]
+    cells = last.tree.low[last.leaves], last.tree.high[last.leaves]
+    low, high = (np.broadcast_to(ends, run.final.shape) for ends in ((box.low, box.high) if run.published else cells))
+    true = np.clip(release.centers + release.center_sigmas * noise, low, high)
+    public = Ensemble(box.to_unit(true), borders=False)
+    if not run.teaching:
+        return None, public
+    # As `average` releases it: origin + (sum of x - origin, and noise) / noisy count.
+    origins = np.zeros_like(run.final) if run.published else (low + high) / 2.0
+    sums = last.nonprivate_counts[:, None] * (last.nonprivate_centers - origins)
+    means = origins + sums / np.maximum(last.noisy_counts, 1.0)[:, None]
+    landed = box.to_unit(np.clip(means + last.center_sigmas * noise, low, high))
+    cuts = Cuts.drawn(run, n) if run.words.box.d == 2 else None
+    if cuts is None:
+        return Ensemble(landed, borders=False), public
+    return Ensemble(landed, ends=cuts.lines(run, view), drain=lambda unit, _: cuts.shades(run, unit)), public
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cuts:
+    """Every applied cut drawn again and again from its own law, in its own cell: the curator's."""
+
+    nodes: NDArray[np.intp]  # (m,)
+    axes: NDArray[np.intp]  # (draws, m)
+    positions: FloatArray  # (draws, m) box units
+
+    @classmethod
+    def drawn(cls, run: DPMRun, n: int) -> Cuts | None:
+        """Draw the cuts; None where none was applied."""
+        splits = [split for step in run.levels for split in step.splits if split.applied]
+        if not splits:
+            return None
+        uniform = standard_uniform(n, len(splits))
+        drawn = [redrawn(split, uniform[:, i, 0]) for i, split in enumerate(splits)]
+        axes, positions = (np.stack(parts, axis=1) for parts in zip(*drawn, strict=True))
+        return cls(np.array([split.node for split in splits], dtype=np.intp), axes, positions)
+
+    def lines(self, run: DPMRun, view: View) -> FloatArray:
+        """Return the cuts as lines (draws, m, 4) across their cells."""
+        low, high = (np.tile(ends[self.nodes], (len(self.axes), 1)) for ends in (run.cells.low, run.cells.high))
+        lines = Plane.of(view, run.words).cuts(low, high, self.axes.ravel(), self.positions.ravel())
+        return lines.reshape(*self.axes.shape, 4)
+
+    def shades(self, run: DPMRun, unit: Points) -> Shades:
+        """Return how gray records (n, d) are: the more, the more draws part them from the exact mean of their leaf."""
+        cells, last = run.cells, run.last
+        leaves = run.release.tree.cells(run.words.box.from_unit(unit))
+        exact = run.words.box.to_unit(last.nonprivate_centers)
+        # Which cuts a leaf lies below: those of the cells that its own is part of.
+        middles = (cells.low + cells.high)[last.leaves][:, None] / 2.0
+        below = np.asarray(
+            ((middles > cells.low[self.nodes]) & (middles < cells.high[self.nodes])).all(axis=2)
+        )  # (k, m)
+        axes, positions = self.axes[:DRAIN_DRAWS], self.positions[:DRAIN_DRAWS]
+        return _parted_shades(np.ascontiguousarray(unit), leaves, exact, below, axes, positions, SHADES)
+
+
+def redrawn(split: SplitTrace, uniform: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return axes and places (n,) of a cut that `uniform` numbers (n,) choose by its own law, within its cell.
+
+    The best candidates come first, as in `exponential`: a number that stays chooses a better one as epsilon grows.
+    """
+    chances, scores = split.probabilities.ravel(), np.where(split.exists, split.score, -np.inf).ravel()
+    order = np.argsort(-scores, kind="stable")[: np.count_nonzero(split.exists)]
+    total = np.cumsum(chances[order])
+    chosen = order[np.searchsorted(total, uniform * total[-1], side="right").clip(max=len(order) - 1)]
+    axes, candidates = np.divmod(chosen, split.exists.shape[1])
+    return axes, np.clip(split.positions[axes, candidates], split.low[axes], split.high[axes])
+
+
+@compiled
+def _parted_shades(
+    unit: Points,
+    leaves: NDArray[np.intp],
+    exact: FloatArray,
+    below: NDArray[np.bool_],
+    axes: NDArray[np.intp],
+    positions: FloatArray,
+    shades: int,
+) -> Shades:
+    n, m = axes.shape
+    result = np.zeros(len(unit), dtype=np.uint8)
+    for i in range(len(unit)):
+        leaf, same = leaves[i], 0
+        for draw in range(n):
+            kept = True
+            for cut in range(m):
+                axis, at = axes[draw, cut], positions[draw, cut]
+                if below[leaf, cut] and (unit[i, axis] < at) != (exact[leaf, axis] < at):
+                    kept = False
+                    break
+            same += kept
+        share = same / n
+        result[i] = np.uint8(round(shades * (1.0 - share * share * share)))
+    return result

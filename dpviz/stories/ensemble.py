@@ -1,0 +1,245 @@
+"""Visible uncertainty: where centers could have landed, from the law of a run's last noise and no further run.
+
+The curator of a teaching run sees draws around the exact values: the mechanism's own arithmetic on exact counts and
+sums, with other noise. Everyone sees where the true means could be: the same noise taken off what was released, as a
+Laplace or normal law is symmetric. With secret noise the curator sees no more than everyone.
+
+Standard noise is drawn once, from a public seed, and only scaled. So draws move continuously with epsilon, and all
+pictures share them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.accounting import Purpose
+from dpviz.core import Centers, CentersRelease, Counts, FloatArray, Points, compiled, frozen
+from dpviz.plots import Audience, Kind, Layer, Role, Scene, rows_at
+from dpviz.plots.scene import SHADES, Ink
+from dpviz.solvers import BOX_MIDDLE, EMPTY_SCALES, noisy_means, steadied
+from dpviz.stories import ground_layers as ground
+from dpviz.stories.ledger import noise_scales
+from dpviz.stories.view import GOLDEN, Projection, View, project
+
+if TYPE_CHECKING:
+    from dpviz.stories.run import Run
+
+MOST_DRAWS, FEWEST_DRAWS = 64, 8
+MOST_PLACES = 512  # draws times centers; more would cost a frame
+DRAIN_DRAWS = 16  # of them decide about a record's color, which has five shades
+SEED = 0  # of the standard noise; public
+CLOUD, PUBLIC_CLOUD = "Each dot: where a center could have landed", "Each dot: where the true mean could be"
+FOG, PUBLIC_FOG = "Haze: where borders could have run", "Haze: where the true borders could run"
+CUTS_FOG = "Haze: where cuts could have been"
+DOT = 4.4  # CSS pixels
+HAZE = 0.5  # opacity of a haze that is as narrow as a line
+STRIP = 0.08  # height of a single feature's dots, of the picture: it has no meaning
+
+Law: TypeAlias = Literal["laplace", "gaussian"]
+Shades: TypeAlias = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ensemble:
+    """What a picture shows of a law, for one audience."""
+
+    draws: FloatArray  # (draws, k, d) box units
+    borders: bool = True  # whether records belong to their nearest center
+    ends: FloatArray | None = None  # (draws, m, 4) scene coordinates: the lines that may run elsewhere, if not borders
+    drain: Callable[[Points, Shades], Shades] | None = None  # of records (n, d) in the colors of clusters (n,)
+
+
+Ensembles: TypeAlias = tuple[Ensemble | None, Ensemble | None]  # the curator's, and everyone's
+
+
+def n_draws(k: int) -> int:
+    """Return how many draws a picture of k centers has."""
+    return int(np.clip(MOST_PLACES // max(k, 1), FEWEST_DRAWS, MOST_DRAWS))
+
+
+@lru_cache(maxsize=64)
+def standard_noise(law: Law, n: int, k: int, d: int) -> tuple[FloatArray, FloatArray]:
+    """Return independent noise of scale 1, or sigma 1, on counts (n, k) and on sums (n, k, d); the same every time."""
+    rng = np.random.default_rng(SEED)
+    draw = rng.laplace if law == "laplace" else rng.standard_normal
+    return frozen(np.asarray(draw(size=(n, k)))), frozen(np.asarray(draw(size=(n, k, d))))
+
+
+@lru_cache(maxsize=64)
+def standard_uniform(n: int, m: int, d: int = 1) -> FloatArray:
+    """Return independent uniform numbers (n, m, d), the same every time; the first of m are the same whatever m is."""
+    return frozen(np.random.default_rng(SEED).random((m, n, d)).swapaxes(0, 1).copy())
+
+
+@dataclass(frozen=True, slots=True)
+class SumNoise:
+    """The noise of counts and of sums along each axis: Laplace scales, or sigmas of normal noise."""
+
+    count_scale: float
+    sum_scale: float
+    law: Law = "laplace"
+
+    def added(self, counts: Counts, sums: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+        """Return n draws of counts (n k,) and sums (n k, d), one draw behind the other."""
+        of_counts, of_sums = standard_noise(self.law, n, *sums.shape)
+        noisy_counts, noisy_sums = counts + self.count_scale * of_counts, sums + self.sum_scale * of_sums
+        return noisy_counts.ravel(), noisy_sums.reshape(-1, sums.shape[1])
+
+    def landed(
+        self,
+        counts: Counts,
+        sums: FloatArray,
+        fallback: Centers,
+        means: Callable[[Counts, FloatArray, Centers], Centers],
+        n: int,
+    ) -> FloatArray:
+        """Return n draws (n, k, d) of what a mechanism releases of exact `counts` (k,) and `sums` (k, d).
+
+        `means` (noisy counts, noisy sums, fallback) are the mechanism's own; it treats clusters one by one.
+        """
+        repeated = np.tile(fallback, (n, 1))
+        return means(*self.added(counts, sums, n), repeated).reshape(n, *sums.shape)
+
+    def true_means(self, counts: Counts, centers: Centers, origins: FloatArray | float, n: int) -> FloatArray:
+        """Return n draws (n, k, d) of the true means, if noisy `counts` (k,) and `centers` (k, d) were released.
+
+        A center is its origin, a public or released place, and the noisy sum of x - origin over the noisy count, which
+        counts as 1 at least. Clipped into the unit box, where means are.
+        """
+        sums = (centers - origins) * np.maximum(counts, 1.0)[:, None]
+        drawn_counts, drawn_sums = self.added(counts, sums, n)
+        moves = drawn_sums / np.maximum(drawn_counts, 1.0)[:, None]
+        return np.clip(origins + moves.reshape(n, *centers.shape), 0.0, 1.0)
+
+
+def moved(centers: Centers, scale: FloatArray | float, law: Law, n: int) -> FloatArray:
+    """Return n draws (n, k, d) of `centers` (k, d) with noise of `scale`, clipped into the unit box."""
+    return np.clip(centers + scale * standard_noise(law, n, *centers.shape)[1], 0.0, 1.0)
+
+
+def nearest_drain(draws: FloatArray) -> Callable[[Points, Shades], Shades]:
+    """Return what says how gray records are: the more, the more of `draws` (n, k, d) put them to another center."""
+    some = draws[:DRAIN_DRAWS]
+    return lambda unit, groups: _nearest_shades(np.ascontiguousarray(unit), groups, np.ascontiguousarray(some), SHADES)
+
+
+@compiled
+def _nearest_shades(unit: Points, groups: Shades, draws: FloatArray, shades: int) -> Shades:
+    n, k, d = draws.shape
+    result = np.zeros(len(unit), dtype=np.uint8)
+    for i in range(len(unit)):
+        own, same = groups[i], 0
+        if own >= k:
+            continue
+        for draw in range(n):
+            least, kept = 0.0, True
+            for j in range(d):
+                least += (unit[i, j] - draws[draw, own, j]) ** 2
+            for center in range(k):
+                distance = 0.0
+                for j in range(d):
+                    distance += (unit[i, j] - draws[draw, center, j]) ** 2
+                if distance < least:
+                    kept = False
+                    break
+            same += kept
+        share = same / n
+        result[i] = np.uint8(round(shades * (1.0 - share * share * share)))
+    return result
+
+
+def of_noisy_means(
+    run: "Run[Any, CentersRelease, Any]",
+    counts: Counts,
+    mean: Centers,
+    previous: Centers,
+    *,
+    seeded: bool,
+) -> Ensembles:
+    """Return the ensembles of a run that releases noisy sums over noisy counts, as `noisy_means` makes them.
+
+    `counts` (k,) and `mean` (k, d) are the last step's exact ones, `previous` (k, d) the centers before it, box units;
+    after a private start, `seeded`, means go only as far as noise does not explain. A center that stayed for its noisy
+    count says nothing of its true mean, which may be anywhere.
+    """
+    release, n = run.result.release, n_draws(len(counts))
+    noise = SumNoise(noise_scales(run.result, Purpose.COUNTS)[-1], noise_scales(run.result, Purpose.SUMS)[-1])
+    noisy_counts = release.noisy_counts
+    assert noisy_counts is not None  # released with the sums
+
+    def means(noisy: Counts, sums: FloatArray, fallback: Centers) -> Centers:
+        made = noisy_means(noisy, sums, fallback, count_scale=noise.count_scale)
+        if not seeded:
+            return made
+        return steadied(made, fallback, noisy, count_scale=noise.count_scale, sum_scale=noise.sum_scale)
+
+    true = noise.true_means(noisy_counts, run.words.box.to_unit(release.centers), BOX_MIDDLE, n)
+    stayed = noisy_counts < max(1.0, EMPTY_SCALES * noise.count_scale)
+    true[:, stayed] = standard_uniform(*true.shape)[:, stayed]
+    if not run.teaching:
+        return None, Ensemble(true)
+    return centered(noise.landed(counts, counts[:, None] * (mean - BOX_MIDDLE), previous, means, n)), Ensemble(true)
+
+
+def centered(draws: FloatArray) -> Ensemble:
+    """Return a curator's ensemble of centers (n, k, d) whose records are those nearest to them."""
+    return Ensemble(draws, drain=nearest_drain(draws))
+
+
+def with_ensembles(scene: Scene, run: "Run[Any, Any, Any]", view: View) -> Scene:
+    """Add to a picture of features what its run's law says of the release: fog under the records, dots above them."""
+    if view.z is not None or view.surface or not scene.axes_public:
+        return scene
+    exact, public = run.ensembles(view)
+    plane, last = project(View(view.x, view.y), run.words, run.unit), len(scene.frames) - 1
+    at = next((i for i, each in enumerate(scene.layers) if _holds_records(each, last)), None)
+    if at is None or not (exact or public):
+        return scene
+    under: list[Layer] = []
+    above: list[Layer] = []
+    for ensemble, audience, cloud, fog in (
+        (public, Audience.NOISE, PUBLIC_CLOUD, PUBLIC_FOG),
+        (exact, Audience.CURATOR, CLOUD, FOG),
+    ):
+        if ensemble is None:
+            continue
+        ink, rows = Ink(Role.RELEASED, audience), rows_at(len(scene.frames), {last: 0})
+        arrays: dict[str, NDArray[Any]] = {"xy": _spread(ensemble.draws, plane)}
+        drain = {} if ensemble.drain is None else _drained(ensemble.drain, run.unit, scene.layers[at], last)
+        above.append(Layer.of(cloud, Kind.ENSEMBLE, ink, arrays | drain, rows, size=DOT))
+        if ensemble.ends is not None:
+            arrays["ends"] = ensemble.ends[None]
+            under.append(Layer.of(CUTS_FOG, Kind.ENSEMBLE, ink, arrays, rows, fill=HAZE))
+        elif ensemble.borders and plane.d == 2 and ensemble.draws.shape[1] > 1:
+            under.append(Layer.of(fog, Kind.ENSEMBLE, ink, arrays, rows, fill=HAZE))
+    layers: Sequence[Layer] = (*scene.layers[:at], *under, scene.layers[at], *above, *scene.layers[at + 1 :])
+    return replace(scene, layers=tuple(layers))
+
+
+def _holds_records(layer: Layer, frame: int) -> bool:
+    return layer.kind is Kind.POINTS and layer.audience is Audience.CURATOR and layer.rows[frame] >= 0
+
+
+def _spread(draws: FloatArray, plane: Projection) -> FloatArray:
+    """Return the places (1, n, k, 2) of draws (n, k, d); those of a single feature lie in a strip."""
+    places = plane(draws)
+    if plane.d == 1:
+        heights = np.modf(GOLDEN * np.arange(1, places[..., 0].size + 1))[0] - 0.5
+        places[..., 1] += STRIP * heights.reshape(places.shape[:2])
+    return places[None]
+
+
+def _drained(
+    drain: Callable[[Points, Shades], Shades], unit: Points, records: Layer, frame: int
+) -> dict[str, NDArray[Any]]:
+    """Return how gray the drawn records are."""
+    group = records.arrays["group"]
+    drawn = ground.sample(len(unit), len(group))
+    if len(drawn) != records.n_marks:
+        return {}
+    some = unit if len(drawn) == len(unit) else unit[drawn]
+    return {"drain": drain(some, group[records.rows[frame] if len(group) > 1 else 0])[None]}

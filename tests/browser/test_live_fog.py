@@ -1,0 +1,183 @@
+"""Uncertainty on the canvas: fog and cloud as they are on paper, a line at a large ε and a haze at a small one."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+
+import dpviz
+from dpviz.core import Box, voronoi_borders
+from dpviz.plots import Kind, Layer, Scene, always
+from dpviz.plots.scene import RELEASED
+from dpviz.plots.svg import haze
+from dpviz.plots.theme import DARK, LIGHT, rgb
+from dpviz.stories import ensemble
+from tests.browser.curves_page import Server, drawn, evaluate
+
+pytestmark = pytest.mark.browser
+
+HOMES = np.array([[2.35, 2.3], [3.0, 7.75], [7.85, 7.35], [5.05, 4.75], [7.9, 2.55]])
+# Shares of the box's pixels, of 256 parts of opacity: covered at all, half as opaque as the haze can be.
+SHARES = """
+  scene.layers = scene.layers.filter(({ kind, name }) => kept(kind, name));
+  const scale = draw(live.HOME);
+  const [x0, y1, x1, y0] = [scale.x(0), scale.y(0), scale.x(1), scale.y(1)].map(Math.round);
+  const { data } = ctx.getImageData(x0, y0, x1 - x0, y1 - y0);
+  const alphas = Array.from({ length: data.length / 4 }, (_, i) => data[4 * i + 3]);
+  return [8, 64].map((least) => alphas.filter((alpha) => alpha >= least).length / alphas.length);
+"""
+ONLY_FOG = 'const kept = (kind, name) => kind === "ensemble" && name.startsWith("Haze");'
+
+
+@cache
+def picture(epsilon: float, name: str = "convergent_kmeans") -> Scene:
+    rng = np.random.default_rng(3)
+    points = np.clip(HOMES[rng.integers(5, size=2_000)] + 0.72 * rng.standard_normal((2_000, 2)), 0.0, 10.0)
+    run = dpviz.run(name, points, bounds=Box.cube(0.0, 10.0, 2), seed=2, epsilon=epsilon)
+    return at_the_end(run.picture())
+
+
+def at_the_end(scene: Scene) -> Scene:
+    """Return the last stop alone."""
+    layers = tuple(replace(layer, rows=layer.rows[-1:]) for layer in scene.layers)
+    return replace(scene, layers=layers, frames=scene.frames[-1:], start_frame=0)
+
+
+def array(values: Any) -> dict[str, Any]:
+    return {"shape": list(values.shape), "data": values.ravel().tolist()}
+
+
+def test_borders_are_those_of_the_other_renderers(page: Page, server: Server) -> None:
+    rng = np.random.default_rng(0)
+    for k in (2, 5, 9):
+        places = rng.random((20, k, 2))
+        places[0, 1] = places[0, 0]  # one on the spot of another
+        found = evaluate(
+            page,
+            server,
+            """return a.map((centers) => {
+                 const borders = [];
+                 live.eachBorder((i, c) => centers[i][c], centers.length, (...ends) => borders.push(ends));
+                 return borders;
+               });""",
+            places.tolist(),
+        )
+        for borders, wanted in zip(found, voronoi_borders(places), strict=True):
+            wanted = wanted[np.isfinite(wanted[:, 0])]
+            long = [ends for ends in borders if np.hypot(ends[0] - ends[2], ends[1] - ends[3]) > 1e-6]
+            assert len(long) == len(wanted)
+            assert np.array(long).reshape(-1, 4) == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.004, 0.03, 0.2])
+def test_a_haze_is_as_wide_and_as_opaque_as_on_paper(page: Page, server: Server, spread: float) -> None:
+    rng = np.random.default_rng(1)
+    draws = rng.random((1, 5, 2)) + spread * rng.standard_normal((64, 5, 2))
+    width, opacity = haze(draws, 0.5)
+    found = evaluate(
+        page,
+        server,
+        """const layer = { arrays: { xy: a } };
+           const { width, alpha } = live.hazeOf(live.spreadOf(layer, 0), 64, 0.5);
+           return [width, alpha];""",
+        array(draws[None]),
+    )
+    # The median of 64 numbers is one of the middle two here, and their mean there.
+    assert found == pytest.approx([width, opacity], rel=0.1)
+
+
+def test_fog_is_a_line_at_a_large_epsilon_and_a_haze_at_a_small_one(page: Page, server: Server) -> None:
+    shares = {}
+    for epsilon in (0.1, 1.0, 10.0):
+        for theme in ("light", "dark"):
+            shares[epsilon, theme] = drawn(page, server, picture(epsilon), ONLY_FOG + SHARES, theme)
+    for theme in ("light", "dark"):
+        covered = [shares[epsilon, theme][0] for epsilon in (0.1, 1.0, 10.0)]
+        assert covered[0] > 0.3, covered
+        assert 0.005 < covered[2] < 0.06, covered
+        assert covered[0] > 2.0 * covered[1] > 2.0 * covered[2], covered
+        assert shares[0.1, theme][1] < 0.6, "a haze that hides what lies beneath says nothing"
+
+
+def test_the_fog_of_cuts_widens_too_and_everyone_has_none(page: Page, server: Server) -> None:
+    near, far = (drawn(page, server, picture(epsilon, "dpm"), ONLY_FOG + SHARES)[0] for epsilon in (10.0, 0.1))
+    assert far > 2.0 * near > 0.0
+    assert drawn(page, server, picture(0.1, "dpm").public(), ONLY_FOG + SHARES)[0] == 0.0
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("n", [900, 9_000])
+def test_records_lose_their_color_at_a_small_epsilon(page: Page, server: Server, theme: Any, n: int) -> None:
+    """Of the pixels of records alone, those nearer to gray than to any cluster's color; sprites and dots alike."""
+    rng = np.random.default_rng(3)
+    points = np.clip(HOMES[rng.integers(5, size=n)] + 0.72 * rng.standard_normal((n, 2)), 0.0, 10.0)
+    body = """
+      scene.layers = scene.layers.filter(({ kind, arrays }) => kind === "points" || arrays.drain);
+      const dots = scene.layers.find(({ kind }) => kind === "ensemble");
+      dots.size = 0; // its dots are in the way
+      draw(live.HOME);
+      const { data } = ctx.getImageData(0, 0, width, height);
+      const colors = [theme.drained, ...theme.clusters].map(live.parseColour);
+      const far = (color, at) => color.reduce((sum, part, c) => sum + (part - data[at + c]) ** 2, 0);
+      let [gray, all] = [0, 0];
+      for (let at = 0; at < data.length; at += 4) {
+        if (data[at + 3] < 120) continue;
+        const nearest = colors.map((color) => far(color, at));
+        all += 1;
+        gray += nearest.indexOf(Math.min(...nearest)) === 0;
+      }
+      return gray / all;
+    """
+    found = []
+    for epsilon in (0.02, 10.0):
+        run = dpviz.run("su", points, bounds=Box.cube(0.0, 10.0, 2), seed=2, n_clusters=5, epsilon=epsilon)
+        found.append(drawn(page, server, at_the_end(run.picture()), body, theme.name))
+    assert found[0] > 0.2 > 0.08 > found[1], (theme.drained, rgb(theme.drained), found)
+
+
+def test_fog_at_rest_is_painted_once(page: Page, server: Server) -> None:
+    strokes = drawn(
+        page,
+        server,
+        picture(0.1),
+        """const counts = [];
+           const stroke = CanvasRenderingContext2D.prototype.stroke;
+           let count = 0;
+           CanvasRenderingContext2D.prototype.stroke = function (...given) { count += 1; stroke.apply(this, given); };
+           scene.layers = scene.layers.filter(({ kind }) => kind === "ensemble");
+           for (let i = 0; i < 3; i += 1) { count = 0; draw(live.HOME); counts.push(count); }
+           CanvasRenderingContext2D.prototype.stroke = stroke;
+           return counts;""",
+    )
+    assert strokes[0] >= 64 + strokes[1]
+    assert strokes[1] == strokes[2]
+
+
+def test_who_asks_for_less_gets_no_cloud(page: Page, server: Server) -> None:
+    body = "const kept = (kind) => kind === 'ensemble';" + SHARES
+    assert drawn(page, server, picture(0.1), body)[0] > 0.1
+    spare = "Object.defineProperty(navigator, 'connection', { value: { saveData: true }, configurable: true });"
+    assert drawn(page, server, picture(0.1), spare + body)[0] == 0.0
+
+
+def test_the_pointer_finds_what_lies_beneath_a_cloud(page: Page, server: Server) -> None:
+    places = np.full((1, 64, 1, 2), 0.5)
+    layers = (
+        Layer.of("Released center", Kind.MARKS, RELEASED, np.full((1, 1, 2), 0.5), always(1)),
+        Layer.of(ensemble.CLOUD, Kind.ENSEMBLE, RELEASED, places, always(1)),
+    )
+    scene = Scene("", "", "", picture(0.1).x, picture(0.1).y, layers)
+    named = drawn(
+        page,
+        server,
+        scene,
+        """const scale = draw(live.HOME);
+           const view = { frame: 0, hidden: new Set() };
+           return live.hit(scene, view, scale, scale.x(0.5), scale.y(0.5)).layer.name;""",
+    )
+    assert named == "Released center"
+    tables = drawn(page, server, scene, "return live.tablesOf(scene, 0, new Set()).map(({ caption }) => caption);")
+    assert tables == ["Released center"]

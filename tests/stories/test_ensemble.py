@@ -1,0 +1,330 @@
+"""Clouds and fog follow the law of the last noise, and the public's follow from the release alone."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import dpviz
+from dpviz.baselines import dp_em, fastlloyd, su
+from dpviz.core import Box, Guarantee
+from dpviz.mechanisms import TEACHING, laplace
+from dpviz.methods.convergent_kmeans import algorithm as ckm
+from dpviz.methods.convergent_kmeans.algorithm.step import finish
+from dpviz.methods.dpm import algorithm as dpm
+from dpviz.methods.dpm import uncertainty
+from dpviz.plots import Audience, Kind, csv_text, pack, read_header, svg
+from dpviz.solvers import ClusterSums
+from dpviz.stories import View, ensemble
+from dpviz.stories.view import project
+from tests.methods.convergent_kmeans.test_noninterference import other_world
+from tests.methods.dpm.test_noninterference import other_world as other_dpm
+
+N = 2_000  # draws, and runs of a mechanism
+# Kolmogorov and Smirnov, two samples: each comparison is beyond this with probability 2 exp(-2 x^2) = 1e-6.
+FAR = np.sqrt(np.log(2e6) / 2.0)
+BOX = Box.cube(0.0, 1.0, 2)
+HOMES = np.array([[0.25, 0.25], [0.3, 0.75], [0.75, 0.7], [0.75, 0.25]])
+POINTS = np.clip(
+    HOMES[np.random.default_rng(5).integers(4, size=400)] + 0.07 * np.random.default_rng(6).standard_normal((400, 2)),
+    0.0,
+    1.0,
+)
+ONE = {"n_clusters": 4, "start_seed": 0, "n_iterations": 1, "epsilon": 0.5}
+
+
+def distance(one, other):
+    """Return how far apart the distributions of two samples (n,) and (m,) are, at most 1."""
+    both = np.concatenate([one, other])
+    at = [np.searchsorted(np.sort(each), both, side="right") / len(each) for each in (one, other)]
+    return float(np.abs(at[0] - at[1]).max())
+
+
+def alike(draws, landed):
+    """Return whether draws (n, k, d) have the distribution of what landed (m, k, d), number by number."""
+    (n, k, d), m = draws.shape, len(landed)
+    most = max(distance(draws[:, i, j], landed[:, i, j]) for i in range(k) for j in range(d))
+    return most <= FAR * np.sqrt(1.0 / n + 1.0 / m)
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Have ensembles of N draws."""
+    monkeypatch.setattr(ensemble, "MOST_DRAWS", N)
+    monkeypatch.setattr(ensemble, "MOST_PLACES", 1 << 30)
+
+
+def wrong(monkeypatch, factor):
+    """Make the noise `factor` times as wide."""
+    right = ensemble.standard_noise
+    monkeypatch.setattr(ensemble, "standard_noise", lambda *given: tuple(factor * each for each in right(*given)))
+
+
+def taught(run):
+    """Return a run as a teaching run."""
+    guarantee = run.result.guarantee
+    said = Guarantee(guarantee.published, guarantee.proved, (TEACHING, *guarantee.caveats))
+    return dataclasses.replace(run, result=dataclasses.replace(run.result, guarantee=said))
+
+
+def exact(run):
+    return run.ensembles(View())[0].draws
+
+
+def public(run):
+    return run.ensembles(View())[1].draws
+
+
+# Runs of one iteration, from a public start and with a public budget: what other seeds release is the law.
+MODULES = [
+    pytest.param("su", su, {}, id="su"),
+    pytest.param("fastlloyd", fastlloyd, {"delta": 1e-5, "n_public": 400, "epsilon": 3.0}, id="fastlloyd"),
+    pytest.param("convergent_kmeans", ckm, {}, id="repaired"),
+]
+
+
+@pytest.mark.parametrize(("name", "module", "given"), MODULES)
+@pytest.mark.usefixtures("many")
+def test_the_curators_draws_are_what_other_seeds_release(name, module, given, monkeypatch):
+    params = module.Params(**ONE | given)
+    landed = np.stack(
+        [module.fit(POINTS, BOX, params, rng=np.random.default_rng([7, seed])).release.centers for seed in range(N)]
+    )
+    run = dpviz.run(name, POINTS, bounds=BOX, seed=1, **ONE | given)
+    assert alike(exact(run), landed)
+    assert not alike(public(run), landed), "the public's cloud stands around the released centers"
+    wrong(monkeypatch, 2.0)
+    assert not alike(exact(run), landed)
+
+
+@pytest.mark.usefixtures("many")
+def test_an_iteration_of_dp_em_is_its_own_law(monkeypatch):
+    run = dpviz.run("dp_em", POINTS, bounds=BOX, seed=1, n_clusters=4, start_seed=0, epsilon=4.0, delta=1e-5)
+    last, before, rng = run.steps[-1], run.steps[-2].mixture, np.random.default_rng(2)
+    sigmas = tuple(leaf.sigma for leaf in last.events[-1].events)
+    widths = np.repeat(sigmas, [1, 2, 3])
+    landed = []
+    for _ in range(N):
+        noisy = last.nonprivate_moments + widths * rng.standard_normal(last.nonprivate_moments.shape)
+        landed.append((dp_em.m_step(noisy, before, before, sigmas).means + 1.0) / 2.0)
+    assert alike(exact(run), np.stack(landed))
+    wrong(monkeypatch, 2.0)
+    assert not alike(exact(run), np.stack(landed))
+
+
+@pytest.mark.usefixtures("many")
+def test_the_mean_of_blocks_has_its_own_noise(monkeypatch):
+    run = dpviz.run("gupt", POINTS, bounds=BOX, seed=1, n_clusters=4, start_seed=0, epsilon=4.0)
+    step, rng = run.steps[0], np.random.default_rng(3)
+    landed = np.stack([np.clip(laplace(step.nonprivate_mean, scale=step.scale, rng=rng), 0.0, 1.0) for _ in range(N)])
+    assert alike(exact(run), landed)
+    wrong(monkeypatch, 2.0)
+    assert not alike(exact(run), landed)
+
+
+@pytest.mark.usefixtures("many")
+def test_published_mode_throws_centers_along_the_rays_of_their_sums(monkeypatch):
+    given = {"mode": "published", "n_clusters": 4, "start_seed": 0, "epsilon_counts": 0.05}
+    run = dpviz.run("convergent_kmeans", POINTS, bounds=BOX, seed=1, **given)
+    last, rng = run.steps[-1], np.random.default_rng(4)
+    sums = ClusterSums(last.nonprivate_final_counts, last.nonprivate_final_counts[:, None] * last.nonprivate_final_mean)
+    landed = np.stack([finish(last, sums, 0.05, "still", rng=rng).final_centers for _ in range(N)])
+    assert alike(exact(run), landed)
+    assert run.ensembles(View())[1] is None, "the noisy counts are not released"
+    wrong(monkeypatch, 2.0)
+    assert not alike(exact(run), landed)
+
+
+@pytest.mark.parametrize("calibration", ["repaired", "published"])
+@pytest.mark.usefixtures("many")
+def test_dpms_averages_are_drawn_as_they_are_released(calibration, monkeypatch):
+    taken = {}
+    average = dpm.average
+
+    def kept(*given, rng, **options):
+        taken.update(given=given, options=options)
+        return average(*given, rng=rng, **options)
+
+    monkeypatch.setattr(dpm, "average", kept)
+    box = Box([-3.0, 2.0], [1.0, 9.0])
+    run = dpviz.run("dpm", box.from_unit(POINTS), bounds=box, seed=1, epsilon=2.0, calibration=calibration)
+    rng = np.random.default_rng(5)
+    landed = np.stack([average(*taken["given"], rng=rng, **taken["options"]).centers for _ in range(N)])
+    assert alike(exact(run), box.to_unit(landed))
+    for seen in (exact(run), public(run)):
+        assert seen.min() >= 0.0
+        assert seen.max() <= 1.0
+    right = uncertainty.standard_noise
+    monkeypatch.setattr(uncertainty, "standard_noise", lambda *given: tuple(2.0 * each for each in right(*given)))
+    assert not alike(exact(run), box.to_unit(landed))
+
+
+def test_a_cut_is_redrawn_by_its_own_chances():
+    run = dpviz.run("dpm", POINTS, bounds=BOX, seed=1, epsilon=0.3)
+    splits = [split for step in run.levels for split in step.splits if split.applied]
+    assert splits
+    n = 50_000
+    for split in splits:
+        axes, places = uncertainty.redrawn(split, (np.arange(n) + 0.5) / n)
+        chances = split.probabilities
+        for axis in range(2):
+            here = np.where(split.exists[axis], split.positions[axis], np.nan)
+            found = np.array([np.count_nonzero((axes == axis) & (places == place)) for place in here])
+            # Evenly spread numbers fall into a stretch of length p to within one of n p.
+            assert np.abs(found - n * np.where(split.exists[axis], chances[axis], 0.0)).max() <= 1.0 + 1e-6 * n
+        flat = np.where(split.exists, 1.0 / split.exists.sum(), 0.0)
+        assert np.abs(flat - chances).max() > 1e-3, "chances that are all the same would show nothing"
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0])
+@pytest.mark.usefixtures("many")
+def test_the_publics_draws_hold_the_true_mean_as_often_as_they_say(factor, monkeypatch):
+    """The rank of the true mean among the draws is even over many runs; three times the noise is not.
+
+    Counts of 100 with noise of scale 8 bend the law by less than 0.03: the ratio of two normal numbers.
+    """
+    ranks = []
+    if factor != 1.0:
+        wrong(monkeypatch, factor)
+    for seed in range(700):
+        run = dpviz.run("su", POINTS, bounds=BOX, seed=seed, **ONE | {"epsilon": 1.0})
+        mean = run.steps[-1].nonprivate_mean
+        ranks.append((public(run) < mean).mean(axis=0))
+    even = (np.arange(N) + 0.5) / N
+    far = max(distance(np.array(ranks)[:, i, j], even) for i in range(4) for j in range(2))
+    assert (far <= FAR * (np.sqrt(1 / 700) + np.sqrt(1 / N)) + 0.03) == (factor == 1.0)
+
+
+def test_draws_only_scale_with_epsilon():
+    given = {"n_clusters": 4, "start_seed": 0, "n_blocks": 10}
+    runs = [dpviz.run("gupt", POINTS, bounds=BOX, seed=1, epsilon=epsilon, **given) for epsilon in (40.0, 80.0)]
+    moves = [exact(run) - run.steps[0].nonprivate_mean for run in runs]
+    inside = [(exact(run) > 0.0) & (exact(run) < 1.0) for run in runs]
+    both = inside[0] & inside[1]
+    assert both.mean() > 0.9
+    assert moves[0][both] == pytest.approx(2.0 * moves[1][both])
+
+
+TOLD = ["convergent_kmeans", "su", "blum", "dwork", "fastlloyd", "gupt", "dp_em", "dpm"]
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_one_cloud_is_seen_at_a_time(name):
+    run = dpviz.run(name, POINTS, bounds=BOX, seed=1, epsilon=2.0)
+    drawn = run.picture()
+    clouds = {layer.name: layer for layer in drawn.layers if layer.kind is Kind.ENSEMBLE}
+    assert {ensemble.CLOUD, ensemble.PUBLIC_CLOUD} <= set(clouds)
+    assert all((layer.audience is Audience.CURATOR) == ("true" not in title) for title, layer in clouds.items())
+    seen = {layer["name"] for layer in read_header(pack(drawn))["layers"] if layer["kind"] == "ensemble"}
+    known = {layer["name"] for layer in read_header(pack(drawn.public()))["layers"] if layer["kind"] == "ensemble"}
+    assert ensemble.CLOUD in seen
+    assert known == {title for title in clouds if "true" in title}
+    assert not seen & known
+    for scene, titles in ((drawn, seen), (drawn.public(), known)):
+        assert {each.layer.name for each in scene.visible() if each.layer.kind is Kind.ENSEMBLE} == titles
+        assert {title for title in clouds if title in svg([scene])} == titles
+        assert ensemble.PUBLIC_CLOUD in csv_text([scene]) or scene is drawn
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_with_secret_noise_the_curator_sees_what_everyone_sees(name):
+    run = dpviz.run(name, POINTS, bounds=BOX, epsilon=2.0)
+    assert not run.teaching
+    assert run.ensembles(View())[0] is None
+    drawn = run.picture()
+    mine, theirs = (
+        [layer for layer in read_header(pack(scene))["layers"] if layer["kind"] == "ensemble"]
+        for scene in (drawn, drawn.public())
+    )
+    assert [layer["name"] for layer in mine] == [layer["name"] for layer in theirs]
+    assert mine
+    assert all(each.drain is None for each in drawn.visible())
+
+
+@pytest.mark.parametrize("mode", ["repaired", "published"])
+def test_the_publics_ensemble_of_zones_follows_from_the_release(tell, mode):
+    told = taught(tell(2, mode=mode))
+    changed = other_world(told, 123)
+    assert pack(told.picture().public()) == pack(changed.picture().public())
+    if mode == "repaired":
+        assert not np.array_equal(exact(told), exact(changed)), "the curator's does change"
+        leaked = dataclasses.replace(told.ensembles(View())[0], drain=None)
+        assert not np.array_equal(leaked.draws, public(told))
+
+
+@pytest.mark.parametrize("calibration", ["repaired", "published"])
+def test_the_publics_ensemble_of_dpm_follows_from_the_release(tell_dpm, calibration):
+    told = taught(tell_dpm(2, calibration=calibration))
+    changed = other_dpm(told, 123)
+    assert pack(told.picture().public()) == pack(changed.picture().public())
+    assert not np.array_equal(exact(told), exact(changed))
+    names = {layer.name for layer in told.picture().public().layers}
+    assert ensemble.CUTS_FOG not in names, "where cuts could have been is secret"
+
+
+@pytest.mark.parametrize("name", ["lloyd", "eugkm", "privgene", "em_mc", "morse"])
+def test_where_no_law_is_known_nothing_is_drawn(name):
+    run = dpviz.run(name, POINTS, bounds=BOX, seed=1)
+    assert all(layer.kind is not Kind.ENSEMBLE for layer in run.picture().layers)
+
+
+@pytest.mark.parametrize(
+    ("d", "view", "clouds", "fogs"),
+    [
+        (1, View(), 1, 0),
+        (2, View(), 1, 1),
+        (2, View(1, 0), 1, 1),
+        (4, View(3, 1), 1, 0),
+        (4, View(principal=True), 0, 0),
+        (4, View(0, 1, z=2), 0, 0),
+    ],
+)
+def test_a_cloud_stands_where_features_are_shown_and_fog_where_there_are_two(d, view, clouds, fogs):
+    points = np.random.default_rng(1).random((300, d))
+    run = dpviz.run("su", points, bounds=Box.cube(0.0, 1.0, d), seed=1, n_clusters=3, epsilon=5.0)
+    drawn = [layer for layer in run.picture(view).seen_layers if layer.kind is Kind.ENSEMBLE]
+    assert [layer.fill > 0 for layer in drawn].count(False) == clouds
+    assert [layer.fill > 0 for layer in drawn].count(True) == fogs
+    if clouds and d > 1:
+        places = project(view, run.words, run.unit)(exact(run))
+        assert np.array_equal(next(layer for layer in drawn if not layer.fill).arrays["xy"][0], places)
+
+
+def test_a_record_is_as_gray_as_draws_put_it_elsewhere():
+    run = dpviz.run("su", POINTS, bounds=BOX, seed=1, **ONE | {"epsilon": 0.3})
+    draws, drawn = exact(run)[: ensemble.DRAIN_DRAWS], run.picture()
+    (shades,) = [layer.arrays["drain"][0] for layer in drawn.seen_layers if "drain" in layer.arrays]
+    nearest = np.linalg.norm(POINTS[:, None, None] - draws, axis=3).argmin(axis=2)
+    share = (nearest == run.nonprivate_labels[:, None]).mean(axis=1)
+    assert np.array_equal(shades, np.rint(4.0 * (1.0 - share**3)))
+    assert len(np.unique(shades)) == 5
+    records = next(each for each in drawn.visible() if each.layer.kind is Kind.POINTS)
+    assert records.drain is shades or np.array_equal(records.drain, shades)
+    assert all(each.drain is None for each in drawn.visible(0)), "before the release no record is gray"
+    assert all(each.drain is None for each in drawn.visible(hidden=[ensemble.CLOUD])), "nor where the cloud is off"
+
+
+def test_a_record_of_dpm_is_gray_where_cuts_part_it_from_its_center():
+    run = dpviz.run("dpm", POINTS, bounds=BOX, seed=1, epsilon=0.2)
+    cuts = uncertainty.Cuts.drawn(run, 64)
+    shades = cuts.shades(run, POINTS)
+    labels, middle = run.last.nonprivate_labels, run.last.nonprivate_centers
+    n, kept = ensemble.DRAIN_DRAWS, np.zeros(len(POINTS))
+    tree, leaves = run.release.tree, run.last.leaves
+    for draw in range(n):
+        for i, record in enumerate(POINTS):
+            node, parted = leaves[labels[i]], False
+            while tree.parents[node] >= 0:
+                node = tree.parents[node]
+                (m,) = np.flatnonzero(cuts.nodes == node)
+                axis, at = cuts.axes[draw, m], cuts.positions[draw, m]
+                parted |= (record[axis] < at) != (middle[labels[i]][axis] < at)
+            kept[i] += not parted
+    assert np.array_equal(shades, np.rint(4.0 * (1.0 - (kept / n) ** 3)))
+    assert len(np.unique(shades)) > 1
+
+
+def test_many_centers_have_fewer_draws():
+    assert ensemble.n_draws(5) == ensemble.MOST_DRAWS == 64
+    assert ensemble.n_draws(64) == ensemble.FEWEST_DRAWS
+    assert ensemble.n_draws(250) * 250 <= 2_000
