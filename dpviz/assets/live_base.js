@@ -139,7 +139,7 @@ export function readTheme(element) {
 /** The color and the symbol that a cluster has: its own, or that of the cluster it was in the picture before. */
 const slotOf = (theme, group) => theme.slots?.[group] ?? group;
 export const clusterColour = (theme, group) => theme.clusters[slotOf(theme, group) % theme.clusters.length];
-export const groupSymbolOf = (theme, group) => GROUP_SYMBOLS[slotOf(theme, group) % GROUP_SYMBOLS.length];
+export const groupSymbolOf = (theme, group) => (theme.round ? "circle" : GROUP_SYMBOLS[slotOf(theme, group) % GROUP_SYMBOLS.length]);
 
 /** The colour of mark i of a layer; `group` is what a cluster's colour goes by, from the layer's own hue on. */
 export function colourOf(theme, layer, group) {

@@ -141,7 +141,7 @@ function drawPoints(ctx, layer, look) {
   if (image) imagePoints(image, layer, look);
   else {
     const key = JSON.stringify([sum(layer.arrays.xy), sum(layer.arrays.group), look.scale.window, width, height, dpr,
-      isolated, faint, theme.name, theme.slots, Boolean(look.margins), layer.role, layer.hue, layer.symbol, layer.size]);
+      isolated, faint, theme.name, theme.slots, theme.round, layer.role, layer.hue, layer.symbol, layer.size]);
     const images = cache.points;
     image = images.get(key);
     images.delete(key); // and back at the end: the first one is the one not used for longest
@@ -204,8 +204,7 @@ function paintPoints(ctx, layer, look, pixels = null) {
     const colour = colourOf(look.theme, layer, group);
     ctx.globalAlpha = look.alpha(group) * look.faint * opacity;
     ctx.fillStyle = colour;
-    // On a stage borders part the clusters, and dots are calmer than eight shapes.
-    const symbol = layer.role !== "cluster" ? layer.symbol : look.margins ? "circle" : groupSymbolOf(look.theme, group);
+    const symbol = layer.role === "cluster" ? groupSymbolOf(look.theme, group) : layer.symbol;
     const image = shaped ? sprite(symbol, colour, size, layer.role === "exact", look) : null;
     const side = image ? image.width / look.dpr : dot;
     const put = pixels && stamp(pixels, image, Math.round(side * look.dpr), colour, ctx.globalAlpha);

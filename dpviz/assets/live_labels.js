@@ -6,6 +6,7 @@ import { alphaOf, boundsOf, isPinned, markRadius, placesOf, pointSize, wayOf } f
 const MOST_LABELS = 6;
 const MOST_ON_A_PHONE = 4;
 const EXAMPLES = 24; // marks of a layer that are tried
+const MOST_ASKED = 400; // marks of a layer whose opacity is looked at
 const GAP = 7; // pixels between a mark and its name
 const SEEN = 0.3; // the opacity from which on a mark can stand for all
 const RING = 4; // pixels from the one point that is named to the ring around it
@@ -46,38 +47,42 @@ function namedLayers(scene, view, bounds) {
   return [...found].sort((a, b) => rank(a) - rank(b));
 }
 
-/** Where a mark is named: its middle and how far it reaches, pixels; null where it is not drawn. */
-function anchorOf(layer, i, look) {
+/** (i) -> where mark i is named: its middle and how far it reaches, pixels; null where it is not drawn. */
+function anchorsOf(layer, look) {
   const { scale } = look;
   const at = (x, y, reach) => (Number.isFinite(x + y) ? { x: scale.x(x), y: scale.y(y), reach } : null);
   if (layer.kind === "arrows") {
     const [tail, head] = [placesOf(layer, "tail", look), placesOf(layer, "head", look)];
-    return at((tail(i, 0) + head(i, 0)) / 2, (tail(i, 1) + head(i, 1)) / 2, 3);
+    return (i) => at((tail(i, 0) + head(i, 0)) / 2, (tail(i, 1) + head(i, 1)) / 2, 3);
   }
   if (layer.kind === "segments") {
     const ends = placesOf(layer, "ends", look);
-    return at((ends(i, 0) + ends(i, 2)) / 2, (ends(i, 1) + ends(i, 3)) / 2, 2);
+    return (i) => at((ends(i, 0) + ends(i, 2)) / 2, (ends(i, 1) + ends(i, 3)) / 2, 2);
   }
   if (layer.kind === "lines") {
     const xy = placesOf(layer, "xy", look);
     const middle = 2 * Math.floor(layer.arrays.xy.shape[2] / 3);
-    return at(xy(i, middle), xy(i, middle + 1), 2);
+    return (i) => at(xy(i, middle), xy(i, middle + 1), 2);
   }
   const xy = placesOf(layer, ANCHORS[layer.kind], look);
-  if (layer.kind === "marks") return at(xy(i, 0), xy(i, 1), markRadius(layer, scale));
-  if (layer.kind === "points") return at(xy(i, 0), xy(i, 1), pointSize(layer, scale) / 2 + RING);
-  if (layer.kind === "trails") return at(xy(i, 0), xy(i, 1), 3);
-  const radius = placesOf(layer, "radius", look)(i);
-  return at(xy(i, 0), xy(i, 1) + radius, 2); // a circle is named at its top
+  if (layer.kind === "circles" || layer.kind === "heat") {
+    const radius = placesOf(layer, "radius", look);
+    return (i) => at(xy(i, 0), xy(i, 1) + radius(i), 2); // at its top
+  }
+  const reach = layer.kind === "marks" ? markRadius(layer, scale) : layer.kind === "points" ? pointSize(layer, scale) / 2 + RING : 3;
+  return (i) => at(xy(i, 0), xy(i, 1), reach);
 }
 
 /** The numbers of the marks that are tried: evenly spread over all that are well seen. */
 function examplesOf(layer, row) {
   const { alpha } = layer.arrays;
   const opacity = alpha ? reader(alpha, row) : () => 1;
-  const seen = Array.from({ length: markCount(layer) }, (_, i) => i).filter((i) => opacity(i) >= SEEN);
-  const count = Math.min(seen.length, EXAMPLES);
-  return Array.from({ length: count }, (_, i) => seen[Math.floor((i * seen.length) / count)]);
+  const step = Math.max(1, markCount(layer) / (alpha ? MOST_ASKED : EXAMPLES));
+  const seen = [];
+  for (let at = 0; at < markCount(layer) && seen.length < EXAMPLES; at += step) {
+    if (opacity(Math.floor(at)) >= SEEN) seen.push(Math.floor(at));
+  }
+  return seen;
 }
 
 /** The rectangle of a name beside its mark: left, top, right, bottom. */
@@ -98,8 +103,9 @@ function obstaclesOf(scene, view, look) {
     const count = markCount(layer);
     const own = { ...look, row: layer.rows[view.frame] };
     if (layer.kind === "marks" && count <= 400) {
+      const anchor = anchorsOf(layer, own);
       for (let i = 0; i < count; i += 1) {
-        const at = anchorOf(layer, i, own);
+        const at = anchor(i);
         if (at) found.push([at.x - at.reach, at.y - at.reach, at.x + at.reach, at.y + at.reach]);
       }
     } else if (layer.kind === "arrows" && count <= 60) {
@@ -119,12 +125,15 @@ function obstaclesOf(scene, view, look) {
 /** How many points lie in a rectangle of pixels, roughly: sums over a table that is made once for a picture. */
 function crowdOf(scene, view, look, box) {
   const sums = new Float64Array((CELLS + 1) * (CELLS + 1));
+  const [x0, y1] = [look.scale.left(box.left), look.scale.up(box.top)];
+  const [across, down] = [(look.scale.kx / box.width) * CELLS, (look.scale.ky / box.height) * CELLS];
   for (const layer of scene.layers) {
     if (layer.kind !== "points" || layer.rows[view.frame] < 0 || view.hidden.has(layer.name)) continue;
-    const xy = reader(layer.arrays.xy, layer.arrays.xy.shape[0] === 1 ? 0 : layer.rows[view.frame]);
-    for (let i = 0; i < markCount(layer); i += 1) {
-      const column = Math.floor(((look.scale.x(xy(i, 0)) - box.left) / box.width) * CELLS);
-      const row = Math.floor(((look.scale.y(xy(i, 1)) - box.top) / box.height) * CELLS);
+    const { data, shape: [rows, n] } = layer.arrays.xy;
+    const start = rows === 1 ? 0 : layer.rows[view.frame] * 2 * n;
+    for (let at = start; at < start + 2 * n; at += 2) {
+      const column = Math.floor((data[at] - x0) * across);
+      const row = Math.floor((y1 - data[at + 1]) * down);
       if (column >= 0 && column < CELLS && row >= 0 && row < CELLS) sums[(row + 1) * (CELLS + 1) + column + 1] += 1;
     }
   }
@@ -160,10 +169,13 @@ export function placeLabels(ctx, scene, view, look, box, bounds, taken) {
     if (placed.length === most) break;
     const own = { ...look, row: layer.rows[view.frame] };
     const size = { width: ctx.measureText(words).width, height: look.type };
-    const fits = (i, side) => {
-      const at = anchorOf(layer, i, own);
-      if (!at || at.x < box.left || at.x > box.left + box.width || at.y < box.top || at.y > box.top + box.height) return null;
-      if (layer.kind === "arrows" && lengthOf(layer, i, own) < LEAST_THREAD) return null;
+    const anchor = anchorsOf(layer, own);
+    const standing = (i) => {
+      const at = anchor(i);
+      const inside = at && at.x >= box.left && at.x <= box.left + box.width && at.y >= box.top && at.y <= box.top + box.height;
+      return inside && !(layer.kind === "arrows" && lengthOf(layer, i, own) < LEAST_THREAD) ? at : null;
+    };
+    const fits = (at, side) => {
       const rect = rectOf(at, side, size);
       const inside = rect[0] >= box.left + EDGE && rect[2] <= box.left + box.width - EDGE
         && rect[1] >= box.top + EDGE && rect[3] <= box.top + box.height - EDGE;
@@ -173,14 +185,17 @@ export function placeLabels(ctx, scene, view, look, box, bounds, taken) {
     let best = null;
     if (was) {
       const i = nowOf(view.glide?.ways.get(layer), was.i);
-      const rect = i < markCount(layer) ? fits(i, was.side) : null;
+      const at = i < markCount(layer) ? standing(i) : null;
+      const rect = at && fits(at, was.side);
       if (rect) best = { i, side: was.side, rect };
     }
     if (!best) {
       let least = Infinity;
       for (const i of examplesOf(layer, own.row)) {
+        const at = standing(i);
+        if (!at) continue;
         for (const side of SIDES) {
-          const rect = fits(i, side);
+          const rect = fits(at, side);
           if (!rect) continue;
           const worse = PREFERRED[side] + crowd(rect) / 3 - (i === leader ? 8 : 0) + (layer.kind === "points" ? 0 : middling(rect, box));
           if (worse < least) [least, best] = [worse, { i, side, rect }];
@@ -223,7 +238,7 @@ export function drawLabels(ctx, scene, view, { scale, box }) {
   }
   for (const { words, layer, i, side } of view.cache.labels.placed) {
     const way = wayOf(layer, view);
-    const at = anchorOf(layer, i, { ...own, ...way });
+    const at = anchorsOf(layer, { ...own, ...way })(i);
     if (!at) continue;
     const tag = tagOf(words, inkOf(layer, view.theme), type, view);
     const [left, top] = rectOf(at, side, { width: tag.wide, height: type });

@@ -160,6 +160,7 @@ export class Picture extends Tools {
     views.append(zoomers, this.selectors);
     this.menu.append(this.legend, this.groups, views, this.tableButton, this.tables);
     this.menu.addEventListener("toggle", () => this.placeMenu());
+    this.unfolded = true; // the menu scrolls
     this.words.classList.add("unseen"); // read out; the stage writes them where it has room
     this.foot.append(this.problem);
     this.picture.append(this.inspector);
@@ -225,6 +226,8 @@ export class Picture extends Tools {
     this.listenToPointer(on);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.root);
+    this.menuObserver = new ResizeObserver(() => this.placeMenu());
+    if (this.menu) this.menuObserver.observe(this.menu);
     if (this.options.surround) this.observer.observe(this.options.surround); // what stands above may grow
     on(window, "resize", () => this.resize());
     if (this.options.stage) on(document, "scroll", () => this.tellBoxSoon(), { capture: true, passive: true });
@@ -277,6 +280,7 @@ export class Picture extends Tools {
     if (first) this.isolated = this.reported = this.options.selected ?? null;
     this.picks = Math.max(this.picks, this.options.picks ?? 0);
     this.theme = readTheme(this.root);
+    this.theme.round = Boolean(this.options.stage); // borders part the clusters there: dots are calmer than eight shapes
     if (this.options.stage) this.theme.background = this.theme.box;
     this.theme.slots = this.slots;
     this.root.classList.toggle("dark", this.theme.name === "dark");
@@ -417,6 +421,7 @@ export class Picture extends Tools {
   move(target, ease) {
     this.from = this.frame;
     this.frame = target;
+    this.tip.hidden = true;
     this.glide = null; // steps are eased by themselves
     this.easing = ease && !this.motion.matches && this.scene.eased !== false;
     this.easeStart = null;
@@ -529,6 +534,7 @@ export class Picture extends Tools {
     this.root.dataset.dpvizFrames = String(this.counters.frames);
     this.root.dataset.dpvizScene = this.scene.hash;
     this.root.dataset.dpvizDrawn = String(this.counters.drawn);
+    if (this.options.stage) this.tellBoxSoon(); // the words that come with it may move the picture
     this.tell("drawn", { key: this.options.key, stage: this.stageWords });
     if (this.options.arrive) this.arrive();
   }
@@ -636,7 +642,7 @@ export class Picture extends Tools {
       const lines = [...chips.values()].sort((a, b) => (a.shown === false) - (b.shown === false));
       const most = enlargement() > 1 ? MOST_LARGE_LINES : MOST_LINES;
       const entries = (this.unfolded ? lines : foremost(lines, most, scene.equal)).map((layer) => this.entry(layer));
-      if (lines.length > most) entries.push(this.moreButton(lines.length - most));
+      if (lines.length > most && !this.menu) entries.push(this.moreButton(lines.length - most));
       keepFocus(this.legend, () => this.legend.replaceChildren(...entries));
     }
     this.buildGroups(shown);
@@ -695,7 +701,7 @@ export class Picture extends Tools {
     const names = [...this.scene.group_names.entries()]
       // Without marks in the clusters' colors, as for the public, an entry would name nothing that is seen.
       .filter(([group]) => seen.has(group) && (coloured || group === this.isolated)).slice(0, MOST_GROUPS);
-    const folds = names.length > FEW_GROUPS + 2;
+    const folds = names.length > FEW_GROUPS + 2 && !this.menu;
     const few = folds && !this.unfolded ? names.filter(([group], i) => i < FEW_GROUPS || group === this.isolated) : names;
     const key = JSON.stringify([this.theme.name, few, folds, coloured, this.isolated, this.slots]);
     if (key === this.groupsKey) return;
@@ -778,6 +784,7 @@ export class Picture extends Tools {
   destroy() {
     this.stopped.abort();
     this.observer.disconnect();
+    this.menuObserver.disconnect();
     clearTimeout(this.timer);
     clearTimeout(this.reporting);
     clearTimeout(this.spraying);

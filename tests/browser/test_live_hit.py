@@ -78,6 +78,28 @@ def test_the_nearest_mark_wins_and_marks_win_over_points(page: Page, server: Ser
     assert found == ["m 0", "m 1", "m 2", "", "m 0", "m 0", "p 0"]
 
 
+def test_what_lies_beneath_is_named_second_and_a_ring_hides_nothing(page: Page, server: Server) -> None:
+    found = asked(
+        page,
+        server,
+        """const ring = marks("True mean", [[1, 1]], { symbol: "ring", role: "exact", size: 7.5 });
+           const disc = marks("Released center", [[1.02, 1]], { size: 18 });
+           const records = points("Records", [[1, 1], [1.05, 1], [3, 3]], { size: 4 });
+           const said = (layers, px) => {
+             const made = { ...scene(...layers), x: { ticks: false }, y: { ticks: false } };
+             return live.tooltipLines(made, live.hit(made, seen(), scale, px, 100)).slice(0, 2);
+           };
+           return [said([records, disc, ring], 100), said([records, disc, ring], 109), said([ring, records, disc], 100),
+             said([records, ring], 100), said([records], 300)];""",
+    )
+    assert found[0] == ["Released center", "beneath: True mean"]
+    assert found[1][0] == "Released center"
+    assert found[2] == ["Released center", "beneath: Records"]
+    assert found[3] == ["True mean", "beneath: Records"]
+    assert found[4][0] == "Records"
+    assert not any("beneath" in line for line in found[4])
+
+
 def test_a_circle_is_hit_at_its_edge_and_clicked_inside_the_smallest(page: Page, server: Server) -> None:
     found = asked(
         page,
