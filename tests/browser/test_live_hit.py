@@ -90,7 +90,7 @@ def test_what_lies_beneath_is_named_second_and_a_ring_hides_nothing(page: Page, 
              return live.tooltipLines(made, live.hit(made, seen(), scale, px, 100)).slice(0, 2);
            };
            return [said([records, disc, ring], 100), said([records, disc, ring], 109), said([ring, records, disc], 100),
-             said([records, ring], 100), said([records], 300)];""",
+             said([records, ring], 100), said([records], 105)];""",
     )
     assert found[0] == ["Released center", "beneath: True mean"]
     assert found[1][0] == "Released center"
