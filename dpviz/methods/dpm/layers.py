@@ -32,13 +32,14 @@ TINT = 0.09  # opacity of a cell
 # The ribbons: along the edge of a box, how likely a cut was at each place.
 PARTS = 64  # of an edge: candidates of one part add up
 HIGHEST = 0.09  # box widths: a ribbon where a cut is certain
-BEND = 0.42  # heights go by the chance to this power: what is unlikely is still seen
+BEND = 0.33  # heights go by the chance to this power: what is unlikely is still seen
 LEAST_SHARE = 0.02  # of the chance: an edge with less has no ribbon
+LOWEST = 0.0015  # box widths: what is lower is not drawn
 MOST_RIBBONS = 32  # in one frame, those of the first levels first
 N_DRAWS = 20  # of the choice's noise, around the ribbons
 MOST_TREMBLING = 8  # ribbons that the draws are shown around
 DRAW_PARTS = 40  # of an edge, for the draws
-FAINT = 0.13  # opacity of a draw
+FAINT = 0.16  # opacity of a draw
 SMOOTH = 3  # parts to either side that a draw is averaged over
 
 
@@ -280,7 +281,7 @@ def _chance_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     made = _edges([split for split in tried if split.applied], plane)
     rows = [*by_level, made]
     most = max(map(len, rows))
-    ribbons = np.full((len(rows), most, PARTS + 3, 2), np.nan)
+    ribbons = np.full((len(rows), most, PARTS + 2, 2), np.nan)
     for row, edges in zip(ribbons, rows, strict=True):
         for curve, edge in zip(row, edges, strict=False):
             curve[:] = _ribbon(edge, edge.nonprivate_chance, plane)
@@ -324,13 +325,16 @@ def _binned(places: FloatArray, mass: FloatArray, low: float, high: float) -> Fl
 
 
 def _ribbon(edge: _Edge, chance: FloatArray, plane: Plane) -> FloatArray:
-    """Return a closed curve (p + 3, 2) that stands on an edge: the chance at p equal parts of it."""
+    """Return curves (p + 2, 2) that rise from an edge where a cut has a chance, of p equal parts; NaN in between."""
     along, low, high = plane.features[edge.across], edge.split.low, edge.split.high
     up = plane.features[1 - edge.across] if len(plane.features) > 1 else None
     foot, room = (0.0, 1.0) if up is None else (low[up], high[up] - low[up])
-    share = np.concatenate([[0.0], (np.arange(len(chance)) + 0.5) / len(chance), [1.0, 0.0]])
+    share = np.concatenate([[0.0], (np.arange(len(chance)) + 0.5) / len(chance), [1.0]])
     height = np.minimum(HIGHEST * np.clip(chance, 0.0, 1.0) ** BEND, room / 2.0)
-    places = [low[along] + share * (high[along] - low[along]), foot + np.concatenate([[0.0], height, [0.0, 0.0]])]
+    height = np.pad(np.where(height >= LOWEST, height, 0.0), 1)
+    rises = height > 0
+    beside = rises | np.append(rises[1:], False) | np.append(False, rises[:-1])
+    places = [low[along] + share * (high[along] - low[along]), np.where(beside, foot + height, np.nan)]
     return np.stack(places if edge.across == 0 else places[::-1], axis=1)
 
 

@@ -26,7 +26,8 @@ from dpviz.stories.view import Projection
 LABELLED = 48  # cells a side whose basin is computed
 FINE = 2  # times finer is the density
 CELLS = LABELLED * FINE
-SMOOTHINGS = 2  # of basins, before their borders are drawn
+SMOOTHINGS = 2  # of basins, before their borders are drawn, and of these
+JOINT = 4.0  # cells: ends of borders that are nearer to each other, where the same basins meet, are one
 SHADED = 2 * CELLS  # cells a side of the hills' shading
 TONES = (0.05, 0.13, 0.22, 0.32, 0.43, 0.55)  # opacity of hills from their foot to the highest peak
 FOOT = 0.04  # of the highest density drawn: less has the first tone
@@ -139,14 +140,46 @@ def shaded(ground: Relief) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Basins:
-    """Basins with smooth borders."""
+    """Basins with smooth borders: where two smoothed indicators of basins are equal."""
 
     cells: Labels  # (CELLS, CELLS) the minimum of each cell, row 0 at low y
-    borders: dict[tuple[int, int], FloatArray]  # of two minima: curves (p, 2) in the box, NaN after each of them
+    leaves: Labels  # (P,) the minima that have a basin
+    shares: FloatArray  # (P, m, m) their smoothed indicators, one cell wider on each side
+
+    def borders(self, clusters: Labels) -> dict[tuple[int, int], FloatArray]:
+        """Return the borders between `clusters` (L,) of minima: curves (p, 2) in the box, NaN after each of them."""
+        own = clusters[self.leaves]
+        names = np.unique(own)
+        if len(names) < 2:
+            return {}
+        shares = np.stack([self.shares[own == name].sum(axis=0) for name in names])
+        first, second = np.argsort(shares, axis=0)[[-1, -2]]
+        most, next_most = np.sort(shares, axis=0)[[-1, -2]]
+        n = shares.shape[1] - 2
+        places = (np.arange(n + 2) - 0.5) / n
+        pieces: list[tuple[tuple[int, int], FloatArray, list[frozenset[int]]]] = []  # with what meets at either end
+        for i, share in enumerate(shares):
+            lead = np.where(first == i, share - next_most, share - most)
+            for line in contour_generator(places, places, lead, line_type=LineType.Separate).lines(0.0):
+                column, row = np.clip(np.rint(line * n + 0.5), 0, n + 1).astype(np.intp).T
+                other = np.where(first[row, column] == i, second[row, column], first[row, column])
+                runs = np.split(np.arange(len(line)), np.flatnonzero(np.diff(other)) + 1)
+                closed = np.array_equal(line[0], line[-1]) and other[0] != other[-1]  # and it begins where three meet
+                beyond = [int(other[-1]) if closed else -1, *(int(other[run[0]]) for run in runs)]
+                beyond.append(int(other[0]) if closed else -1)
+                for place, run in enumerate(runs):
+                    before, j, after = beyond[place : place + 3]
+                    if j > i:  # each border once; it reaches halfway to the border that follows on it
+                        curve = line[run]
+                        begin = [] if before < 0 else [(line[run[0] - 1] + curve[0]) / 2.0]
+                        end = [] if after < 0 else [(line[(run[-1] + 1) % len(line)] + curve[-1]) / 2.0]
+                        meets = [frozenset() if each < 0 else frozenset((i, j, each)) for each in (before, after)]
+                        pieces.append(((i, j), np.clip(np.vstack([*begin, curve, *end]), 0.0, 1.0), meets))
+        return {(int(names[i]), int(names[j])): curve for (i, j), curve in _joined(pieces, JOINT / n).items()}
 
 
 def basins(cells: Labels) -> Basins:
-    """Return the basins of `Regions.cells` with smooth borders: where two smoothed indicators of basins are equal."""
+    """Return the basins of `Regions.cells`, with cells that are finer."""
     n, leaves = len(cells), np.unique(cells)
     wide = np.pad(cells, 1, mode="edge")
     shares = (wide == leaves[:, None, None]).astype(np.float64)
@@ -158,24 +191,33 @@ def basins(cells: Labels) -> Basins:
     part = at - low
     rows = shares[:, low] * (1.0 - part)[:, None] + shares[:, low + 1] * part[:, None]
     finer = rows[:, :, low] * (1.0 - part) + rows[:, :, low + 1] * part
-    found = Basins(frozen(leaves[finer.argmax(axis=0)]), {})
-    if len(leaves) < 2:
-        return found
-    first, second = np.argsort(shares, axis=0)[[-1, -2]]
-    most, next_most = np.sort(shares, axis=0)[[-1, -2]]
-    places = (np.arange(n + 2) - 0.5) / n
-    curves: dict[tuple[int, int], list[FloatArray]] = {}
-    for i, share in enumerate(shares):
-        lead = np.where(first == i, share - next_most, share - most)
-        for line in contour_generator(places, places, lead, line_type=LineType.Separate).lines(0.0):
-            column, row = np.clip(np.rint(line * n + 0.5), 0, n + 1).astype(np.intp).T
-            other = np.where(first[row, column] == i, second[row, column], first[row, column])
-            for run in np.split(np.arange(len(line)), np.flatnonzero(np.diff(other)) + 1):
-                if (j := int(other[run[0]])) > i:  # each border once; the next vertex closes the gap to the next one
-                    curve = np.clip(line[run[0] : run[-1] + 2], 0.0, 1.0)
-                    curves.setdefault((int(leaves[i]), int(leaves[j])), []).extend([curve, np.full((1, 2), np.nan)])
-    found.borders.update({pair: np.concatenate(parts) for pair, parts in curves.items()})
-    return found
+    return Basins(frozen(leaves[finer.argmax(axis=0)]), leaves, shares)
+
+
+def _joined(
+    pieces: list[tuple[tuple[int, int], FloatArray, list[frozenset[int]]]], near: float
+) -> dict[tuple[int, int], FloatArray]:
+    """Return the borders with their ends where the same three basins meet, smoothed, NaN after each of its pieces."""
+    joints: dict[frozenset[int], list[list[FloatArray]]] = {}  # of three basins: the ends that are near each other
+    for _, curve, meets in pieces:
+        for end, basins_there in zip((curve[0], curve[-1]), meets, strict=True):
+            known = joints.setdefault(basins_there, [])
+            beside = [group for group in known if np.hypot(*(group[0] - end)) < near]
+            if beside:
+                beside[0].append(end)
+            else:
+                known.append([end])
+    borders: dict[tuple[int, int], list[FloatArray]] = {}
+    for pair, curve, meets in pieces:
+        moved = curve.copy()
+        for at, basins_there in zip((0, -1), meets, strict=True):
+            if basins_there:
+                groups = joints[basins_there]
+                moved[at] = np.mean(min(groups, key=lambda group: float(np.hypot(*(group[0] - curve[at])))), axis=0)
+        for _ in range(SMOOTHINGS):
+            moved[1:-1] = (moved[:-2] + 2.0 * moved[1:-1] + moved[2:]) / 4.0
+        borders.setdefault(pair, []).extend([moved, np.full((1, 2), np.nan)])
+    return {pair: np.concatenate(parts) for pair, parts in borders.items()}
 
 
 def bridge(first: FloatArray, middle: FloatArray, last: FloatArray) -> FloatArray:

@@ -190,18 +190,31 @@ def ground_layers(run: MorseRun, stage: Stage) -> list[Layer]:
 
 
 def _border_layers(run: MorseRun, basins: Basins, rows: NDArray[np.int16]) -> list[Layer]:
-    """Borders between basins that are not joined: those that go with the same merge are one layer."""
+    """Borders between clusters: those of the cut that is shown first, and those of all basins for the other cuts.
+
+    Borders of basins that are joined by the same merge are one layer. Where many meet, their ends would be seen.
+    """
+    n_frames, at_rest = len(rows), run.start_frame
     together: dict[bytes, list[FloatArray]] = {}
-    for (i, j), curve in basins.borders.items():
-        apart = run.groups[:, i] != run.groups[:, j]
+    for (i, j), curve in basins.borders(np.arange(run.tree.n_leaves)).items() if len(run.groups) > 1 else ():
+        apart = (run.groups[:, i] != run.groups[:, j])[rows]
+        apart[at_rest] = False
         if apart.any():
             together.setdefault(apart.tobytes(), []).append(curve)
-    layers = []
-    for key, curves in together.items():
-        seen = np.frombuffer(key, dtype=np.bool_)[rows]
-        xy = np.concatenate(curves)[None, None]
-        layers.append(Layer.of("border", Kind.LINES, RELEASED, xy, np.where(seen, 0, -1).astype(np.int16), size=2.0))
-    return layers
+    only = np.arange(n_frames) == at_rest if len(run.groups) > 1 else np.ones(n_frames, dtype=np.bool_)
+    first = list(basins.borders(run.groups[rows[at_rest]]).values())
+    drawn = [(np.frombuffer(key, dtype=np.bool_), curves) for key, curves in together.items()]
+    return [
+        Layer.of(
+            "border",
+            Kind.LINES,
+            RELEASED,
+            np.concatenate(curves)[None, None],
+            np.where(seen, 0, -1).astype(np.int16),
+            size=2.0,
+        )
+        for seen, curves in ([(only, first)] if first else []) + drawn
+    ]
 
 
 def _curve_layers(run: MorseRun, stage: Stage) -> list[Layer]:

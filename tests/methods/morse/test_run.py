@@ -281,27 +281,37 @@ def visible_at(picture, name, frame):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_borders_part_the_basins_that_are_not_joined(seed):
-    run = tell(seed=seed)
-    basins, n = land.basins(run.regions.cells), land.LABELLED
-    cells = run.regions.cells
-    for (i, j), curve in basins.borders.items():
+@pytest.mark.parametrize("joined", [False, True])
+def test_borders_part_the_basins_that_are_not_joined(seed, joined):
+    run = tell(seed=seed, n_clusters=3)
+    basins, n, cells = land.basins(run.regions.cells), land.LABELLED, run.regions.cells
+    clusters = run.tree.cut(3) if joined else np.arange(run.tree.n_leaves)
+    borders, own = basins.borders(clusters), clusters[cells]
+    for pair, curve in borders.items():
         at = np.clip((curve[np.isfinite(curve[:, 0])] * n).astype(int), 0, n - 1)
-        # Two smoothings by 1 2 1 reach two cells; a border lies within that of a cell of either basin.
-        for leaf in (i, j):
-            rows, columns = np.nonzero(cells == leaf)
+        for cluster in pair:  # smoothing reaches two cells
+            rows, columns = np.nonzero(own == cluster)
             gaps = np.abs(at[:, None, :] - np.column_stack([columns, rows])).max(axis=2).min(axis=1)
             assert gaps.max() <= 3
-    changes = np.argwhere(cells[:, 1:] != cells[:, :-1])
-    drawn = np.concatenate([curve[np.isfinite(curve[:, 0])] for curve in basins.borders.values()]) * n
+    changes = np.argwhere(own[:, 1:] != own[:, :-1])
+    drawn = np.concatenate([curve[np.isfinite(curve[:, 0])] for curve in borders.values()]) * n
     gaps = np.abs(drawn[None] - (changes[:, None, ::-1] + [1.0, 0.5])).max(axis=2).min(axis=1)
-    assert np.mean(gaps <= 1.5) > 0.95, "each change of basin has its border, but for slivers"
+    assert np.mean(gaps <= 1.5) > 0.95, "each change has its border, but for slivers"
     assert (basins.cells[::2, ::2] == cells).mean() > 0.9, "smoothing moves borders alone"
-    picture = scene(run)
+
+
+def test_each_cut_shows_its_own_borders():
+    run = tell(n_clusters=3)
+    basins, picture = land.basins(run.regions.cells), scene(run)
+    leaves, rest = basins.borders(np.arange(run.tree.n_leaves)), basins.borders(run.groups[picture.start_frame])
     for frame, colors in enumerate(run.groups):
-        wanted = sum(len(curve) for (i, j), curve in basins.borders.items() if colors[i] != colors[j])
+        wanted = sum(len(curve) for (i, j), curve in leaves.items() if colors[i] != colors[j])
+        if frame == picture.start_frame:
+            wanted = sum(map(len, rest.values()))
         assert sum(one.arrays["xy"].shape[2] for one, _ in visible_at(picture, "border", frame)) == wanted
     assert not visible_at(picture, "border", 0), "one cluster has no border"
+    assert len(visible_at(scene(run, "search"), "border", 0)) == 1
+    assert not visible_at(scene(run, "level"), "border", 0)
 
 
 def test_shading_has_six_tones_and_a_light():

@@ -71,7 +71,7 @@ def test_coordinates_travel_once_and_a_state_has_only_what_differs():
     assert points.arrays["group"].dtype == np.uint8
     assert [frame.label for frame in scene.frames] == ["ε = 0.1", "ε = 1", "ε = 3"]
     for frame, one in enumerate(states(records())):
-        at = layer(scene, "Center at this ε")
+        at = layer(scene, "center at this ε")
         assert np.array_equal(at.arrays["xy"][at.rows[frame]], one.centers)
         assert np.array_equal(points.arrays["group"][points.rows[frame]], one.nonprivate_labels)
 
