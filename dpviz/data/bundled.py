@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray
-from dpviz.data.dataset import N_CHANNELS, Dataset, Image
+from dpviz.data.dataset import N_CHANNELS, NEUTRAL, Dataset, Image, Nouns
 from dpviz.data.table import read_table
 
 N_IRIS = 150
@@ -128,6 +128,16 @@ CARSHARE_FEATURES = (  # Montreal and the water around it
 OUTWARD = "What such a measurement can be, rounded outward by hand."
 OF_ITS_KIND = "All that the file can hold."
 COLOUR_FEATURES = tuple(Feature(name, 0.0, BRIGHTEST) for name in ("red", "green", "blue"))
+
+
+RECORDS = {  # what a record is, where it is no person
+    "Iris flowers": ("flower", "flowers"),
+    "Wine": ("wine", "wines"),
+    "Digits": ("image", "images"),
+    "Gapminder": ("country in one year", "countries in one year"),
+    "Car sharing": ("place", "places"),
+}
+PIXELS = ("pixel", "pixels")
 
 
 def iris() -> Dataset:
@@ -260,6 +270,7 @@ def _dataset(
 ) -> Dataset:
     """Clip `values` (n, d) into the box that `features` (d,) declare."""
     box = Box([feature.low for feature in features], [feature.high for feature in features])
+    record = RECORDS.get(title, NEUTRAL.record) if image is None else PIXELS
     return Dataset(
         box.clip(values),
         None if classes is None else classes.astype(np.intp),
@@ -270,4 +281,5 @@ def _dataset(
         note=note,
         bounds_note=bounds_note,
         image=image,
+        nouns=Nouns(record=record),
     )

@@ -15,11 +15,12 @@ DECLARED = "Declared with the set, not taken from its records."
 
 @dataclass(frozen=True, slots=True)
 class Nouns:
-    """What the points of a source-target problem are called, singular and plural; public."""
+    """What points are called, singular and plural; public."""
 
     source: tuple[str, str] = ("source record", "source records")
     target: tuple[str, str] = ("target", "targets")
     center: tuple[str, str] = ("new center", "new centers")
+    record: tuple[str, str] = ("person", "people")  # where there is no source
 
 
 NEUTRAL = Nouns()
@@ -79,7 +80,7 @@ class Dataset(Confidential):
     nonprivate_n_left_out: int = 0  # rows of the file that are no records: cells were missing, or not in the sample
     projection: RandomProjection | None = None  # by which the features were made from others, public
     caveats: tuple[str, ...] = ()  # what reading a file as records means for every guarantee, a sentence each
-    nouns: Nouns = NEUTRAL  # where the records are a source with targets
+    nouns: Nouns = NEUTRAL
     ground: Ground | None = None  # under a map of the first two features
 
     def __post_init__(self) -> None:

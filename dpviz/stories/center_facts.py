@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+from functools import cache
+from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
-from dpviz.accounting import PureEvent, Purpose, under_replace
+from dpviz.accounting import GaussianEvent, PureEvent, Purpose, under_replace
 from dpviz.core import Adjacency, Centers, CentersRelease, Claim, FloatArray, Labels, Result, Step, attacker_odds
 from dpviz.metrics import matched_distance
+from dpviz.plots import Measure, Strip
+from dpviz.solvers import dataless_centers
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.ledger import leaves, scale_of
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, at_most, attacker, counted, number
+from dpviz.stories.panel import Fact, Sentence, at_most, attacker, counted, limit, number
+from dpviz.stories.wording import Doubt, about, opened, percent, things
 
 if TYPE_CHECKING:
     from dpviz.stories.centers import CentersRun
@@ -23,7 +29,7 @@ SAME_START = "Sum of squared distances; Lloyd starts from the same centers."
 PACKED_START = "Sum of squared distances; Lloyd starts from a public sphere packing."
 
 AS_GOOD = "Curator only, as costs are exact: centers chosen without any record would cost no more than this run's."
-WOULD_DO = "; centers chosen without any record would do as well"  # the end of a curator's sentence
+BLIND = "The centers are no better than a blind guess"  # the beginning of a curator's sentence
 HELP = (
     "Cost of the box's middle, or of centers packed evenly into the box: no record is read. A run that costs as much "
     "has learned nothing."
@@ -48,19 +54,151 @@ def not_established(_: float) -> str:
     return "No limit is established: the start or the bounds come from the records."
 
 
-def sentence(run: CentersRun[CentersRelease, Step], spent: str, n_clusters: int) -> Sentence:
-    """Say the run in one sentence; `spent` is its budget in words. What ε allows stands beside the slider."""
-    off = number(100.0 * distance_share(run))
-    as_good = WOULD_DO if run.nonprivate_cost >= run.no_data_cost else ""
-    return Sentence(
-        curator=f"{spent}, the centers are {off} % of the box's diagonal from noise-free k-means{as_good}.",
-        public=f"{spent}, {counted(n_clusters, 'center')} {'is' if n_clusters == 1 else 'are'} released.",
+LOST, FOUND = 0.5, 0.1  # of the cost that centers save beside a blind guess: what a run may lose of it; ours
+EXACT = 0.002  # of the diagonal: centers this near are on their true places, as far as a picture shows; ours
+NOISY, QUIET = 0.5, 0.1  # typical noise, as a share of what a blind guess misses by; ours
+ROOM = 1.3  # of a strip's axis, above its dashed line
+DIAGONAL = "of the map's diagonal"
+
+
+def sentence(run: CentersRun[CentersRelease, Step]) -> Sentence:
+    """Say the run in one sentence, by its exact cost, its distance from noise-free centers, and the law of its noise.
+
+    That noise has moved the centers is said only where its law is large too, and that a draw was lucky only where the
+    centers land though it is.
+    """
+    k, guarantee = len(run.final), run.guarantee
+    if guarantee.published is guarantee.proved is None:
+        said = f"{things(k, 'center')} {'is' if k == 1 else 'are'} released, and nobody claims to hide anything"
+        return Sentence(opened(said), opened(said))
+    return Sentence(opened(_curators(run, k, run.doubt)), opened(_publics(run, k, run.doubt)))
+
+
+def _curators(run: CentersRun[CentersRelease, Step], k: int, doubt: Doubt) -> str:
+    the, crowd = ("the center", "its crowd") if k == 1 else ("the centers", "their crowds")
+    miss, land, find = ("misses", "lands", "finds") if k == 1 else ("miss", "land", "find")
+    lost, law = lost_share(run), run.noise_share
+    loud = law is not None and law >= NOISY * run.blind_share
+    if lost >= 1.0:
+        return doubt.ends(f"{BLIND if k > 1 else BLIND.replace('centers are', 'center is')}")
+    if lost >= LOST:
+        if loud:
+            return doubt.ends(f"noise drags {the} off {crowd}")
+        return doubt.ends(f"{the} {miss} {crowd}")
+    if lost >= FOUND:
+        return doubt.ends(f"{the} {'wobbles' if k == 1 else 'wobble'}, but {find} {crowd}")
+    if loud:
+        return f"lucky noise: {the} {land}, but most draws this noisy would miss"
+    if doubt is Doubt.GONE:
+        if run.distance_share < EXACT:
+            return f"{the} {'is' if k == 1 else 'are'} exact, but the guarantee no longer protects anyone"
+        return f"{the} {'is' if k == 1 else 'are'} nearly exact, but the guarantee is gone"
+    should = "where it should" if k == 1 else "where they should"
+    return doubt.ends(f"{things(k, 'center')} {land} {should}")
+
+
+def _publics(run: CentersRun[CentersRelease, Step], k: int, doubt: Doubt) -> str:
+    law, these = run.noise_share, things(k, "center")
+    if law is None:
+        return doubt.ends(f"{these} {'is' if k == 1 else 'are'} released")
+    if law >= NOISY * RANDOM:
+        return doubt.ends(f"{'this center is' if k == 1 else 'these centers are'} mostly noise")
+    if law >= QUIET * RANDOM:
+        return doubt.ends(f"noise blurs the {these if k > 1 else 'center'}")
+    return doubt.ends(f"noise hardly moves the {these if k > 1 else 'center'}")
+
+
+def lost_share(run: CentersRun[CentersRelease, Step]) -> float:
+    """Return what a run loses of the cost that Lloyd's centers save beside a blind guess: 0 is Lloyd's, 1 no better."""
+    best, without = float(run.reference.nonprivate_costs[-1]), run.no_data_cost
+    cost = run.nonprivate_cost
+    if without > best:
+        return max(cost - best, 0.0) / (without - best)
+    return 0.0 if cost <= without else 1.0
+
+
+def blind_share(exact: Centers) -> float:
+    """Return by what centers without data miss `exact` ones (k, d), box units, as a share of the diagonal."""
+    _, *packings = dataless_centers(*exact.shape)
+    return median(matched_distance(each, exact) for each in packings) / math.sqrt(exact.shape[1])
+
+
+SMALL = -20.0  # ln s, below which a difference from 1 would be rounding alone
+
+
+@cache
+def mean_length(d: int, *, gaussian: bool) -> float:
+    """Return E|Z| of noise Z on d axes of variance 1 each, Gaussian or Laplace.
+
+    Gaussian: sqrt(2) Gamma((d+1)/2) / Gamma(d/2). Laplace, by E sqrt(S) = 1/(2 sqrt(pi)) int (1 - E e^(-sS)) s^(-3/2)
+    ds with S = |Z|^2 and E e^(-s Z_j^2) = sqrt(pi) u erfcx(u), u = 1 / sqrt(2 s), as b = 1 / sqrt(2).
+    """
+    if gaussian:
+        return math.sqrt(2.0) * math.exp(math.lgamma((d + 1) / 2.0) - math.lgamma(d / 2.0))
+
+    def integrand(t: float) -> float:  # s = e^t
+        u = math.exp(-t / 2.0) / math.sqrt(2.0)
+        return float(1.0 - (math.sqrt(math.pi) * u * scipy.special.erfcx(u)) ** d) * math.exp(-t / 2.0)
+
+    value, _ = scipy.integrate.quad(integrand, SMALL, -3.0 * SMALL)
+    rest = 2.0 * d * math.exp(SMALL / 2.0)  # below: 1 - E e^(-sS) is d s there
+    return float(value + rest) / (2.0 * math.sqrt(math.pi))
+
+
+def noise_share(
+    result: Result[CentersRelease, Step], moves: FloatArray, purpose: Purpose, of_counts: FloatArray | None = None
+) -> float | None:
+    """Return how far noise moves a released average on average, as a share of the diagonal; None without that law.
+
+    `purpose` is that of the noise on sums. An average that lies `moves` (k, d), box units, from the place that its sum
+    was taken around is off by Z_s / n~ - moves Z_c / n~ to first order, with noise Z_c on its count n~: of standard
+    deviations `of_counts` (k,), None for what was drawn beside the sums. The mean length of both is the root of the sum
+    of their squared mean lengths: exact where one is nothing, else at most 3 % too small. A place is off by a diagonal
+    at most. Public.
+    """
+    counts, of_sums, d = result.release.noisy_counts, last_noise(result, purpose), moves.shape[1]
+    if counts is None or not len(counts) or not len(of_sums):
+        return None
+    of_counts = last_noise(result, Purpose.COUNTS) if of_counts is None else of_counts
+    lengths: FloatArray = mean_length(d, gaussian=_is_gaussian(result, purpose)) * of_sums + np.zeros(len(counts))
+    if len(of_counts):
+        along = mean_length(1, gaussian=_is_gaussian(result, Purpose.COUNTS)) * of_counts
+        lengths = np.hypot(lengths, along * np.linalg.norm(moves, axis=1))
+    return float(np.minimum(lengths / np.maximum(counts, 1.0) / math.sqrt(d), 1.0).mean())
+
+
+def _is_gaussian(result: Result[CentersRelease, Step], purpose: Purpose) -> bool:
+    return any(
+        isinstance(leaf, GaussianEvent) and leaf.purpose is purpose for event in result.events for leaf in leaves(event)
     )
 
 
-def distance_share(run: CentersRun[CentersRelease, Step]) -> float:
-    """Return the matched distance to Lloyd's centers as a share of the box's diagonal (box units)."""
-    return matched_distance(run.final, run.reference.nonprivate_centers) / math.sqrt(run.words.box.d)
+def strips(run: CentersRun[CentersRelease, Step]) -> tuple[Strip | None, Strip | None]:
+    """Return the axis of what the centers miss by, and the public's, of what noise moves them by."""
+    public = None if run.noise_share is None else noise_strip("Noise moves each center by")
+    blind = 100.0 * run.blind_share
+    lines = ((blind, "no better than a blind guess"),) if blind > 0 else ()
+    return Strip("Centers miss by", DIAGONAL, "off", 0.0, ROOM * blind or 1.0, lines), public
+
+
+def noise_strip(label: str) -> Strip:
+    """Return the axis of how far noise moves what is released: public, and the same for all records."""
+    line = (100.0 * RANDOM, "as places picked at random")
+    return Strip(label, DIAGONAL, "noise", 0.0, ROOM * line[0], (line,))
+
+
+def losses(run: CentersRun[CentersRelease, Step]) -> tuple[Measure | None, Measure | None]:
+    """Return what the centers miss by, and what noise moves them by on average."""
+    off, law = run.distance_share, run.noise_share
+    off = 0.0 if off < ROUNDING else off
+    power = (
+        run.noise_power if law is not None and law < 1.0 / max(len(run.final), 1) else 0.0
+    )  # no center is at its end
+    public = None if law is None else Measure(100.0 * law, about(percent(law)), power)
+    return Measure(100.0 * off, percent(off)), public
+
+
+ROUNDING = 1e-12  # of the diagonal: rounding errors are no distance
 
 
 def cost_facts(run: CentersRun[CentersRelease, Step], start: str) -> tuple[Fact, ...]:
@@ -71,12 +209,12 @@ def cost_facts(run: CentersRun[CentersRelease, Step], start: str) -> tuple[Fact,
     cost = run.nonprivate_cost
     best = float(run.reference.nonprivate_costs[-1])
     ratio = cost / best if best > 0 else 1.0 if cost == best else float("inf")
-    off = number(round(100.0 * distance_share(run), 9))  # rounding errors are no distance
-    far = "Mean distance to Lloyd's centers under the best matching, against the box's diagonal."
+    off = number(round(100.0 * run.distance_share, 9))  # rounding errors are no distance
+    far = "Mean distance to Lloyd's centers under the best matching."
     return (
         Fact("Cost", f"{number(ratio)} × Lloyd's", start, False),
         no_data_fact(cost, run.no_data_cost, best, "Lloyd's"),
-        Fact("Off Lloyd's centers", f"{off} % of the box", far, False),
+        Fact("Off Lloyd's centers", f"{off} % of the box's diagonal", far, False),
     )
 
 
@@ -135,9 +273,12 @@ def risk(proved: Claim | None) -> tuple[Fact, ...]:
     if proved is None or proved.adjacency is Adjacency.REPLACE:
         return ()
     double = under_replace(proved)
-    twice = at_most(attacker_odds(double.epsilon, double.delta))
-    cost = "2ε" if proved.delta == 0 else "2ε and (1 + e^ε)δ"
-    return (Fact("If your record were replaced", twice, f"Replacing is removing and adding: {cost}.", True),)
+    one, two = attacker_odds(proved.epsilon, proved.delta), attacker_odds(double.epsilon, double.delta)
+    why = (
+        f"{limit(one)}: could someone tell whether you took part? {limit(two)}: could someone who knows you took part "
+        "tell which of two answers you gave? The second is easier."
+    )
+    return (Fact("If your record were replaced", at_most(two), why, True),)
 
 
 def contents(run: CentersRun[CentersRelease, Step]) -> Contents:

@@ -5,6 +5,7 @@ of them, for the curator; where they say what the centers were before their nois
 was added, threads show it.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from statistics import median
@@ -13,12 +14,21 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, SequenceEvent
+from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, Purpose, SequenceEvent
 from dpviz.core import Box, Centers, CentersRelease, Event, FloatArray, Labels, MovedCenters, Points, Step, unit_records
 from dpviz.core.arrays import array_cache
-from dpviz.metrics import nonprivate_cost
-from dpviz.plots import Frame, Layer, Scene
-from dpviz.solvers import LloydRun, Members, assign, dataless_centers, lloyd, nearest_among, public_start
+from dpviz.metrics import matched_distance, nonprivate_cost
+from dpviz.plots import Frame, Layer, Measure, Scene, Strip
+from dpviz.solvers import (
+    BOX_MIDDLE,
+    LloydRun,
+    Members,
+    assign,
+    dataless_centers,
+    lloyd,
+    nearest_among,
+    public_start,
+)
 from dpviz.stories import center_facts, charts
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.glossary import meant
@@ -96,9 +106,47 @@ class CentersRun(Run[Any, C_co, S_co]):
         """The first released centers in words, data units: public."""
         return "; ".join(", ".join(number(float(x)) for x in center[:3]) for center in self.release.centers[:8])
 
+    @cached_property
+    def noise_share(self) -> float | None:
+        """How far noise moves a released center on average, of the diagonal; None where no law says it: public."""
+        return center_facts.noise_share(self.result, self.final - self.sums_around, Purpose.SUMS)
+
+    @property
+    def sums_around(self) -> FloatArray | float:
+        """The places (k, d), box units, from which records are taken before they are summed: public."""
+        return BOX_MIDDLE
+
+    @property
+    def noise_power(self) -> float:
+        """The power of 1/ε that the noise goes by, 0 where it goes by none; public."""
+        return 0.0
+
+    @cached_property
+    def distance_share(self) -> float:
+        """The matched distance to Lloyd's centers as a share of the box's diagonal (box units): the curator's."""
+        return matched_distance(self.final, self.reference.nonprivate_centers) / math.sqrt(self.words.box.d)
+
+    @cached_property
+    def blind_share(self) -> float:
+        """By what centers without data miss Lloyd's, of the diagonal; the same at every epsilon: the curator's."""
+        return center_facts.blind_share(self.reference.nonprivate_centers)
+
+    @property
+    def lede(self) -> str:
+        """What it is for, and who the points are; public."""
+        return f"Where are the crowds? {self.points_are} Only the **blue centers** are published."
+
     def finding(self) -> Sentence:
-        """Return the run in one sentence; without a proof no limit is named."""
-        return center_facts.sentence(self, f"At ε = {number(self.params.epsilon)}", len(self.final))
+        """Return the run in one sentence; it names no protection that is not proved."""
+        return center_facts.sentence(self)
+
+    def strips(self) -> tuple[Strip | None, Strip | None]:
+        """Return the axis of what the centers miss by, and the public's, of what noise moves them by."""
+        return center_facts.strips(self)
+
+    def losses(self) -> tuple[Measure | None, Measure | None]:
+        """Return what the centers miss by, and what noise moves them by on average."""
+        return center_facts.losses(self)
 
     def utility(self) -> tuple[Fact, ...]:
         """Return how good the released centers are: exact, so the curator's."""

@@ -1,21 +1,25 @@
 """The guarantee in words: one line that travels with every picture, and a label as on food."""
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import count
-from typing import Any
+from typing import Any, Literal
 
 from dpviz.accounting import sums
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Account, Adjacency, Claim, Event, Guarantee, attacker_odds
 from dpviz.core.limits import DIGITS
-from dpviz.stories.panel import at_most, attacker, ceiled, chance_limit
+from dpviz.plots import Measure
+from dpviz.stories.panel import WHOLE_LIMIT, at_most, attacker, ceiled, chance_limit, floored, limit, rarely
 from dpviz.stories.view import Words
 
 NEIGHBORS = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record replaced"}
 
 # What a claim is about, by whether the run is another procedure than the source's.
-ORIGINAL, THIS_RUN = ("", " for the original"), ("", " for this run")
+ORIGINAL, THIS_RUN = ("", " in the paper"), ("", " for what you see")
 
 
 def promise(guarantee: Guarantee) -> str:
@@ -37,6 +41,116 @@ def described(guarantee: Guarantee) -> dict[str, Any]:
         "proved": None if proved is None else _claim(proved),
         "caveats": list(guarantee.caveats),
     } | ({"differs": guarantee.differs} if guarantee.differs else {})
+
+
+Verdict = Literal["proved", "claimed", "broken"]
+AUDITED = ASSETS / "audit" / "methods.json"  # the committed audit of all methods and modes
+AUDITED_EPSILON = "1"  # that every mode claims there
+LARGEST_FACTOR = 1e15  # beyond it a factor says nothing to anybody
+FACTORS = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+NOTHING_CLAIMED = "Nothing is claimed, and nothing is proved."
+
+
+@cache
+def _leaks() -> tuple[tuple[str, tuple[tuple[str, str], ...], float], ...]:
+    """Return (method, its settings, measured ε) of each violation in the committed audit."""
+    (table,) = json.loads(AUDITED.read_text("utf-8"))["tables"]
+    found = []
+    for row in table["rows"]:
+        if row["verdict"] == "violation found" and row["proved"] is None:
+            name, *parts = row["key"].split(":")
+            settings = (part.partition("=") for part in ",".join(parts).split(",") if "=" in part)
+            found.append((name, tuple((field, value) for field, _, value in settings), float(row["measured"])))
+    return tuple(found)
+
+
+def measured_leak(name: str, params: object) -> float | None:
+    """Return the ε that the committed audit measures at least of a mode that claims 1 there; None without violation."""
+    leaks = [
+        measured
+        for method, settings, measured in _leaks()
+        if method == name and all(str(getattr(params, field, None)) == value for field, value in settings)
+    ]
+    return max(leaks, default=None)
+
+
+def guarantee_in_a_sentence(
+    guarantee: Guarantee,
+    *,
+    who: str = "person",
+    distance: tuple[float, str] | None = None,
+    box_public: bool = True,
+    leak: float | None = None,
+) -> tuple[Verdict, str]:
+    """Return a verdict on the guarantee, and one sentence that begins with it.
+
+    `who` is what one record is, `distance` what an ε per distance is read for, with its words, and `leak` what an audit
+    measures of the same mode where it claims 1. Limits are rounded up to two digits.
+    """
+    stated, proved = guarantee.published, guarantee.proved
+    length, apart = distance or (1.0, "1 unit")
+    claimed = "" if stated is None or math.isinf(stated.epsilon) else ceiled_two(_epsilon(stated, length))
+    if proved is None or math.isinf(proved.epsilon):
+        if not claimed:
+            return "claimed", NOTHING_CLAIMED
+        opening = f"Claimed {claimed}, proved nothing"
+        if not box_public:
+            return "claimed", f"{opening}: the bounds come from the data."
+        if leak is None or leak <= 1.0:
+            return "claimed", f"{opening}."
+        where = "an" if claimed == AUDITED_EPSILON else f"where {AUDITED_EPSILON} is claimed, an"
+        return "broken", f"{opening}: {where} audit measures at least {floored_two(leak)}."
+    of_proof = ceiled_two(_epsilon(proved, length))
+    if claimed and claimed != of_proof:
+        only = "only " if _epsilon(proved, length) > _epsilon(guarantee.stated, length) else ""
+        return "proved", f"Claimed {claimed}, proved {only}{of_proof}."
+    factor = factor_words(_epsilon(proved, length))
+    if not factor:
+        return "proved", f"Proved, but ε = {of_proof} limits next to nothing."
+    if proved.per_distance:
+        return (
+            "proved",
+            f"Proved. Of two places {apart} apart, neither makes a sent point more than {factor} as likely.",
+        )
+    change = (
+        f"Replacing one {who}'s record" if proved.adjacency is Adjacency.REPLACE else f"Adding or removing one {who}"
+    )
+    plus = f", plus {rarely(proved.delta).removeprefix('about ')}" if proved.delta > 0 else ""
+    return "proved", f"Proved. {change} makes no result more than {factor} as likely{plus}."
+
+
+def factor_words(epsilon: float) -> str:
+    """Write e^ε as a limit: "1.11 times", "2.8 times", "490 million times"; "" if it is beyond words."""
+    factor = math.exp(min(epsilon, 700.0))
+    if factor > LARGEST_FACTOR:
+        return ""
+    if factor < 2.0:
+        return f"{ceiled(factor)} times"
+    scale, name = next(((scale, f" {name}") for scale, name in FACTORS if factor >= scale), (1.0, ""))
+    return f"{ceiled_two(factor / scale)}{name} times"
+
+
+def ceiled_two(value: float) -> str:
+    """Write an upper limit with two significant digits, never less than it is: 0.91, 2.8, 23,000."""
+    return ceiled(value, decimals=_second(value))
+
+
+def floored_two(value: float) -> str:
+    """Write a lower limit with two significant digits, never more than it is."""
+    return floored(value, decimals=_second(value))
+
+
+def _second(value: float) -> int:
+    """Return the decimal at which the second significant digit stands; negative before the point."""
+    return 1 - math.floor(math.log10(value)) if value > 0 and math.isfinite(value) else 0
+
+
+def odds_measure(claim: Claim | None, length: float = 1.0) -> Measure | None:
+    """Return how often an attacker can be right by a proved claim, times in 100; None without one."""
+    if claim is None:
+        return None
+    percent = _percent(claim, length)
+    return Measure(percent, f"over {WHOLE_LIMIT:.0f}" if percent > WHOLE_LIMIT else limit(percent))
 
 
 def delta_words(claim: Claim) -> str:
@@ -230,5 +344,9 @@ def _statement(title: str, claim: Claim | None, contents: Contents, of: str) -> 
     )
 
 
+def _epsilon(claim: Claim, length: float) -> float:
+    return claim.epsilon * (length if claim.per_distance else 1.0)
+
+
 def _percent(claim: Claim, length: float = 1.0) -> float:
-    return attacker_odds(claim.epsilon * (length if claim.per_distance else 1.0), claim.delta)
+    return attacker_odds(_epsilon(claim, length), claim.delta)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from dpviz.core import Centers, Counts, FloatArray, algebra
 from dpviz.plots import Kind, Scene
 from dpviz.solvers import BOX_MIDDLE, Mixture
 from dpviz.stories import ensemble, ledger
+from dpviz.stories.center_facts import noise_share
 from dpviz.stories.centers import PHASES, CentersRun
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.stage import RELEASED, Clock, Stage
@@ -54,6 +56,13 @@ class MixtureRun(CentersRun[MixtureRelease, EmStep]):
         sums = moments[:, 1 : 1 + d] / 2.0  # of x - 1/2, box units
         before = (self.steps[-2].mixture.means + 1.0) / 2.0
         return ensemble.centered(noise.landed(exact, sums, before, means, n)), ensemble.Ensemble(true)
+
+    @cached_property
+    def noise_share(self) -> float | None:
+        """How far noise moves a released center on average, of the diagonal: public. Sums are in [-1, 1]^d."""
+        moves = 2.0 * (self.final - BOX_MIDDLE)
+        law = noise_share(self.result, moves, Purpose.SUMS)
+        return None if law is None else law / 2.0
 
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Draw the centers, and in a plane the ellipses of the release; a single feature has none."""

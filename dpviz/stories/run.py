@@ -29,12 +29,23 @@ from dpviz.mechanisms import TEACHING
 from dpviz.plots import Measure, Scene, StageWords, Strip, csv_text, svg
 from dpviz.stories.ensemble import Ensembles, with_ensembles
 from dpviz.stories.ground_layers import on_map
-from dpviz.stories.label import Contents, Label, described, label_of, promise, written
+from dpviz.stories.label import (
+    Contents,
+    Label,
+    described,
+    guarantee_in_a_sentence,
+    label_of,
+    measured_leak,
+    odds_measure,
+    promise,
+    written,
+)
 from dpviz.stories.ledger import LedgerRow, ledger_rows
 from dpviz.stories.outcomes import Outcome
 from dpviz.stories.panel import Fact, Sentence
 from dpviz.stories.stage import Stops
 from dpviz.stories.view import Projection, View, Words, from_above, project, with_depth
+from dpviz.stories.wording import Doubt, doubt_left
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,6 +83,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     terms: ClassVar[tuple[tuple[str, str], ...]] = ()  # "How to read it": (term, what it means)
     reference_group: ClassVar[str] = ""  # classes of one group have the same reference: it is computed once
     page_fields: ClassVar[tuple[str, ...]] = ()  # fields that a page chooses: an exported script sets them again
+    audited: ClassVar[str] = ""  # the method in the committed audit, whose violations its guarantee names
 
     # How a run is put together.
 
@@ -126,7 +138,10 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     # What is said.
 
     def finding(self) -> Sentence:
-        """Return the run in one sentence, the curator's and the public's; without a proof no limit is named."""
+        """Return the run in one sentence of two lines at most, the curator's and the public's.
+
+        It follows from what was measured, holds no exact digits, and names no protection that is not proved.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no finding.")
 
     def utility(self) -> tuple[Fact, ...]:
@@ -142,13 +157,39 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return (*self.utility(), *self.risk())
 
     @property
+    def record_word(self) -> str:
+        """What one record is: "person"; public."""
+        return self.words.nouns.record[0]
+
+    @property
+    def distance(self) -> tuple[float, str] | None:
+        """What an ε per distance is read for, with its words; None where ε is for a whole run. Public."""
+        return None
+
+    @property
+    def doubt(self) -> Doubt:
+        """What the proof leaves of an attacker's doubt; public."""
+        return doubt_left(self.guarantee.proved, (self.distance or (1.0, ""))[0])
+
+    @property
+    def points_are(self) -> str:
+        """Who the points are, as a sentence: "Every point is a person."; public."""
+        word = self.record_word
+        return f"Every point is a{'n' if word[0] in 'aeiou' else ''} {word}."
+
+    @property
     def lede(self) -> str:
         """What the method is for, and who the points are; public. **What is released** stands between asterisks."""
-        return "Every point is a person. Only what is **blue** is published."
+        return f"{self.points_are} Only what is **blue** is published."
 
     def risk_measure(self) -> Measure | None:
-        """Return how often an attacker can be right, times in 100, None where no limit is known; public."""
-        return None
+        """Return how often an attacker can be right, times in 100, None where no limit is proved; public."""
+        return odds_measure(self.guarantee.proved, (self.distance or (1.0, ""))[0])
+
+    @property
+    def risk_label(self) -> str:
+        """What an attacker is right about; public."""
+        return "An attacker guesses right"
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
         """Return the axis of what is lost, the curator's and the public's, the same at every ε."""
@@ -160,9 +201,17 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     def stage_words(self) -> tuple[StageWords, StageWords]:
         """Return what stands beside the picture: the curator's words, and the public's."""
-        finding, risk = self.finding(), self.risk_measure()
+        finding = self.finding()
+        verdict, guarantee = guarantee_in_a_sentence(
+            self.guarantee,
+            who=self.record_word,
+            distance=self.distance,
+            box_public=self.words.box_public,
+            leak=measured_leak(self.audited, self.params),
+        )
+        said = (self.lede, verdict, guarantee, self.risk_measure(), self.risk_label)
         curator, public = (
-            StageWords(text, self.lede, risk=risk, strip=strip, loss=loss)
+            StageWords(text, *said, strip=strip, loss=loss)
             for text, strip, loss in zip((finding.curator, finding.public), self.strips(), self.losses(), strict=True)
         )
         return curator, public

@@ -51,7 +51,7 @@ class Words:
     units: tuple[str, ...]  # (d,)
     box_public: bool = True  # False: the bounds were taken from the records
     place: LocalMap | None = None  # where on Earth, when two features are meters east and north
-    nouns: Nouns = NEUTRAL  # of a source with targets
+    nouns: Nouns = NEUTRAL
     ground: Ground | None = None  # under a map of the first two features
 
     @classmethod

@@ -49,7 +49,8 @@ def seen(name, params, points, result):
         assert all(layer.audience is not Audience.CURATOR for layer in public.layers)
         assert public.layers or not public.x.label or not one.layers, "axes of nothing"
     drawn = {title: scene_hash(one.public()) for title, one in scenes.items()}
-    return drawn, told.finding().public, facts, told.contents().public, told.public_notices()
+    _, public = told.stage_words()
+    return drawn, public, facts, told.contents().public, told.public_notices()
 
 
 def worlds(name, mode, monkeypatch):
@@ -85,6 +86,20 @@ def axes_of_exact_costs(monkeypatch):
     )
 
 
+def numbers_of_the_curator(monkeypatch):
+    """Let the public's strip have the curator's number."""
+    run = run_class("su")
+    losses = run.losses
+    monkeypatch.setattr(run, "losses", lambda told: (losses(told)[0],) * 2)
+
+
+def axes_of_the_curator(monkeypatch):
+    """Let the public's strip have the curator's axis."""
+    run = run_class("su")
+    strips = run.strips
+    monkeypatch.setattr(run, "strips", lambda told: (strips(told)[0],) * 2)
+
+
 def sentences_of_the_curator(monkeypatch):
     """Let the public read what the curator reads."""
     run = run_class("su")
@@ -92,7 +107,9 @@ def sentences_of_the_curator(monkeypatch):
     monkeypatch.setattr(run, "finding", lambda told: Sentence(finding(told).curator, finding(told).curator))
 
 
-@pytest.mark.parametrize("wrong", [axes_of_exact_costs, sentences_of_the_curator])
+@pytest.mark.parametrize(
+    "wrong", [axes_of_exact_costs, sentences_of_the_curator, numbers_of_the_curator, axes_of_the_curator]
+)
 def test_what_the_public_could_learn_is_noticed(wrong, monkeypatch):
     with pytest.MonkeyPatch.context() as patched:
         wrong(patched)

@@ -238,7 +238,7 @@ def exact_words(knowledge: ExactKnowledge, words: Words, n: int) -> str:
     length = f"{number(float(off[axis]))} {words.units[axis]}".strip()
     return (
         f"Exact centers and counts give the record away to whoever has the other {n - 1:,}: right to {digits}, "
-        f"off by {length} at most. Floating point is all that is in the way."
+        f"off by {length} at most. The guess is exact."
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from dpviz.accounting import Purpose
-from dpviz.baselines._lloyd_family import LloydFamilyRelease, LloydStep
+from dpviz.baselines._lloyd_family import FixedParams, LloydFamilyRelease, LloydStep
 from dpviz.baselines.eugkm import GridRelease, GridStep
 from dpviz.baselines.fastlloyd import BoundedRelease, bounded_move
 from dpviz.baselines.gupt import BlocksRelease, BlocksStep, in_order
@@ -136,10 +136,6 @@ class FamilyRun(CentersRun[C_co, S_co]):
 
     # What they have in common.
 
-    def finding(self) -> Sentence:
-        """Return the run in one sentence; without a proof no limit is named."""
-        return center_facts.sentence(self, f"At ε = {number(self.params.epsilon)}", self.params.n_clusters)
-
     def utility(self) -> tuple[Fact, ...]:
         """Return how good the released centers are: exact, so the curator's."""
         same = self.same_start and getattr(self.params, "start", "") != "private"
@@ -199,6 +195,13 @@ class LloydFamilyRun(FamilyRun[L_co, LloydStep]):
     details: ClassVar[Mapping[str, str]] = LLOYD_DETAILS  # what happens in each phase, in public words
     end: ClassVar[str] = "The last noisy means are released."
     noisy: ClassVar[bool] = True
+
+    @property
+    def noise_power(self) -> float:
+        """1 where the number of iterations does not follow ε, so that all noise is 1/ε of that at ε = 1."""
+        params = self.params
+        planned = params.n_iterations is not None or isinstance(params, FixedParams)
+        return 1.0 if planned or self.release.start_packing is not None else 0.0
 
     @classmethod
     def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: Any) -> LloydRun:
@@ -326,7 +329,7 @@ class ExactLloydRun(LloydFamilyRun[LloydFamilyRelease]):
     def finding(self) -> Sentence:
         """Return the run in one sentence."""
         return Sentence(
-            curator="Nothing is hidden: the centers are the exact means of real records.",
+            curator="Nothing is hidden: the centers are exact means of real records.",
             public="Nothing is released: every number of this run is exact.",
         )
 
@@ -368,6 +371,17 @@ class FastLloydRun(LloydFamilyRun[BoundedRelease]):
         "from exact means, these circles from nothing secret."
     )
     ledger_note = " Gaussian noise has no ε of its own: its bars share the run's ε, at the run's δ, as they share μ²."
+
+    @property
+    def noise_power(self) -> float:
+        """0: how Gaussian noise goes with ε is no power of it."""
+        return 0.0
+
+    @property
+    def sums_around(self) -> FloatArray:
+        """The centers before the last move; where they were not released, the noise of counts is left out."""
+        path, start = self.release.path, self.release.start
+        return np.asarray(path[-2] if len(path) > 1 else self.final if start is None else start)
 
     def layers(self, plane: Projection) -> tuple[Layer, ...]:
         """Return what is drawn, from back to front: the circles lie on the box and the records.
@@ -608,6 +622,17 @@ class GuptRun(FamilyRun[BlocksRelease, BlocksStep]):
     ledger_unit = "step"
     same_start = True
     clock = Clock(1, ("blocks", "answers", "mean", "noise"))
+
+    @cached_property
+    def noise_share(self) -> float:
+        """How far noise moves a released center on average, of the diagonal: public."""
+        scale, d = noise_scales(self.result, Purpose.BLOCKS)[0], self.words.box.d
+        return min(center_facts.mean_length(d, gaussian=False) * math.sqrt(2.0) * scale / math.sqrt(d), 1.0)
+
+    @property
+    def noise_power(self) -> float:
+        """1: all noise is 1/ε of that at ε = 1, but for what it makes of the number of blocks."""
+        return 1.0
 
     @classmethod
     def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: Any) -> LloydRun:

@@ -20,7 +20,7 @@ from dpviz.stories.charts import CostLine
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import noise_scales
-from dpviz.stories.panel import Fact, Sentence, ceiled, counted, number, odds
+from dpviz.stories.panel import Fact, ceiled, counted, number, odds
 from dpviz.stories.run import Chart
 from dpviz.stories.stage import Clock, Stage, Stops, stack
 from dpviz.stories.view import Projection, View, Words
@@ -117,6 +117,7 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
 
     params: Params
     terms = TERMS
+    audited = "convergent_kmeans"
 
     @classmethod
     def reference_key(cls, params: Params, result: object) -> tuple[object, ...]:
@@ -158,13 +159,10 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
         means = stack(trace, "zone_mean")
         return ZoneMeans(means, stack(trace, "controller"), stack(trace, "lam"), exact, released=False)
 
-    def finding(self) -> Sentence:
-        """Return the run in one sentence; without a proof no limit is named."""
-        if self.repaired:
-            spent = f"At ε = {number(self.params.epsilon)}"
-        else:
-            spent = f"At ε = {number(self.params.epsilon_per_iteration)} a step"
-        return center_facts.sentence(self, spent, self.params.n_clusters)
+    @property
+    def noise_power(self) -> float:
+        """1 where the number of iterations does not follow ε, so that all noise is 1/ε of that at ε = 1."""
+        return 1.0 if self.params.n_iterations is not None or self.release.start_packing is not None else 0.0
 
     def utility(self) -> tuple[Fact, ...]:
         """Return how good the released centers are: exact, so the curator's."""

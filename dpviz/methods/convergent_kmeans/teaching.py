@@ -95,9 +95,8 @@ def more_rounds() -> Answer:
 def rounds_words(rounds: str) -> str:
     """Say what so many rounds cost, in the middle of many runs."""
     return (
-        f"Rounds: {rounds}. Centers cost **{number(nonprivate_cost_of(int(rounds)))}** times what they cost without "
-        "noise, "
-        f"in the middle of {N_RUNS} runs. Cost adds up how far people are from their center, squared."
+        f"Rounds: {rounds}. In a typical run of {N_RUNS}, centers cost **{number(nonprivate_cost_of(int(rounds)))}** "
+        "times what they cost without noise. Cost adds up how far people are from their center, squared."
     )
 
 
@@ -111,7 +110,8 @@ CHAPTER = RunChapter(
         f"Without noise, more rounds never hurt. What do {MANY} rounds do at the same ε?",
         ranges("Better centers", "The same, within 5 %", "Worse centers", at=(0.95, 1.05)),
         more_rounds,
-        f"Worse: centers cost **{{measured}}** times what they cost without noise, against {{few}} with {FEW} rounds. "
+        f"Worse: in a typical run, people are much farther from their center: **{{measured}}** times the cost without "
+        f"noise, against {{few}} with {FEW} rounds. "
         f"Each of {MANY} rounds gets a {MANY}th of ε, so that every look at people is {MANY // FEW} times as noisy as "
         f"with {FEW}.",
     ),
@@ -227,7 +227,7 @@ LESSON = Lesson(
                 "How many digits of the missing place does he get right?",
                 ranges("One at most", "2 to 5", "6 or more", at=(2, 6)),
                 digits,
-                "**{measured} digits**, in the middle of {runs} attacks. A center is a noisy multiple of its exact "
+                "**{measured} digits** in a typical one of {runs} attacks. A center is a noisy multiple of its exact "
                 "sum: it lies on a line that tells the record. The paper's ε is claimed, not established.",
                 exact=True,
             ),

@@ -8,34 +8,38 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.accounting import Purpose
+from dpviz.accounting import LaplaceEvent, Purpose
 from dpviz.core import Box, FloatArray, Labels, Points, attacker_odds
 from dpviz.methods.dpm import layers, uncertainty
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
-from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE
+from dpviz.methods.dpm.algorithm.plan import CHANCE, COUNT_DELTA_SHARE
 from dpviz.methods.dpm.cells import Cells
 from dpviz.methods.dpm.charts import COST
 from dpviz.metrics import nonprivate_cost
-from dpviz.plots import Frame, Scene
+from dpviz.plots import Frame, Measure, Scene, Strip
 from dpviz.solvers import LloydRun, assign, lloyd
 from dpviz.solvers.weighted import spread_start
 from dpviz.stories import center_facts, charts, ledger
-from dpviz.stories.center_facts import AS_GOOD, WOULD_DO, no_data_fact
+from dpviz.stories.center_facts import AS_GOOD, no_data_fact
 from dpviz.stories.centers import drawable, no_data_cost
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.outcomes import Outcome
-from dpviz.stories.panel import Fact, Sentence, attacker, beside, ceiled, chance_limit, counted, number, rarely
+from dpviz.stories.panel import Fact, Sentence, attacker, ceiled, chance_limit, counted, number, rarely
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Clock
 from dpviz.stories.view import Plane, View, Words
+from dpviz.stories.wording import Doubt, about, in_words, opened, percent, things
 
 STARTS = 6  # of k-means++, on a part of the records; the best one goes on with all of them
 MOST_TRIED_RECORDS = 2_000
 MOST_ITERATIONS = 60
 LEFT, RIGHT = "below", "above"
+TOO_FEW = "too few records for the noise"
+TIGHT = 0.8  # of the way to one center for everyone: clusters are tighter; ours
+COARSE = 0.1  # of all records: a side that may be refused for its noise is as large as a cluster; ours
 TERMS = (
     (
         "Colors",
@@ -113,6 +117,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     terms = TERMS
     page_fields = ("chosen",)
+    audited = "dpm"
 
     @classmethod
     def find_reference(cls, points: Points, words: Words, result: object, params: object = None) -> NonprivateKMeans:
@@ -197,19 +202,169 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     @property
     def n_classes(self) -> int:
         """Number of known classes, 0 without any: the curator's."""
-        return 0 if self.classes is None else len(np.unique(self.classes))
+        return self.shared.shape[1]
+
+    @cached_property
+    def shared(self) -> NDArray[np.intp]:
+        """How many records each cluster shares with each known class (k, m); (k, 0) without any. The curator's."""
+        if self.classes is None or not len(self.classes):
+            return np.zeros((self.k, 0), dtype=np.intp)
+        n_classes = int(self.classes.max()) + 1
+        table = np.bincount(self.last.nonprivate_labels * n_classes + self.classes, minlength=self.k * n_classes)
+        table = table.reshape(self.k, n_classes)
+        return table[:, table.any(axis=0)]
+
+    @cached_property
+    def n_found(self) -> int:
+        """Number of known classes that are found: more than half of class and cluster together is both's. Curator."""
+        table = self.shared
+        together = table.sum(axis=1, keepdims=True) + table.sum(axis=0) - table
+        return int((2 * table > together).any(axis=0).sum())
+
+    @property
+    def is_too_noisy(self) -> bool:
+        """Whether noise alone kept a subset whole in which most records of two known classes are: the curator's.
+
+        Its gap is as deep as one of chance is not, and was not clear beside the noise, or its noisy count was too small
+        to be cut at all.
+        """
+        homes = np.bincount(self.shared.argmax(axis=0), minlength=self.k)
+        first, tree = self.result.trace[0], self.release.tree
+        assert isinstance(first, PlanStep)
+        for node in np.flatnonzero(tree.centers >= 0).tolist():
+            if homes[tree.centers[node]] < 2:
+                continue
+            if self.stop_reason(node) == TOO_FEW:
+                return True
+            split = self.split(node)
+            if split is not None and not self.published:
+                depths = split.nonprivate_depths[split.exists]
+                if depths.max(initial=0) > CHANCE * math.sqrt(max(split.noisy_count, 1.0)):
+                    return True
+        return False
+
+    @property
+    def lede(self) -> str:
+        """What it is for, and what is released; public."""
+        return f"Where is nobody? Cut there. {self.points_are} Only the **cuts and averages** are published."
 
     def finding(self) -> Sentence:
-        """Say the run in one sentence; without a proof no limit is named."""
-        what = counted(self.k, "cluster")
-        at = f"At ε = {number(self.params.epsilon)}, DPM finds"
+        """Say the run in one sentence; it names no protection that is not proved."""
+        return Sentence(opened(self._curators_finding()), opened(self._publics_finding()))
+
+    def _curators_finding(self) -> str:
+        k, known, found, doubt = self.k, self.n_classes, self.n_found, self.doubt
+        cuts = things(k - 1, "cut")
+        if known == 0:
+            return self._finding_without_classes(cuts)
+        if k == 1 < known:
+            why = "too noisy to see any gap" if self.is_too_noisy else "no gap is clear enough to cut"
+            return f"{why}: the whole map stays one cluster"
+        if found < known:
+            some = f"{in_words(known - found)} of the" if found else "all"
+            lost = f"{some} {in_words(known)} clusters {_be(known - found)} lost"
+            if known == 1:
+                lost = "the one cluster is lost"
+            if doubt is Doubt.GONE:
+                return doubt.ends(f"{lost}")
+            if k < known:
+                why = "too noisy to see every gap" if self.is_too_noisy else "not every gap is clear enough"
+                return f"{why}: {lost}"
+            alone = f"{'only ' if found else ''}{in_words(found) if found else 'none'} of {in_words(known)} clusters"
+            return f"cuts run through crowds: {alone} {'stands' if found < 2 else 'stand'} alone"
+        every = f"all {in_words(known)} clusters" if known > 1 else "the one cluster"
+        if k > known:
+            return f"{cuts} find {every}, and cut {'them' if known > 1 else 'it'} finer than need be"
+        if k == 1:
+            return doubt.ends("there is one cluster, and nothing is cut")
+        if doubt is Doubt.GONE:
+            return f"{every}, but the guarantee no longer protects anyone"
+        if doubt is Doubt.ROOM:
+            return f"{cuts} through empty space {'find' if k > 2 else 'finds'} {every}"
+        return doubt.ends(f"{cuts} {'find' if k > 2 else 'finds'} {every}")
+
+    def _finding_without_classes(self, cuts: str) -> str:
+        if self.k == 1:
+            return "no gap is clear enough to cut: the whole map stays one cluster"
+        leave = f"{cuts} {'leave' if self.k > 2 else 'leaves'} {things(self.k, 'cluster')}"
+        if self.nonprivate_cost >= self.no_data_cost:
+            return f"{leave}, no better than a blind guess"
+        if self.doubt in (Doubt.GONE, Doubt.UNPROVED):
+            return self.doubt.ends(f"{leave}")
+        return f"{leave}, {'' if self.spread_share <= TIGHT else 'hardly '}tighter than one for everyone"
+
+    @cached_property
+    def spread_share(self) -> float:
+        """Root of the cost over that of one exact center for everyone: the curator's."""
+        one = float(self.reference.run(1).nonprivate_costs[-1])
+        return math.sqrt(self.nonprivate_cost / one) if one > 0 else 0.0
+
+    def _publics_finding(self) -> str:
+        if self.k == 1:
+            return "no gap is clear enough to cut: the whole map stays one cluster"
+        cuts = things(self.k - 1, "cut")
+        leave = f"{'leave' if self.k > 2 else 'leaves'} {things(self.k, 'cluster')}"
+        if self.published or self.doubt in (Doubt.GONE, Doubt.UNPROVED):
+            return self.doubt.ends(f"{cuts} {leave}")
+        tree = self.release.tree
+        if tree.minimum_count > COARSE * max(float(tree.noisy_counts[0]), 1.0):
+            return f"{cuts} came out; at this much noise, some gaps may be missing"
+        if self.n_clear_cuts == self.k - 1:
+            return self.doubt.ends(f"{cuts} at clear gaps {leave}")
+        return f"{cuts}, {in_words(self.n_clear_cuts)} of them at clear gaps, {leave}"
+
+    @cached_property
+    def noise_share(self) -> float | None:
+        """How far noise moves a released average on average, of the diagonal: public; None as published.
+
+        That averages are moved back into their cells is left out. Published sums are taken in data units, from 0 on.
+        """
+        if self.published:
+            return None
+        middles = (self.cells.low + self.cells.high) / 2.0
+        leaves = np.empty(self.k, dtype=np.intp)
+        whole = np.flatnonzero(self.release.tree.centers >= 0)
+        leaves[self.release.tree.centers[whole]] = whole
+        moves = self.final - middles[leaves]
+        return center_facts.noise_share(self.result, moves, Purpose.AVERAGES, self._count_noise(leaves))
+
+    def _count_noise(self, leaves: NDArray[np.intp]) -> FloatArray:
+        """Return the standard deviation (k,) of the noisy counts of leaves: public.
+
+        A leaf whose cut was refused has its own count, and its sides', each weighed by 1 / variance.
+        """
+        scales = {
+            leaf.step: ledger.scale_of(leaf)
+            for event in self.events
+            for leaf in ledger.leaves(event)
+            if isinstance(leaf, LaplaceEvent) and leaf.purpose is Purpose.COUNTS
+        }
+        levels, refused = self.cells.levels[leaves].tolist(), self.cells.refused[leaves].tolist()
+        precisions = [
+            1.0 / scales[level] ** 2 + (0.5 / scales[level + 1] ** 2 if tried else 0.0)
+            for level, tried in zip(levels, refused, strict=True)
+        ]
+        return np.sqrt(2.0 / np.array(precisions))
+
+    def strips(self) -> tuple[Strip | None, Strip | None]:
+        """Return the axis of how many known clusters are found, or of the spread that is left, and the public's.
+
+        The law of the cuts is secret, so that the public reads how far noise moves an average.
+        """
+        public = None if self.published else center_facts.noise_strip("Noise moves each average by")
         known = self.n_classes
-        if self.k < known:  # a cost beside k-means with as few centers would sound like success
-            return Sentence(curator=f"{at} only {self.k} of {known} clusters.", public=f"{at} {what}.")
-        classes = f" ({known} {'class is' if known == 1 else 'classes are'} known)" if known else ""
-        cost = f"their centers cost {beside(self.cost_ratio)} k-means with equally many"
-        cost += WOULD_DO if self.nonprivate_cost >= self.no_data_cost else ""
-        return Sentence(curator=f"{at} {what}{classes}; {cost}.", public=f"{at} {what}.")
+        if not known:
+            whole = (100.0, "one center for everyone")
+            return Strip("Distance to the nearest center", "of one center's", "spread", 0.0, 115.0, (whole,)), public
+        return Strip("Clusters found", f"of {known}", "found", 0.0, float(known)), public
+
+    def losses(self) -> tuple[Measure | None, Measure | None]:
+        """Return how many known clusters are found, else the spread that is left, and how far noise moves averages."""
+        law = self.noise_share
+        public = None if law is None else Measure(100.0 * law, about(percent(law)))
+        if self.n_classes:
+            return Measure(float(self.n_found), str(self.n_found)), public
+        return Measure(100.0 * self.spread_share, percent(self.spread_share)), public
 
     def utility(self) -> tuple[Fact, ...]:
         """Return what was found, public, and how good it is, the curator's."""
@@ -221,9 +376,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         with_as_many = f" with {self.k}" if self.k < self.n_classes else ""
         facts = [Fact("Clusters found", str(self.k), "Subsets that were not cut.", True)]
         if self.classes is not None and len(self.classes):
-            facts.append(
-                Fact("Known classes", str(len(np.unique(self.classes))), "Of the data, not used by DPM.", False)
-            )
+            facts.append(Fact("Known classes", str(self.n_classes), "Of the data, not used by DPM.", False))
         facts.append(
             Fact(
                 "Cost",
@@ -425,7 +578,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         if level >= len(tree.least_counts):
             return "depth"
         few = tree.noisy_counts[node] <= 2.0 * tree.least_counts[level]
-        return "too few records for the noise" if few else "no place left inside"
+        return TOO_FEW if few else "no place left inside"
 
     def why_stopped(self) -> str:
         """Count why subsets were not cut, the commonest first."""
@@ -467,6 +620,10 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 def ratio(cost: float, best: float) -> float:
     """Return cost / best; 1 where both are 0, infinite where only the best is."""
     return cost / best if best > 0 else 1.0 if cost <= 0 else math.inf
+
+
+def _be(n: int) -> str:
+    return "is" if n == 1 else "are"
 
 
 def rand_index(labels: Labels, classes: Labels) -> float:

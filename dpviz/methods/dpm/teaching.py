@@ -56,7 +56,9 @@ def found(epsilon: float, n: int = FULL) -> Answer:
     )
     counts = sorted(len(run.release.centers) for run in runs)
     middle = counts[len(counts) // 2]
-    words = {"measured": str(middle), "least": str(counts[0]), "most": str(counts[-1]), "runs": str(N_RUNS)}
+    least, most = counts[0], counts[-1]
+    span = f"always {least}" if least == most else f"{least} to {most}"
+    words = {"measured": str(middle), "range": span, "runs": str(N_RUNS)}
     return Answer(float(middle), words)
 
 
@@ -98,7 +100,7 @@ LESSON = Lesson(
                 "How many clusters does it find in 5,000 records, in the middle of 20 runs?",
                 CLUSTERS,
                 lambda: found(1.0),
-                "**{measured}**, with {least} to {most} in {runs} runs (noise seeds 0 to 19). Empty gaps between heaps "
+                "Usually **{measured}**. In {runs} runs (noise seeds 0 to 19) it was {range}. Empty gaps between heaps "
                 "are wide, so that even a noisy choice falls into one.",
             ),
             after={"epsilon": "1.0"},
@@ -111,7 +113,7 @@ LESSON = Lesson(
                 "How many clusters in the same 5,000 records, in the middle of 20 runs?",
                 CLUSTERS,
                 lambda: found(0.1),
-                "**{measured}**, with {least} to {most} in {runs} runs. Counts need enough records to stand out of "
+                "Usually **{measured}**. In {runs} runs it was {range}. Counts need enough records to stand out of "
                 "their noise. DPM would rather stop than cut through a heap.",
             ),
             {"epsilon": "0.1"},
@@ -124,7 +126,7 @@ LESSON = Lesson(
                 "How many clusters in 500 records, in the middle of 20 runs?",
                 CLUSTERS,
                 lambda: found(1.0, FEW),
-                "**{measured}**, with {least} to {most} in {runs} runs. Noise does not shrink with the crowd: a tenth "
+                "Usually **{measured}**. In {runs} runs it was {range}. Noise does not shrink with the crowd: a tenth "
                 "of the people at the same ε is about as hard as a tenth of ε.",
             ),
             {"n": "500"},
@@ -177,8 +179,8 @@ CHAPTER = RunChapter(
         "Now ε is 1. How many clusters does it typically find, in 20 runs?",
         CLUSTERS,
         lambda: found(1.0),
-        "**{measured}**; {least} to {most} in all {runs} runs. It refuses a cut that it cannot tell from "
-        "chance: with little ε it would rather stop early than invent a cluster.",
+        "Usually **{measured}**. In {runs} runs it was {range}. It makes a cut only if the gap is "
+        "clearly real: with little ε it would rather stop early than invent a cluster.",
     ),
     EPSILON,
     lambda: records(FULL),

@@ -20,7 +20,7 @@ from dpviz.methods.morse.charts import dendrogram
 from dpviz.methods.morse.landscape import Colors, DensityLevel, Regions, painted, signed, split_colors, unsigned
 from dpviz.methods.morse.layers import AXIS, Surface, SurfaceStage
 from dpviz.methods.morse.search import Search, find, search_layers
-from dpviz.plots import Frame, Layer, Scene
+from dpviz.plots import Frame, Layer, Measure, Scene, Strip
 from dpviz.solvers import MergeTree, Mixture, TransitionPoint, assign_basins, merge_tree
 from dpviz.stories import center_facts, charts
 from dpviz.stories.glossary import meant
@@ -28,12 +28,17 @@ from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, agreement, ceiled, chance_limit, counted, number, odds
+from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, counted, number, odds
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import Projection, View, Words
+from dpviz.stories.wording import Doubt, in_words, opened, things
 
 DENDROGRAM_HEIGHT = 250  # CSS pixels
+EXACT, ALMOST, MIXED = 0.995, 0.9, 0.5  # agreement (ARI) from which clusters are exact, almost, and in part right; ours
+FEW_HILLS = 4  # that a landscape has melted to; ours
+DROWNED = 0.5  # of the components that are asked for; ours
+MOONS = "Two moons"
 MOST_NAMED = 24  # clusters
 AGREEMENT = Figure("agreement", "ARI", "the agreement is less than", above=False, mark=1.0, mark_name="Perfect")
 PEAKS = Figure("number of peaks", "", "the number of peaks is less than", above=False)
@@ -199,20 +204,80 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     # What is said.
 
+    @property
+    def lede(self) -> str:
+        """What it is for, and what is released; public."""
+        return f"Where are the crowds? {self.points_are} Each crowd is a hill; **hilltops and borders** are published."
+
     def finding(self) -> Sentence:
-        """Say the run in one sentence; without a proof no limit is named."""
-        k, k0, n_components = self.n_clusters, len(self.release.start), len(self.component_numbers)
-        components = f"{n_components}" + (f" of {k0}" if n_components < k0 else "")
-        plural, verb = "" if k0 == 1 else "s", "makes" if n_components == 1 else "make"
-        clusters = f"{k} {'clusters' if k != 1 else 'cluster'}"
-        peaks = f"{self.tree.n_leaves} {'peaks' if self.tree.n_leaves != 1 else 'peak'}"
-        spent = f"At ε = {number(self.params.epsilon)}"
-        public = f"{spent}, {components} noisy component{plural} {verb} a landscape of {peaks}, cut into {clusters}"
-        if k < self.params.n_clusters:
-            public += f": {self.params.n_clusters} were asked for, but there are no more peaks (raise ε or change K₀)"
+        """Say the run in one sentence; it names no protection that is not proved."""
+        return Sentence(opened(self._curators_finding()), opened(self._publics_finding()))
+
+    def _curators_finding(self) -> str:
+        """Say how well the clusters agree with the known classes; without any, what the public reads."""
+        ari, k, peaks, doubt = self.nonprivate_ari, self.n_clusters, self.tree.n_leaves, self.doubt
+        if ari is None or k < self.params.n_clusters or k == 1:
+            return self._publics_finding()
+        hills, many = things(peaks, "hill"), self.crowds
+        if doubt is Doubt.GONE:
+            if ari >= EXACT:
+                return f"the {many} are exact now, and the guarantee is gone"
+            if ari >= ALMOST:
+                return f"the {many} are almost exact, and the guarantee is gone"
+            return f"the {many} are {'mixed up' if ari >= MIXED else 'torn apart'}, and the guarantee is gone"
+        if doubt is Doubt.UNPROVED:
+            right = "almost right" if ari >= ALMOST else "partly mixed up" if ari >= MIXED else "torn apart"
+            return doubt.ends(f"{hills} make {many}, {right}")
+        make = f"{hills} chain into {many}" if peaks > k else f"{hills} are {many}"
+        if ari >= EXACT:
+            return f"{make}, exactly right"
+        if ari >= ALMOST:
+            return f"{make}, almost exactly right"
+        if ari >= MIXED:
+            return f"{make}, with some {self.words.nouns.record[1].split()[0]} mixed up"
+        apart = f"the {many.split()[-1]} are torn apart"
+        if peaks <= FEW_HILLS:
+            return f"the landscape melts to {hills}, and {apart}"
+        return f"{hills} chain the wrong way, and {apart}"
+
+    def _publics_finding(self) -> str:
+        """Say what the landscape holds, and how much of it drowned in noise."""
+        k, asked, peaks, doubt = self.n_clusters, self.params.n_clusters, self.tree.n_leaves, self.doubt
+        hills, clusters = things(peaks, "hill"), things(k, "cluster")
+        if k < asked:
+            stand = "is" if peaks == 1 else "are"
+            return f"only {hills} {stand} left, too few for {things(asked, 'cluster')}"
+        if len(self.component_numbers) <= DROWNED * len(self.release.start) and doubt not in (
+            Doubt.GONE,
+            Doubt.UNPROVED,
+        ):
+            return f"noise drowned most hills: {in_words(peaks)} {'is' if peaks == 1 else 'are'} left, in {clusters}"
+        chain = ("chains into" if peaks == 1 else "chain into") if peaks > k else "is" if peaks == 1 else "are"
+        return doubt.ends(f"{hills} {chain} {clusters}")
+
+    @property
+    def crowds(self) -> str:
+        """What the clusters are called: "two moons", "three clusters"."""
+        return things(self.n_clusters, "moon" if self.words.title == MOONS else "cluster")
+
+    def strips(self) -> tuple[Strip | None, Strip | None]:
+        """Return the axis of the agreement with the known classes, else of the clusters that are left: the curator's.
+
+        How hills come and go with the noise follows from the records, so that the public has none.
+        """
+        if self.nonprivate_ari is None:
+            asked = self.params.n_clusters
+            return Strip("Clusters left", f"of {asked}", "left", 0.0, float(asked)), None
+        lines = ((0.0, "as good as guessing"),)
+        what = "moons" if self.words.title == MOONS else "clusters"
+        return Strip(f"Agreement with the true {what}", "of 1", "agreement", 0.0, 1.04, lines), None
+
+    def losses(self) -> tuple[Measure | None, Measure | None]:
+        """Return the agreement with the known classes, else the clusters that are left."""
         ari = self.nonprivate_ari
-        hit = "" if ari is None else f"; they {agreement(ari)}"
-        return Sentence(curator=f"{public}{hit}.", public=f"{public}.")
+        if ari is None:
+            return Measure(float(self.n_clusters), str(self.n_clusters)), None
+        return Measure(ari, f"{ari:.2f}".replace("-0.00", "0.00")), None
 
     def utility(self) -> tuple[Fact, ...]:
         """Return the landscape's numbers, public, and how good the clusters are, which is exact: the curator's."""

@@ -195,9 +195,8 @@ CHAPTER = RunChapter(
     "hills",
     "Hills and passes",
     f"{N:,} people in two moons, that no straight line separates. The method, Morse processing, makes a noisy "
-    "landscape with hills where many people are; hills whose ridge hardly dips between them are one cluster. At first "
-    "ε = "
-    f"{EPSILON.default:g}.",
+    "landscape with hills where many people are. Two hills count as one cluster if the pass between them is high. At "
+    f"first ε = {EPSILON.default:g}.",
     Question(
         "Now ε is 5. In how many of 10 runs are the two clusters the two moons?",
         MOONS,

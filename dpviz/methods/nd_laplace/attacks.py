@@ -121,7 +121,7 @@ def posterior_scene(run: NDLaplaceRun, posterior: Posterior) -> Scene:
     return Scene(
         title=f"Where is record {run.record}?",
         alt="Heat map of how likely each place is for the chosen record, given its released point.",
-        caption="The more color, the likelier, to somebody who sees the release and knows nothing else: every place of "
+        caption="Darker: likelier, to somebody who sees the release and knows nothing else: every place of "
         "the box was equally likely before.",
         x=plane.x,
         y=plane.y,

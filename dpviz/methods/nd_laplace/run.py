@@ -6,6 +6,7 @@ feature's public range, which are the box units themselves.
 """
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -19,16 +20,21 @@ from dpviz.methods.nd_laplace.algorithm import Params, Step, local_claim, noise_
 from dpviz.methods.nd_laplace.charts import radius_chart
 from dpviz.methods.nd_laplace.layers import frames_of, layers_of
 from dpviz.metrics import mean_pair_error, nonprivate_displacement
-from dpviz.plots import Scene
+from dpviz.plots import Measure as StripMeasure
+from dpviz.plots import Scene, Strip
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import NOBODY, Contents, box_words
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, at_least, at_most, number, odds
+from dpviz.stories.panel import Fact, Sentence, at_least, at_most, counted, number, odds
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.view import MARGIN, Projection, View, Words, project
+from dpviz.stories.wording import MOST_CHARACTERS, Doubt, about, in_words, length_words, percent, short_unit
 
 PAIRED = 300  # records whose pairs are averaged: their number grows with the square
 LONGEST = 4.0  # longest side of a picture's box against its shortest, up to which a length is as long both ways; ours
+MOST_MAPS = 10.0  # widths of the map: farther away is all the same
+GONE, OUTLINE, DISTRICTS, STREETS = 1.0, 0.3, 0.1, 0.03  # of the map's width: how far moves leave so much of it; ours
+STRIP_ROOM = 1.3  # of a strip's axis, above the map's width
 TERMS = (
     ("Gray", "Known to one person alone. There is no curator here: everyone adds noise before sending."),
     *meant("local model", "geo-indistinguishability", "perturbation area"),
@@ -66,6 +72,11 @@ class Measure:
     def radius_words(self) -> str:
         """The radius with its unit."""
         return self.words(self.radius)
+
+    @property
+    def near_words(self) -> str:
+        """The radius with a unit that a line has room for."""
+        return self.words(self.radius) if self.shares else f"{number(self.radius)} {short_unit(self.unit)}"
 
     @property
     def axis_unit(self) -> str:
@@ -166,14 +177,90 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     # What is said.
 
+    @property
+    def distance(self) -> tuple[float, str]:
+        """The radius that ε is for, with its words."""
+        return self.measure.radius, self.measure.near_words
+
+    @cached_property
+    def nonprivate_move(self) -> float:
+        """How far records were moved on average, in the unit of the noise: known to nobody; 0 without any."""
+        return nonprivate_displacement(self.unit / self.scales, self.released / self.scales).distance if self.n else 0.0
+
+    @property
+    def width(self) -> float:
+        """The longest side of the box, in the unit of the noise: public."""
+        return float((1.0 / self.scales).max())
+
+    def _away(self, move: float) -> str:
+        """Write how far points move."""
+        if move > MOST_MAPS * self.width:
+            return "over ten maps"
+        if self.measure.shares:
+            return f"{percent(move / self.width)} of the map"
+        return length_words(move, self.measure.unit)
+
+    @property
+    def risk_label(self) -> str:
+        """What an attacker is right about; public."""
+        return f"An attacker tells two places {self.measure.near_words} apart"
+
+    @property
+    def lede(self) -> str:
+        """What it is for, and what is released; public."""
+        points = self.result.release.points
+        outside = int(((points < self.words.box.low) | (points > self.words.box.high)).any(axis=1).sum())
+        left = f" Of {counted(self.n, 'point')}, {in_words(outside)} left the map." if outside else ""
+        who = "Trust nobody: every person sends" if self.record_word == "person" else "Trust nobody: every owner sends"
+        return f"{who} a moved point, and only **moved points** are seen.{left}"
+
     def finding(self) -> Sentence:
-        """The run in one sentence; ε never comes without its distance."""
-        mean = self.measure.words(self.area.mean_radius)
-        public = f"At ε = {number(self.level)} per {self.measure.radius_words}, every point moves {mean} on average"
-        if not self.n:
-            return Sentence(curator=f"{public}.", public=f"{public}.")
-        move = nonprivate_displacement(self.unit / self.scales, self.released / self.scales).distance
-        return Sentence(curator=f"{public} ({self.measure.words(move)} in this run).", public=f"{public}.")
+        """Say the run in one sentence: how far the law moves points, and what that leaves of the map; all public."""
+        law, urban, doubt = self.area.mean_radius, set(self.words.units) == {"m"}, self.doubt
+        share, away = law / self.width, self._away(law)
+        # Walls change where points land, not what the noise has hidden.
+        free = self.params.domain == "none"
+        lands = f"Everyone lands {away} away" if free else f"Noise moves all by {away}"
+        if share >= GONE:
+            left = f"{' on average' if free else ''}: the {'city' if urban else 'map'} is gone"
+        elif share >= OUTLINE:
+            left = f": only {'the city’s' if urban else 'a rough'} outline is left"
+        elif share >= DISTRICTS:
+            left = f": {'districts survive, streets' if urban else 'groups survive, details'} do not"
+        elif share >= STREETS:
+            left = f": {'neighborhoods show, streets do not' if urban else 'details begin to show'}"
+        elif doubt is Doubt.UNPROVED:
+            left = f": a true map{doubt.value}"
+        elif doubt in (Doubt.GONE, Doubt.LITTLE):
+            left = f": a true map that shows where you {'live' if urban else 'are'}"
+        else:
+            left = ": the map is true, your exact place is not"
+        said = f"{lands}{left}."
+        if len(said) > MOST_CHARACTERS:
+            said = said.replace(" of the map", "", 1)
+        return Sentence(said, said)
+
+    def strips(self) -> tuple[Strip | None, Strip | None]:
+        """Return the axis of how far points are moved, beside the map's width; both are public."""
+        times = 100.0 if self.measure.shares else 1.0
+        line = (times * self.width, "the map's width")
+        unit = "of the range" if self.measure.shares else ""
+        high, many = STRIP_ROOM * times * self.width, self.words.nouns.record[1]
+        return (
+            Strip(f"{many.capitalize()} move by", unit, "moved", 0.0, high, (line,)),
+            Strip(f"Noise moves {many} by", unit, "moved", 0.0, high, (line,)),
+        )
+
+    def losses(self) -> tuple[StripMeasure | None, StripMeasure | None]:
+        """Return how far points were moved on average in this run, and by the law, before the box is looked at."""
+        law, times = self.area.mean_radius, 100.0 if self.measure.shares else 1.0
+
+        def words(length: float) -> str:
+            return percent(length) if self.measure.shares else length_words(length, self.measure.unit)
+
+        move = self.nonprivate_move
+        run = StripMeasure(times * move, words(move)) if self.n else None
+        return run, StripMeasure(times * law, about(words(law)), 1.0)
 
     def utility(self) -> tuple[Fact, ...]:
         """Return how far the release is from the records: theirs alone, but for the law."""

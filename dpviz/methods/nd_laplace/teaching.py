@@ -371,7 +371,7 @@ CHAPTER = RunChapter(
     "sending",
     "Noise before sending",
     f"{N_SENDERS} people trust nobody: each moves their own place at random (orange) and sends only that (blue). "
-    f"Here ε goes with a distance: how well can places {RADIUS:g} m apart be told apart? At first "
+    f"Here ε says how hard it is to tell apart two places {RADIUS:g} m from each other. At first "
     f"ε = {SENT.default:g}.",
     Question(
         f"At ε = 1 within {RADIUS:g} m, how far does a place move on average?",

@@ -22,6 +22,7 @@ from dpviz.core import (
     frozen,
     voronoi_borders,
 )
+from dpviz.data import NEUTRAL
 from dpviz.methods.source_target import layers
 from dpviz.methods.source_target.algorithm import (
     Params,
@@ -33,19 +34,25 @@ from dpviz.methods.source_target.algorithm import (
 )
 from dpviz.methods.source_target.algorithm.coreset_cells import coreset
 from dpviz.methods.source_target.charts import bound_chart, cost_of, count_chart
-from dpviz.plots import Frame, Scene
+from dpviz.plots import Frame, Measure, Scene, Strip
 from dpviz.solvers import nearest_distance, select_centers
 from dpviz.stories import center_facts
 from dpviz.stories.glossary import meant
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.label import Contents, both_limits, box_words
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import EQUAL, Fact, Sentence, ceiled, counted, number
+from dpviz.stories.panel import Fact, Sentence, ceiled, counted, number
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Stage
 from dpviz.stories.view import Projection, View, Words, project
+from dpviz.stories.wording import about, length_words, opened, things
 
 SELECT_SEED = 0  # of selections that stand beside the run: they need it for very many targets only
+NEAR = 0.1  # of the way without privacy: so much farther is hardly any farther; ours
+SAVED = 0.9  # of what helpers save: losing as much is as bad as ignoring them; ours
+SECRET_LIMIT = 75.0  # times in 100 that an attacker is right at most; ours
+SCATTERED = 0.25  # of the averages, outside of the box; ours
+LEAST_WAY, MOST_WAY, MOST_ALONE = 0.8, 1.3, 1.15  # ends of strips, of the lines on them
 TERMS = (
     (
         "Colors",
@@ -77,16 +84,6 @@ def allowance(words: Words, params: Params) -> Callable[[float], str]:
 def unit_of_cost(units: Sequence[str]) -> str:
     """Return the unit of a distance, after a space: that of the features where they share one."""
     return f" {units[0]}" if len(set(units)) == 1 and units[0] else ""
-
-
-def way(cost: float, without: float) -> str:
-    """Return how a mean distance compares with the one without privacy: words that stand before its name."""
-    if without <= 0:
-        return "as long as" if cost <= 0 else "longer than"
-    percent = 100.0 * (cost / without - 1.0)
-    if abs(percent) < EQUAL:
-        return "as long as"
-    return f"{number(float(f'{abs(percent):.2g}'))} % {'longer' if percent > 0 else 'shorter'} than"
 
 
 def times(cost: float, floor: float) -> str:
@@ -226,29 +223,126 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             shares.append((name, float((labels == classes).mean())))
         return tuple(shares)
 
-    @property
+    @cached_property
     def costs(self) -> tuple[float, float]:
         """Costs of the new centers and of those without privacy: the curator's."""
         selected, floor = self.release.selected, self.reference.nonprivate_selected
         return self.nonprivate_cost(selected), self.nonprivate_cost(floor)
 
+    @property
+    def record_word(self) -> str:
+        """What one secret record is: "paramedic"; public."""
+        return self.words.nouns.source[0]
+
+    @property
+    def risk_label(self) -> str:
+        """What an attacker is right about; public."""
+        return f"An attacker spots a {self.record_word}"
+
+    @property
+    def lede(self) -> str:
+        """What it is for, and who the points are; public."""
+        nouns, k = self.words.nouns, len(self.release.selected)
+        one, many = nouns.center
+        goes = f"{nouns.target[1].capitalize()} go to the nearest {nouns.source[0]}"
+        return f"{goes}, or to one of **{things(k, one, many)}**." if k > 1 else f"{goes}, or to **{things(k, one)}**."
+
     def finding(self) -> Sentence:
-        """Return the run in one sentence; without a proof no limit is named."""
-        params = self.params
-        budget = f"ρ = {number(params.rho)}" if params.rho is not None else f"ε = {number(params.epsilon or math.inf)}"
-        k, r = len(self.release.selected), self.step.n_averages
-        centers = f"{k} new {'centers' if k != 1 else 'center'}"
-        released = self.n_released if params.method == "nna" else r
-        averages = "averages stand" if released != 1 else "average stands"
-        source = self.words.nouns.source[1]
-        means = f"At {budget}, {released} noisy {averages} in for the secret {source}"
-        distance = f"with {centers}, the way to the nearest is {way(*self.costs)} without privacy"
-        return Sentence(f"{means}; {distance}.", f"{means}, and {centers} {'are' if k != 1 else 'is'} chosen.")
+        """Say the run in one sentence; it names no protection that is not proved."""
+        return Sentence(opened(self._curators_finding()), opened(self._publics_finding()))
+
+    def _curators_finding(self) -> str:
+        """Say how far help is, beside no privacy and beside ignoring the source."""
+        many, (cost, floor), ignored = self.source_words, self.costs, self.cost_of_ignoring
+        near, help_is = cost <= (1.0 + NEAR) * floor, "targets are" if self.is_neutral else "help is"
+        if cost > ignored > floor:
+            far = "served so badly" if self.is_neutral else "so far away"
+            return f"{help_is} {far} that ignoring the {many} {'does' if self.is_neutral else 'would do'} better"
+        if not near and cost > floor + SAVED * (ignored - floor):
+            nearer = "served hardly better" if self.is_neutral else "hardly nearer"
+            return f"{help_is} {nearer} than if the {many} {'was' if self.is_neutral else 'were'} ignored"
+        if self.is_neutral:
+            farther = f"{help_is} served {'nearly as well' if near else 'a little worse'}"
+        else:
+            farther = f"{help_is} {'hardly any' if near else 'a little'} farther away"
+        stay = "stays" if self.is_neutral else "stay"
+        return f"the {many} {stay} secret, and {farther}" if self.hides else self.doubt.ends(farther)
+
+    @property
+    def is_neutral(self) -> bool:
+        """Whether nobody has said what the source is; public."""
+        return self.words.nouns.source == NEUTRAL.source
+
+    @property
+    def source_words(self) -> str:
+        """What all of the source is called: "paramedics", "source"; public."""
+        return "source" if self.is_neutral else self.words.nouns.source[1]
+
+    @property
+    def hides(self) -> bool:
+        """Whether a proof keeps an attacker's odds so low that the source can be called secret; public."""
+        risk = self.risk_measure()
+        return risk is not None and risk.value <= SECRET_LIMIT
+
+    def _publics_finding(self) -> str:
+        """Say what was chosen, whether noise threw averages off the map, and what of the source is hidden."""
+        doubt, nouns, k = self.doubt, self.words.nouns, len(self.release.selected)
+        released = self.released
+        outside = float(((released < 0.0) | (released > 1.0)).any(axis=1).mean()) if len(released) else 0.0
+        if not len(released):
+            return f"no average was released: the places ignore the {self.source_words}"
+        if outside > SCATTERED:
+            return "noise scatters the averages: these places are mostly guesses"
+        chosen = things(k, "place")
+        if self.hides:
+            return f"{chosen} {'is' if k == 1 else 'are'} chosen, and no {nouns.source[0]} can be singled out"
+        return doubt.ends(f"{chosen} {'is' if k == 1 else 'are'} chosen")
+
+    @cached_property
+    def cost_of_ignoring(self) -> float:
+        """Cost of the centers for targets alone, beside the source: the curator's."""
+        return self.nonprivate_cost(self.reference.ignorant)
+
+    @cached_property
+    def cost_without_source(self) -> float:
+        """Mean distance of a target to its nearest of the centers for targets alone, data units: public."""
+        return float(nearest_distance(self.params.targets, self.params.targets[self.reference.ignorant]).mean())
+
+    def strips(self) -> tuple[Strip | None, Strip | None]:
+        """Return the axis of the way to the nearest helper, and the public's, of the way as released averages tell it.
+
+        The public's ends where nobody of the source helped. Without public targets it has none.
+        """
+        _, floor = self.costs
+        ignored, alone = self.cost_of_ignoring, self.cost_without_source
+        many, where = self.source_words, "target's nearest" if self.is_neutral else "nearest helper"
+        lines = ((ignored, f"ignoring the {many}"), (floor, "without privacy"))
+        low, high = LEAST_WAY * floor, max(MOST_WAY * ignored, floor) or 1.0
+        public = Strip(
+            f"Way to the {where}, as the averages tell it",
+            "",
+            "away",
+            0.0,
+            MOST_ALONE * alone or 1.0,
+            ((alone, f"if there were no {many}"),),
+        )
+        return Strip(f"Way to the {where}", "", "away", low, high, lines), (
+            public if self.targets_public and self.words.box_public else None
+        )
+
+    def losses(self) -> tuple[Measure | None, Measure | None]:
+        """Return the way to the nearest helper, and the way as the released averages tell it."""
+        unit, (cost, _) = unit_of_cost(self.words.units).strip(), self.costs
+        told = float(self.service[0].mean())
+        public = Measure(told, about(length_words(told, unit)))
+        return Measure(cost, length_words(cost, unit)), (
+            public if self.targets_public and self.words.box_public else None
+        )
 
     def utility(self) -> tuple[Fact, ...]:
         """Return what the release says, public, and what it costs, which is exact: the curator's."""
         unit, (cost, floor), step, release = unit_of_cost(self.words.units), self.costs, self.step, self.release
-        ignorant = times(self.nonprivate_cost(self.reference.ignorant), floor)
+        ignorant = times(self.cost_of_ignoring, floor)
         r, law = step.n_averages, "scale" if self.params.noise == "laplace" else "standard deviation"
         shared = f"{len(self.targets)} targets share {r} averages."
         facts = [

@@ -395,7 +395,7 @@ def sentence(ranked: Sequence[Ranked], epsilon: float, n_clusters: int, without_
     if without_data is not None and best.median >= without_data:
         return Sentence(f"{words}; centers chosen without any record cost no more.", HIDDEN)
     near = [each.name for each in others if each.low <= best.high]
-    return Sentence(f"{words}; its band overlaps {_listed(near)}." if near else f"{words}.", HIDDEN)
+    return Sentence(f"{words}; the difference to {_listed(near)} may be chance." if near else f"{words}.", HIDDEN)
 
 
 def own_numbers(series: Sequence[Series], rows: Rows, epsilon: float) -> str:

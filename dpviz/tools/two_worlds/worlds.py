@@ -302,11 +302,6 @@ def remarks(odds: Odds, *, planned: bool) -> tuple[str, ...]:
     sentences = []
     if odds.noise is not None and planned:
         sentences.append(f"The mechanism's own noise allows {at_most(odds.noise)}.")
-    elif odds.noise is not None:
-        sentences.append(
-            f"This run's own noise would allow {at_most(odds.noise)}, had its plan been fixed in advance; it was not, "
-            "so this proves nothing."
-        )
     if odds.doubled:
         sentences.append("A move is one removal and one addition, so that the limit counts it twice.")
     if odds.level is not None:

@@ -106,7 +106,7 @@ CLUSTERS = Chapter(
     "nearest center, then each center moves to the middle of its people. That is *k-means*, here with k = "
     f"{N_GROUPS}; its groups are *clusters*.",
     Question(
-        "After how many rounds does nobody change centers any more?",
+        "After how many rounds does nobody switch groups?",
         ranges("1", "2 or 3", "4 to 10", "More", at=(1.5, 3.5, 10.5)),
         clusters_answer,
         "After **{measured}**: {steps} steps. Every center ends as the average of its people, and an average, you "
@@ -173,7 +173,7 @@ LEAK = Chapter(
         "How well do the centers lead to the one who is missing?",
         ranges("Not at all", "Into the right group", "To the very place", at=(0.5, 6.0)),
         leak_answer,
-        "To the very place, whoever is missing: at least **{measured}** are right, more than are written here. Each "
+        "To the very place, whoever is missing: exactly, to the last of at least **{measured}**. Each "
         "center times its number of people, less those who are known, leaves exactly one person.",
     ),
     MISSING,

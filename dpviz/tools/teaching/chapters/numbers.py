@@ -94,9 +94,9 @@ AVERAGE = Chapter(
         "How close can anyone come to the salary of the one who left?",
         ranges("To the dollar", "To about $1,000", "Not even that", at=(1.0, 2_000.0)),
         average_answer,
-        f"Off by **{{measured}}** at most, whoever leaves: {N_COLLEAGUES} times the first average, less "
-        f"{N_COLLEAGUES - 1} times the second, is that salary. Each average was harmless alone; together they give one "
-        "person away.",
+        f"To the dollar, off by **{{measured}}** at most. {N_COLLEAGUES} × the first average minus "
+        f"{N_COLLEAGUES - 1} × the second is the salary of the person who left. Each average was harmless alone; "
+        "together they give one person away.",
     ),
     LEAVER,
     average_picture,
@@ -112,7 +112,7 @@ COIN_SEED = 11
 SIDE = 10  # people along a side of each half: 100 of them
 HALVES = ("truth: yes", "truth: no")
 LEANING = Knob(
-    "course_epsilon", "float", TWO_TOSSES, "ε", "How far the coin leans to the truth.", 0.1, 4.0, 0.1, 4.0, log=True
+    "course_epsilon", "float", TWO_TOSSES, "ε", "How often the coin tells the truth.", 0.1, 4.0, 0.1, 4.0, log=True
 )
 
 
@@ -168,9 +168,9 @@ COIN = Chapter(
         "Someone says yes, and you believe it. How often are you right, in 100?",
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
         lambda: attack_coin(TWO_TOSSES),
-        "**{measured}** times in 100; a blind guess has 50. How far the coin leans to the truth is its **ε** "
-        "(“epsilon”): at ε = 1.1, anyone who guesses your truth, called an *attacker*, is right at most {limit} "
-        "times in 100.",
+        "**{measured}** times in 100; a blind guess has 50. The more often the coin tells the truth, the larger is "
+        "its **ε** (“epsilon”): at ε = 1.1, anyone who guesses your truth, called an *attacker*, is right at most "
+        "{limit} times in 100.",
     ),
     LEANING,
     coin_picture,
@@ -377,7 +377,8 @@ AUDIT = Chapter(
     "audit",
     "A promise, measured",
     f"A count of {N_COUNTED} people is published with noise, and claims ε = {CLAIMED:g}. An audit runs it {N_RUNS:,} "
-    "times with you and as often without you: the less alike the two worlds look, the larger ε really is.",
+    "times with you and as often without you: the easier the two cases are to tell apart, the weaker the protection "
+    "is.",
     Question(
         "Suppose it forgot half of its noise. What do the runs show?",
         ranges("Nothing suspicious", "A little more than claimed", "The claim is clearly false", at=(1.0, 1.5)),
@@ -465,8 +466,8 @@ def decide_words(epsilon: float) -> str:
 DECIDE = Chapter(
     "decide",
     "You decide",
-    f"A clinic of {CLINIC} people and a town of {TOWN:,} publish their average age with noise. Both want it right to "
-    "half a year, typically: the green line. More ε is more accuracy, and less privacy.",
+    f"A clinic of {CLINIC} people and a town of {TOWN:,} publish their average age with noise. Both want the average "
+    "to be within about half a year: the green line. More ε is more accuracy, and less privacy.",
     Question(
         "At the ε where the clinic's line meets the green one, how often may an attacker be right, in 100?",
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),

@@ -1,0 +1,94 @@
+"""Words that the findings of all methods share: numbers as words, and what a proof leaves of an attacker's doubt.
+
+A finding is one sentence in the largest type of a page. It holds no exact digits, and it follows from what was measured
+of the run: how much was found, and how often an attacker can be right where that is proved.
+"""
+
+import math
+from enum import Enum
+
+from dpviz.core import Claim, attacker_odds
+from dpviz.core.limits import number
+from dpviz.stories.panel import WHOLE_LIMIT
+
+MOST_CHARACTERS, MOST_WORDS = 68, 16  # of a finding: two lines
+HIDDEN_LIMIT, ROOM_LIMIT = 60.0, 90.0  # times in 100 that an attacker is right at most; ours
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+KILOMETER = 1000.0  # meters
+LONGEST_UNIT = 6  # characters that a line has room for
+
+
+class Doubt(Enum):
+    """What a proof leaves of an attacker's doubt, as the end of a finding."""
+
+    HIDDEN = ", and nobody stands out"
+    ROOM = ", and room for doubt remains"
+    LITTLE = ", and little doubt remains"
+    GONE = ", and the guarantee is gone"  # the attacker can be right over 99 times in 100
+    UNPROVED = ", but no limit is proved"
+
+    def ends(self, said: str) -> str:
+        """End a finding with it, in fewer words where it would be too long."""
+        long = f"{said}{self.value}"
+        return long if len(long) < MOST_CHARACTERS else f"{said}{_SHORT[self]}"
+
+
+_SHORT = {
+    Doubt.HIDDEN: "; nobody stands out",
+    Doubt.ROOM: "; doubt remains",
+    Doubt.LITTLE: "; little doubt remains",
+    Doubt.GONE: "; the guarantee is gone",
+    Doubt.UNPROVED: "; no limit is proved",
+}
+
+
+def doubt_left(claim: Claim | None, length: float = 1.0) -> Doubt:
+    """Return what a proved claim leaves of doubt, None being no claim; `length` is what ε per distance is read for."""
+    if claim is None:
+        return Doubt.UNPROVED
+    odds = attacker_odds(claim.epsilon * (length if claim.per_distance else 1.0), claim.delta)
+    if odds > WHOLE_LIMIT:
+        return Doubt.GONE
+    return Doubt.HIDDEN if odds <= HIDDEN_LIMIT else Doubt.ROOM if odds <= ROOM_LIMIT else Doubt.LITTLE
+
+
+def in_words(n: int) -> str:
+    """Write a number of things: "five", "twelve", "13", "1,200"."""
+    return _NUMBERS[n] if 0 <= n < len(_NUMBERS) else f"{n:,}"
+
+
+def things(n: int, one: str, many: str = "") -> str:
+    """Write a number of things, `one` being one of them: "one cluster", "five clusters"."""
+    return f"{in_words(n)} {one if n == 1 else many or f'{one}s'}"
+
+
+def opened(sentence: str) -> str:
+    """Return a sentence with a capital at its beginning and a period at its end."""
+    return f"{sentence[:1].upper()}{sentence[1:]}."
+
+
+def two_digits(value: float) -> str:
+    """Write a number with two significant digits, the way a person would: 0.91, 4, 22,000."""
+    return number(float(f"{value:.2g}")) if math.isfinite(value) else number(value)
+
+
+def percent(share: float) -> str:
+    """Write a share in percent with two digits; of the least, "under 0.01 %"."""
+    return "under 0.01 %" if 0.0 < share < 1e-4 else f"{two_digits(100.0 * share)} %"
+
+
+def about(words: str) -> str:
+    """Say a number as an expectation; "under 0.01 %" is one already."""
+    return words if words.startswith("under ") else f"about {words}"
+
+
+def length_words(length: float, unit: str) -> str:
+    """Write a length with two digits and its unit, "units" for a long one; from 1,000 m on in kilometers."""
+    if unit == "m" and float(f"{length:.2g}") >= KILOMETER:
+        return f"{two_digits(length / KILOMETER)} km"
+    return f"{two_digits(length)} {short_unit(unit)}"
+
+
+def short_unit(unit: str) -> str:
+    """Return a unit that a line has room for: "units" for a long one or none."""
+    return unit if 0 < len(unit) <= LONGEST_UNIT else "units"

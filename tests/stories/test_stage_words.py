@@ -1,0 +1,385 @@
+"""The words of the stage: their length, their truth, and numbers that follow from what was proved and measured."""
+
+import itertools
+import math
+import re
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from dpviz.core import Adjacency, Box, Claim, Guarantee, attacker_odds
+from dpviz.data import NEUTRAL, Dataset, load
+from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
+from dpviz.methods.dpm.run import DPMRun
+from dpviz.runs import run_of
+from dpviz.stories import center_facts
+from dpviz.stories.label import (
+    ceiled_two,
+    factor_words,
+    floored_two,
+    guarantee_in_a_sentence,
+    measured_leak,
+    odds_measure,
+)
+from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS, Doubt, doubt_left, in_words, length_words, things
+from tests.hostile import PARTS
+from tests.recorded import modes, needs
+from tests.stage_words import EPSILONS, FOLDER, pages, text
+
+SAFE = ("nobody stands out", "doubt remains", "secret", "singled out")
+GONE = ("no longer protects anyone", "guarantee is gone")
+HOSTILE = ("".join(PARTS[:20]), "<script>alert(1)</script>" * 4)
+
+
+# One snapshot a page.
+
+
+@pytest.mark.parametrize("page", sorted(pages()))
+def test_a_page_says_what_is_written_down(page):
+    wanted = (FOLDER / f"{page}.txt").read_text("utf-8")
+    assert text(page) == wanted, "python -m tests.stage_words writes it anew"
+
+
+def test_every_page_has_its_words():
+    assert {path.stem for path in FOLDER.glob("*.txt")} == set(pages())
+    assert len(pages()) == len(CATALOGUE)
+
+
+# Length and truth of the findings, over a grid.
+
+
+def data_sets(d=2):
+    """Yield records of many shapes, with classes and without, whose names and units are hostile."""
+    for name, n in (("blobs", 160), ("moons", 160), ("null", 60)):
+        data = load(name, n=n, seed=3)
+        yield replace(data, feature_names=HOSTILE, units=(HOSTILE[1],) * d, title=HOSTILE[0])
+        yield replace(data, labels=None)
+    yield replace(load("blobs", n=60, seed=1), points=np.full((60, 2), 5.0), labels=np.zeros(60, dtype=int))
+    yield replace(load("city", n=120), units=("m", "m"))
+    yield replace(load("blobs", n=2), labels=np.array([0, 1]))
+
+
+EVERY = [
+    pytest.param(name, mode, id=f"{name}:{','.join(map(str, mode.values()))}")
+    for name in ALGORITHMS
+    for mode in modes(name)
+    if "epsilon" not in mode
+]
+
+
+def runs(name, mode):
+    """Yield runs of a mode on all data sets, at one of many budgets each, proved or not."""
+    algorithm, kind = ALGORITHMS[name], run_class(name)
+    budgets = itertools.cycle((0.1, 10.0, 1.0, 3.0, 0.3, 20.0, 0.05))
+    for seed, data in enumerate(data_sets()):
+        given = {**needs(name, 2), **(algorithm.audit.settings if name == "lsh_splits" else {}), **mode}
+        given["epsilon"] = next(budgets)
+        if mode.get("domain") == "redraw" or (name == "source_target" and mode.get("noise") == "gaussian"):
+            given["epsilon"] = max(given["epsilon"], 1.0)
+        if name == "lloyd":
+            given.pop("epsilon")
+        elif name == "nd_laplace":
+            given["epsilon"] /= float(data.box.widths.max() / 5.0)
+        elif name == "source_target":
+            given["targets"] = data.box.from_unit(given["targets"])
+        if "n_clusters" in algorithm.parameters:
+            given["n_clusters"] = min(1 + seed % 3, data.n)
+        params = algorithm.Params(**given)
+        result = algorithm.fit(data.points, data.box, params, rng=np.random.default_rng(seed))
+        yield run_of(kind, result, params, data, result.guarantee)
+        unproved = replace(data, bounds_from_data=True)
+        yield run_of(kind, result, params, unproved, replace(result.guarantee, proved=None))
+
+
+@pytest.mark.parametrize(("name", "mode"), EVERY)
+def test_a_finding_is_short_and_says_no_more_than_is_proved(name, mode):
+    for run in runs(name, mode):
+        words = run.stage_words()
+        for said in words:
+            assert len(said.finding) <= MOST_CHARACTERS, said.finding
+            assert len(said.finding.split()) <= MOST_WORDS, said.finding
+            assert re.fullmatch(r"[^a-z].*\.", said.finding), said.finding
+            assert not re.search(r"ε|\d\.\d\d\d", said.finding)
+            odds = said.risk
+            assert (odds is None) == (run.guarantee.proved is None)
+            if odds is None:
+                assert not any(part in said.finding for part in (*SAFE, *GONE)), said.finding
+                assert said.verdict != "proved"
+                assert "proved nothing" in said.guarantee or "nothing is proved" in said.guarantee
+            else:
+                assert (odds.value > 99) or not any(part in said.finding for part in GONE), said.finding
+                assert (odds.value <= 99) or not any(part in said.finding for part in SAFE), said.finding
+                assert odds.text == ("over 99" if odds.value > 99 else str(math.ceil(round(odds.value, 9))))
+            if said.strip is not None:
+                assert said.strip.low < said.strip.high
+                assert said.loss is None or math.isfinite(said.loss.value)
+            else:
+                assert said.loss is None
+            assert not any(part in f"{said.lede}{said.guarantee}" for part in HOSTILE)
+        curator, public = words
+        for field in ("lede", "verdict", "guarantee", "risk", "risk_label"):
+            assert getattr(curator, field) == getattr(public, field), "all of it is public"
+
+
+@pytest.mark.parametrize("name", [*CATALOGUE, "su", "gupt", "eugkm", "dp_em"])
+def test_the_axis_of_a_strip_is_the_same_at_every_epsilon(name):
+    data = load("moons" if name == "morse" else "blobs", n=400, seed=2)
+    algorithm, found = ALGORITHMS[name], []
+    for seed, epsilon in enumerate(EPSILONS):
+        given = {**needs(name, 2), "epsilon": epsilon}
+        if "start_seed" in algorithm.parameters:
+            given["start_seed"] = 4
+        if "targets" in given:
+            given["targets"] = data.box.from_unit(given["targets"])
+        params = algorithm.Params(**given)
+        result = algorithm.fit(data.points, data.box, params, rng=np.random.default_rng(seed))
+        found.append(run_of(run_class(name), result, params, data, result.guarantee).strips())
+    assert found[0] == found[1] == found[2]
+
+
+# The guarantee in one sentence.
+
+ADD, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
+
+
+def claim(epsilon, delta=0.0, adjacency=ADD, **more):
+    return Claim(epsilon, delta, adjacency, "proof", **more)
+
+
+def said(published, proved, **given):
+    return guarantee_in_a_sentence(Guarantee(published, proved), **given)
+
+
+def test_the_guarantee_is_one_sentence_that_begins_with_its_verdict():
+    one = claim(1.0)
+    wanted = "Proved. Adding or removing one person makes no result more than 2.8 times as likely."
+    assert said(one, one) == said(None, one) == ("proved", wanted)
+    assert said(claim(0.1), claim(0.1))[1].endswith("more than 1.11 times as likely.")
+    assert said(claim(10.0), claim(10.0))[1].endswith("more than 23,000 times as likely.")
+    assert said(one, one, who="paramedic")[1].startswith("Proved. Adding or removing one paramedic makes")
+    replaced = claim(1.0, 0.0, REPLACE)
+    assert said(replaced, replaced)[1].startswith("Proved. Replacing one person's record makes no result")
+    rare = claim(1.0, 3.0518e-5)
+    assert said(rare, rare)[1].endswith("2.8 times as likely, plus 31 in a million.")
+    assert said(one, claim(0.7071)) == ("proved", "Claimed 1, proved 0.71.")
+    assert said(one, claim(1.17)) == ("proved", "Claimed 1, proved only 1.2.")
+    assert said(claim(40.0), claim(40.0)) == ("proved", "Proved, but ε = 40 limits next to nothing.")
+
+
+def test_what_is_not_proved_is_said_so_and_an_audit_breaks_it():
+    one = claim(1.0)
+    assert said(one, None) == ("claimed", "Claimed 1, proved nothing.")
+    assert said(one, None, box_public=False, leak=4.3) == (
+        "claimed",
+        "Claimed 1, proved nothing: the bounds come from the data.",
+    )
+    assert said(one, None, leak=4.3434) == ("broken", "Claimed 1, proved nothing: an audit measures at least 4.3.")
+    elsewhere = "Claimed 0.1, proved nothing: where 1 is claimed, an audit measures at least 4.3."
+    assert said(claim(0.1), None, leak=4.3434) == ("broken", elsewhere)
+    assert said(one, None, leak=0.9) == ("claimed", "Claimed 1, proved nothing."), "no more than is claimed"
+    nothing = ("claimed", "Nothing is claimed, and nothing is proved.")
+    assert said(None, None, leak=5.0) == said(claim(math.inf), claim(math.inf)) == nothing
+
+
+def test_a_level_per_distance_names_two_places():
+    level = claim(0.002, 0.0, REPLACE, per_distance=True)
+    verdict, sentence = said(level, level, distance=(500.0, "500 m"))
+    assert (verdict, sentence) == (
+        "proved",
+        "Proved. Of two places 500 m apart, neither makes a sent point more than 2.8 times as likely.",
+    )
+    assert odds_measure(level, 500.0).value == pytest.approx(attacker_odds(1.0))
+    assert doubt_left(level, 500.0) is Doubt.ROOM
+    assert doubt_left(level, 5000.0) is Doubt.GONE
+
+
+def test_a_factor_is_never_less_than_it_is_and_has_two_digits():
+    scales, below = {"million": 10**6, "billion": 10**9, "trillion": 10**12}, 0
+    for epsilon in np.geomspace(1e-3, 34.0, 200).tolist():
+        number, *rest = factor_words(epsilon).removesuffix(" times").split()
+        value = float(number.replace(",", "")) * (scales[rest[0]] if rest else 1)
+        factor = math.exp(epsilon)
+        assert factor * (1 - 1e-11) <= value <= factor * (1.1 if factor >= 2.0 else 1.01)
+        assert len(Decimal(number.replace(",", "")).normalize().as_tuple().digits) <= (2 if factor >= 2.0 else 3)
+        below += float(f"{factor:.2g}") < factor
+    assert below > 50, "rounding to the nearest is refused"
+
+
+def test_limits_have_two_digits_on_the_safe_side():
+    assert [ceiled_two(x) for x in (0.0712, 0.71, 1.0, 2.718, 22026.5, 100.0)] == [
+        "0.072",
+        "0.71",
+        "1",
+        "2.8",
+        "23,000",
+        "100",
+    ]
+    assert [floored_two(x) for x in (5.1525, 4.3434, 0.999)] == ["5.1", "4.3", "0.99"]
+
+
+def test_leaks_are_those_of_the_committed_audit():
+    published = CATALOGUE["convergent_kmeans"].Params(mode="published")
+    assert measured_leak("convergent_kmeans", published) == 5.1525
+    assert measured_leak("convergent_kmeans", CATALOGUE["convergent_kmeans"].Params()) is None
+    assert measured_leak("dpm", CATALOGUE["dpm"].Params(calibration="published")) == 4.3434
+    assert measured_leak("dpm", CATALOGUE["dpm"].Params()) is None
+    assert measured_leak("", published) is None
+
+
+def test_odds_are_over_99_and_never_100():
+    assert odds_measure(claim(1.0)).text == "74"
+    assert odds_measure(claim(4.59)).text == "99"
+    assert odds_measure(claim(4.6)).text == odds_measure(claim(50.0)).text == "over 99"
+    assert odds_measure(None) is None
+    assert [doubt_left(claim(e)) for e in (0.1, 1.0, 3.0, 10.0)] == [Doubt.HIDDEN, Doubt.ROOM, Doubt.LITTLE, Doubt.GONE]
+    assert doubt_left(None) is Doubt.UNPROVED
+
+
+def test_numbers_are_words():
+    assert (in_words(5), in_words(12), in_words(13), in_words(1200)) == ("five", "twelve", "13", "1,200")
+    assert (things(1, "cut"), things(3, "cut")) == ("one cut", "three cuts")
+    assert [length_words(x, "m") for x in (20000.0, 2012.0, 999.0, 204.0)] == ["20 km", "2 km", "1 km", "200 m"]
+
+
+# The law of the noise, against runs.
+
+UNIT = Box.cube(0.0, 1.0, 2)
+CORNERS = np.array([[0.15, 0.2], [0.85, 0.15], [0.2, 0.85], [0.82, 0.8]])
+N_RUNS = 700
+
+
+def crowds(n=4000, spread=0.02):
+    rng = np.random.default_rng(5)
+    return np.clip(CORNERS[np.arange(n) % 4] + spread * rng.standard_normal((n, 2)), 0.0, 1.0)
+
+
+def exact_of(name, run):
+    """Return what the released centers would be without the noise of the last sums, box units."""
+    last = run.steps[-1]
+    if name == "dpm":
+        return UNIT.to_unit(last.nonprivate_centers)
+    if name == "dp_em":
+        return UNIT.to_unit(last.nonprivate_centers)
+    return last.nonprivate_mean
+
+
+LAWS = {
+    "convergent_kmeans": {"n_iterations": 1, "n_clusters": 4, "start_seed": 0, "epsilon": 0.5},
+    "su": {"n_iterations": 1, "n_clusters": 4, "start_seed": 0, "epsilon": 0.5},
+    "fastlloyd": {"n_iterations": 1, "n_clusters": 4, "start_seed": 0, "epsilon": 0.5, "alpha": 1.0},
+    "gupt": {"n_clusters": 2, "start_seed": 0, "epsilon": 20.0},
+    "dp_em": {"n_iterations": 1, "n_clusters": 4, "start_seed": 0, "epsilon": 1.0},
+    "dpm": {"epsilon": 2.0},
+}
+
+
+@pytest.fixture(scope="module", params=sorted(LAWS))
+def law(request):
+    """Return (measured, predicted) of many runs of a method: how far noise moves a center, of the diagonal."""
+    name, data = request.param, Dataset(crowds(), None, UNIT, ("x", "y"), "Crowds")
+    algorithm, kind = ALGORITHMS[name], run_class(name)
+    params, pairs = algorithm.Params(**LAWS[name]), []
+    reference = None
+    for seed in range(N_RUNS if name != "dpm" else 400):
+        result = algorithm.fit(data.points, UNIT, params, rng=np.random.default_rng(seed))
+        if reference is None:
+            first = run_of(kind, result, params, data, result.guarantee)
+            reference = first.reference
+        run = kind.of(result, params, data.points, first.words, reference)
+        off = np.linalg.norm(run.final - exact_of(name, run), axis=1).mean() / math.sqrt(2.0)
+        pairs.append((off, run.noise_share))
+    return np.array(pairs)
+
+
+def test_noise_moves_centers_as_far_as_its_law_says(law):
+    """Six standard errors, 3 % for how two lengths add, and 1 % for higher orders: counts are above 30 noise scales."""
+    measured, predicted = law.T
+    tolerance = 6.0 * measured.std() / math.sqrt(len(measured)) + 0.04 * predicted.mean()
+    assert abs(measured.mean() - predicted.mean()) < tolerance
+    for wrong in (0.75, 1.0 / 0.75):  # of a mean that forgets one axis of two, or takes all of it twice
+        assert abs(measured.mean() - wrong * predicted.mean()) > tolerance
+
+
+def test_the_mean_length_of_noise_is_that_of_its_law():
+    rng, n = np.random.default_rng(0), 200_000
+    for d in (1, 2, 5, 40):
+        for gaussian, draws in (
+            (True, rng.standard_normal((n, d))),
+            (False, rng.laplace(scale=math.sqrt(0.5), size=(n, d))),
+        ):
+            lengths = np.linalg.norm(draws, axis=1)
+            mean = center_facts.mean_length(d, gaussian=gaussian)
+            assert abs(lengths.mean() - mean) < 6.0 * lengths.std() / math.sqrt(n)
+            other = center_facts.mean_length(d, gaussian=not gaussian)
+            assert d > 5 or abs(lengths.mean() - other) > 6.0 * lengths.std() / math.sqrt(n), "the other law is refused"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "power"),
+    [
+        ("blum", {}, 1.0),
+        ("dwork", {}, 1.0),
+        ("su", {"n_iterations": 3}, 1.0),
+        ("su", {}, 0.0),
+        ("convergent_kmeans", {"start": "private"}, 1.0),
+        ("convergent_kmeans", {}, 0.0),
+        ("gupt", {}, 1.0),
+        ("fastlloyd", {}, 0.0),
+    ],
+)
+def test_an_expectation_goes_by_the_power_of_epsilon_that_it_names(name, given, power):
+    """Noise is 1/ε of that at ε = 1 to the counts' own noise, less than a hundredth here."""
+    data = load("blobs", n=20_000, seed=0)
+    algorithm, laws = ALGORITHMS[name], []
+    for epsilon in (2.0, 8.0):
+        params = algorithm.Params(epsilon=epsilon, start_seed=5, **given)
+        result = algorithm.fit(data.points, data.box, params, rng=np.random.default_rng(0))
+        run = run_of(run_class(name), result, params, data, result.guarantee)
+        assert run.losses()[1].power == power
+        laws.append(run.noise_share)
+    if power:
+        assert laws[0] / laws[1] == pytest.approx(4.0**power, rel=0.1)
+        assert laws[0] / laws[1] != pytest.approx(2.0, rel=0.1), "another power is refused"
+
+
+# What is found.
+
+
+def found_by_brute_force(labels, classes):
+    return sum(
+        any(
+            2 * np.sum((labels == cell) & (classes == each)) > np.sum((labels == cell) | (classes == each))
+            for cell in np.unique(labels)
+        )
+        for each in np.unique(classes)
+    )
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0, 5.0])
+@pytest.mark.parametrize("name", ["blobs", "moons", "imbalanced"])
+def test_a_cluster_is_found_where_more_than_half_of_both_is_shared(epsilon, name):
+    data = load(name, n=900, seed=1)
+    for seed in range(4):
+        params = CATALOGUE["dpm"].Params(epsilon=epsilon)
+        result = CATALOGUE["dpm"].fit(data.points, data.box, params, rng=np.random.default_rng(seed))
+        run = run_of(DPMRun, result, params, data, result.guarantee)
+        assert run.n_found == found_by_brute_force(run.last.nonprivate_labels, data.labels)
+        assert run.n_found <= min(run.k, run.n_classes)
+        assert run.losses()[0].value == run.n_found
+        every = run.n_found == run.n_classes
+        assert every == (not re.search("lost|alone|stays one", run.finding().curator)) or run.n_classes == 1
+
+
+def test_a_record_is_called_what_it_is():
+    assert load("blobs", n=50).nouns == NEUTRAL
+    called = {name: load(name).nouns.record[0] for name in ("iris", "wine", "digits", "image", "diabetes", "carshare")}
+    assert called == {
+        "iris": "flower",
+        "wine": "wine",
+        "digits": "image",
+        "image": "pixel",
+        "diabetes": "person",
+        "carshare": "place",
+    }
