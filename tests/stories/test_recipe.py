@@ -18,7 +18,8 @@ from dpviz.methods.dpm.run import DPMRun
 from dpviz.methods.source_target import algorithm as source_target
 from dpviz.methods.source_target.run import SourceTargetRun
 from dpviz.plots import scene_hash
-from dpviz.stories import View, Words
+from dpviz.runs import on_data, run_of
+from dpviz.stories import View
 from dpviz.stories.label import described, promise
 from dpviz.stories.recipe import UPLOAD, Data, Recipe, RecipeRun, TargetSpread, loading, script
 from tests.another_process import another_process
@@ -64,10 +65,10 @@ def test_hostile_names_run_as_names(tmp_path, run_in):
     text = script(made(data, hidden=tuple(EVIL), notes=tuple(EVIL), hashes=tuple(EVIL)))
     params = dpm.Params()
     result = dpm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
-    words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units)
-    reference = DPMRun.find_reference(dataset.points, words, result, params)
-    told = DPMRun.of(result, params, dataset.points, words, reference)
-    assert run_in(tmp_path, text) == [scene_hash(told.draw(View(), rng=np.random.default_rng(0)))]
+    told = run_of(DPMRun, result, params, dataset, on_data(result.guarantee, dataset))
+    assert dataset.bounds_from_data, "the script is given its bounds"
+    told = dataclasses.replace(told, result=result, words=dataclasses.replace(told.words, box_public=True))
+    assert run_in(tmp_path, text) == [scene_hash(told.picture(View()))]
     assert not (tmp_path / "stolen").exists()
 
 
@@ -81,14 +82,11 @@ def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, run_in, bo
     targets = spread_targets(dataset.box, 40, "even", rng=np.random.default_rng(5))
     params = source_target.Params(targets=targets, epsilon=1.0)
     result = source_target.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
-    words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, bounds is not None)
-    reference = SourceTargetRun.find_reference(dataset.points, words, result, params)
-    told = SourceTargetRun.of(result, params, dataset.points, words, reference)
+    told = run_of(SourceTargetRun, result, params, dataset, on_data(result.guarantee, dataset))
     told = dataclasses.replace(told, targets_public=bounds is not None, record=0)
     run = RecipeRun(SOURCE_TARGET, params, spread=TargetSpread(40, "even", 5), page_fields=(("record", 0),))
     text = script(made(Data(choices=Choices(("a", "b"), missing="drop", bounds=pairs)), runs=(run,)))
-    scene = told.draw(View(), rng=np.random.default_rng(0))
-    assert run_in(tmp_path, text) == [scene_hash(scene)]
+    assert run_in(tmp_path, text) == [scene_hash(told.picture(View()))]
 
 
 def test_a_script_reads_a_file_by_the_settings_of_its_page():
@@ -194,11 +192,7 @@ def test_every_choice_for_an_upload_comes_back_in_its_script(tmp_path, run_in, m
     assert dataset.bounds_from_data == (None in bounds or not bounds)
     params = dpm.Params()
     result = dpm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
-    words = Words(dataset.title, dataset.box, dataset.feature_names, dataset.units, not dataset.bounds_from_data)
-    told = DPMRun.of(
-        result, params, dataset.points, words, DPMRun.find_reference(dataset.points, words, result, params)
-    )
-    scene = told.draw(View(), rng=np.random.default_rng(0))
-    assert run_in(tmp_path, script(made(Data(choices=chosen)))) == [scene_hash(scene)]
+    told = run_of(DPMRun, result, params, dataset, on_data(result.guarantee, dataset))
+    assert run_in(tmp_path, script(made(Data(choices=chosen)))) == [scene_hash(told.picture(View()))]
     public = dataclasses.replace(chosen, label=None)
     assert "town" not in script(made(Data(choices=public), public=True))
