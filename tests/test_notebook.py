@@ -62,7 +62,7 @@ def test_a_notebook_holds_the_live_picture_and_a_drawing_and_of_both_the_public_
         audiences = {layer["audience"] for layer in read_header(packed)["layers"]}
         found.append((holds(packed, unit), "curator" in audiences, "person (secret)" in output.data[STILL]))
         assert output.data[STILL].startswith("<svg ")
-        assert "Stated for the original: ε = 2" in read_header(packed)["caption"]
+        assert "Stated in the paper: ε = 2" in read_header(packed)["caption"]
         assert "Click" not in read_header(packed)["caption"], "nothing answers a click here"
     assert found == [(0, False, False), (len(unit), True, True)]
 

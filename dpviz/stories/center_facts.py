@@ -85,6 +85,9 @@ def _curators(run: CentersRun[CentersRelease, Step], k: int, doubt: Doubt) -> st
         if loud:
             return doubt.ends(f"noise drags {the} off {crowd}")
         return doubt.ends(f"{the} {miss} {crowd}")
+    if run.distance_share >= NOISY * run.blind_share > 0.0:  # one of several ways to divide the crowds
+        stand, serve = ("stands", "serves its crowd") if k == 1 else ("stand", "serve their crowds")
+        return f"{the} {stand} elsewhere, and {serve} {'less' if lost >= FOUND else 'just as'} well"
     if lost >= FOUND:
         return doubt.ends(f"{the} {'wobbles' if k == 1 else 'wobble'}, but {find} {crowd}")
     if loud:

@@ -75,8 +75,8 @@ def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Pat
     scene = scene_of(picture_of(page))
     drawing = saved(page, "svg")
     said = "".join(ET.fromstring(drawing).itertext())
-    assert "Proved for this run: ε = 1" in said
-    assert "Teaching run" in said
+    assert "Proved for what you see: ε = 1" in said
+    assert "This is a demonstration" in said
     pixels = saved(page, "png")
     assert pixels[:8] == b"\x89PNG\r\n\x1a\n"
     width, height = struct.unpack(">II", pixels[16:24])
@@ -84,7 +84,7 @@ def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Pat
     assert (width, height) == (2 * int(root.get("width") or 0), 2 * int(root.get("height") or 0))
     settings = json.loads(saved(page, "json"))
     assert settings["scene_hashes"] == [scene]
-    assert "Proved for this run: ε = 1" in settings["guarantees"][0]["line"]
+    assert "Proved for what you see: ε = 1" in settings["guarantees"][0]["line"]
     assert "released center" in layers(saved(page, "csv")) or name != "dpm"
     assert b"map(scene_hash, scenes)" in saved(page, "py")
 

@@ -47,14 +47,14 @@ def test_a_claim_about_another_procedure_is_named_so(name, params, theirs):
     assert (guarantee.differs == "") is theirs
     line, label = promise(guarantee), label_of(guarantee, PLAIN)
     files = [json.loads(json.dumps(each)) for each in (described(guarantee), written(label))]
-    assert ("for the original" in line) is ("for the original" in label.stated.title) is not theirs
+    assert ("in the paper" in line) is ("in the paper" in label.stated.title) is not theirs
     assert [each.get("differs", "") for each in files] == [guarantee.differs] * 2
     if not theirs and guarantee.proved is not None:
-        assert "Proved for this run" in line
+        assert "Proved for what you see" in line
         assert guarantee.differs in label.caveats[0]
         assert "dpviz's own" in label.caveats[0]
         unsaid = replace(guarantee, differs="")
-        assert "for this run" not in promise(unsaid), "the line that would credit the authors with this proof"
+        assert "for what you see" not in promise(unsaid), "the line that would credit the authors with this proof"
 
 
 def test_every_method_is_asked():

@@ -202,7 +202,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     @property
     def n_classes(self) -> int:
         """Number of known classes, 0 without any: the curator's."""
-        return self.shared.shape[1]
+        return int(self.shared.shape[1])
 
     @cached_property
     def shared(self) -> NDArray[np.intp]:

@@ -63,7 +63,7 @@ def test_the_public_scene_follows_from_the_release(tell_family, show_family, nam
 def test_public_numbers_and_charts_follow_from_the_release(tell_family, name, d):
     told = tell_family(name, d)
     changed = other_world(told, 123)
-    assert told.finding().public == changed.finding().public
+    assert told.stage_words()[1] == changed.stage_words()[1]
     assert told.risk() == changed.risk()
     assert all(fact.public for fact in told.risk())
     facts = [[fact for fact in world.utility() if fact.public] for world in (told, changed)]
@@ -134,7 +134,7 @@ def test_nothing_of_lloyds_own_run_is_public(tell_family, show_family, d):
     }
     assert [frame.label for frame in drawn[0].public().frames] == ["Start"]
     assert pack(drawn[0].public().public()) == pack(drawn[0].public())
-    for tell in (lambda told: told.risk(), lambda told: chart_of(told, "ledger"), lambda told: told.finding().public):
+    for tell in (lambda told: told.risk(), lambda told: chart_of(told, "ledger"), lambda told: told.stage_words()[1]):
         here, there = (tell(world) for world in worlds)
         assert (here == there) if not hasattr(here, "layers") else pack(here) == pack(there)
     assert not any(fact.public for world in worlds for fact in world.utility())

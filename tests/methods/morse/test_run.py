@@ -218,8 +218,8 @@ def test_the_public_scene_follows_from_the_release(d, view, moves):
     assert pack(here.public()) == pack(there.public())
     first, second = (dataclasses.replace(one, look=LandscapeLook(moves)) for one in (run, changed))
     assert [pack(one[1]) for one in charts(first)] == [pack(one[1]) for one in charts(second)]
-    assert run.finding().public == changed.finding().public
-    assert run.finding().curator != changed.finding().curator
+    assert run.stage_words()[1] == changed.stage_words()[1]
+    assert run.stage_words()[0] != changed.stage_words()[0]
     assert run.risk() == changed.risk()
     assert [f for f in run.utility() if f.public] == [f for f in changed.utility() if f.public]
     if not view.principal:

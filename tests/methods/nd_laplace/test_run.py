@@ -57,8 +57,8 @@ def test_the_public_scene_follows_from_the_release(d, view, domain):
     here, there = draw(run, view), draw(changed, view)
     assert pack(here) != pack(there)
     assert pack(here.public()) == pack(there.public())
-    assert run.finding().public == changed.finding().public
-    assert run.finding().curator != changed.finding().curator
+    assert run.stage_words()[1] == changed.stage_words()[1]
+    assert run.stage_words()[0] != changed.stage_words()[0]
     seen = [[fact for fact in world.facts() if fact.public] for world in (run, changed)]
     assert seen[0] == seen[1]
     charts = [
@@ -156,12 +156,12 @@ def test_moves_end_where_the_release_is(domain):
 
 def test_epsilon_never_comes_without_its_distance():
     run = tell()
-    said = run.finding()
-    for text in (said.curator, said.public):
-        assert "ε = 2 per 1.5 m" in text
+    for said in run.stage_words():
+        assert "two places 1.5 m apart" in said.guarantee
+        assert "two places 1.5 m apart" in said.risk_label
     assert (run.measure.radius, run.measure.radius_words) == (RADIUS, "1.5 m")
     shares = tell(unit="range")
-    assert "ε = 2 per 150 % of the range" in shares.finding().public
+    assert "two places 150 % of the range apart" in shares.stage_words()[1].guarantee
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

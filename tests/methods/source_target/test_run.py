@@ -87,8 +87,8 @@ def test_the_public_scene_follows_from_the_release(d, view, method):
     ):
         assert pack(one[1]) != pack(other[1])
         assert pack(one[1].public()) == pack(other[1].public())
-    assert run.finding().public == changed.finding().public
-    assert run.finding().curator != changed.finding().curator
+    assert run.stage_words()[1] == changed.stage_words()[1]
+    assert run.stage_words()[0] != changed.stage_words()[0]
     assert run.risk() == changed.risk()
     assert [f for f in run.utility() if f.public] == [f for f in changed.utility() if f.public]
     assert run.utility() != changed.utility()
