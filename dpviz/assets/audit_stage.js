@@ -257,7 +257,7 @@ class AuditStage {
     const isUsual = two.includes(mode);
     const modeTitle = modes.find(([value]) => value === mode)?.[1] ?? "";
     this.choose.setAttribute("aria-label", [title, modeTitle].filter(Boolean).join(", "));
-    setText(this.choose, [this.small ? short : title, isUsual || modes.length < 2 ? "" : modeTitle].filter(Boolean).join(", "));
+    setText(this.choose, [this.small ? short : title, isUsual || modes.length < 2 || modeTitle === "default" ? "" : modeTitle].filter(Boolean).join(", "));
     this.choose.hidden = method === null && mode === null;
     const parts = [];
     if (method !== null) parts.push(list("Method", methods.map((each) => option("method", each, method))));
