@@ -336,6 +336,8 @@ function drawCircles(ctx, layer, look) {
   }
 }
 
+const CASED_ALPHA = 0.5; // of a thread: a fainter one has no casing
+
 /** On a stage noise is a thread from what is exact to what is released, whose mark lies over its end. */
 function drawThreads(ctx, layer, look) {
   const [tail, head] = [placesOf(layer, "tail", look), placesOf(layer, "head", look)];
@@ -345,6 +347,7 @@ function drawThreads(ctx, layer, look) {
       const ends = [look.scale.x(tail(i, 0)), look.scale.y(tail(i, 1)), look.scale.x(head(i, 0)), look.scale.y(head(i, 1))];
       if (!Number.isFinite(ends[0] + ends[1] + ends[2] + ends[3])) continue;
       ctx.lineCap = "round";
+      if (casing && look.there(i) < CASED_ALPHA) continue;
       if (casing) [ctx.strokeStyle, ctx.lineWidth] = [look.theme.background, 2.3 * ctx.lineWidth];
       if (casing) ctx.setLineDash([]);
       ctx.beginPath();

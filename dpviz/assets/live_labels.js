@@ -16,18 +16,19 @@ const CELLS = 48; // of the table of points, along each axis
 const SIDES = ["right", "left", "above", "below"];
 const PREFERRED = { right: 0, left: 1, above: 2, below: 2 }; // less is better
 const RANK = { released: 0, violation: 1, exact: 2, cluster: 2, noise: 3, public: 4, reference: 5 };
-const FOREMOST = new Set(["marks", "points", "arrows"]); // what people look at first: paths and borders are named after
+const FOREMOST = new Set(["marks", "points"]); // what people look at first: paths and borders are named after
 const UNNAMED = /^(cluster \d|scale: )/i; // what has its words elsewhere, or needs none
 const ANCHORS = { marks: "xy", points: "xy", trails: "xy", circles: "center", heat: "center" };
 const MOST_TAGS = 80; // images of names that are kept
 
 // ---- What is named, and how ------------------------------------------------------------------------------------
 
-const isPeople = ({ kind, audience, name }) => kind === "points" && audience === "curator" && name === "Records";
+const PERSON = "person"; // what a record is called
+const isThread = ({ kind, role }) => kind === "arrows" || (kind === "segments" && role === "noise");
 
 /** A layer's name as it stands at one of its marks. */
 export function labelOf(layer) {
-  const words = layer.label || (isPeople(layer) && "a person") || layer.name.charAt(0).toLowerCase() + layer.name.slice(1);
+  const words = layer.label || (layer.name === PERSON ? `a ${PERSON}` : "") || layer.name.charAt(0).toLowerCase() + layer.name.slice(1);
   return layer.audience === "curator" && !words.endsWith("(secret)") ? `${words} (secret)` : words;
 }
 
@@ -42,7 +43,7 @@ function namedLayers(scene, view, bounds) {
   }
   const passing = view.frame < scene.frames.length - 1;
   const isNew = (layer) => passing && view.frame > 0 && layer.rows[view.frame - 1] < 0;
-  const rank = ([, layer]) => (isNew(layer) ? 0 : 20) + (FOREMOST.has(layer.kind) ? 0 : 10)
+  const rank = ([, layer]) => (isNew(layer) ? 0 : 20) + (FOREMOST.has(layer.kind) || isThread(layer) ? 0 : 10)
     + (layer.audience === "curator" && layer.role !== "noise" ? 2 : RANK[layer.role]);
   return [...found].sort((a, b) => rank(a) - rank(b));
 }
@@ -108,8 +109,8 @@ function obstaclesOf(scene, view, look) {
         const at = anchor(i);
         if (at) found.push([at.x - at.reach, at.y - at.reach, at.x + at.reach, at.y + at.reach]);
       }
-    } else if (layer.kind === "arrows" && count <= 60) {
-      const [tail, head] = [reader(layer.arrays.tail, own.row), reader(layer.arrays.head, own.row)];
+    } else if (isThread(layer) && count <= 60) {
+      const [tail, head] = endsOf(layer, own.row);
       for (let i = 0; i < count; i += 1) {
         for (let t = 0.125; t < 1; t += 0.25) {
           const x = look.scale.x(tail(i, 0) + t * (head(i, 0) - tail(i, 0)));
@@ -173,7 +174,7 @@ export function placeLabels(ctx, scene, view, look, box, bounds, taken) {
     const standing = (i) => {
       const at = anchor(i);
       const inside = at && at.x >= box.left && at.x <= box.left + box.width && at.y >= box.top && at.y <= box.top + box.height;
-      return inside && !(layer.kind === "arrows" && lengthOf(layer, i, own) < LEAST_THREAD) ? at : null;
+      return inside && !(isThread(layer) && lengthOf(layer, i, own) < LEAST_THREAD) ? at : null;
     };
     const fits = (at, side) => {
       const rect = rectOf(at, side, size);
@@ -217,8 +218,15 @@ const middling = ([left, top, right, bottom], box) => 3 * Math.hypot(
 /** The number that a mark has now, by the way it glides. */
 const nowOf = (way, i) => (way?.was ? Math.max(0, way.was.indexOf(i)) : i);
 
+/** (i, c) -> component c of where thread i begins, and of where it ends. */
+function endsOf({ arrays }, row) {
+  if (!arrays.ends) return [reader(arrays.tail, row), reader(arrays.head, row)];
+  const ends = reader(arrays.ends, row);
+  return [ends, (i, c) => ends(i, c + 2)];
+}
+
 function lengthOf(layer, i, { row, scale }) {
-  const [tail, head] = [reader(layer.arrays.tail, row), reader(layer.arrays.head, row)];
+  const [tail, head] = endsOf(layer, row);
   return Math.hypot((head(i, 0) - tail(i, 0)) * scale.kx, (head(i, 1) - tail(i, 1)) * scale.ky);
 }
 

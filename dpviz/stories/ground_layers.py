@@ -87,8 +87,7 @@ def _drawn_borders(
     if sites.shape[1] <= MOST_TINTED:
         arrays["sites"] = np.clip(sites, 0.0, 1.0)  # as borders are found
     # A border belongs to two clusters, so that it never fades with one of them.
-    style = {"size": 1.5, "isolate": False, "label": "border"}
-    return stage.layer(name, Kind.SEGMENTS, ink.role, ink.audience, rows, arrays, **style)
+    return stage.layer(name, Kind.SEGMENTS, ink.role, ink.audience, rows, arrays, size=1.5, isolate=False)
 
 
 def cluster_borders(
@@ -176,7 +175,7 @@ def final_layers(
     center i of another run is not this one's center i.
     """
     last = {stage.clock.release: 0}
-    cross = {"symbol": "cross", "size": 9.0, "isolate": False, "shown": False, "label": "without privacy"}
+    cross = {"symbol": "cross", "size": 9.0, "isolate": False, "shown": False}
     name = "exact center" if ink is SECRET else names[0]
     layers = [
         stage.marks("center without privacy", SECRET, last, reference[None], **cross),
