@@ -26,19 +26,23 @@ const MOST_TAGS = 80; // images of names that are kept
 const PERSON = "person"; // what a record is called
 const isThread = ({ kind, role }) => kind === "arrows" || (kind === "segments" && role === "noise");
 
-/** A layer's name as it stands at one of its marks. */
+/** A layer's name as it stands at one of its marks. Noise is secret, too, and its color says so. */
 export function labelOf(layer) {
   const words = layer.label || (layer.name === PERSON ? `a ${PERSON}` : "") || layer.name.charAt(0).toLowerCase() + layer.name.slice(1);
-  return layer.audience === "curator" && !words.endsWith("(secret)") ? `${words} (secret)` : words;
+  return layer.audience === "curator" && layer.role !== "noise" && !words.endsWith("(secret)") ? `${words} (secret)` : words;
 }
 
-/** The layers that are named at a frame, foremost first: those that are new in a step, then by what their colors mean. */
+/**
+ * The layers that are named at a frame, foremost first: those that are new in a step, then by what their colors mean. Of
+ * layers with the same name it stands at the one with the fewest marks.
+ */
 function namedLayers(scene, view, bounds) {
   const found = new Map();
   for (const layer of scene.layers) {
     const words = labelOf(layer);
-    if (layer.legend === false || layer === bounds || found.has(words) || UNNAMED.test(layer.name)) continue;
+    if (layer.legend === false || layer === bounds || UNNAMED.test(layer.name)) continue;
     if (layer.rows[view.frame] < 0 || view.hidden.has(layer.name)) continue;
+    if (found.has(words) && markCount(found.get(words)) <= markCount(layer)) continue;
     if (ANCHORS[layer.kind] || ["arrows", "segments", "lines"].includes(layer.kind)) found.set(words, layer);
   }
   const passing = view.frame < scene.frames.length - 1;

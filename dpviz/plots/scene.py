@@ -419,7 +419,8 @@ class VisibleLayer:
         arrays = {name: self.array(name)[None, some] for name in layer.arrays if name != "alpha"}
         if layer.role is Role.CLUSTER:  # colors go by the index that a mark had
             arrays["group"] = self.groups[None, some].astype(np.uint8)
-        names, ids = (tuple(each[i] for i in some if i < len(each)) for each in (layer.names, layer.ids))
+        names = tuple(layer.names[i] for i in some if i < len(layer.names))
+        ids = tuple(layer.ids[i] for i in some if i < len(layer.ids))
         return VisibleLayer(replace(layer, arrays=arrays, rows=always(1), names=names, ids=ids), 0)
 
     @property

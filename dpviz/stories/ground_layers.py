@@ -247,7 +247,7 @@ def _town(ground: Ground, scene: Scene) -> tuple[Layer, ...]:
         low, high = np.array([scene.x.values, scene.y.values]).T
         return np.asarray((places - low) / (high - low))
 
-    def layer(kind: Kind, arrays: dict[str, FloatArray], alpha: float, **style: float) -> Layer:
+    def layer(kind: Kind, arrays: dict[str, FloatArray], alpha: float, **style: Any) -> Layer:
         n = next(iter(arrays.values())).shape[1]
         opacity = {} if kind is Kind.BANDS else {"alpha": np.full((1, n), alpha)}
         rows = always(len(scene.frames))

@@ -160,7 +160,7 @@ def _crowd(run: NDLaplaceRun, stage: Stage) -> list[Layer]:
         smooth = scipy.ndimage.gaussian_filter(counts, BLUR)
         value = np.rint(255.0 * np.sqrt(smooth / max(float(smooth.max()), 1e-12))).astype(np.uint8)[None, None]
         middle, reach = np.full((1, 1, 2), sum(DENSE) / 2.0), np.full((1, 1), (DENSE[1] - DENSE[0]) / 2.0)
-        arrays = {"center": middle, "radius": reach, "value": value}
+        arrays: dict[str, NDArray[Any]] = {"center": middle, "radius": reach, "value": value}
         layers.append(_layer(stage, "Density of sent points", Kind.HEAT, RELEASED, release, arrays, shown=False))
     small, none = run.n > FEW, np.full((1, len(rows)), NO_GROUP, dtype=np.uint8)
 
@@ -168,12 +168,15 @@ def _crowd(run: NDLaplaceRun, stage: Stage) -> list[Layer]:
         arrays = {"xy": placed(unit[rows], plane, rows)[None], "group": none}
         return _layer(stage, name, Kind.POINTS, ink, frames, arrays, size=size, total=run.n, glides="index", **style)
 
-    layers += [_threads(run, stage), points("person", SECRET, clock.always(), run.unit, 2.0, pick=PICK)]
+    layers += [
+        _threads(run, stage),
+        points("person", SECRET, clock.always(), run.unit, 2.0, pick=PICK),
+    ]
     size = 2.5 if small else 4.5
     if "domain" in clock.phases:
         before = run.words.box.to_unit(run.step.before_domain)
         layers.append(points("before the box", SECRET_NOISE, {clock.frame(0, "domain"): 0}, before, size))
-    return [*layers, points("sent point", RELEASED, release, run.released, size)]
+    return [*layers, points("sent point", RELEASED, release, run.released, size, label="what they send")]
 
 
 def _threads(run: NDLaplaceRun, stage: Stage) -> Layer:
@@ -223,10 +226,10 @@ def _chosen(run: NDLaplaceRun, stage: Stage, rng: np.random.Generator) -> list[L
         layers.append(_layer(stage, "Its rejected draws", Kind.MARKS, SECRET_NOISE, moving, xy, **cross))
     late = {**clock.during(*clock.phases[1:]), clock.release: 1}
     arrow = {"tail": np.stack([here, here]), "head": plane.pinned(np.stack([before, after]))}
-    last = {clock.release: 0}
+    last, ring_mark = {clock.release: 0}, {"symbol": "ring", "size": 11.0}
     return [
         *layers,
-        _layer(stage, "this person's noise", Kind.ARROWS, SECRET_NOISE, late, arrow, size=2.4, **own),
-        _layer(stage, "this person", Kind.MARKS, SECRET, always, here[None], symbol="ring", size=11.0, **own),
+        _layer(stage, "this person's noise", Kind.ARROWS, SECRET_NOISE, late, arrow, size=2.4, label="noise", **own),
+        _layer(stage, "this person", Kind.MARKS, SECRET, always, here[None], label="a person", **ring_mark, **own),
         _layer(stage, "what they send", Kind.MARKS, RELEASED, last, after[None], size=9.0, **own),
     ]

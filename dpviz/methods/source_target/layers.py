@@ -104,13 +104,13 @@ def average_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
     threads[1, run.refused] = np.nan  # what is refused is not released
     length = np.hypot(threads[..., 2] - threads[..., 0], threads[..., 3] - threads[..., 1])
     noise = {"ends": threads, "alpha": THREAD * np.clip(SHORT / np.maximum(length, 1e-12), FAINTEST, 1.0)}
-    rows = rows_at(CLOCK.n_frames, {NOISE: 0, RELEASE: 1, CHOICE: 1})
+    during = rows_at(CLOCK.n_frames, {NOISE: 0, RELEASE: 1, CHOICE: 1})
     counts = () if step.nonprivate_counts is None else step.nonprivate_counts
     style = {"symbol": "ring", "size": 8.0, "names": tuple(counted(int(count), "record") for count in counts)}
     return [
         *layers,
         _layer("exact average", Kind.MARKS, SECRET, (AVERAGES, NOISE), exact, **style),
-        Layer.of("noise", Kind.SEGMENTS, SECRET_NOISE, noise, rows, size=1.5, ids=tuple(range(len(places)))),
+        Layer.of("noise", Kind.SEGMENTS, SECRET_NOISE, noise, during, size=1.5, ids=tuple(range(len(places)))),
     ]
 
 
@@ -155,7 +155,7 @@ def choice_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
         ids = tuple(np.flatnonzero(rows).tolist())
         ends = plane(lines[rows]).reshape(1, -1, 4)
         arrays = {"ends": ends, "alpha": np.full((1, len(ids)), SPOKE), "hub": servers_of[rows][None].astype(np.int32)}
-        style: dict[str, Any] = {"size": 1.0, "ids": ids, "hub": hub, "shown": hub == center}
+        style: dict[str, Any] = {"size": 1.0, "ids": ids, "hub": hub, "label": hub, "shown": hub == center}
         layers.append(_layer(name, Kind.SEGMENTS, ink, during, arrays, **style))
     cross = {"symbol": "cross", "size": 10.0, "glides": "place", "shown": False}
     disc = {"symbol": "aid", "size": 17.0, "names": names, "glides": "place"}
