@@ -5,7 +5,8 @@ from collections import Counter
 
 import pytest
 
-from dpviz.assets import FOLDER, PICTURE, plain, site_script, site_sheet, slim, slim_sheet, text
+from dpviz.assets import FOLDER, PICTURE, module, plain, site_script, site_sheet, slim, slim_sheet, text
+from dpviz.ui import live, stage
 
 SPOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[\w$#]+|[^\s\w]')
 TOP_LEVEL = re.compile(r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
@@ -45,6 +46,20 @@ def test_a_script_says_the_same(name: str) -> None:
     source = re.sub(r"/\*.*?\*/", "", text(name), flags=re.DOTALL)
     source = re.sub(r"(^|[\s;,{(])//[^\n]*", r"\1", source)
     assert SPOKEN.findall(slim(text(name))) == SPOKEN.findall(source)
+
+
+def test_scripts_that_are_joined_have_no_name_in_common() -> None:
+    declared = re.compile(
+        r"^(?:export )?(?:async )?(?:const|let|class|function) (\[[^\]]*\]|\{[^}]*\}|[\w$]+)", re.MULTILINE
+    )
+    for joined in (
+        module("live", *live.PARTS),
+        module("stage", *stage.PARTS),
+        module("notebook", *PICTURE, "picture"),
+        site_script(),
+    ):
+        names = [name for found in declared.findall(joined) for name in re.findall(r"[\w$]+", found)]
+        assert [name for name, times in Counter(names).items() if times > 1] == []
 
 
 def test_a_text_without_end_is_refused() -> None:

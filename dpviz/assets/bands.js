@@ -9,7 +9,7 @@
 // values: [low, middle, high]}. What is known stays known while ε moves; with another key all is asked anew, and with
 // none nothing is.
 
-const QUIET_MS = 800; // without a move until the next question
+const STILL_MS = 800; // without a move until the next question
 const STRIDES = [8, 4, 2, 1]; // of values, coarse before fine
 const GAP_MS = 100; // at least, between two questions
 const IDLE_MS = 2000; // at most, until a page counts as idle
@@ -71,7 +71,7 @@ export class Bands {
   /** Ask nothing for a while. */
   pause() {
     this.retry = RETRY_MS;
-    this.quietFrom = performance.now() + QUIET_MS;
+    this.quietFrom = performance.now() + STILL_MS;
   }
 
   /** Ask when the slider has rested and the page is idle. */

@@ -19,7 +19,7 @@ const COIN_ODDS = 50; // times in 100 that a guess is right
 const SURE_ODDS = 100;
 const ROOM_PX = 12; // between a value and its dot
 const ENDS_PX = 10; // of the track, from the edges
-const NEAR = 0.62; // share of the width from which values stand left of the line
+const LEFT_FROM = 0.62; // share of the width from which values stand left of the line
 const SIZES = { // CSS pixels: height over the strips, of a strip, between the two, under them; type of ε, values, words
   phone: { top: 46, strip: 42, gap: 12, foot: 20, below: 22, value: 17, words: 13, dot: 5.5, thumb: 13 },
   low: { top: 34, strip: 40, gap: 22, foot: 18, below: 22, value: 17, words: 13, dot: 5.5, thumb: 11 },
@@ -216,7 +216,7 @@ export class Instrument extends Slider {
     this.drawing.style.height = `${height}px`;
     Object.assign(this.input.style, { bottom: `${sizes.below - 20}px` });
     const at = x(places[this.at]);
-    const view = { x, at, width, strip, sizes, phone, left: places[this.at] > NEAR };
+    const view = { x, at, width, strip, sizes, phone, left: places[this.at] > LEFT_FROM };
     this.drawing.replaceChildren(
       ...this.risk({ ...view, top: first }), ...this.loss({ ...view, top: second }),
       drawn("line", { x1: at, x2: at, y1: first, y2: track, class: "here" }),

@@ -6,10 +6,14 @@ import {
 import { placed } from "./live_glide.js";
 
 export const DRAIN_SHADES = 4; // from a record's full colour, 0, to grey; as in dpviz/plots/scene.py
-const DOT_ALPHA = 0.3;
-const LINES = { least: 0.005, most: 0.03, share: 0.8, across: 2.5 }; // widths of fog's lines: box widths, and of a spread
-const FINE = { least: 110, most: 330, width: 3 }; // pixels of a fog that is scaled up, and of one of its lines
-const THIN = 0.55; // of a haze's opacity, where it fills the box
+const DOT_ALPHA = 0.5;
+const DOT_HALO = { px: 1.1, alpha: 0.45 }; // around a dot, in the box's colour: so it is seen among records
+const NAMED_PX = 13; // a cloud that is narrower is covered by its center, and has no name
+const NAME_PILL = { inset: 10, side: 10, height: 26, alpha: 0.9 }; // pixels, around a cloud's name
+const FOG_LINES = { least: 0.005, most: 0.03, share: 0.8, across: 2.5 }; // widths of fog's lines: box widths, and of a spread
+const FOG_PX = { least: 110, most: 330, width: 3 }; // pixels of a fog that is scaled up, and of one of its lines
+const [FEWEST_DRAWS, MOST_FOG_LINES, ALL_FROM] = [8, 512, 0.02]; // draws and lines in fog; the spread from which on all are drawn
+const FOG_THIN = 0.45; // of a haze's opacity, where it fills the box
 
 /** Whether the reader asks for less: then there is nothing of all this. */
 const spares = () => matchMedia("(prefers-reduced-data: reduce)").matches || navigator.connection?.saveData === true;
@@ -52,17 +56,52 @@ export function drawEnsemble(ctx, layer, look) {
 function drawCloud(ctx, layer, look) {
   const { draws, count, read } = drawsOf(layer, "xy", look);
   const radius = (layer.size / 2) * (look.scale.grow ?? 1);
-  ctx.fillStyle = colourOf(look.theme, layer, 0);
-  ctx.globalAlpha = DOT_ALPHA * look.faint;
-  for (let draw = 0; draw < draws; draw += 1) {
-    for (let i = 0; i < count; i += 1) {
-      const [x, y] = [look.scale.x(read(draw, 2 * i)), look.scale.y(read(draw, 2 * i + 1))];
-      if (!Number.isFinite(x + y)) continue;
-      ctx.beginPath();
-      ctx.arc(x, y, radius, 0, 2 * Math.PI);
-      ctx.fill();
+  const dots = (reach, colour, alpha) => {
+    ctx.fillStyle = colour;
+    ctx.globalAlpha = alpha * look.faint;
+    for (let draw = 0; draw < draws; draw += 1) {
+      for (let i = 0; i < count; i += 1) {
+        const [x, y] = [look.scale.x(read(draw, 2 * i)), look.scale.y(read(draw, 2 * i + 1))];
+        if (!Number.isFinite(x + y)) continue;
+        ctx.beginPath(); // each by itself: what lies over each other is opaquer
+        ctx.arc(x, y, reach, 0, 2 * Math.PI);
+        ctx.fill();
+      }
     }
-  }
+  };
+  if (isWide(layer, look)) dots(radius + DOT_HALO.px, look.theme.background, DOT_HALO.alpha);
+  dots(radius, colourOf(look.theme, layer, 0), DOT_ALPHA);
+}
+
+const isWide = (layer, { row, scale }) => spreadOf(layer, row) * scale.kx >= NAMED_PX;
+
+/** Name the cloud in the corner with the fewest centers, once it is one; return the name's place, [] where it has none. */
+export function nameCloud(ctx, scene, view, look, box) {
+  const shown = (kind) => scene.layers.filter((layer) => layer.kind === kind && layer.rows[view.frame] >= 0 && !view.hidden.has(layer.name));
+  const layer = shown("ensemble").find(({ fill }) => fill === 0);
+  if (!layer || spares() || !isWide(layer, { ...look, row: layer.rows[view.frame] })) return [];
+  const words = layer.label || layer.name.charAt(0).toLowerCase() + layer.name.slice(1);
+  const width = ctx.measureText(words).width + 2 * NAME_PILL.side;
+  if (width + 2 * NAME_PILL.inset > box.width) return [];
+  const [left, right] = [box.left + NAME_PILL.inset, box.left + box.width - NAME_PILL.inset - width];
+  const [top, bottom] = [box.top + NAME_PILL.inset, box.top + box.height - NAME_PILL.inset - NAME_PILL.height];
+  const centers = shown("marks").flatMap(({ arrays, rows }) => {
+    const xy = reader(arrays.xy, rows[view.frame]);
+    return Array.from({ length: arrays.xy.shape[1] }, (_, i) => [look.scale.x(xy(i, 0)), look.scale.y(xy(i, 1))]);
+  });
+  const near = ([x, y]) => centers.filter(([px, py]) => px > x - NAME_PILL.height && px < x + width + NAME_PILL.height
+    && py > y - NAME_PILL.height && py < y + 2 * NAME_PILL.height).length;
+  const [x, y] = [[left, top], [right, top], [left, bottom], [right, bottom]].reduce((best, each) => (near(each) < near(best) ? each : best));
+  ctx.globalAlpha = NAME_PILL.alpha;
+  ctx.fillStyle = look.theme.background;
+  ctx.beginPath();
+  ctx.roundRect(x, y, width, NAME_PILL.height, NAME_PILL.height / 2);
+  ctx.fill();
+  ctx.globalAlpha = 1;
+  ctx.fillStyle = colourOf(look.theme, layer, 0);
+  [ctx.textAlign, ctx.textBaseline] = ["left", "middle"];
+  ctx.fillText(words, x + NAME_PILL.side, y + NAME_PILL.height / 2 + 1);
+  return [[x, y, x + width, y + NAME_PILL.height]];
 }
 
 /** Fog is drawn small, once for a scene, and scaled up: so many lines become one haze. */
@@ -80,35 +119,37 @@ function drawFog(ctx, layer, look) {
   const { x, y, kx, ky } = look.scale;
   ctx.globalAlpha = look.faint;
   ctx.imageSmoothingEnabled = true;
-  ctx.imageSmoothingQuality = "medium";
+  ctx.imageSmoothingQuality = "low";
   ctx.drawImage(mist.canvas, x(0), y(1), kx, ky);
 }
 
 /** How wide and how opaque the lines of a haze are, box widths: the farther apart they run, the wider and the fainter. */
 export function hazeOf(spread, draws, opacity) {
-  const width = clamp(LINES.share * spread, LINES.least, LINES.most);
-  const over = Math.max(1, (draws * width) / (width + LINES.across * spread)); // lines that lie over each other
-  const most = opacity * mix(1, THIN, clamp(spread / 0.1, 0, 1));
+  const width = clamp(FOG_LINES.share * spread, FOG_LINES.least, FOG_LINES.most);
+  const over = Math.max(1, (draws * width) / (width + FOG_LINES.across * spread)); // lines that lie over each other
+  const most = opacity * mix(1, FOG_THIN, clamp(spread / 0.1, 0, 1));
   return { width, alpha: 1 - (1 - most) ** (1 / over) };
 }
 
 function paintFog(canvas, layer, look, colour) {
   const { ends } = layer.arrays;
   const { draws, count, read } = drawsOf(layer, ends ? "ends" : "xy", look);
-  const { width, alpha } = hazeOf(spreadOf(layer, look.row), draws, layer.fill);
-  const side = Math.round(clamp(FINE.width / width, FINE.least, FINE.most));
+  const spread = spreadOf(layer, look.row);
+  const most = Math.min(draws, Math.max(FEWEST_DRAWS, MOST_FOG_LINES / (ends ? count : 1.6 * count)));
+  const used = Math.round(clamp((most * spread) / ALL_FROM, FEWEST_DRAWS, most)); // lines that lie on each other are wasted
+  const { width, alpha } = hazeOf(spread, used, layer.fill);
+  const side = Math.round(clamp(FOG_PX.width / width, FOG_PX.least, FOG_PX.most));
   if (canvas.width !== side) canvas.width = canvas.height = side;
   const ctx = canvas.getContext("2d");
   ctx.clearRect(0, 0, side, side);
   ctx.strokeStyle = colour;
   ctx.lineWidth = width * side;
-  ctx.lineCap = ends ? "butt" : "round";
   ctx.globalAlpha = alpha;
   const line = (x0, y0, x1, y1) => {
     ctx.moveTo(x0 * side, (1 - y0) * side);
     ctx.lineTo(x1 * side, (1 - y1) * side);
   };
-  for (let draw = 0; draw < draws; draw += 1) {
+  for (let draw = 0; draw < used; draw += 1) {
     ctx.beginPath(); // one for each draw: what lies over each other is opaquer
     if (ends) for (let i = 0; i < count; i += 1) line(...[0, 1, 2, 3].map((c) => read(draw, 4 * i + c)));
     else eachBorder((i, c) => read(draw, 2 * i + c), count, line);
@@ -118,30 +159,39 @@ function paintFog(canvas, layer, look, colour) {
 
 /** Call visit(x0, y0, x1, y1) for each border between the nearest of k centers in the unit square. */
 export function eachBorder(at, k, visit) {
-  const centers = [];
+  const [xs, ys] = [new Float64Array(k), new Float64Array(k)];
+  let count = 0;
   for (let i = 0; i < k; i += 1) {
     const [x, y] = [at(i, 0), at(i, 1)];
-    if (Number.isFinite(x + y) && !centers.some((other) => other[0] === x && other[1] === y)) centers.push([x, y]);
+    let alone = Number.isFinite(x + y); // not on the spot of an earlier one
+    for (let j = 0; j < count && alone; j += 1) alone = xs[j] !== x || ys[j] !== y;
+    if (alone) [xs[count], ys[count], count] = [x, y, count + 1];
   }
-  for (let i = 0; i < centers.length; i += 1) {
-    for (let j = i + 1; j < centers.length; j += 1) {
-      const [[ax, ay], [bx, by]] = [centers[i], centers[j]];
-      const [x, y, dx, dy] = [(ax + bx) / 2, (ay + by) / 2, ay - by, bx - ax]; // places x + s dx, y + s dy
-      let [low, high] = [-Infinity, Infinity];
-      const cut = (rate, room) => { // s rate <= room
+  const squares = xs.map((x, i) => x * x + ys[i] * ys[i]);
+  for (let i = 0; i < count; i += 1) {
+    for (let j = i + 1; j < count; j += 1) {
+      const x = (xs[i] + xs[j]) / 2; // places x + s dx, y + s dy are as far from one as from the other
+      const y = (ys[i] + ys[j]) / 2;
+      const dx = ys[i] - ys[j];
+      const dy = xs[j] - xs[i];
+      let low = -Infinity;
+      let high = Infinity;
+      for (let other = -4; other < count && low < high; other += 1) { // the walls, then all other centers
+        if (other === i || other === j) continue;
+        let rate; // s rate <= room on this side
+        let room;
+        if (other < 0) {
+          rate = other < -2 ? (other === -3 ? -dx : dx) : other === -1 ? -dy : dy;
+          room = other < -2 ? (other === -3 ? x : 1 - x) : other === -1 ? y : 1 - y;
+        } else {
+          const ex = 2 * (xs[other] - xs[i]);
+          const ey = 2 * (ys[other] - ys[i]);
+          rate = ex * dx + ey * dy;
+          room = squares[other] - squares[i] - ex * x - ey * y;
+        }
         if (rate > 0) high = Math.min(high, room / rate);
         else if (rate < 0) low = Math.max(low, room / rate);
         else if (room < 0) high = -Infinity;
-      };
-      cut(dx, 1 - x);
-      cut(-dx, x);
-      cut(dy, 1 - y);
-      cut(-dy, y);
-      for (let other = 0; other < centers.length && low < high; other += 1) {
-        if (other === i || other === j) continue;
-        const [cx, cy] = centers[other];
-        const [ex, ey] = [2 * (cx - ax), 2 * (cy - ay)];
-        cut(ex * dx + ey * dy, cx * cx + cy * cy - ax * ax - ay * ay - ex * x - ey * y);
       }
       if (low < high) visit(x + low * dx, y + low * dy, x + high * dx, y + high * dy);
     }

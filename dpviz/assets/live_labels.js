@@ -1,6 +1,7 @@
 // The live picture on a stage: each kind of mark is named once, where it stands; and what lies outside of the box.
 
 import { clamp, colourOf, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
+import { nameCloud } from "./live_fog.js";
 import { alphaOf, boundsOf, isPinned, markRadius, placesOf, pointSize, wayOf } from "./live_draw.js";
 
 const MOST_LABELS = 6;
@@ -242,7 +243,7 @@ export function drawLabels(ctx, scene, view, { scale, box }) {
   const type = view.phone ? 13 : Math.max(14, Math.round(Math.min(box.width, box.height) / 44));
   ctx.font = `600 ${type}px ${view.theme.font}`;
   const own = { ...view, scale, type };
-  const taken = drawOutside(ctx, scene, view, own, box);
+  const taken = [...drawOutside(ctx, scene, view, own, box), ...nameCloud(ctx, scene, view, own, box)];
   const key = JSON.stringify([scene.hash, view.frame, view.zoom, [...view.hidden], view.width, view.height]);
   if (view.cache.labels?.key !== key) {
     const still = { ...own, from: -1, t: 1, starts: null, glided: 1 };

@@ -53,9 +53,9 @@ CELL_PX = 16.0  # cells of a grid larger than this have borders: those of a dens
 DEFAULT_FILL = 0.2  # of a band
 HALO, HALO_SHARE = 2.6, 0.29  # pixels around a mark in the background's color, and at most of its radius
 HEAT, GRID = 0.72, 0.75  # opacity of the highest value
-DOT = 0.3  # opacity of a draw
+DOT = 0.5  # opacity of a draw
 SHARE, NARROW, BROAD = 0.8, 0.005, 0.03  # width of a haze's lines: of how far apart they run, and its ends, scene units
-ACROSS, THIN = 2.5, 0.55  # how wide a haze is, of how far apart its lines run; opacity of one that fills the box
+ACROSS, THIN = 2.5, 0.45  # how wide a haze is, of how far apart its lines run; opacity of one that fills the box
 LEVEL = 6  # of a PNG's compression
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MOST_DRAWS, FEWEST_DRAWS = 64, 8
 MOST_PLACES = 512  # draws times centers; more would cost a frame
+MOST_CELLS = 32  # whose borders are drawn as fog: of more it would fill the box at any epsilon
 DRAIN_DRAWS = 16  # of them decide about a record's color, which has five shades
 SEED = 0  # of the standard noise; public
 CLOUD, PUBLIC_CLOUD = "Each dot: where a center could have landed", "Each dot: where the true mean could be"
@@ -214,7 +215,7 @@ def with_ensembles(scene: Scene, run: "Run[Any, Any, Any]", view: View) -> Scene
         if ensemble.ends is not None:
             arrays["ends"] = ensemble.ends[None]
             under.append(Layer.of(CUTS_FOG, Kind.ENSEMBLE, ink, arrays, rows, fill=HAZE))
-        elif ensemble.borders and plane.d == 2 and ensemble.draws.shape[1] > 1:
+        elif ensemble.borders and plane.d == 2 and 1 < ensemble.draws.shape[1] <= MOST_CELLS:
             under.append(Layer.of(fog, Kind.ENSEMBLE, ink, arrays, rows, fill=HAZE))
     layers: Sequence[Layer] = (*scene.layers[:at], *under, scene.layers[at], *above, *scene.layers[at + 1 :])
     return replace(scene, layers=tuple(layers))
