@@ -38,6 +38,7 @@ def _row(
     compared: str = "",
     *,
     on: bool = False,
+    short: str = "",
     in_family: bool = True,
     varied: tuple[Varied, ...] = (),
 ) -> AnyAlgorithm:
@@ -55,7 +56,7 @@ def _row(
         Params=module.Params,
         fit=module.fit,
         steps=module.steps,
-        entries=(Entry(name, compared, link=link, on=on),) if compared else (),
+        entries=(Entry(name, compared, link=link, on=on, short=short),) if compared else (),
         varied=varied,
         audit=audit,
     )
@@ -76,11 +77,13 @@ _ALL = (
     _row(lloyd, "Lloyd", AuditPlan(settings={"n_iterations": 1})),
     _row(blum, "BLUM", _ONE_PASS, "BLUM (SuLQ)"),
     _row(dwork, "DWORK", _ONE_PASS, "DWORK (halving)"),
-    _row(su, "DPLloyd", _ONE_PASS, "DPLloyd (SU)", on=True),
+    _row(su, "DPLloyd", _ONE_PASS, "DPLloyd (SU)"),
     _row(fastlloyd, "FastLloyd", _ONE_PASS, "FastLloyd"),
     _row(gupt, "GUPT", _brief(), "GUPT"),
     _row(privgene, "PrivGene", _brief(n_rounds=2), "PrivGene"),
-    _row(eugkm, "EUGkM", _brief(frozenset({"cells"})), "EUGkM (noisy grid)", on=True, varied=_GRIDS),
+    _row(
+        eugkm, "EUGkM", _brief(frozenset({"cells"})), "EUGkM (noisy grid)", on=True, short="Noisy grid", varied=_GRIDS
+    ),
     _row(lsh_splits, "LSHSplits", _brief(max_depth=2), "LSH-Splits (slow)", in_family=False),
     _row(em_mc, "EMMC", _brief(n_scales=1), "EM-MC", in_family=False),
     _row(dp_em, "DPEM", _brief(n_iterations=2), "DP-EM (mixture)", in_family=False),

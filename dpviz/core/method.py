@@ -138,6 +138,7 @@ class Entry:
     fields: tuple[tuple[str, str | int | float | bool], ...] = ()  # of its Params, as a grid has them
     link: tuple[tuple[str, str], ...] = ()  # what its page's link says of it
     on: bool = False  # whether a comparison opens with it
+    short: str = ""  # name under a small picture; "": the name up to its parenthesis
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,15 @@
-"""The command line: `python -m dpviz.experiments audit` or `sweep`; `--help` says more."""
+"""The command line: `python -m dpviz.experiments audit`, `compare` or `sweep`; `--help` says more."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]  # joblib ships no types
+
 from dpviz.experiments.tables import write_tables
 from dpviz.tools.audit import table as audit
+from dpviz.tools.compare import opening
 from dpviz.tools.sweep.command import INTERRUPTED, add_sweep
 
 
@@ -17,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line: `audit` all methods, or `sweep` a grid."""
+    """Return the command line: `audit` all methods, make what the page `compare` opens with, or `sweep` a grid."""
     top = argparse.ArgumentParser(prog="python -m dpviz.experiments", description="Many runs, written as tables.")
     commands = top.add_subparsers(title="commands", required=True)
     whole = commands.add_parser(
@@ -33,6 +36,14 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument("--seed", type=int, default=0, metavar="S", help="same seed, same table; default: 0")
     whole.add_argument("--jobs", type=int, default=1, metavar="J", help="processes; the table does not depend on it")
     whole.set_defaults(action=_audit)
+    shipped = commands.add_parser(
+        "compare",
+        help="make the comparison that the app opens with",
+        description="Write the runs that the page Compare opens with: the default records, methods and seeds.",
+    )
+    shipped.add_argument("--out", type=Path, default=opening.FILE, metavar="FILE", help="default: %(default)s")
+    shipped.add_argument("--jobs", type=int, default=1, metavar="J", help="processes; the file does not depend on it")
+    shipped.set_defaults(action=_compare)
     add_sweep(commands)
     return top
 
@@ -51,6 +62,20 @@ def _audit(chosen: argparse.Namespace) -> int:
         return INTERRUPTED
     print(f"{len(report.tables)} tables, {sum(len(table.rows) for table in report.tables)} rows: {chosen.out}")
     audit.finished(chosen.out)
+    return 0
+
+
+def _compare(chosen: argparse.Namespace) -> int:
+    parts = opening.parts()
+    with parallel_config("loky", inner_max_num_threads=1):
+        rows = Parallel(n_jobs=chosen.jobs)(delayed(opening.made)(one) for one in parts)
+    try:
+        chosen.out.parent.mkdir(parents=True, exist_ok=True)
+        chosen.out.write_bytes(opening.written(dict(zip(parts, rows, strict=True))))
+    except OSError as error:
+        print(f"Nothing was written. {error}", file=sys.stderr)
+        return 1
+    print(f"{sum(map(len, rows))} runs: {chosen.out}")
     return 0
 
 

@@ -304,6 +304,7 @@ def stage_slider(
     message: object,
     *,
     note: Callable[[float], str],
+    values: Sequence[float] | None = None,
     marks: Sequence[tuple[float, str, str]] = (),
     unit: str = "",
     left: str = LEFT,
@@ -312,13 +313,14 @@ def stage_slider(
 ) -> float:
     """Return the value of the privacy slider on the stage; the stage draws it from `drawn_slider`.
 
-    `message` is the stage's untrusted state. `note` says in words what a value means, and `unit` stands after it.
+    `message` is the stage's untrusted state. `note` says in words what a value means, and `unit` stands after it. It
+    offers `values`, by default the knob's own.
     """
     key = state.widget_key(knob.name)
     if hiding.hides(knob.name):
         st.session_state.pop(f"{key}:drawn", None)
         return float(state.value(knob))
-    values = slider_values(knob)
+    values = slider_values(knob) if values is None else values
     data = _slider(
         message,
         key,

@@ -33,9 +33,9 @@ STATES = ("selected", "picked", "region", "drawn", "turned", "moved", "audience"
 _TAKEN = "dpviz:stage-taken"  # numbers of the clicks that the page has followed
 
 
-def message() -> object:
+def message(key: str = KEY) -> object:
     """Return what the reader has done to the stage, as the browser says it: untrusted."""
-    return st.session_state.get(KEY)
+    return st.session_state.get(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,9 @@ def wrap(options: Mapping[str, object], scenes: Sequence[bytes]) -> bytes:
     return b"".join((len(text).to_bytes(4, "little"), text, *scenes))
 
 
-def chosen(name: str) -> object:
-    """Return what the reader chose on the stage, once for each click, None without a new one; it is untrusted."""
-    told = message()
+def chosen(name: str, key: str = KEY) -> object:
+    """Return what the reader chose on the stage `key`, once for each click, None without a new one; it is untrusted."""
+    told = message(key)
     pair = told.get(name) if isinstance(told, Mapping) else None
     if not (isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], int | float)):
         return None
@@ -126,12 +126,12 @@ def chosen(name: str) -> object:
     return choice
 
 
-def follow_choice(name: str, knob: Knob) -> bool:
+def follow_choice(name: str, knob: Knob, key: str = KEY) -> bool:
     """Take over what the reader chose below the picture; returns whether the page must run again.
 
-    `name` is "audience" or "count"; the knob checks the browser's message.
+    `name` is "audience" or "count"; the knob checks the message of the browser's component `key`.
     """
-    choice = chosen(name)
+    choice = chosen(name, key)
     if not isinstance(choice, str | int) or isinstance(choice, bool):
         return False
     before = state.value(knob)

@@ -189,7 +189,10 @@ class Page:
     def query(self):
         """Return the link that the page hands to the picture, or to what puts it into the address without one."""
         pictures = self.packed()
-        query = pictures["picture"][0]["query"] if "picture" in pictures else self.sent("address")["query"]
+        if self.compared is not None:
+            query = self.compared["query"]
+        else:
+            query = pictures["picture"][0]["query"] if "picture" in pictures else self.sent("address")["query"]
         return dict(parse_qsl(query, keep_blank_values=True))
 
     def sent(self, component):
@@ -197,6 +200,12 @@ class Page:
         elements = [each.proto for each in self.app.get("bidi_component")]
         (data,) = [each.json for each in elements if each.component_name == f"dpviz.{component}"]
         return json.loads(data)
+
+    @property
+    def compared(self):
+        """Return what Compare's stage shows at every ε, None where there is none."""
+        names = [each.proto.component_name for each in self.app.get("bidi_component")]
+        return self.sent("compare_stage") if "dpviz.compare_stage" in names else None
 
     @property
     def hash(self):

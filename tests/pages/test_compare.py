@@ -10,15 +10,16 @@ from scipy import stats
 from dpviz.data import load
 from dpviz.methods import ALGORITHMS as METHODS
 from dpviz.plots import scene_hash
-from dpviz.tools.compare import page as compare
 from dpviz.tools.compare import reading as compare_reading
 from dpviz.tools.compare import runs as compare_tasks
+from dpviz.tools.compare.opening import EPSILONS, packaged, part
 from dpviz.tools.compare.page import cards as compare_cards
-from dpviz.tools.compare.page.runs import GRIDS
+from dpviz.tools.compare.page import onstage
+from dpviz.tools.compare.page.runs import GRIDS, TYPICAL
 from dpviz.tools.compare.runs import ENTRIES, TrialPart
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
-from tests.pages.conftest import at_once, clicking
+from tests.pages.conftest import at_once
 
 FEW = {"n": "200", "compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}}
 SU = {**FEW, "with_su": "1", "with_dpm_published": "1"}
@@ -33,10 +34,73 @@ def labels_of(page):
     return [button.label for button in page.app.button]
 
 
-def test_it_opens_on_runs_that_are_on_their_way_and_can_be_stopped(open_page):
-    page = open_page("compare", n="200")
+def maps(page):
+    """Return what the stage shows of each method, by its key."""
+    return {each["key"]: each for each in page.compared["maps"]}
+
+
+def at(page):
+    """Return the place of the stage's ε among all."""
+    return page.compared["index"]
+
+
+def told(page):
+    """Return what stands behind "What may be compared?"."""
+    return " ".join(words for pair in page.compared["conditions"] for words in pair)
+
+
+def clicking_maps(monkeypatch):
+    """Let the reader click on maps: returns the function that does, (key, ε's index)."""
+    clicked, own, count = {}, onstage._STAGE, iter(range(1, 99))
+
+    def component(**options):
+        own(**options)
+        return clicked
+
+    monkeypatch.setattr(onstage, "_STAGE", component)
+    return lambda key, index: clicked.update(picked=[key, index, next(count)])
+
+
+def test_it_opens_finished_with_the_runs_that_came_along(open_page):
+    """The background never answers here: everything that there is came with the package."""
+    page = open_page("compare")
     assert [title.value for title in page.app.title] == ["Compare"]
+    assert not {"Stop", "Go on"} & set(labels_of(page))
+    shown = page.compared
+    assert tuple(shown["epsilons"]) == EPSILONS
+    assert shown["findings"][at(page)] == "Every proved method clusters almost as well as without privacy."
+    assert shown["findings"][EPSILONS.index(0.1)].startswith("At this much privacy the noisy grid wins; ")
+    assert [each["short"] for each in shown["maps"]] == ["k-means", "DPM", "Morse", "Noisy grid", "DPM as published"]
+    for key, each in maps(page).items():
+        rows = [packaged().of(packaged().records, part(key, epsilon)) for epsilon in EPSILONS]
+        expected = [float(np.median([row["inertia_ratio"] for row in runs])) for runs in rows]
+        np.testing.assert_allclose([stop[2] for stop in each["line"]], expected, rtol=1e-4)
+        np.testing.assert_allclose(each["costs"], [runs[TYPICAL]["inertia_ratio"] for runs in rows], rtol=1e-4)
+        first = load("blobs", n=5000).box.to_unit(rows[at(page)][TYPICAL]["centers"])
+        np.testing.assert_allclose(np.reshape(each["centers"][at(page)], (-1, 2)), first, atol=1e-4)
+    (table,) = [frame.value for frame in page.app.dataframe if "Guarantee" in frame.value]
+    assert len(table) == 5 * len(EPSILONS) + 1
+    assert not page.warnings
+
+
+def test_new_noise_is_another_run_in_the_maps_and_nothing_else(open_page):
+    page = open_page("compare")
+    before = page.compared
+    (again,) = [button for button in page.app.button if button.label == "New noise"]
+    again.click()
+    page.run()
+    after = page.compared
+    assert page.query["compare_draw"] == str(TYPICAL + 1)
+    for old, new in zip(before["maps"], after["maps"], strict=True):
+        assert old["centers"] != new["centers"]
+        assert old["line"] == new["line"]
+    assert open_page("compare", **page.query).compared["maps"] == after["maps"]
+
+
+def test_other_records_wait_for_their_runs_which_can_be_stopped(open_page):
+    page = open_page("compare", n="200")
     assert any("on their way" in caption.value for caption in page.app.caption)
+    assert set(page.compared["findings"]) == {"0 of 5 methods done. The ranking waits for all of them."}
     (stop,) = [button for button in page.app.button if button.label == "Stop"]
     stop.click()
     page.run()
@@ -50,16 +114,18 @@ def test_it_opens_on_runs_that_are_on_their_way_and_can_be_stopped(open_page):
 @pytest.mark.usefixtures("known")
 def test_the_frontier_has_a_line_for_each_method_and_the_link_brings_it_back(open_page):
     page = open_page("compare", **SU, chosen="su", chosen_epsilon="1.0")
-    header = page.packed()["picture"][1]
-    lines = {layer["name"]: layer for layer in header["layers"] if layer["kind"] == "lines"}
-    levels = {"Without privacy: k-means++", "No data: public centers"}
-    assert set(lines) == {"DPLloyd (SU)", "DPM, as published (not proved)", "Read here"} | levels
-    assert not lines["DPLloyd (SU)"]["dash"]
-    assert lines["DPM, as published (not proved)"]["dash"]
-    assert {layer["audience"] for layer in header["layers"]} == {"curator"}
-    assert any("tuning" in caption.value or "Choosing ε" in caption.value for caption in page.app.caption)
+    shown = maps(page)
+    assert {key: (each["name"], each["proved"]) for key, each in shown.items()} == {
+        "su": ("DPLloyd (SU)", True),
+        "dpm_published": ("DPM, as published", False),
+    }
+    assert all(None not in each["line"] and None not in each["centers"] for each in shown.values())
+    assert page.compared["chosen"] == "su"
+    assert page.compared["no_data"] > 1.0
+    assert "Choosing ε" in told(page)
+    assert "Nobody has proved its ε" in told(page)
     again = open_page("compare", **page.query)
-    assert again.hash == page.hash
+    assert again.compared | {"session": ""} == page.compared | {"session": ""}
     (table,) = [frame.value for frame in page.app.dataframe if "Guarantee" in frame.value]
     assert set(table["Guarantee"].str.partition(":")[0]) == {"proved", "claimed, not proved", "no record is read"}
     assert "run-chosen" in page.packed()
@@ -68,9 +134,9 @@ def test_the_frontier_has_a_line_for_each_method_and_the_link_brings_it_back(ope
 
 @pytest.mark.usefixtures("known")
 def test_a_click_chooses_a_run_that_can_be_pinned(open_page, monkeypatch):
-    clicked = clicking(monkeypatch, compare, "picture")
+    click = clicking_maps(monkeypatch)
     page = open_page("compare", **SU)
-    clicked.picked, clicked.picked_mark, clicked.pick_count = "su", 2, 1
+    click("su", 2)
     page.run()
     assert page.query["chosen"] == "su"
     assert page.query["chosen_epsilon"] == "1.0"
@@ -102,7 +168,7 @@ def test_the_page_of_a_run_makes_the_same_run(open_page, key):
             assert page.query[name] == value
     if key in ("su", "eugkm", "convergent", "dpm", "dpm_published"):
         _, header, packed = page.packed()["picture"]
-        (layer,) = [each for each in header["layers"] if each["name"] == "released center"]
+        (layer,) = [each for each in header["layers"] if each["name"] in ("released center", "released average")]
         place = layer["arrays"]["xy"]
         start = 4 + int.from_bytes(packed[:4], "little") + place["offset"]
         shown = np.frombuffer(packed[start:], dtype="<f4", count=int(np.prod(place["shape"])))
@@ -186,18 +252,35 @@ def test_the_report_is_one_page_that_asks_nobody(open_page):
     assert any("Do not publish it" in caption.value for caption in page.app.caption)
 
 
-def test_the_public_learns_why_there_is_nothing(open_page, known):
+def test_the_public_sees_promises_and_one_release_of_each_method(open_page, known):
     page = open_page("compare", **SU, audience="public")
-    assert page.packed() == {}
-    assert not known, "no run is even made"
-    assert any("Costs are exact" in info.value for info in page.app.info)
+    assert {job.arguments[0].first for job in known} == {0}, "no more runs than the maps show"
+    shown = page.compared
+    assert (shown["public"], shown["records"], shown["no_data"]) == (True, None, None)
+    assert {key: each["numbers"][at(page)] for key, each in maps(page).items()} == {
+        "su": ["74", "in 100"],
+        "dpm_published": ["–", "no limit known"],
+    }
+    assert all(each["centers"][at(page)] for each in shown["maps"])
+    assert not any(each["costs"] or each["line"] or each["smallest"] for each in shown["maps"])
+    assert "Costs are exact" in told(page)
+    assert "200" not in told(page) + shown["lede"]
     assert len(page.app.dataframe) == 0
+    assert page.packed() == {}
+
+
+@pytest.mark.usefixtures("known")
+def test_the_public_sees_the_release_that_the_curator_sees(open_page):
+    curator, public = (open_page("compare", **SU, audience=each) for each in ("curator", "public"))
+    for key, each in maps(public).items():
+        assert each["centers"] == maps(curator)[key]["centers"]
 
 
 @pytest.mark.usefixtures("known")
 def test_no_method_is_no_picture_and_too_many_clusters_are_told(open_page):
     page = open_page("compare", **FEW)
     assert any("at least one" in info.value for info in page.app.info)
+    assert page.compared is None
     page = open_page("compare", **{**SU, "n": "10"}, n_clusters="20")
     assert any("k-means needs as many" in warning for warning in page.warnings)
 
@@ -214,9 +297,9 @@ def test_what_there_is_to_read_has_the_runs_numbers_and_code_that_makes_the_fron
     assert page.query["compare_tab"] == "read"
     assert all(each.said in page.text for each in compare_reading.MISREADINGS)
     bold = [each.value for each in page.app.markdown if each.value.startswith("**") and "$$" not in each.value]
-    bold = [words for words in bold if "What may be compared" not in words]
     assert [words in line for words, line in zip(("All methods", "DPM", "DPLloyd"), bold, strict=False)] == [True] * 3
     (code,) = page.app.code
     scope = {}
     exec("\n".join(line for line in code.value.split("\n") if "page" not in line), scope)
-    assert [scene_hash(scene) for scene in scope["scenes"]] == [page.hash]
+    on_screen = page.app.session_state["dpviz:shown"].scenes
+    assert [scene_hash(scene) for scene in scope["scenes"]] == [scene_hash(scene) for scene in on_screen]

@@ -35,13 +35,15 @@ def known(monkeypatch):
 
 
 def address(page):
-    """Return the link that is written where no picture does; None where nothing writes it."""
+    """Return the link that the stage writes, or what stands in its place."""
+    if page.compared is not None:
+        return page.query
     found = [
         json.loads(element.proto.json)["query"]
         for element in page.app.get("bidi_component")
         if element.proto.component_name == "dpviz.address"
     ]
-    return dict(parse_qsl(found[0], keep_blank_values=True)) if found else None
+    return dict(parse_qsl(found[0], keep_blank_values=True))
 
 
 def unit_bounds(page):
@@ -52,8 +54,11 @@ def test_an_upload_is_compared_and_its_runs_are_marked(upload, known):
     page = unit_bounds(upload(CSV, **SU, chosen="su", chosen_epsilon="1.0", compare_tab="report"))
     assert not page.app.error
     assert {row["n"] for part in known.values() if isinstance(part, list) for row in part} == {60}
-    header = page.packed()["picture"][1]
-    assert {"DPLloyd (SU)", "DPM, as published (not proved)"} <= {layer["name"] for layer in header["layers"]}
+    assert {each["key"]: each["promise"] for each in page.compared["maps"]} == {
+        "su": "proved",
+        "dpm_published": "not proved",
+    }
+    assert all(None not in each["costs"] for each in page.compared["maps"])
     assert page.query["data"] == f"upload:{hashlib.sha256(CSV).hexdigest()[:16]}"
     assert "run-chosen" in page.packed()
     assert any("draws secret noise" in caption.value for caption in page.app.caption)
@@ -65,26 +70,34 @@ def test_bounds_from_the_records_leave_nothing_proved(upload, known):
     del known
     page = upload(CSV, **{**SU, "chosen": "su", "chosen_epsilon": "1.0"})
     page.set("selectbox", "Public bounds", "data")
-    names = {layer["name"] for layer in page.packed()["picture"][1]["layers"] if layer["kind"] == "lines"}
-    assert "DPLloyd (SU) (not proved)" in names
+    assert {each["promise"] for each in page.compared["maps"]} == {"not proved"}
+    assert set(page.compared["findings"]) == {"Nothing here is proved."}
     (table,) = [frame.value for frame in page.app.dataframe if "Guarantee" in frame.value]
     made = table[table["Method"] != NO_DATA]
     assert len(made) > 0
     assert all("not proved" in words for words in made["Guarantee"])
 
 
-def test_the_link_is_written_where_there_is_no_picture(open_page, known):
+def test_the_link_is_written_whoever_looks_and_where_nothing_is_compared(open_page, known):
+    del known
     page = open_page("compare", **SU, n="200", audience="public", compare_grid="many")
-    assert page.packed() == {}
     found = address(page)
     assert (found["audience"], found["compare_grid"], found["n"], found["with_su"]) == ("public", "many", "200", "1")
-    assert not known
-    page.set("segmented_control" if page.app.segmented_control else "radio", "View as", "curator")
-    assert page.query["compare_grid"] == "many"
-    assert address(page) is None, "the picture writes it"
+    page.look("curator")
+    assert (address(page)["audience"], address(page)["compare_grid"]) == ("curator", "many")
     nothing = open_page("compare", **FEW, n="200")
+    assert nothing.compared is None
     assert address(nothing)["with_su"] == "0"
     assert address(nothing)["audience"] == "curator"
+
+
+def test_the_public_of_an_upload_sees_promises_alone(upload, known):
+    page = unit_bounds(upload(CSV, **SU, audience="public"))
+    assert not known, "each run would be one more release"
+    assert {centers for each in page.compared["maps"] for centers in each["centers"]} == {None}
+    assert page.compared["records"] is None
+    assert "60" not in page.compared["lede"]
+    assert page.compared["maps"][0]["numbers"][2] == ["74", "in 100"]
 
 
 def test_the_public_link_of_an_upload_says_nothing_of_its_bytes(upload):
@@ -147,12 +160,12 @@ def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_
         assert words in said(page)
         assert page.query["k_curve"] == "0.6"
         papers = []
-        page.set("segmented_control", "View as", "public")
+        page.look("public")
         assert address(page)["k_curve"] == "0.6"
         (public,) = papers
         assert words in public.replace("\\", "")
         assert "a public input" not in said(page) + public
-        page.set("segmented_control", "View as", "curator")
+        page.look("curator")
     button(page, "I know that k is")
     assert "is known without the records: a public input" in said(page)
 

@@ -46,6 +46,7 @@ METHOD = Method(
             (("mode", "repaired"), ("start", "private")),
             (("mode", "repaired"), ("start", "private")),
             on=True,
+            short="k-means",
         ),
     ),
     varied=(

@@ -46,13 +46,14 @@ METHOD = Method(
         hidden=("noise", "noise of 20 draws", "noisy count"),
     ),
     entries=(
-        Entry("dpm", "DPM, repaired", (), (("calibration", "repaired"),), on=True),
+        Entry("dpm", "DPM, repaired", (), (("calibration", "repaired"),), on=True, short="DPM"),
         Entry(
             "dpm_published",
             "DPM, as published",
             (("calibration", "published"),),
             (("calibration", "published"),),
             on=True,
+            short="DPM as published",
         ),
     ),
     varied=(

@@ -62,6 +62,8 @@ METHOD = Method(
             "Morse processing",
             (("n_iterations", 2),),
             (("base", "dpmog_hard"), ("n_components", "22"), ("n_iterations", "2")),
+            on=True,
+            short="Morse",
         ),
     ),
     varied=(

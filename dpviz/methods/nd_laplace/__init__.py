@@ -61,7 +61,6 @@ METHOD = Method(
             "nD-Laplace",
             (("unit", "range"),),
             (("distance", "range"), ("radius", str(RADIUS_OF_ONE)), ("domain", "none")),
-            on=True,
         ),
     ),
     run=NDLaplaceRun,

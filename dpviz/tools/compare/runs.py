@@ -16,10 +16,12 @@ from dpviz.core import Box, Confidential, Entry, FoundClusters, Guarantee, Label
 from dpviz.data import Dataset
 from dpviz.data.synthetic import stand_ins
 from dpviz.methods import ALGORITHMS, CATALOGUE
+from dpviz.solvers.threads import one_thread
 from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.trials import OK, Fields, Scalar, Trial, nonprivate_clusters, nonprivate_floor, run_trials
+from dpviz.tools.sweep.trials import OK, Fields, Scalar, Trial, measured_trial, nonprivate_clusters, nonprivate_floor
 
 HERE = "here"  # the grid's name for the records on screen
+CENTERS = "centers"  # the column of a run's released centers (m, d), data units; None where it released none
 LEAST, PIECES = 5, 5  # runs of a job at least, and jobs of one method at one ε: so that stopping is quick
 
 Row = Mapping[str, Any]  # one run, by the sweep's column names
@@ -38,6 +40,11 @@ class Compared:
     def name(self) -> str:
         """Name on screen."""
         return self.entry.name
+
+    @property
+    def short(self) -> str:
+        """Name where there is little room: "Noisy grid"."""
+        return self.entry.short or self.name.partition(" (")[0]
 
     @property
     def per_distance(self) -> bool:
@@ -126,8 +133,10 @@ class RepeatedRun(Confidential):
 
 
 def rows(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> list[dict[str, Any]]:
-    """Make the runs, one row each. Raises GridError for parameters that the method refuses."""
-    return [dict(row) for row in run_trials(trials(points, box, classes, part))]
+    """Make the runs, one row each, with its released CENTERS. Raises GridError for parameters the method refuses."""
+    with one_thread():
+        made = [measured_trial(trial) for trial in trials(points, box, classes, part)]
+    return [{**row, CENTERS: centers} for row, centers in made]
 
 
 def look(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> RepeatedRun:

@@ -210,6 +210,12 @@ def run_trials(trials: Iterable[Trial]) -> list[Row]:
 
 def run_trial(trial: Trial) -> Row:
     """Return the row of one run. What the method refuses, and why, is its `status`; the figures are then None."""
+    return measured_trial(trial)[0]
+
+
+def measured_trial(trial: Trial) -> tuple[Row, Centers | None]:
+    """Return the row of one run and the centers (m, d) that its release stands for, None where there are none."""
+    centers = None
     source, targets = trial.source, trial.targets
     row: dict[str, Value] = {
         **dict.fromkeys((*FIRST_COLUMNS, *LAST_COLUMNS)),
@@ -239,7 +245,7 @@ def run_trial(trial: Trial) -> Row:
         result = algorithm.fit(data.points, data.box, params, rng=rng)
         seconds, processor_seconds = time.perf_counter() - clock, time.process_time() - processor
         if algorithm.targets is None:
-            figures = cluster_figures(result.release, algorithm, data, trial)
+            figures, centers = cluster_figures(result.release, algorithm, data, trial)
         else:  # distances of the targets to the nearest of the records and the chosen targets
             assert targets is not None  # a grid gives them to every method that is measured so
             chosen = params.targets[algorithm.targets.selected(result.release)]
@@ -254,7 +260,7 @@ def run_trial(trial: Trial) -> Row:
         row |= {**figures, "d": data.d, "status": OK, "seconds": seconds, "processor_seconds": processor_seconds}
     except ValueError as error:  # the package's own words for records or parameters that do not fit each other
         row["status"] = str(error)
-    return MappingProxyType(row)
+    return MappingProxyType(row), centers
 
 
 @functools.lru_cache(maxsize=1)
@@ -308,8 +314,10 @@ def floor_cost(method: str, source: TrialSource, targets: TrialTargets, n_center
     return float(measure.cost(places, data.points, places[chosen]))
 
 
-def cluster_figures(release: Release, algorithm: AnyAlgorithm, data: Dataset, trial: Trial) -> dict[str, Value]:
-    """Measure a release by the distances of the records to their centers: at most k of them, and all."""
+def cluster_figures(
+    release: Release, algorithm: AnyAlgorithm, data: Dataset, trial: Trial
+) -> tuple[dict[str, Value], Centers]:
+    """Measure a release by the distances of the records to their centers, at most k of them, and all; return all."""
     from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # as above
 
     clusters = nonprivate_clusters(algorithm, release, data.points, data.box, trial.n_clusters)
@@ -322,7 +330,7 @@ def cluster_figures(release: Release, algorithm: AnyAlgorithm, data: Dataset, tr
         inertia = nonprivate_cost(data.points, centers, assign(data.points, centers))
     floor = improved(floor_inertia(trial.source, trial.n_clusters), inertia, data.points, centers)
     ari = None if data.labels is None else float(adjusted_rand_score(data.labels, clusters.nonprivate_labels))
-    return {
+    figures: dict[str, Value] = {
         "k_found": len(clusters.centers),
         "inertia": inertia,
         "found_inertia": found_inertia,
@@ -331,6 +339,7 @@ def cluster_figures(release: Release, algorithm: AnyAlgorithm, data: Dataset, tr
         "no_data_inertia": no_data_cost(data.points, data.box, trial.n_clusters),
         "ari": ari,
     }
+    return figures, clusters.centers
 
 
 def nonprivate_clusters(

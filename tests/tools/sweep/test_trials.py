@@ -28,7 +28,7 @@ def measured(points, release, k):
     source = TrialSource("here", len(points), (), 0, GivenRecords.of(data))
     trial = Trial(source, k, "dpm", (), "epsilon", 1.0, 0, 0)
     with threadpool_limits(1):
-        made = trials.cluster_figures(release, trials.ALGORITHMS["dpm"], data, trial)
+        made, _ = trials.cluster_figures(release, trials.ALGORITHMS["dpm"], data, trial)
     claim = {"epsilon": 1.0, "delta": 0.0, "adjacency": "add_remove", "per_distance": False}
     told = {"epsilon": 1.0, "status": "ok", "data": "here", "n": len(points), "data_seed": 0, "k": k}
     return made | told | {f"{kind}_{name}": value for kind in ("proved", "published") for name, value in claim.items()}

@@ -1,34 +1,42 @@
-"""The Compare page: the frontier that grows while runs come in, the chosen runs, and the tabs below."""
+"""The Compare page: the stage that fills while runs come in, the chosen runs, and the tabs below."""
 
 from collections import Counter
-from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.core import Knob
 from dpviz.plots import Scene
 from dpviz.stories.method import Page
-from dpviz.stories.panel import Sentence
 from dpviz.stories.recipe import Calls, calls_excerpt
 from dpviz.tools.compare import frontier as compare
 from dpviz.tools.compare import reading as compare_reading
 from dpviz.tools.compare.frontier import Series
-from dpviz.tools.compare.page import cards, report, tabs
-from dpviz.tools.compare.page.runs import CLUSTERS, KNOBS, TALLIED, Gathered, ask, draw_read_at, gathered, read_at
+from dpviz.tools.compare.page import cards, onstage, report, tabs
+from dpviz.tools.compare.page.runs import (
+    CLUSTERS,
+    KNOBS,
+    TALLIED,
+    Gathered,
+    ask,
+    follow_read_at,
+    gathered,
+    own_default,
+    renew,
+)
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Rows
 from dpviz.tools.sweep.trials import OK
-from dpviz.ui import controls, frame, panel, reading, state
+from dpviz.ui import controls, frame, hiding, reading, state
 from dpviz.ui.data import groups
 from dpviz.ui.export.files import CURATOR, PUBLIC, data_of
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.panel import safe_table
 from dpviz.ui.screen import ChartScreen, address, keep
+from dpviz.ui.stage import follow_choice, message
 
 TITLE = "Compare"
-HEIGHT, APART_HEIGHT = 480, 260  # CSS pixels
+APART_HEIGHT = 260  # CSS pixels
 TAB = Knob(
     "compare_tab",
     "choice",
@@ -46,90 +54,80 @@ TAB = Knob(
     ),
 )
 CODE = "The calls behind the frontier above: the same records, runs and seeds."
-UNPROVED = Sentence(
-    "Bounds were taken from the data, so nothing is proved for any of these methods. Type public bounds under Data.",
-    "Bounds were taken from the data, so nothing is proved.",
-)
 _CLICK = "dpviz:compare-click"
 
 
 def draw() -> None:
     """Draw the page."""
-    page = frame.start(TITLE, compare.TERMS, what="Methods and k", public_picture=False)
+    follow_choice("audience", frame.AUDIENCE, onstage.KEY)
+    page = frame.start(TITLE, compare.TERMS, on_stage=True, public_picture=False)
     keep(None)  # nothing of the page before
     question = ask(page)
-    if page.public:
-        with page.picture:
-            st.info(compare.HIDDEN)
-            query = state.query([*link(page), ("audience", "public")])  # for the curator to open
-            _keep(page, question, read_at(question), {}, (), query)
-            if question.entries:
-                report.offer_public(page, question, query)
-            address(query)
-        with page.side:
-            guide(question, ())
-    else:
-        with page.side:
-            tabs.ask_k(page.source, question.n_clusters)
-            st.caption(compare.LEAK)
-            legend = st.container()
-        with page.picture:
-            compared(page, question, legend)
+    if question.entries and not hiding.hides("seeds"):
+        with page.again:
+            st.button("New noise", help="Another run in the maps.", on_click=renew, args=(question,))
+    compared(page, question)
     frame.show_problems(page.problems)
 
 
 def link(page: PageFrame) -> list[tuple[str, str]]:
     """Return the page's link: the data, every knob, the chosen and the pinned run."""
-    suited = (page.source.suited(knob) if knob is CLUSTERS else knob for knob in KNOBS)
+    suited = (own_default(page.source, knob) for knob in KNOBS)
     pairs = [(knob.name, knob.format(state.value(knob))) for knob in (*suited, TAB, *cards.KNOBS, *tabs.KNOBS)]
     return [*page.source.link, *pairs, *groups.link(page.source, CLUSTERS)]
 
 
 @st.fragment
-def compared(page: PageFrame, question: CompareQuestion, legend: DeltaGenerator) -> None:
-    """Draw the frontier of what is there so far, its `legend`, the chosen runs, and the tabs."""
+def compared(page: PageFrame, question: CompareQuestion) -> None:
+    """Draw the stage of what is there so far and, for the curator, the chosen runs and the tabs below it."""
     if state.is_blank():
         return
-    query = state.query([*link(page), ("audience", "curator")])
+    if follow_choice("audience", frame.AUDIENCE, onstage.KEY):
+        state.run_again()
+    query = state.query([*link(page), ("audience", str(state.value(frame.AUDIENCE)))])
     if not question.entries:
-        st.info("No method is chosen. Choose at least one under Methods and k.")
+        page.stage.info("No method is chosen. Choose at least one under More.")
         address(query)
         return
-    bounds_public = not page.source.dataset.bounds_from_data
-    with page.slider:
-        at = draw_read_at(question, bounds_public=bounds_public)
+    at = follow_read_at(question, message(onstage.KEY))
     # Created by every run: a fragment may only write where the last whole run has written.
-    place, progress = st.container(), st.container()
-    lead, below = page.lead.container(), page.more_pictures.container()
+    with page.stage:
+        place, progress = st.container(), st.container()
+    top, below = page.numbers.container(), page.more_pictures.container()
+    if page.public:
+        runs = onstage.released_runs(page, question, progress)
+        with place:
+            onstage.draw(page, question, runs.rows, (), at, query)
+        _keep(page, question, at, {}, (), query)
+        with below:
+            report.offer_public(page, question, query)
+        return
     with progress:
         runs = gathered(page.source, question.parts(page.source.dataset.n), TALLIED, "Parts of the runs")
     rows = runs.rows
+    bounds_public = not page.source.dataset.bounds_from_data
     series = compare.all_series(question.entries, rows, question.adjacency, bounds_public=bounds_public)
     shared = tuple(one for one in series if not one.per_distance)
     without_data = compare.no_data_ratio(rows)
-    with legend.container():
-        guide(question, series, without_data)
-    with lead:
-        ranking = compare.sentence(compare.ranking(shared, at, question.n_runs), at, question.n_clusters, without_data)
-        panel.sentence(compare.progress(question, rows) or (ranking if bounds_public else UNPROVED), public=False)
-    _keep(page, question, at, rows, (), query)
     with place:
+        onstage.draw(page, question, rows, series, at, query)
+    with top:
+        tabs.ask_k(page.source, question.n_clusters)
         if not series:
             _say_nothing(runs)
-            address(query)
-            return
-        chosen = cards.chosen()
-        scene = compare.frontier(shared, question.adjacency, chosen, at=at, without_data=without_data)
-        _keep(page, question, at, rows, (scene,), query)
-        _follow(live(scene, key="picture", height=HEIGHT, query=query, fits=True), series, "picture")
-        if runs.complete:
-            st.caption(compare.own_numbers(shared, rows, at))
+        if runs.complete and (words := compare.own_numbers(shared, rows, at)):
+            st.caption(words)
+    chosen = cards.chosen()
+    scene = compare.frontier(shared, question.adjacency, chosen, at=at, without_data=without_data) if shared else None
+    _keep(page, question, at, rows, () if scene is None else (scene,), query)
+    if not series:
+        return
     with below:
         away = [one for one in series if one.per_distance]  # each in a small picture with axes of its own
         for column, one in zip(st.columns(2, gap="medium") if away else (), away, strict=False):
             with column:
                 scene, name = compare.apart(one, question.adjacency), f"apart-{one.key}"
-                _follow(live(scene, key=name, height=APART_HEIGHT, fits=True), [one], name)
+                _follow(live(scene, key=name, height=APART_HEIGHT, fits=True), one, name)
         # The runs of each method and ε of which every one is there: before that none of them is the median.
         counts = Counter((key, row["epsilon"]) for key, each in rows.items() for row in each)
         finished = {
@@ -213,30 +211,16 @@ def _calls(page: PageFrame, question: CompareQuestion, at: float) -> Calls:
     return compare_reading.code(data_of(page.source, public=page.public), question, at, cards.chosen())
 
 
-def guide(question: CompareQuestion, series: Sequence[Series], without_data: float | None = None) -> None:
-    """Say what the look of each line means, and what must not be held against what."""
-    lines = compare.looks(series, question.adjacency, without_data)
-    st.markdown("\n".join(["**What may be compared**\n", *(f"- {line}" for line in lines)]))
-    st.caption(
-        "Convergent k-means as published is not here: it spends ε in each step, and how many steps there are follows "
-        "from the records."
-    )
+def _follow(picture: LiveState, one: Series, place: str) -> None:
+    """Choose the run of a click in the picture `place` of one method, once for each click.
 
-
-def _follow(picture: LiveState, series: Sequence[Series], place: str) -> None:
-    """Choose the run of a click in the picture `place`, once for each click.
-
-    A word in the legend chooses a line's middle ε.
+    A word in the legend chooses the line's middle ε.
     """
     clicked = f"{_CLICK}:{place}"
     if picture.picked is None or picture.pick_count == st.session_state.get(clicked):
         return
     st.session_state[clicked] = picture.pick_count
-    key = picture.picked.removesuffix(compare.LINE)
-    one = next((each for each in series if each.key == key), None)
-    if one is None:
-        return
-    nowhere = key != picture.picked or picture.picked_mark is None
+    nowhere = picture.picked != one.key or picture.picked_mark is None
     at = len(one.epsilons) // 2 if nowhere else min(picture.picked_mark or 0, len(one.epsilons) - 1)
     cards.choose(one.key, one.epsilons[at])
     state.run_again()

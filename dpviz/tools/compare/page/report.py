@@ -79,17 +79,23 @@ def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> Non
 
     Promises are those of runs on stand-ins: no record has a part in them.
     """
-    epsilon, box = read_at(question), frame.source.dataset.box
-    ends = tuple(box.low.tolist()), tuple(box.high.tolist())
-    if frame.source.dataset.bounds_from_data:  # even the box is the curator's then
-        ends = (0.0,) * box.d, (1.0,) * box.d
-    settings = (epsilon, question.n_clusters, question.start_seed, *ends)
-    guarantees = {key: guarantee for key in question.entries if (guarantee := _promise(key, *settings)) is not None}
+    epsilon = read_at(question)
+    found = {key: promised(frame, question, key, epsilon) for key in question.entries}
+    guarantees = {key: guarantee for key, guarantee in found.items() if guarantee is not None}
     facts = facts_of(frame, question, epsilon, guarantees, query)
     buttons(paper.public_paper(facts), epsilon, "public", OPEN)
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
+def promised(frame: PageFrame, question: CompareQuestion, key: str, epsilon: float) -> Guarantee | None:
+    """Return what a method promises at `epsilon`, whatever the records; None where it refuses the settings."""
+    box = frame.source.dataset.box
+    ends = tuple(box.low.tolist()), tuple(box.high.tolist())
+    if frame.source.dataset.bounds_from_data:  # even the box is the curator's then
+        ends = (0.0,) * box.d, (1.0,) * box.d
+    return _promise(key, epsilon, question.n_clusters, question.start_seed, *ends)
+
+
+@st.cache_resource(max_entries=1024, show_spinner=False)
 def _promise(
     key: str, epsilon: float, n_clusters: int, start_seed: int, low: tuple[float, ...], high: tuple[float, ...]
 ) -> Guarantee | None:

@@ -2,26 +2,31 @@
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 
 from dpviz.core import Confidential, FoundClusters, Knob
-from dpviz.stories.center_facts import not_established
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare import search as compare_search
-from dpviz.tools.compare.frontier import allowed
+from dpviz.tools.compare.opening import EPSILONS, packaged
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, RepeatedRun, Row, Rows, TrialPart, referenced
 from dpviz.tools.compare.search import CostSearch, Searched
+from dpviz.tools.sweep.trials import GivenRecords
 from dpviz.ui import asking, controls, hiding, state
-from dpviz.ui.controls import epsilon_slider, nearest
+from dpviz.ui.controls import nearest, stage_slider
 from dpviz.ui.data.picker import Source
 from dpviz.ui.frame import START_SEED, PageFrame
 from dpviz.ui.server.background import Answers, Job
 
 MOST_SEED = 10**6
-GRIDS = {"few": (0.1, 0.3, 1.0, 3.0, 10.0), "many": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)}
+TYPICAL = 2  # of the runs that come along
+GRIDS = {
+    "few": (0.1, 0.3, 1.0, 3.0, 10.0),
+    "many": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0),
+    "all": EPSILONS,
+}
 AT = Knob("compare_at", "float", 1.0, "Read at ε", "The ranking is that of this ε.", 0.05, 20.0, 0.05, 20.0, log=True)
 SWITCHES = {
     key: Knob(f"with_{key}", "bool", entry.entry.on, entry.name, "Whether it is compared.")
@@ -36,7 +41,7 @@ GRID = Knob(
     "few",
     "Values of ε",
     "More values take longer.",
-    choices=(("few", "5, from 0.1 to 10"), ("many", "10, from 0.05 to 20")),
+    choices=(("few", "5, from 0.1 to 10"), ("many", "10, from 0.05 to 20"), ("all", "21, from 0.05 to 20")),
 )
 RUNS = Knob(
     "compare_runs",
@@ -55,7 +60,9 @@ AXIS = Knob(
     choices=(("add_remove", "Adding or removing one"), ("replace", "Replacing one")),
 )
 SEED = Knob("compare_seed", "int", 0, "First noise seed", "Other noise, the same records.", 0, MOST_SEED, 0, MOST_SEED)
-KNOBS = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, START_SEED, SEED, AT)
+# The run of the first maps is typical of its methods on the default records; any other one is as good.
+DRAW = Knob("compare_draw", "int", TYPICAL, "Run in the maps", "Counted from 0.", 0, 99, 0, 99)
+KNOBS = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, START_SEED, SEED, AT, DRAW)
 PATIENCE = 0.4  # s a search waits for its next rounds before it draws: most take less than a drawing does
 TALLIED = "frontier"  # the place that says how many runs there have been, once on the page
 _PILLS = "dpviz:compare-methods"
@@ -81,9 +88,9 @@ def ask(frame: PageFrame) -> CompareQuestion:
             on_change=switch,
             args=(key,),
         )
-        n_clusters = int(controls.control(frame.source.suited(CLUSTERS)))
+        n_clusters = int(controls.control(own_default(frame.source, CLUSTERS)))
     with frame.more:
-        epsilons = GRIDS[str(controls.control(GRID))]
+        epsilons = GRIDS[str(controls.control(own_default(frame.source, GRID)))]
         n_runs = int(controls.control(RUNS))
         adjacency = str(controls.control(AXIS))
         with st.expander("Seeds"):
@@ -92,20 +99,41 @@ def ask(frame: PageFrame) -> CompareQuestion:
     return CompareQuestion(entries, n_clusters, epsilons, n_runs, adjacency, start, seed)
 
 
+def own_default(source: Source, knob: Knob) -> Knob:
+    """Return the knob with the default that it has on these records."""
+    if knob is CLUSTERS:
+        return source.suited(knob)
+    if knob is GRID and not source.own and GivenRecords.of(source.dataset).digest == packaged().records:
+        return replace(GRID, default="all")  # their runs came along, and are there at once
+    return knob
+
+
+def renew(question: CompareQuestion) -> None:
+    """Let the maps show the next run: other noise, and nothing else."""
+    state.remember(DRAW, (drawn(question) + 1) % question.n_runs)
+
+
+def drawn(question: CompareQuestion) -> int:
+    """Return which run the maps show, counted from 0."""
+    return int(state.value(DRAW)) % question.n_runs
+
+
+def shown_parts(question: CompareQuestion, n: int) -> list[TrialPart]:
+    """Return the runs that the maps show, and those that are made with them."""
+    seed = question.seed + drawn(question)
+    return [part for part in question.parts(n) if part.first <= seed < part.first + part.n_runs]
+
+
 def read_at(question: CompareQuestion) -> float:
     """Return the ε at which methods are read: of those that are run, the nearest to the slider's."""
     return question.epsilons[nearest(question.epsilons, float(state.value(AT)))]
 
 
-def draw_read_at(question: CompareQuestion, *, bounds_public: bool) -> float:
-    """Draw the slider of the ε at which methods are read, one of those that are run, and what it allows where."""
-    values, at = question.epsilons, read_at(question)
+def follow_read_at(question: CompareQuestion, message: object) -> float:
+    """Return the ε at which methods are read, one of those that are run, as the reader has moved it on the stage."""
     if hiding.hides(AT.name):
-        return at
-    notes = [(allowed if bounds_public else not_established)(value) for value in values]
-    key = state.widget_key(AT.name)
-    chosen = epsilon_slider(key=key, value=at, label=AT.label, values=values, note=notes, help=AT.help)
-    return float(state.remember(AT, chosen))
+        return read_at(question)
+    return stage_slider(AT, message, values=question.epsilons, note=lambda _: "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +154,7 @@ def gathered(
     in this session.
     """
     name: Hashable = (source.key, tuple(parts) if of is None else of[0])
-    cache = _cache(source, place)
+    cache = {**_came_along(source, parts), **_cache(source, place)}
     is_stopped = st.session_state.get(f"{_STOPPED}:{place}") == name
     missing = [part for part in parts if part not in cache]
     answers = Answers(())
@@ -199,6 +227,15 @@ def compared_without(source: Source, parts: Sequence[TrialPart], place: str) -> 
     job = Job(compare_tasks.without_privacy, (parts[0],), classified=True, n_runs=0)
     clusters: FoundClusters | None = _ask_beside(source, [job], "Centers without privacy", place).found[0]
     return clusters
+
+
+def _came_along(source: Source, parts: Sequence[TrialPart]) -> dict[TrialPart, Sequence[Row]]:
+    """Return the rows of those parts that are in the package, by their part."""
+    if source.own:
+        return {}
+    digest = GivenRecords.of(source.dataset).digest
+    found = {part: packaged().of(digest, part) for part in parts}
+    return {part: rows for part, rows in found.items() if rows is not None}
 
 
 def _job(part: TrialPart) -> Job:

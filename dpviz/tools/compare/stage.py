@@ -1,0 +1,484 @@
+"""What Compare's stage shows: a small map of each method at one ε, its number, the chart, and a finding for each ε.
+
+Costs, bands and records are exact and named `nonprivate_*`; `CompareStage.public` is the one filter that leaves them
+out, and swaps every sentence for its public reading. Centers are those of one run: released, where the records have
+known noise.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpviz.core import Adjacency, Centers, Confidential, FloatArray, Guarantee, Points, attacker_odds
+from dpviz.plots import Audience
+from dpviz.stories.panel import WHOLE_LIMIT, Sentence, limit, number
+from dpviz.tools.compare.frontier import LEAK, NEIGHBORS, EpsilonMeaning, Series, band
+from dpviz.tools.compare.runs import CENTERS, ENTRIES, Rows
+from dpviz.tools.sweep.trials import OK
+
+LIMIT = 1.2  # of the bracket: at most 20 % more cost than without privacy
+CONFIDENCE = 0.95  # of the bracket's interval, at each ε
+LEVEL, NEAR, FAR = 1.05, 1.12, 1.35  # costs, × without privacy: as good as it, almost, and clearly worse; ours
+UNLUCKY = 1.6  # of one run whose method's median is below FAR; ours
+LEAST_TOP, MOST_TOP, ABOVE = (
+    1.6,
+    40.0,
+    1.15,
+)  # of the chart: a little above what no data costs, where no method is worth it
+N_RECORDS = 1_200  # drawn in each small map: an even sample
+COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+SAID = {"Noisy grid": "the noisy grid", "DPM as published": "published DPM"}  # names inside a sentence
+ASKED = (  # what the odds are about, at length and in few words
+    "Someone who knows everyone else guesses whether you are in the data: right, times in 100 (a coin: 50)",
+    "An attacker guesses right, times in 100",
+)
+UNPROVED, NO_LIMIT = "not proved", "no limit known"
+
+
+@dataclass(frozen=True, slots=True)
+class Smallest:
+    """The smallest ε from which on half of a method's runs keep a cost, with the interval that its runs support.
+
+    `early` and `late` are where the ends of the median's interval keep it; None: at no ε of the runs.
+    """
+
+    early: float
+    epsilon: float
+    late: float | None
+
+
+def smallest(series: Series, most: float = LIMIT, confidence: float = CONFIDENCE) -> Smallest | None:
+    """Return the smallest ε of the runs from which on the median cost is at most `most`, × without privacy.
+
+    The median of n independent runs lies between their order statistics l and n + 1 - l with probability
+    1 - 2 P(Binomial(n, 1/2) < l) at least, whatever their law. None where even the largest ε does not keep it.
+    """
+
+    def first(costs: Sequence[float]) -> float | None:
+        kept = None
+        for epsilon, cost in zip(reversed(series.epsilons), reversed(costs), strict=True):
+            if cost > most:
+                break
+            kept = epsilon
+        return kept
+
+    runs = [series.nonprivate_at(epsilon) for epsilon in series.epsilons]
+    middle = first([float(np.median(costs)) for costs in runs])
+    if middle is None:
+        return None
+    ends = [median_interval(costs, confidence) for costs in runs]
+    early = first([low for low, _ in ends])
+    return Smallest(middle if early is None else early, middle, first([high for _, high in ends]))
+
+
+def median_interval(costs: FloatArray, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Return the order statistics of ascending `costs` (n,) that hold their law's median with this confidence.
+
+    The l-th from below and from above, with the largest l for which P(Binomial(n, 1/2) < l) is at most half of what the
+    confidence leaves; where n is too small for any, the ends of what there is: minus and plus infinity.
+    """
+    n = len(costs)
+    rank = int(
+        stats.binom.ppf(0.5 * (1.0 - confidence), n, 0.5)
+    )  # P(X < rank) <= that share, and no larger rank has it
+    if rank < 1:
+        return -math.inf, math.inf
+    return float(costs[rank - 1]), float(costs[n - rank])
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What is promised at each ε of the stage, whatever the records: public."""
+
+    meaning: EpsilonMeaning
+    odds: tuple[float | None, ...] = ()  # (E,) times in 100 that an attacker is right at most; None without a limit
+
+    @property
+    def proved(self) -> bool:
+        """Whether it is proved for the neighbors that the page is about."""
+        return self.meaning is EpsilonMeaning.SAME
+
+    @property
+    def words(self) -> str:
+        """What stands beside the method's name."""
+        return {EpsilonMeaning.SAME: "proved", EpsilonMeaning.CLAIMED: UNPROVED}.get(self.meaning, self.meaning.words)
+
+
+def promise(guarantees: Sequence[Guarantee | None], adjacency: str, *, bounds_public: bool) -> Promise:
+    """Return the promise of guarantees, one for each ε; None where the method refuses these settings."""
+    proofs = [None if each is None or not bounds_public else each.proved for each in guarantees]
+    known = next((each for each in proofs if each is not None), None)
+    none = (None,) * len(guarantees)
+    if known is None:
+        return Promise(EpsilonMeaning.CLAIMED, none)
+    if known.per_distance:
+        return Promise(EpsilonMeaning.DISTANCE, none)
+    if known.adjacency is not Adjacency[adjacency.upper()]:
+        return Promise(EpsilonMeaning.OTHER, none)
+    odds = [None if each is None else attacker_odds(each.epsilon, each.delta) for each in proofs]
+    return Promise(EpsilonMeaning.SAME, tuple(odds))
+
+
+Stop: TypeAlias = tuple[float, float, float, float]  # of a line: proved or claimed ε, then the band's low, median, high
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MethodMap(Confidential):
+    """One method: its map and number at each of E values of ε, and its line in the chart."""
+
+    key: str
+    name: str
+    short: str
+    hue: int
+    promise: Promise
+    centers: tuple[Centers | None, ...]  # (E,) of the run shown, each (m, d) in box units; None on its way
+    audience: Audience  # of the centers: released, or the curator's where each run would be one more release
+    nonprivate_costs: tuple[float | None, ...] = ()  # (E,) of the run shown, × without privacy
+    nonprivate_line: tuple[Stop | None, ...] = ()  # (E,) over all runs; None where none took place
+    nonprivate_smallest: Smallest | None = None
+
+    def public(self) -> "MethodMap":
+        """Return what anybody may see."""
+        centers = self.centers if self.audience is not Audience.CURATOR else (None,) * len(self.centers)
+        return replace(self, centers=centers, nonprivate_costs=(), nonprivate_line=(), nonprivate_smallest=None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompareStage(Confidential):
+    """The whole stage at each of E values of ε."""
+
+    epsilons: tuple[float, ...]
+    maps: tuple[MethodMap, ...]
+    findings: tuple[Sentence, ...]  # (E,)
+    lede: Sentence  # who the points are, and what is out
+    conditions: tuple[tuple[Sentence, Sentence], ...]  # what may be compared: a few words, and a sentence
+    aspect: float  # width of the box over its height
+    n_runs: int
+    n_features: int
+    nonprivate_records: Points | None = None  # (m, 2) an even sample, box units
+    nonprivate_no_data: float | None = None  # cost of centers that no record was read for, × without privacy
+    is_public: bool = field(default=False)
+
+    def public(self) -> "CompareStage":
+        """Return what anybody may see: the one filter."""
+        maps = tuple(each.public() for each in self.maps)
+        findings = tuple(Sentence(each.public, each.public) for each in self.findings)
+        conditions = tuple(
+            (Sentence(a.public, a.public), Sentence(b.public, b.public)) for a, b in self.conditions if b.public
+        )
+        return replace(
+            self,
+            maps=maps,
+            findings=findings,
+            lede=Sentence(self.lede.public, self.lede.public),
+            conditions=conditions,
+            nonprivate_records=None,
+            nonprivate_no_data=None,
+            is_public=True,
+        )
+
+    def data(self) -> dict[str, object]:
+        """Return the stage as the browser takes it (dpviz/assets/compare_stage.js)."""
+        top = ABOVE * min(max(self.nonprivate_no_data or 6.0, LEAST_TOP), MOST_TOP)
+        return {
+            "public": self.is_public,
+            "epsilons": list(self.epsilons),
+            "texts": [number(epsilon) for epsilon in self.epsilons],
+            "findings": [each.curator for each in self.findings],
+            "lede": self.lede.curator,
+            "asked": ASKED,
+            "spoken": [self._spoken(i) for i in range(len(self.epsilons))],
+            "conditions": [[a.curator, b.curator] for a, b in self.conditions],
+            "aspect": self.aspect,
+            "flat": self.n_features == 2,
+            "n_runs": self.n_runs,
+            "limit": f"{round(100 * (LIMIT - 1))}%",
+            "most": LIMIT,
+            "top": top,
+            "no_data": _short(self.nonprivate_no_data),
+            "records": None if self.nonprivate_records is None else _flat(self.nonprivate_records),
+            "maps": [self._map(each) for each in self.maps],
+        }
+
+    def _map(self, each: MethodMap) -> dict[str, object]:
+        found = each.nonprivate_smallest
+        return {
+            "key": each.key,
+            "name": each.name,
+            "short": each.short,
+            "hue": each.hue,
+            "proved": each.promise.proved,
+            "promise": each.promise.words,
+            "numbers": [list(number_of(each, i, public=self.is_public)) for i in range(len(self.epsilons))],
+            "odds": [_short(odds) for odds in each.promise.odds],
+            "centers": [None if centers is None else _flat(plane(centers)) for centers in each.centers],
+            "costs": [_short(cost) for cost in each.nonprivate_costs],
+            "line": [None if stop is None else [_short(value) for value in stop] for stop in each.nonprivate_line],
+            "smallest": None if found is None else [found.early, found.epsilon, found.late],
+        }
+
+    def _spoken(self, i: int) -> str:
+        said = [
+            f"{each.short} {' '.join(filter(None, number_of(each, i, public=self.is_public)))}" for each in self.maps
+        ]
+        return f"ε {number(self.epsilons[i])}: {', '.join(said)}"
+
+
+def number_of(each: MethodMap, i: int, *, public: bool) -> tuple[str, str]:
+    """Return the number under a map, and its unit: the run's cost, or what an attacker is right at most."""
+    if public:
+        odds = each.promise.odds[i] if each.promise.odds else None
+        missing = NO_LIMIT if each.promise.meaning is EpsilonMeaning.CLAIMED else each.promise.words
+        if odds is None:
+            return "–", missing
+        return "over 99" if odds > WHOLE_LIMIT else limit(odds), "in 100"  # nobody is known for certain
+    cost = each.nonprivate_costs[i] if each.nonprivate_costs else None
+    return ("…", "") if cost is None else (two_digits(cost), "×")
+
+
+def two_digits(cost: float) -> str:
+    """Write a cost, × without privacy, with as many digits as one can hold against another: 1.03, 3.9, 13."""
+    return f"{cost:.2f}" if cost < 2 else f"{cost:.1f}" if cost < 9.95 else f"{cost:.0f}"
+
+
+def plane(places: Points) -> FloatArray:
+    """Return places (m, d) in the plane of the map: the first two features; one feature lies on a line."""
+    if places.shape[1] == 1:
+        return np.column_stack([places[:, 0], np.full(len(places), 0.5)])
+    return np.ascontiguousarray(places[:, :2])
+
+
+def sample(unit: Points) -> FloatArray:
+    """Return an even sample of the records (n, d), N_RECORDS at most, in the plane of the map."""
+    kept: NDArray[np.intp] = np.unique(np.linspace(0, len(unit) - 1, min(len(unit), N_RECORDS)).astype(np.intp))
+    return plane(unit[kept]) if len(unit) else np.empty((0, 2))
+
+
+def _flat(places: FloatArray) -> list[float]:
+    return [round(float(each), 4) for each in places.ravel()]
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(f"{value:.5g}")
+
+
+def maps_of(
+    entries: Sequence[str],
+    epsilons: Sequence[float],
+    rows: Rows,
+    series: Sequence[Series],
+    promises: Mapping[str, Promise],
+    seed: int,
+    *,
+    unit_of: "UnitOf",
+    audience: Audience,
+) -> tuple[MethodMap, ...]:
+    """Return a map of each method, what is proved first; it shows the runs with the noise seed `seed`."""
+    lines, keys = {one.key: one for one in series}, list(ENTRIES)
+    maps = []
+    for key in sorted(entries, key=lambda each: (not promises[each].proved, keys.index(each))):
+        runs = {row["epsilon"]: row for row in rows.get(key, ()) if row["noise_seed"] == seed and row["status"] == OK}
+        shown = [runs.get(epsilon) for epsilon in epsilons]
+        line = lines.get(key)
+        maps.append(
+            MethodMap(
+                key,
+                ENTRIES[key].name,
+                ENTRIES[key].short,
+                keys.index(key),
+                promises[key],
+                tuple(None if row is None or row[CENTERS] is None else unit_of(row[CENTERS]) for row in shown),
+                audience,
+                tuple(None if row is None else row["inertia_ratio"] for row in shown),
+                () if line is None else _line(line, epsilons),
+                None if line is None else smallest(line),
+            )
+        )
+    return tuple(maps)
+
+
+class UnitOf:
+    """Maps data units to box units; a box whose bounds are secret still has units."""
+
+    def __init__(self, low: FloatArray, high: FloatArray) -> None:
+        """Take the two corners of the box."""
+        self._low, self._widths = low, np.where(high > low, high - low, 1.0)
+
+    def __call__(self, places: Points) -> FloatArray:
+        """Return places (m, d) in box units."""
+        return np.asarray((places - self._low) / self._widths)
+
+
+def _line(series: Series, epsilons: Sequence[float]) -> tuple[Stop | None, ...]:
+    stops: list[Stop | None] = []
+    for epsilon in epsilons:
+        if epsilon not in series.epsilons:
+            stops.append(None)
+            continue
+        costs, x = series.nonprivate_at(epsilon), float(series.x[series.epsilons.index(epsilon)])
+        low, high = band(costs)
+        stops.append((x, low, float(np.median(costs)), high))
+    return tuple(stops)
+
+
+# -- Findings --
+
+
+def finding(
+    maps: Sequence[MethodMap], series: Sequence[Series], i: int, epsilon: float, no_data: float | None
+) -> Sentence:
+    """Say in one sentence what the comparison shows at one ε: keyed to medians over the runs, and to the runs shown.
+
+    A method is only said to win where the interval of its median overlaps that of no other proved one.
+    """
+    public = public_finding(maps, epsilon)
+    lines = {one.key: one for one in series if epsilon in one.epsilons}
+    costs = {each.key: lines[each.key].nonprivate_at(epsilon) for each in maps if each.key in lines}
+    medians = {key: float(np.median(each)) for key, each in costs.items()}
+    proved = [each for each in maps if each.promise.proved and each.key in medians]
+    others = [each for each in maps if not each.promise.proved and each.key in medians]
+    if not proved:
+        elsewhere = any(each.promise.meaning is EpsilonMeaning.OTHER for each in maps)
+        words = "None of these methods is proved for these neighbors." if elsewhere else "Nothing here is proved."
+        return Sentence(words, public)
+    order = sorted(proved, key=lambda each: medians[each.key])
+    best, worst = medians[order[0].key], medians[order[-1].key]
+    bad = max(others, key=lambda each: medians[each.key], default=None)
+    far = bad if bad is not None and medians[bad.key] > max(FAR, best) * FAR else None
+    if no_data is not None and best >= no_data:
+        words = "No proved method beats centers chosen without any data."
+    elif worst > FAR:
+        words = _leaders(order, costs, far if far is not None and medians[far.key] >= worst else order[-1])
+    elif worst > NEAR:
+        more = f"The proved methods draw level: at most {_percent(worst)} % more cost."
+        words = f"The proved methods draw level. {_capital(said(far))} is still far behind." if far else more
+    elif stray := next((each for each in proved if (each.nonprivate_costs[i] or 0.0) > UNLUCKY), None):
+        words = f"Most proved methods come close. {_capital(said(stray))} had bad luck in this run."
+    elif _hardly(epsilon) and worst <= LEVEL and (bad is None or medians[bad.key] <= NEAR):
+        words = "All cluster as well as without privacy, and almost nobody is protected."
+    elif _hardly(epsilon):
+        words = "The proved methods cost almost nothing, and almost nobody is protected."
+    elif len(proved) == 1:
+        words = f"{_capital(said(order[0]))} clusters almost as well as without privacy."
+    else:
+        words = "Every proved method clusters almost as well as without privacy."
+    return Sentence(words, public)
+
+
+def _leaders(order: Sequence[MethodMap], costs: Mapping[str, FloatArray], last: MethodMap) -> str:
+    """Say who has the least median cost, with those whose interval overlaps its own, and who is far behind."""
+    high = median_interval(costs[order[0].key])[1]
+    near = [each for each in order[1:] if median_interval(costs[each.key])[0] <= high]
+    leading = [order[0], *near]
+    if last in leading:
+        return "At this much privacy the proved methods cannot be told apart."
+    if len(leading) == 1:
+        return f"At this much privacy {said(order[0])} wins; {said(last)} is far behind."
+    if len(leading) == 2:
+        return f"{_capital(said(order[0]))} and {said(near[0])} lead; {said(last)} is far behind."
+    return f"{_capital(_count(len(leading)))} methods lead; {said(last)} is far behind."
+
+
+def public_finding(maps: Sequence[MethodMap], epsilon: float) -> str:
+    """Say what is promised at one ε: from guarantees alone."""
+    proved = [each for each in maps if each.promise.proved]
+    n_open = sum(each.promise.meaning is EpsilonMeaning.CLAIMED for each in maps)
+    if not proved:
+        return "Nobody has proved any of these promises."
+    some = "One method keeps its promise" if len(proved) == 1 else f"{_capital(_count(len(proved)))} promises are kept"
+    if _hardly(epsilon):
+        return f"{some}, and at this ε {'it promises' if len(proved) == 1 else 'they promise'} almost nothing."
+    same = (
+        "One promise is proved." if len(proved) == 1 else f"{_capital(_count(len(proved)))} methods promise the same."
+    )
+    if n_open == 0:
+        return f"{same} {'It is proved.' if len(proved) == 1 else 'All of it is proved.'}" if len(proved) > 1 else same
+    return f"{same} {_capital(_count(n_open))} {'promise' if n_open == 1 else 'promises'} nobody has proved."
+
+
+def _hardly(epsilon: float) -> bool:
+    """Say whether the limit on an attacker at this ε hardly is one."""
+    return attacker_odds(epsilon) > WHOLE_LIMIT
+
+
+def said(each: MethodMap) -> str:
+    """Return a method's name inside a sentence."""
+    return SAID.get(each.short, each.short)
+
+
+def _capital(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+def _count(n: int) -> str:
+    return COUNTS[n] if n < len(COUNTS) else str(n)
+
+
+def _percent(cost: float) -> str:
+    return number(float(f"{100.0 * (cost - 1.0):.2g}"))
+
+
+def lede(title: str, n: int, audience: Audience) -> Sentence:
+    """Say who the points are, and what is out; centers for the curator alone are not."""
+    if audience is Audience.CURATOR:
+        words = "each run would be one more release of these records."
+        return Sentence(f"Gray: {n:,} people. Blue: centers. All of it is secret.", f"{title}: {words}")
+    return Sentence(f"Gray: {n:,} people, secret. Blue: released.", "Blue: released.")
+
+
+def conditions(
+    title: str,
+    n: int,
+    adjacency: str,
+    n_clusters: int,
+    n_runs: int,
+    maps: Sequence[MethodMap],
+    no_data: float | None,
+    *,
+    bounds_public: bool,
+) -> tuple[tuple[Sentence, Sentence], ...]:
+    """Return what may be held against what: a few words, and a sentence. An empty public sentence is left out there."""
+
+    def both(words: str, curator: str, public: str | None = None) -> tuple[Sentence, Sentence]:
+        return Sentence(words, words), Sentence(curator, curator if public is None else public)
+
+    bounds = "The bounds are public." if bounds_public else "The bounds came from the data, so nothing is proved."
+    lines = [
+        both("Same people, same box.", f"{title}: {n:,} records. {bounds}", f"{title}. {bounds}"),
+        both("Same neighbors.", f"{_capital(NEIGHBORS[adjacency])}, for every solid line."),
+        both(
+            "Same cost.",
+            f"Average squared distance to the nearest of at most {n_clusters} centers, over the cost of k-means "
+            "without privacy. A method that releases more centers has them merged.",
+            "Costs are exact, and each run would be a separate release. Only the curator sees them.",
+        ),
+        both(
+            "Middle of the runs.",
+            f"Lines are medians of {n_runs} runs, bands the middle 90 %. Where bands overlap, the difference may be "
+            "chance. The map and the number under it are one run.",
+            "",
+        ),
+    ]
+    lines += [
+        both(
+            f"Not the promise of “{each.name}”.",
+            "Nobody has proved its ε, so its line is dashed: the ε on the axis is only claimed.",
+        )
+        for each in maps
+        if each.promise.meaning is EpsilonMeaning.CLAIMED and bounds_public
+    ]
+    lines += [
+        both(f"Not the neighbors of “{each.name}”.", "It is proved for other neighbors, so its line is dashed.")
+        for each in maps
+        if each.promise.meaning is EpsilonMeaning.OTHER
+    ]
+    if no_data is not None:
+        words = f"Centers chosen without any record cost {two_digits(no_data)} ×. A method up there learned nothing."
+        lines.append(both("No data.", words, ""))
+    lines.append(both("Choosing ε.", LEAK, "Choose it on public data like yours."))
+    return tuple(lines)
