@@ -190,10 +190,11 @@ export class Instrument extends Slider {
 
   // -- Drawing --
 
-  /** Fit the strips into a height, CSS pixels. */
-  fit(size, height) {
+  /** Fit the strips into a height, CSS pixels; a brief instrument has no words at its lines. */
+  fit(size, height, brief = false) {
     this.size = size;
     this.height = height;
+    this.brief = brief;
     this.draw();
   }
 
@@ -237,7 +238,7 @@ export class Instrument extends Slider {
     const marks = [drawn("line", { x1: 0, x2: width, y1: y(COIN_ODDS), y2: y(COIN_ODDS), class: "rule" })];
     if (!phone) {
       marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, this.said?.risk_label ?? "An attacker guesses right"),
-        drawn("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, "coin flip"));
+        drawn("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, this.brief ? "" : "coin flip"));
     }
     if (line.length > 1) {
       const clip = `dpviz-spent-${Math.round(width)}`;
@@ -289,7 +290,7 @@ export class Instrument extends Slider {
     for (const [value, line] of scale.lines) {
       marks.push(drawn("line", { x1: 0, x2: width, y1: y(value), y2: y(value), class: "dashed" }));
       const free = taken === null || Math.abs(y(value) - taken) > sizes.words + 2;
-      if (!phone && free) marks.push(drawn("text", { x: width, y: y(value) - 6, class: "faint end" }, line));
+      if (!phone && !this.brief && free) marks.push(drawn("text", { x: width, y: y(value) - 6, class: "faint end" }, line));
       if (free) taken = y(value);
     }
     return marks;
@@ -322,11 +323,11 @@ export class Instrument extends Slider {
       const y = this.riskY(said.risk.value);
       marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot" }),
         write(left ? y + sizes.value : y - sizes.value * 0.1, first + sizes.value * 0.7, first + strip - 6, said.risk.text,
-          phone ? "in 100 attacks right" : "in 100 times", "risk-value"));
+          phone ? "in 100 attacks right" : this.brief ? "in 100" : "in 100 times", "risk-value"));
     }
     if (said?.loss && said.strip) {
       const y = this.lossY(said.loss.value);
-      const unit = `${phone ? said.strip.short : said.strip.unit}${this.end === false ? " at the end" : ""}`;
+      const unit = `${phone || this.brief ? said.strip.short : said.strip.unit}${this.end === false ? " at the end" : ""}`;
       marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot released" }),
         write(y - sizes.value * 0.5, second + sizes.value * 0.7, second + strip - 6, said.loss.text, unit, "loss-value"));
     }

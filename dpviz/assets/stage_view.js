@@ -359,7 +359,7 @@ export class Stage {
     const { home } = this.data;
     const ends = home ? this.actions.offsetHeight : this.guarantee.offsetHeight;
     const free = size.height + (home ? 0 : BAR_PX) - above - (low ? 0 : ends + 14);
-    this.instrument.fit(kind, Math.max(0, free));
+    this.instrument.fit(kind, Math.max(0, free), Boolean(home));
   }
 
   tell(name, detail) {

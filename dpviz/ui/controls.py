@@ -15,14 +15,14 @@ from dpviz.ui.server.served import served
 DEPLOYMENTS: tuple[tuple[float, str, str], ...] = (
     (
         2.64,
-        "Google mobility reports",
+        "Google mobility",
         "Google Community Mobility Reports: ε = 2.64 for each person and day, central model.",
     ),
     (4.0, "Apple emoji", "Apple emoji suggestions: ε = 4 for each person and day, local model."),
     (8.0, "Apple lookup hints", "Apple lookup hints: ε = 8 for each person and day, local model."),
     (
         17.14,
-        "US census 2020",
+        "US census",
         "2020 US Census, redistricting files: ε = 17.14 with δ = 10⁻¹⁰ for each person, central model.",
     ),
 )

@@ -246,7 +246,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     @property
     def lede(self) -> str:
         """What it is for, and what is released; public."""
-        return f"Where is nobody? Cut there. {self.points_are} Only the **cuts and averages** are published."
+        return "Where is nobody? Cut there. Only the **cuts and averages** are published."
 
     def finding(self) -> Sentence:
         """Say the run in one sentence; it names no protection that is not proved."""

@@ -207,7 +207,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     @property
     def lede(self) -> str:
         """What it is for, and what is released; public."""
-        return f"Where are the crowds? {self.points_are} Each crowd is a hill; **hilltops and borders** are published."
+        return f"{self.points_are} Crowds are hills; only **hilltops and borders** are published."
 
     def finding(self) -> Sentence:
         """Say the run in one sentence; it names no protection that is not proved."""

@@ -25,10 +25,10 @@ from dpviz.plots import Scene, Strip
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import NOBODY, Contents, box_words
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, at_least, at_most, counted, number, odds
+from dpviz.stories.panel import Fact, Sentence, at_least, at_most, number, odds
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.view import MARGIN, Projection, View, Words, project
-from dpviz.stories.wording import MOST_CHARACTERS, Doubt, about, in_words, length_words, percent, short_unit
+from dpviz.stories.wording import MOST_CHARACTERS, Doubt, about, length_words, percent, short_unit
 
 PAIRED = 300  # records whose pairs are averaged: their number grows with the square
 LONGEST = 4.0  # longest side of a picture's box against its shortest, up to which a length is as long both ways; ours
@@ -208,11 +208,8 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
     @property
     def lede(self) -> str:
         """What it is for, and what is released; public."""
-        points = self.result.release.points
-        outside = int(((points < self.words.box.low) | (points > self.words.box.high)).any(axis=1).sum())
-        left = f" Of {counted(self.n, 'point')}, {in_words(outside)} left the map." if outside else ""
-        who = "Trust nobody: every person sends" if self.record_word == "person" else "Trust nobody: every owner sends"
-        return f"{who} a moved point, and only **moved points** are seen.{left}"
+        who = "person" if self.record_word == "person" else "owner"
+        return f"Trust nobody: every {who} sends only a **moved point**."
 
     def finding(self) -> Sentence:
         """Say the run in one sentence: how far the law moves points, and what that leaves of the map; all public."""
