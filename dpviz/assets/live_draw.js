@@ -14,6 +14,7 @@ const CACHED_POINTS = 1000; // from here on they are kept as an image
 const KEPT_IMAGES = 3; // of points
 const DEFAULT_SIZE = 6; // Layer.size when a page does not say: each kind then has its own width
 const CASED_PX = 2; // from this width on segments have a casing: thin ones, such as borders, would only be blurred
+const CASED_LINE_PX = 3; // and lines
 const CELL_PX = 16; // cells of a grid larger than this have borders: those of a density are smaller
 
 // ---- Drawing, one function per kind ----------------------------------------------------------------------------
@@ -46,8 +47,9 @@ function pen(ctx, layer, colour, look, i = -1) {
   return look.faint * (layer.role === "reference" ? 0.8 : 1);
 }
 
-/** Stroke the current path with a casing in the background's colour, so that it can be followed over points. */
-function strokeCased(ctx, layer, look, alpha) {
+/** Stroke a path, else the current one, with a casing in the background's colour, so that it can be followed over points. */
+function strokeCased(ctx, layer, look, alpha, path = null) {
+  const stroke = () => (path ? ctx.stroke(path) : ctx.stroke());
   if (layer.role !== "reference") {
     const { strokeStyle, lineWidth } = ctx;
     const dash = ctx.getLineDash();
@@ -55,13 +57,13 @@ function strokeCased(ctx, layer, look, alpha) {
     ctx.strokeStyle = look.theme.background;
     ctx.lineWidth = lineWidth + 2.5;
     ctx.setLineDash([]);
-    ctx.stroke();
+    stroke();
     ctx.strokeStyle = strokeStyle;
     ctx.lineWidth = lineWidth;
     ctx.setLineDash(dash);
   }
   ctx.globalAlpha = alpha;
-  ctx.stroke();
+  stroke();
 }
 
 /** Whether marks of a layer that lie outside of a stage's box are pinned to its edge. */
@@ -573,7 +575,8 @@ function drawLines(ctx, layer, look) {
       ctx.fill(paths[i]);
     }
     ctx.globalAlpha = alpha;
-    if (layer.size > 0) ctx.stroke(paths[i]); // a canvas ignores a width of 0
+    if (layer.size >= CASED_LINE_PX) strokeCased(ctx, layer, look, alpha, paths[i]);
+    else if (layer.size > 0) ctx.stroke(paths[i]); // a canvas ignores a width of 0
   }
 }
 

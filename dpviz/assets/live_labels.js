@@ -18,7 +18,7 @@ const SIDES = ["right", "left", "above", "below"];
 const PREFERRED = { right: 0, left: 1, above: 2, below: 2 }; // less is better
 const RANK = { released: 0, violation: 1, exact: 2, cluster: 2, noise: 3, public: 4, reference: 5 };
 const FOREMOST = new Set(["marks", "points"]); // what people look at first: paths and borders are named after
-const UNNAMED = /^(cluster \d|scale: )/i; // what has its words elsewhere, or needs none
+const UNNAMED = /^(cluster \d|scale: |cell$|noise of \d)/i; // what has its words elsewhere, or needs none
 const ANCHORS = { marks: "xy", points: "xy", trails: "xy", circles: "center", heat: "center" };
 const MOST_TAGS = 80; // images of names that are kept
 
@@ -67,8 +67,12 @@ function anchorsOf(layer, look) {
   }
   if (layer.kind === "lines") {
     const xy = placesOf(layer, "xy", look);
-    const middle = 2 * Math.floor(layer.arrays.xy.shape[2] / 3);
-    return (i) => at(xy(i, middle), xy(i, middle + 1), 2);
+    const vertices = Array.from({ length: layer.arrays.xy.shape[2] }, (_, v) => v);
+    return (i) => { // halfway along what is drawn of it
+      const drawn = vertices.filter((v) => Number.isFinite(xy(i, 2 * v) + xy(i, 2 * v + 1)));
+      const middle = drawn[Math.floor(drawn.length / 2)] ?? 0;
+      return at(xy(i, 2 * middle), xy(i, 2 * middle + 1), 2);
+    };
   }
   const xy = placesOf(layer, ANCHORS[layer.kind], look);
   if (layer.kind === "circles" || layer.kind === "heat") {

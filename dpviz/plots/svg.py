@@ -49,6 +49,7 @@ LAST = 3  # turns of the last stop
 MOST_POINTS = 500  # of a thumbnail: more are a cloud at this size; every so many are drawn
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
 CASED_PX = 2.0  # from this width on segments have a casing: thin ones, such as borders, would only be blurred
+CASED_LINE_PX = 3.0  # and lines
 CELL_PX = 16.0  # cells of a grid larger than this have borders: those of a density are smaller
 DEFAULT_FILL = 0.2  # of a band
 HALO, HALO_SHARE = 2.6, 0.29  # pixels around a mark in the background's color, and at most of its radius
@@ -560,8 +561,11 @@ def _outlines(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterato
             case Kind.TRAILS:
                 yield from _cased("".join(map(_joined, plane.xy(visible.paths[mine]))), layer, color, theme, plane.grow)
             case Kind.LINES:
-                pen = _pen(layer, color, plane.grow) if layer.size else ""
-                yield _path("".join(map(_joined, plane.xy(array("xy")[mine]))), f"{fill} {pen}")
+                d = "".join(map(_joined, plane.xy(array("xy")[mine])))
+                if layer.size >= CASED_LINE_PX:
+                    yield from _cased(d, layer, color, theme, plane.grow, fill)
+                else:
+                    yield _path(d, f"{fill} {_pen(layer, color, plane.grow)}" if layer.size else fill)
             case Kind.BARS:
                 boxes = plane.xy(array("rect")[mine].reshape(-1, 2, 2)).reshape(-1, 4)[:, [0, 1, 2, 3, 0]]
                 yield _path(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Confidential, FloatArray, Labels
+from dpviz.core import Confidential, FloatArray, Labels, frozen
 from dpviz.methods.dpm.algorithm import SplitTrace
 from dpviz.plots import Audience, Kind, Layer, Role
 from dpviz.stories import ground_layers as ground
@@ -39,7 +40,7 @@ MOST_RIBBONS = 32  # in one frame, those of the first levels first
 N_DRAWS = 20  # of the choice's noise, around the ribbons
 MOST_TREMBLING = 8  # ribbons that the draws are shown around
 DRAW_PARTS = 40  # of an edge, for the draws
-FAINT = 0.16  # opacity of a draw
+FAINT = 0.25  # opacity of a draw
 SMOOTH = 3  # parts to either side that a draw is averaged over
 
 
@@ -278,27 +279,28 @@ def _chance_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     if not tried or sum(split.exists.size for split in tried) > MOST_WEIGHED:
         return []
     by_level = [_edges(step.splits, plane) for step in run.levels]
-    made = _edges([split for split in tried if split.applied], plane)
-    rows = [*by_level, made]
+    made = [edge for edges in by_level for edge in edges if edge.split.applied]
+    rows = [edges[:MOST_RIBBONS] for edges in (*by_level, made)]
     most = max(map(len, rows))
     ribbons = np.full((len(rows), most, PARTS + 2, 2), np.nan)
     for row, edges in zip(ribbons, rows, strict=True):
         for curve, edge in zip(row, edges, strict=False):
-            curve[:] = _ribbon(edge, edge.nonprivate_chance, plane)
-    draws = np.array([curve for edge in made[:MOST_TREMBLING] for curve in _draws(edge, plane)])
+            curve[:] = _ribbons(edge, edge.nonprivate_chance, plane)
+    draws = [_draws(edge, plane) for edge in made[:MOST_TREMBLING]]
     during = clock.during("score", "choose") | {clock.release: len(run.levels)}
     name, ink, last = "chance of each cut", _of(SECRET_NOISE), {clock.release: 0}
     style: dict[str, Any] = {"isolate": False, "size": 1.25, "fill": 0.35}
     layers = [stage.layer(name, Kind.LINES, *ink, during, {"xy": ribbons}, **style)] if most else []
-    if not len(draws):
+    if not draws:
         return layers
-    style = {"isolate": False, "size": 1.0, "fill": 0.25}
-    arrays = {"xy": draws[None], "alpha": np.full((1, len(draws)), FAINT)}
+    around = np.concatenate(draws)
+    style = {"isolate": False, "size": 1.0}
+    arrays = {"xy": around[None], "alpha": np.full((1, len(around)), FAINT)}
     return [stage.layer(f"noise of {N_DRAWS} draws", Kind.LINES, *ink, last, arrays, **style), *layers]
 
 
 def _edges(splits: Sequence[SplitTrace], plane: Plane) -> list[_Edge]:
-    """Return the edges of boxes that a cut was likely at, at most MOST_RIBBONS of them."""
+    """Return the edges of boxes that a cut was likely at."""
     edges = []
     for split in splits:
         law = split.probabilities
@@ -306,7 +308,7 @@ def _edges(splits: Sequence[SplitTrace], plane: Plane) -> list[_Edge]:
             chance = _binned(split.positions[feature], law[feature], split.low[feature], split.high[feature])
             if law[feature].sum() >= LEAST_SHARE:
                 edges.append(_Edge(split, across, chance))
-    return edges[:MOST_RIBBONS]
+    return edges
 
 
 def _binned(places: FloatArray, mass: FloatArray, low: float, high: float) -> FloatArray:
@@ -324,22 +326,24 @@ def _binned(places: FloatArray, mass: FloatArray, low: float, high: float) -> Fl
     return np.interp(middles, places[inside], mass[inside])
 
 
-def _ribbon(edge: _Edge, chance: FloatArray, plane: Plane) -> FloatArray:
-    """Return curves (p + 2, 2) that rise from an edge where a cut has a chance, of p equal parts; NaN in between."""
+def _ribbons(edge: _Edge, chance: FloatArray, plane: Plane) -> FloatArray:
+    """Return curves (..., p + 2, 2) that rise from an edge where a cut has a `chance` (..., p); NaN in between."""
     along, low, high = plane.features[edge.across], edge.split.low, edge.split.high
     up = plane.features[1 - edge.across] if len(plane.features) > 1 else None
     foot, room = (0.0, 1.0) if up is None else (low[up], high[up] - low[up])
-    share = np.concatenate([[0.0], (np.arange(len(chance)) + 0.5) / len(chance), [1.0]])
-    height = np.minimum(HIGHEST * np.clip(chance, 0.0, 1.0) ** BEND, room / 2.0)
-    height = np.pad(np.where(height >= LOWEST, height, 0.0), 1)
-    rises = height > 0
-    beside = rises | np.append(rises[1:], False) | np.append(False, rises[:-1])
-    places = [low[along] + share * (high[along] - low[along]), np.where(beside, foot + height, np.nan)]
-    return np.stack(places if edge.across == 0 else places[::-1], axis=1)
+    n_parts = chance.shape[-1]
+    share = np.concatenate([[0.0], (np.arange(n_parts) + 0.5) / n_parts, [1.0]])
+    rise = np.zeros((*chance.shape[:-1], n_parts + 4))
+    rise[..., 2:-2] = np.minimum(HIGHEST * np.clip(chance, 0.0, 1.0) ** BEND, room / 2.0)
+    rise[rise < LOWEST] = 0.0
+    beside = (rise[..., :-2] > 0) | (rise[..., 1:-1] > 0) | (rise[..., 2:] > 0)
+    places = np.where(beside, foot + rise[..., 1:-1], np.nan)
+    at = np.broadcast_to(low[along] + share * (high[along] - low[along]), places.shape)
+    return np.stack((at, places) if edge.across == 0 else (places, at), axis=-1)
 
 
-def _draws(edge: _Edge, plane: Plane) -> list[FloatArray]:
-    """Return the ribbons of what the exponential mechanism compares: the law, times e to the noise of each draw.
+def _draws(edge: _Edge, plane: Plane) -> FloatArray:
+    """Return the ribbons (N_DRAWS, p, 2) of what the exponential mechanism compares: the law times e to a draw's noise.
 
     Choosing by probability is choosing the highest of log-probability and Gumbel noise. A draw is averaged over the
     parts beside each other, so that it can be seen, and scaled to the standard deviation of one candidate's noise.
@@ -349,9 +353,10 @@ def _draws(edge: _Edge, plane: Plane) -> list[FloatArray]:
     drawn = law * np.exp(drawn_noise(edge.split.node, edge.across))
     total = drawn.sum(axis=1, keepdims=True)
     drawn *= np.divide(law.sum(), total, out=np.ones_like(total), where=total > 0)
-    return [_ribbon(edge, chance, plane) for chance in drawn]
+    return _ribbons(edge, drawn, plane)
 
 
+@cache
 def drawn_noise(node: int, across: int) -> FloatArray:
     """Return N_DRAWS draws of a choice's noise along an edge (N_DRAWS, DRAW_PARTS), centered.
 
@@ -361,7 +366,7 @@ def drawn_noise(node: int, across: int) -> FloatArray:
     weights /= np.sqrt((weights**2).sum())
     size = DRAW_PARTS + 2 * SMOOTH
     draws = (np.random.default_rng([seed, node, across]).gumbel(size=size) for seed in range(N_DRAWS))
-    return np.stack([np.convolve(draw - np.euler_gamma, weights, mode="valid") for draw in draws])
+    return frozen(np.stack([np.convolve(draw - np.euler_gamma, weights, mode="valid") for draw in draws]))
 
 
 def _of(ink: Seen) -> tuple[Role, Audience]:

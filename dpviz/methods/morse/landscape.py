@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import scipy
 from contourpy import LineType, contour_generator
 from numpy.typing import NDArray
 
@@ -29,6 +28,7 @@ CELLS = LABELLED * FINE
 SMOOTHINGS = 2  # of basins, before their borders are drawn, and of these
 JOINT = 4.0  # cells: ends of borders that are nearer to each other, where the same basins meet, are one
 SHADED = 2 * CELLS  # cells a side of the hills' shading
+CUBIC = (-0.0703125, 0.8671875, 0.2265625, -0.0234375)  # Catmull-Rom, a quarter of the way from the second to the third
 TONES = (0.05, 0.13, 0.22, 0.32, 0.43, 0.55)  # opacity of hills from their foot to the highest peak
 FOOT = 0.04  # of the highest density drawn: less has the first tone
 SOFT = 1.15  # cells: how wide the change from one tone to the next is
@@ -124,8 +124,7 @@ def regions(mixture: Mixture, n_minima: int, unit: Points) -> Regions:
 
 def shaded(ground: Relief) -> FloatArray:
     """Return how strong the color of hills is, (SHADED, SHADED): six tones by density, lit from the north-west."""
-    finer = scipy.ndimage.zoom(ground.log_share, SHADED // CELLS, order=3, mode="nearest", grid_mode=True)
-    share = np.exp(np.minimum(finer, 0.0))
+    share = np.exp(np.minimum(_finer(_finer(ground.log_share.astype(np.float32)).T).T, 0.0))
     up, right = np.gradient(share, 1.0 / SHADED)  # row 0 is at low y
     low = share < FOOT
     level = np.where(low, 0.999 * share / FOOT, 1.0 + (len(TONES) - 1.001) * (share - FOOT) / (1.0 - FOOT))
@@ -133,9 +132,19 @@ def shaded(ground: Relief) -> FloatArray:
     rise = np.where(low, 1.0 / FOOT, (len(TONES) - 1.0) / (1.0 - FOOT)) * np.hypot(up, right) / SHADED
     width = np.clip(SOFT * rise, 1e-9, 1.0)
     soft = np.clip((level - tone - 1.0 + width) / width, 0.0, 1.0)
-    tones = np.array([*TONES, TONES[-1]])
+    tones = np.array([*TONES, TONES[-1]], dtype=np.float32)
     strength = tones[tone] + soft * (tones[tone + 1] - tones[tone])
     return np.asarray(strength * (1.0 - SUN * np.clip(STEEP * (right - up), -1.0, 1.0)))
+
+
+def _finer(values: FloatArray) -> FloatArray:
+    """Return values (m, k) at the middles of twice as many rows, by the cubic through the four nearest rows."""
+    rows = np.pad(values, ((2, 2), (0, 0)), mode="edge")
+    finer = np.empty((2 * len(values), values.shape[1]), dtype=values.dtype)
+    near = [rows[i : i + len(values)] for i in range(5)]
+    for side, (far, own, beside, beyond) in enumerate((near[3::-1], near[1:])):
+        finer[side::2] = CUBIC[0] * far + CUBIC[1] * own + CUBIC[2] * beside + CUBIC[3] * beyond
+    return finer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,8 +162,9 @@ class Basins:
         if len(names) < 2:
             return {}
         shares = np.stack([self.shares[own == name].sum(axis=0) for name in names])
-        first, second = np.argsort(shares, axis=0)[[-1, -2]]
-        most, next_most = np.sort(shares, axis=0)[[-1, -2]]
+        first, most = shares.argmax(axis=0), shares.max(axis=0)
+        others = np.where(np.arange(len(shares))[:, None, None] == first, -1.0, shares)
+        second, next_most = others.argmax(axis=0), others.max(axis=0)
         n = shares.shape[1] - 2
         places = (np.arange(n + 2) - 0.5) / n
         pieces: list[tuple[tuple[int, int], FloatArray, list[frozenset[int]]]] = []  # with what meets at either end
@@ -184,8 +194,9 @@ def basins(cells: Labels) -> Basins:
     wide = np.pad(cells, 1, mode="edge")
     shares = (wide == leaves[:, None, None]).astype(np.float64)
     for _ in range(SMOOTHINGS):
-        for axis in (1, 2):
-            shares = scipy.ndimage.convolve1d(shares, [0.25, 0.5, 0.25], axis=axis, mode="nearest")
+        for _ in range(2):  # along one axis, then along the other
+            more = np.concatenate([shares[:, :1], shares, shares[:, -1:]], axis=1)
+            shares = (0.25 * (more[:, :-2] + more[:, 2:]) + 0.5 * shares).transpose(0, 2, 1)
     at = (np.arange(n * FINE) + 0.5) / FINE + 0.5  # the middles of finer cells, in rows and columns of `wide`
     low = np.floor(at).astype(np.intp)
     part = at - low

@@ -392,7 +392,7 @@ def critical_layers(run: MorseRun, stage: Stage) -> list[Layer]:
         Layer.of(
             "peak",
             Kind.MARKS,
-            CLUSTER,
+            RELEASED,
             {"xy": np.broadcast_to(peaks, (1, *peaks.shape)), "group": run.groups},
             rows,
             isolate=True,
@@ -423,7 +423,7 @@ def _chain_layers(run: MorseRun, place: Place, rows: NDArray[np.int16]) -> list[
                 {"xy": curve, "group": run.groups[:, [i]]},
                 np.where(joined[rows], rows, -1).astype(np.int16),
                 isolate=True,
-                size=2.5,
+                size=3.0,
                 glides="place",
                 names=(_pass_words(run, transition),),
                 pick=_pair_picked(run, transition),
