@@ -176,7 +176,7 @@ def _crowd(run: NDLaplaceRun, stage: Stage) -> list[Layer]:
     if "domain" in clock.phases:
         before = run.words.box.to_unit(run.step.before_domain)
         layers.append(points("before the box", SECRET_NOISE, {clock.frame(0, "domain"): 0}, before, size))
-    return [*layers, points("sent point", RELEASED, release, run.released, size, label="what they send")]
+    return [*layers, points("sent point", RELEASED, release, run.released, size, label="a sent point")]
 
 
 def _threads(run: NDLaplaceRun, stage: Stage) -> Layer:
@@ -194,6 +194,7 @@ def _chosen(run: NDLaplaceRun, stage: Stage, rng: np.random.Generator) -> list[L
     """The chosen record: its perturbation area by the law, draws from it, and what really happened to it."""
     clock, plane, area, words = stage.clock, stage.projection, run.area, run.measure.words
     always, i = clock.always(), np.array([run.record])
+    moving = dict.fromkeys(range(1, clock.n_frames), 0)
     own: dict[str, Any] = {"ids": (run.record,)}
     here = placed(run.unit[i], plane, i)
     before = placed(run.words.box.to_unit(run.step.before_domain[i]), plane, i)
@@ -210,15 +211,14 @@ def _chosen(run: NDLaplaceRun, stage: Stage, rng: np.random.Generator) -> list[L
     layers = [
         _layer(stage, other, Kind.MARKS, SECRET_NOISE, always, draws, size=3.0, shown=False),
         _layer(stage, mean, Kind.LINES, SECRET_NOISE, always, rings[:, :1], shown=False, **ring),
-        _layer(stage, NINE_IN_TEN, Kind.LINES, SECRET_NOISE, always, rings[:, 2:], dash=True, **ring),
-        _layer(stage, HALF, Kind.LINES, SECRET_NOISE, always, rings[:, 1:2], **ring),
+        _layer(stage, NINE_IN_TEN, Kind.LINES, SECRET_NOISE, moving, rings[:, 2:], dash=True, **ring),
+        _layer(stage, HALF, Kind.LINES, SECRET_NOISE, moving, rings[:, 1:2], **ring),
     ]
 
     # What really happened: the length, the draws that ended outside the box (thesis, figure 5.1), the vector.
-    moving = dict.fromkeys(range(1, clock.n_frames), 0)
     length = outlines(here, run.step.radius[i], run, plane)[None]
-    del moving[clock.release]
-    layers.append(_layer(stage, "Noise distance r", Kind.LINES, SECRET_NOISE, moving, length, size=2.0, **own))
+    drawing = {frame: 0 for frame in moving if frame != clock.release}
+    layers.append(_layer(stage, "Noise distance r", Kind.LINES, SECRET_NOISE, drawing, length, size=2.0, **own))
     rejected = run.step.rejected_of(run.record)
     if len(rejected) and run.params.domain == "redraw":
         xy = placed(run.words.box.to_unit(rejected), plane, np.full(len(rejected), run.record))[None]
@@ -231,5 +231,5 @@ def _chosen(run: NDLaplaceRun, stage: Stage, rng: np.random.Generator) -> list[L
         *layers,
         _layer(stage, "this person's noise", Kind.ARROWS, SECRET_NOISE, late, arrow, size=2.4, label="noise", **own),
         _layer(stage, "this person", Kind.MARKS, SECRET, always, here[None], label="a person", **ring_mark, **own),
-        _layer(stage, "what they send", Kind.MARKS, RELEASED, last, after[None], size=9.0, **own),
+        _layer(stage, "what they send", Kind.MARKS, RELEASED, last, after[None], size=9.0, label="a sent point", **own),
     ]

@@ -26,6 +26,7 @@ FAN_LINES = 60  # of each
 LARGEST = 0.045  # radius of the largest count's circle, box widths
 FEW_RECORDS = 1_500  # up to here a record is drawn larger
 FEW_TARGETS = 150
+CELL, CROSS = 0.4, 0.6  # opacity of a cell's border and of a refusal
 SPOKE = 0.18  # opacity of the line from a target to its new center
 THREAD = 0.5  # of the noise of an average
 SHORT = 0.1  # of the picture: a longer thread is fainter, so that all of them never hide the map
@@ -82,7 +83,7 @@ def average_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
     step, places, to_unit = run.step, run.representatives, run.words.box.to_unit
     targets, throughout, layers = _target_ink(run), (AVERAGES, NOISE, RELEASE), []
     if run.params.method == "nna" and run.words.box.d == 2:
-        borders = run.reference.borders
+        borders = {"ends": run.reference.borders, "alpha": np.full(run.reference.borders.shape[:2], CELL)}
         layers.append(_layer("cell", Kind.SEGMENTS, targets, throughout, borders, size=1.0))
     neighbors = step.nonprivate_neighbors
     if neighbors is not None and neighbors.size:  # lines from some targets, evenly chosen, to some of those averaged
@@ -125,9 +126,10 @@ def release_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
         circles = {"center": xy, "radius": radius[None]}
         refused, step = run.refused, run.step
         crosses = plane(run.representatives[refused][None])
+        faint = {"xy": crosses, "alpha": np.full(crosses.shape[:2], CROSS)}
         layers = [
             _layer("noisy count (area)", Kind.CIRCLES, RELEASED, during, circles, size=1.0, fill=0.12, **marks),
-            _layer("refused: too few", Kind.MARKS, REFUSED, during, crosses, symbol="cross", size=6.0),
+            _layer("refused: too few", Kind.MARKS, REFUSED, during, faint, symbol="cross", size=5.0),
         ]
         noisy, exact = step.noisy_counts, step.nonprivate_counts
         if noisy is not None and exact is not None:
@@ -145,7 +147,7 @@ def choice_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
     lines = np.stack([run.targets, run.words.box.to_unit(run.known)[servers]], axis=1)  # (n, 2, d)
     served = np.bincount(servers[by_new] - run.n_released, minlength=len(run.selected))
     center, (target, targets) = nouns.center[0], nouns.target
-    names = tuple(f"{i + 1}: serves {n} {target if n == 1 else targets}" for i, n in enumerate(served.tolist()))
+    names = tuple(f"nearest for {n} {target if n == 1 else targets}" for n in served.tolist())
     floor = plane(run.targets[run.reference.nonprivate_selected][None])
     layers = []
     for name, ink, rows, hub, servers_of in (

@@ -459,12 +459,13 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         if params.method == "nna":
             averages = Frame("1: cells", f"Each {source} is counted at the nearest {target}.")
             noise = f"Counts and sums get noise of ± {scale}."
-            refusal = f"A noisy count below {number(release.threshold or 0.0)} refuses its cell."
-            points = Frame(f"3: release, {self.n_released} of {r} noisy averages", refusal)
+            least = number(release.threshold or 0.0)
+            passed = f"{self.n_released} of {r} cells pass. A noisy count below {least} is refused."
+            points = Frame("3: release", passed)
         else:
             averages = Frame("1: neighbors", f"For each {target} the {params.t} nearest {sources} are averaged.")
             noise = f"Each coordinate gets noise of ± {scale} diameters of the ball."
-            points = Frame(f"3: release, {counted(r, 'noisy average')}", "All of them are released.")
+            points = Frame("3: release", f"All {counted(r, 'noisy average')} are released.")
         return (
             Frame("0: given", f"The {targets} are public. The {sources} are secret."),
             averages,
