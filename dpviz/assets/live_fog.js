@@ -123,10 +123,13 @@ function drawFog(ctx, layer, look) {
   ctx.drawImage(mist.canvas, x(0), y(1), kx, ky);
 }
 
-/** How wide and how opaque the lines of a haze are, box widths: the farther apart they run, the wider and the fainter. */
-export function hazeOf(spread, draws, opacity) {
+/**
+ * How wide and how opaque the lines of a haze are, box widths: the farther apart they run, the wider and the fainter.
+ * `length` is that of one draw's lines: where they run anywhere, so many of them lie over each other on average.
+ */
+export function hazeOf(spread, draws, length, opacity) {
   const width = clamp(FOG_LINES.share * spread, FOG_LINES.least, FOG_LINES.most);
-  const over = Math.max(1, (draws * width) / (width + FOG_LINES.across * spread)); // lines that lie over each other
+  const over = Math.max(1, (draws * width) / (width + FOG_LINES.across * spread), draws * length * width);
   const most = opacity * mix(1, FOG_THIN, clamp(spread / 0.1, 0, 1));
   return { width, alpha: 1 - (1 - most) ** (1 / over) };
 }
@@ -137,7 +140,15 @@ function paintFog(canvas, layer, look, colour) {
   const spread = spreadOf(layer, look.row);
   const most = Math.min(draws, Math.max(FEWEST_DRAWS, MOST_FOG_LINES / (ends ? count : 1.6 * count)));
   const used = Math.round(clamp((most * spread) / ALL_FROM, FEWEST_DRAWS, most)); // lines that lie on each other are wasted
-  const { width, alpha } = hazeOf(spread, used, layer.fill);
+  const lines = Array.from({ length: used }, (_, draw) => {
+    const found = [];
+    if (ends) for (let c = 0; c < 4 * count; c += 1) found.push(read(draw, c));
+    else eachBorder((i, c) => read(draw, 2 * i + c), count, (...line) => found.push(...line));
+    return found;
+  });
+  let length = 0;
+  for (const own of lines) for (let at = 0; at < own.length; at += 4) length += Math.hypot(own[at + 2] - own[at], own[at + 3] - own[at + 1]) || 0;
+  const { width, alpha } = hazeOf(spread, used, length / used, layer.fill);
   const side = Math.round(clamp(FOG_PX.width / width, FOG_PX.least, FOG_PX.most));
   if (canvas.width !== side) canvas.width = canvas.height = side;
   const ctx = canvas.getContext("2d");
@@ -145,14 +156,12 @@ function paintFog(canvas, layer, look, colour) {
   ctx.strokeStyle = colour;
   ctx.lineWidth = width * side;
   ctx.globalAlpha = alpha;
-  const line = (x0, y0, x1, y1) => {
-    ctx.moveTo(x0 * side, (1 - y0) * side);
-    ctx.lineTo(x1 * side, (1 - y1) * side);
-  };
-  for (let draw = 0; draw < used; draw += 1) {
+  for (const own of lines) {
     ctx.beginPath(); // one for each draw: what lies over each other is opaquer
-    if (ends) for (let i = 0; i < count; i += 1) line(...[0, 1, 2, 3].map((c) => read(draw, 4 * i + c)));
-    else eachBorder((i, c) => read(draw, 2 * i + c), count, line);
+    for (let at = 0; at < own.length; at += 4) {
+      ctx.moveTo(own[at] * side, (1 - own[at + 1]) * side);
+      ctx.lineTo(own[at + 2] * side, (1 - own[at + 3]) * side);
+    }
     ctx.stroke();
   }
 }

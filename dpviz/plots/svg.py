@@ -486,26 +486,27 @@ def _ensemble(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterato
         for draw in plane.xy(draws):
             yield _path(fill_rows("M%.1f %.1fh0", draw), ink)
         return
-    ends = visible.array("ends") if "ends" in layer.arrays else voronoi_borders(draws)  # (draws, m, 4)
-    width, opacity = haze(
-        ends.reshape(*ends.shape[:2], 2, 2).mean(axis=2) if "ends" in layer.arrays else draws, layer.fill
-    )
+    ends = visible.array("ends") if "ends" in layer.arrays else voronoi_borders(draws)
+    lines = ends.reshape(*ends.shape[:2], 2, 2)  # (draws, m, 2, 2)
+    length = float(np.nansum(np.linalg.norm(lines[:, :, 1] - lines[:, :, 0], axis=2))) / max(len(lines), 1)
+    width, opacity = haze(lines.mean(axis=2) if "ends" in layer.arrays else draws, length, layer.fill)
     pen = f'fill="none" stroke="{color}" stroke-width="{width * plane.kx:.1f}" stroke-opacity="{opacity:.3g}"'
-    for lines in ends:
-        yield _path(fill_rows("M%.1f %.1fL%.1f %.1f", plane.xy(lines.reshape(-1, 2, 2))), pen)
+    for draw in plane.xy(lines):
+        yield _path(fill_rows("M%.1f %.1fL%.1f %.1f", draw), pen)
 
 
-def haze(places: FloatArray, opacity: float) -> tuple[float, float]:
+def haze(places: FloatArray, length: float, opacity: float) -> tuple[float, float]:
     """Return width, scene units, and opacity of the lines of a haze: the farther apart they run, the wider and fainter.
 
-    `places` (draws, m, 2) say how far apart: by their median distance from the middle, averaged over m. All lines
+    `places` (draws, m, 2) say how far apart: by their median distance from the middle, averaged over m. `length` is
+    that of one draw's lines: where they run anywhere, so many of them lie over each other on average. All lines
     together are as opaque as `opacity`, where they lie over each other.
     """
     middle = np.nanmedian(places, axis=0)
     apart = np.hypot(places[..., 0] - middle[:, 0], places[..., 1] - middle[:, 1])
     spread = float(np.mean(np.nanmedian(apart, axis=0)))
-    width = min(max(SHARE * spread, NARROW), BROAD)
-    over = max(1.0, len(places) * width / (width + ACROSS * spread))
+    width, n = min(max(SHARE * spread, NARROW), BROAD), len(places)
+    over = max(1.0, n * width / (width + ACROSS * spread), n * length * width)
     most = opacity * (1.0 - (1.0 - THIN) * min(spread / 0.1, 1.0))
     return width, 1.0 - (1.0 - most) ** (1.0 / over)
 

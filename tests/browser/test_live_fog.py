@@ -76,12 +76,12 @@ def test_borders_are_those_of_the_other_renderers(page: Page, server: Server) ->
 def test_a_haze_is_as_wide_and_as_opaque_as_on_paper(page: Page, server: Server, spread: float) -> None:
     rng = np.random.default_rng(1)
     draws = rng.random((1, 5, 2)) + spread * rng.standard_normal((64, 5, 2))
-    width, opacity = haze(draws, 0.5)
+    width, opacity = haze(draws, 4.0, 0.5)
     found = evaluate(
         page,
         server,
         """const layer = { arrays: { xy: a } };
-           const { width, alpha } = live.hazeOf(live.spreadOf(layer, 0), 64, 0.5);
+           const { width, alpha } = live.hazeOf(live.spreadOf(layer, 0), 64, 4.0, 0.5);
            return [width, alpha];""",
         array(draws[None]),
     )
