@@ -8,7 +8,8 @@ import pytest
 import dpviz
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.data import load
-from dpviz.methods.morse.run import LandscapeLook
+from dpviz.methods.morse.run import LandscapeLook, MorseRun
+from dpviz.methods.source_target import first_aid
 from dpviz.plots import Frame
 from dpviz.stories import View
 
@@ -18,6 +19,7 @@ STARTS = [("repaired", "packing"), ("repaired", "private"), ("repaired", "record
 LOOKS = [("cut", (0, 0)), ("level", (0, 0)), ("search", (0, 0)), ("search", (64, 63))]
 CASES = [
     *(("dpm", {"calibration": each}) for each in ("repaired", "published")),
+    *(("nd_laplace", {"domain": each}) for each in ("none", "clamp", "redraw", "remap")),
     *(("convergent_kmeans", {"mode": mode, "start": start}) for mode, start in STARTS),
     *((name, {}) for name in ("morse", *BASELINES)),
 ]
@@ -25,7 +27,7 @@ CASES = [
 
 def frames_of(run):
     """Return the frames of a run's pictures."""
-    looks = [LandscapeLook(moves, pair) for moves, pair in LOOKS] if hasattr(run, "look") else []
+    looks = [LandscapeLook(moves, pair) for moves, pair in LOOKS] if isinstance(run, MorseRun) else []
     runs = [dataclasses.replace(run, look=look) for look in looks] or [run]
     return [frame for each in runs for frame in each.draw(View(), rng=np.random.default_rng(0)).frames]
 
@@ -42,6 +44,14 @@ def test_every_step_is_said_in_two_lines(name, options, epsilon):
     own |= {"population": 30} if name == "privgene" else {}
     run = dpviz.run(name, DATA, seed=0, **own, **options)
     assert not [frame for frame in frames_of(run) if too_long(frame)]
+
+
+@pytest.mark.parametrize("method", ["nna", "nas"])
+def test_every_step_of_a_pair_is_said_in_two_lines(method):
+    source, more = first_aid()
+    for epsilon in (0.1, 5.0):
+        run = dpviz.run("source_target", source, seed=0, epsilon=epsilon, **{**more, "method": method})
+        assert not [frame for frame in frames_of(run) if too_long(frame)]
 
 
 def test_a_longer_sentence_would_be_noticed():
