@@ -9,6 +9,7 @@ const MOST_ON_A_PHONE = 4;
 const EXAMPLES = 24; // marks of a layer that are tried
 const MOST_ASKED = 400; // marks of a layer whose opacity is looked at
 const GAP = 7; // pixels between a mark and its name
+const SLACK = 4; // pixels that a name may lie on a mark before it leaves where it stood
 const SEEN = 0.3; // the opacity from which on a mark can stand for all
 const RING = 4; // pixels from the one point that is named to the ring around it
 const EDGE = 5; // between a name and the box's edge
@@ -103,7 +104,8 @@ function rectOf({ x, y, reach }, side, { width, height }) {
   return [left, top, left + width, top + height];
 }
 
-const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+/** Whether two rectangles overlap by more than some pixels. */
+const meet = (a, b, slack = 0) => a[0] < b[2] - slack && b[0] < a[2] - slack && a[1] < b[3] - slack && b[1] < a[3] - slack;
 
 /** Rectangles of what a name must not cover: marks, and threads piece by piece. */
 function obstaclesOf(scene, view, look) {
@@ -185,18 +187,18 @@ export function placeLabels(ctx, scene, view, look, box, bounds, taken) {
       const inside = at && at.x >= box.left && at.x <= box.left + box.width && at.y >= box.top && at.y <= box.top + box.height;
       return inside && !(isThread(layer) && lengthOf(layer, i, own) < LEAST_THREAD) ? at : null;
     };
-    const fits = (at, side) => {
+    const fits = (at, side, slack = 0) => {
       const rect = rectOf(at, side, size);
       const inside = rect[0] >= box.left + EDGE && rect[2] <= box.left + box.width - EDGE
         && rect[1] >= box.top + EDGE && rect[3] <= box.top + box.height - EDGE;
-      return inside && !rects.some((other) => meet(rect, other)) && !obstacles.some((other) => meet(rect, other)) ? rect : null;
+      return inside && !rects.some((other) => meet(rect, other)) && !obstacles.some((other) => meet(rect, other, slack)) ? rect : null;
     };
     const was = before.find((each) => each.words === words);
     let best = null;
     if (was) {
       const i = nowOf(view.glide?.ways.get(layer), was.i);
       const at = i < markCount(layer) ? standing(i) : null;
-      const rect = at && fits(at, was.side);
+      const rect = at && fits(at, was.side, SLACK);
       if (rect) best = { i, side: was.side, rect };
     }
     if (!best) {
