@@ -12,6 +12,7 @@ const LEAST_EPSILON = 0.05; // at the axis' ends
 const MOST_EPSILON = 20;
 const AXIS_TICKS = [0.1, 1, 10];
 const PHONE_PX = 700; // a narrower window has one column
+const LOW_PX = 520; // a lower one has no finding
 const MOST_DOTS = 1400; // of a stack; with more runs a dot stands for several
 const STEP_MS = [[12, 190], [24, 110], [Infinity, 60]]; // up to so many runs of each world, so long for a step
 const GLIDE = 0.3; // of the way that is left, in a frame
@@ -37,7 +38,7 @@ function shape(name, attributes = {}, text = "") {
 /** The ε axis: a native range input over the audited values, drawn as one line with the promise, the leak and the most. */
 class PromiseAxis extends Slider {
   build(parent) {
-    this.root = make("div", "tool");
+    this.root = make("div", "tool dpviz-epsilon");
     this.svg = shape("svg", { "aria-hidden": "true" });
     this.input = make("input", "", "", { type: "range", min: "0", step: "1" });
     this.root.append(this.svg, this.input);
@@ -164,7 +165,8 @@ class AuditStage {
     this.words = make("span");
     this.whyButton = make("button", "link", "Why?", { type: "button", "aria-haspopup": "dialog" });
     more.append(this.verdict, " ", this.words, " ", this.whyButton);
-    const picture = make("div", "picture");
+    // Files of the picture, and settings that bring it back, find it as they find every other one.
+    const picture = this.picture = make("div", "picture dpviz-live", "", { "data-dpviz-key": "picture" });
     this.canvas = make("canvas", "", "", { role: "img" });
     this.progress = make("div", "progress", "", { role: "progressbar", "aria-label": "Runs that are done", "aria-valuemax": "100" });
     this.bar = make("i");
@@ -257,7 +259,7 @@ class AuditStage {
     const isUsual = two.includes(mode);
     const modeTitle = modes.find(([value]) => value === mode)?.[1] ?? "";
     this.choose.setAttribute("aria-label", [title, modeTitle].filter(Boolean).join(", "));
-    setText(this.choose, [this.small ? short : title, isUsual || modes.length < 2 || modeTitle === "default" ? "" : modeTitle].filter(Boolean).join(", "));
+    setText(this.choose, [this.brief ? short : title, isUsual || modes.length < 2 || modeTitle === "default" ? "" : modeTitle].filter(Boolean).join(", "));
     this.choose.hidden = method === null && mode === null;
     const parts = [];
     if (method !== null) parts.push(list("Method", methods.map((each) => option("method", each, method))));
@@ -398,10 +400,12 @@ class AuditStage {
     this.small = windowWidth <= PHONE_PX;
     const isLarge = width >= 1500 && windowHeight >= 900;
     const unit = this.unit = isLarge ? 1.2 : within(parseFloat(getComputedStyle(document.documentElement).fontSize) / 16, 1, 1.15);
-    this.fillControls();
     this.root.style.setProperty("--u", `${unit}px`);
     this.root.classList.toggle("small", this.small);
-    this.root.classList.toggle("low", !this.small && windowHeight < 520);
+    const isLow = !this.small && windowHeight < LOW_PX;
+    this.root.classList.toggle("low", isLow);
+    this.brief = this.small || isLow;
+    this.fillControls();
     if (this.small) {
       this.pad = 1;
       this.width = width;
@@ -411,7 +415,7 @@ class AuditStage {
       const room = Math.max(windowHeight - top, 340);
       this.pad = 10;
       this.height = Math.max(room - 66 * unit - 2 * this.pad, 240);
-      this.width = Math.min(1.06 * this.height, width - 360 * unit - 40);
+      this.width = isLow ? Math.min(1.25 * this.height, width - 320) : Math.min(1.06 * this.height, width - 360 * unit - 40);
       this.root.style.height = `${room}px`;
     }
     this.root.style.setProperty("--box", `${this.width}px`);
@@ -422,7 +426,7 @@ class AuditStage {
     if (!this.width || !this.root.isConnected) return;
     const { left, top } = this.canvas.getBoundingClientRect();
     const numbers = [left + this.pad, top + this.pad, this.width, this.height].map((each) => Math.round(10 * each) / 10);
-    this.root.dataset.dpvizBox = numbers.join(" ");
+    this.picture.dataset.dpvizBox = numbers.join(" ");
   }
 
   later() {
@@ -448,7 +452,6 @@ class AuditStage {
     this.shown = this.shown === null || isStill() ? wanted : this.shown + GLIDE * (wanted - this.shown);
     if (Math.abs(wanted - this.shown) < 0.004) this.shown = wanted;
     const { result, step, small } = this;
-    const last = result?.played.at(-1);
     this.axis.draw({
       epsilon: Math.exp(this.shown),
       promised: result ? result.promised : this.data.values[this.axis.index],
@@ -458,8 +461,11 @@ class AuditStage {
       said: step ? `${(2 * step.n).toLocaleString("en")} runs cannot show more` : "",
       small,
     });
-    this.paintStacks(this.last, result ? step : this.last?.played.at(-1), last);
+    this.paintStacks(this.last, result ? step : this.last?.played.at(-1));
     this.tellBox();
+    const { dataset } = this.picture;
+    if (result) Object.assign(dataset, { dpvizScene: result.scene, dpvizDrawn: String(Number(dataset.dpvizDrawn ?? 0) + 1) });
+    else delete dataset.dpvizScene;
     if (this.shown !== wanted) this.later();
   }
 
@@ -473,7 +479,8 @@ class AuditStage {
     canvas.style.height = `${full[1]}px`;
     const ctx = canvas.getContext("2d");
     const ink = this.inks();
-    const size = small ? 14 : 16 * this.unit;
+    this.picture.classList.toggle("dark", isDark(ink.page));
+    const size = this.brief ? 14 : 16 * this.unit;
     const family = getComputedStyle(this.root).fontFamily;
     ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
     ctx.save();
@@ -517,11 +524,11 @@ class AuditStage {
     names();
     const end = pad + width - 14;
     const times = (n) => `${n.toLocaleString("en")} ${n === 1 ? "time" : "times"}`;
-    const right = small ? `right ${step.right.toLocaleString("en")}` : `right ${times(step.right)}`;
-    const wrong = small ? `wrong ${step.wrong.toLocaleString("en")}` : `wrong ${times(step.wrong)}`;
+    const right = this.brief ? `right ${step.right.toLocaleString("en")}` : `right ${times(step.right)}`;
+    const wrong = this.brief ? `wrong ${step.wrong.toLocaleString("en")}` : `wrong ${times(step.wrong)}`;
     const [above, below] = result.first_is_likely ? [right, wrong] : [wrong, right];
     const color = (text) => (text === right ? ink.released : step.wrong ? ink.wrong : ink.soft);
-    const says = small ? `says “${result.says}”` : `here the attacker says “${result.says}” →`;
+    const says = this.brief ? `says “${result.says}”` : `here the attacker says “${result.says}” →`;
     ctx.font = `400 ${size - 1}px ${family}`;
     const fits = ctx.measureText(says).width < end - x - 8;
     tag(says, fits ? end : x - 10, pad + 22, ink.soft, "right", size - 1, 400);
@@ -544,7 +551,7 @@ class AuditStage {
     const { columns } = this.data;
     const wide = (width - 16) / columns;
     const at = (middle - pad) / height;
-    const rooms = [at, 1 - at].map((part) => part * height - (small ? 58 : 62)); // the words need some
+    const rooms = [at, 1 - at].map((part) => part * height - (this.brief ? 58 : 62)); // the words need some
     const peaks = last.columns.map((world) => Math.max(1, ...world) / perDot);
     const needed = Math.max(...peaks.map((peak, world) => Math.sqrt((peak * wide) / Math.max(rooms[world], 20))));
     const per = Math.max(1, Math.round(needed + 0.2));

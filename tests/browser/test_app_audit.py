@@ -6,7 +6,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.conftest import SIZE
 from tests.browser.test_app import APP, behind, switch
+from tests.browser.test_app_access import accessible
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
@@ -48,7 +50,9 @@ def test_one_screen_has_both_numbers_and_the_stacks(page: Page, server: Server) 
         found = stage(page)
         expect(found.locator(".finding")).to_have_text(BROKEN)
         page.wait_for_timeout(400)
-        left, top, wide, high = (float(each) for each in (found.get_attribute("data-dpviz-box") or "").split())
+        left, top, wide, high = (
+            float(each) for each in (found.locator(".picture").get_attribute("data-dpviz-box") or "").split()
+        )
         assert wide * high >= least * width * height, f"{wide * high / (width * height):.1%} of {width} x {height}"
         assert left >= 0
         assert left + wide <= width
@@ -63,6 +67,8 @@ def test_one_screen_has_both_numbers_and_the_stacks(page: Page, server: Server) 
         assert len(words) <= (60 if width < 700 else 100), " ".join(words)
         room = page.get_by_test_id("stMain").evaluate("main => [main.scrollWidth, main.clientWidth]")
         assert room[0] <= room[1]
+    page.set_viewport_size(SIZE)
+    accessible(page, tabs="open")
 
 
 def test_words_numbers_and_stacks_move_together(page: Page, server: Server) -> None:

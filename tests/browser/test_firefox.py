@@ -131,13 +131,13 @@ KINDS = [name for name in EVERY if name not in [*CATALOGUE][1:-1]]  # methods' p
 )
 def test_pages_are_drawn_and_answer_in_firefox(firefox: Firefox, server: Server, names: Sequence[str]) -> None:
     for name in names:
-        query = {"": "", "audit": "?audit_runs=200", "compare": ""}.get(name, "?n=200&tab=read")
+        query = {"": "", "compare": ""}.get(name, "?n=200&tab=read")
         firefox.open(f"{server(APP)}/{name}{query}")
         drawn = firefox.wait(
             lambda state: state.get("scene") and state["colors"] > 8 and state["inside"] and not state["wide"]
         )
         if "said" not in drawn:
-            assert name in ("audit", "learn")  # they have no slider: the course asks first
+            assert name == "learn"  # it has no slider: the course asks first
             continue
         firefox.state(focus=True)
         firefox.press(END)  # it may be drawn anew meanwhile, and then has no scene for a moment

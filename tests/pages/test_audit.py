@@ -154,6 +154,7 @@ def test_what_is_published_is_caught(open_page, at_once):
     assert stage(page)[1]["verdict"] == "Claimed 1, proved nothing."
     assert {line["name"] for line in stage(page)[1]["lines"]} >= {"What is claimed", "The attack"}
     histogram, _ = page.app.session_state["dpviz:shown"].scenes
+    assert stage(page)[1]["scene"] == scene_hash(histogram), "imported settings know the picture by it"
     assert histogram.layers[-1].role.value == "violation"
 
 

@@ -15,7 +15,7 @@ from dpviz.audit import Batch, Outcomes, joined
 from dpviz.core import Adjacency, Confidential, Knob
 from dpviz.experiments.tables import Cell, Report, TablesError, read_tables
 from dpviz.methods import CATALOGUE
-from dpviz.plots import Scene
+from dpviz.plots import Scene, scene_hash
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, described, label_of, promise
 from dpviz.stories.method import SHORT, Page
 from dpviz.stories.panel import ceiled, number
@@ -401,7 +401,8 @@ def _opened(question: AuditQuestion) -> Finished:
 
 
 def _finished(audited: Audited) -> Finished:
-    return Finished(audited, asdict(audit_stage.stage_of(audited)))
+    stage = asdict(audit_stage.stage_of(audited))
+    return Finished(audited, {**stage, "scene": scene_hash(pictures.histogram(audited))})
 
 
 def _audits() -> dict[tuple[Hashable, AuditQuestion], Finished]:
