@@ -216,10 +216,13 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @cached_property
     def n_found(self) -> int:
-        """Number of known classes that are found: more than half of class and cluster together is both's. Curator."""
+        """Number of known classes found: one cluster has more than half of it, and of no other one more. Curator."""
         table = self.shared
-        together = table.sum(axis=1, keepdims=True) + table.sum(axis=0) - table
-        return int((2 * table > together).any(axis=0).sum())
+        if not table.size:
+            return 0
+        most, classes = table.argmax(axis=1), np.arange(table.shape[1])
+        holds = (2 * table > table.sum(axis=0)) & (most[:, None] == classes)
+        return int(holds.any(axis=0).sum())
 
     @property
     def is_too_noisy(self) -> bool:

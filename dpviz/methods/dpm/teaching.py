@@ -100,7 +100,7 @@ LESSON = Lesson(
                 "How many clusters does it find in 5,000 records, in the middle of 20 runs?",
                 CLUSTERS,
                 lambda: found(1.0),
-                "Usually **{measured}**. In {runs} runs (noise seeds 0 to 19) it was {range}. Empty gaps between heaps "
+                "Usually **{measured}**; in {runs} runs (noise seeds 0 to 19) it was {range}. Empty gaps between heaps "
                 "are wide, so that even a noisy choice falls into one.",
             ),
             after={"epsilon": "1.0"},
@@ -113,7 +113,7 @@ LESSON = Lesson(
                 "How many clusters in the same 5,000 records, in the middle of 20 runs?",
                 CLUSTERS,
                 lambda: found(0.1),
-                "Usually **{measured}**. In {runs} runs it was {range}. Counts need enough records to stand out of "
+                "Usually **{measured}**; in {runs} runs it was {range}. Counts need enough records to stand out of "
                 "their noise. DPM would rather stop than cut through a heap.",
             ),
             {"epsilon": "0.1"},
@@ -126,7 +126,7 @@ LESSON = Lesson(
                 "How many clusters in 500 records, in the middle of 20 runs?",
                 CLUSTERS,
                 lambda: found(1.0, FEW),
-                "Usually **{measured}**. In {runs} runs it was {range}. Noise does not shrink with the crowd: a tenth "
+                "Usually **{measured}**; in {runs} runs it was {range}. Noise does not shrink with the crowd: a tenth "
                 "of the people at the same ε is about as hard as a tenth of ε.",
             ),
             {"n": "500"},
@@ -179,7 +179,7 @@ CHAPTER = RunChapter(
         "Now ε is 1. How many clusters does it typically find, in 20 runs?",
         CLUSTERS,
         lambda: found(1.0),
-        "Usually **{measured}**. In {runs} runs it was {range}. It makes a cut only if the gap is "
+        "Usually **{measured}**; in {runs} runs it was {range}. It makes a cut only if the gap is "
         "clearly real: with little ε it would rather stop early than invent a cluster.",
     ),
     EPSILON,

@@ -216,9 +216,11 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     def _curators_finding(self) -> str:
         """Say how well the clusters agree with the known classes; without any, what the public reads."""
         ari, k, peaks, doubt = self.nonprivate_ari, self.n_clusters, self.tree.n_leaves, self.doubt
-        if ari is None or k < self.params.n_clusters or k == 1:
+        if self.classes is None or ari is None or k < self.params.n_clusters or k == 1:
             return self._publics_finding()
-        hills, many = things(peaks, "hill"), self.crowds
+        hills, many, known = things(peaks, "hill"), self.crowds, len(np.unique(self.classes))
+        if k != known:
+            return f"{hills} {'chain into' if peaks > k else 'are'} {many}, where {in_words(known)} are known"
         if doubt is Doubt.GONE:
             if ari >= EXACT:
                 return f"the {many} are exact now, and the guarantee is gone"
@@ -258,7 +260,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     @property
     def crowds(self) -> str:
         """What the clusters are called: "two moons", "three clusters"."""
-        return things(self.n_clusters, "moon" if self.words.title == MOONS else "cluster")
+        return things(self.n_clusters, "moon" if self.words.title == MOONS and self.n_clusters == 2 else "cluster")
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
         """Return the axis of the agreement with the known classes, else of the clusters that are left: the curator's.

@@ -33,7 +33,7 @@ class TeachLink:
 QUIZ = TeachLink("Ten questions", "quiz", "Question 1 of 10")
 COIN = TeachLink("A coin before the answer", "convergent_kmeans?lesson=epsilon&step=1", "What ε means: step 1")
 PUBLIC = TeachLink(
-    "What the public sees", f"{_KMEANS}&epsilon=1.0&audience=public", "At ε = 1, 5 centers are released."
+    "What the public sees", f"{_KMEANS}&epsilon=1.0&audience=public", "Noise hardly moves the five centers"
 )
 MUCH = TeachLink(
     "ε = 5: accurate, and hardly private",
@@ -53,12 +53,12 @@ CROWD = TeachLink(
     "convergent_kmeans?data=blobs&n=20000&epsilon=1.0",
     "An attacker is right at most 74 in 100",
 )
-CUTS = TeachLink("DPM at ε = 1", f"{_DPM}&epsilon=1.0", "DPM finds 5 clusters")
-FEW_CUTS = TeachLink("DPM at ε = 0.1", f"{_DPM}&epsilon=0.1", "DPM finds only 4 of 5 clusters")
+CUTS = TeachLink("DPM at ε = 1", f"{_DPM}&epsilon=1.0", "Four cuts through empty space find all five clusters.")
+FEW_CUTS = TeachLink("DPM at ε = 0.1", f"{_DPM}&epsilon=0.1", "one of the five clusters is lost")
 SENDING = TeachLink(
     "Everyone moves their own point",
     "nd_laplace?data=city&noise_seed=112&under=play",
-    "every point moves 2,000 m on average",
+    "Everyone lands 2 km away",
 )
 WALL = TeachLink("Near the wall", "nd_laplace?data=city&under=walls", "ε = 1.91 per 1,000 m")
 AUDIT = TeachLink(
@@ -72,7 +72,7 @@ COMPARE = TeachLink(
     "2,000 records, 2 features, 5 known classes",
 )
 HILLS = TeachLink(
-    "The same landscape, cut into 5", "morse?data=moons&epsilon=5.0&n_clusters=5&noise_seed=112", "cut into 5 clusters"
+    "The same landscape, cut into 5", "morse?data=moons&epsilon=5.0&n_clusters=5&noise_seed=112", "into five clusters"
 )
 
 

@@ -94,7 +94,7 @@ AVERAGE = Chapter(
         "How close can anyone come to the salary of the one who left?",
         ranges("To the dollar", "To about $1,000", "Not even that", at=(1.0, 2_000.0)),
         average_answer,
-        f"To the dollar, off by **{{measured}}** at most. {N_COLLEAGUES} × the first average minus "
+        f"To the dollar, off by **{{measured}}** at most: {N_COLLEAGUES} × the first average minus "
         f"{N_COLLEAGUES - 1} × the second is the salary of the person who left. Each average was harmless alone; "
         "together they give one person away.",
     ),
