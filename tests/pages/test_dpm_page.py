@@ -1,7 +1,6 @@
 """DPM's own page: the shares editor, what is looked into, what cannot be, and what the public may look into."""
 
 import math
-import re
 
 import pytest
 
@@ -146,10 +145,3 @@ def test_three_features_are_never_the_same(open_page):
     page = open_page(DPM, data="iris", view="solid", x="1", y="1", z="1")
     assert any("three features" in warning for warning in page.warnings)
     assert len({page.query[key] for key in ("x", "y", "z")}) == 3
-
-
-def test_an_abbreviation_in_the_headline_opens_what_it_stands_for(open_page):
-    page = open_page(DPM)
-    assert page.sentence.startswith("At ε = 1, DPM finds")
-    (body,) = [body for body in page.bodies if "dpviz-headline" in body]
-    assert re.search(r'<button [^>]*class="dpviz-word" popovertarget="[^"]+"[^>]*>DPM</button>', body)

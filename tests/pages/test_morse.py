@@ -55,7 +55,7 @@ def test_the_clusters_asked_for_are_where_the_scrubber_begins(open_page):
 
 def test_more_clusters_than_peaks_are_said(open_page):
     page = open_page(PAGE, n="100", n_clusters="20", epsilon="0.1")
-    assert "20 were asked for" in page.sentence
+    assert "too few for 20 clusters" in page.sentence
 
 
 def test_a_pair_is_chosen_from_lists_and_kept_in_the_link(open_page):

@@ -36,7 +36,7 @@ def test_each_domain_mode_has_its_guarantee_per_distance(open_page, domain, prov
     assert card.count("per 1,000 m") == 2
     assert f"ε = {proved} per 1,000 m" in card.split("Proved")[1]
     assert "ε = 1 per 1,000 m" in card.split("Proved")[0]
-    assert "ε = 1 per 1,000 m" in page.sentence
+    assert "two places 1,000 m apart" in page.stage["guarantee"] or domain == "redraw"
 
 
 def test_redraw_that_would_hardly_ever_land_inside_is_refused_with_the_way_out(open_page):
@@ -46,16 +46,17 @@ def test_redraw_that_would_hardly_ever_land_inside_is_refused_with_the_way_out(o
 
 
 def test_mixed_units_are_divided_by_their_ranges(open_page):
-    assert "of the range" in open_page(PAGE, data="breast_cancer").sentence
-    assert "cm" in open_page(PAGE, data="iris").sentence
-    assert "of the range" in open_page(PAGE, data="iris", distance="range").sentence
+    assert open_page(PAGE, data="breast_cancer").stage["strip"]["unit"] == "of the range"
+    assert open_page(PAGE, data="iris").stage["loss"]["text"].endswith(" cm")
+    assert open_page(PAGE, data="iris", distance="range").stage["strip"]["unit"] == "of the range"
 
 
 def test_the_radius_is_part_of_every_epsilon(open_page):
     page = open_page(PAGE, **SMALL)
     page.set("selectbox", "Radius that ε is for", 3)
     assert page.query["radius"] == "3"
-    assert "ε = 1 per 200 m, every point moves 400 m" in page.sentence
+    assert "Everyone lands 400 m away" in page.sentence
+    assert "two places 200 m apart" in page.stage["risk_label"]
 
 
 def test_a_click_chooses_the_record(open_page, monkeypatch):

@@ -51,10 +51,10 @@ KNOBS = [
 ]
 MODES = [(name, mode) for name in PAGES for mode in modes_of(name)]
 SECRETS = {
-    FIRST: ("from noise-free k-means", "× Lloyd's", "Lloyd's iterations"),
+    FIRST: ("× Lloyd's", "Lloyd's iterations"),
     DPM: ("× k-means", "Cost", "With exact means", "Exact records", "Chance of the best cut"),
     MORSE: ("Labels changed by the shortcut",),
-    LAPLACE: ("Average move, this run", "in this run", "average over pairs"),
+    LAPLACE: ("Average move, this run", "average over pairs"),
     TARGET: ("× without privacy", "Ignoring the source", "S′ instead of S"),
 }
 

@@ -7,6 +7,7 @@ import pytest
 
 from dpviz.plots import Audience, Kind
 from dpviz.stories import View, pair
+from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS
 
 
 @pytest.fixture
@@ -68,7 +69,9 @@ def test_costs_and_limits_are_those_of_the_runs(both):
 def test_public_words_follow_from_the_releases(both):
     others = tuple(dataclasses.replace(told, unit=told.unit[::2] ** 2) for told in both)
     assert pair.sentence(*both).public == pair.sentence(*others).public
-    assert pair.sentence(*both).curator != pair.sentence(*others).curator
+    assert [fact for fact in pair.facts(*both) if not fact.public] != [
+        fact for fact in pair.facts(*others) if not fact.public
+    ]
     public = [fact for fact in pair.facts(*both) if fact.public]
     assert public == [fact for fact in pair.facts(*others) if fact.public]
     assert "Lloyd" not in pair.sentence(*both).public
@@ -78,6 +81,15 @@ def test_without_a_proof_on_either_side_no_limit_is_named(tell):
     told = tell(mode="repaired", start="records")
     said = pair.sentence(told, tell(mode="published"))
     for text in (said.curator, said.public):
-        assert "keeps its promise" not in text
-        assert "has no established limit" in text
-        assert "has none either" in text
+        assert text.startswith("Of neither anything is proved")
+
+
+@pytest.mark.parametrize(("factor", "words"), [(1.0, "alike"), (1.5, "a little farther"), (30.0, "much farther")])
+def test_the_finding_says_what_honesty_costs_in_two_lines(both, monkeypatch, factor, words):
+    repaired, published = both
+    monkeypatch.setattr(pair, "_ratio", lambda run: factor if run is repaired else 1.0)
+    said = pair.sentence(repaired, published)
+    assert words in said.curator
+    for text in (said.curator, said.public):
+        assert len(text) <= MOST_CHARACTERS
+        assert len(text.split()) <= MOST_WORDS
