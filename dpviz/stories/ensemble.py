@@ -122,6 +122,17 @@ def moved(centers: Centers, scale: FloatArray | float, law: Law, n: int) -> Floa
     return np.clip(centers + scale * standard_noise(law, n, *centers.shape)[1], 0.0, 1.0)
 
 
+def chosen_again(scores: FloatArray, chances: FloatArray, uniform: FloatArray) -> NDArray[np.intp]:
+    """Return which of m candidates with these `chances` (m,) `uniform` numbers (n,) choose, the curator's.
+
+    The best come first, as in `exponential`: a number that stays chooses a better one as epsilon grows. A candidate of
+    score -inf is excluded.
+    """
+    order = np.argsort(-scores, kind="stable")[: np.count_nonzero(scores > -np.inf)]
+    total = np.cumsum(chances[order])
+    return order[np.searchsorted(total, uniform * total[-1], side="right").clip(max=len(order) - 1)]
+
+
 def nearest_drain(draws: FloatArray) -> Callable[[Points, Shades], Shades]:
     """Return what says how gray records are: the more, the more of `draws` (n, k, d) put them to another center."""
     some = draws[:DRAIN_DRAWS]

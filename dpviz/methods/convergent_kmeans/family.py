@@ -13,13 +13,14 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from dpviz.accounting import Purpose
+from dpviz.accounting import PureEvent, Purpose
 from dpviz.baselines._lloyd_family import FixedParams, LloydFamilyRelease, LloydStep
 from dpviz.baselines.eugkm import GridRelease, GridStep
 from dpviz.baselines.fastlloyd import BoundedRelease, bounded_move
 from dpviz.baselines.gupt import BlocksRelease, BlocksStep, in_order
 from dpviz.baselines.privgene import FIRST_MOVE, SHRINK, GeneRelease, GeneStep
 from dpviz.core import Counts, FloatArray, Points, Result, unit_records
+from dpviz.mechanisms import exponential_probabilities
 from dpviz.methods.convergent_kmeans.run import SEEDS, plane_caption
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene
@@ -30,7 +31,7 @@ from dpviz.stories.centers import C_co, CentersRun
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
-from dpviz.stories.ledger import noise_scales
+from dpviz.stories.ledger import leaves, noise_scales
 from dpviz.stories.panel import Fact, Sentence, counted, number, odds
 from dpviz.stories.run import Chart, Run, S_co
 from dpviz.stories.stage import (
@@ -830,6 +831,21 @@ class PrivGeneRun(FamilyRun[GeneRelease, GeneStep]):
             stage.marks("pick", RELEASED, until_next, firsts, size=11.0, isolate=False),
             *ground.final_layers(final, true, lloyds, stage, noise=noise),
         )
+
+    def ensembles(self, view: View) -> Ensembles:
+        """Return what the last pick could have been, the curator's: its chances follow from exact scores.
+
+        Center i of one candidate is not center i of another, so that no record has a color to lose.
+        """
+        del view
+        if not self.teaching:
+            return None, None
+        last, (k, d) = self.steps[-1], self.final.shape
+        (event,) = (leaf for leaf in leaves(last.events[-1]) if isinstance(leaf, PureEvent))
+        scores = last.nonprivate_scores
+        chances = exponential_probabilities(scores, epsilon=event.epsilon, sensitivity=float(d))
+        uniform = ensemble.standard_uniform(ensemble.n_draws(k), 1)[:, 0, 0]
+        return ensemble.Ensemble(last.population[ensemble.chosen_again(scores, chances, uniform)]), None
 
     def cost_line(self) -> CostLine:
         """Return the exact cost of every round's first pick."""

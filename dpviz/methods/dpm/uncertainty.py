@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from dpviz.core import FloatArray, Points, compiled
 from dpviz.methods.dpm.algorithm import SplitTrace
 from dpviz.plots.scene import SHADES
-from dpviz.stories.ensemble import DRAIN_DRAWS, Ensemble, Ensembles, Shades, n_draws, standard_noise, standard_uniform
+from dpviz.stories.ensemble import (
+    DRAIN_DRAWS,
+    Ensemble,
+    Ensembles,
+    Shades,
+    chosen_again,
+    n_draws,
+    standard_noise,
+    standard_uniform,
+)
 from dpviz.stories.view import Plane, View
 
 if TYPE_CHECKING:
@@ -82,14 +91,9 @@ class Cuts:
 
 
 def redrawn(split: SplitTrace, uniform: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
-    """Return axes and places (n,) of a cut that `uniform` numbers (n,) choose by its own law, within its cell.
-
-    The best candidates come first, as in `exponential`: a number that stays chooses a better one as epsilon grows.
-    """
-    chances, scores = split.probabilities.ravel(), np.where(split.exists, split.score, -np.inf).ravel()
-    order = np.argsort(-scores, kind="stable")[: np.count_nonzero(split.exists)]
-    total = np.cumsum(chances[order])
-    chosen = order[np.searchsorted(total, uniform * total[-1], side="right").clip(max=len(order) - 1)]
+    """Return axes and places (n,) of a cut that `uniform` numbers (n,) choose by its own law, within its cell."""
+    scores = np.where(split.exists, split.score, -np.inf).ravel()
+    chosen = chosen_again(scores, split.probabilities.ravel(), uniform)
     axes, candidates = np.divmod(chosen, split.exists.shape[1])
     return axes, np.clip(split.positions[axes, candidates], split.low[axes], split.high[axes])
 
