@@ -433,14 +433,17 @@ function drawSegments(ctx, layer, look) {
   if (layer.arrays.sites) drawCells(ctx, layer, look, moves);
   if (moves) return;
   const ends = placesOf(layer, "ends", layer.glides || layer.ids ? look : { ...look, from: -1 });
+  const cased = strokeWidth(layer) >= CASED_PX;
+  let inked = null; // the pen's opacity: threads of one color take it up once
   for (let i = 0; i < markCount(layer); i += 1) {
-    const corners = [0, 1, 2, 3].map((c) => ends(i, c));
-    if (corners.some(Number.isNaN)) continue;
-    const alpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    const [x0, y0, x1, y1] = [ends(i, 0), ends(i, 1), ends(i, 2), ends(i, 3)];
+    if (Number.isNaN(x0 + y0 + x1 + y1)) continue;
+    if (inked === null || layer.role === "cluster" || cased) inked = pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    const alpha = look.there(i) * look.alpha(i) * inked;
     ctx.beginPath();
-    line(ctx, look.scale.x(corners[0]), look.scale.y(corners[1]), look.scale.x(corners[2]), look.scale.y(corners[3]));
+    line(ctx, look.scale.x(x0), look.scale.y(y0), look.scale.x(x1), look.scale.y(y1));
     ctx.globalAlpha = alpha;
-    if (strokeWidth(layer) >= CASED_PX) strokeCased(ctx, layer, look, alpha);
+    if (cased) strokeCased(ctx, layer, look, alpha);
     else ctx.stroke();
   }
 }

@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.core import knobs
 from dpviz.methods import CATALOGUE
-from dpviz.ui import asking
+from dpviz.ui import asking, stage
 from dpviz.ui.server.background import Answers
 
 
@@ -87,8 +87,14 @@ def at_once(monkeypatch, *modules):
 
 
 def clicking(monkeypatch, module, key):
-    """Let the picture of this key report clicks; returns what is clicked."""
+    """Let the picture of this key, or the one on the stage, report clicks; returns what is clicked."""
     clicked, own_live = SimpleNamespace(picked=None, picked_mark=None, pick_count=0), module.live
+    if key == stage.KEY:
+        draw = stage.draw
+        monkeypatch.setattr(
+            stage, "draw", lambda *args, **options: dataclasses.replace(draw(*args, **options), **vars(clicked))
+        )
+        return clicked
 
     def live(scene, **options):
         state = own_live(scene, **options)
