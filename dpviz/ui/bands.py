@@ -85,7 +85,7 @@ def _each(
 
 
 def _job(question: LossQuestion) -> Job:
-    return Job(loss_band, (question,), classified=True, idle=True)
+    return Job(loss_band, (question,), classified=True, usual=False)
 
 
 def _barred(source: Source, noise: Noise, *, public: bool) -> bool:

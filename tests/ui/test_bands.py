@@ -123,11 +123,11 @@ def test_what_is_known_is_told_without_a_run(process):
     assert process.runs == runs
 
 
-def test_jobs_wait_for_whatever_else_is_asked_for(process):
+def test_sessions_share_a_band_and_other_jobs_are_not_thought_as_long(process):
     offered().ask(1.0)
     (job,) = process.asked
-    assert job.idle
-    assert not job.secret, "sessions share it"
+    assert not job.secret
+    assert not job.usual
 
 
 def test_whatever_goes_wrong_in_the_process_there_is_no_band(process):

@@ -33,7 +33,6 @@ FAILED = "The background work failed."
 
 Task = Callable[..., object]  # (points, box, *arguments) -> answer; a module-level function, which can be pickled
 Work = Future[tuple[object, float]]  # an answer, and the seconds that it took
-_Name = tuple[Hashable, str, tuple[Hashable, ...]]  # of a job: source, task, arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Job:
     classified: bool = False  # the task gets the records' true classes, or None, after the box
     secret: bool = False  # its arguments depend on secret noise, so that no other session may get the answer
     n_runs: int = 1  # of a method on the records, with noise
-    idle: bool = False  # begins only while no other task waits
+    usual: bool = True  # what it takes says how long other jobs take
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +78,7 @@ class Background:
         self._shared: OrderedDict[Hashable, Work] = OrderedDict()
         self._seconds = FIRST_GUESS  # of a job, on average
         self._deaths: dict[Hashable, tuple[int, float]] = {}  # job -> how often the process died during it, when last
-        self._queue: list[tuple[_Name, Work]] = []  # of the process, in the order in which it works
+        self._queue: list[tuple[Hashable, Work]] = []  # of the process, in the order in which it works
 
     def ask(self, source: Source, jobs: Sequence[Job], own: dict[Hashable, Work]) -> Answers:
         """Start some of the jobs that have not started, and return the answers so far.
@@ -98,7 +97,7 @@ class Background:
             futures: list[Work | None] = []
             for name, job, cache in zip(names, jobs, caches, strict=True):
                 future = self._cached(cache, name)
-                if future is None and room > 0 and not (job.idle and self._others_wait(name[1])):
+                if future is None and room > 0:
                     room -= 1
                     future = cache[name] = self._submit(source, job)
                     self._queue = [each for each in self._queue if not each[1].done() or _broke(each[1])]
@@ -144,10 +143,6 @@ class Background:
             self._pool = None
         with self._reporting:
             self._moves = None
-
-    def _others_wait(self, task: str) -> bool:
-        """Whether a job of another task is queued or begun."""
-        return any(name[1] != task and not future.done() for name, future in self._queue)
 
     def _cached(self, cache: dict[Hashable, Work], name: Hashable) -> Work | None:
         """Return a job that is queued or done; one whose process died is tried again."""
@@ -196,7 +191,7 @@ class Background:
             self._sources[source.key] = None
             worker.trim(self._sources)
         future = self._pool.submit(worker.work, source.key, job.task, job.arguments, job.classified)
-        if not job.idle:  # else what is asked for in earnest would be thought long
+        if job.usual:
             future.add_done_callback(self._measure)
         return future
 

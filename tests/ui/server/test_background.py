@@ -240,26 +240,13 @@ def test_without_a_limit_the_other_would_wait_for_all(fresh, monkeypatch):
     assert until_few_are_done(fresh) > 0.8 * MANY
 
 
-# What nobody waits for begins only while nothing else does.
-
-
-def test_idle_work_begins_while_no_other_task_waits_and_is_no_measure(fresh):
-    mine, theirs = {}, {}
-    idle = [Job(rested, (i,), idle=True) for i in range(3)]  # 0.2 s each
+def test_an_unusual_job_is_no_measure_of_others(fresh):
     finished(fresh, source(), [Job(total, (0.0,))], {})
-    seconds = fresh._seconds
-    finished(fresh, source(), idle[:1], mine)
-    assert fresh._seconds == seconds, "other jobs are not thought to be as long"
-    busy = [Job(slow, (1.0,))]
-    fresh.ask(source(), busy, theirs)
-    fresh.ask(source(), idle[1:2], mine)
-    assert not mine, "it has not begun"
-    finished(fresh, source(), busy, theirs)
-    fresh.ask(source(), idle[1:2], mine)
-    assert mine
-    fresh.ask(source("other"), idle[2:], own := {})
-    assert own, "idle work of another session does not hold it up"
-    finished(fresh, source("other"), idle[2:], own)
+    before = fresh._seconds
+    finished(fresh, source(), [Job(rested, (1,), usual=False)], {})  # 0.2 s
+    assert fresh._seconds == before
+    finished(fresh, source(), [Job(rested, (2,))], {})
+    assert fresh._seconds != before
 
 
 # The process rests while a reader moves, not for ever, and loads nothing that it does not need.
