@@ -1,0 +1,94 @@
+"""The band of the strip of losses on a page: it grows while the page is idle, rests in a drag, and is the curator's."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, WebSocket, expect
+
+from tests.browser.test_app import APP, SLOW, Server
+
+pytestmark = [pytest.mark.browser, pytest.mark.still]
+
+STAGE = ".dpviz-stage"
+STARTING = 120_000  # ms: the background process imports what it needs, behind everything else
+
+
+class Line:
+    """What a page asks for by its short way, and what it hears of bands."""
+
+    def __init__(self, page: Page) -> None:
+        self.asked: list[str] = []
+        self.bands: list[dict[str, Any]] = []
+        page.on("websocket", self.listen)
+
+    def listen(self, line: WebSocket) -> None:
+        if "/dpviz-ahead/" in line.url:
+            line.on("framesent", lambda question: self.asked.append(str(question)))
+            line.on("framereceived", self.hear)
+
+    def hear(self, message: str | bytes) -> None:
+        if isinstance(message, str) and message.startswith("{"):
+            self.bands.append(json.loads(message))
+
+    @property
+    def n_asked(self) -> int:
+        """How many bands were asked for."""
+        return sum(question.startswith("band:") for question in self.asked)
+
+
+@pytest.fixture
+def line(page: Page) -> Iterator[Line]:
+    return Line(page)
+
+
+def until(page: Page, line: Line, n_bands: int) -> None:
+    """Wait for so many bands."""
+    for _ in range(STARTING // 100):
+        if len(line.bands) >= n_bands:
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"There were {len(line.bands)} bands of {n_bands}.")
+
+
+def test_a_band_grows_while_the_page_is_idle_and_rests_in_a_drag(page: Page, server: Server, line: Line) -> None:
+    page.goto(f"{server(APP)}/convergent_kmeans?epsilon=1&data_seed=7&tab=reproduction")
+    stage = page.locator(STAGE)
+    expect(stage).to_be_visible(timeout=SLOW)
+    until(page, line, 3)
+    expect(stage.locator("path.band")).to_have_count(1)
+    assert all(low <= middle <= high for low, middle, high in (band["values"] for band in line.bands))
+    slider = stage.get_by_role("slider", name="ε")
+    assert line.asked[0] == f"band:{slider.input_value()}", "the current value comes first"
+    before = line.n_asked
+    box = stage.locator(".dpviz-instrument svg").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    for i in range(25):
+        page.mouse.move(box["x"] + box["width"] * (0.5 + 0.015 * i), box["y"] + box["height"] / 2)
+        page.wait_for_timeout(80)
+    pictures = [question for question in line.asked if not question.startswith("band:")]
+    assert len(pictures) > 3, "the drag moves ε"
+    assert line.n_asked <= before + 1, "what was under way may end, and no other is asked for"
+    page.mouse.up()
+    n_bands = len(line.bands)
+    until(page, line, n_bands + 2)
+    assert len(set(line.asked[-2:])) == 2
+    indexes = [band["band"] for band in line.bands]
+    assert len(indexes) == len(set(indexes)), "what is known is not asked for again"
+
+
+def test_everyone_has_no_band_and_none_is_asked_for(page: Page, server: Server, line: Line) -> None:
+    page.goto(f"{server(APP)}/convergent_kmeans?epsilon=1&data_seed=7&tab=reproduction")
+    stage = page.locator(STAGE)
+    expect(stage).to_be_visible(timeout=SLOW)
+    until(page, line, 2)
+    expect(stage.locator("path.band")).to_have_count(1)
+    stage.get_by_role("radio", name="Everyone").click()
+    expect(stage.locator("path.band")).to_have_count(0, timeout=SLOW)
+    page.wait_for_timeout(500)
+    before = line.n_asked
+    page.wait_for_timeout(3000)
+    assert line.n_asked == before
