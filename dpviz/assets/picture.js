@@ -271,6 +271,7 @@ export class Picture extends Tools {
   /** Show another scene or other options; null for those that there are. An equal scene is not drawn again. */
   update(packed, options = null) {
     const first = this.scene === null;
+    if (packed) this.waiting(false);
     const before = this.options;
     if (options) this.options = options;
     this.root.dataset.dpvizKey = this.options.key ?? "";

@@ -237,7 +237,9 @@ def test_what_is_on_its_way_leaves_what_is_there(page: Page, server: Server) -> 
              await frames(2);
              states.push(seen());
            }
-           return states;""",
+           picture.waiting(true);
+           picture.update(unpacked(a.scenes[0]));
+           return [...states.slice(0, 2), seen()];""",
     )
     assert before == after
     assert during == [True, True, before[2]]
