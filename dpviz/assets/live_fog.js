@@ -25,8 +25,17 @@ function drawsOf(layer, name, look) {
   return { draws, count, read: placed(reader(array, look.row), look.starts?.[name], count * size, look.glided) };
 }
 
+const spreads = new WeakMap(); // layer -> row -> its spread, which every frame asks for
+
 /** How far apart the draws of one place are, scene units: the median distance from the middle, averaged over places. */
 export function spreadOf(layer, row) {
+  if (!spreads.has(layer)) spreads.set(layer, new Map());
+  const known = spreads.get(layer);
+  if (!known.has(row)) known.set(row, foundSpread(layer, row));
+  return known.get(row);
+}
+
+function foundSpread(layer, row) {
   const { ends, xy } = layer.arrays;
   const [array, size] = ends ? [ends, 4] : [xy, 2];
   const [, draws, count] = array.shape;

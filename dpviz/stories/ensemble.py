@@ -130,7 +130,8 @@ def chosen_again(scores: FloatArray, chances: FloatArray, uniform: FloatArray) -
     """
     order = np.argsort(-scores, kind="stable")[: np.count_nonzero(scores > -np.inf)]
     total = np.cumsum(chances[order])
-    return order[np.searchsorted(total, uniform * total[-1], side="right").clip(max=len(order) - 1)]
+    places = np.searchsorted(total, uniform * total[-1], side="right").clip(max=len(order) - 1)
+    return np.asarray(order[places], dtype=np.intp)
 
 
 def nearest_drain(draws: FloatArray) -> Callable[[Points, Shades], Shades]:
