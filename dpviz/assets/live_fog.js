@@ -89,7 +89,7 @@ export function nameCloud(ctx, scene, view, look, box) {
   const shown = (kind) => scene.layers.filter((layer) => layer.kind === kind && layer.rows[view.frame] >= 0 && !view.hidden.has(layer.name));
   const layer = shown("ensemble").find(({ fill }) => fill === 0);
   if (!layer || spares() || !isWide(layer, { ...look, row: layer.rows[view.frame] })) return [];
-  const words = layer.label || layer.name.charAt(0).toLowerCase() + layer.name.slice(1);
+  const words = layer.label || layer.name;
   const width = ctx.measureText(words).width + 2 * NAME_PILL.side;
   if (width + 2 * NAME_PILL.inset > box.width) return [];
   const [left, right] = [box.left + NAME_PILL.inset, box.left + box.width - NAME_PILL.inset - width];

@@ -29,7 +29,7 @@ SHARES = """
   const alphas = Array.from({ length: data.length / 4 }, (_, i) => data[4 * i + 3]);
   return [8, 64].map((least) => alphas.filter((alpha) => alpha >= least).length / alphas.length);
 """
-ONLY_FOG = 'const kept = (kind, name) => kind === "ensemble" && name.startsWith("Haze");'
+ONLY_FOG = 'const kept = (kind, name) => kind === "ensemble" && name.startsWith("haze");'
 
 
 @cache
