@@ -116,8 +116,8 @@ export class Picture extends Tools {
     this.title = make("div", "title");
     this.picture = make("div", "picture");
     this.canvas = make("canvas", "", "", { role: "img", tabindex: "0", "aria-describedby": "keys" });
-    const keys = make("span", "unseen",
-      "Arrow keys step, space plays, plus and minus zoom, 0 resets the view, Escape ends isolation. Shift and arrow keys turn a solid picture or move a zoomed one. The numbers are in the data table.", { id: "keys" });
+    const keys = make("span", "",
+      "Arrow keys step, space plays, plus and minus zoom, 0 resets the view, Escape ends isolation. Shift and arrow keys turn a solid picture or move a zoomed one. The numbers are in the data table.", { id: "keys", hidden: "" });
     this.ctx = this.canvas.getContext("2d");
     this.tip = make("div", "tip", "", { "aria-hidden": "true" });
     this.tip.hidden = true;
@@ -492,8 +492,9 @@ export class Picture extends Tools {
     this.words.title = [label, detail].filter(Boolean).join(": ");
     this.range.setAttribute("aria-valuetext", label || `Step ${this.frame + 1} of ${this.scene.frames.length}`);
     this.range.style.setProperty("--done", `${(100 * this.frame) / Math.max(1, this.scene.frames.length - 1)}%`);
-    showText(this.frameLabel, label);
-    showText(this.frameDetail, detail);
+    const isSaid = !this.menu || this.touched; // on a stage they are there to be read out, once somebody steps
+    showText(this.frameLabel, isSaid ? label : "");
+    showText(this.frameDetail, isSaid ? detail : "");
     this.root.dataset.dpvizFrame = String(this.frame);
     this.buildLegend();
     if (this.toolButtons) this.showTools();
