@@ -86,7 +86,7 @@ TAB = Knob(
     choices=(("table", "All methods and modes"), reading.CHOICE),
 )
 SEED = Knob("audit_seed", "int", 0, "Seed of the runs", "Other runs, the same worlds.", 0, MOST_SEED, 0, MOST_SEED)
-CODE = "The calls behind the two pictures above: the same worlds, runs and seeds."
+CODE = "The calls behind the numbers above, and two charts of them: the same worlds, runs and seeds."
 _WAIT = "wait-audit"
 _STOPPED = "dpviz:audit-stopped"
 _FOUND = "dpviz:audit-found"
@@ -253,7 +253,9 @@ def on_stage(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
     if pairs:
         keep_on_screen(page, question, pairs[0], (), query)
     found = finished(page, question, pairs) if pairs else Unfinished("hidden" if page.public else "failed")
-    stages = [None if question.is_own else known(page, replace(question, epsilon=each)) for each in EPSILONS]
+    stages = [
+        None if question.is_own else known(page, replace(question, epsilon=each), with_best=False) for each in EPSILONS
+    ]
     if isinstance(found, Finished):
         stages[EPSILONS.index(question.epsilon)] = found
         audited = found.audited
@@ -387,17 +389,17 @@ def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
     return audits[name]
 
 
-def known(page: PageFrame, question: AuditQuestion) -> Finished | None:
+def known(page: PageFrame, question: AuditQuestion, *, with_best: bool = True) -> Finished | None:
     """Return a finished audit, this session's or the file's, None where there is none."""
     there = _audits().get((page.source.key, question))
-    return there if there is not None or opening.found(question) is None else _opened(question)
+    return there if there is not None or opening.found(question) is None else _opened(question, with_best)
 
 
-@lru_cache(maxsize=2 * len(EPSILONS))
-def _opened(question: AuditQuestion) -> Finished:
+@lru_cache(maxsize=4 * len(EPSILONS))
+def _opened(question: AuditQuestion, with_best: bool) -> Finished:
     counted = opening.found(question)
     assert counted is not None
-    return _finished(against_limit(*counted, is_own=False))
+    return _finished(against_limit(*counted, is_own=False, with_best=with_best))
 
 
 def _finished(audited: Audited) -> Finished:
