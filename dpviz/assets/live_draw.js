@@ -729,7 +729,7 @@ const HUB_ALPHA = 0.8; // of what belongs to the mark under the pointer
 const BESIDE_HUB = 0.5; // of all the rest, times its own opacity
 
 /** (i) -> the opacity of mark i: its own, or, where it belongs to a mark, that of all around the one under the pointer. */
-function opacityOf({ arrays, hub }, row, pointed) {
+export function opacityOf({ arrays, hub }, row, pointed) {
   const own = arrays.alpha ? reader(arrays.alpha, row) : () => 1;
   if (!hub || pointed?.name !== hub) return own;
   const at = reader(arrays.hub, row);

@@ -99,3 +99,21 @@ def test_where_nothing_is_drawn_the_nearest_mark_within_reach_is_named(page: Pag
            return [named(layers, 57.6, 57), named(layers, 62.9, 57), named(layers, 20, 20), named(more, 60, 61.5),
              named(more, 59, 52.8)];""",
     ) == [["One", 0], ["Other", 0], None, ["Curve", 0], ["Records", 0]]
+
+
+def test_what_belongs_to_the_mark_under_the_pointer_is_full_and_the_rest_steps_back(page: Page, server: Server) -> None:
+    found = got(
+        page,
+        server,
+        """const spokes = of("segments", "Spokes", { ends: array([[0, 0, 1, 1], [0, 0, 2, 2], [0, 0, 3, 3]], 1, 3, 4),
+             alpha: array([0.2, 0.2, 0.4], 1, 3), hub: array([0, 1, 1], 1, 3) }, { hub: "Center" });
+           const seen = (pointed) => {
+             const opacity = live.opacityOf(spokes, 0, pointed);
+             return [0, 1, 2].map((i) => +opacity(i).toFixed(3));
+           };
+           return [null, { name: "Center", i: 1 }, { name: "Center", i: 0 }, { name: "Average", i: 1 }].map(seen);""",
+    )
+    own = [0.2, 0.2, 0.4]
+    assert found[0] == found[3] == own
+    assert found[1] == [0.1, 0.8, 0.8]
+    assert found[2] == [0.8, 0.1, 0.2]

@@ -107,7 +107,7 @@ def outlines(centers: FloatArray, radii: FloatArray, run: NDLaplaceRun, plane: P
     matrix = plane.matrix * run.scales[:, None]  # (d, 2) from noise units to the picture
     values, vectors = algebra.eigen(algebra.product(matrix.T, matrix))
     root = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
-    angles = np.linspace(0.0, 2.0 * np.pi, TURNS)
+    angles = np.linspace(-0.5 * np.pi, 1.5 * np.pi, TURNS)  # from the foot: a ring is named halfway along, at its top
     circle = np.column_stack([np.cos(angles), np.sin(angles)])
     rings = radii[:, None, None] * (circle @ root)
     if plane.d == 1:
