@@ -279,9 +279,14 @@ def opening(state: PageState) -> Opening:
     coarse: dict[str, Coarse] = {}
     users: Counter[str] = Counter()  # arrays that use a blob
     points: dict[int, dict[str, str]] = {}  # layer -> the blobs of its arrays, where points can be in any order
+    drains: dict[int, list[tuple[str, int]]] = {}  # picture -> blobs that say how gray each of n points is, and n
+    pictures: dict[int, int] = {}  # layer -> its picture
     arrays_in_use = [*_arrays(state)]  # keeps the layers alive, so that no two have one id
-    for layer, name, key, shape, view, frame in arrays_in_use:
+    for layer, name, key, shape, view, frame, picture in arrays_in_use:
         users[key] += 1
+        pictures[id(layer)] = picture
+        if name == "drain":
+            drains.setdefault(picture, []).append((key, shape[-1]))
         arrays, named = layer["arrays"], layer["names"] or layer.get("ids")
         if layer["kind"] == "points" and not named and set(arrays) == _POINTS and arrays["xy"]["shape"][0] == 1:
             points.setdefault(id(layer), {})[name] = key
@@ -298,18 +303,21 @@ def opening(state: PageState) -> Opening:
             coarse[key] = codes
     coarse = {key: codes for key, codes in coarse.items() if key not in exact}
     grouped: dict[str, bytes] = {}  # the groups of sorted points
-    for places, groups in ((each["xy"], each["group"]) for each in points.values()):
+    for layer, places, groups in ((layer, each["xy"], each["group"]) for layer, each in points.items()):
         if places not in coarse or users[places] > 1:
             continue
         ordered = in_order(coarse[places])
         assert ordered.order is not None
-        blob = np.frombuffer(state.blobs[groups], np.uint8)
         n = len(ordered.order)
-        rows = blob[: len(blob) // n * n].reshape(-1, n)
-        if np.ptp(rows, axis=1).any():  # else all orders are the same
-            if users[groups] > 1:
-                continue
-            grouped[groups] = rows[:, ordered.order].tobytes() + blob[rows.size :].tobytes()
+        turned: dict[str, bytes] = {}
+        for key in (groups, *(key for key, size in drains.get(pictures[layer], []) if size == n)):
+            blob = np.frombuffer(state.blobs[key], np.uint8)
+            rows = blob[: len(blob) // n * n].reshape(-1, n)
+            if np.ptp(rows, axis=1).any():  # else all orders are the same
+                turned[key] = rows[:, ordered.order].tobytes() + blob[rows.size :].tobytes()
+        if any(users[key] > 1 for key in turned):
+            continue
+        grouped |= turned
         coarse[places] = ordered
     absent = {key: len(state.blobs[key]) for key in hidden - visible}
     words = {key for key, blob in state.blobs.items() if blob.startswith(MEANINGS.encode())}
@@ -331,15 +339,15 @@ def _along(codes: NDArray[np.uint16]) -> NDArray[np.uint32]:
     return np.asarray((digits << (2 * bits + np.arange(2, dtype=np.uint32)[:, None])).sum(axis=(1, 2)), np.uint32)
 
 
-def _arrays(state: PageState) -> Iterator[tuple[dict[str, Any], str, str, list[int], list[list[float]], int]]:
-    """Yield (layer, name, key, shape, the axes' views, first frame) of every array of a state's pictures."""
-    for picture in state.directory["pictures"]:
+def _arrays(state: PageState) -> Iterator[tuple[dict[str, Any], str, str, list[int], list[list[float]], int, int]]:
+    """Yield (layer, name, key, shape, the axes' views, first frame, picture) of every array of a state's pictures."""
+    for number, picture in enumerate(state.directory["pictures"]):
         header = read_header(state.blobs[picture["header"]])
         keys = dict(zip(arrays_of(header), picture["arrays"], strict=True))
         view = [header[axis]["view"] for axis in "xy"]
         for layer in header["layers"]:
             for name, array in layer["arrays"].items():
-                yield layer, name, keys[array["offset"]], array["shape"], view, header["start_frame"]
+                yield layer, name, keys[array["offset"]], array["shape"], view, header["start_frame"], number
 
 
 def coded(blob: bytes, shape: list[int], view: list[list[float]]) -> Coarse | None:

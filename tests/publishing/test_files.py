@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 
 from dpviz.core import frozen
 from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, pack
-from dpviz.plots.scene import always, rows_at
+from dpviz.plots.scene import UNRELEASED, always, rows_at
 from dpviz.publishing.files import MEANINGS, Coarse, coded, in_order, opening, twelve_bits
 from dpviz.ui.export.kept_page import PackedPicture, PageState, dense, state_of
 from tests.publishing.test_site import letters_to_bytes
@@ -104,6 +104,28 @@ def test_what_comes_late_makes_the_state_whole() -> None:
     for each in (0, 1):
         of_row = [np.frombuffer(blobs[groups], np.uint8)[700 * each :][:700] for blobs in (first.blobs, whole.blobs)]
         assert np.array_equal(of_row[0], of_row[1][coarse.order]), "each point is in its group"
+
+
+def test_the_color_that_records_lose_is_sorted_with_them() -> None:
+    rng = np.random.default_rng(6)
+    places, group = rng.random((1, 700, 2)), rng.integers(0, 4, (1, 700), dtype=np.uint8)
+    drain = rng.integers(0, 5, (1, 700), dtype=np.uint8)
+    layers = (
+        Layer("Records", Kind.POINTS, Role.CLUSTER, Audience.CURATOR, {"xy": places, "group": group}, always(1)),
+        Layer.of("c", Kind.ENSEMBLE, UNRELEASED, {"xy": rng.random((1, 64, 5, 2)), "drain": drain}),
+    )
+    whole = state_of(
+        "<div></div>", [], [PackedPicture("p", {}, pack(Scene("t", "a", "c", Axis("x"), Axis("y"), layers)))]
+    )
+    first = opening(whole)
+    (picture,) = whole.directory["pictures"]
+    records, groups, draws, drained = picture["arrays"]
+    order = first.coarse[records].order
+    assert order is not None
+    assert first.coarse[draws].order is None, "draws are told apart by their number"
+    for key, values in ((groups, group), (drained, drain)):
+        assert np.array_equal(np.frombuffer(first.blobs[key], np.uint8)[:700], values[0][order])
+        assert first.late[key] == whole.blobs[key]
 
 
 @given(st.binary(max_size=200))
