@@ -330,7 +330,7 @@ class ExactLloydRun(LloydFamilyRun[LloydFamilyRelease]):
     @property
     def lede(self) -> str:
         """What it is for, and who the points are; public."""
-        return f"Where are the crowds? {self.points_are} The centers are exact: **nothing** may be published."
+        return f"{self.points_are} The centers are exact: **nothing** may be published."
 
     def finding(self) -> Sentence:
         """Return the run in one sentence."""

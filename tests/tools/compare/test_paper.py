@@ -164,9 +164,7 @@ def test_what_is_claimed_by_its_own_proof_is_credited_to_nobody_else():
     theirs = "Its authors state the same; source: paper of a. |"
     assert f"Proved: ε = 0.3 for one record added or removed; argument: proof of a. {theirs}" in said(own)
     apart = "Of their own procedure, its authors state the same; source: paper of a. This run differs from theirs: its"
-    assert f"Proved for what you see: ε = 0.3 for one record added or removed; argument: proof of a. {apart}" in said(
-        other
-    )
+    assert f"Proved for this run: ε = 0.3 for one record added or removed; argument: proof of a. {apart}" in said(other)
     assert "Its authors state the same" not in said(other)
 
 
