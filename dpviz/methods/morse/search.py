@@ -22,12 +22,13 @@ LOWEST = Ink(Role.NOISE, Audience.RELEASED)
 STRING_CURVE = 41  # points of a drawn string
 SIDE = 0.05  # from the solution to where its descents start, the paper's
 REASONS = {
-    TRANSITION: "Its two ways up end at different peaks: a transition point.",
-    ONE_BASIN: "Refused: both ways up end at the same peak.",
-    WRONG_INDEX: "Refused: not exactly one curvature is negative.",
-    DEGENERATE: "Refused: a curvature is zero, so that no index can be told.",
+    TRANSITION: "ways up to two peaks, a pass.",
+    ONE_BASIN: "refused, both ways lead to one peak.",
+    WRONG_INDEX: "refused, not one negative curvature.",
+    DEGENERATE: "refused, a curvature is zero.",
 }
-NOTHING = "From here no walk came to a critical point."
+NOTHING = "no walk came to a critical point."
+SOLVED = "a walk to where the slope is zero."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,9 +55,9 @@ class Search:
             for i in range(len(self.lowest))
         ]
         if self.solution is None:
-            return (*stops, Frame("No solution", NOTHING))
-        solved = Frame("Solution", "Newton's method walks on to where the slope is zero.")
-        return (*stops, solved, Frame("Ways up", REASONS[self.outcome]))
+            return (*stops, Frame("No solution", f"{pair}: {NOTHING}"))
+        solved = Frame("Solution", f"{pair}: {SOLVED}")
+        return (*stops, solved, Frame("Ways up", f"{pair}: {REASONS[self.outcome]}"))
 
 
 def find(run: MorseRun) -> Search | None:
