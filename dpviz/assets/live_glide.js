@@ -161,14 +161,17 @@ export function onTheWayOut({ marks }, t) {
 
 // ---- Clusters: which of the picture before each one is -----------------------------------------------------------
 
-/** Where each cluster's release stands at the end: cluster -> [x, y]; empty where a picture has no released centers. */
+/** The released centers of the frame that a picture opens with. */
+const centersOf = ({ layers, start_frame: frame }) => layers.findLast(({ kind, role, audience, isolate, rows }) => kind === "marks"
+  && isolate && role === "released" && audience === "released" && rows[frame] >= 0);
+
+/** Where each cluster's release stands: cluster -> [x, y]; empty where a picture has no released centers. */
 function clusterPlaces(scene) {
-  const last = scene.frames.length - 1;
-  const layer = scene.layers.findLast(({ kind, role, audience, isolate, rows }) => kind === "marks" && isolate
-    && role === "released" && audience === "released" && rows[last] >= 0);
+  const layer = centersOf(scene);
   const sums = new Map();
   if (!layer) return sums;
-  const [at, group] = [reader(layer.arrays.xy, layer.rows[last]), groupReader(layer, layer.rows[last])];
+  const row = layer.rows[scene.start_frame];
+  const [at, group] = [reader(layer.arrays.xy, row), groupReader(layer, row)];
   for (let i = 0; i < markCount(layer); i += 1) {
     const [x, y, count] = sums.get(group(i)) ?? [0, 0, 0];
     if (group(i) !== NO_GROUP && Number.isFinite(at(i, 0) + at(i, 1))) sums.set(group(i), [x + at(i, 0), y + at(i, 1), count + 1]);
@@ -235,7 +238,9 @@ export function sameClusters(old, scene) {
 
 /** The slots, of colors and symbols, of a new picture's clusters: those they had before, and free ones for new clusters. */
 export function slotsOf(scene, same, slots) {
-  const count = Math.max(scene.group_names.length, 1 + Math.max(-1, ...clusterPlaces(scene).keys()));
+  const { group, xy } = centersOf(scene).arrays; // of all frames: elsewhere there may be more clusters
+  const most = group ? Math.max(-1, ...group.data.filter((each) => each !== NO_GROUP)) + 1 : xy.shape[1];
+  const count = Math.max(scene.group_names.length, most);
   const next = Array.from({ length: count }, (_, group) => (same.has(group) ? slots?.[same.get(group)] ?? same.get(group) : -1));
   const taken = new Set(next);
   let free = 0;
