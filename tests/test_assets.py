@@ -70,7 +70,7 @@ def test_a_text_without_end_is_refused() -> None:
 
 def test_the_sites_script_is_slim() -> None:
     script = site_script()
-    assert "  " not in re.sub(r'"(?:[^"\\\n]|\\.)*"', "", script)
+    assert "  " not in re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', script)
     assert "// " not in script
     assert plain(script).isascii()
     assert "Spray points" not in script, "what no page of a site can do"
