@@ -101,6 +101,7 @@ class CompareStage extends Slider {
     this.dialog = make("dialog", "", "", { "aria-label": "What may be compared?" });
     this.root.append(head, this.maps, this.tool, foot, this.dialog);
     parent.append(this.root);
+    this.scroller = document.querySelector('[data-testid="stMain"]');
     this.cards = [];
     this.shown = null; // the place of the thumb now, between two values while it glides
     this.listen();
@@ -134,6 +135,7 @@ class CompareStage extends Slider {
     clearTimeout(this.timer);
     clearTimeout(this.resting);
     cancelAnimationFrame(this.frame);
+    if (this.scroller) this.scroller.style.scrollPaddingBottom = "";
     this.observer.disconnect();
     window.removeEventListener("resize", this.onResize);
     window.removeEventListener("scroll", this.onScroll, { capture: true });
@@ -233,7 +235,8 @@ class CompareStage extends Slider {
 
   /** As high as the window leaves room, and no lower than the chart needs. */
   fit() {
-    const scroller = document.querySelector('[data-testid="stMain"]');
+    const { scroller } = this;
+    if (scroller) scroller.style.scrollPaddingBottom = "16px"; // nothing is docked there, not even on a phone
     const top = this.root.getBoundingClientRect().top + (scroller?.scrollTop ?? window.scrollY);
     const room = Math.max(window.innerHeight - Math.max(0, top) - 8, 420);
     this.root.style.minHeight = `${room}px`;
@@ -408,7 +411,7 @@ class CompareStage extends Slider {
       const promise = map.proved || data.public ? "" : map.promise; // what is usual needs no word
       setText(card.promise, phone ? "" : promise);
       setText(card.number, unit === "×" ? `${number}×` : number);
-      const rest = unit === "×" ? (phone ? promise : i ? "" : "this run") : `${unit}${i || phone ? "" : more}`;
+      const rest = unit === "×" ? (phone ? promise : i ? "" : "this run") : i && unit === "in 100" ? "" : `${unit}${phone ? "" : more}`;
       setText(card.unit, rest);
       card.line.style.background = this.hue(map);
       card.line.hidden = data.public;
@@ -457,7 +460,7 @@ class CompareStage extends Slider {
       draw(this.still, "line", { x1: x(at), x2: x(at), y1: track - 4, y2: track + 4, class: "tick" });
       draw(this.still, "text", { x: x(at), y: bottom + below, "text-anchor": "middle", class: "f halo", "font-size": size }, String(value));
     }
-    this.input.style.bottom = `${space.height - track - 20}px`;
+    this.input.style.bottom = `${space.height - track - (this.phone ? 24 : 20)}px`;
     this.input.style.left = `${x(0) - 11}px`;
     this.input.style.width = `${x(1) - x(0) + 22}px`;
   }
@@ -469,6 +472,7 @@ class CompareStage extends Slider {
     draw(draw(still, "clipPath", { id: clip }), "rect", { x: left, y: top, width: width - left - right, height: bottom - top + 3 });
     for (const value of TICKS.filter((tick) => tick <= data.top && (tick !== 1.2 || data.top < 3))) {
       draw(still, "line", { x1: left, x2: width - right, y1: cost(value), y2: cost(value), class: "rule" });
+      if (value === 1.5 && data.top >= 3) continue; // a line without words
       draw(still, "text", { x: width - right + 8, y: cost(value), "dominant-baseline": "middle", class: "f", "font-size": size - 0.5 }, `${value}×`);
     }
     draw(still, "text", { x: width - right, y: 12, "text-anchor": "end", class: "k", "font-size": size + 0.5 },

@@ -1,19 +1,169 @@
-"""The Compare page in a browser: runs stop and go on, and a method's name leads to a run and to its own page."""
+"""The Compare page in a browser: it opens finished, a move changes all of it at once, and a map leads to its run."""
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from dpviz.tools.compare.runs import ENTRIES
+from tests.browser.conftest import SIZE
 from tests.browser.test_app import APP, behind, switch
+from tests.browser.test_app_access import accessible
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 Server = Callable[[str], str]
 SLOW = 120_000  # ms
 FEW = "&".join(["n=300", *(f"with_{key}={int(key in ('su', 'eugkm'))}" for key in ENTRIES)])
+
+# px: least share of the screen that the five maps take together, and most words on the screen
+SIZES = {(1366, 768): (0.28, 100), (1280, 720): (0.28, 100), (1920, 1080): (0.28, 100), (390, 844): (0.17, 75)}
+PARTS = (".finding", ".maps", ".tool", ".thumb", ".why", ".seen")  # what must be seen whole; on a phone as well
+SEEN = """(parts) => {
+  const { shadowRoot: root } = [...document.querySelectorAll("*")]
+    .find((element) => element.shadowRoot?.querySelector(".dpviz-compare"));
+  const places = Object.fromEntries(parts.map((part) => {
+    const { left, top, right, bottom } = root.querySelector(part).getBoundingClientRect();
+    return [part, [left, top, right, bottom]];
+  }));
+  const boxes = [...root.querySelectorAll("[data-dpviz-box]")]
+    .map((map) => map.dataset.dpvizBox.split(" ").map(Number));
+  const words = [];
+  const count = (tree) => {
+    for (const element of tree.querySelectorAll("*")) {
+      if (element.shadowRoot) count(element.shadowRoot);
+      if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+      if (element.closest("style, script, [data-testid=stIconMaterial], [data-testid=stSkipToContent]")) continue;
+      if (element.closest(".st-key-dpviz-title, .dpviz-said")) continue;
+      for (const text of element.childNodes) {
+        if (text.nodeType !== Node.TEXT_NODE || !text.data.trim()) continue;
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        const { left, right, top, bottom } = range.getBoundingClientRect();
+        const across = right - left > 1 && right > 0 && left < innerWidth;
+        const down = bottom - top > 1 && bottom > 0 && top < innerHeight;
+        if (across && down) words.push(...text.data.trim().split(/\\s+/));
+      }
+    }
+  };
+  count(document);
+  return { places, boxes, words };
+}"""
+# What stands under the first map, in the head and at the thumb, at every frame while ε is dragged.
+FRAMES = """() => {
+  const { shadowRoot: root } = [...document.querySelectorAll("*")]
+    .find((element) => element.shadowRoot?.querySelector(".dpviz-compare"));
+  window.frames_seen = [];
+  const look = () => {
+    const input = root.querySelector("input[type=range]");
+    const text = (selector) => root.querySelector(selector).textContent;
+    window.frames_seen.push([input.value, input.getAttribute("aria-valuetext"), text(".now"), text(".finding"),
+      [...root.querySelectorAll(".number")].map((number) => number.textContent).join(" ")]);
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}"""
+
+
+def stage_of(page: Page) -> Locator:
+    """Return the stage, drawn."""
+    stage = page.locator(".dpviz-compare")
+    expect(stage.locator("[data-dpviz-box]").first).to_be_visible(timeout=SLOW)
+    return stage
+
+
+def fault(seen: dict[str, Any], width: int, height: int) -> str:
+    """Return what a first screen lacks, or nothing."""
+    least, most = SIZES[width, height]
+    for name, (left, top, right, bottom) in seen["places"].items():
+        if left < -1 or top < -1 or right > width + 1 or bottom > height + 1:
+            return f"{name} is not whole on the screen: {(left, top, right, bottom)}"
+    share = sum(across * down for _, _, across, down in seen["boxes"]) / (width * height)
+    if len(seen["boxes"]) != 5 or share < least:
+        return f"{len(seen['boxes'])} maps take {share:.1%} of the screen, not 5 and {least:.0%}"
+    if len(seen["words"]) > most:
+        return f"{len(seen['words'])} words are on the screen, not {most}: {' '.join(seen['words'])}"
+    return ""
+
+
+def test_maps_numbers_and_chart_share_the_first_screen_at_every_size(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/compare")
+    stage_of(page)
+    faults = []
+    for audience in ("Curator", "Everyone"):
+        page.get_by_role("button", name=audience, exact=True).click()
+        expect(page.get_by_role("button", name=audience, exact=True)).to_have_attribute(
+            "aria-pressed", "true", timeout=SLOW
+        )
+        for width, height in SIZES:
+            page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_timeout(400)
+            for key in ("Home", "End"):
+                page.get_by_role("slider").press(key)
+                page.wait_for_timeout(100)
+                if found := fault(page.evaluate(SEEN, PARTS), width, height):
+                    faults.append(f"{width} x {height}, {audience}, {key}: {found}")
+    page.set_viewport_size(SIZE)
+    assert not faults, "\n".join(faults)
+
+
+def test_a_screen_that_lacks_something_is_noticed() -> None:
+    whole: dict[str, Any] = {
+        "places": {part: [40, 60, 1300, 700] for part in PARTS},
+        "boxes": [[40 + 250 * i, 100, 247, 247] for i in range(5)],
+        "words": ["word"] * 100,
+    }
+    assert fault(whole, 1366, 768) == ""
+    assert "whole" in fault(whole | {"places": whole["places"] | {".foot": [0, 740, 90, 790]}}, 1366, 768)
+    assert "maps" in fault(whole | {"boxes": whole["boxes"][1:]}, 1366, 768)
+    assert "words" in fault(whole | {"words": ["word"] * 101}, 1366, 768)
+
+
+def test_while_epsilon_is_dragged_all_numbers_are_those_of_one_epsilon(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/compare")
+    stage = stage_of(page)
+    chart = stage.locator(".tool").bounding_box()
+    assert chart is not None
+    page.evaluate(FRAMES)
+    page.mouse.move(chart["x"] + 0.5 * chart["width"], chart["y"] + 60)
+    page.mouse.down()
+    for i in range(20):
+        page.mouse.move(chart["x"] + (0.5 - 0.018 * i) * chart["width"], chart["y"] + 60)
+        page.wait_for_timeout(30)
+    page.mouse.up()
+    seen = page.evaluate("() => window.frames_seen")
+    said = {value: tuple(rest) for value, *rest in seen}
+    assert len(said) > 5, "it was not dragged"
+    for value, *rest in seen:
+        spoken, now, finding, numbers = rest
+        assert (spoken, now, finding, numbers) == said[value], "a frame shows two values of ε"
+        assert spoken.startswith(now.replace("=", "").replace("  ", " ")), (spoken, now)
+        assert all(number.rstrip("×") in spoken for number in numbers.split())
+    at = stage.get_attribute("data-value")
+    expect(page).to_have_url(re.compile(rf"compare_at={at}"), timeout=SLOW)  # the page follows at rest
+
+
+def test_conditions_stand_behind_a_button_and_everything_can_be_used_by_everyone(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/compare")
+    stage_of(page)
+    page.get_by_role("button", name="What may be compared?").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Choosing ε")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    accessible(page, tabs="open")
+    page.set_viewport_size(SIZE)
+
+
+def test_a_map_leads_to_its_run_on_its_own_page(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/compare?chosen=none")
+    stage = stage_of(page)
+    stage.get_by_role("button", name=re.compile("^DPM, repaired")).click()
+    expect(page).to_have_url(re.compile("chosen=dpm&chosen_epsilon=1.0"), timeout=SLOW)
+    expect(page.get_by_text("Chosen: DPM, repaired, ε = 1")).to_be_visible(timeout=SLOW)
+    page.get_by_role("button", name="Open it on its page").click(timeout=SLOW)
+    expect(page).to_have_url(re.compile(r"/dpm\?"), timeout=SLOW)
 
 
 @pytest.mark.slow  # tests/pages stop a search, and test_app_audit stops runs in every run
@@ -23,8 +173,7 @@ def test_runs_are_stopped_go_on_and_one_is_opened_on_its_page(page: Page, server
     expect(page.get_by_text(re.compile(r"Stopped: \d+ of \d+ parts"))).to_be_visible(timeout=SLOW)
     page.get_by_role("button", name="Go on").click()
     expect(page.locator(".dpviz-wait")).to_be_hidden(timeout=SLOW)
-    picture = page.locator(".dpviz-live[data-dpviz-key='picture']")
-    picture.get_by_role("button", name="Show DPLloyd (SU)").click()
+    stage_of(page).get_by_role("button", name=re.compile("^DPLloyd")).click()
     expect(page).to_have_url(re.compile("chosen=su"), timeout=SLOW)
     page.get_by_role("button", name="Open it on its page").click(timeout=SLOW)
     expect(page).to_have_url(re.compile(r"/convergent_kmeans\?.*mode=su"), timeout=SLOW)
@@ -33,7 +182,7 @@ def test_runs_are_stopped_go_on_and_one_is_opened_on_its_page(page: Page, server
     expect(page.locator("[data-testid=stException]")).to_have_count(0)
 
 
-def test_what_the_public_opens_is_in_the_address_though_there_is_no_picture(page: Page, server: Server) -> None:
+def test_what_the_public_opens_is_in_the_address(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/compare?{FEW}&audience=public")
     expect(page).to_have_url(re.compile(r"compare_runs=30.*audience=public"), timeout=SLOW)
     behind(page, "more")
@@ -45,7 +194,8 @@ def test_what_the_public_opens_is_in_the_address_though_there_is_no_picture(page
 
 def test_a_k_that_is_taken_stands_on_the_whole_page_and_stays(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/compare?{FEW}&compare_runs=10&compare_tab=clusters&n_clusters=9&k_known=0&k_epsilon=1.0")
-    menu = page.locator(".st-key-dpviz-method button").first
+    stage_of(page)
+    menu = page.locator(".st-key-dpviz-more button").first
     slider = page.get_by_role("slider", name="Clusters k")
     menu.click(timeout=SLOW)  # the browser knows the slider from now on, also where it does not draw it
     expect(slider).to_have_value("9")

@@ -17,7 +17,8 @@ from dpviz.core import Box, FloatArray
 from dpviz.data import Dataset, read_table
 from dpviz.tools.compare.runs import ENTRIES
 from tests.browser.conftest import visitor
-from tests.browser.test_app import APP, SLOW, Server, picture_of
+from tests.browser.test_app import APP, SLOW, Server, behind, picture_of
+from tests.browser.test_app_compare import stage_of
 from tests.browser.test_app_uploads import give
 from tests.tools.compare.decision import Decision, check, decided, plain_of, table_after
 
@@ -80,11 +81,11 @@ def mended(page: Page, content: bytes) -> None:
 
 def pinned(page: Page) -> None:
     """Pin the median run of one method and choose that of the other one beside it."""
-    picture = picture_of(page)
-    picture.get_by_role("button", name="Show DPLloyd (SU)").click()
+    stage = stage_of(page)
+    stage.get_by_role("button", name=re.compile("^DPLloyd")).click()
     page.get_by_role("button", name="Pin", exact=True).click(timeout=SLOW)
     expect(page.get_by_text(re.compile("^Pinned: DPLloyd")).first).to_be_visible(timeout=SLOW)
-    picture.get_by_role("button", name="Show EUGkM").click()
+    stage.get_by_role("button", name=re.compile("^EUGkM")).click()
     expect(page.get_by_text(re.compile("^Chosen: EUGkM")).first).to_be_visible(timeout=SLOW)
 
 
@@ -120,11 +121,11 @@ def test_a_table_becomes_a_paper_to_sign_and_a_link(
     page.set_viewport_size(SCREEN)
     page.goto(f"{server(APP)}/compare?data=upload:&{LINK}")
     mended(page, content)
-    picture_of(page)
+    stage_of(page)
     if whole:
         go(page, "nD-Laplace")
         picture_of(page)
-        expect(page.locator(".dpviz-sentence")).to_contain_text(re.compile(r"ε = [\d.]+ per [\d,]+ m"))
+        expect(page.get_by_text(re.compile(r"per [\d,]+ m")).first).to_be_visible()
         go(page, "Compare")
     expect(page.locator(".dpviz-wait")).to_be_hidden(timeout=RUNS)
     page.get_by_role("tab", name="Solve for ε").click()
@@ -144,6 +145,7 @@ def test_a_table_becomes_a_paper_to_sign_and_a_link(
         check(text, told)
         check_data(text, words, content, told)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    behind(page, "more")
     page.get_by_role("button", name="Share", exact=True).click()
     page.get_by_role("button", name="Copy link").click(timeout=SLOW)
     expect(page.locator(".dpviz-share [role=status]").first).to_have_text("The link is copied.", timeout=SLOW)
@@ -156,10 +158,10 @@ def test_a_table_becomes_a_paper_to_sign_and_a_link(
     theirs.goto(link)
     expect(theirs.get_by_text("not have this link")).to_be_visible(timeout=SLOW)
     give(theirs, content)
-    picture_of(theirs)  # columns, bounds and what happens to gaps are the link's
+    stage_of(theirs)  # columns, bounds and what happens to gaps are the link's
     for title in PAGES:
         go(theirs, title)
-    picture_of(theirs)
+    stage_of(theirs)
     expect(theirs).to_have_url(re.compile("pinned=su"))
     asked, given = (parse_qs(urlsplit(url).query) for url in (link, theirs.url))
     assert {name for name in asked if asked[name] != given.get(name)} == set()

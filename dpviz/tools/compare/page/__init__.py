@@ -84,12 +84,12 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
         return
     if follow_choice("audience", frame.AUDIENCE, onstage.KEY):
         state.run_again()
+    at = follow_read_at(question, message(onstage.KEY))
     query = state.query([*link(page), ("audience", str(state.value(frame.AUDIENCE)))])
     if not question.entries:
         page.stage.info("No method is chosen. Choose at least one under More.")
         address(query)
         return
-    at = follow_read_at(question, message(onstage.KEY))
     # Created by every run: a fragment may only write where the last whole run has written.
     with page.stage:
         place, progress = st.container(), st.container()
