@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.test_app import APP, SLOW, Server, go_to, picture_of, redrawn, switch, tables
+from tests.browser.test_app import APP, SLOW, Server, go_to, layers, picture_of, redrawn, switch, tables
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
@@ -34,9 +34,8 @@ def click_a_node(page: Page, chart: Locator, rows: tuple[float, ...]) -> None:
 
 def test_the_scrubber_goes_level_by_level(page: Page, server: Server) -> None:
     picture = opened(page, server)
-    expect(picture.locator(".frame-label")).to_have_text("Release")
     go_to(picture, 1, re.compile("Level 1: score"))
-    expect(picture.locator("[data-layer=Records]")).to_be_visible()
+    expect(layers(page).locator("[data-layer=person]")).to_be_visible()
     assert any(caption.startswith("chance of each cut") for caption in tables(picture))
     go_to(picture, 2, re.compile("Level 1: choose"))
     assert {"drawn cut", "best cut"} <= set(tables(picture))
@@ -45,7 +44,7 @@ def test_the_scrubber_goes_level_by_level(page: Page, server: Server) -> None:
     assert {"cut", "noisy count"} <= set(tables(picture))
     assert not any("NaN" in cell for rows in tables(picture).values() for row in rows for cell in row)
     go_to(picture, -1, "Release")
-    assert {"released average", "center without privacy"} <= set(tables(picture))
+    assert {"released average", "true average", "refused"} <= set(tables(picture))
     switch(page, "Everyone")
     expect(picture.locator("[data-audience=curator]")).to_have_count(0)
     go_to(picture, 2, re.compile("Level 1: choose"))
