@@ -175,7 +175,7 @@ export class Stage {
 
   sayGuarantee(words) {
     const text = words?.guarantee ?? "";
-    const at = text.indexOf(".") + 1;
+    const at = text.indexOf(". ") + 1 || text.length; // not the point of a number
     const lead = words?.verdict === "proved" ? at : text.length; // what is only claimed is said as a whole
     setText(this.verdict, text.slice(0, lead));
     setText(this.promise, text.slice(lead));

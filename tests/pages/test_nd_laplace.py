@@ -36,7 +36,7 @@ def test_each_domain_mode_has_its_guarantee_per_distance(open_page, domain, prov
     assert card.count("per 1,000 m") == 2
     assert f"ε = {proved} per 1,000 m" in card.split("Proved")[1]
     assert "ε = 1 per 1,000 m" in card.split("Proved")[0]
-    assert "two places 1,000 m apart" in page.stage["guarantee"] or domain == "redraw"
+    assert "two places 1 km apart" in page.stage["guarantee"] or domain == "redraw"
 
 
 def test_redraw_that_would_hardly_ever_land_inside_is_refused_with_the_way_out(open_page):

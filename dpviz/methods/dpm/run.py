@@ -357,8 +357,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         public = None if self.published else center_facts.noise_strip("Noise moves each average by")
         known = self.n_classes
         if not known:
-            whole = (100.0, "one center for everyone")
-            return Strip("Distance to the nearest center", "of one center's", "spread", 0.0, 115.0, (whole,)), public
+            whole = (100.0, "one center")
+            return Strip("Distance, beside one center for everyone", "", "spread", 0.0, 115.0, (whole,)), public
         return Strip("Clusters found", f"of {known}", "found", 0.0, float(known)), public
 
     def losses(self) -> tuple[Measure | None, Measure | None]:

@@ -28,7 +28,7 @@ from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_least, at_most, number, odds
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.view import MARGIN, Projection, View, Words, project
-from dpviz.stories.wording import MOST_CHARACTERS, Doubt, about, length_words, percent, short_unit
+from dpviz.stories.wording import KILOMETER, MOST_CHARACTERS, Doubt, about, length_words, percent, short_unit
 
 PAIRED = 300  # records whose pairs are averaged: their number grows with the square
 LONGEST = 4.0  # longest side of a picture's box against its shortest, up to which a length is as long both ways; ours
@@ -76,7 +76,11 @@ class Measure:
     @property
     def near_words(self) -> str:
         """The radius with a unit that a line has room for."""
-        return self.words(self.radius) if self.shares else f"{number(self.radius)} {short_unit(self.unit)}"
+        if self.shares:
+            return self.words(self.radius)
+        if self.unit == "m" and self.radius >= KILOMETER:
+            return f"{number(self.radius / KILOMETER)} km"
+        return f"{number(self.radius)} {short_unit(self.unit)}"
 
     @property
     def axis_unit(self) -> str:

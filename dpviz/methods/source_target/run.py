@@ -51,7 +51,7 @@ SELECT_SEED = 0  # of selections that stand beside the run: they need it for ver
 NEAR = 0.1  # of the way without privacy: so much farther is hardly any farther; ours
 SAVED = 0.9  # of what helpers save: losing as much is as bad as ignoring them; ours
 SECRET_LIMIT = 75.0  # times in 100 that an attacker is right at most; ours
-SCATTERED = 0.25  # of the averages, outside of the box; ours
+SCATTERED = 0.5  # of the averages, outside of the box; ours
 LEAST_WAY, MOST_WAY, MOST_ALONE = 0.8, 1.3, 1.15  # ends of strips, of the lines on them
 TERMS = (
     (
@@ -292,7 +292,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         if not len(released):
             return f"no average was released: the places ignore the {self.source_words}"
         if outside > SCATTERED:
-            return "noise scatters the averages: these places are mostly guesses"
+            return "noise scatters the averages: these places may be guesses"
         chosen = things(k, "place")
         if self.hides:
             return f"{chosen} {'is' if k == 1 else 'are'} chosen, and no {nouns.source[0]} can be singled out"
