@@ -16,6 +16,7 @@ const LOW_PX = 520; // a lower one has no finding
 const MOST_DOTS = 1400; // of a stack; with more runs a dot stands for several
 const STEP_MS = [[12, 190], [24, 110], [Infinity, 60]]; // up to so many runs of each world, so long for a step
 const GLIDE = 0.3; // of the way that is left, in a frame
+const GLIDE_MS = 180; // from one result's stacks to the next one's
 const INKS = ["page", "box-fill", "ink", "soft", "rule", "released", "wrong"];
 const LEAST_SHARE = 0.3; // of the picture's height, for one of the two stacks
 const ROC_PX = { left: 52, top: 10, size: 320 };
@@ -461,35 +462,49 @@ class AuditStage {
       said: step ? `${(2 * step.n).toLocaleString("en")} runs cannot show more` : "",
       small,
     });
-    this.paintStacks(this.last, result ? step : this.last?.played.at(-1));
+    const stacks = this.gliding(this.last, result ? step : this.last?.played.at(-1));
+    this.paintStacks(this.last, stacks);
     this.tellBox();
     const { dataset } = this.picture;
     if (result) Object.assign(dataset, { dpvizScene: result.scene, dpvizDrawn: String(Number(dataset.dpvizDrawn ?? 0) + 1) });
     else delete dataset.dpvizScene;
-    if (this.shown !== wanted) this.later();
+    if (this.shown !== wanted || this.glide) this.later();
+  }
+
+  /** The step as it is drawn: stacks and mark on their way from those of another result. */
+  gliding(result, step) {
+    if (!result || !step) return null;
+    const target = { ...step, edge: result.edge, middle: this.middleOf(result) };
+    const before = this.stacks;
+    if (before && before.scene !== result.scene && !isStill()) this.glide = { from: before, began: performance.now(), scene: result.scene };
+    if (this.glide?.scene !== result.scene || this.timer) this.glide = null;
+    const done = this.glide ? (performance.now() - this.glide.began) / GLIDE_MS : 1;
+    if (done >= 1) this.glide = null;
+    const from = this.glide?.from;
+    const mixed = (a, b) => (from ? a + (b - a) * (1 - (1 - done) ** 3) : b);
+    const columns = target.columns.map((world, i) => world.map((count, j) => mixed(from?.columns[i][j] ?? 0, count)));
+    const stacks = { ...target, columns, edge: mixed(from?.edge, target.edge), middle: mixed(from?.middle, target.middle) };
+    this.stacks = { ...stacks, scene: result.scene };
+    return stacks;
   }
 
   paintStacks(result, step) {
     const { canvas, width, height, pad, small } = this;
     const dpr = Math.min(window.devicePixelRatio || 1, 2);
     const full = [width + 2 * pad, height + 2 * pad];
-    canvas.width = Math.round(full[0] * dpr);
-    canvas.height = Math.round(full[1] * dpr);
-    canvas.style.width = `${full[0]}px`;
-    canvas.style.height = `${full[1]}px`;
+    const pixels = full.map((each) => Math.round(each * dpr));
+    if (canvas.width !== pixels[0] || canvas.height !== pixels[1]) {
+      [canvas.width, canvas.height] = pixels;
+      [canvas.style.width, canvas.style.height] = full.map((each) => `${each}px`);
+    }
     const ctx = canvas.getContext("2d");
     const ink = this.inks();
     this.picture.classList.toggle("dark", isDark(ink.page));
     const size = this.brief ? 14 : 16 * this.unit;
     const family = getComputedStyle(this.root).fontFamily;
     ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
-    ctx.save();
-    ctx.shadowColor = "rgba(30, 35, 45, 0.10)";
-    ctx.shadowBlur = small ? 0 : 22 * dpr;
-    ctx.shadowOffsetY = small ? 0 : 5 * dpr;
-    ctx.fillStyle = ink["box-fill"];
-    ctx.fillRect(pad, pad, width, height);
-    ctx.restore();
+    ctx.clearRect(0, 0, ...full);
+    ctx.lineWidth = 1;
     ctx.strokeStyle = ink.rule;
     ctx.strokeRect(pad + 0.5, pad + 0.5, width - 1, height - 1);
     const tag = (text, x, y, color, align, px, weight) => {
@@ -503,7 +518,7 @@ class AuditStage {
       ctx.fillStyle = color;
       ctx.fillText(text, x, y);
     };
-    const middle = pad + height * this.middleOf(result);
+    const middle = pad + height * (step?.middle ?? 0.5);
     const [upper, lower] = result?.worlds ?? this.data.worlds;
     if (result && step) this.paintDots(ctx, result, step, ink, middle);
     ctx.globalAlpha = 1;
@@ -514,7 +529,7 @@ class AuditStage {
       tag(lower, pad + 14, pad + height - 22, ink.ink, "left", size + 1, 650);
     };
     if (!result || !step || result.edge >= this.data.columns) return void names();
-    const x = pad + 8 + (result.edge / this.data.columns) * (width - 16);
+    const x = pad + 8 + (step.edge / this.data.columns) * (width - 16);
     ctx.strokeStyle = ink.ink;
     ctx.lineWidth = 1.6;
     ctx.beginPath();
@@ -562,7 +577,7 @@ class AuditStage {
     const faint = isDark(ink.page) ? 0.45 : 0.34;
     ctx.globalAlpha = 0.045;
     ctx.fillStyle = ink.ink;
-    const edge = pad + 8 + result.edge * wide;
+    const edge = pad + 8 + step.edge * wide;
     if (result.edge < columns) ctx.fillRect(edge, pad + 1, pad + width - edge - 1, height - 2);
     step.columns.forEach((counts, world) => {
       const isLikely = (world === 0) === result.first_is_likely;
