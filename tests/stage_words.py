@@ -14,7 +14,7 @@ from typing import Any
 
 import dpviz
 from dpviz.data import Dataset, load
-from dpviz.data.target_pairs import load_pair, source_of
+from dpviz.data.target_pairs import load_pair, pair_sizes, source_of
 from dpviz.methods import CATALOGUE
 from dpviz.methods.nd_laplace.run import PointsLook
 from dpviz.plots import StageWords
@@ -42,7 +42,7 @@ def _senders(epsilon: float) -> AnyRun:
 
 
 def _served(epsilon: float, **options: Any) -> AnyRun:
-    pair = load_pair("first_aid", n=2000, seed=0)
+    pair = load_pair("first_aid", n=pair_sizes("first_aid").default, seed=0)
     source = source_of("first_aid", pair)
     return _run("source_target", source, epsilon, targets=pair.targets, ball=pair.ball, n_centers=5, **options)
 
