@@ -118,7 +118,7 @@ export function stageOf(scene, zoom, { width, height, margins }) {
   const room = { left: margins.left, top: margins.top, width: width - margins.left - margins.right,
     height: height - margins.top - margins.bottom };
   const [across, up] = [scene.x, scene.y].map(({ view }) => view[1] - view[0]);
-  const unit = scene.equal ? Math.min(room.width / across, room.height / up) : 0;
+  const unit = scene.equal && scene.x.ends && scene.y.ends ? Math.min(room.width / across, room.height / up) : 0;
   const box = unit ? { width: unit * across, height: unit * up } : { width: room.width, height: room.height };
   box.left = room.left + (room.width - box.width) / 2;
   box.top = room.top + (room.height - box.height) / 2;
@@ -147,7 +147,7 @@ export function drawEnds(ctx, scene, box, theme, bounds, bar, scale) {
   let [from, to] = [box.left, right]; // what is free at the foot
   if (bar) to = drawScaleBar(ctx, bar, box, theme, scale);
   if (scene.x.ticks && !onMap) {
-    const [low, high] = scene.x.view.map((at) => endText(scene.x, at));
+    const [low, high] = scale.window[0].map((at) => endText(scene.x, at));
     ctx.textAlign = "left";
     ctx.fillText(low, box.left, bottom + 7);
     ctx.textAlign = "right";
@@ -172,9 +172,13 @@ export function drawEnds(ctx, scene, box, theme, bounds, bar, scale) {
   if (!scene.y.ticks || onMap) return;
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";
-  const [low, high] = scene.y.view.map((at) => shorten(ctx, endText(scene.y, at), box.left - 8));
-  ctx.fillText(high, box.left - 8, box.top + 7);
-  ctx.fillText(low, box.left - 8, bottom - 7);
+  const [low, high] = scale.window[1].map((at) => endText(scene.y, at));
+  for (const [text, y] of [[high, box.top + 7], [low, bottom - 7]]) {
+    const share = (box.left - 8) / ctx.measureText(text).width;
+    ctx.font = `${Math.floor(clamp(share, 0.6, 1) * END)}px ${theme.font}`; // a long number in smaller type
+    ctx.fillText(text, box.left - 8, y);
+    ctx.font = `${END}px ${theme.font}`;
+  }
   const title = axisTitle(scene.y);
   ctx.save();
   ctx.translate(box.left - 8, box.top + box.height / 2);

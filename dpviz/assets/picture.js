@@ -323,11 +323,10 @@ export class Picture extends Tools {
     if (slots) scene.group_names = scene.group_names.map((name, i) => name.replace(NUMBERED, `$1${(slots[i] ?? i) + 1}`));
   }
 
-  /** Width over height of the public box in equal units; 1 where the axes have units of their own. */
+  /** Width over height of the public box in equal units; 1 where the axes are not the box's, or have units of their own. */
   get aspect() {
-    if (!this.scene?.equal) return 1;
-    const [across, up] = [this.scene.x, this.scene.y].map(({ ends, view }) => (ends ?? view)[1] - (ends ?? view)[0]);
-    return across / up;
+    const { x, y, equal } = this.scene ?? {};
+    return equal && x.ends && y.ends ? (x.ends[1] - x.ends[0]) / (y.ends[1] - y.ends[0]) : 1;
   }
 
   /** The words that stand beside the picture, which came with it. */
