@@ -118,13 +118,6 @@ def beside(ratio: float) -> str:
     return f"{number(float(f'{percent:.2g}'))} % {'more' if ratio > 1.0 else 'less'} than"
 
 
-def agreement(index: float) -> str:
-    """Say how well clusters match the true classes; `index` is their adjusted Rand index (ARI), at most 1."""
-    words = ((0.95, "almost perfectly"), (0.8, "well"), (0.5, "in part"), (0.1, "poorly"))
-    how = next((word for least, word in words if index >= least), "no better than chance")
-    return f"match the true classes {how} (ARI {index:.2f})".replace("-0.00", "0.00")
-
-
 def at_least(percent: float) -> str:
     """Write a lower limit as whole cases in 100, never more than it is."""
     return f"{floored(percent, decimals=0)} in 100"

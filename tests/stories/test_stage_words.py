@@ -348,6 +348,47 @@ def test_an_expectation_goes_by_the_power_of_epsilon_that_it_names(name, given, 
 # What is found.
 
 
+@pytest.mark.parametrize(
+    ("lost", "off", "law", "words"),
+    [
+        (1.2, 1.0, None, "The centers are no better than a blind guess"),
+        (0.7, 0.8, 0.8, "Noise drags the centers off their crowds"),
+        (0.7, 0.8, 0.1, "The centers miss their crowds"),  # not by its noise
+        (0.7, 0.8, None, "The centers miss their crowds"),
+        (0.3, 0.2, 0.2, "The centers wobble, but find their crowds"),
+        (0.3, 0.9, 0.2, "The centers stand elsewhere, and serve their crowds less well"),
+        (0.02, 0.9, 0.1, "The centers stand elsewhere, and serve their crowds just as well"),
+        (0.02, 0.05, 0.8, "Lucky noise"),  # the median of such runs would miss
+        (0.02, 0.05, 0.1, "Four centers land where they should"),
+        (0.02, 0.05, None, "Four centers land where they should"),
+    ],
+)
+def test_a_finding_looks_at_the_run_and_at_the_law_of_its_noise(tell, lost, off, law, words):
+    run = replace(tell())
+    best = float(run.reference.nonprivate_costs[-1])
+    measured = {
+        "nonprivate_cost": best + lost * (run.no_data_cost - best),
+        "distance_share": off * run.blind_share,
+        "noise_share": None if law is None else law * run.blind_share,
+    }
+    run.__dict__.update(measured)  # what is measured once, and kept
+    assert run.finding().curator.startswith(words)
+
+
+def test_the_public_reads_of_the_law_alone(tell):
+    run, said = tell(), []
+    for law in (0.5, 0.1, 0.01, None):
+        one = replace(run)
+        one.__dict__["noise_share"] = law
+        said.append(one.finding().public.partition(",")[0])
+    assert said == [
+        "These centers are mostly noise",
+        "Noise blurs the four centers",
+        "Noise hardly moves the four centers",
+        "Four centers are released",
+    ]
+
+
 def found_by_brute_force(labels, classes):
     homes = {each: Counter(labels[classes == each].tolist()).most_common(1)[0] for each in np.unique(classes).tolist()}
     most = {cell: Counter(classes[labels == cell].tolist()).most_common(1)[0][0] for cell in np.unique(labels).tolist()}
