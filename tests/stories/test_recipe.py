@@ -11,6 +11,7 @@ from dpviz.core import Adjacency, Box, Claim, Guarantee
 from dpviz.data import TableFormat, read_table
 from dpviz.data.table import Choices
 from dpviz.data.target_pairs import spread_targets
+from dpviz.mechanisms import TEACHING
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.dpm import algorithm as dpm
@@ -18,7 +19,7 @@ from dpviz.methods.dpm.run import DPMRun
 from dpviz.methods.source_target import algorithm as source_target
 from dpviz.methods.source_target.run import SourceTargetRun
 from dpviz.plots import scene_hash
-from dpviz.runs import on_data, run_of
+from dpviz.runs import honest, on_data, run_of
 from dpviz.stories import View
 from dpviz.stories.label import described, promise
 from dpviz.stories.recipe import UPLOAD, Data, Recipe, RecipeRun, TargetSpread, loading, script
@@ -65,8 +66,10 @@ def test_hostile_names_run_as_names(tmp_path, run_in):
     text = script(made(data, hidden=tuple(EVIL), notes=tuple(EVIL), hashes=tuple(EVIL)))
     params = dpm.Params()
     result = dpm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
-    told = run_of(DPMRun, result, params, dataset, on_data(result.guarantee, dataset))
+    told = run_of(DPMRun, result, params, dataset, honest(result.guarantee, dataset, secret=False))
     assert dataset.bounds_from_data, "the script is given its bounds"
+    taught = dataclasses.replace(result.guarantee, caveats=(TEACHING, *result.guarantee.caveats))
+    result = dataclasses.replace(result, guarantee=taught)
     told = dataclasses.replace(told, result=result, words=dataclasses.replace(told.words, box_public=True))
     assert run_in(tmp_path, text) == [scene_hash(told.picture(View()))]
     assert not (tmp_path / "stolen").exists()
@@ -192,7 +195,7 @@ def test_every_choice_for_an_upload_comes_back_in_its_script(tmp_path, run_in, m
     assert dataset.bounds_from_data == (None in bounds or not bounds)
     params = dpm.Params()
     result = dpm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
-    told = run_of(DPMRun, result, params, dataset, on_data(result.guarantee, dataset))
+    told = run_of(DPMRun, result, params, dataset, honest(result.guarantee, dataset, secret=False))
     assert run_in(tmp_path, script(made(Data(choices=chosen)))) == [scene_hash(told.picture(View()))]
     public = dataclasses.replace(chosen, label=None)
     assert "town" not in script(made(Data(choices=public), public=True))
