@@ -23,10 +23,12 @@ from streamlit.util import calc_hash
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.navigation import HOME
 from dpviz.plots import read_header
-from dpviz.plots.scene import ALIGNMENT
+from dpviz.plots.scene import ALIGNMENT, pack
 from dpviz.ui import home, state
 from dpviz.ui.controls import wanted_key
 from dpviz.ui.export.kept_page import PackedPicture
+from dpviz.ui.frame import AUDIENCE
+from dpviz.ui.screen import SCREEN
 
 _SCRIPT = ASSETS.parent / "ui" / "server" / "script.py"  # of the server, in a clone and in an installed package
 _SECONDS = 600  # for one page, with its background work
@@ -47,6 +49,8 @@ _SWITCH = re.compile(r'<div class="switch"[^>]*></div>')
 _LEAF = "data-leaf"
 _HEADINGS = {"title": "h1", "header": "h2", "subheader": "h3"}
 _GUESS = "guess:"  # before the number of an answer to a chapter's question
+TOOL_STAGES = ("audit_stage", "compare_stage")  # components that a site has charts in place of
+CHART_HEIGHT = 400  # CSS pixels
 SWITCHES = ("audience", "mode", "calibration", "method")  # knobs that the site also has
 
 
@@ -158,7 +162,7 @@ class Writer:
             opens = f'<details class="popover"><summary>{label}</summary>{rest}</details>' if _LEAF in rest else ""
             return switches + opens
         if block.type == "expander":
-            return f"<details><summary>{escape(block.proto.expandable.label)}</summary>{inside}</details>"
+            return f"<details><summary>{escape(block.proto.label)}</summary>{inside}</details>"
         if block.proto is not None and _key(block.proto) == "dpviz-knobs":  # a site has the switches of these alone
             return "".join(_SWITCH.findall(inside))
         classes = ["flow"]
@@ -189,6 +193,8 @@ class Writer:
                 return (
                     "" if address is None else self._leaf(f'<p class="page-link"><a href="{address}">{words}</a></p>')
                 )
+            case "bidi_component" if proto.component_name.endswith(TOOL_STAGES):
+                return self._charts(json.loads(proto.json), element.root.session_state)
             case "bidi_component":
                 return self._component(proto)
             case "button_group" | "selectbox" | "slider":
@@ -226,6 +232,24 @@ class Writer:
             return 'class="absent"' if address is None else f'href="{escape(address)}"'
 
         return _PAGE_LINK.sub(link, html).replace('href="?term=', 'href="#')
+
+    def _charts(self, data: Mapping[str, Any], session: Any) -> str:
+        """Write the finding of a tool's stage, and the charts that the app exports of it, in place of the stage."""
+        drawn = f"{data['key']}:drawn"
+        slider = session[drawn] if drawn in session else None  # noqa: SIM401 (it has no `get`)
+        self.page.slider = None if slider is None else dict(slider)
+        self.page.switches["audience"] = {"label": AUDIENCE.label, "words": [words for _, words in AUDIENCE.choices]}
+        places = '<div class="switch" data-switch="audience"></div>'
+        places += "" if slider is None else '<div class="slider" data-slider></div>'
+        places += self._leaf(f'<p class="dpviz-sentence">{escape(data["findings"][data["index"]])}</p>')
+        screen = session[SCREEN]
+        for i, scene in enumerate(screen.scenes):
+            key = f"picture-{i + 1}" if i else "picture"
+            self.page.pictures.append(
+                PackedPicture(key, {"height": CHART_HEIGHT, "query": screen.address}, pack(scene))
+            )
+            places += f'<div class="live" data-picture="{key}"></div>'
+        return places
 
     def _component(self, proto: Any) -> str:
         kind = re.split(r"[._]", proto.component_name)[-1]

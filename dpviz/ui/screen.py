@@ -34,7 +34,7 @@ def numbers_of_two(runs: Runs, *, public: bool) -> str:
     return panel.stacked(panel.facts("What honesty costs", pair.facts(first, second), public=public))
 
 
-_SCREEN = "dpviz:shown"
+SCREEN = "dpviz:shown"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,12 +87,12 @@ OnScreen: TypeAlias = MethodScreen | ChartScreen
 
 def keep(screen: OnScreen | None) -> None:
     """Remember what is on screen now; None: nothing is."""
-    st.session_state[_SCREEN] = screen
+    st.session_state[SCREEN] = screen
 
 
 def latest() -> OnScreen | None:
     """Return what is on screen."""
-    screen: OnScreen | None = st.session_state.get(_SCREEN)
+    screen: OnScreen | None = st.session_state.get(SCREEN)
     return screen
 
 

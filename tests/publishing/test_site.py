@@ -22,7 +22,7 @@ from dpviz.methods import CATALOGUE
 from dpviz.plots import read_header
 from dpviz.publishing import SiteFolderError, article, cache_of, publish, source_digest
 from dpviz.publishing.files import coded, in_order
-from dpviz.publishing.pages import rendered
+from dpviz.publishing.pages import ABOVE, Writer, rendered, visit
 from dpviz.publishing.plan import PlanError, SitePlan, default_plan, read_plan
 from dpviz.tools.teaching.chapters import CHAPTERS, END
 from dpviz.tools.teaching.chapters.clusters import records
@@ -113,6 +113,17 @@ def test_the_bar_marks_the_page_and_what_it_belongs_to(whole: Path) -> None:
     for folder, own in (("dpm", "page"), ("dpm/moons", "true")):
         bar, *_ = re.findall(r'<nav aria-label="Pages">(.*?)</nav>', (whole / folder / "index.html").read_text("utf-8"))
         assert re.findall(r"aria-current=(\w+)>([^<]+)", bar) == [(own, "DPM")]
+
+
+@pytest.mark.parametrize(("name", "n_charts"), [("audit", 2), ("compare", 1)])
+def test_a_tools_stage_becomes_its_finding_and_its_charts(name: str, n_charts: int) -> None:
+    page = Writer(lambda *_: None).write(visit(name, {"hide": ABOVE}, wait=False))
+    assert len(page.pictures) == n_charts
+    assert all(f'data-picture="{picture.key}"' in page.frame for picture in page.pictures)
+    assert sum("dpviz-sentence" in leaf for leaf in page.leaves) == 1
+    assert (page.slider is not None) == (name == "compare")
+    assert "audience" in page.switches
+    assert "<summary>How to read it</summary>" in page.frame
 
 
 def test_markdown_is_written_as_the_app_shows_it() -> None:

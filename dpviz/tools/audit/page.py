@@ -304,6 +304,7 @@ def drawn(
         "move": st.session_state.get(_FOLLOWED, {}).get("moved"),
         "moves": cases()[question.key].has_budget and not hiding.hides(EPSILON.name),
         "results": [None if each is None else each.stage for each in stages],
+        "findings": ["" if each is None else each.stage["played"][-1]["finding"] for each in stages],
         "status": unfinished.status if unfinished else "done",
         "said": _WORDS[unfinished.status] if unfinished else "",
         "share": unfinished.share if unfinished else 1.0,
