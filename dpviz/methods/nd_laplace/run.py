@@ -239,17 +239,21 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         said = f"{lands}{left}."
         if len(said) > MOST_CHARACTERS:
             said = said.replace(" of the map", "", 1)
-        return Sentence(said, said)
+        if self.words.box_public:
+            return Sentence(said, said)
+        # Of a map whose bounds come from the records the public does not learn how wide it is.
+        far = percent(law) if self.measure.shares else length_words(law, self.measure.unit)
+        return Sentence(said, f"Noise moves all by {far}{doubt.value}.")
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
-        """Return the axis of how far points are moved, beside the map's width; both are public."""
+        """Return the axis of how far points are moved, beside the map's width, which is public where the bounds are."""
         times = 100.0 if self.measure.shares else 1.0
         line = (times * self.width, "the map's width")
         unit = "of the range" if self.measure.shares else ""
         high, many = STRIP_ROOM * times * self.width, self.words.nouns.record[1]
         return (
             Strip(f"{many.capitalize()} move by", unit, "moved", 0.0, high, (line,)),
-            Strip(f"Noise moves {many} by", unit, "moved", 0.0, high, (line,)),
+            Strip(f"Noise moves {many} by", unit, "moved", 0.0, high, (line,)) if self.words.box_public else None,
         )
 
     def losses(self) -> tuple[StripMeasure | None, StripMeasure | None]:
@@ -261,7 +265,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
         move = self.nonprivate_move
         run = StripMeasure(times * move, words(move)) if self.n else None
-        return run, StripMeasure(times * law, about(words(law)), 1.0)
+        return run, StripMeasure(times * law, about(words(law)), 1.0) if self.words.box_public else None
 
     def utility(self) -> tuple[Fact, ...]:
         """Return how far the release is from the records: theirs alone, but for the law."""
