@@ -165,7 +165,7 @@ def _crowd(run: NDLaplaceRun, stage: Stage) -> list[Layer]:
     small, none = run.n > FEW, np.full((1, len(rows)), NO_GROUP, dtype=np.uint8)
 
     def points(name: str, ink: Ink, frames: dict[int, int], unit: Points, size: float, **style: str) -> Layer:
-        arrays = {"xy": placed(unit[rows], plane, rows)[None], "group": none}
+        arrays: dict[str, NDArray[Any]] = {"xy": placed(unit[rows], plane, rows)[None], "group": none}
         return _layer(stage, name, Kind.POINTS, ink, frames, arrays, size=size, total=run.n, glides="index", **style)
 
     layers += [
