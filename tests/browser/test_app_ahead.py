@@ -11,10 +11,12 @@ from tests.browser.test_app import APP, SLOW, Server, opened, picture_of, press,
 pytestmark = pytest.mark.browser
 
 WAY = "**/dpviz-ahead/**"
-# What stands beside the picture at the moment at which it is drawn next.
-WHEN_DRAWN = """() => addEventListener("dpviz:drawn", () => {
-  const words = document.querySelector(".dpviz-sentence");
-  window.dpvizSeen = [words.innerText, getComputedStyle(words).opacity];
+# What stands beside the picture when it is drawn next, before the browser shows either.
+WHEN_DRAWN = """() => addEventListener("dpviz:drawn", (event) => {
+  const stage = event.composedPath()[0].closest(".dpviz-stage");
+  queueMicrotask(() => {
+    window.dpvizSeen = [".epsilon", ".loss-value"].map((name) => stage.querySelector(name).textContent);
+  });
 }, { once: true })"""
 # Every line of a short way, and how many pictures they brought.
 COUNTED = """const Plain = WebSocket;
@@ -53,7 +55,7 @@ def is_picture(message: str | bytes) -> bool:
 
 def settled(page: Page) -> None:
     """Wait until the slider's moves are answered and nothing is on its way."""
-    expect(page.locator("html[data-dpviz-moving]")).to_have_count(0, timeout=SLOW)
+    expect(page.locator(".dpviz-stage[data-dpviz-ahead]")).to_have_count(0, timeout=SLOW)
     expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)
     page.wait_for_timeout(700)
 
@@ -67,24 +69,24 @@ def again(page: Page) -> str:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_move_is_drawn_once_before_its_words_and_is_the_picture_of_its_link(
+def test_a_move_is_drawn_once_with_its_words_and_is_the_picture_of_its_link(
     page: Page, server: Server, name: str
 ) -> None:
     with page.expect_websocket(is_short_way) as opening:
         page.goto(f"{server(APP)}/{name}?epsilon=1&{QUIET}")
     picture, line = picture_of(page), opening.value
     settled(page)
-    drawn, words = int(picture.get_attribute("data-dpviz-drawn") or 0), page.locator(".dpviz-sentence")
-    before = words.inner_text()
+    drawn, stage = int(picture.get_attribute("data-dpviz-drawn") or 0), page.locator(".dpviz-stage")
+    before = stage.locator(".epsilon").inner_text()
     page.evaluate(WHEN_DRAWN)
     with line.expect_event("framereceived", is_picture) as answer:
         press(page, picture, "ε", "ArrowRight")
     assert len(answer.value) > 1000
     settled(page)
     assert int(picture.get_attribute("data-dpviz-drawn") or 0) == drawn + 1
-    assert page.evaluate("dpvizSeen") == [before, "0.45"], "the picture is ahead"
-    assert words.inner_text() != before
-    assert words.evaluate("words => getComputedStyle(words).opacity") == "1"
+    after = [stage.locator(name).text_content() for name in (".epsilon", ".loss-value")]
+    assert page.evaluate("dpvizSeen") == after, "words and numbers come with the picture"
+    assert (before, after[0]) == ("ε = 1", "ε = 1.2")
     assert "epsilon=1.2" in page.url
     scene, link = scene_of(picture), page.url
     with line.expect_event("close"):  # a page that was left keeps none
