@@ -12,7 +12,7 @@ const NAMED_PX = 13; // a cloud that is narrower is covered by its center, and h
 const NAME_PILL = { inset: 10, side: 10, height: 26, alpha: 0.9 }; // pixels, around a cloud's name
 const FOG_LINES = { least: 0.005, most: 0.03, share: 0.8, across: 2.5 }; // widths of fog's lines: box widths, and of a spread
 const FOG_PX = { least: 110, most: 330, width: 3 }; // pixels of a fog that is scaled up, and of one of its lines
-const [FEWEST_DRAWS, MOST_FOG_LINES, ALL_FROM] = [8, 512, 0.02]; // draws and lines in fog; the spread from which on all are drawn
+const [FEWEST_DRAWS, MOST_FOG_LINES, ALL_FROM] = [8, 384, 0.02]; // draws and lines in fog; the spread from which on all are drawn
 const FOG_THIN = 0.45; // of a haze's opacity, where it fills the box
 
 /** Whether the reader asks for less: then there is nothing of all this. */
