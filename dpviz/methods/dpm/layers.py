@@ -95,8 +95,8 @@ def _cell_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     ids = tuple(run.node_paths()[leaf] for leaf in leaves)
     if not plane.flat:
         outlines = plane.outlines(cells.low[leaves], cells.high[leaves])[None]
-        rows, style = {clock.release: 0}, {"size": 1.5, "ids": ids}
-        return [stage.layer("cell", Kind.LINES, *_of(CLUSTERS), rows, {"xy": outlines}, **style)]
+        rows = {clock.release: 0}
+        return [stage.layer("cell", Kind.LINES, *_of(CLUSTERS), rows, {"xy": outlines}, size=1.5, ids=ids)]
     group = np.array(_subsets(run), dtype=np.uint8)
     rows = {frame: level - 1 for frame, level in _grouped(clock).items() if level > 0}
     arrays: dict[str, NDArray[Any]] = {"xy": plane.rectangles(cells.low[leaves], cells.high[leaves])[None]}
