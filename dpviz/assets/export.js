@@ -25,7 +25,8 @@ export function standing(picture) {
 
 /** Go on when the page has followed a picture that came ahead of it: the page makes the files. */
 function whenFollowed(key, then, end = Date.now() + PATIENCE_MS) {
-  const ahead = "dpvizAhead" in (findPicture(key)?.dataset ?? {});
+  const picture = findPicture(key);
+  const ahead = "dpvizAhead" in ((picture?.closest(".dpviz-stage") ?? picture)?.dataset ?? {});
   if (ahead && Date.now() < end) setTimeout(() => whenFollowed(key, then, end), 50);
   else then();
 }
