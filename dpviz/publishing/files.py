@@ -303,14 +303,14 @@ def opening(state: PageState) -> Opening:
             coarse[key] = codes
     coarse = {key: codes for key, codes in coarse.items() if key not in exact}
     grouped: dict[str, bytes] = {}  # the groups of sorted points
-    for layer, places, groups in ((layer, each["xy"], each["group"]) for layer, each in points.items()):
+    for of, places, groups in ((of, each["xy"], each["group"]) for of, each in points.items()):
         if places not in coarse or users[places] > 1:
             continue
         ordered = in_order(coarse[places])
         assert ordered.order is not None
         n = len(ordered.order)
         turned: dict[str, bytes] = {}
-        for key in (groups, *(key for key, size in drains.get(pictures[layer], []) if size == n)):
+        for key in (groups, *(key for key, size in drains.get(pictures[of], []) if size == n)):
             blob = np.frombuffer(state.blobs[key], np.uint8)
             rows = blob[: len(blob) // n * n].reshape(-1, n)
             if np.ptp(rows, axis=1).any():  # else all orders are the same
