@@ -106,7 +106,7 @@ def test_the_landscape_as_a_surface(open_page):
     header = page.packed()["picture"][1]
     assert header["solid"] == [30.0, 40.0]
     assert "cut off" in header["caption"]
-    assert "Density as a surface" in names_of(page)
+    assert "density as a surface" in names_of(page)
     assert not {"person", "true mean", "noise"} & names_of(page)
     public = open_page(PAGE, **SMALL, relief="surface", pitch="40", audience="public")
     assert public.hash == page.hash, "it is made of the release alone"
