@@ -29,6 +29,7 @@ FEW_TARGETS = 150
 CELL, CROSS = 0.4, 0.6  # opacity of a cell's border and of a refusal
 SPOKE = 0.18  # opacity of the line from a target to its new center
 THREAD = 0.5  # of the noise of an average
+MANY = 50  # averages: of more each thread is fainter
 SHORT = 0.1  # of the picture: a longer thread is fainter, so that all of them never hide the map
 FAINTEST = 0.3  # of its opacity, that it keeps
 AVERAGE = "noisy average"
@@ -104,7 +105,8 @@ def average_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
     threads = np.concatenate([exact, noisy], axis=-1).repeat(2, axis=0)
     threads[1, run.refused] = np.nan  # what is refused is not released
     length = np.hypot(threads[..., 2] - threads[..., 0], threads[..., 3] - threads[..., 1])
-    noise = {"ends": threads, "alpha": THREAD * np.clip(SHORT / np.maximum(length, 1e-12), FAINTEST, 1.0)}
+    most = THREAD * min(1.0, MANY / max(run.n_released, 1)) ** 0.5
+    noise = {"ends": threads, "alpha": most * np.clip(SHORT / np.maximum(length, 1e-12), FAINTEST, 1.0)}
     during = rows_at(CLOCK.n_frames, {NOISE: 0, RELEASE: 1, CHOICE: 1})
     counts = () if step.nonprivate_counts is None else step.nonprivate_counts
     style = {"symbol": "ring", "size": 8.0, "names": tuple(counted(int(count), "record") for count in counts)}
