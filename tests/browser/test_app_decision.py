@@ -17,7 +17,7 @@ from dpviz.core import Box, FloatArray
 from dpviz.data import Dataset, read_table
 from dpviz.tools.compare.runs import ENTRIES
 from tests.browser.conftest import visitor
-from tests.browser.test_app import APP, SLOW, Server, behind, picture_of
+from tests.browser.test_app import APP, SLOW, Server, picture_of, unfolded
 from tests.browser.test_app_compare import stage_of
 from tests.browser.test_app_uploads import give
 from tests.tools.compare.decision import Decision, check, decided, plain_of, table_after
@@ -145,8 +145,7 @@ def test_a_table_becomes_a_paper_to_sign_and_a_link(
         check(text, told)
         check_data(text, words, content, told)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    behind(page, "more")
-    page.get_by_role("button", name="Share", exact=True).click()
+    unfolded(page, "Share")
     page.get_by_role("button", name="Copy link").click(timeout=SLOW)
     expect(page.locator(".dpviz-share [role=status]").first).to_have_text("The link is copied.", timeout=SLOW)
     link = page.evaluate("navigator.clipboard.readText()")
