@@ -12,6 +12,8 @@ import { isOthers, setQuery } from "./live_address.js";
 
 const GLIDE_MS = 200;
 const GAP = 12; // CSS pixels between two maps
+const MOST_COLUMNS = 8;
+const PROMISE_PX = 190; // width of a map below which there is no room for two names
 const PHONE = 700; // CSS pixels of width
 const LEAST_CHART = { phone: 260, wide: 190 }; // CSS pixels of height
 const MOST_MAP = 0.37; // of the stage's height
@@ -87,7 +89,8 @@ class CompareStage extends Slider {
     this.still = draw(this.chart, "g", {});
     this.moving = draw(this.chart, "g", {});
     this.input = make("input", "", "", { type: "range", min: "0", step: "1", "aria-label": "Privacy budget ε" });
-    this.tool.append(this.chart, this.input);
+    this.progress = make("div", "progress", "", { "aria-hidden": "true" }); // the line below the stage says it in words
+    this.tool.append(this.progress, this.chart, this.input);
     this.why = make("button", "why", "What may be compared?", { type: "button", "aria-haspopup": "dialog" });
     this.lede = make("p", "lede");
     this.views = make("div", "seen", "", { role: "group", "aria-label": "View as" });
@@ -146,7 +149,8 @@ class CompareStage extends Slider {
   // -- What the page says --
 
   update(data) {
-    const same = JSON.stringify({ ...this.data, index: 0, move: 0 }) === JSON.stringify({ ...data, index: 0, move: 0 });
+    const shown = (all) => JSON.stringify({ ...all, index: 0, move: 0, picks: 0, query: "" }); // what of it is drawn
+    const same = this.data !== null && shown(this.data) === shown(data);
     this.data = data;
     this.input.max = String(data.epsilons.length - 1);
     if (!same) this.fill();
@@ -168,6 +172,8 @@ class CompareStage extends Slider {
     if (!maps.some(({ key }) => key === this.pick)) this.pick = null;
     this.pick = chosen ?? this.pick ?? maps[0]?.key;
     setText(this.lede, this.data.lede);
+    this.progress.hidden = this.data.share === null;
+    this.progress.style.setProperty("--share", this.data.share ?? 1);
     this.views.hidden = !this.data.views;
     this.input.disabled = this.data.fixed;
     this.views.querySelectorAll("button").forEach((button, i) => {
@@ -213,7 +219,7 @@ class CompareStage extends Slider {
     const phone = this.phone = width < PHONE;
     this.root.classList.toggle("phone", phone);
     const count = this.cards.length;
-    const columns = phone ? 3 : Math.max(Math.min(count, 6), 5);
+    const columns = phone ? 3 : clamp(count, 5, MOST_COLUMNS);
     const rows = Math.ceil((count + (phone ? 1 : 0)) / columns);
     const gap = phone ? 8 : GAP;
     const side = Math.floor((width - (columns - 1) * gap) / columns);
@@ -409,7 +415,7 @@ class CompareStage extends Slider {
       setText(card.name, phone ? brief(map) : map.short);
       const more = unit === "×" ? " without privacy, this run" : unit === "in 100" ? " guesses right, at most" : "";
       const promise = map.proved || data.public ? "" : map.promise; // what is usual needs no word
-      setText(card.promise, phone ? "" : promise);
+      setText(card.promise, this.size?.width < PROMISE_PX ? "" : promise);
       setText(card.number, unit === "×" ? `${number}×` : number);
       const rest = unit === "×" ? (phone ? promise : i ? "" : "this run") : i && unit === "in 100" ? "" : `${unit}${phone ? "" : more}`;
       setText(card.unit, rest);
@@ -492,7 +498,9 @@ class CompareStage extends Slider {
       draw(group, "path", { d: `${path(edges)}Z`, style: `fill: ${this.hue(card.map)}`, opacity: card.key === this.pick ? 0.2 : 0.05 });
     }
     for (const card of lines) {
-      const attributes = { d: path(stops(card).map((stop) => place(stop, 2))), class: card.key === this.pick ? "line picked" : "line" };
+      const look = `line${card.key === this.pick ? " picked" : ""}${card.arrived ? "" : " arriving"}`;
+      card.arrived = true;
+      const attributes = { d: path(stops(card).map((stop) => place(stop, 2))), class: look };
       if (!card.map.proved) attributes["stroke-dasharray"] = "7 4";
       draw(group, "path", { ...attributes, style: `stroke: ${this.hue(card.map)}` });
     }
@@ -537,8 +545,9 @@ class CompareStage extends Slider {
       span(card.map.short, `font-weight: 650; fill: ${this.hue(card.map)}`);
       span(": ");
     }
-    span(String(middle), "font-weight: 700; fill: var(--ink)");
-    if (!phone) span(late === null ? ` (${early} or more)` : ` (${early}–${late})`);
+    const least = middle === data.epsilons[0]; // smaller ones were not tested
+    span(least ? `${middle} or less` : String(middle), "font-weight: 700; fill: var(--ink)");
+    if (!phone && early !== late && !least) span(late === null ? ` (${early} or more)` : ` (${early}–${late})`);
   }
 
   /** What everyone may know: how often an attacker is right at most, one law for all that are proved. */

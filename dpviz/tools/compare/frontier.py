@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from dpviz.core import Confidential, FloatArray, attacker_odds
+from dpviz.core import Confidential, FloatArray
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories import center_facts
 from dpviz.stories.charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, Curve, layers_of, percentiles
-from dpviz.stories.panel import Fact, Sentence, attacker, beside, ceiled, chance_limit, number
+from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, number
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Row, Rows
 from dpviz.tools.sweep.trials import OK
 
@@ -56,7 +56,10 @@ TERMS = (
         "box, whichever cost less. A method that costs as much has learned nothing from the records.",
     ),
     ("Band", "The middle 90 % of runs. They differ in their noise alone."),
-    ("Solid", "Proved for one kind of neighbors, named below the picture: only these lines compare like with like."),
+    (
+        "Solid",
+        "Proved for the neighbors that “What may be compared?” names: only these lines compare like with like.",
+    ),
     ("Dashed", "Not proved, or proved for other neighbors: beside the others, not against."),
     ("Per distance", "An ε that hides where one is among near places, not that one takes part. It has its own axes."),
     ("ε of a line", "What is proved in all; where nothing is proved, what is claimed."),
@@ -253,11 +256,6 @@ def apart(one: Series, adjacency: str) -> Scene:
     )
 
 
-def allowed(epsilon: float) -> str:
-    """Say what `epsilon` allows an attacker, and of which lines that is true."""
-    return f"{attacker(attacker_odds(epsilon), 'Where just this ε is proved')} Dashed or with δ: more, or no limit."
-
-
 def median_row(rows: Sequence[Row]) -> Row | None:
     """Return the run whose cost is nearest to the median, the cheaper one of two; None where none took place.
 
@@ -382,22 +380,6 @@ def band(costs: FloatArray) -> tuple[float, float]:
     return float(np.percentile(costs, BAND[0], method="lower")), float(np.percentile(costs, BAND[1], method="higher"))
 
 
-def sentence(ranked: Sequence[Ranked], epsilon: float, n_clusters: int, without_data: float | None = None) -> Sentence:
-    """Say which proved method has the least median cost at `epsilon` with `n_clusters` centers, and what is as near.
-
-    Where that is no less than `without_data`, × without privacy, it says that no method is worth it.
-    """
-    if not ranked:
-        return Sentence("None of these methods is proved for this kind of neighbors.", HIDDEN)
-    best, *others = ranked
-    words = f"At ε = {number(epsilon)} and k = {n_clusters}, {best.name} has the lowest median cost, "
-    words += f"{beside(best.median)} without privacy"
-    if without_data is not None and best.median >= without_data:
-        return Sentence(f"{words}; centers chosen without any record cost no more.", HIDDEN)
-    near = [each.name for each in others if each.low <= best.high]
-    return Sentence(f"{words}; the difference to {_listed(near)} may be chance." if near else f"{words}.", HIDDEN)
-
-
 def own_numbers(series: Sequence[Series], rows: Rows, epsilon: float) -> str:
     """Say which methods found another number of centers than k by themselves, and how they are compared all the same.
 
@@ -428,27 +410,6 @@ def progress(question: CompareQuestion, rows: Rows) -> Sentence | None:
     if apart:
         sentences.append(f"{_listed(apart)}: an axis of its own, no rank, because its ε counts per distance.")
     return Sentence(" ".join(sentences), HIDDEN)
-
-
-def looks(series: Sequence[Series], adjacency: str, without_data: float | None = None) -> tuple[str, ...]:
-    """Return what the look of these lines means, a sentence for each kind that is there, and the two levels."""
-    kinds = {one.standing for one in series if not one.per_distance}
-    sentences = [f"Solid, discs: proved for {NEIGHBORS[adjacency]}. These share one axis."]
-    if EpsilonMeaning.CLAIMED in kinds:
-        sentences.append("Dashed, crosses: the claim is not proved. Its ε is only what is claimed.")
-    if EpsilonMeaning.OTHER in kinds:
-        sentences.append("Dashed, squares: proved for other neighbors.")
-    sentences += [
-        f"{one.name}: its ε counts per distance, so it has a picture of its own, further down."
-        for one in series
-        if one.per_distance
-    ]
-    if without_data is None:
-        sentences.append("Gray dashes at 1: without privacy.")
-    else:
-        at = number(without_data)
-        sentences.append(f"Gray dashes: without privacy at 1, no data at {at}. A method up there has learned nothing.")
-    return (*sentences, "Every cost is that of at most k centers.")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -360,9 +360,9 @@ def finding(
     elif stray := next((each for each in proved if (each.nonprivate_costs[i] or 0.0) > UNLUCKY), None):
         words = f"Most proved methods come close. {_capital(said(stray))} had bad luck in this run."
     elif _hardly(epsilon) and worst <= LEVEL and (bad is None or medians[bad.key] <= NEAR):
-        words = "All cluster as well as without privacy, and almost nobody is protected."
+        words = "All do as well as without privacy, and almost nobody is protected."
     elif _hardly(epsilon):
-        words = "The proved methods cost almost nothing, and almost nobody is protected."
+        words = "Proved methods cost almost nothing, and almost nobody is protected."
     elif len(proved) == 1:
         words = f"{_capital(said(order[0]))} clusters almost as well as without privacy."
     else:

@@ -130,9 +130,9 @@ NEAR = {"convergent": 1.02, "dpm": 1.01, "eugkm": 1.0, "dpm_published": 5.0}
         (
             dict.fromkeys(KEYS, 1.01),
             2,
-            "All cluster as well as without privacy, and almost nobody is protected.",
+            "All do as well as without privacy, and almost nobody is protected.",
         ),
-        (NEAR, 2, "The proved methods cost almost nothing, and almost nobody is protected."),
+        (NEAR, 2, "Proved methods cost almost nothing, and almost nobody is protected."),
         (dict.fromkeys(KEYS, 11.0), 0, "No proved method beats centers chosen without any data."),
         ({"dpm": 1.02, "dpm_published": 5.0}, 1, "DPM clusters almost as well as without privacy."),
         ({"dpm_published": 1.0}, 1, "Nothing here is proved."),

@@ -42,6 +42,8 @@ def draw(
     whole = _stage(page, question, rows, series)
     shown = whole.public() if page.public else whole
     chosen, slider = cards.chosen(), drawn_slider(state.widget_key(AT.name))
+    n_runs = len(question.entries) * len(question.epsilons) * question.n_runs
+    share = sum(map(len, rows.values())) / n_runs
     before = _picked(st.session_state.get(KEY), shown)
     data: dict[str, object] = {
         **shown.data(),
@@ -50,6 +52,7 @@ def draw(
         "move": None if slider is None else slider["move"],
         "fixed": hiding.hides(AT.name),
         "chosen": None if chosen is None else chosen[0],
+        "share": None if page.public or share >= 1.0 else round(share, 3),
         "picks": 0 if before is None else before[2],
         "views": None if hiding.hides(AUDIENCE.name) else [page.insider, dict(AUDIENCE.choices)["public"]],
         "query": query,
