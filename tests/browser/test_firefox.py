@@ -29,15 +29,16 @@ END = "\ue010"  # the key, as WebDriver writes it: from wherever the slider is, 
 STATE = """(() => {
   const all = (selector, root = document) => [...root.querySelectorAll("*")].flatMap((one) => [
     ...(one.matches(selector) ? [one] : []), ...(one.shadowRoot ? all(selector, one.shadowRoot) : [])]);
-  const [picture] = all(".dpviz-live[data-dpviz-key]");
-  const [slider] = all(".dpviz-epsilon input");
+  const [picture] = all(".dpviz-live[data-dpviz-key], .dpviz-compare");
+  const [slider] = all(".dpviz-epsilon input, .dpviz-instrument input, .dpviz-compare input");
   const canvas = picture?.querySelector("canvas");
   const band = canvas && canvas.width > 0 // in the middle of the picture: all of it would take long
     ? canvas.getContext("2d").getImageData(0, Math.floor(canvas.height / 3), canvas.width, 60).data.buffer
     : new ArrayBuffer(0);
   const box = canvas?.getBoundingClientRect();
   if (WANTED) slider?.focus();
-  return JSON.stringify({ scene: picture?.dataset.dpvizScene, colors: new Set(new Uint32Array(band)).size,
+  return JSON.stringify({
+    scene: picture?.dataset.dpvizScene ?? picture?.dataset.value, colors: new Set(new Uint32Array(band)).size,
     inside: box && box.left >= 0 && box.right <= innerWidth && box.top >= 0 && box.bottom <= innerHeight,
     said: slider?.getAttribute("aria-valuetext"), title: document.title,
     wide: document.documentElement.scrollWidth > innerWidth });
