@@ -413,7 +413,7 @@ class CompareStage extends Slider {
       const { map } = card;
       const [number, unit] = map.numbers[index];
       setText(card.name, phone ? brief(map) : map.short);
-      const more = unit === "×" ? " without privacy, this run" : unit === "in 100" ? " guesses right, at most" : "";
+      const more = unit === "×" ? " without privacy, this run" : unit === "in 100" ? " right, at most" : "";
       const promise = map.proved || data.public ? "" : map.promise; // what is usual needs no word
       setText(card.promise, this.size?.width < PROMISE_PX ? "" : promise);
       setText(card.number, unit === "×" ? `${number}×` : number);
@@ -590,7 +590,7 @@ class CompareStage extends Slider {
       const odds = proved?.map.odds[index] ?? null;
       if (odds !== null) {
         draw(moving, "circle", { cx: px, cy: chance(odds), r: 7, class: "law-dot" });
-        draw(moving, "text", { x: px + (right ? -14 : 14), y: chance(odds) + (right ? -14 : 20), "text-anchor": right ? "end" : "start",
+        draw(moving, "text", { x: px + (right ? -14 : 14), y: chance(odds) + (odds > 90 || !right ? 22 : -14), "text-anchor": right ? "end" : "start",
           "dominant-baseline": "middle", class: "law-number halo" }, proved.map.numbers[index][0]);
       }
     } else {
