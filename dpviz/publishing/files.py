@@ -280,7 +280,7 @@ def opening(state: PageState) -> Opening:
     users: Counter[str] = Counter()  # arrays that use a blob
     points: dict[int, dict[str, str]] = {}  # layer -> the blobs of its arrays, where points can be in any order
     drains: dict[int, list[tuple[str, int]]] = {}  # picture -> blobs that say how gray each of n points is, and n
-    pictures: dict[int, int] = {}  # layer -> its picture
+    pictures: dict[int, int] = {}  # layer -> its picture, by number
     arrays_in_use = [*_arrays(state)]  # keeps the layers alive, so that no two have one id
     for layer, name, key, shape, view, frame, picture in arrays_in_use:
         users[key] += 1
@@ -303,14 +303,14 @@ def opening(state: PageState) -> Opening:
             coarse[key] = codes
     coarse = {key: codes for key, codes in coarse.items() if key not in exact}
     grouped: dict[str, bytes] = {}  # the groups of sorted points
-    for of, places, groups in ((of, each["xy"], each["group"]) for of, each in points.items()):
+    for at, places, groups in ((at, each["xy"], each["group"]) for at, each in points.items()):
         if places not in coarse or users[places] > 1:
             continue
         ordered = in_order(coarse[places])
         assert ordered.order is not None
         n = len(ordered.order)
         turned: dict[str, bytes] = {}
-        for key in (groups, *(key for key, size in drains.get(pictures[of], []) if size == n)):
+        for key in (groups, *(key for key, size in drains.get(pictures[at], []) if size == n)):
             blob = np.frombuffer(state.blobs[key], np.uint8)
             rows = blob[: len(blob) // n * n].reshape(-1, n)
             if np.ptp(rows, axis=1).any():  # else all orders are the same

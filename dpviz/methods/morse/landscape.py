@@ -171,7 +171,7 @@ class Basins:
         for i, share in enumerate(shares):
             lead = np.where(first == i, share - next_most, share - most)
             for drawn in contour_generator(places, places, lead, line_type=LineType.Separate).lines(0.0):
-                line = np.array(drawn, dtype=np.float64)
+                line: FloatArray = np.array(drawn, dtype=np.float64)
                 column, row = np.clip(np.rint(line * n + 0.5), 0, n + 1).astype(np.intp).T
                 other = np.where(first[row, column] == i, second[row, column], first[row, column])
                 runs = np.split(np.arange(len(line)), np.flatnonzero(np.diff(other)) + 1)
