@@ -142,7 +142,7 @@ def frames_per_second(page: Any, address: str, n: int) -> float:
     def drawn() -> int:
         return int(picture.get_attribute("data-dpviz-frames") or 0)
 
-    last = int(picture.get_by_role("slider", name="Step").get_attribute("max") or 0)
+    last = int(page.get_by_role("slider", name="Step").get_attribute("max") or 0)
     before, start = drawn(), time.perf_counter()
     pressed = 0
     while time.perf_counter() - start < SCRUB_SECONDS:
