@@ -66,14 +66,14 @@ def test_two_modes_step_together(page: Page, server: Server) -> None:
     other = chart(page, "other")
     frames = int(other.get_attribute("data-dpviz-frames") or 0)
     for _ in range(3):
-        picture.get_by_role("button", name="One step back").click()
+        page.get_by_role("slider", name="Step", exact=True).press("ArrowLeft")
     expect(other).not_to_have_attribute("data-dpviz-frames", str(frames))
     assert picture.bounding_box()["y"] == other.bounding_box()["y"]  # type: ignore[index]
 
 
 def test_what_the_paper_rejects_is_drawn_when_it_is_asked_for(page: Page, server: Server) -> None:
     picture = opened(page, server, f"{SMALL}&tab=budgets")
-    step = picture.get_by_role("slider", name="Step")
+    step = page.get_by_role("slider", name="Step", exact=True)
     step.fill(str(int(step.get_attribute("max") or 0) - 1))
     unfold(picture)
     chip = picture.get_by_role("button", name="Rejected: clamped noise")

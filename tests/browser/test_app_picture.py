@@ -9,6 +9,7 @@ from tests.browser.test_app import (
     Server,
     behind,
     go_to,
+    layers,
     opened,
     picture_of,
     press,
@@ -38,7 +39,7 @@ def test_the_table_follows_epsilon_at_the_step_that_a_reader_looks_at(page: Page
         seen = [tables(picture)[caption]]
         for key in ("ArrowRight", "ArrowLeft"):
             press(page, picture, "ε", key)
-            step = page.get_by_role("slider", name="Step").first
+            step = page.get_by_role("slider", name="Step", exact=True).first
             expect(step).to_have_attribute("aria-valuetext", re.compile(label))
             seen.append(tables(picture)[caption])
         assert seen[0] == seen[2] != seen[1]
@@ -51,7 +52,10 @@ def test_the_public_sees_nothing_that_is_exact(page: Page, server: Server) -> No
     expect(told.first).to_be_visible()
     go_to(picture, FIRST_ZONE, re.compile("Iteration 1: zone"))
     unfold(picture)
-    before, said = scene_of(picture), page.locator(".dpviz-headline").inner_text()
+    finding = page.locator(".dpviz-stage .finding")
+    page.get_by_role("slider", name="Step", exact=True).press("End")
+    before, said = scene_of(picture), finding.inner_text()
+    go_to(picture, FIRST_ZONE, re.compile("Iteration 1: zone"))
     secret = {chip.split("(")[0].strip() for chip in picture.locator("[data-audience=curator]").all_inner_texts()}
     assert {"person", "true mean", "exact move"} <= secret
     assert secret & set(tables(picture))
@@ -71,13 +75,13 @@ def test_the_public_sees_nothing_that_is_exact(page: Page, server: Server) -> No
     expect(page.locator(".dpviz-live[data-dpviz-key=cost]")).to_have_count(0)
     expect(page.locator(".dpviz-lock")).to_have_count(0)
     expect(page.get_by_text("Off Lloyd's centers")).to_have_count(0)
-    expect(page.locator(".dpviz-headline")).not_to_contain_text("Lloyd")
-    assert page.locator(".dpviz-headline").inner_text() != said
+    expect(finding).not_to_contain_text("Lloyd")
+    assert finding.inner_text() != said
     expect(page).to_have_url(re.compile("audience=public"))
 
     audience(page, picture, "Curator")
     assert scene_of(picture) == before
-    expect(page.locator(".dpviz-headline")).to_have_text(said)
+    expect(finding).to_have_text(said)
     expect(page.locator(".dpviz-live[data-dpviz-key=cost]")).to_be_visible()
 
 
@@ -85,20 +89,21 @@ def test_steps_play_and_stop_and_what_a_reader_chose_stays_while_epsilon_moves(p
     picture = opened(page, server, "mode=published")
     chart = page.locator(".dpviz-live[data-dpviz-key=cost]")
     canvas = picture.locator("canvas")
-    picture.get_by_role("button", name="First step").click()
-    picture.get_by_role("button", name="One step forward").click()
+    step = page.get_by_role("slider", name="Step", exact=True)
+    step.press("Home")
+    step.press("ArrowRight")
     expect(picture).to_have_attribute("data-dpviz-frame", "1")
     canvas.focus()
     page.keyboard.press("ArrowRight")
     expect(picture).to_have_attribute("data-dpviz-frame", "2")
     expect(chart).to_have_attribute("data-dpviz-frame", "2")
     page.keyboard.press("ArrowLeft")
-    picture.get_by_role("button", name="One step back").click()
+    step.press("ArrowLeft")
     expect(picture).to_have_attribute("data-dpviz-frame", "0")
     drawn = picture.get_attribute("data-dpviz-drawn")
     page.keyboard.press("k")
     expect(picture).to_have_attribute("data-dpviz-frame", re.compile("[2-9]"), timeout=5000)
-    picture.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Pause").click()
     stopped = picture.get_attribute("data-dpviz-frame") or ""
     page.wait_for_timeout(900)  # longer than a step of the play
     expect(picture).to_have_attribute("data-dpviz-frame", stopped)
@@ -106,9 +111,10 @@ def test_steps_play_and_stop_and_what_a_reader_chose_stays_while_epsilon_moves(p
     expect(picture).to_have_attribute("data-dpviz-drawn", drawn or "")  # all of it without the server
 
     # Zoom, frame and isolation stay while ε moves and a layer is hidden.
-    picture.get_by_role("button", name="Zoom in").click()
-    picture.get_by_role("button", name="Zoom in").click()
     go_to(picture, SECOND_ZONE, re.compile("Iteration 2: zone"))
+    menu = layers(page)
+    menu.get_by_role("button", name="Zoom in").click()
+    menu.get_by_role("button", name="Zoom in").click()
     chip = picture.get_by_role("button", name="cluster 2", exact=True)
     chip.click()
     expect(chip).to_have_attribute("aria-pressed", "true")
@@ -119,6 +125,7 @@ def test_steps_play_and_stop_and_what_a_reader_chose_stays_while_epsilon_moves(p
     expect(picture).to_have_attribute("data-dpviz-zoom", zoom)
     expect(picture).to_have_attribute("data-dpviz-frame", str(SECOND_ZONE))
     expect(picture).to_have_attribute("data-dpviz-selected", "1")
+    layers(page)
     expect(chip).to_have_attribute("aria-pressed", "true")
     chip.click()
     expect(chip).to_have_attribute("aria-pressed", "false")

@@ -49,7 +49,7 @@ def test_a_drag_turns_at_once_as_the_server_does_and_then_the_link_and_keys_turn
     page.wait_for_timeout(800)
 
     # The browser turns as the server does.
-    picture.get_by_role("slider", name="Step").press("Home")
+    page.get_by_role("slider", name="Step", exact=True).press("Home")
     page.wait_for_timeout(400)
     picture.locator("canvas").focus()
     drawn = int(picture.get_attribute("data-dpviz-drawn") or 0)
