@@ -106,8 +106,7 @@ class MethodPage:
 
     def count(self) -> Knob | None:
         """Return the knob of a whole number that stands below the picture, None without one."""
-        knob = self.knobs.get("n_clusters")
-        return None if knob is None else self.frame.source.suited(knob)
+        return self.knobs.get("n_clusters")
 
     def link(self, epsilon: float) -> list[tuple[str, str]]:
         """Return the page's part of the link."""
@@ -178,13 +177,13 @@ class MethodPage:
         self.follow_stage()
         epsilon = self.draw_slider()
         self.read_look()
+        slider = Slider(self.budget, lambda each: (self.request(each),))
         if self.reason_is_public:
             try:
                 self.request(epsilon)
             except ValueError as error:
-                impossible(self.frame, str(error))
+                impossible(self.frame, slider, str(error))
                 return
-        slider = Slider(self.budget, lambda each: (self.request(each),))
         picture = show(self.frame, slider, epsilon, self.noise, self.view, self.link(epsilon), count=self.count())
         self.follow_click(picture)
 

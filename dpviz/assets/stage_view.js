@@ -143,7 +143,7 @@ export class Stage {
     }
     const host = make("div", "pic");
     this.pics.append(host);
-    const { phone, ...size } = this.sizeOf(this.data.pictures.length);
+    const { phone, ...size } = this.sizeOf(this.data.pictures.length || 1);
     this.pictures.set(key, { host, picture: mount(host, packed, { ...given, phone, size }) });
     if (this.pictures.size === 1) this.lead.layersMenu(this.layers);
   }
@@ -154,7 +154,7 @@ export class Stage {
   say() {
     const { lead } = this;
     const scene = lead?.scene;
-    if (!scene) return;
+    if (!scene) return void this.sayNothing();
     const words = scene.stage ?? null;
     const end = lead.frame === scene.start_frame || scene.frames.length < 2;
     const [label, detail] = scene.frames[lead.frame];
@@ -164,8 +164,18 @@ export class Stage {
     if (lede !== this.told) this.tellLede(this.told = lede);
     this.sayGuarantee(home ? null : words);
     this.instrument?.words(words, this.index, end);
+    this.layers.hidden = false;
     this.showSteps(scene, label);
     if (end) this.tell("finding", { text: words?.finding ?? "", who: this.data.audience?.value ?? "" });
+  }
+
+  /** Without a picture nothing is said, and ε can be moved. */
+  sayNothing() {
+    setText(this.finding, this.data.home?.question ?? "");
+    this.tellLede(this.told = "");
+    this.sayGuarantee(null);
+    this.instrument?.words(null, this.index);
+    this.playButton.hidden = this.steps.hidden = this.step.hidden = this.layers.hidden = true;
   }
 
   tellLede(text) {
@@ -315,7 +325,7 @@ export class Stage {
   }
 
   /** The size of one of n pictures with its margins, CSS pixels: as large as width and window leave room. */
-  sizeOf(n) {
+  sizeOf(n = 1) {
     const { lead, isPhone: phone, isLow: low } = this;
     const room = this.root.clientWidth;
     const aspect = lead?.aspect ?? 1;

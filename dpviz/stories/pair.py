@@ -52,6 +52,15 @@ def with_trail(scene: Scene, run: Any, view: View, centers: FloatArray) -> Scene
     return replace(scene, layers=(*scene.layers, trail))
 
 
+def with_finding(scene: Scene, repaired: Any, published: Any) -> Scene:
+    """Let the words beside the picture of one of two runs be about both."""
+    if scene.stage is None or scene.public_stage is None:
+        return scene
+    words = sentence(repaired, published)
+    stage, public_stage = replace(scene.stage, finding=words.curator), replace(scene.public_stage, finding=words.public)
+    return replace(scene, stage=stage, public_stage=public_stage)
+
+
 ALIKE, LITTLE = 1.1, 2.0  # times the published run's cost: what honesty costs is next to nothing, or a little; ours
 
 

@@ -151,6 +151,7 @@ def _picture(recipe: Recipe) -> tuple[list[str], list[str]]:
         titles = [run.title for run in recipe.runs]
         both = f"zip(pair.together(*scenes), {titles!r}, strict=True)"
         lines.append(f"scenes = [dataclasses.replace(scene, title=title) for scene, title in {both}]")
+        lines.append("scenes[0] = pair.with_finding(scenes[0], left, right)")
     if recipe.public:
         lines.append("scenes = [scene.public() for scene in scenes]  # what the public sees")
     return imports, lines

@@ -243,14 +243,11 @@ def scenes_in_step(runs: Runs, view: View, trails: Sequence[FloatArray | None]) 
     """Yield the pictures of two that are stepped together, with the trails that there are: ε does not move them."""
     (_, one), (_, other) = runs
     first, second = one.stops().frames, other.stops().frames
-    sentence = pair.sentence(one, other)
     drawings = zip(scenes_of(runs, view), pair.in_step(first, second), runs, trails, strict=True)
     for scene, frames, (request, run), centers in drawings:
         trailed = scene if centers is None else pair.with_trail(scene, run, view, centers)
-        if run is one and scene.stage is not None and scene.public_stage is not None:  # its words are about both
-            stage = dataclasses.replace(scene.stage, finding=sentence.curator)
-            public_stage = dataclasses.replace(scene.public_stage, finding=sentence.public)
-            trailed = dataclasses.replace(trailed, stage=stage, public_stage=public_stage)
+        if run is one:
+            trailed = pair.with_finding(trailed, one, other)
         yield dataclasses.replace(pair.lasting(trailed, frames), title=request.name)
 
 

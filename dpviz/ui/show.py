@@ -122,10 +122,9 @@ def _inspecting(frame: PageFrame, run: Run[object, Release, Step], view: View) -
     return lambda region: inspecting.facts(region, run.unit, run.words, view, classes, run.plane(view))
 
 
-def impossible(frame: PageFrame, why: str) -> None:
+def impossible(frame: PageFrame, slider: Slider, why: str) -> None:
     """Say in the place of the picture why there is none; `why` names parameters only, so that everybody may read it."""
-    frame.stage.error(state.plain(why))
-    _reserve(frame)
+    _without_picture(frame, slider, why)
     _finish(frame)
 
 
@@ -209,8 +208,7 @@ def _cached_picture(
         runs = _run_all(frame, requests, noise)
         *_, picture = picture_cache().pack(name, runs, draw(runs), public=frame.public)
     except ValueError as error:
-        frame.stage.error(IMPOSSIBLE if frame.public else state.plain(str(error)))
-        _reserve(frame)
+        _without_picture(frame, slider, IMPOSSIBLE if frame.public else str(error))
         return None
     return picture
 
@@ -271,9 +269,15 @@ def _moments(
     return slider_data, moments
 
 
-def _reserve(frame: PageFrame) -> None:
-    """Hold the other places: a fragment may only write where the last whole run has written."""
+def _without_picture(frame: PageFrame, slider: Slider, why: str) -> None:
+    """Say why there is no picture, above a stage whose ε can still be moved; the other places are held.
+
+    A fragment may only write where the last whole run has written.
+    """
     keep(None)
+    with frame.stage:
+        st.error(state.plain(why))
+        _stage(frame, (), slider, "", None, None)
     for place in (frame.numbers, frame.charts, frame.card):
         place.empty()
 

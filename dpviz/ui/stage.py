@@ -61,7 +61,7 @@ def draw(
     sweeps: bool = False,
     home: Mapping[str, object] | None = None,
 ) -> LiveState:
-    """Draw the stage, and return what the reader did to its first picture.
+    """Draw the stage, and return what the reader did to its first picture; without pictures ε can still be moved.
 
     `public` leaves out all that only the curator may see, before anything travels to the browser. `instrument` is what
     the slider is drawn from, None where it is hidden; `audience` and `count` are the choices below the picture; `ahead`
@@ -102,6 +102,8 @@ def draw(
     }
     changes = {f"on_{name}_change": lambda: None for name in STATES}
     result = _STAGE(data=wrap(data, scenes), key=KEY, **changes)
+    if not pictures:
+        return LiveState()
     return read_state(result, pictures[0].scene.public() if public else pictures[0].scene)
 
 

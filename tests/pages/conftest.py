@@ -113,7 +113,7 @@ DPM, MORSE, LAPLACE, TARGET = "dpm", "morse", "nd_laplace", "source_target"
 MODE_KNOBS = ("mode", "calibration")  # the knob that chooses between what is published and what is proved
 SOME_KNOB = {
     FIRST: ("Clusters k", "n_clusters", 8, 9),
-    DPM: ("Levels of cuts τ (0: the rule)", "n_levels", 2, 5),
+    DPM: ("Levels of cuts τ (0: the rule)", "n_levels", 2, 1),
     MORSE: ("Clusters K", "n_clusters", 8, 9),
     LAPLACE: ("Radius that ε is for", "radius", 3, 6),
     TARGET: ("Centers k", "n_centers", 8, 9),

@@ -230,8 +230,8 @@ def test_the_public_switch_applies_to_every_file(open_page, name, kind):
         assert repr(place[0]) not in written, "no record leaves"
     for secret in (layer.name for layer in on_screen(page).curators_scenes[0].layers):
         if secret not in {layer.name for layer in on_screen(page).scenes[0].layers}:
-            assert f">{secret}" not in written
-            assert f'"{secret}"' not in written
+            assert f">{secret}<" not in written
+            assert f'"name": "{secret}"' not in written
             assert f",{secret}," not in written
     assert "(secret)" not in written
     assert "Curator's view" not in written

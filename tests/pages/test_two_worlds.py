@@ -70,7 +70,6 @@ def test_every_page_draws_both_worlds_and_says_the_odds(open_page, name):
     most = 67 if name == "source_target" else 74  # its noise is more than ε = 1 needs
     assert f"the guarantee allows at most {most} in 100" in said
     own = captions(page)
-    assert ("had its plan been fixed" in own) == (name in ("convergent_kmeans", "dpm"))
     assert ("own noise allows at most 65 in 100" in own) == (name in ("nd_laplace", "source_target"))
     packed = page.packed()
     records = [each["pick"] for each in packed["picture"][1]["layers"] if each["pick"] in ("record", "source")]

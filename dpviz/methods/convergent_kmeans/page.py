@@ -214,6 +214,10 @@ class ConvergentKMeansPage(MethodPage):
         )
         self.question = FamilyQuestion(epsilon=1.0, options=options, **self.values)
 
+    def count(self) -> Knob:
+        """Return the knob of k, which stands below the picture."""
+        return self.frame.source.suited(self.knobs["n_clusters"])
+
     def note(self) -> Callable[[float], str]:
         """Return what says in words what a value of the slider means."""
         if self.mode == "lloyd":

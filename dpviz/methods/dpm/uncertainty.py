@@ -34,7 +34,7 @@ def ensembles(run: DPMRun, view: View) -> Ensembles:
     """
     release, last, box, n = run.release, run.last, run.words.box, n_draws(run.k)
     noise = standard_noise("gaussian", n, *run.final.shape)[1]
-    cells = last.tree.low[last.leaves], last.tree.high[last.leaves]
+    cells = release.tree.low[run.leaves], release.tree.high[run.leaves]
     low, high = (np.broadcast_to(ends, run.final.shape) for ends in ((box.low, box.high) if run.published else cells))
     true = np.clip(release.centers + release.center_sigmas * noise, low, high)
     public = Ensemble(box.to_unit(true), borders=False)

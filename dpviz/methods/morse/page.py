@@ -119,6 +119,10 @@ class MorsePage(MethodPage):
         """Return what the scrubber moves."""
         return {"look": self.look}
 
+    def count(self) -> Knob:
+        """Return the knob of k, which stands below the picture."""
+        return self.frame.source.suited(self.knobs["n_clusters"])
+
     def note(self) -> Callable[[float], str]:
         """Return what says in words what a value of the slider means."""
         if self.frame.source.dataset.bounds_from_data:
