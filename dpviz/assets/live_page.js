@@ -5,7 +5,7 @@ const QUIET_MS = 1000; // while ε moves, the finding changes with every value
 const STAGE = ".st-key-dpviz-stage, .st-key-home-top"; // where the page's control is
 const CONTROLS = ["input", "button"]; // the first ones are wanted most
 const RUNNING = '[data-testid="stApp"][data-test-script-state="running"]'; // what is on screen may be the page before
-let said = null; // one element for as long as the document lives: what is new in it is read out, and only that
+let said = null; // one element in each document for as long as it lives: what is new in it is read out, and only that
 
 /** The page's first control, also inside of a component. */
 function control() {
@@ -48,9 +48,9 @@ function sayAtRest() {
   });
 }
 
-/** Look after the page, once for all pictures. */
+/** Look after the page, once for all pictures: another component, which has a copy of this module, may do so already. */
 export function lookAfterPage() {
-  if (said) return;
+  if (document.querySelector(".dpviz-said")) return;
   said = document.createElement("div");
   said.className = "dpviz-said";
   said.setAttribute("role", "status");

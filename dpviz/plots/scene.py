@@ -269,7 +269,7 @@ class Strip:
     short: str  # label and unit in one or two words, for a phone: "off"
     low: float  # the value at the foot
     high: float  # the value at the top
-    lines: tuple[tuple[float, str], ...] = ()  # (value, words) of dashed lines: "no better than a blind guess"
+    lines: tuple[tuple[float, str], ...] = ()  # (value, words) of dashed lines: "a blind guess"
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,7 +180,7 @@ def strips(run: CentersRun[CentersRelease, Step]) -> tuple[Strip | None, Strip |
     """Return the axis of what the centers miss by, and the public's, of what noise moves them by."""
     public = None if run.noise_share is None else noise_strip("Noise moves each center by")
     blind = 100.0 * run.blind_share
-    lines = ((blind, "no better than a blind guess"),) if blind > 0 else ()
+    lines = ((blind, "a blind guess"),) if blind > 0 else ()
     return Strip("Centers miss by", DIAGONAL, "off", 0.0, ROOM * blind or 1.0, lines), public
 
 

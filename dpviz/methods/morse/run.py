@@ -207,7 +207,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     @property
     def lede(self) -> str:
         """What it is for, and what is released; public."""
-        return f"{self.points_are} Crowds are hills; only **hilltops and borders** are published."
+        many = self.words.nouns.record[1].capitalize()
+        return f"{many} crowd into hills; only **hilltops and borders** are published."
 
     def finding(self) -> Sentence:
         """Say the run in one sentence; it names no protection that is not proved."""
@@ -270,9 +271,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         if self.nonprivate_ari is None:
             asked = self.params.n_clusters
             return Strip("Clusters left", f"of {asked}", "left", 0.0, float(asked)), None
-        lines = ((0.0, "as good as guessing"),)
-        what = "moons" if self.words.title == MOONS else "clusters"
-        return Strip(f"Agreement with the true {what}", "of 1", "agreement", 0.0, 1.04, lines), None
+        lines = ((0.0, "guessing"),)
+        return Strip("Agreement with the truth", "of 1", "agreement", 0.0, 1.04, lines), None
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
         """Return the agreement with the known classes, else the clusters that are left."""
