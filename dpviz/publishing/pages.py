@@ -279,7 +279,7 @@ class Writer:
 
 def _key(proto: Any) -> str:
     """Return the key that the app gave to a node, "" without one."""
-    match = _KEY.match(proto.id)
+    match = _KEY.match(getattr(proto, "id", ""))  # some containers have none
     return match[1] if match else ""
 
 
