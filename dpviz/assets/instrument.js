@@ -215,7 +215,7 @@ export class Instrument extends Slider {
     setText(this.value, `${this.symbol} = ${texts[this.at]}`);
     this.drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.drawing.style.height = `${height}px`;
-    Object.assign(this.input.style, { bottom: `${sizes.below - 20}px` });
+    Object.assign(this.input.style, { bottom: `${sizes.below - 22}px` });
     const at = x(places[this.at]);
     const view = { x, at, width, strip, sizes, phone, left: places[this.at] > LEFT_FROM };
     this.drawing.replaceChildren(
@@ -310,7 +310,7 @@ export class Instrument extends Slider {
   }
 
   /** The two dots and the numbers at them, on top of all lines. */
-  dots({ at, left, sizes, phone, strip }, first, second) {
+  dots({ at, left, width, sizes, phone, strip }, first, second) {
     const { said } = this;
     const marks = [];
     const place = { x: at + (left ? -ROOM_PX : ROOM_PX), class: left ? "value end" : "value" };
@@ -327,7 +327,10 @@ export class Instrument extends Slider {
     }
     if (said?.loss && said.strip) {
       const y = this.lossY(said.loss.value);
-      const unit = `${phone || this.brief ? said.strip.short : said.strip.unit}${this.end === false ? " at the end" : ""}`;
+      const when = this.end === false ? " at the end" : "";
+      const long = said.loss.text.length * sizes.value * 0.56 + (said.strip.unit + when).length * sizes.words * 0.5; // about as written
+      const brief = phone || this.brief || long > (left ? at : width - at) - ROOM_PX;
+      const unit = `${brief ? said.strip.short : said.strip.unit}${when}`;
       marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot released" }),
         write(y - sizes.value * 0.5, second + sizes.value * 0.7, second + strip - 6, said.loss.text, unit, "loss-value"));
     }

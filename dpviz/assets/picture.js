@@ -158,7 +158,7 @@ export class Picture extends Tools {
     this.menu = make("div", "layers", "", { popover: "auto", role: "group", "aria-label": "Layers" });
     const views = make("div", "views");
     views.append(zoomers, this.selectors);
-    this.menu.append(this.legend, this.groups, views, this.tableButton, this.tables);
+    this.menu.append(this.legend, this.groups, views, this.caption, this.tableButton, this.tables);
     this.menu.addEventListener("toggle", () => this.placeMenu());
     this.unfolded = true; // the menu scrolls
     this.words.classList.add("unseen"); // read out; the stage writes them where it has room

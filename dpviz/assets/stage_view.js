@@ -36,6 +36,7 @@ const LEAST_TEXT_PX = 340;
 const LEAST_LOW_TEXT_PX = 290;
 const MOST_SHARE = 0.58; // of the width, for the pictures
 const LEAST_BOX_PX = 180;
+const LEAST_BAR_PX = 480; // width of a box from which the bar below it fits in one row
 const BETWEEN_PX = 16; // two pictures
 const VISITED = "dpviz-swept"; // in the browser's memory
 
@@ -137,7 +138,8 @@ export class Stage {
     const given = { ...options, stage: true, scroller: this.data.scroller };
     const known = this.pictures.get(key);
     if (known) {
-      known.picture.update(packed, { ...known.picture.options, ...given });
+      const { phone, size } = known.picture.options; // what else there was may be the curator's
+      known.picture.update(packed, { ...given, phone, size });
       known.picture.waiting?.(false);
       return;
     }
@@ -352,6 +354,7 @@ export class Stage {
     const { phone: bare, ...size } = this.sizeOf(this.pictures.size || 1);
     const margins = Picture.margins(bare);
     const key = JSON.stringify([size, bare]);
+    root.classList.toggle("tight", !phone && size.width * this.pictures.size - margins.left - margins.right < LEAST_BAR_PX);
     root.style.setProperty("--picture", `${size.width}px`);
     root.style.setProperty("--pictures", `${size.width * this.pictures.size + BETWEEN_PX * (this.pictures.size - 1)}px`);
     root.style.setProperty("--box-left", `${margins.left}px`);

@@ -14,7 +14,7 @@ from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
 from dpviz.ui.lessons import LESSONS
 from tests.browser.conftest import ROOT
-from tests.browser.test_app import APP, SLOW, Server, picture_of
+from tests.browser.test_app import APP, SLOW, Server, layers, picture_of
 
 pytestmark = pytest.mark.browser
 
@@ -165,10 +165,8 @@ ACCENTS = [
     "rgb(10, 82, 153)",
 ]  # primary colors of config.toml: borders of lists
 MOST_STOPS = 120
+MOST_STOPS_IN_MENU = 40
 MOST_STOPS_TO_PICTURE = 10
-OUTLINE = (
-    """(one) => getComputedStyle(one).outlineStyle === "none" ? 0 : parseFloat(getComputedStyle(one).outlineWidth)"""
-)
 
 
 def test_the_keyboard_reaches_every_control_and_shows_where_it_is(page: Page, server: Server) -> None:
@@ -186,16 +184,46 @@ def test_the_keyboard_reaches_every_control_and_shows_where_it_is(page: Page, se
         stops.append(stop)
         page.keyboard.press("Tab")
     names = " | ".join(stop["name"] for stop in stops)
-    for control in ("Data: ", "Method: ", "View as", "ε", "New noise", "Step", "Export", "Data table"):
+    for control in (
+        "k-means",
+        "Data: ",
+        "New noise",
+        "More",
+        "ε",
+        "Why?",
+        "Play",
+        "Step",
+        "Curator",
+        "Layers",
+        "Data table",
+    ):
         assert control in names, f"{control} is not reached: {names}"
     assert [stop for stop in stops if not stop["shown"]] == []
+    for menu, held in (
+        ("More", ("Seeds", "Axes", "Export", "Share")),
+        ("Layers", ("Zoom in", "Select a box", "Data table")),
+    ):
+        button = page.get_by_role("button", name=menu, exact=True)
+        button.press("Enter")
+        page.wait_for_timeout(500)
+        inside: list[dict[str, Any]] = []
+        for _ in range(MOST_STOPS_IN_MENU):
+            page.keyboard.press("Tab")
+            inside.append(page.evaluate(FOCUSED, ACCENTS) or {"name": "", "shown": True})
+            if held[-1] in inside[-1]["name"]:
+                break
+        names = " | ".join(stop["name"] for stop in inside)
+        for control in held:
+            assert control in names, f"{control} is not reached in {menu}: {names}"
+        assert [stop for stop in inside if not stop["shown"]] == []
+        page.keyboard.press("Escape")
 
 
 def test_a_way_past_the_menu_leads_to_the_slider_and_the_picture(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets&n=500")
     picture = picture_of(page)
-    said, headline = page.locator(".dpviz-said"), page.locator(".dpviz-headline")
-    expect(said).to_have_text(headline.inner_text())
+    said, finding = page.locator(".dpviz-said"), page.locator(".dpviz-stage .finding")
+    expect(said).to_have_text(finding.inner_text())
     page.locator("body").press("Tab")
     page.keyboard.press("Enter")
     expect(page.get_by_role("slider", name="ε").first).to_be_focused()
@@ -205,14 +233,15 @@ def test_a_way_past_the_menu_leads_to_the_slider_and_the_picture(page: Page, ser
           new MutationObserver(() => window.said.push(node.textContent)).observe(node, { childList: true });
         }"""
     )
-    before = headline.inner_text()
-    for _ in range(4):
-        page.keyboard.press("ArrowRight")
+    before = finding.inner_text()
+    for _ in range(12):
+        page.keyboard.press("ArrowLeft")
         page.wait_for_timeout(150)
-    expect(headline).not_to_have_text(before, timeout=SLOW)
-    expect(said).to_have_text(re.compile("ε = 2.5,"), timeout=SLOW)
+    expect(page.get_by_role("slider", name="ε").first).to_have_attribute("aria-valuetext", re.compile("^ε 0.0"))
+    expect(finding).not_to_have_text(before, timeout=SLOW)
+    expect(said).not_to_have_text(before, timeout=SLOW)
     assert page.evaluate("window.said.length") <= 2  # not one for each value; a rerun may come late on a busy machine
-    expect(said).to_have_text(headline.inner_text(), timeout=SLOW)
+    expect(said).to_have_text(finding.inner_text(), timeout=SLOW)
     page.evaluate("window.said.length = 0")
     page.get_by_role("radio", name="Everyone").click()
     page.wait_for_timeout(2500)
@@ -223,6 +252,7 @@ def test_a_way_past_the_menu_leads_to_the_slider_and_the_picture(page: Page, ser
         page.keyboard.press("Tab")
         stops += 1
         assert stops <= MOST_STOPS_TO_PICTURE
+    layers(page)
     legends = picture.locator(".legend")
     for legend in legends.all():
         expect(legend.locator("button[tabindex='0']")).to_have_count(1)
@@ -230,6 +260,7 @@ def test_a_way_past_the_menu_leads_to_the_slider_and_the_picture(page: Page, ser
     first.focus()
     page.keyboard.press("ArrowDown")
     expect(legends.first.locator("button").nth(1)).to_be_focused()
+    page.keyboard.press("Escape")
     word = page.locator(".dpviz-facts .dpviz-word").first
     word.click()
     expect(page.locator(".dpviz-meaning:popover-open")).to_have_count(1)
@@ -261,6 +292,12 @@ def drawn_pixels(element: Locator) -> int:
     return int((image != image[0, 0]).any(axis=2).sum())
 
 
+def darkness(element: Locator) -> float:
+    """Return which share of an element's pixels is dark."""
+    image = np.asarray(Image.open(BytesIO(element.screenshot())).convert("L"))
+    return float((image < 128).mean())
+
+
 def test_forced_colors_and_paper_keep_what_matters(page: Page, server: Server) -> None:
     page.emulate_media(forced_colors="active")
     page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets&n=500")
@@ -270,9 +307,9 @@ def test_forced_colors_and_paper_keep_what_matters(page: Page, server: Server) -
     width = slider.evaluate("input => input.clientWidth")
     assert drawn_pixels(slider) > 2 * width, "the track is not drawn"
     assert drawn_pixels(lock) > 20, "the lock is not drawn"
-    chosen = page.locator(".st-key-dpviz-row [role=radio]")
-    widths = {each.get_attribute("aria-checked"): each.evaluate(OUTLINE) for each in chosen.all()}
-    assert widths["true"] >= 2 > widths["false"], f"the chosen option looks like the others: {widths}"
+    chosen = page.get_by_role("radiogroup", name="View as").get_by_role("radio")
+    grounds = {each.get_attribute("aria-checked"): darkness(each) for each in chosen.all()}
+    assert grounds["true"] > 0.5 > grounds["false"], f"the chosen option looks like the other: {grounds}"
     assert picture.evaluate("root => getComputedStyle(root).color") == "rgb(0, 0, 0)"
     # Left to the system, which takes every background away, both would be gone.
     page.add_style_tag(content=".dpviz-lock { background: Canvas !important; forced-color-adjust: auto !important; }")
@@ -286,7 +323,9 @@ def test_forced_colors_and_paper_keep_what_matters(page: Page, server: Server) -
     words = page.locator(".dpviz-claim .dpviz-word").all()  # they are buttons, and parts of sentences
     assert words
     assert all(each.is_visible() for each in words), "a sentence is printed with a gap"
-    for part in (".bar", ".controls", ".table-button"):
+    for part in (".play", ".steps", ".who", ".count", ".more-layers", ".why"):
+        expect(page.locator(f".dpviz-stage .{part[1:]}").first).to_be_hidden()
+    for part in (".bar", ".views", ".table-button"):
         expect(picture.locator(part)).to_be_hidden()
     canvas = picture.locator("canvas").bounding_box()
     assert canvas

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Server
-from tests.browser.test_app import behind, redrawn, switch
+from tests.browser.test_app import behind, layers, redrawn, switch
 from tests.browser.test_app_ahead import QUIET, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
@@ -120,12 +120,13 @@ def test_the_keyboard_draws_moves_and_deletes_and_a_spray_adds_many_points_of_it
 
 def test_box_lasso_and_keyboard_count_all_records_inside(page: Page, server: Server) -> None:
     picture = opened(page, server, "data=blobs&n=12000")
-    expect(picture.locator("figcaption")).to_contain_text("Drawing 10,000 of 12,000 points.")
+    expect(layers(page).locator("figcaption")).to_contain_text("Drawing 10,000 of 12,000 points.")
     picture.get_by_role("button", name="Select a box").click()
-    drag(page, picture, (0.02, 0.02), (0.99, 0.99))
+    drag(page, picture, (0.002, 0.002), (0.998, 0.998))
     said = picture.locator(".inspector")
     expect(said).to_contain_text("Selected: 12,000 of 12,000 records (100 %)", timeout=15_000)
     expect(said).to_contain_text("Known classes: class")
+    layers(page)
     picture.get_by_role("button", name="Select with a lasso").click()
     drag(page, picture, (0.1, 0.1), (0.5, 0.1), (0.3, 0.5))
     expect(said).to_contain_text(re.compile(r"Selected: \d,?\d* of 12,000"), timeout=15_000)
@@ -134,6 +135,7 @@ def test_box_lasso_and_keyboard_count_all_records_inside(page: Page, server: Ser
     assert abs(selected / 1.2 - drawn) < 0.05 * selected + 20, "an even sample of what is selected"
     page.keyboard.press("Escape")
     expect(said).not_to_contain_text("Selected")
+    layers(page)
     picture.get_by_role("button", name="Select a box").press("Enter")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")

@@ -25,7 +25,9 @@ from tests.browser.test_app import (
     redrawn,
     scene_of,
     switch,
+    unfolded,
 )
+from tests.browser.test_app import layers as stage_layers
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
@@ -36,7 +38,7 @@ def menu(page: Page) -> Locator:
     """Open the menu and return its list of files."""
     files = page.locator(".dpviz-export")
     if not files.is_visible():
-        page.get_by_role("button", name="Export", exact=True).click()
+        unfolded(page, "Export")
     expect(files.locator("button").first).to_be_visible(timeout=SLOW)
     return files
 
@@ -102,10 +104,11 @@ def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Pat
     offline.goto((tmp_path / "kept.html").as_uri())
     kept = picture_of(offline)
     opens_with = scene_of(kept)
-    before = offline.locator(".dpviz-headline").text_content()
-    assert before == page.locator(".dpviz-headline").text_content()
+    for said_there in (".finding", ".guarantee", ".risk-value", ".loss-value"):
+        expect(offline.locator(said_there)).to_have_text(page.locator(said_there).text_content() or "nothing")
+    before = offline.locator(".loss-value").text_content()
     offline.get_by_role("slider", name="ε").press("ArrowRight")
-    expect(offline.locator(".dpviz-headline")).not_to_have_text(before or "")
+    expect(offline.locator(".loss-value")).not_to_have_text(before or "")
     assert scene_of(kept) != opens_with
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert wrong == []
@@ -114,11 +117,12 @@ def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Pat
 @pytest.mark.slow  # tests/pages save every file of every page
 def test_files_show_the_picture_as_it_stands(page: Page, server: Server) -> None:
     picture = opened(page, server, f"{QUIET}&n=300")
-    step = picture.get_by_role("slider", name="Step")
+    step = page.get_by_role("slider", name="Step")
     step.fill(step.get_attribute("max") or "0")
     assert {"person", "released center"} <= layers(saved(page, "csv"))
     close(page)
-    picture.locator(".chip[data-layer=Records]").click()
+    stage_layers(page).locator(".chip[data-layer=person]").click()
+    page.keyboard.press("Escape")
     assert "person" not in layers(saved(page, "csv"))
     close(page)
     press(page, picture, "ε", "ArrowRight")
@@ -139,7 +143,7 @@ def test_files_show_the_picture_as_it_stands(page: Page, server: Server) -> None
 def test_settings_bring_a_picture_back_after_everything_was_changed(page: Page, server: Server) -> None:
     picture = opened(page, server, f"{QUIET}&n=700&epsilon=0.3&n_clusters=4&noise_seed=9&start_seed=2")
     wanted = scene_of(picture)
-    picture.get_by_role("slider", name="Step").fill("2")
+    page.get_by_role("slider", name="Step").fill("2")
     content = saved(page, "json")
     close(page)
     press(page, picture, "ε", "ArrowRight", "ArrowRight")
