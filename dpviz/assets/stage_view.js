@@ -59,7 +59,7 @@ export class Stage {
   }
 
   build(parent) {
-    this.root = make("section", "dpviz-stage", "", { "aria-label": "Stage" });
+    this.root = make("div", "dpviz-stage", "", { role: "group", "aria-label": "Stage" }); // no landmark: a page may have several
     this.finding = make("p", "finding", "", { role: "heading", "aria-level": "2" });
     this.lede = make("p", "lede");
     const head = make("div", "head");
