@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_app import APP, SLOW, Server, picture_of, scene_of
+from tests.browser.test_app import APP, SLOW, Server, behind, picture_of, scene_of, unfolded
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
@@ -22,7 +22,7 @@ def test_a_copied_link_opens_the_picture_and_a_term_opens_by_keyboard(page: Page
     page.keyboard.press("Escape")
     expect(page.locator(".dpviz-meaning:popover-open")).to_have_count(0)
     expect(page.locator(".katex-display").first).to_be_visible(timeout=SLOW)
-    page.get_by_role("button", name="Share", exact=True).click()
+    unfolded(page, "Share")
     page.get_by_role("button", name="Copy link").click(timeout=SLOW)
     expect(page.get_by_text("The link is copied.")).to_be_visible(timeout=SLOW)
     copied = page.evaluate("navigator.clipboard.readText()")
@@ -38,7 +38,11 @@ def test_a_copied_link_opens_the_picture_and_a_term_opens_by_keyboard(page: Page
     assert code.evaluate("image => image.naturalWidth > 100 && image.naturalWidth === image.naturalHeight")
     page.goto(f"{copied}&hide=knobs,tabs&size=projector&embed=true")
     assert scene_of(picture_of(page)) == scene
-    expect(page.get_by_test_id("stSidebar")).to_be_hidden(timeout=SLOW)
+    expect(page.get_by_role("button", name="New noise")).to_be_visible(timeout=SLOW)
+    behind(page, "more")
+    expect(page.get_by_test_id("stPopoverBody").locator("summary").filter(has_text="Seeds")).to_be_visible()
+    expect(page.get_by_test_id("stPopoverBody").get_by_role("slider")).to_have_count(0)
+    page.keyboard.press("Escape")
     expect(page.locator(".katex-display")).to_have_count(0)
     page.wait_for_function("location.search.includes('hide=knobs%2Ctabs') && location.search.includes('embed=true')")
     # The picture grows with the type.
