@@ -782,7 +782,7 @@ export function drawScene(ctx, scene, view) {
   for (const layer of drawOrder(scene.layers)) {
     const row = layer.rows[view.frame];
     if (row < 0 || view.hidden.has(layer.name) || layer === bar) continue;
-    if (layer === bounds) {
+    if (layer === bounds && !scene.solid) {
       drawBounds(ctx, layer, scale, view.theme);
       continue;
     }

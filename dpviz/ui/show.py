@@ -173,7 +173,7 @@ def _stage(
         "choices": [(AUDIENCE.choices[0][0], frame.insider), AUDIENCE.choices[1]],
     }
     number = None
-    if count is not None and not hiding.hides(count.name):
+    if count is not None and not (hiding.hides(count.name) or hiding.hides("knobs")):
         number = {"label": "k", "value": state.value(count), "low": count.low, "high": count.high}
     return stage.draw(
         pictures,

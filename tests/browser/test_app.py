@@ -65,7 +65,7 @@ def behind(page: Page, name: str) -> None:
 def unfolded(page: Page, name: str) -> None:
     """Open a line of the menu "More" that opens, such as "Seeds"."""
     behind(page, "more")
-    line = page.get_by_test_id("stPopoverBody").locator("summary").filter(has_text=name)
+    line = page.get_by_test_id("stPopoverBody").locator("summary").filter(has_text=re.compile(f"{re.escape(name)}$"))
     if line.locator("xpath=..").get_attribute("open") is None:
         line.click()
 

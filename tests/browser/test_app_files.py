@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from dpviz.methods import CATALOGUE
 from tests.browser.test_app import APP, SLOW, Server, behind, choose_data
 from tests.browser.test_app_compare import FEW
-from tests.browser.test_app_uploads import bound
+from tests.browser.test_app_uploads import behind_data, bound
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
@@ -80,16 +80,14 @@ def expect_file(page: Page, file: Path) -> None:
     said = page.get_by_text(re.compile(rf"{FILES[file.name]} rows, 2 columns"))
     button = page.locator(".st-key-dpviz-data button").first
     expect(button).to_contain_text(re.compile(rf"Data: {file.stem}"), timeout=SLOW)
-    if not said.count():
-        behind(page, "data")
-    expect(said).to_be_visible(timeout=SLOW)
+    behind_data(page, said)
     expect(page.get_by_text("Connection error")).to_have_count(0)
 
 
 def expect_picture(page: Page, file: Path) -> None:
     expect_file(page, file)
     expect(page.locator(".st-key-dpviz-form").get_by_text("Public bounds")).to_have_count(0, timeout=SLOW)
-    expect(page.get_by_text(f"{FILES[file.name]} records, 2 features")).to_be_attached(timeout=SLOW)
+    behind_data(page, page.get_by_text(f"{FILES[file.name]} records, 2 features"))
     expect(page.locator("[data-testid=stException]")).to_have_count(0)
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dpviz.methods import CATALOGUE
 from tests.browser.conftest import ROOT, start_server, visitor
-from tests.browser.test_app import APP, SLOW, Server, behind, opened, picture_of, press, redrawn, scene_of
+from tests.browser.test_app import APP, SLOW, Server, behind, opened, picture_of, press, redrawn, scene_of, unfolded
 
 pytestmark = pytest.mark.browser
 
@@ -37,7 +37,7 @@ def test_the_first_request_to_a_fresh_server_may_be_a_deep_link(page: Page, tmp_
         expect(page.locator("[data-testid=stException]")).to_have_count(0)
         assert urlsplit(page.url).path == f"/{name}"
         if "n_clusters" in {field.name for field in fields(CATALOGUE[name].Params)}:
-            expect(page.get_by_role("slider", name="Clusters k")).to_have_value("7")
+            expect(page.locator(".dpviz-stage .count output")).to_have_text("k = 7")
             assert query_of(page)["n_clusters"] == "7"
     finally:
         process.terminate()
@@ -65,8 +65,7 @@ def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, ser
     press(page, picture, "ε per step", "ArrowRight", "ArrowRight")
     with redrawn(picture):
         page.get_by_role("button", name="New noise").click()
-    behind(page, "more")
-    page.get_by_text("Seeds", exact=True).click()
+    unfolded(page, "Seeds")
     with redrawn(picture):
         page.get_by_role("spinbutton", name="Start seed").fill("3")
         page.keyboard.press("Enter")
@@ -77,8 +76,9 @@ def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, ser
     assert state["noise_seed"] == "41"
     assert float(state["epsilon_per_iteration"]) > 0.5
 
-    picture.get_by_role("button", name="First step").click()
-    picture.get_by_role("button", name="One step forward").click()
+    step = page.get_by_role("slider", name="Step", exact=True)
+    step.press("Home")
+    step.press("ArrowRight")
     expect(page).to_have_url(re.compile(r"&frame=2$"))
 
     context = visitor(browser, viewport={"width": 900, "height": 900})
@@ -89,7 +89,7 @@ def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, ser
     expect(again).to_have_attribute("data-dpviz-frame", "1")
     expect(other).to_have_url(re.compile(r"&frame=2$"))  # written again after the first run
     assert query_of(other) == {**state, "frame": "2"}
-    again.get_by_role("button", name="Last step").click()
+    other.get_by_role("slider", name="Step", exact=True).press("End")
     expect(other).not_to_have_url(re.compile("frame="))  # where it opens by itself
     context.close()
 

@@ -59,11 +59,21 @@ def test_a_drag_turns_at_once_as_the_server_does_and_then_the_link_and_keys_turn
     canvas.evaluate(f"canvas => {{ window.ours = {PIXELS}; }}")
     expect(picture).to_have_attribute("data-dpviz-drawn", str(drawn + 1), timeout=15_000)
     page.wait_for_timeout(300)
-    marked, other = canvas.evaluate(f"""canvas => {{
+    marked, other, named, top = canvas.evaluate(f"""canvas => {{
       const [ours, theirs] = [window.ours, {PIXELS}];
       const far = (i) => [0, 1, 2, 3].some((c) => Math.abs(ours[i + c] - theirs[i + c]) > 64);
       const all = Array.from({{ length: ours.length / 4 }}, (_, i) => 4 * i);
-      return [all.filter((i) => ours[i + 3] > 0).length, all.filter(far).length];
+      const place = (i) => [(i / 4) % canvas.width, Math.floor(i / 4 / canvas.width)];
+      const inked = all.filter((i) => ours[i + 3] > 0);
+      const [less, more] = [inked.filter(far), all.filter((i) => far(i) && ours[i + 3] === 0)];
+      const extent = [0, 1].map((axis) => {{
+        const at = more.map((i) => place(i)[axis]).sort((a, b) => a - b);
+        return at.length && at[Math.floor(0.97 * at.length)] - at[Math.floor(0.03 * at.length)];
+      }});
+      return [inked.length, less.length, extent, place(inked[0])[1] / canvas.height];
     }}""")
     assert marked > 1000
+    assert top < 0.2, "the box is drawn with all of its edges"
     assert other < 0.02 * marked, "but for the borders of depths"
+    assert named[0] < 160, "names come back once nobody turns: one of a record is as long as this"
+    assert named[1] < 30
