@@ -760,7 +760,7 @@ export function drawScene(ctx, scene, view) {
   ctx.fontVariantNumeric = "tabular-nums";
   const stage = view.margins ? stageOf(scene, view.zoom, view) : null;
   const plot = stage ? stage.box : plotOf(ctx, scene, view.zoom, view.width, view.height);
-  const scale = { ...scaleOf(scene, view.zoom, plot), grow: grownBy(scene, plot) };
+  const scale = { ...scaleOf(scene, view.zoom, plot), grow: grownBy(scene, plot) * (view.large ?? 1) };
   const ends = [scene.x, scene.y].map((axis) => axis.ends ?? (stage ? axis.view : [0, 1]));
   const bounds = stage ? boundsOf(scene) : null; // drawn as the box itself
   const bar = stage && isMap(scene) ? scene.layers.find(({ name }) => name.startsWith("Scale: ")) : null; // below the box

@@ -567,7 +567,8 @@ export class Picture extends Tools {
     const { frame, from, glide, zoom, hidden, isolated, lifted, pointed, width, height, theme, cache } = this;
     const margins = this.options.stage ? Picture.margins(this.options.phone) : null; // of a stage
     const phone = Boolean(this.options.phone);
-    return { frame, from, t, glide, glided, zoom, hidden, isolated, lifted, pointed, width, height, dpr, theme, cache,
+    const large = this.options.stage ? enlargement() : 1; // other pictures grow as a whole
+    return { large, frame, from, t, glide, glided, zoom, hidden, isolated, lifted, pointed, width, height, dpr, theme, cache,
       margins, phone };
   }
 
