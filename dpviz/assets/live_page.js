@@ -1,8 +1,9 @@
-// The live picture: what the page around it lacks. A way past the menu leads to the page's control, and the finding is
-// read out when it rests.
+// The live picture: what the page around it lacks. A way past the menu leads to the page's control, a menu that the
+// keyboard opens is the next stop, and the finding is read out when it rests.
 
 const QUIET_MS = 1000; // while ε moves, the finding changes with every value
 const STAGE = ".st-key-dpviz-stage, .st-key-home-top"; // where the page's control is
+const OPENING_MS = 200; // of a menu
 const CONTROLS = ["input", "button"]; // the first ones are wanted most
 const RUNNING = '[data-testid="stApp"][data-test-script-state="running"]'; // what is on screen may be the page before
 let said = null; // one element in each document for as long as it lives: what is new in it is read out, and only that
@@ -26,6 +27,18 @@ function skip(event) {
   event.preventDefault();
   event.stopPropagation(); // Streamlit would give the focus to all of the page's content
   found.focus();
+}
+
+/** The next stop of the Tab key is the menu that the keyboard has just opened: Streamlit appends it to the page. */
+function enterMenu(event) {
+  const button = event.detail === 0 && event.target.closest?.('[data-testid="stPopover"] button');
+  if (!button) return;
+  setTimeout(() => {
+    const menu = document.querySelector('[data-testid="stPopoverBody"]');
+    if (!menu || menu.contains(document.activeElement)) return;
+    menu.tabIndex = -1;
+    menu.focus({ preventScroll: true });
+  }, OPENING_MS);
 }
 
 function sayAtRest() {
@@ -56,5 +69,6 @@ export function lookAfterPage() {
   said.setAttribute("role", "status");
   document.body.append(said);
   document.addEventListener("click", skip, { capture: true });
+  document.addEventListener("click", enterMenu);
   sayAtRest();
 }

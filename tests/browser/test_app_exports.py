@@ -99,7 +99,7 @@ def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Pat
     offline.goto((tmp_path / "picture.html").as_uri())
     expect(offline.locator(".plotly .cartesianlayer").first).to_be_visible(timeout=SLOW)
     read = re.sub(r"\s", "", offline.locator(".plotly").first.text_content() or "")  # lines are broken in the figure
-    assert "Provedforthisrun:ε=1" in read
+    assert "Provedforwhatyousee:ε=1" in read
     (tmp_path / "kept.html").write_bytes(saved(page, "keep"))
     offline.goto((tmp_path / "kept.html").as_uri())
     kept = picture_of(offline)
