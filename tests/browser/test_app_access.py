@@ -141,7 +141,8 @@ FOCUSED = """(accents) => {
   const shows = (one) => {
     const style = getComputedStyle(one);
     const ring = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
-    return ring || style.boxShadow !== "none" || accents.includes(style.borderTopColor);
+    const edge = parseFloat(style.borderTopWidth) > 0 && accents.includes(style.borderTopColor);
+    return ring || style.boxShadow !== "none" || edge;
   };
   const around = [at, at.parentElement, at.parentElement?.parentElement, ...at.querySelectorAll("*")].filter(Boolean);
   const name = at.getAttribute("aria-label") || at.labels?.[0]?.textContent || at.textContent || at.title || at.type;
@@ -160,10 +161,7 @@ MOVING = """() => {
   walk(document);
   return [...new Set(found)];
 }"""
-ACCENTS = [
-    "rgb(11, 92, 173)",
-    "rgb(10, 82, 153)",
-]  # primary colors of config.toml: borders of lists
+ACCENTS = ["rgb(27, 35, 48)"]  # the primary color of config.toml: borders of lists that have the focus
 MOST_STOPS = 120
 MOST_STOPS_IN_MENU = 20
 MOST_STOPS_TO_PICTURE = 10
@@ -265,17 +263,17 @@ def test_a_way_past_the_menu_leads_to_the_slider_and_the_picture(page: Page, ser
     word = page.locator(".dpviz-facts .dpviz-word").first
     word.click()
     expect(page.locator(".dpviz-meaning:popover-open")).to_have_count(1)
-    term, meaning = (
-        page.locator(".dpviz-side [popovertarget=dpviz-term-record]").first,
-        page.locator("#dpviz-term-record"),
-    )
     page.keyboard.press("Escape")
-    expect(meaning).to_be_hidden()
+    expect(page.locator(".dpviz-meaning:popover-open")).to_have_count(0)
+    page.get_by_role("button", name="Why?").click()
+    term = page.locator("#dpviz-why [popovertarget=dpviz-term-record]").first
+    meaning = page.locator("#dpviz-term-record")
     term.focus()
     page.keyboard.press("Enter")
     expect(meaning).to_be_visible()
     page.keyboard.press("Escape")
     expect(meaning).to_be_hidden()
+    expect(term).to_be_visible()  # the card stays open
     place = term.bounding_box()
     assert place
     touch = page.context.new_cdp_session(page)
