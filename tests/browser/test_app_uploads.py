@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from dpviz.data import DATASETS
+from dpviz.ui.home import TITLE
 from tests.browser.test_app import (
     APP,
     SLOW,
@@ -95,8 +96,9 @@ def test_an_upload_becomes_a_picture_with_secret_noise_and_a_link_and_its_column
         page.get_by_role("button", name="New noise").click()
 
     link = page.url
-    for other in ("dpviz", "DPM"):  # a page without the form forgets its widgets, not the data
-        page.get_by_role("link", name=other, exact=True).first.click()
+    for other, title in (("dpviz", TITLE), ("DPM", "DPM")):  # a page without the form forgets its widgets, not the data
+        page.get_by_role("link", name=other, exact=True).last.click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(title, timeout=SLOW)
         expect(page.get_by_text(re.compile("Data: people")).first).to_be_visible(timeout=SLOW)
     picture_of(page)
     assert parse_qs(urlsplit(page.url).query)["data_bounds"] == ["0.0:100.0,0.0:100.0"]
