@@ -17,17 +17,23 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, Route, expect
 
 from dpviz.methods import CATALOGUE
+from dpviz.plots import read_header
 from dpviz.publishing import every_state, publish
 from dpviz.publishing.files import ASKED
-from dpviz.publishing.pages import visit
+from dpviz.publishing.pages import Writer, visit
 from dpviz.publishing.plan import ACROSS_KNOBS, COURSE, PagePlan, SitePlan, default_plan
+from tests.browser.test_app import layers
 
 pytestmark = pytest.mark.browser
 
 OTHER = re.compile(r"^(index|late|shared)\.|\.all\.")  # files that are no state
 STOPS = ("1", "2")
 CHAPTERS = 1  # and the end of the course
-WORDS = (".dpviz-headline", ".dpviz-facts", ".dpviz-card")
+WORDS = (".dpviz-facts", ".dpviz-card")
+CONTROL = ", ".join(
+    f"main {each}"
+    for each in (".slider:not([hidden]) input[type=range]", ".range input", ".dpviz-instrument input[type=range]")
+)
 SAID = """([kinds, given]) => {
   const texts = (root, kind) => [...root.querySelectorAll(kind)].map((each) => each.textContent);
   const app = given.map((html) => Object.assign(document.createElement("template"), { innerHTML: html }).content);
@@ -147,9 +153,10 @@ def test_nothing_is_asked_for_twice_and_what_can_wait_comes_after_the_first_pict
 
 def numbers_of(picture: Locator) -> list[str]:
     """Return the numbers in a picture's data table."""
-    picture.get_by_role("button", name="Data table").click()
+    button = layers(picture.page).get_by_role("button", name="Data table")
+    button.click()
     found = picture.locator(".tables td").all_text_contents()
-    picture.get_by_role("button", name="Data table").click()
+    button.click()
     return found
 
 
@@ -201,13 +208,13 @@ def states(page: Page, each: PagePlan, sampled: int) -> Iterator[str]:
     if each.asks:
         page.locator("[data-guess]").first.click()
     picture = page.locator(".dpviz-live[data-dpviz-key=picture]")
-    steps = picture.get_by_role("button", name="First step")
+    steps = page.get_by_role("slider", name="Step")
     stepped = steps.count() and each.page in CATALOGUE
     if stepped:
-        steps.click()
+        steps.first.press("Home")
     links = {state.name: dict(state.link) for state in every_state(each)}
     chosen = ["0", "0", "0"]  # mode, seed, audience
-    slider = page.locator("main .slider:not([hidden]) input[type=range], main .range input")
+    slider = page.locator(CONTROL)
     if slider.count():
         slider.press("Shift")  # what moves by itself rests under a hand
     n_stops = len({name.rpartition(".")[2] for name in links if name != ASKED})
@@ -240,7 +247,7 @@ def choose(page: Page, each: PagePlan, now: list[str], wanted: list[str]) -> Non
     if wanted[1] != now[1] and wanted[0] == "0":
         page.locator("[data-again]").click()
     if wanted[2] != now[2]:
-        switch = page.locator("[data-switch=audience] [role=radio]")
+        switch = page.locator("main [data-switch=audience] [role=radio], main .who [role=radio]")
         if switch.count():
             switch.nth(int(wanted[2])).click()
         else:  # what there is to read follows the address alone
@@ -248,15 +255,30 @@ def choose(page: Page, each: PagePlan, now: list[str], wanted: list[str]) -> Non
 
 
 def compare(page: Page, each: PagePlan, link: dict[str, str]) -> None:
-    """Compare headline, facts and card with what the app says by its own test runner, letter by letter."""
-    for kind, (shown, app) in zip(WORDS, page.evaluate(SAID, [list(WORDS), said(each.page, link)]), strict=True):
+    """Compare finding, facts and card with what the app says by its own test runner, letter by letter."""
+    app_page = visit(each.page, link)
+    finding, at_the_end = told(app_page)
+    step = page.get_by_role("slider", name="Step")
+    if step.count():
+        step.first.fill(str(at_the_end))
+    expect(page.locator(".dpviz-stage .finding")).to_have_text(finding)
+    if step.count():
+        step.first.fill("0")
+    for kind, (shown, app) in zip(WORDS, page.evaluate(SAID, [list(WORDS), said(app_page)]), strict=True):
         assert shown == app, (each.page, link, kind)
         assert shown, f"{each.folder} has none of {kind}"
     if link["audience"] == "public":
         assert page.locator(".dpviz-lock").count() == 0
 
 
-def said(name: str, link: dict[str, str]) -> list[str]:
+def told(app_page: Any) -> tuple[str, int]:
+    """Return the finding of a page of the app, and the frame that it is said of."""
+    headers = (read_header(each.packed) for each in Writer(lambda *_: None).write(app_page).pictures)
+    header = next(each for each in headers if "stage" in each)
+    return header["stage"]["finding"], header["start_frame"]
+
+
+def said(app_page: Any) -> list[str]:
     """Return all HTML of a page of the app."""
     found: list[str] = []
 
@@ -267,5 +289,5 @@ def said(name: str, link: dict[str, str]) -> list[str]:
             elif each.type == "html":
                 found.append(each.proto.body)
 
-    look(visit(name, link))
+    look(app_page)
     return found
