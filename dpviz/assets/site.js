@@ -189,11 +189,10 @@ export class Site {
   /** Draw the stage: its words come with its picture, on one frame. */
   drawStage(state) {
     const place = this.main.querySelector("[data-stage]");
-    if (place && place !== this.stageHost) {
-      this.stage?.destroy();
+    if (!this.stage) {
       this.stageHost = place;
       this.stage = new Stage(housed(place, SHEETS.stage + SHEETS.picture));
-    }
+    } else if (place !== this.stageHost) place.replaceWith(this.stageHost); // step and zoom live on
     const { index, at } = this;
     const coarse = this.name() === index.first && !this.files.ready.has(LATE);
     const words = index.switches.audience?.words ?? [];

@@ -144,7 +144,15 @@ class Writer:
             if not tabs:
                 raise KeyError(tab)
             block = tabs[0]
-        self.page.frame = self._children(block)
+        frame = self._children(block)
+        kept: list[str] = []  # what stands in the frame: of some containers a site has the switches alone
+
+        def place(match: re.Match[str]) -> str:
+            kept.append(self.page.leaves[int(match[1])])
+            return f'data-leaf="{len(kept) - 1}"'
+
+        self.page.frame = re.sub(r'data-leaf="(\d+)"', place, frame)
+        self.page.leaves = kept
         return self.page
 
     def _children(self, block: Block) -> str:

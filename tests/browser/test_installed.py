@@ -184,7 +184,8 @@ def test_pages_show(page: Page, address: str, names: tuple[str, ...]):
             page.goto(f"{address}/{name}")
         expect(page.get_by_role("heading", level=1)).to_have_text(HEADINGS.get(name, title), timeout=SLOW)
         if name in CATALOGUE or not ACROSS[name].group:
-            picture_of(page)
+            drawn = page.locator(".dpviz-live[data-dpviz-key][data-dpviz-drawn], .dpviz-compare[data-value]")
+            expect(drawn.first).to_be_visible(timeout=SLOW)
         expect(page.locator("[data-testid=stException]")).to_have_count(0)
 
 
