@@ -17,6 +17,7 @@ from playwright.sync_api import Page, expect
 from dpviz import __version__
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import ACROSS
+from dpviz.stories.method import SHORT
 from dpviz.tools.teaching.chapters import CHAPTERS
 from tests.browser.conftest import ROOT, start_server
 from tests.browser.test_app import SLOW, go_to, picture_of, press
@@ -179,7 +180,7 @@ def test_pages_show(page: Page, address: str, names: tuple[str, ...]):
     for name in sorted(names, key=lambda name: (name in ACROSS and bool(ACROSS[name].group), name)):
         title = CATALOGUE[name].title if name in CATALOGUE else ACROSS[name].title
         if name in CATALOGUE or not ACROSS[name].group:  # it has a link of its own: nothing is loaded again
-            page.get_by_role("link", name=title, exact=True).first.click()
+            page.get_by_role("link", name=SHORT.get(name, title), exact=True).first.click()
         else:
             page.goto(f"{address}/{name}")
         expect(page.get_by_role("heading", level=1)).to_have_text(HEADINGS.get(name, title), timeout=SLOW)
