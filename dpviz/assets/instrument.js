@@ -237,7 +237,7 @@ export class Instrument extends Slider {
     const line = this.law(this.said?.risk).map((risk, i) => [x(this.places[i]), y(risk)]);
     const marks = [drawn("line", { x1: 0, x2: width, y1: y(COIN_ODDS), y2: y(COIN_ODDS), class: "rule" })];
     if (!phone) {
-      marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, this.said?.risk_label ?? "An attacker guesses right"),
+      marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, this.said?.risk_label ?? "An attacker spots you"),
         drawn("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, this.brief ? "" : "coin flip"));
     }
     if (line.length > 1) {

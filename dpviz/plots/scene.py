@@ -281,7 +281,7 @@ class StageWords:
     verdict: Literal["proved", "claimed", "broken"] = "claimed"  # "broken": an audit measures more than is claimed
     guarantee: str = ""  # one sentence, which begins with its verdict: "Proved. Adding or removing one person ..."
     risk: Measure | None = None  # how often an attacker can be right, times in 100; None: no limit is known
-    risk_label: str = "An attacker guesses right"
+    risk_label: str = "An attacker spots you"
     strip: Strip | None = None  # of what is lost; None: nothing is measured
     loss: Measure | None = None  # of this run, or what the public may expect
 

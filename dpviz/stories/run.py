@@ -189,7 +189,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     @property
     def risk_label(self) -> str:
         """What an attacker is right about; public."""
-        return "An attacker guesses right"
+        return "An attacker spots you"
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
         """Return the axis of what is lost, the curator's and the public's, the same at every ε."""
