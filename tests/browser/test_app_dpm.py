@@ -63,6 +63,8 @@ def test_a_click_on_the_tree_or_on_a_cut_looks_into_it(page: Page, server: Serve
     node = re.search(r"node=(\d+)", page.url)
     assert node
     same = re.compile(rf"node={node[1]}(&|$)")
+    page.keyboard.press("Escape")  # the menu with the table lies over the picture
+    expect(page.locator(".dpviz-live.staged .layers").first).to_be_hidden()
     page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")  # out from under what stays in view
     for place in (0.15, 0.75, 0.3, 0.6):  # one of these may be a cut of the subset that is looked into already
         click_a_node(page, picture, (place,))
