@@ -9,7 +9,7 @@
 // values: [low, middle, high]}. What is known stays known while ε moves; with another key all is asked anew, and with
 // none nothing is.
 
-const STILL_MS = 800; // without a move until the next question
+const STILL_MS = 2500; // without a move until the next question: runs share the processor with what a reader does
 const STRIDES = [8, 4, 2, 1]; // of values, coarse before fine
 const GAP_MS = 100; // at least, between two questions
 const IDLE_MS = 2000; // at most, until a page counts as idle

@@ -21,6 +21,7 @@ def test_steps_public_view_and_a_click_on_a_record(page: Page, server: Server) -
         switch(page, "Curator")
     go_to(picture, 0, "0: given")
     assert any(name.startswith("source record") for name in tables(picture))
+    page.keyboard.press("Escape")  # the menu with the table lies over the picture
     canvas = picture.locator("canvas").first
     box = canvas.bounding_box()
     assert box is not None
