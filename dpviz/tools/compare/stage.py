@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from dpviz.core import Adjacency, Centers, Confidential, FloatArray, Guarantee, Points, attacker_odds
 from dpviz.plots import Audience
@@ -84,7 +84,7 @@ def median_interval(costs: FloatArray, confidence: float = CONFIDENCE) -> tuple[
     """
     n = len(costs)
     rank = int(
-        stats.binom.ppf(0.5 * (1.0 - confidence), n, 0.5)
+        scipy.stats.binom.ppf(0.5 * (1.0 - confidence), n, 0.5)
     )  # P(X < rank) <= that share, and no larger rank has it
     if rank < 1:
         return -math.inf, math.inf

@@ -64,7 +64,7 @@ WALL = TeachLink("Near the wall", "nd_laplace?data=city&under=walls", "ε = 1.91
 AUDIT = TeachLink(
     "Audit of a claim",
     "audit?audited=convergent_kmeans",
-    "Claimed: an attacker is right at most 74 in 100, if it held.",
+    "claimed and not established",
 )
 COMPARE = TeachLink(
     "Every method at every ε",
