@@ -20,11 +20,11 @@ const SURE_ODDS = 100;
 const ROOM_PX = 12; // between a value and its dot
 const ENDS_PX = 10; // of the track, from the edges
 const LEFT_FROM = 0.62; // share of the width from which values stand left of the line
-const SIZES = { // CSS pixels: height over the strips, of a strip, between the two, under them; type of ε, values, words
-  phone: { top: 46, strip: 42, gap: 12, foot: 20, below: 22, value: 17, words: 13, dot: 5.5, thumb: 13 },
-  low: { top: 34, strip: 40, gap: 22, foot: 18, below: 22, value: 17, words: 13, dot: 5.5, thumb: 11 },
-  laptop: { top: 78, strip: 88, gap: 42, foot: 26, below: 50, value: 26, words: 15, dot: 7, thumb: 11 },
-  large: { top: 108, strip: 150, gap: 56, foot: 30, below: 62, value: 35, words: 17, dot: 8, thumb: 13 },
+const SIZES = { // CSS pixels: height of a strip, between the two, over the track, under it; type of values and words; radii
+  phone: { strip: 42, gap: 12, foot: 20, below: 22, value: 17, words: 13, dot: 5.5, thumb: 13 },
+  low: { strip: 40, gap: 22, foot: 18, below: 22, value: 17, words: 13, dot: 5.5, thumb: 11 },
+  laptop: { strip: 88, gap: 42, foot: 26, below: 50, value: 26, words: 15, dot: 7, thumb: 11 },
+  large: { strip: 150, gap: 56, foot: 30, below: 62, value: 35, words: 17, dot: 8, thumb: 13 },
 };
 const LEAST_STRIP = 34;
 const MOST_STRIP = 210;
@@ -43,7 +43,7 @@ export class Instrument extends Slider {
   build(parent) {
     this.bands = []; // at each value of ε: [low, middle, high] of what is lost
     this.visited = new Map(); // index -> what was lost there
-    this.at = 0; // the place of the picture's ε
+    this.place = 0; // index of the picture's ε: `at` is the mark that the keyboard is at
     this.said = null; // the words of that picture
     this.moves = new Map(); // number of a move -> its index
     this.size = "laptop";
@@ -90,10 +90,13 @@ export class Instrument extends Slider {
     for (const type of ["pointermove", "pointerdown"]) this.marks.addEventListener(type, (event) => this.pointAt(event));
     this.marks.addEventListener("pointerleave", () => this.tell());
     this.marks.addEventListener("keydown", (event) => this.walk(event));
-    this.marks.addEventListener("focus", () => this.tell(this.gathered[0]));
+    this.marks.addEventListener("focus", () => this.tell(this.gathered[this.at]));
     this.marks.addEventListener("blur", () => this.tell());
     for (const type of ["pointerdown", "keydown"]) this.root.addEventListener(type, () => this.rest());
-    this.observer = new ResizeObserver(() => this.draw());
+    this.observer = new ResizeObserver(() => {
+      this.measure();
+      this.draw();
+    });
     this.observer.observe(this.root);
   }
 
@@ -118,7 +121,7 @@ export class Instrument extends Slider {
   /** Show the words of a picture, drawn at the index-th value; `end` says whether its last step is on the screen. */
   words(words, index, end = true) {
     this.said = words;
-    this.at = index;
+    this.place = index;
     this.end = end;
     if (words?.loss && words.loss.power === 0) this.visited.set(index, words.loss.value);
     this.draw();
@@ -147,7 +150,9 @@ export class Instrument extends Slider {
     this.input.setAttribute("aria-valuetext", spoken[this.index]);
     this.root.dataset.value = texts[this.index];
     this.root.dataset.index = String(this.index);
-    this.draw();
+    if (this.thumb) this.thumb.setAttribute("cx", this.x(this.places[this.index])); // all else is of the picture
+    else this.draw();
+    if (this.unaccompanied) setText(this.value, `${this.symbol} = ${texts[this.index]}`); // the picture waits, faint
     this.tell();
   }
 
@@ -195,35 +200,45 @@ export class Instrument extends Slider {
     this.size = size;
     this.height = height;
     this.brief = brief;
+    this.measure();
     this.draw();
   }
 
+  /** Ask the browser for sizes only when they may have changed: after each drawing it would lay the page out for them. */
+  measure() {
+    this.width = this.drawing.clientWidth;
+    this.heading = this.value.parentElement.offsetHeight;
+    this.namedAt = "";
+  }
+
   draw() {
-    const width = this.drawing.clientWidth;
+    if (this.width === undefined) this.measure();
+    const { width, heading } = this;
     if (!this.data || !(width > 0)) return;
     const sizes = SIZES[this.size];
     const { places, data: { texts } } = this;
     const phone = this.size === "phone";
-    const heading = this.value.parentElement.offsetHeight;
     const rest = sizes.gap + sizes.foot + sizes.below + (phone ? 8 : 30);
     const strip = phone ? sizes.strip : clamp(((this.height ?? 0) - heading - rest) / 2, LEAST_STRIP, MOST_STRIP);
-    const x = (t) => ENDS_PX + t * (width - 2 * ENDS_PX);
+    const x = this.x = (t) => ENDS_PX + t * (width - 2 * ENDS_PX);
     const first = phone ? 6 : 28; // the top of the first strip
     const second = first + strip + sizes.gap;
     const track = second + strip + sizes.foot;
     const height = track + sizes.below;
-    setText(this.value, `${this.symbol} = ${texts[this.at]}`);
+    setText(this.value, `${this.symbol} = ${texts[this.place]}`);
     this.drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.drawing.style.height = `${height}px`;
     Object.assign(this.input.style, { bottom: `${sizes.below - 22}px` });
-    const at = x(places[this.at]);
-    const view = { x, at, width, strip, sizes, phone, left: places[this.at] > LEFT_FROM };
+    const at = x(places[this.place]);
+    const view = { x, at, width, strip, sizes, phone, left: places[this.place] > LEFT_FROM };
     this.drawing.replaceChildren(
       ...this.risk({ ...view, top: first }), ...this.loss({ ...view, top: second }),
       drawn("line", { x1: at, x2: at, y1: first, y2: track, class: "here" }),
       ...this.track({ ...view, y: track }), ...this.dots(view, first, second),
     );
-    this.placeNames(x, track, phone);
+    const room = `${width} ${track} ${phone} ${heading}`;
+    if (room !== this.namedAt) this.placeNames(x, track, phone);
+    this.namedAt = room;
   }
 
   get symbol() {
@@ -260,7 +275,7 @@ export class Instrument extends Slider {
     if (!risk) return [];
     const { values } = this.data;
     const share = risk.value / SURE_ODDS;
-    const proved = Math.log(share / Math.max(1e-16, 1 - share)) / values[this.at];
+    const proved = Math.log(share / Math.max(1e-16, 1 - share)) / values[this.place];
     return values.map((epsilon) => SURE_ODDS / (1 + Math.exp(-proved * epsilon)));
   }
 
@@ -279,11 +294,11 @@ export class Instrument extends Slider {
         drawn("path", { d: pathOf(known.map(([px, , middle]) => [px, y(middle)])), class: "middle" }));
     } else if (words.loss?.power > 0) {
       const { value, power } = words.loss;
-      const law = this.data.values.map((epsilon, i) => [x(this.places[i]), y(value * (this.data.values[this.at] / epsilon) ** power)]);
+      const law = this.data.values.map((epsilon, i) => [x(this.places[i]), y(value * (this.data.values[this.place] / epsilon) ** power)]);
       marks.push(drawn("path", { d: pathOf(law), class: "middle" }));
     }
     if (words.loss?.power === 0) {
-      for (const [i, value] of this.visited) if (i !== this.at) marks.push(drawn("circle", { cx: x(this.places[i]), cy: y(value), r: 2.5, class: "been" }));
+      for (const [i, value] of this.visited) if (i !== this.place) marks.push(drawn("circle", { cx: x(this.places[i]), cy: y(value), r: 2.5, class: "been" }));
     }
     if (!phone) marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, scale.label));
     let taken = null;
@@ -305,8 +320,8 @@ export class Instrument extends Slider {
       marks.push(drawn("line", { x1: x(places[i]), x2: x(places[i]), y1: y - 4, y2: y + 4, class: "tick" }),
         drawn("text", { x: x(places[i]), y: y + (phone ? 21 : 24), class: "faint middle-of" }, texts[i]));
     }
-    marks.push(drawn("circle", { cx: x(places[this.index] ?? 0), cy: y, r: sizes.thumb, class: "thumb" }));
-    return marks;
+    this.thumb = drawn("circle", { cx: x(places[this.index] ?? 0), cy: y, r: sizes.thumb, class: "thumb" });
+    return [...marks, this.thumb];
   }
 
   /** The two dots and the numbers at them, on top of all lines. */
@@ -341,6 +356,7 @@ export class Instrument extends Slider {
 
   buildMarks() {
     super.buildMarks();
+    this.namedAt = "";
     [...this.marks.children].forEach((option, i) => option.replaceChildren(this.gathered[i].name));
   }
 
@@ -349,7 +365,7 @@ export class Instrument extends Slider {
   placeNames(x, track, phone) {
     if (!this.gathered) return;
     this.positions = this.gathered.map(({ index }) => x(this.places[index]));
-    this.marks.style.top = `${track + this.value.parentElement.offsetHeight + 8}px`;
+    this.marks.style.top = `${track + this.heading + 8}px`;
     let end = -Infinity; // of the last name that is written
     [...this.marks.children].forEach((option, i) => {
       option.style.left = `${this.positions[i]}px`;

@@ -5,11 +5,10 @@ import { readHeader } from "./live_base.js";
 import { Ahead } from "./ahead.js";
 import { Bands } from "./bands.js";
 import { component } from "./component.js";
-import { isOthers, linkedFrame, setQuery } from "./live_address.js";
+import { isOthers, linkedFrame, setQuery, TELL_MS } from "./live_address.js";
 import { lookAfterPage } from "./live_page.js";
 import { Stage } from "./stage_view.js";
 
-const TELL_MS = 400; // until a step is in the address: browsers refuse many changes in a row
 const STATES = { selected: "selected", picked: "picked", region: "region", sketched: "drawn", turned: "turned",
   moved: "moved", audience: "audience", count: "count", open: "open" };
 const CLICKS = new Set(["audience", "count", "open"]); // told with a number, so that each counts once
@@ -77,7 +76,7 @@ class StageComponent {
     this.stage ??= new Stage(this.parent);
     this.bands ??= new Bands(this.ahead, this.stage.root);
     const index = this.stage.index;
-    const instrument = options.instrument && { ...options.instrument, bandKey: options.ahead?.bands };
+    const instrument = options.instrument && { ...options.instrument, bandKey: options.ahead?.bands, unaccompanied: !options.ahead };
     this.stage.update({ ...options, instrument, pictures, scroller: this.around("stMain") });
     this.bands.update(options.ahead, instrument?.values.length ?? 0, this.stage.instrument?.index ?? 0);
     if (overtaken) this.stage.index = index;

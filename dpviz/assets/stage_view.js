@@ -231,6 +231,7 @@ export class Stage {
       this.instrument = null;
     } else {
       this.instrument ??= new Instrument(this.tool);
+      this.instrument.unaccompanied = Boolean(data.unaccompanied); // no picture comes ahead of the page
       this.instrument.update(data);
     }
   }

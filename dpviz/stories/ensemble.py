@@ -137,13 +137,20 @@ def chosen_again(scores: FloatArray, chances: FloatArray, uniform: FloatArray) -
 def nearest_drain(draws: FloatArray) -> Callable[[Points, Shades], Shades]:
     """Return what says how gray records are: the more, the more of `draws` (n, k, d) put them to another center."""
     some = draws[:DRAIN_DRAWS]
-    return lambda unit, groups: _nearest_shades(np.ascontiguousarray(unit), groups, np.ascontiguousarray(some), SHADES)
+    return lambda unit, groups: shades_of(_alike(np.ascontiguousarray(unit), groups, np.ascontiguousarray(some)), some)
+
+
+def shades_of(alike: NDArray[np.intp], draws: FloatArray) -> Shades:
+    """Return how gray records (n,) are of which so many of the `draws` say the same as the release."""
+    share = alike / len(draws)
+    return np.rint(SHADES * (1.0 - share * share * share)).astype(np.uint8)
 
 
 @compiled
-def _nearest_shades(unit: Points, groups: Shades, draws: FloatArray, shades: int) -> Shades:
+def _alike(unit: Points, groups: Shades, draws: FloatArray) -> NDArray[np.intp]:
+    """Count for each record how many draws leave it with its own center; for one without a cluster all do."""
     n, k, d = draws.shape
-    result = np.zeros(len(unit), dtype=np.uint8)
+    result = np.full(len(unit), n, dtype=np.intp)
     for i in range(len(unit)):
         own, same = groups[i], 0
         if own >= k:
@@ -160,8 +167,7 @@ def _nearest_shades(unit: Points, groups: Shades, draws: FloatArray, shades: int
                     kept = False
                     break
             same += kept
-        share = same / n
-        result[i] = np.uint8(round(shades * (1.0 - share * share * share)))
+        result[i] = same
     return result
 
 

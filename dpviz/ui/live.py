@@ -1,8 +1,8 @@
-"""The live picture: a scene on a canvas that is redrawn without being rebuilt, with its legend, scrubber and table."""
+"""A live picture or chart: a scene on a canvas, redrawn without being rebuilt, with legend, scrubber and table."""
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import TypeGuard
@@ -15,7 +15,7 @@ from dpviz.ui.server.served import served
 
 _PICK_LENGTH = 80  # characters
 _MOST_CORNERS = 256  # of a region
-PARTS = (*PICTURE, "picture", "live_page", "ahead", "component", "live_address")  # each after what it imports
+PARTS = (*PICTURE, "picture", "live_page", "component", "live_address")  # each after what it imports
 _LIVE = served("live", *PARTS, styles=("streamlit", "picture"))
 SESSION = "dpviz:session"  # in the session's state: its name, for the browser
 _ARRIVING = "dpviz:arriving"  # the key of a picture that a link has led to and that is not on the screen yet
@@ -45,44 +45,29 @@ def live(
     audience_public: bool = False,
     query: str | None = None,
     follow: str | None = None,
-    inspect: Callable[[Region], Sequence[str]] | None = None,
-    drawing: Mapping[str, object] | None = None,
-    ahead: Mapping[str, object] | None = None,
-    packed: bytes | None = None,
     fits: bool = False,
-    named: bool = True,
     plain: bool = False,
 ) -> LiveState:
     """Draw a scene and return what the reader selected in it.
 
     `audience_public` leaves out all that only the curator may see, before anything travels to the browser. `query` is
     put into the page's address without a new history entry. `follow` names the live picture whose frames this one
-    shows; its scene has no scrubber of its own. `ahead` says how the picture can come ahead of the page
-    (`dpviz.ui.controls.LogSlider.ahead`). `inspect` lets the reader select points by box or lasso, and says in plain
-    lines what is inside; it is the curator's, so that the public has neither. `drawing` makes the points drawable (see
-    `dpviz.ui.data.drawing`). With `fits` the browser makes it as high as the window leaves room. Without `named` it has
-    no title: the page says it. A `plain` picture is to be looked at: no tools, no table, a legend without switches; the
-    words beside it hold its numbers. `packed` is what the audience sees of the scene, if that is there already.
+    shows; its scene has no scrubber of its own. With `fits` the browser makes it as high as the window leaves room. A
+    `plain` picture is to be looked at: no tools, no table, a legend without switches; the words beside it hold its
+    numbers.
     """
     visible = scene.public() if audience_public else scene
     before = read_state(st.session_state.get(key), visible)
-    options: dict[str, object] = {"key": key, "height": height, "query": query, "follow": follow, "ahead": ahead}
-    options |= {"fits": fits, "named": named and not plain, "plain": plain}
+    options: dict[str, object] = {"key": key, "height": height, "query": query, "follow": follow}
+    options |= {"fits": fits, "named": not plain, "plain": plain}
     if query is not None:  # of another session, as after a restart of the server, the browser takes no other address
         options["session"] = st.session_state.setdefault(SESSION, token_hex(8))
     options |= {"selected": before.selected, "picks": before.pick_count}
-    if inspect is not None and not audience_public:
-        options["select"] = {"region": before.region, "number": before.region_number}
-        if before.region:
-            options["inspected"] = {"number": before.region_number, "lines": list(inspect(before.region))}
-    if drawing is not None and not audience_public:
-        options["drawing"] = drawing
     if st.session_state.get(_ARRIVING) == key:
         options["arrive"] = True
         del st.session_state[_ARRIVING]
-    data = wrap(options, pack(visible) if packed is None else packed)
-    changes = {f"on_{name}_change": lambda: None for name in ("selected", "picked", "region", "drawn", "turned")}
-    return read_state(_LIVE(data=data, key=key, **changes), visible)
+    changes = {f"on_{name}_change": lambda: None for name in ("selected", "picked")}
+    return read_state(_LIVE(data=wrap(options, pack(visible)), key=key, **changes), visible)
 
 
 def arrive(key: str) -> None:
@@ -90,14 +75,14 @@ def arrive(key: str) -> None:
     st.session_state[_ARRIVING] = key
 
 
-def wrap(options: Mapping[str, object], packed: bytes) -> bytes:
-    """Put options before a packed scene: 4-byte little-endian length, JSON, the scene on an aligned offset.
+def wrap(options: Mapping[str, object], *packed: bytes) -> bytes:
+    """Put options before packed scenes: 4-byte little-endian length, JSON, the scenes on aligned offsets.
 
     A component gets either JSON or bytes as such, so that both must travel in one object.
     """
     text = json.dumps(options).encode()
     text += b" " * (-(len(text) + 4) % ALIGNMENT)
-    return len(text).to_bytes(4, "little") + text + packed
+    return b"".join((len(text).to_bytes(4, "little"), text, *packed))
 
 
 def read_state(state: object, scene: Scene) -> LiveState:

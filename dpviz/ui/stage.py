@@ -1,6 +1,5 @@
 """The stage as a component of the app: finding, instrument and guarantee beside one picture or two, in one message."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
@@ -9,9 +8,9 @@ import streamlit as st
 
 from dpviz.assets import PICTURE
 from dpviz.core import Knob
-from dpviz.plots.scene import ALIGNMENT, Scene, pack
+from dpviz.plots.scene import Scene, pack
 from dpviz.ui import state
-from dpviz.ui.live import SESSION, LiveState, Region, read_state
+from dpviz.ui.live import SESSION, LiveState, Region, read_state, wrap
 from dpviz.ui.panel import WHY
 from dpviz.ui.server.served import served
 
@@ -101,17 +100,10 @@ def draw(
         "pictures": options,
     }
     changes = {f"on_{name}_change": lambda: None for name in STATES}
-    result = _STAGE(data=wrap(data, scenes), key=KEY, **changes)
+    result = _STAGE(data=wrap(data, *scenes), key=KEY, **changes)
     if not pictures:
         return LiveState()
     return read_state(result, pictures[0].scene.public() if public else pictures[0].scene)
-
-
-def wrap(options: Mapping[str, object], scenes: Sequence[bytes]) -> bytes:
-    """Put options before packed scenes: 4-byte little-endian length, JSON, then the scenes on aligned offsets."""
-    text = json.dumps(options).encode()
-    text += b" " * (-(len(text) + 4) % ALIGNMENT)
-    return b"".join((len(text).to_bytes(4, "little"), text, *scenes))
 
 
 def chosen(name: str, key: str = KEY) -> object:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, WebSocket, expect
+from playwright.sync_api import Locator, Page, WebSocket, expect
 
 from tests.browser.test_app import APP, SLOW, Server
 
@@ -52,10 +52,16 @@ def until(page: Page, line: Line, n_bands: int) -> None:
     raise AssertionError(f"There were {len(line.bands)} bands of {n_bands}.")
 
 
-def test_a_band_grows_while_the_page_is_idle_and_rests_in_a_drag(page: Page, server: Server, line: Line) -> None:
+def opened(page: Page, server: Server) -> Locator:
+    """Return the stage of a page that nobody has looked at before."""
     page.goto(f"{server(APP)}/convergent_kmeans?epsilon=1&data_seed=7&tab=reproduction")
     stage = page.locator(STAGE)
     expect(stage).to_be_visible(timeout=SLOW)
+    return stage
+
+
+def test_a_band_grows_while_the_page_is_idle_and_rests_in_a_drag(page: Page, server: Server, line: Line) -> None:
+    stage = opened(page, server)
     until(page, line, 3)
     expect(stage.locator("path.band")).to_have_count(1)
     assert all(low <= middle <= high for low, middle, high in (band["values"] for band in line.bands))
@@ -81,9 +87,7 @@ def test_a_band_grows_while_the_page_is_idle_and_rests_in_a_drag(page: Page, ser
 
 
 def test_everyone_has_no_band_and_none_is_asked_for(page: Page, server: Server, line: Line) -> None:
-    page.goto(f"{server(APP)}/convergent_kmeans?epsilon=1&data_seed=7&tab=reproduction")
-    stage = page.locator(STAGE)
-    expect(stage).to_be_visible(timeout=SLOW)
+    stage = opened(page, server)
     until(page, line, 2)
     expect(stage.locator("path.band")).to_have_count(1)
     stage.get_by_role("radio", name="Everyone").click()

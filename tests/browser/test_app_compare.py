@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from dpviz.tools.compare.runs import ENTRIES
 from tests.browser.conftest import SIZE
+from tests.browser.first_screen import WORDS_SEEN
 from tests.browser.test_app import APP, behind, switch
 from tests.browser.test_app_access import accessible
 
@@ -21,7 +22,9 @@ FEW = "&".join(["n=300", *(f"with_{key}={int(key in ('su', 'eugkm'))}" for key i
 # px: least share of the screen that the five maps take together, and most words on the screen
 SIZES = {(1366, 768): (0.28, 100), (1280, 720): (0.28, 100), (1920, 1080): (0.28, 100), (390, 844): (0.17, 75)}
 PARTS = (".finding", ".maps", ".tool", ".thumb", ".why", ".seen")  # what must be seen whole; on a phone as well
-SEEN = """(parts) => {
+SEEN = (
+    f"(parts) => {{ {WORDS_SEEN}"
+    + """
   const { shadowRoot: root } = [...document.querySelectorAll("*")]
     .find((element) => element.shadowRoot?.querySelector(".dpviz-compare"));
   const places = Object.fromEntries(parts.map((part) => {
@@ -30,27 +33,10 @@ SEEN = """(parts) => {
   }));
   const boxes = [...root.querySelectorAll("[data-dpviz-box]")]
     .map((map) => map.dataset.dpvizBox.split(" ").map(Number));
-  const words = [];
-  const count = (tree) => {
-    for (const element of tree.querySelectorAll("*")) {
-      if (element.shadowRoot) count(element.shadowRoot);
-      if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
-      if (element.closest("style, script, [data-testid=stIconMaterial], [data-testid=stSkipToContent]")) continue;
-      if (element.closest(".st-key-dpviz-title, .dpviz-said")) continue;
-      for (const text of element.childNodes) {
-        if (text.nodeType !== Node.TEXT_NODE || !text.data.trim()) continue;
-        const range = document.createRange();
-        range.selectNodeContents(text);
-        const { left, right, top, bottom } = range.getBoundingClientRect();
-        const across = right - left > 1 && right > 0 && left < innerWidth;
-        const down = bottom - top > 1 && bottom > 0 && top < innerHeight;
-        if (across && down) words.push(...text.data.trim().split(/\\s+/));
-      }
-    }
-  };
-  count(document);
+  const words = wordsSeen(root);
   return { places, boxes, words };
 }"""
+)
 # What stands under the first map, in the head and at the thumb, at every frame while ε is dragged.
 FRAMES = """() => {
   const { shadowRoot: root } = [...document.querySelectorAll("*")]

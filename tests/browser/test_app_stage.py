@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dpviz.methods import CATALOGUE
 from tests.browser.conftest import SIZE
+from tests.browser.first_screen import WORDS_SEEN
 from tests.browser.test_app import APP, SLOW, Server, check_edge, picture_of
 from tests.browser.test_app_access import accessible, settled
 
@@ -26,7 +27,9 @@ PARTS = {  # what must be seen whole
     "guarantee": ".guarantee",
     "play": "button.play",
 }
-SEEN = """(parts) => {
+SEEN = (
+    f"(parts) => {{ {WORDS_SEEN}"
+    + """
   const { shadowRoot: root } = [...document.querySelectorAll("*")]
     .find((element) => element.shadowRoot?.querySelector(".dpviz-stage"));
   const places = {};
@@ -35,29 +38,10 @@ SEEN = """(parts) => {
     places[name] = [left, top, right, bottom];
   }
   const box = root.querySelector("[data-dpviz-box]").dataset.dpvizBox.split(" ").map(Number);
-  const dock = root.querySelector(".docked .tool"); // on a phone it stands over the page
-  const words = [];
-  const count = (tree) => {
-    for (const element of tree.querySelectorAll("*")) {
-      if (element.shadowRoot) count(element.shadowRoot);
-      if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
-      if (element.closest("style, script, .unseen, .dpviz-said, [data-testid=stIconMaterial]")) continue;
-      if (element.closest("[data-testid=stSkipToContent], .st-key-dpviz-title")) continue;
-      for (const text of element.childNodes) {
-        if (text.nodeType !== Node.TEXT_NODE || !text.data.trim()) continue;
-        const range = document.createRange();
-        range.selectNodeContents(text);
-        const at = range.getBoundingClientRect();
-        const across = at.width > 1 && at.right > 0 && at.left < innerWidth;
-        const end = dock && !dock.contains(element) ? dock.getBoundingClientRect().top : innerHeight;
-        const down = at.height > 1 && at.bottom > 0 && at.top < end;
-        if (across && down) words.push(...text.data.trim().split(/\\s+/));
-      }
-    }
-  };
-  count(document);
+  const words = wordsSeen(root);
   return { places, box, words };
 }"""
+)
 # While ε is dragged: what stands on the screen at each frame, and what came with the picture that is on it.
 FRAMES = """() => {
   const { shadowRoot: root } = [...document.querySelectorAll("*")]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Points, compiled
 from dpviz.methods.dpm.algorithm import SplitTrace
-from dpviz.plots.scene import SHADES
 from dpviz.stories.ensemble import (
     DRAIN_DRAWS,
     Ensemble,
@@ -18,6 +17,7 @@ from dpviz.stories.ensemble import (
     Shades,
     chosen_again,
     n_draws,
+    shades_of,
     standard_noise,
     standard_uniform,
 )
@@ -87,7 +87,7 @@ class Cuts:
             ((middles > cells.low[self.nodes]) & (middles < cells.high[self.nodes])).all(axis=2)
         )  # (k, m)
         axes, positions = self.axes[:DRAIN_DRAWS], self.positions[:DRAIN_DRAWS]
-        return _parted_shades(np.ascontiguousarray(unit), leaves, exact, below, axes, positions, SHADES)
+        return shades_of(_together(np.ascontiguousarray(unit), leaves, exact, below, axes, positions), axes)
 
 
 def redrawn(split: SplitTrace, uniform: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
@@ -99,17 +99,17 @@ def redrawn(split: SplitTrace, uniform: FloatArray) -> tuple[NDArray[np.intp], F
 
 
 @compiled
-def _parted_shades(
+def _together(
     unit: Points,
     leaves: NDArray[np.intp],
     exact: FloatArray,
     below: NDArray[np.bool_],
     axes: NDArray[np.intp],
     positions: FloatArray,
-    shades: int,
-) -> Shades:
+) -> NDArray[np.intp]:
+    """Count for each record how many draws of the cuts leave it on the side of its leaf's exact mean."""
     n, m = axes.shape
-    result = np.zeros(len(unit), dtype=np.uint8)
+    result = np.zeros(len(unit), dtype=np.intp)
     for i in range(len(unit)):
         leaf, same = leaves[i], 0
         for draw in range(n):
@@ -120,6 +120,5 @@ def _parted_shades(
                     kept = False
                     break
             same += kept
-        share = same / n
-        result[i] = np.uint8(round(shades * (1.0 - share * share * share)))
+        result[i] = same
     return result
