@@ -121,8 +121,17 @@ function sprite(symbol, colour, size, hollow, look) {
   return canvas;
 }
 
+const checksums = new WeakMap(); // data of an array -> row -> what it holds: every frame of a glide asks again
+
 /** A number for what one row of an array holds, so that equal rows of another scene are known again. */
-function checksum({ data, shape }, row) {
+function checksum(array, row) {
+  if (!checksums.has(array.data)) checksums.set(array.data, new Map());
+  const known = checksums.get(array.data);
+  if (!known.has(row)) known.set(row, computedChecksum(array, row));
+  return known.get(row);
+}
+
+function computedChecksum({ data, shape }, row) {
   const length = data.length / shape[0];
   const at = data.byteOffset + row * length * data.BYTES_PER_ELEMENT;
   const words = data.BYTES_PER_ELEMENT === 4 ? new Uint32Array(data.buffer, at, length) : data.subarray(row * length, (row + 1) * length);

@@ -113,17 +113,21 @@ export function nameCloud(ctx, scene, view, look, box) {
   return [[x, y, x + width, y + NAME_PILL.height]];
 }
 
-/** Fog is drawn small, once for a scene, and scaled up: so many lines become one haze. */
+/**
+ * Fog is drawn small, once for a scene, and scaled up: so many lines become one haze. It takes as long as all else, and
+ * the first frame of a move does not wait for it: that frame has the haze before.
+ */
 function drawFog(ctx, layer, look) {
   const colour = colourOf(look.theme, layer, 0);
-  const still = !look.starts;
   const key = `${colour}|${look.row}`;
   look.cache.mists ??= new Map();
   if (!look.cache.mists.has(layer.name)) look.cache.mists.set(layer.name, { canvas: document.createElement("canvas") });
   const mist = look.cache.mists.get(layer.name);
-  if (!still || mist.layer !== layer || mist.key !== key) {
-    paintFog(mist.canvas, layer, look, colour);
-    [mist.layer, mist.key] = [still ? layer : null, key];
+  const first = look.starts && mist.layer && mist.next !== layer; // of a glide
+  mist.next = layer;
+  if (!first && (mist.layer !== layer || mist.key !== key)) {
+    paintFog(mist.canvas, layer, { ...look, starts: null }, colour);
+    [mist.layer, mist.key] = [layer, key];
   }
   const { x, y, kx, ky } = look.scale;
   ctx.globalAlpha = look.faint;

@@ -107,8 +107,8 @@ def press(page: Page, picture: Locator, name: str, *keys: str) -> None:
 
 def go_to(picture: Locator, frame: int, label: str | re.Pattern[str]) -> None:
     """Move the scrubber to a frame (negative: from the end) and check that it is the one meant."""
-    own = picture.get_by_role("slider", name="Step", exact=True)  # and not "ε per step"
-    step = own if own.count() else picture.page.get_by_role("slider", name="Step", exact=True).first
+    staged = "staged" in (picture.get_attribute("class") or "")  # its slider stands in the column of words
+    step = (picture.page if staged else picture).get_by_role("slider", name="Step", exact=True).first
     last = int(step.get_attribute("max") or 0)
     step.fill(str(frame % (last + 1)))
     expect(step).to_have_attribute("aria-valuetext", label)

@@ -87,7 +87,7 @@ class Cuts:
             ((middles > cells.low[self.nodes]) & (middles < cells.high[self.nodes])).all(axis=2)
         )  # (k, m)
         axes, positions = self.axes[:DRAIN_DRAWS], self.positions[:DRAIN_DRAWS]
-        return shades_of(_together(np.ascontiguousarray(unit), leaves, exact, below, axes, positions), axes)
+        return shades_of(_together(np.ascontiguousarray(unit), leaves, exact, below, axes, positions), len(axes))
 
 
 def redrawn(split: SplitTrace, uniform: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
