@@ -20,6 +20,7 @@ from dpviz.tools.compare.runs import ENTRIES, TrialPart
 from dpviz.ui.export.files import CURATOR
 from tests.pages.conftest import at_once, typed
 from tests.tools.compare.decision import check, decided, falsified, plain_of
+from tests.tools.compare.pdf import pages_of
 from tests.tools.compare.test_document import words_of
 
 QUICK = {"compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}, "with_su": "1", "with_eugkm": "1"}
@@ -62,7 +63,8 @@ def opened(open_page, content, **link):
 def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
     content = survey(240, seed=1)
     page = opened(open_page, content)
-    assert [button.proto.label for button in page.app.get("download_button")] == ["Save as HTML", "Save as Markdown"]
+    forms = ["PDF", "HTML", "Markdown"]
+    assert [button.proto.label for button in page.app.get("download_button")] == [f"Save as {form}" for form in forms]
     text = document.markdown(papers["decision"])
 
     table = list(csv.reader(io.StringIO(content.decode())))[1:]
@@ -136,11 +138,13 @@ def test_the_public_paper_is_the_same_whatever_the_records_are(open_page, papers
         assert shown.public
         assert "decision" not in papers
         public = papers.pop("public")
-        written.append([document.markdown(public), document.html(public)])
+        file = document.pdf(public)
+        assert file == document.pdf(public)
+        written.append([document.markdown(public), document.html(public), "".join(pages_of(file))])
     assert written[0] == written[1], "not one byte follows from the records"
     for text in written[0]:
         for secret in ("secret_group", "zebra", sha256(contents[0]).hexdigest()[:16], CURATOR, "Do not publish"):
             assert secret not in text
         assert "at most 74 in 100" in text or bounds == "data"
         assert words_of("What it does not protect") in words_of(text)
-    assert json.dumps(written[0]).count("0 to 10") == (0 if bounds == "data" else 4)
+    assert json.dumps(written[0]).count("0 to 10") == (0 if bounds == "data" else 6)

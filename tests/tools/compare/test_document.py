@@ -1,10 +1,12 @@
-"""A document asks no network, runs no script, and prints every foreign word as a word, in both of its forms."""
+"""A document asks no network, runs no script, and prints every foreign word as a word, in all of its forms."""
 
 import re
 from html import unescape
 from html.parser import HTMLParser
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from dpviz.tools.compare import document
 from dpviz.tools.compare.document import (
@@ -19,8 +21,10 @@ from dpviz.tools.compare.document import (
     TableBlock,
     Text,
 )
+from tests.tools.compare.pdf import pages_of
 
 EVIL = "<script>alert(1)</script>\"'&<img src=https://example.org/x onerror=y> ![a](b) [c](d) `e` **f** | g\n# h $i$"
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0H9" stroke="#000"/></svg>'
 BLOCKS = {
     "title": Document(EVIL, "", ()),
     "subtitle": Document("", EVIL, ()),
@@ -30,7 +34,7 @@ BLOCKS = {
     "items": Document("", "", (Items((EVIL, EVIL)),)),
     "pairs": Document("", "", (Pairs(((EVIL, EVIL),)),)),
     "table": Document("", "", (TableBlock((EVIL, EVIL), ((EVIL, EVIL), (EVIL, EVIL)), marked=1),)),
-    "picture": Document("", "", (Pictures((Picture("<svg></svg>", EVIL, EVIL),)),)),
+    "picture": Document("", "", (Pictures((Picture(SVG, EVIL, EVIL),)),)),
     "signature": Document("", "", (Signature((EVIL,)),)),
     "appendix": Document("", "", (), (Text(EVIL),)),
 }
@@ -85,3 +89,55 @@ def test_it_asks_nobody_and_prints():
     assert "default-src 'none'" in page
     assert "@media print" in page
     assert page.index("h</h2>") < page.index('class="appendix')
+
+
+def bare(text):
+    """Return text without spaces and line breaks: a PDF has lines of its own."""
+    return re.sub(r"\s", "", text)
+
+
+@pytest.mark.parametrize("place", BLOCKS)
+def test_a_pdf_shows_foreign_words_as_words_and_asks_nobody(place):
+    file = document.pdf(BLOCKS[place])
+    assert bare(EVIL) in bare("".join(pages_of(file)))
+    assert not re.search(rb"/(URI|JavaScript|JS|Launch|EmbeddedFile|SubmitForm)\b", file)
+    assert file == document.pdf(BLOCKS[place])
+
+
+def test_a_pdf_has_the_signs_of_the_subject_in_fonts_of_its_own():
+    signs = "ε = 0.3, δ ≤ 10⁻⁶, 1.05 × without privacy, ρ, σ, 90 %, 3 ± 1, “pinned”, naïve"
+    file = document.pdf(Document(signs, "", (Text(signs),)))
+    assert "".join(pages_of(file)).count("δ") == 2
+    assert bare("".join(pages_of(file))) == bare(signs) * 2 + "1of1"
+    fonts = set(re.findall(rb"/BaseFont/(?:\w{6}\+)?([A-Za-z]+)", file))
+    assert fonts == {b"LibertinusSerif"}, "in the file, not the machine's"
+    assert file.count(b"/FontFile") == len(set(re.findall(rb"/FontDescriptor/FontName/(\S+?)/", file)))
+    for mark in (rb"/MarkInfo", rb"/StructTreeRoot", rb"/Lang\(en", rb"pdfuaid"):
+        assert re.search(mark, file), "for screen readers"
+
+
+def test_a_pdf_says_everything_that_the_page_says_and_begins_the_appendix_on_a_page_of_its_own():
+    parts = (Heading("One"), Note("Two"), Items(("Three", "Four")), Pairs((("Five", "Six"),)), Signature(("Seven",)))
+    table = TableBlock(("a", "b"), (("1", "2"), ("3", "4")), marked=1)
+    made = Document("Title", "Below", (*parts, table), (Text("Eight"),))
+    first, second = pages_of(document.pdf(made))
+    for word in ("Title", "Below", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "a", "4"):
+        assert f"{word}\n" in first
+    assert "Eight\n" in second
+
+
+def test_what_is_read_first_is_one_page_in_smaller_type_where_it_must():
+    def sizes(n):
+        file = document.pdf(Document("Title", "", (Text("word " * n),), (Text("end"),)))
+        return len(pages_of(file))
+
+    assert [sizes(n) for n in (10, 900, 1_500)] == [2, 2, 2]
+    assert sizes(4_000) > 2, "so much is no page: the type stays legible"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(st.characters(codec=None), max_size=40))
+@example("\ud800\x00\u202e中ك👩\u200d👩")
+def test_any_word_can_be_set(text):
+    made = Document(text, text, (Heading(text), Pairs(((text, text),)), Pictures((Picture(SVG, text, text),))))
+    assert document.pdf(made).startswith(b"%PDF")

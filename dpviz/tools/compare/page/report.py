@@ -1,8 +1,9 @@
-"""The decision paper of the Compare page: gathers its contents, and offers it as HTML or Markdown."""
+"""The decision paper of the Compare page: gathers its contents, and offers it as PDF, HTML or Markdown."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -109,19 +110,23 @@ def buttons(text: Document, epsilon: float, kind: str, note: str) -> None:
     """Draw the buttons that save a paper, and whose it is; `epsilon` and `kind` are part of the files' names."""
     on_screen = latest()
     name = f"{'dpviz_compare' if on_screen is None else named(on_screen, 'compare', epsilon)}_{kind}"
-    forms = (("html", "HTML", "text/html", document.html), ("md", "Markdown", "text/markdown", document.markdown))
+    forms = (
+        ("pdf", "PDF", "application/pdf", document.pdf),
+        ("html", "HTML", "text/html", lambda text: document.html(text).encode("utf-8", "replace")),
+        ("md", "Markdown", "text/markdown", lambda text: document.markdown(text).encode("utf-8", "replace")),
+    )
     with st.container(horizontal=True):
         for ending, label, mime, render in forms:
             st.download_button(
                 f"Save as {label}",
-                render(text).encode("utf-8", "replace"),
+                partial(render, text),  # called when it is clicked
                 f"{name}.{ending}",
                 mime,
                 key=f"paper-{kind}-{ending}",
-                type="primary" if ending == "html" and kind == "decision" else "secondary",
+                type="primary" if ending == "pdf" and kind == "decision" else "secondary",
                 on_click="ignore",
             )
-    st.caption(f"One page to sign, without a network and without a script; print it from the browser. {note}")
+    st.caption(f"One page to sign, and an appendix. {note}")
 
 
 def facts_of(
