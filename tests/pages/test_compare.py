@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from dpviz.data import load
 from dpviz.methods import ALGORITHMS as METHODS
@@ -189,12 +188,14 @@ def test_the_answer_is_one_line_with_the_interval_that_the_runs_support(open_pag
     if tab == "people":
         rows = [row for row in rows if row["data_seed"] or row["n"] < 200 or row["epsilon"] == 3.0]
     at = [row["inertia_ratio"] <= 2.0 for row in rows if row[column] == float(found[1])]
-    # Bets that reached 20 stand on runs of which a fair coin would hardly show as many (Ville: 1 in 20).
-    assert stats.binomtest(sum(at), len(at), 0.5, alternative="greater").pvalue <= 0.05
+    assert f"({sum(at)} of {len(at)} runs kept it)" in said
+    assert sum(at) / len(at) >= 0.5
     values = sorted({row[column] for row in rows})
     assert len(values) > 5, "a finer grid than the picture's"
     (table,) = [frame.value for frame in page.app.dataframe if "Kept the limit there" in frame.value]
-    assert table["Supported n" if tab == "people" else "Supported ε"][0].split(" to ")[-1] == found[1]
+    assert table[f"Best estimate, {'n' if tab == 'people' else 'ε'}"][0] == found[1]
+    low, _, high = table["Not excluded"][0].partition(" to ")
+    assert float(low) <= float(found[1]) <= float(high or low)
     again = open_page("compare", **page.query)
     assert [each.value for each in again.app.markdown] == [each.value for each in page.app.markdown]
 
@@ -226,12 +227,14 @@ def test_a_search_that_is_stopped_says_what_its_runs_support_and_goes_on(open_pa
     stop.click()
     page.run()
     (stopped,) = [info.value for info in page.app.info if "Stopped in round" in info.value]
-    assert re.search(r"round \d+ of at most 40: [01] of 2 methods settled", stopped)
+    assert re.search(r"round \d+ of at most 38: [01] of 2 methods settled", stopped)
     assert "Go on" in labels_of(page)
     assert not any("when the search is over" in caption.value for caption in page.app.caption)
     if tab == "solve":
         said = "\n".join(each.value.replace("\\", "") for each in page.app.markdown)
-        assert re.search(r"so far: .*EUGkM \(noisy grid\): (between [\d.]+ and [\d.]+|[\d.]+ or more|[\d.]+)[;.]", said)
+        assert re.search(
+            r"so far: .*EUGkM \(noisy grid\): (not known yet|about [\d.]+ \([\d.]+( to [\d.]+| or more)?\))[;.]", said
+        )
         (table,) = [frame.value for frame in page.app.dataframe if "Settled" in frame.value]
         assert "not yet" in list(table["Settled"])
     else:

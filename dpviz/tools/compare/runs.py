@@ -4,10 +4,11 @@ All rows are the curator's. No Streamlit here: the background process, which mak
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ LEAST, PIECES = 5, 5  # runs of a job at least, and jobs of one method at one ε
 
 Row = Mapping[str, Any]  # one run, by the sweep's column names
 Rows = Mapping[str, Sequence[Row]]  # by the entry that they are of
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,14 +184,16 @@ def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) ->
     return grid_of(grid, datasets={HERE: Dataset(points, classes, box, names, HERE)}).trials
 
 
-def referenced(rows: Rows) -> dict[str, list[Row]]:
+def referenced(rows: Mapping[Key, Sequence[Row]], known: Iterable[Row] = ()) -> dict[Key, list[Row]]:
     """Hold all runs on the same records with the same k against one cost without privacy: the least that is known.
 
-    A private run below k-means++ improves that cost (`dpviz.tools.sweep.trials`), for every method alike.
+    A private run below k-means++ improves that cost (`dpviz.tools.sweep.trials`), for every method alike; runs that are
+    `known` beside `rows` do, too.
     """
     least: dict[tuple[object, ...], float] = {}
-    for row in (row for runs in rows.values() for row in runs if row["status"] == OK):
-        least[_same(row)] = min(least.get(_same(row), math.inf), float(row["floor_inertia"]))
+    for row in chain(known, *rows.values()):
+        if row["status"] == OK:
+            least[_same(row)] = min(least.get(_same(row), math.inf), float(row["floor_inertia"]))
 
     def against_least(row: Row) -> Row:
         floor = least.get(_same(row), math.inf)

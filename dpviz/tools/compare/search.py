@@ -3,29 +3,30 @@
 The runs of the search and the answer in one line. Computed on the true records: the curator's. No Streamlit here.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from dpviz.core import Confidential, friendly
 from dpviz.stories.panel import TWICE, beside, number
-from dpviz.tools.compare.runs import Row, Rows, TrialPart
+from dpviz.tools.compare.runs import Row, Rows, TrialPart, referenced
 from dpviz.tools.sweep.solving import Support, next_value, support
 from dpviz.tools.sweep.trials import OK
 
 DIGITS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)  # of values: few, as each is judged by runs of its own
 EPSILONS = friendly(0.05, 20.0, digits=DIGITS)  # that are searched
 BATCH = 10  # runs between two looks
-MOST_RUNS = 400  # of one method, beside those it began with; ours
+MOST_RUNS = 380  # of one method, beside those it began with; ours
 MOST_ROUNDS = MOST_RUNS // BATCH
 FEWEST = 20  # people
 REASONING = (
-    "Every {axis} that was tried is judged by its own runs, as a larger one need not be better. Runs are made ten at a "
-    "time, where they decide most. A value is ruled out, or shown to keep the limit, when bets on its runs have won so "
-    "often that chance would do so in at most {error} of 100 searches, whenever one stops. All of this holds together "
-    "with {confidence:.0f} % confidence, for these records. Nothing is said of values between those that were tried."
+    "The best estimate is the smallest {axis} of those tried that is not ruled out, and of whose runs enough kept the "
+    "limit. Every {axis} is judged by its own runs, as a larger one need not be better. Runs are made ten at a time, "
+    "where they decide most. What is not excluded, and what is said to do harm, follows from bets on the runs, which "
+    "chance wins in at most {error} of 100 searches, whenever one stops. All of this holds together with "
+    "{confidence:.0f} % confidence, for these records. Nothing is said of values between those that were tried."
 )
 
 
@@ -43,7 +44,6 @@ class CostSearch:
     seed: int
     n: int  # records
     epsilon: float | None = None  # None: ε is searched; else people are, at this ε
-    floor: float = math.inf  # a cost without privacy that is known beside the runs' own
 
     @property
     def each(self) -> float:
@@ -71,7 +71,7 @@ class CostSearch:
 
     def met(self, row: Row) -> bool:
         """Say whether a run kept the limit; one that could not be made did not."""
-        return bool(row["status"] == OK and row["inertia"] <= self.limit * min(row["floor_inertia"], self.floor))
+        return bool(row["status"] == OK and row["inertia"] <= self.limit * row["floor_inertia"])
 
     def part(self, entry: str, value: float, n_before: int) -> TrialPart:
         """Return the next runs of an entry at a value, after so many."""
@@ -122,15 +122,18 @@ def sizes(n: int, n_clusters: int) -> tuple[float, ...]:
 def searched(search: CostSearch, start: Rows, cache: Mapping[TrialPart, Sequence[Row]]) -> Searched:
     """Go through the search again as far as its runs are in `cache`; the last parts may be missing there.
 
-    Each entry goes its own way, from its runs in `start` on, and its next part follows from its runs alone.
+    Each entry goes its own way, from its runs in `start` on, and its next part follows from its runs. All runs on the
+    same records are held against the least cost without privacy that any of them knows.
     """
+    known = list(chain(*start.values(), *cache.values()))
     parts: list[TrialPart] = []
     supports: dict[str, Support] = {}
     so_far: dict[str, Support] = {}
     n_rounds: dict[str, int] = {}
     rows: dict[str, list[Row]] = {}
+    first, later = referenced(start, known), referenced(cache, known)
     for entry in search.entries:
-        rows[entry] = list(start.get(entry, ()))
+        rows[entry] = first.get(entry, [])
         outcomes: dict[float, list[bool]] = {}
         for row in rows[entry]:
             outcomes.setdefault(search.value_of(row), []).append(search.met(row))
@@ -144,8 +147,8 @@ def searched(search: CostSearch, start: Rows, cache: Mapping[TrialPart, Sequence
             parts.append(part)
             if part not in cache:
                 break
-            rows[entry] += cache[part]
-            outcomes.setdefault(value, []).extend(map(search.met, cache[part]))
+            rows[entry] += later[part]
+            outcomes.setdefault(value, []).extend(map(search.met, later[part]))
             n_rounds[entry] += 1
         so_far[entry] = support(search.values, outcomes, search.probability, search.each)
         if settled:
@@ -155,15 +158,31 @@ def searched(search: CostSearch, start: Rows, cache: Mapping[TrialPart, Sequence
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """The smallest ε, or the fewest people, at which one method was shown to keep the limit."""
+    """The smallest ε, or the fewest people, at which one method is estimated to keep the limit."""
 
     key: str  # of ENTRIES
     name: str
-    value: float  # the smallest that the runs show to keep it
-    low: float  # the smallest that they do not rule out
-    cost: float | None  # median there, × without privacy
-    n_runs: int  # behind it
+    value: float  # the best estimate
+    low: float  # the smallest that the runs do not exclude
+    high: float | None  # the largest; None: the runs do not show that any value keeps the limit
+    n_kept: int  # runs at `value` that kept it
+    n_there: int  # runs at `value`
+    n_runs: int  # behind all of it
+    cost: float  # median at `value`, × without privacy
+    harmful: tuple[float, ...] = ()  # larger values that were shown to keep it too seldom
     is_first: bool = False  # whether no smaller value was tried
+
+    @property
+    def span(self) -> str:
+        """What the runs do not exclude, in words."""
+        if self.high is None:
+            return f"{number(self.low)} or more"
+        return number(self.low) if self.low == self.high else f"{number(self.low)} to {number(self.high)}"
+
+    @property
+    def kept(self) -> str:
+        """How many of the runs at the best estimate kept the limit."""
+        return f"{self.n_kept} of {self.n_there}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +195,34 @@ class Recommendation:
 
     @property
     def sentence(self) -> str:
-        """Say it in one line."""
+        """Say it in one line: the best estimate, the runs that it rests on, and what they do not exclude."""
         best = self.best
-        rest = "the runs rule out every smaller one that was tried"
-        if best.low < best.value:
-            rest = f"smaller ones from {number(best.low)} on are not ruled out"
-        elif best.is_first:
-            rest = "no smaller one was tried"
-        return f"{self.search.aim}: {number(best.value)}, with {best.name}; {rest}."
+        words = f"{self.search.aim}: {number(best.value)}, with {best.name} ({best.kept} runs kept it)."
+        return f"{words} {self.doubt}{' ' if self.harm else ''}{self.harm}"
+
+    @property
+    def doubt(self) -> str:
+        """Say which values the runs do not exclude, with the search's confidence."""
+        best = self.best
+        sure = f"With {100.0 * self.search.confidence:.0f} % confidence"
+        if best.low == best.high:
+            return (
+                f"{sure}, no smaller one was tried."
+                if best.is_first
+                else f"{sure}, no smaller one that was tried does."
+            )
+        if best.high is None:
+            return f"{sure}, it is {best.span}: no one larger was shown to do either."
+        return f"{sure}, it is between {number(best.low)} and {number(best.high)}."
+
+    @property
+    def harm(self) -> str:
+        """Say where a larger value was shown to keep the limit too seldom; "" where none was."""
+        if not self.best.harmful:
+            return ""
+        what = "people" if self.search.epsilon else "ε"
+        values = ", ".join(map(number, self.best.harmful))
+        return f"More {what} does harm here: at {values} too few runs keep it."
 
     @property
     def second(self) -> str:
@@ -196,83 +235,91 @@ class Recommendation:
         other = self.runner_up
         if other is None:
             return ""
-        apart = "" if other.low > self.best.value else " The runs do not tell which of the two needs less."
-        span = number(other.value) if other.low == other.value else f"{number(other.low)} to {number(other.value)}"
-        return f"For the same limit it needs {f'{span} people' if self.search.epsilon else f'ε = {span}'}.{apart}"
+        is_apart = self.best.high is not None and other.low > self.best.high
+        apart = "" if is_apart else " The runs do not tell which of the two needs less."
+        value, open_ones = number(other.value), "" if other.span == number(other.value) else f" ({other.span})"
+        what = f"{value} people" if self.search.epsilon else f"ε = {value}"
+        return f"For the same limit it needs {what}{open_ones}.{apart}"
 
 
 def recommendation(
     search: CostSearch, state: Searched, names: Mapping[str, str], proved: Sequence[str]
 ) -> Recommendation | None:
-    """Return what to take among the entries `proved`; None where none was shown to keep the limit.
+    """Return what to take among the entries `proved`; None where no value of them looks good enough.
 
     `names` has the name on screen of every entry. Raises KeyError while a search among them is not over.
     """
-    least = []
-    for key in proved:
-        one = state.supports[key]
-        if one.high is not None and one.low is not None:
-            cost = _cost(search, state, key, one.high)
-            least.append(Least(key, names[key], one.high, one.low, cost, one.n_runs, one.high == search.values[0]))
+    found = [_least(search, state, key, state.supports[key], names[key]) for key in proved]
+    least = [one for one in found if one is not None]
     # Of two that need the same, the one that may need less, then the one that costs less.
-    least.sort(key=lambda each: (each.value, each.low, np.inf if each.cost is None else each.cost))
+    least.sort(key=lambda each: (each.value, each.low, each.cost))
     return Recommendation(search, least[0], least[1] if len(least) > 1 else None) if least else None
 
 
-def no_recommendation(search: CostSearch, state: Searched, names: Mapping[str, str], proved: Sequence[str]) -> str:
-    """Say that no method was shown to keep the limit, and what the runs so far let one expect. As `recommendation`."""
-    supports = {key: state.supports[key] for key in proved}
-    guesses = [(one.guess, key) for key, one in supports.items() if one.guess is not None]
-    if guesses:
-        value, key = min(guesses)
-        return (
-            f"{search.aim}: not decided. Best estimate: {number(value)}, with {names[key]}, where "
-            f"{_share(search, state, key, value)} runs kept the limit: so few cannot show that enough do."
-        )
+def _least(search: CostSearch, state: Searched, key: str, one: Support, name: str) -> Least | None:
+    """Return an entry's best estimate with what the runs say of it; None where it has none."""
+    if one.estimate is None or one.low is None:
+        return None
+    runs = [row for row in state.rows[key] if search.value_of(row) == one.estimate]
+    # A run that could not be made costs more than any.
+    costs = [row["inertia"] / row["floor_inertia"] if row["status"] == OK else np.inf for row in runs]
+    return Least(
+        key,
+        name,
+        one.estimate,
+        one.low,
+        one.high,
+        sum(map(search.met, runs)),
+        len(runs),
+        one.n_runs,
+        float(np.median(costs)),
+        one.harmful,
+        is_first=one.estimate == search.values[0],
+    )
+
+
+def no_recommendation(search: CostSearch, state: Searched, proved: Sequence[str]) -> str:
+    """Say that no value of any method looks good enough, and what the runs let one expect."""
     ends = f"from {number(search.values[0])} to {number(search.values[-1])}"
-    if supports and all(one.low is None for one in supports.values()):
+    left = [one.low for key in proved if (one := state.supports[key]).low is not None]
+    if proved and not left:
         every = f"every {search.axis} that was tried, {ends}, for every proved method"
         return f"{search.aim}: none. The runs rule out {every}."
-    return f"{search.aim}: none was shown to do, {ends}, for any proved method."
+    rest = f" They do not exclude {number(min(left))} or more." if left else ""
+    return f"{search.aim}: none. No {search.axis} {ends} was enough for any proved method, as far as the runs go.{rest}"
 
 
 def so_far(search: CostSearch, state: Searched, legends: Mapping[str, str]) -> str:
     """Say what the runs of a search that is not over support: it holds whenever one stops. `legends` as in `lines`."""
     parts = []
     for key, one in state.so_far.items():
-        if one.low is None:
-            words = "none"
-        elif one.high is None:
-            words = "not known yet" if one.low == search.values[0] else f"{number(one.low)} or more"
+        least = _least(search, state, key, one, legends[key])
+        if least is None:
+            words = "none" if one.low is None else "not known yet"
         else:
-            words = number(one.low) if one.low == one.high else f"between {number(one.low)} and {number(one.high)}"
+            words = f"about {number(least.value)} ({least.span})"
         parts.append(f"{legends[key]}: {words}")
     return f"{search.aim}, so far: {'; '.join(parts)}."
 
 
 def lines(search: CostSearch, state: Searched, legends: Mapping[str, str]) -> list[dict[str, str | int]]:
-    """Return what the runs say of each entry, a line each; `legends` names them with what their ε is not.
-
-    How many runs kept the limit is at the value that was shown to keep it, else at the best estimate.
-    """
-    table, first, last = [], number(search.values[0]), number(search.values[-1])
+    """Return what the runs say of each entry, a line each; `legends` names them with what their ε is not."""
+    table, ends = [], f"from {number(search.values[0])} to {number(search.values[-1])}"
     for key, one in state.so_far.items():
-        if one.low is None:
-            span = f"none from {first} to {last}"
-        elif one.high is None:
-            span = f"{number(one.low)} or more; none was shown up to {search.axis} = {last}"
-        else:
-            span = number(one.low) if one.low == one.high else f"{number(one.low)} to {number(one.high)}"
-        line: dict[str, str | int] = {"Method": legends[key], f"Supported {search.axis}": span, "Runs": one.n_runs}
+        least = _least(search, state, key, one, legends[key])
+        span = f"none {ends}" if one.low is None else f"{number(one.low)} or more"
+        line: dict[str, str | int] = {
+            "Method": legends[key],
+            f"Best estimate, {search.axis}": "" if least is None else number(least.value),
+            "Not excluded": span if least is None else least.span,
+            "Runs": one.n_runs,
+        }
         if not state.over:
             line["Settled"] = "yes" if key in state.supports else "not yet"
-        value = one.high or one.guess
-        share = cost = ""
-        if value is not None:
-            estimate = "" if one.high else f" at the best estimate, {number(value)}"
-            share, median = f"{_share(search, state, key, value)}{estimate}", _cost(search, state, key, value)
-            cost = "" if median is None else f"{beside(median)} without privacy"
-        table.append(line | {"Kept the limit there": share, "Median cost there": cost})
+        cost = "" if least is None else f"{beside(least.cost)} without privacy"
+        harmful = ", ".join(map(number, one.harmful))
+        there = {"Kept the limit there": "" if least is None else least.kept, "Median cost there": cost}
+        table.append(line | there | {"Larger, and too seldom": harmful})
     return table
 
 
@@ -281,18 +328,3 @@ def reasoning(search: CostSearch) -> str:
     axis = "ε" if search.epsilon is None else "people"
     error = number(100.0 * (1.0 - search.each))
     return REASONING.format(axis=axis, error=error, confidence=100.0 * search.confidence)
-
-
-def _share(search: CostSearch, state: Searched, key: str, value: float) -> str:
-    runs = [row for row in state.rows[key] if search.value_of(row) == value]
-    return f"{sum(map(search.met, runs))} of {len(runs)}"
-
-
-def _cost(search: CostSearch, state: Searched, key: str, value: float) -> float | None:
-    """Return the median cost of the runs at a value; a run that could not be made costs more than any."""
-    costs = [
-        row["inertia"] / min(row["floor_inertia"], search.floor) if row["status"] == OK else np.inf
-        for row in state.rows[key]
-        if search.value_of(row) == value
-    ]
-    return float(np.median(costs)) if costs else None

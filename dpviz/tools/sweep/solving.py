@@ -11,15 +11,24 @@ below P. Between the two the runs do not decide.
 
 With runs spent where they decide (`support`, `next_value`). Values v_0 < ... < v_{m-1}; a run at v_i meets the aim with
 probability p_i. Nothing is assumed of these: more budget, or more people, may do harm (DPM met a limit in 4 of 30 runs
-at ε = 1, and in none at 3). So every value is judged by its own runs: it was shown to reach the aim (p_i >= P), it was
-shown not to, or it is open.
-A verdict is a bet on a value's runs, one after the other. Before run t + 1, q follows from the runs so far, S of t
-having met the aim, as q = (S + P) / (t + 1). Against "p < P" with max(q, P), against "p >= P" with min(q, P), a run
-multiplies the stake by q / P where it meets the aim, else by (1 - q) / (1 - P). If what is bet against is true
-no bet is expected to win, so a stake of 1 ever reaches m / a with probability a / m at most (Ville), however many runs
-are made and wherever one stops. Of the two at one value only one can be true: so all verdicts on the m values hold at
-once with probability 1 - a (Bonferroni; Waudby-Smith & Ramdas 2024, section 3, on which the bets are modelled).
-Where the next runs are made is a guess, which no verdict rests on.
+at epsilon = 1, and in none at 3). Asked for is v*, the smallest value with p_i >= P. The best estimate is the smallest
+value not ruled out of whose runs a share of P met the aim; an interval from `low` to `high` says where v* is.
+
+Each value's runs are bet on, one after the other. Before run t + 1, q follows from the runs so far, S of t having met
+the aim, as q = (S + P) / (t + 1). Against "p < P" with max(q, P), against "p >= P" with min(q, P), a run multiplies the
+stake by q / P where it meets the aim, else by (1 - q) / (1 - P). If what is bet against is true no bet is expected to
+win, so a stake of 1 ever reaches 1 / a with probability a at most (Ville), however many runs are made and wherever one
+stops (Waudby-Smith & Ramdas 2024, section 3, on which the bets are modelled). Then:
+
+- v_i is ruled out once the stake against "p_i >= P" reaches 1 / a, and `low` is the smallest value that is not. It is
+  above v* only where v* itself was ruled out, which is one false verdict: probability a, whatever m is.
+- F_i is the product of the stakes against "p_j < P" over all j <= i: a bet against "no value up to v_i meets the aim".
+  `high` is the smallest v_i such that F_i and all later ones reach 1 / a. It is below v* only where F of the value
+  before v* did, and all bets in it were against what is true: probability a again.
+- A larger value than the estimate does harm once its own stake against "p_j >= P" reaches m / b (Bonferroni).
+
+With a = 0.45 and b = 0.1 of 1 - confidence, all of it holds at once. Where the next runs are made is a guess, which no
+statement rests on.
 """
 
 import math
@@ -28,6 +37,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 import scipy
@@ -45,7 +55,8 @@ SEEDS = {  # the outermost first -> what a probability over it is over
 NAMES = {"epsilon": ("ε", "privacy budget"), "n": ("n", "number of people")}
 NOT_SETTING = {"key", "noise_key", "d", *SEEDS, *LAST_COLUMNS}
 CACHED_STAKES = 4096  # values: a search goes through its rounds again at every look; ours
-WORTHWHILE = 150  # runs that a value may take, as expected, until it is shown; else a larger one is tried. Ours
+ENOUGH = 60  # runs that an estimate stands on; ours
+END_SHARE, HARM_SHARE = 0.45, 0.1  # of 1 - confidence: for each end of the interval, and for all harm; ours
 
 Outcomes = Mapping[float, Sequence[bool]]  # value -> whether each of its runs met the aim, in the order of the runs
 Setting = tuple[tuple[str, Value], ...]  # coordinates by name
@@ -208,11 +219,15 @@ def solve(rows: Sequence[Row], aim: Aim, axis: str) -> tuple[Solution, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What the runs support. The smallest value that reaches the aim is from `low` to `high`."""
+    """What the runs support of the smallest value that reaches the aim: with the confidence it is from `low` to `high`.
 
-    low: float | None  # the smallest that was not shown to fail; None: every value was
-    high: float | None  # the smallest that was shown to reach the aim; None: none was
-    guess: float | None  # the smallest not shown to fail whose runs reached it often enough, as far as they go
+    Nothing is said of values that were not tried.
+    """
+
+    low: float | None  # None: every value was ruled out
+    high: float | None  # None: the runs do not show that any value reaches it
+    estimate: float | None  # the smallest, not ruled out, that met the aim often enough; None: there is none
+    harmful: tuple[float, ...]  # larger values than the estimate that were shown to fail
     n_runs: int
 
 
@@ -229,77 +244,95 @@ def log_stakes(met: tuple[bool, ...], probability: float) -> tuple[float, float]
     return stakes[0], stakes[1]
 
 
-def verdicts(
-    values: Sequence[float], outcomes: Outcomes, probability: float, confidence: float
-) -> tuple[bool | None, ...]:
-    """Return of each value whether it reaches the aim, None where its runs do not decide; all hold at `confidence`."""
-    least = _least_stake(values, confidence)
-    decisions = []
-    for value in values:
-        reached, failed = (stake >= least for stake in log_stakes(tuple(outcomes.get(value, ())), probability))
-        decisions.append(None if reached == failed else reached)
-    return tuple(decisions)
-
-
 def support(values: Sequence[float], outcomes: Outcomes, probability: float, confidence: float) -> Support:
     """Return what the runs support with this confidence; `values` ascend."""
-    decisions = verdicts(values, outcomes, probability, confidence)
-    possible = [float(value) for value, decision in zip(values, decisions, strict=True) if decision is not False]
-    high = next((float(value) for value, decision in zip(values, decisions, strict=True) if decision), None)
-    guess = next((value for value in possible if _share(outcomes.get(value, ())) >= probability), None)
+    bets = _Bets.of(values, outcomes, probability, confidence)
+    good = [i for i, share in enumerate(bets.shares) if share >= probability and not bets.ruled_out[i]]
+    estimate = next((i for i in good if len(outcomes[values[i]]) >= ENOUGH), good[0] if good else None)
+    # An end above the one that was shown is shown, too.
+    high = None if bets.high is None else max(bets.high, bets.low or 0, estimate or 0)
+    least = math.log(len(values)) - math.log1p(-confidence) - math.log(HARM_SHARE)
+    harmful = () if estimate is None else (i for i in range(estimate + 1, len(values)) if bets.against[i] >= least)
     n_runs = sum(len(outcomes.get(value, ())) for value in values)
-    return Support(possible[0] if possible else None, high, guess, n_runs)
+    low, high_end, best = (None if i is None else float(values[i]) for i in (bets.low, high, estimate))
+    return Support(low, high_end, best, tuple(float(values[i]) for i in harmful), n_runs)
 
 
 def next_value(
     values: Sequence[float], outcomes: Outcomes, probability: float, confidence: float, n_rounds: int
 ) -> float | None:
-    """Return the value to run next; None where all values below the first that was shown to reach the aim are settled.
+    """Return the value to run next; None where both ends of the interval are the estimate, or no value is left.
 
-    At first every value below the smallest one that looks good gets runs, halfway in between before all others. Then
-    come by turns: of the values that do not look good the one that is ruled out soonest, of those that do the one that
-    is shown soonest, and the smallest one that has hope.
+    At first the smallest value that looks good gets ENOUGH runs, and every one below it some, halfway in between before
+    all others. Then come by turns: of the values below that are not ruled out the one that is soonest, the estimate
+    itself, and what shows soonest that a value reaches the aim at all.
     """
-    decisions = verdicts(values, outcomes, probability, confidence)
-    end = decisions.index(True) if True in decisions else len(values)
-    still = [i for i in range(end) if decisions[i] is None]
-    if not still:
-        return None
+    bets = _Bets.of(values, outcomes, probability, confidence)
     runs = [tuple(outcomes.get(value, ())) for value in values]
-    looks_good = (i for i in range(len(values)) if decisions[i] is not False and _share(runs[i]) >= probability)
-    first = next(looks_good, len(values))
-    fresh = [i for i in still if i < first and not runs[i]]
+    left = [i for i in range(len(values)) if not bets.ruled_out[i]]
+    good = [i for i in left if not runs[i] or bets.shares[i] >= probability]
+    best = next((i for i in good if runs[i]), len(values))
+    end = len(values) if bets.high is None else bets.high
+    if best < len(values) and len(runs[best]) < ENOUGH:
+        return float(values[best])
+    fresh = [i for i in left if i < min(best, end) and not runs[i]]
     if fresh:
         if fresh[-1] == len(values) - 1:
             return float(values[-1])
-        tried = max((i for i in range(first) if runs[i]), default=-1)
+        tried = max((i for i in range(best) if runs[i]), default=-1)
         between = [i for i in fresh if i > tried]
         return float(values[between[len(between) // 2] if between else fresh[-1]])
 
-    def runs_to_go(i: int, hope: float = 0.0) -> float:
-        """Return how many runs a verdict takes yet, if p is the runs' share and `hope` standard errors more."""
-        share = _share(runs[i]) if runs[i] else 1.0
-        share = min(1.0, share + hope * math.sqrt(share * (1.0 - share) / max(1, len(runs[i]))))
+    def runs_to_go(i: int, missing: float) -> float:
+        """Return how many runs at a value a stake takes that misses so much, if p is its runs' share."""
+        share = bets.shares[i] if runs[i] else 1.0
         # What a run adds to a stake's logarithm on average, at best: the relative entropy of two coins.
         coins = ((share, probability), (1.0 - share, 1.0 - probability))
         gain = sum(p * math.log(p / q) for p, q in coins if p > 0)
-        missing = _least_stake(values, confidence) - max(log_stakes(runs[i], probability))
         return missing / gain if gain > 0 else math.inf
 
-    rising = [i for i in still if not runs[i] or _share(runs[i]) >= probability]
-    falling = [i for i in still if i not in rising]
-    if falling and (n_rounds % 3 == 0 or not rising):
-        return float(values[min(falling, key=runs_to_go)])
-    nearest = min(rising, key=runs_to_go)
-    if n_rounds % 3 == 1:
-        return float(values[nearest])
-    return float(values[next((i for i in rising if runs_to_go(i, hope=1.0) <= WORTHWHILE), nearest)])
+    below = [i for i in left if i < min(best, end)]
+    above = [i for i in good if i >= best] if bets.high is None else []
+    turns = (
+        min(below, key=lambda i: runs_to_go(i, bets.least - bets.against[i]), default=None),
+        best if best < end else None,
+        min(above, key=lambda i: runs_to_go(i, bets.least - bets.pooled[i]), default=None),
+    )
+    first = n_rounds % len(turns)
+    return next((float(values[i]) for i in (*turns[first:], *turns[:first]) if i is not None), None)
 
 
-def _least_stake(values: Sequence[float], confidence: float) -> float:
-    """Return the logarithm of m / a, the stake that is a verdict."""
-    return math.log(len(values)) - math.log1p(-confidence)
+@dataclass(frozen=True, slots=True)
+class _Bets:
+    """The stakes on each value's runs, as logarithms, and the ends of the interval that follow from them."""
 
+    shares: tuple[float, ...]  # (m,) of the runs that met the aim; -1 without runs
+    against: tuple[float, ...]  # (m,) against "it reaches the aim"
+    pooled: tuple[float, ...]  # (m,) against "no value up to this one reaches it"
+    least: float  # stake that decides an end
 
-def _share(met: Sequence[bool]) -> float:
-    return sum(met) / len(met) if met else -1.0
+    @classmethod
+    def of(cls, values: Sequence[float], outcomes: Outcomes, probability: float, confidence: float) -> "_Bets":
+        runs = [tuple(outcomes.get(value, ())) for value in values]
+        stakes = [log_stakes(each, probability) for each in runs]
+        shares = tuple(sum(each) / len(each) if each else -1.0 for each in runs)
+        pooled = tuple(accumulate(each[0] for each in stakes))
+        least = -math.log1p(-confidence) - math.log(END_SHARE)
+        return cls(shares, tuple(each[1] for each in stakes), pooled, least)
+
+    @property
+    def ruled_out(self) -> tuple[bool, ...]:
+        """Whether each value is."""
+        return tuple(stake >= self.least for stake in self.against)
+
+    @property
+    def low(self) -> int | None:
+        """The smallest value that is not ruled out, by its index."""
+        return next((i for i, ruled_out in enumerate(self.ruled_out) if not ruled_out), None)
+
+    @property
+    def high(self) -> int | None:
+        """The smallest value from which on all bets on "none up to here" are lost, by its index."""
+        open_ones = (i for i in reversed(range(len(self.pooled))) if self.pooled[i] < self.least)
+        first = next(open_ones, -1) + 1
+        return first if first < len(self.pooled) else None

@@ -48,13 +48,12 @@ def decided(points: Points, box: Box, keys: Sequence[str], n_clusters: int, n_ru
 
     made = {(key, at): runs(key, at) for key in keys for at in sorted(FIRST_EPSILONS)}
     start = {key: [row for at in sorted(FIRST_EPSILONS) for row in made[key, at]] for key in keys}
-    least = min(row["floor_inertia"] for each in start.values() for row in each)
-    asked = CostSearch(tuple(keys), EPSILONS, 1.2, 0.5, 0.95, n_clusters, 5, 0, len(points), None, least)
+    asked = CostSearch(tuple(keys), EPSILONS, 1.2, 0.5, 0.95, n_clusters, 5, 0, len(points))
     kept: dict[TrialPart, list[dict[str, Any]]] = {}
     while missing := [part for part in searched(asked, start, kept).parts if part not in kept]:
         kept |= {part: rows(part) for part in missing}
-    highs = {key: support.high for key, support in searched(asked, start, kept).supports.items()}
-    first, epsilon = min(((key, high) for key, high in highs.items() if high is not None), key=lambda each: each[1])
+    found = {key: support.estimate for key, support in searched(asked, start, kept).supports.items()}
+    first, epsilon = min(((key, best) for key, best in found.items() if best is not None), key=lambda each: each[1])
     made |= {(key, epsilon): runs(key, epsilon) for key in keys if (key, epsilon) not in made}
     floor = float(KMeans(n_clusters, n_init=20, random_state=0).fit(points).inertia_)
     return Decision(made, floor, first, epsilon)

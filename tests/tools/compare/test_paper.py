@@ -70,7 +70,9 @@ def found(rows=ROWS, epsilon=AT, *, recommended=True):
     made = [compare.series_of(key, NAMES[key], i, each, "add_remove") for i, (key, each) in enumerate(rows.items())]
     search = CostSearch(("a", "b"), (epsilon,), 1.2, 0.9, 0.95, 5, 0, 0, 100)
     best = Recommendation(
-        search, Least("a", NAMES["a"], epsilon, 0.1, 1.1, 10), Least("b", NAMES["b"], 1.0, 0.3, 1.2, 10)
+        search,
+        Least("a", NAMES["a"], epsilon, 0.1, 1.0, 9, 10, 10, 1.1),
+        Least("b", NAMES["b"], 1.0, 0.3, None, 9, 10, 10, 1.2),
     )
     frontier = compare.frontier(made, "add_remove", at=epsilon)
     return paper.Findings(

@@ -193,12 +193,15 @@ def searched(chances, rng, probability, confidence, *, step=next_value, read=sup
     return read(EPSILONS, seen, probability, confidence), seen
 
 
+def first_good(chances, probability):
+    return next((value for value in EPSILONS if chances[value] >= probability), math.inf)
+
+
 def is_right(found, chances, probability):
-    """Say whether what is recommended reaches the aim, and no value that does is ruled out below it."""
-    true = next((value for value in EPSILONS if chances[value] >= probability), math.inf)
-    kept = found.high is None or chances[found.high] >= probability
-    low = math.inf if found.low is None else found.low
-    return kept and low <= true <= (math.inf if found.high is None else found.high)
+    """Say whether the smallest value that reaches the aim is in the interval, and what is harmful fails."""
+    true = first_good(chances, probability)
+    low, high = (math.inf if end is None else end for end in (found.low, found.high))
+    return low <= true <= high and all(chances[value] < probability for value in found.harmful)
 
 
 def bisected(values, seen, probability, confidence):
@@ -208,7 +211,7 @@ def bisected(values, seen, probability, confidence):
     above = np.concatenate([np.cumsum(against[::-1, 1])[::-1], [0.0]])
     left = np.flatnonzero(below + above < -math.log1p(-confidence))
     ends = [None if not len(left) or left[i] == len(values) else values[left[i]] for i in (0, -1)]
-    return Support(ends[0], ends[1], None, 0)
+    return Support(*ends, None, (), 0)
 
 
 def halved(values, seen, probability, confidence, _n_rounds):
@@ -221,9 +224,9 @@ def halved(values, seen, probability, confidence, _n_rounds):
 
 
 def as_it_looks(values, seen, probability, confidence):
-    """Recommend the smallest value whose runs reach the aim often enough, however few they are."""
+    """Take the estimate for the upper end, as if its share of runs were its chance."""
     found = support(values, seen, probability, confidence)
-    return Support(found.low, found.guess, found.guess, found.n_runs)
+    return dataclasses.replace(found, high=found.estimate or found.high)
 
 
 def share_right(name, probability, confidence, n, **ways):
@@ -253,10 +256,30 @@ def test_a_bisection_and_a_bare_share_of_runs_are_wrong_more_often(name, ways):
 
 
 @pytest.mark.parametrize("probability", [0.5, 0.9])
+def test_the_estimate_is_where_runs_keep_the_aim_and_far_below_the_first_that_can_be_shown(probability):
+    """The smallest good value has a chance too near to the asked one to be shown by any number of runs made here."""
+    near = curve((0, 0.02), (0.3, probability + 0.04 * (1 - probability)), (3.0, 1.0))
+    rng, n = np.random.default_rng(0), 60
+    found = [searched(near, rng, probability, 0.95)[0] for _ in range(n)]
+    estimates = [one.estimate for one in found]
+    assert np.median(estimates) < 1.0
+    assert all(one.low <= 0.3 <= (one.high or math.inf) for one in found)
+    assert sum(one.high is None or one.high > 1.0 for one in found) > n / 2, "which is what it was taken for before"
+
+
+def test_a_larger_value_that_does_harm_is_named():
+    rng = np.random.default_rng(0)
+    found, _ = searched(curve((0, 0.02), (0.5, 0.98), (2.0, 0.3)), rng, 0.9, 0.95)
+    assert (found.estimate, found.harmful) == (0.5, (3.0, 10.0)), "of those that have runs"
+    found, _ = searched(CURVES["steep"], rng, 0.9, 0.95)
+    assert found.harmful == ()
+
+
+@pytest.mark.parametrize("probability", [0.5, 0.9])
 def test_runs_are_spent_where_they_decide(probability):
     rng = np.random.default_rng(0)
     found, seen = searched(CURVES["steep"], rng, probability, 0.95)
-    assert found.low == found.high == found.guess == 0.5
+    assert found.low == found.high == found.estimate == 0.5
     assert all(len(seen[value]) < 4 * BATCH for value in EPSILONS if value < 0.5), "what fails is soon ruled out"
     assert not {value for value in EPSILONS if value > 2.0} & (seen.keys() - {*BEFORE}), "nothing there would decide"
     assert {value for value in EPSILONS if value < 0.5} <= seen.keys(), "each is ruled out by its own runs"
@@ -264,15 +287,20 @@ def test_runs_are_spent_where_they_decide(probability):
 
 def test_what_no_value_reaches_and_what_runs_do_not_decide_are_told_apart():
     never = {value: [False] * 40 for value in EPSILONS}
-    assert support(EPSILONS, never, 0.9, 0.95) == Support(None, None, None, 40 * len(EPSILONS))
+    assert support(EPSILONS, never, 0.9, 0.95) == Support(None, None, None, (), 40 * len(EPSILONS))
     always = {value: [True] * 120 for value in EPSILONS}
-    assert support(EPSILONS, always, 0.9, 0.95) == Support(0.05, 0.05, 0.05, 120 * len(EPSILONS))
-    assert support(EPSILONS, {}, 0.9, 0.95) == Support(0.05, None, None, 0)
+    assert support(EPSILONS, always, 0.9, 0.95) == Support(0.05, 0.05, 0.05, (), 120 * len(EPSILONS))
+    assert support(EPSILONS, {}, 0.9, 0.95) == Support(0.05, None, None, (), 0)
     # 29 of 30 runs at the largest value, and none below: neither shown nor ruled out, and by no means "none".
     few = {value: [False] * 40 for value in EPSILONS[:-1]} | {EPSILONS[-1]: [True] * 29 + [False]}
     found = support(EPSILONS, few, 0.9, 0.95)
-    assert (found.low, found.high, found.guess) == (20.0, None, 20.0)
+    assert (found.low, found.high, found.estimate) == (20.0, None, 20.0)
     assert next_value(EPSILONS, few, 0.9, 0.95, 0) == 20.0
     # A small value that reaches the aim stays, whatever larger ones do.
     worse = {0.05: [True] * 120, 1.0: [False] * 99}
-    assert support(EPSILONS, worse, 0.9, 0.95).high == 0.05
+    found = support(EPSILONS, worse, 0.9, 0.95)
+    assert (found.low, found.estimate, found.harmful) == (0.05, 0.05, (1.0,))
+    # Few runs that look good are no estimate where a value has more.
+    lucky = {0.1: [False] * 40, 0.2: [True] * 10, 0.3: [True] * 70}
+    assert support(EPSILONS, lucky, 0.9, 0.95).estimate == 0.3
+    assert next_value(EPSILONS, lucky, 0.9, 0.95, 0) == 0.2, "and are looked at next"

@@ -211,8 +211,7 @@ def _search(frame: PageFrame, question: CompareQuestion, rows: Rows, at: float |
     For ε where `at` is None, else for people at that ε.
     """
     entries = tuple(key for key in question.entries if not per_distance(rows.get(key, ())))
-    n, infinite = frame.source.dataset.n, float("inf")
-    floors = [row["floor_inertia"] for runs in rows.values() for row in runs if row["status"] == OK]
+    n = frame.source.dataset.n
     return CostSearch(
         entries,
         compare_search.EPSILONS if at is None else compare_search.sizes(n, question.n_clusters),
@@ -224,7 +223,6 @@ def _search(frame: PageFrame, question: CompareQuestion, rows: Rows, at: float |
         question.seed,
         n,
         at,
-        min(floors, default=infinite) if at is None else infinite,
     )
 
 
@@ -238,7 +236,7 @@ def _answer(
     proved = [key for key in search.entries if standings.get(key) is EpsilonMeaning.SAME]
     best = compare_search.recommendation(search, result, names, proved)
     if best is None:
-        return None, compare_search.no_recommendation(search, result, names, proved)
+        return None, compare_search.no_recommendation(search, result, proved)
     return best, best.sentence
 
 
