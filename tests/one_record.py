@@ -208,6 +208,19 @@ WAYS = {
     "scaled": {"missing": "middle", "scaling": "unit"},
     "on a map": {"missing": "middle", "place": ("lat", "lon"), "share": 0.7},
     "scaled map": {"missing": "drop", "place": ("lat", "lon"), "scaling": "unit"},
+    "weighted map": {
+        "missing": "middle",
+        "place": ("lat", "lon"),
+        "scaling": "unit",
+        "per_kilometer": (None, None, 3.0),
+        "share": 0.7,
+    },
+    "heavy column": {
+        "missing": "drop",
+        "place": ("lat", "lon"),
+        "scaling": "unit",
+        "per_kilometer": (None, None, 0.1),
+    },
     "classes": {"missing": "drop", "label": "town", "share": 0.5},
     "projected": {"missing": "middle", "share": 0.6, "projected": 2},
 }

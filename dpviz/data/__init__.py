@@ -7,7 +7,7 @@ from dpviz.data.dataset import NEUTRAL, Dataset, Ground, Image, Nouns
 from dpviz.data.files import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError, TableFormat, TableWarning
 from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, known_groups, load, size_limits, subsample
 from dpviz.data.table import Choices, Missing, Scaling, Table, read_table
-from dpviz.data.transforms import Bounds, Clipping, RandomProjection
+from dpviz.data.transforms import Bounds, Clipping, RandomProjection, Scale
 
 __all__ = [
     "BLOCK_ROWS",
@@ -29,6 +29,7 @@ __all__ = [
     "Nouns",
     "ParquetChunks",
     "RandomProjection",
+    "Scale",
     "Scaling",
     "SizeLimits",
     "Table",

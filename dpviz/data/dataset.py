@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dpviz.core import Box, Confidential, FloatArray, Labels, Points, as_points, frozen
 from dpviz.data.geography import LocalMap
-from dpviz.data.transforms import RandomProjection
+from dpviz.data.transforms import RandomProjection, Scale
 
 N_CHANNELS = 3  # red, green, blue
 DECLARED = "Declared with the set, not taken from its records."
@@ -78,6 +78,7 @@ class Dataset(Confidential):
     nonprivate_n_clipped: int = 0  # records that lay outside the box and were moved onto its wall
     place: LocalMap | None = None  # where on Earth, when two features are meters east and north of a public middle
     nonprivate_n_left_out: int = 0  # rows of the file that are no records: cells were missing, or not in the sample
+    scale: Scale | None = None  # by which the features were brought into the unit cube, before any projection; public
     projection: RandomProjection | None = None  # by which the features were made from others, public
     caveats: tuple[str, ...] = ()  # what reading a file as records means for every guarantee, a sentence each
     nouns: Nouns = NEUTRAL

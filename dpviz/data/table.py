@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, Confidential, FloatArray
+from dpviz.core import Box, Confidential, FloatArray, frozen
 from dpviz.data.dataset import Dataset
 from dpviz.data.files import (
     PARQUET_MAGIC,
@@ -32,7 +32,16 @@ from dpviz.data.files import (
     read_bytes,
 )
 from dpviz.data.geography import EAST, METER, NORTH, filled, on_plane
-from dpviz.data.transforms import LARGEST, Bounds, Clipping, clipping, rounded_outward, sample_mask
+from dpviz.data.transforms import (
+    LARGEST,
+    Bounds,
+    Clipping,
+    Scale,
+    clipping,
+    map_weights,
+    rounded_outward,
+    sample_mask,
+)
 
 Missing = Literal["error", "drop", "middle"]
 Classes = NDArray[np.object_] | FloatArray  # (n,) text or numbers, as the file has them
@@ -187,6 +196,7 @@ class Table(Confidential):
         bounds_from_data: bool = False,
         title: str | None = None,
         place: tuple[str, str] | None = None,
+        per_kilometer: Sequence[float | None] = (),
     ) -> Dataset:
         """Return the numeric columns `features` (1..d, one name each) as a data set, with `label` as classes 0..c-1.
 
@@ -194,11 +204,13 @@ class Table(Confidential):
         `nonprivate_n_clipped`. With None the bounds are those of `suggested_bounds`, which is NOT private and marked
         so. `missing` cells in the chosen columns are an "error", "drop" leaves their rows out, and "middle" puts them
         into the middle of their feature's bounds (a row without label is left out). All three look at each row alone.
-        `scaling="unit"` maps the box to [0, 1]^d after clipping. `units` has one unit for each feature, or none.
+        `scaling="unit"` maps the box to [0, 1]^d after clipping, and `Dataset.scale` leads back. `units` has one unit
+        for each feature, or none.
         `share` in (0, 1] keeps about that part of the complete rows, each by its own features (`transforms`).
         Set `bounds_from_data` if any bound in `box` was computed from the data. `place` names the features that
         are latitude and longitude, degrees: they become meters east and north of the middle of their bounds, in a
-        square (`geography`). Raises TableError.
+        square (`geography`). `per_kilometer` says for each feature of a scaled map how much of it weighs as much as a
+        kilometer; None, or nothing at all: its range weighs as much as the square's side. Raises TableError.
         """
         names, values, classes = self._selected(features, label, missing, share)
         axes = None if place is None else _checked_place(place, names)
@@ -218,21 +230,32 @@ class Table(Confidential):
             named = dict(zip(here.axes, (EAST, NORTH), strict=True))
             units = tuple(METER if i in named else units[i] if units else "" for i in range(len(names)))
             names = tuple(named.get(i, name) for i, name in enumerate(names))
-        space = Box.cube(0.0, 1.0, chosen.d) if scaled else chosen
+        weights = np.ones(len(names))
+        if per_kilometer:
+            if axes is None or not scaled or len(per_kilometer) != len(names):
+                raise TableError(
+                    f"There were {len(per_kilometer)} amounts that weigh as much as a kilometer, but they are for the "
+                    f'{len(names)} features of a map with scaling="unit". Give one for each, or none.'
+                )
+            weights = map_weights(chosen.widths, axes, per_kilometer)
+        scale = Scale(chosen, names, units or ("",) * len(names), frozen(weights), here) if scaled else None
         leaves_out = share < 1.0 or missing == "drop" or (missing == "middle" and label is not None)
         return Dataset(
-            space.clip(chosen.to_unit(points)) if scaled else points,
+            points if scale is None else scale.places(points),
             # Classes are numbered 0..c-1 in sorted order.
             None if classes is None else np.unique(classes, return_inverse=True)[1].astype(np.intp),
-            space,
+            chosen if scale is None else Box.cube(0.0, 1.0, chosen.d),
             names,
             UPLOADED_TITLE if title is None else title,
             units=() if scaled else units,
-            note="Uploaded records: every run on them is one more release." + ("" if here is None else here.words),
+            note="Uploaded records: every run on them is one more release."
+            + ("" if here is None else here.words)
+            + ("" if scale is None else f" {scale.words}"),
             bounds_note=FROM_DATA if from_data else TYPED,
             bounds_from_data=from_data,
             nonprivate_n_clipped=n_clipped,
             place=None if scaled else here,
+            scale=scale,
             nonprivate_n_left_out=self.n_rows - len(values),
             caveats=(*CAVEATS, REPLACED) if leaves_out else CAVEATS,
         )
@@ -361,6 +384,7 @@ class Choices:
     projected: int | None = None  # features that they are projected to, at random; None: not at all
     projection_seed: int = 0  # public
     reading: TableFormat = READ_OFF  # settings by which the file was read
+    per_kilometer: tuple[float | None, ...] = ()  # of a scaled map: what of each feature weighs as much as a kilometer
 
     def bounds_of(self, name: str) -> tuple[float, float]:
         """Return the typed bounds of the feature `name`. Raises KeyError where there are none."""
@@ -403,6 +427,7 @@ class Choices:
             share=self.share,
             bounds_from_data=len(self.bounds) < len(self.features) or bool(self.borrowed),
             place=self.place,
+            per_kilometer=self.per_kilometer,
         )
         return dataset if self.projected is None else dataset.projected(self.projected, seed=self.projection_seed)
 

@@ -1,4 +1,8 @@
-"""Maps of single records by public numbers: rounded bounds, clipping, random projection, sampling by value.
+"""Maps of single records by public numbers: rounded bounds, clipping, scaling, random projection, sampling by value.
+
+**Scaling.** Distances over columns of several units follow the column with the largest numbers: beside euros, years
+count for nothing. `why_scaled` decides from public bounds and units alone whether columns are scaled from the start,
+`Scale` maps each of them to the unit cube, and knows the way back to the columns' own units.
 
 **Random projection.** Noise is added for every feature, so that in hundreds of them it hides the clusters as well. A
 record is scaled to u in [-1, 1]^d by the public bounds, and becomes y = A u, where the p < d rows of A are orthonormal
@@ -22,18 +26,26 @@ guarantee is then about changes among rows of the sample (`dpviz.data.table.REPL
 
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FEWEST_STEPS, Box, Confidential, FloatArray, Points, algebra, projections, public_axes
-from dpviz.data.files import TableError
+from dpviz.data.files import TableError, quoted
+
+if TYPE_CHECKING:
+    from dpviz.data.geography import LocalMap
 
 LARGEST = sys.float_info.max
 REACH = 3.0  # of a projected feature, ours: three standard deviations, over A, of the farthest corner's place
 MAX_SEED = 10**6
 SAMPLING_KEY = 0x64707669_7A5F726F  # public; any number would do
+MOST_APART = 10.0  # times that ranges may differ before columns are scaled from the start; ours
+LEAST_WEIGHT = 1e-4  # of the heaviest feature's; noise is as large along all of them; ours
+KILOMETER = 1_000.0  # m
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +93,102 @@ def rounded_outward(low: float, high: float) -> Bounds:
         return Bounds(low, high)  # as wide or as narrow as floats go: nothing to round
     # Rounding to decimals can move a bound back inside by the last bit, or past the largest float.
     return Bounds(max(min(outer.low, low), -LARGEST), min(max(outer.high, high), LARGEST))
+
+
+def why_scaled(bounds: Sequence[tuple[float, float] | None], units: Sequence[str], *, on_map: bool = False) -> str:
+    """Say why columns are to be scaled from the start, "" where they are not; follows from public inputs alone.
+
+    `bounds` are those that a person typed, None where they came from the data: such a column has no say. `units` has
+    one unit for each column, "" where it is unknown, or is empty. Both are without latitude and longitude, which are
+    there if `on_map`.
+    """
+    if on_map and bounds:
+        return "a map stands beside other columns"
+    known = list(dict.fromkeys(unit.strip() for unit in units if unit.strip()))
+    if len({unit.lower() for unit in known}) > 1:
+        return f"their units differ ({', '.join(known[:3])}{', …' if len(known) > 3 else ''})"
+    widths = [pair[1] / 2.0 - pair[0] / 2.0 for pair in bounds if pair is not None and pair[0] < pair[1]]
+    if len(widths) > 1 and max(widths) > MOST_APART * min(widths):
+        times = max(widths) / min(widths)
+        return f"their ranges differ {times:,.0f} times" if times < LARGEST else "their ranges differ beyond measure"
+    return ""
+
+
+def map_weights(widths: FloatArray, axes: tuple[int, int], per_kilometer: Sequence[float | None]) -> FloatArray:
+    """Return what the range of each feature weighs (d,), in (0, 1], the heaviest 1; public.
+
+    `widths` (d,) are ranges of public bounds, meters for the two features `axes`, which weigh the same. Of any other
+    feature j, `per_kilometer[j]` of its own unit weighs as much as a kilometer; None: its range weighs as much as the
+    map's side. Raises TableError for an amount that is not positive, or under which a feature would weigh nothing.
+    """
+    side = float(widths[axes[0]]) / KILOMETER
+    weights = np.ones(len(widths))
+    for axis, amount in enumerate(per_kilometer):
+        if amount is None or axis in axes:
+            continue
+        if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0.0 < amount < math.inf:
+            raise TableError(
+                f"What weighs as much as one kilometer was {quoted(amount)}, but it must be a number above 0. Type "
+                "another one."
+            )
+        weights[axis] = float(widths[axis]) / amount / side
+    weights /= weights.max()
+    if weights.min() < LEAST_WEIGHT:
+        raise TableError(
+            f"Of what weighs as much as one kilometer, one feature would weigh {weights.min():.1g} of another one, but "
+            f"at least {LEAST_WEIGHT:g} is needed: noise is as large along all. Type other amounts, or leave the "
+            "lightest feature out."
+        )
+    return np.asarray(weights)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scale:
+    """A public map of features, each in its own unit, into the unit cube, where lengths weigh the same along all.
+
+    u_j = 1/2 + w_j ((x_j - low_j) / (high_j - low_j) - 1/2): the bounds of a feature of weight w_j = 1 are the cube's
+    walls, those of a lighter one lie inside.
+    """
+
+    before: Box  # the public bounds of the d features, each in its own unit
+    feature_names: tuple[str, ...]  # (d,)
+    units: tuple[str, ...]  # (d,)
+    weights: FloatArray  # (d,) in (0, 1], the largest 1
+    place: "LocalMap | None" = None  # where on Earth, if two of the features are meters east and north
+
+    def places(self, points: Points) -> Points:
+        """Return u (n, d) of records (n, d) inside the bounds, each by itself."""
+        unit = self.before.to_unit(points)
+        return np.clip(np.where(self.weights < 1.0, 0.5 + self.weights * (unit - 0.5), unit), 0.0, 1.0)
+
+    def back(self, places: Points) -> Points:
+        """Return places (m, d) of the cube in the features' own units, outside of the bounds where no record can be."""
+        return self.before.from_unit(
+            np.where(self.weights < 1.0, 0.5 + (np.asarray(places) - 0.5) / self.weights, places)
+        )
+
+    @property
+    def words(self) -> str:
+        """What weighs as much as what, as a sentence."""
+        if self.place is None:
+            return "Every column is scaled to its public bounds, so that all weigh the same."
+        east = self.place.axes[0]
+        kilometers = float(self.before.widths[east]) / KILOMETER / self.weights[east]
+        amounts = self.before.widths / self.weights / kilometers
+        others = [
+            f"{float(f'{amounts[i]:.3g}'):,g} {self.units[i] or f'of {self.feature_names[i]}'}"
+            for i in range(self.before.d)
+            if i not in self.place.axes
+        ]
+        if not others:
+            return "The map is scaled to its square."
+        return f"One kilometer weighs as much as {' or '.join(others)}."
+
+    @property
+    def walls(self) -> Box:
+        """The cube's walls in the features' own units; beyond the bounds of a feature that weighs less."""
+        d = self.before.d
+        return Box(self.back(np.zeros(d)), self.back(np.ones(d)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

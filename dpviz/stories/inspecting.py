@@ -50,9 +50,9 @@ def facts(
     lines = [f"Selected: {n:,} of {len(unit):,} records{share}"]
     if n == 0:
         return tuple(lines)
-    points = words.box.from_unit(unit[mask])
+    points, units = words.ends.from_unit(unit[mask]), words.own_units
     for i in view.features(words.box.d) or range(min(words.box.d, 3)):
-        column, unit_name = points[:, i], f" {words.units[i]}" if words.units[i] else ""
+        column, unit_name = points[:, i], f" {units[i]}" if units[i] else ""
         low, high, mean = (number(float(value)) for value in (column.min(), column.max(), column.mean()))
         lines.append(f"{words.feature_names[i]}: {low} to {high}{unit_name}, mean {mean}{unit_name}")
     if classes is not None and len(classes) == len(unit):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dpviz.core import Box, FloatArray, Points, algebra, frozen
 from dpviz.data import NEUTRAL, Dataset, Ground, Nouns
 from dpviz.data.geography import LocalMap
+from dpviz.data.transforms import Scale
 from dpviz.plots import Axis, Kind, Layer, Scene
 
 MARGIN = 0.04  # of the box, left free around it
@@ -53,6 +54,7 @@ class Words:
     place: LocalMap | None = None  # where on Earth, when two features are meters east and north
     nouns: Nouns = NEUTRAL
     ground: Ground | None = None  # under a map of the first two features
+    scale: Scale | None = None  # by which the features were brought into the box, a cube: axes show their own units
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Words":
@@ -67,7 +69,24 @@ class Words:
             dataset.place,
             dataset.nouns,
             dataset.ground,
+            dataset.scale if dataset.projection is None else None,
         )
+
+    @property
+    def ends(self) -> Box:
+        """What the box's walls are on an axis: in the features' own units, scaled or not."""
+        return self.box if self.scale is None else self.scale.walls
+
+    @property
+    def own_units(self) -> tuple[str, ...]:
+        """The units (d,) of `ends`."""
+        return self.units if self.scale is None else self.scale.units
+
+    def along(self, feature: int, place: float) -> float:
+        """Return a place along a feature, data units, in the feature's own unit."""
+        if self.scale is None:
+            return place
+        return float(self.ends.low[feature] + place * self.ends.widths[feature])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,13 +137,13 @@ def project(view: View, words: Words, unit: Points) -> Projection:
     columns = [view.x] if d == 1 else [view.x, view.y]
     matrix = np.zeros((d, 2))
     matrix[columns, range(len(columns))] = 1.0
-    view_range = (-MARGIN, 1.0 + MARGIN)
+    view_range, shown, units = (-MARGIN, 1.0 + MARGIN), words.ends, words.own_units
     axes = [
         Axis(
             words.feature_names[i],
-            words.units[i],
+            units[i],
             view_range,
-            (float(words.box.low[i]), float(words.box.high[i])),
+            (float(shown.low[i]), float(shown.high[i])),
             ends=(0.0, 1.0),
         )
         for i in columns

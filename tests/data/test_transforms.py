@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dpviz.baselines import CATALOGUE
 from dpviz.core import Box
 from dpviz.data import Dataset, RandomProjection, TableError, load, read_table
-from dpviz.data.transforms import clipping
+from dpviz.data.transforms import LEAST_WEIGHT, clipping, map_weights, why_scaled
 
 TEXT = "x,y,name\n1,10,b\n2,,a\n3,30,\n4,50,b\n"
 
@@ -64,6 +64,109 @@ def test_scaling_maps_the_bounds_to_0_and_1():
     assert dataset.units == ("", "")
     wide = table("x\n-1e308\n1e308\n").dataset(["x"], box=Box([-8e307], [8e307]), scaling="unit")
     np.testing.assert_array_equal(wide.points, [[0.0], [1.0]])
+
+
+def test_what_is_scaled_leads_back_to_its_own_units():
+    box = Box([0.0, -50.0], [4.0, 100.0])
+    dataset = table().dataset(["x", "y"], box=box, missing="drop", scaling="unit", units=("m", "kg"))
+    plain = table().dataset(["x", "y"], box=box, missing="drop", units=("m", "kg"))
+    np.testing.assert_allclose(dataset.scale.back(dataset.points), plain.points, rtol=1e-15)
+    assert (dataset.scale.before, dataset.scale.walls, dataset.scale.units) == (box, box, ("m", "kg"))
+    assert "so that all weigh the same" in dataset.note
+    assert plain.scale is None
+
+
+MAP = Box([48.0, 11.0, 18.0, 0.0], [48.2, 11.3, 98.0, 50_000.0])
+PLACED = {"place": ("lat", "lon"), "scaling": "unit", "units": ("", "", "years", "€")}
+EARTH = "lat,lon,age,income\n48.1,11.1,30,20000\n48.19,11.29,60,45000\n48.01,11.02,18,0\n48.1,11.15,98,50000\n"
+
+
+def on_earth(per_kilometer, box=MAP):
+    columns = ["lat", "lon", "age", "income"]
+    return table(EARTH).dataset(columns, box=box, per_kilometer=per_kilometer, **PLACED)
+
+
+@given(st.floats(0.5, 50.0), st.floats(200.0, 1e5))
+def test_as_many_years_as_were_asked_for_are_as_far_as_a_kilometer(years, euros):
+    """Rounding alone separates the two lengths: a few steps of doubles at 1, through some ten operations."""
+    made = on_earth((None, None, years, euros))
+    assert made.box == Box.cube(0.0, 1.0, 4)
+    start = made.scale.before.low + made.scale.before.widths / 2.0
+    one = made.scale.places(start[None])[0]
+    for feature, amount in ((0, 1000.0), (1, 1000.0), (2, years), (3, euros)):
+        there = start.copy()
+        there[feature] += amount * 1e-3  # inside of the bounds
+        moved = np.abs(made.scale.places(there[None])[0] - one)
+        expected = 1e-3 * made.scale.weights[0] / (made.scale.before.widths[0] / 1000.0)
+        assert moved[feature] == pytest.approx(expected, rel=1e-9, abs=4e-16)
+        assert np.delete(moved, feature).max() == 0.0
+    np.testing.assert_allclose(made.scale.back(made.points)[:, 2], [30, 60, 18, 98], rtol=1e-9)
+    wrong = on_earth((None, None, 2.0 * years, euros))
+    ratio = wrong.scale.weights[2] / wrong.scale.weights[0] / (made.scale.weights[2] / made.scale.weights[0])
+    assert ratio == pytest.approx(0.5)
+
+
+def test_without_an_amount_a_columns_range_weighs_as_much_as_the_map():
+    assert on_earth(()).scale.weights.tolist() == [1.0] * 4
+    assert on_earth((None, None, None, None)).scale.weights.tolist() == [1.0] * 4
+    heavy = on_earth((None, None, 0.5, None))
+    assert heavy.scale.weights[2] == 1.0
+    assert heavy.scale.weights[0] == heavy.scale.weights[1] == heavy.scale.weights[3] < 0.2
+    assert "One kilometer weighs as much as 0.5 years or" in heavy.note
+
+
+def test_weights_follow_from_public_inputs_alone():
+    other = table("lat,lon,age,income\n48.1,11.1,19,3\n").dataset(
+        ["lat", "lon", "age", "income"], box=MAP, per_kilometer=(None, None, 2.0, None), **PLACED
+    )
+    made = on_earth((None, None, 2.0, None))
+    assert other.scale.before == made.scale.before
+    assert other.scale.weights.tolist() == made.scale.weights.tolist()
+    assert other.box == made.box
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"per_kilometer": (None, None, 0.0, None)}, "was '0.0', but it must be a number above 0"),
+        ({"per_kilometer": (None, None, float("nan"), None)}, "was 'nan', but"),
+        ({"per_kilometer": (None, None, 1e9, None)}, f"at least {LEAST_WEIGHT:g} is needed"),
+        ({"per_kilometer": (None, 1.0)}, "There were 2 amounts"),
+        ({"per_kilometer": (None, None, 1.0, None), "scaling": "none"}, "There were 4 amounts"),
+        ({"per_kilometer": (None, None, 1.0, None), "place": None}, "There were 4 amounts"),
+    ],
+)
+def test_amounts_that_weigh_nothing_are_refused_with_a_way_out(arguments, message):
+    with pytest.raises(TableError, match=message):
+        table(EARTH).dataset(["lat", "lon", "age", "income"], box=MAP, **{**PLACED, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("bounds", "units", "on_map", "why"),
+    [
+        (((0, 120), (0, 1000)), (), False, ""),
+        (((0, 100), (0, 1000)), (), False, ""),
+        (((0, 100), (0, 1001)), (), False, "their ranges differ 10 times"),
+        (((0, 120), (0, 60_000)), ("years", ""), False, "their ranges differ 500 times"),
+        (((0, 1), (0, 2)), ("years", "€"), False, "their units differ (years, €)"),
+        (((0, 1), (0, 2)), ("Years", "years "), False, ""),
+        (((0, 1), (0, 2)), ("years", ""), False, ""),
+        (((0, 120),), ("years",), True, "a map stands beside other columns"),
+        ((), (), True, ""),
+        (((0, 120), None), (), False, ""),
+        (((0, 120), None, (0, 1e6)), (), False, "their ranges differ 8,333 times"),
+        (((5, 1), (0, 1e6)), (), False, ""),
+        (((-1e300, 1e300), (0, 1e-300)), (), False, "their ranges differ beyond measure"),
+    ],
+)
+def test_scaling_is_decided_from_public_bounds_and_units(bounds, units, on_map, why):
+    assert why_scaled(bounds, units, on_map=on_map) == why
+
+
+def test_the_map_itself_weighs_the_same_across_and_up():
+    weights = map_weights(np.array([2e4, 2e4, 100.0]), (0, 1), (None, None, 10.0))
+    np.testing.assert_allclose(weights, [1.0, 1.0, 0.5])
+    np.testing.assert_allclose(map_weights(np.array([2e4, 2e4, 100.0]), (0, 1), (7.0, None, 1.0)), [0.2, 0.2, 1.0])
 
 
 def test_units_are_kept_short_and_printable():

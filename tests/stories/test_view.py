@@ -1,8 +1,11 @@
+import io
+
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
 from dpviz.core import Box
+from dpviz.data import Choices, read_table
 from dpviz.plots import Axis
 from dpviz.stories import View, Words
 from dpviz.stories.view import project, spread
@@ -114,3 +117,27 @@ def test_what_lies_outside_is_pinned_to_the_edge_on_its_way_to_the_middle():
     ways = [each - 0.5 for each in (places[~inside], pinned[~inside])]
     assert ways[0][:, 0] * ways[1][:, 1] == pytest.approx(ways[0][:, 1] * ways[1][:, 0])
     assert (np.sign(ways[0]) == np.sign(ways[1])).all()
+
+
+def test_axes_of_a_scaled_set_show_the_features_own_units():
+    text = "lat,lon,age\n48.1,11.1,30\n48.15,11.2,60\n"
+    choices = Choices(
+        ("lat", "lon", "age"),
+        scaling="unit",
+        bounds=((48.0, 48.2), (11.0, 11.3), (20.0, 80.0)),
+        units=("", "", "years"),
+        place=("lat", "lon"),
+        per_kilometer=(None, None, 10.0),
+    )
+    dataset = choices.dataset(read_table(io.BytesIO(text.encode())))
+    words = Words.of(dataset)
+    plane = project(View(0, 2), words, np.empty((0, 3)))
+    meters = dataset.scale.before.high[0]
+    assert (plane.x.unit, plane.x.values) == ("m", pytest.approx((-meters, meters)))
+    assert plane.y.unit == "years"
+    low, high = plane.y.values
+    assert high - low == pytest.approx(2.0 * meters / 1000.0 * 10.0), "a kilometer is as long as 10 years"
+    assert (low + high) / 2.0 == pytest.approx(50.0)
+    assert words.along(2, 0.5) == pytest.approx(50.0)
+    mixed = Words.of(dataset.projected(2))
+    assert project(View(), mixed, np.empty((0, 2))).x.unit == "", "a mix has no unit"

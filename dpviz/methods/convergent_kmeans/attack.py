@@ -230,12 +230,12 @@ def runs_scene(guesses: Guesses, unit: Points, words: Words, view: View, record:
 
 def exact_words(knowledge: ExactKnowledge, words: Words, n: int) -> str:
     """Say how exactly the record is recovered."""
-    record, guess, box = knowledge.nonprivate_record, knowledge.guess, words.box
+    record, guess, box = knowledge.nonprivate_record, knowledge.guess, words.ends
     worst = float(np.abs(guess - record).max())
     digits = "every digit" if worst == 0 else f"{max(0, math.floor(-math.log10(worst)))} digits"
     off = np.abs(box.from_unit(guess) - box.from_unit(record))
     axis = int((off / box.widths).argmax())  # of the largest error, which is written in the feature's own unit
-    length = f"{number(float(off[axis]))} {words.units[axis]}".strip()
+    length = f"{number(float(off[axis]))} {words.own_units[axis]}".strip()
     return (
         f"Exact centers and counts give the record away to whoever has the other {n - 1:,}: right to {digits}, "
         f"off by {length} at most. The guess is exact."
@@ -287,9 +287,9 @@ def error_figure(guesses: Guesses) -> Figure:
 
 
 def digits_of(guess: FloatArray, record: FloatArray, words: Words) -> list[dict[str, str]]:
-    """Return a row for each feature: the true value, the guess, and how far it is off, data units, all digits."""
-    true, guessed = words.box.from_unit(record), words.box.from_unit(guess)
-    units = [f" ({unit})" if unit else "" for unit in words.units]
+    """Return a row for each feature: the true value, the guess, and how far it is off, in its own unit, all digits."""
+    true, guessed = words.ends.from_unit(record), words.ends.from_unit(guess)
+    units = [f" ({unit})" if unit else "" for unit in words.own_units]
     return [
         {
             "Feature": f"{name}{unit}",

@@ -204,8 +204,8 @@ def facts(run: DPMRun) -> tuple[Fact, ...]:
 
 
 def _where(run: DPMRun, split: SplitTrace, axis: int, at: int) -> str:
-    box, name = run.words.box, run.words.feature_names[axis]
-    unit = f" {run.words.units[axis]}" if run.words.units[axis] else ""
+    box, name, unit = run.words.ends, run.words.feature_names[axis], run.words.own_units[axis]
+    unit = f" {unit}" if unit else ""
     return f"{name} at {number(float(box.low[axis] + box.widths[axis] * split.positions[axis, at]))}{unit}"
 
 
@@ -215,14 +215,14 @@ def _percent(chance: float) -> str:
 
 def _places_axis(run: DPMRun, axis: int) -> Axis:
     """Show the subset's own cell; the whole box where a published cut lies outside of it. Released."""
-    cells, node, box = run.cells, run.node, run.words.box
+    cells, node, box = run.cells, run.node, run.words.ends
     low, high = float(cells.low[node, axis]), float(cells.high[node, axis])
     position = float(cells.positions[node]) if axis == cells.axes[node] else low
     if not low <= position <= high or not high > low:
         low, high = 0.0, 1.0
     pad = 0.02 * (high - low)
     ends = (float(box.low[axis]), float(box.high[axis]))
-    return Axis(run.words.feature_names[axis], run.words.units[axis], (low - pad, high + pad), ends)
+    return Axis(run.words.feature_names[axis], run.words.own_units[axis], (low - pad, high + pad), ends)
 
 
 def _bars(name: str, at: FloatArray, values: FloatArray, split: SplitTrace, axis: int, *, ink: Seen) -> Layer:

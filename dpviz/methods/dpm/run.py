@@ -591,8 +591,9 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     def cut_place(self, node: int) -> str:
         """Say where the tried cut of a node is."""
         tree, axis = self.result.release.tree, int(self.result.release.tree.split_axes[node])
-        unit = f" {self.words.units[axis]}" if self.words.units[axis] else ""
-        return f"{self.words.feature_names[axis]} at {number(float(tree.split_positions[node]))}{unit}"
+        unit = f" {self.words.own_units[axis]}" if self.words.own_units[axis] else ""
+        place = self.words.along(axis, float(tree.split_positions[node]))
+        return f"{self.words.feature_names[axis]} at {number(place)}{unit}"
 
     def node_paths(self) -> tuple[str, ...]:
         """Name every node by its way from all records, 0 below each cut and 1 above it; other runs have the same."""

@@ -408,7 +408,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     @property
     def _alt(self) -> str:
         """The picture described from public parameters and the release alone."""
-        peaks: FloatArray = self.words.box.from_unit(unsigned(self.tree.landscape.minima))
+        peaks: FloatArray = self.words.ends.from_unit(unsigned(self.tree.landscape.minima))
         places = "; ".join(", ".join(number(float(x)) for x in peak[:3]) for peak in peaks[:8])
         what = {"cut": "cuts of its hierarchy", "level": "levels of its density", "search": "the search of one pair"}
         return (

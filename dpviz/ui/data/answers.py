@@ -9,14 +9,14 @@ not in here: the same file has them again.
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypedDict, TypeVar
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from dpviz.data import Choices, Missing, Table, TableError, TableFormat
+from dpviz.data import Choices, Missing, Scaling, Table, TableError, TableFormat
 from dpviz.data.files import READ_OFF
 from dpviz.data.table import DATA, EACH, SAME, Pair
 from dpviz.data.transforms import MAX_SEED
@@ -27,9 +27,10 @@ MOST_FEATURES = 50
 MOST_NAME, MOST_UNIT = 1_000, 12
 LEAST_SHARE = 0.001  # of the rows that a sample takes; ours
 MOST_DIGITS = 11
+LARGEST_AMOUNT = 1e300
 PREFIX = "data_"  # of the form's names in a link
 READING = ("sep", "decimal", "thousands", "header")  # as `TableFormat` calls them
-LINKED = ("columns", "bounds", "units", "map", "missing", "scale", "share", "label", "project", *READING)
+LINKED = ("columns", "bounds", "units", "map", "missing", "scale", "per_km", "share", "label", "project", *READING)
 SIGNS = {
     ",": "comma",
     ";": "semicolon",
@@ -200,19 +201,22 @@ def from_file(written: object) -> Choices | None:
         share = 1.0
     if not isinstance(place, list | tuple) or len(place) != 2 or not all(each in names for each in place):
         place = None
+    place = None if place is None or place[0] == place[1] else (place[0], place[1])
+    scaling: Scaling = "unit" if written.get("scaling") == "unit" else "none"
     return Choices(
         tuple(names),
         label if isinstance(label, str) and len(label) <= MOST_NAME else None,
         "middle" if written.get("missing") == "middle" else missing,
-        "unit" if written.get("scaling") == "unit" else "none",
+        scaling,
         float(share),
         how if how in (EACH, SAME, DATA) else EACH,
         tuple(_pair(pair) for pair in pairs[: len(names)]) if isinstance(pairs, list) else (),
         tuple(str(unit)[:MOST_UNIT] for unit in units[: len(names)]) if isinstance(units, list) else (),
-        None if place is None or place[0] == place[1] else (place[0], place[1]),
+        place,
         n_projected,
         0 if n_projected is None else _whole(written.get("projection_seed"), 0, MAX_SEED) or 0,
         _reading(written.get("reading")),
+        per_kilometer=_amounts(written.get("per_kilometer"), names, place) if scaling == "unit" else (),
     )
 
 
@@ -226,6 +230,21 @@ def _pair(pair: object) -> Pair:
         return None
     low, high = (float(end) if isinstance(end, int | float) and abs(end) < 1e300 else math.nan for end in pair)
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def _amounts(written: object, names: Sequence[str], place: tuple[str, str] | None) -> tuple[float | None, ...]:
+    """Return what of each feature weighs as much as a kilometer of a map, () where that is invalid or there is none."""
+    if place is None or not isinstance(written, list | tuple) or len(written) != len(names):
+        return ()
+    amounts: list[float | None] = []
+    for name, amount in zip(names, written, strict=True):
+        if amount is None or name in place:
+            amounts.append(None)
+        elif isinstance(amount, int | float) and not isinstance(amount, bool) and 0.0 < amount < LARGEST_AMOUNT:
+            amounts.append(float(amount))
+        else:
+            return ()
+    return tuple(amounts) if any(amount is not None for amount in amounts) else ()
 
 
 def _reading(written: object) -> TableFormat:
@@ -249,6 +268,8 @@ def to_link(form: Choices, *, public: bool) -> tuple[tuple[str, str], ...]:
     pairs |= {"map": _row(form.place)} if form.place else {}
     pairs |= {"missing": form.missing} if form.missing != "error" else {}
     pairs |= {"scale": form.scaling} if form.scaling != "none" else {}
+    if form.per_kilometer:
+        pairs["per_km"] = ",".join("" if amount is None else repr(amount) for amount in form.per_kilometer)
     pairs |= {"share": repr(form.share)} if form.share < 1.0 else {}
     pairs |= {"project": f"{form.projected}:{form.projection_seed}"} if form.projected is not None else {}
     pairs |= {"label": form.label} if form.label is not None and not public else {}
@@ -282,9 +303,18 @@ def from_link(query: Mapping[str, str]) -> Choices | None:
             "place": _cells(texts["map"]) if "map" in texts else None,
             "projected": _digits(n_projected),
             "projection_seed": _digits(seed),
+            "per_kilometer": [_amount(text) for text in texts.get("per_km", "").split(",")],
             "reading": {name: _setting(name, texts[name]) for name in READING if name in texts},
         }
     )
+
+
+def _amount(text: str) -> float | None:
+    """Return an amount of a link, None for an empty one, and for anything else a number that no amount can be."""
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return math.nan
 
 
 def _setting(name: str, text: str) -> str | int | None:

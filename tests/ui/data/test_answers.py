@@ -13,6 +13,9 @@ from dpviz.ui.data.answers import MOST_FEATURES, from_file, from_link, to_file, 
 from dpviz.ui.data.bounding import KNOWN, likely, plain_number, words_of
 
 FORM = Choices(("a", "b"), "c", "middle", "unit", 0.05, "each", ((0.0, 1.5), None), ("m", ""))
+MAPPED = Choices(
+    ("lat", "lon", "age"), scaling="unit", bounds=((48.0, 48.2), (11.4, 11.7), (0.0, 120.0)), place=("lat", "lon")
+)
 FEWER = replace(FORM, features=("a", "b", "c"), label=None, projected=2, projection_seed=7)
 
 
@@ -22,6 +25,8 @@ FEWER = replace(FORM, features=("a", "b", "c"), label=None, projected=2, project
         FORM,
         FEWER,
         replace(FORM, reading=TableFormat(" ", ",", "", None)),
+        MAPPED,
+        replace(MAPPED, per_kilometer=(None, None, 0.125)),
         Choices(("x",)),
         Choices(("x",), how="data", bounds=(None,)),
     ],
@@ -46,6 +51,15 @@ JSON = st.recursive(
     max_leaves=12,
 )
 NAMES = ("label", "missing", "scaling", "share", "how", "bounds", "units", "projected", "projection_seed", "reading")
+NAMES += ("per_kilometer",)
+
+
+@given(JSON)
+def test_what_no_amount_can_be_weighs_nothing(written):
+    values = {"features": ["lat", "lon", "age"], "place": ["lat", "lon"], "scaling": "unit", "per_kilometer": written}
+    found = from_file(values).per_kilometer
+    assert found == () or (len(found) == 3 and found[:2] == (None, None) and 0.0 < found[2] < 1e300)
+    assert from_file({**values, "scaling": "none"}).per_kilometer == ()
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), JSON))
@@ -58,6 +72,7 @@ def test_nonsense_is_left_out(values):
     assert 0 <= found.projection_seed <= 10**6
     assert all(pair is None or all(abs(end) < 1e300 for end in pair) for pair in found.bounds)
     assert len(found.bounds) <= 2
+    assert found.per_kilometer == (), "there is no map"
 
 
 @pytest.mark.parametrize("names", [None, [], "a", [1], ["a", "a"], ["x" * 2000], [str(i) for i in range(99)]])
@@ -85,6 +100,9 @@ ODD = Choices(
         ODD,
         replace(ODD, projected=3, projection_seed=12),
         replace(ODD, reading=TableFormat(";", ",", ".", 3)),
+        replace(MAPPED, per_kilometer=(None, None, 1e-7)),
+        replace(ODD, per_kilometer=(2.5, None, None, None)),
+        replace(ODD, per_kilometer=(2.5, 1e6, None, None)),
         replace(ODD, reading=TableFormat("\t", ".", "'", None)),
         replace(ODD, reading=TableFormat("", thousands="")),
         Choices(("x", "y"), how="data", bounds=(None, None)),
@@ -103,6 +121,7 @@ TEXT = st.text(max_size=30) | st.sampled_from(
 )
 NAMED = st.sampled_from(
     ["columns", "bounds", "units", "map", "missing", "scale", "share", "label", "project", "sep", "decimal", "header"]
+    + ["per_km"]
 )
 
 
