@@ -120,8 +120,21 @@ TEXT = st.text(max_size=30) | st.sampled_from(
     ["comma", "none", "tab", "1:9", "1", "0:1", "data", "same:1:2", "a,b", "a", '"', "nan:inf", "1:2:3"]
 )
 NAMED = st.sampled_from(
-    ["columns", "bounds", "units", "map", "missing", "scale", "share", "label", "project", "sep", "decimal", "header"]
-    + ["per_km"]
+    [
+        "columns",
+        "bounds",
+        "units",
+        "map",
+        "missing",
+        "scale",
+        "share",
+        "label",
+        "project",
+        "sep",
+        "decimal",
+        "header",
+        "per_km",
+    ]
 )
 
 
