@@ -111,7 +111,7 @@ class Embedded extends Site {
 
   /** The stage is as wide as its place, and as high as it was asked for, or as the window. */
   get staging() {
-    return { free: true, ...(this.given.fits ? {} : { height: this.given.height }) };
+    return { free: true, why: null, home: null, ...(this.given.fits ? {} : { height: this.given.height }) };
   }
 
   reach() {

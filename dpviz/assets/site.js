@@ -197,14 +197,22 @@ export class Site {
     const coarse = this.name() === index.first && !this.files.ready.has(LATE);
     const words = index.switches.audience?.words ?? [];
     this.stage.update({
-      instrument: index.slider && { ...index.slider, index: at.stop, move: this.move },
+      instrument: index.slider && { ...index.slider, index: at.stop, move: this.move, bands: this.bands, bandKey: `${at.mode}.${at.audience}` },
       audience: index.audiences.length > 1
         ? { value: index.audiences[at.audience], choices: index.audiences.map((name) => [name, words[AUDIENCES.indexOf(name)] ?? name]) } : null,
-      why: document.getElementById(WHY) ? WHY : null,
+      why: index.why ? WHY : null,
+      home: index.home,
+      linked: true,
       ...this.staging,
       pictures: state.pictures.filter(({ stage }) => stage).map(({ key, follow, ...told }) => ({
         key, follow, coarse, packed: this.files.scene(told), frame: key === MAIN ? this.linkedFrame() : null })),
     });
+  }
+
+  /** What runs with other noise lose, at each stop: the curator's. */
+  get bands() {
+    const { audiences, bands } = this.index;
+    return audiences[this.at.audience] === "public" ? [] : bands[this.at.mode] ?? [];
   }
 
   /** What else a stage is told here. */

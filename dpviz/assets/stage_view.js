@@ -14,6 +14,7 @@
 //   scroller     what scrolls
 //   home         {question, actions: [[words, page], ...], below}: of the home page, where a question stands over all;
 //                `below` are the CSS pixels left below the pictures
+//   linked       whether those pages are addresses, which the browser opens
 //   free         whether it stands among other things: ε is not docked to the window
 //   height       of the pictures, CSS pixels; else they are as high as the window leaves room
 //

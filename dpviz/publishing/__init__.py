@@ -20,8 +20,8 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.methods import CATALOGUE
 from dpviz.publishing.article import article_title, write_article
 from dpviz.publishing.files import ASKED, address, write_common, write_page
-from dpviz.publishing.pages import ABOVE, HIDDEN, Writer, visit
-from dpviz.publishing.plan import BUDGET, PagePlan, PlanError, SitePlan, default_plan, read_plan
+from dpviz.publishing.pages import ABOVE, HIDDEN, Writer, bands_of, visit
+from dpviz.publishing.plan import AUDIENCES, BUDGET, PagePlan, PlanError, SitePlan, default_plan, read_plan
 from dpviz.ui.export.kept_page import state_of
 from dpviz.ui.server.background import background
 from dpviz.ui.server.worker import end_with_parent
@@ -45,10 +45,13 @@ class Visit:
     tab: str
     name: str  # mode.seed.audience.stop, by number; or `ASKED`
     link: tuple[tuple[str, str], ...]
+    banded: tuple[float, ...] = ()  # values of the slider whose bands of losses are computed with this state
 
     def key(self) -> str:
         """Return a digest of everything that determines the state: its link, and this version's source."""
-        return hashlib.sha256(repr((source_digest(), self.page, self.folder, self.tab, self.link)).encode()).hexdigest()
+        return hashlib.sha256(
+            repr((source_digest(), self.page, self.folder, self.tab, self.link, self.banded)).encode()
+        ).hexdigest()
 
 
 @cache
@@ -173,7 +176,10 @@ def every_state(page: PagePlan) -> Iterator[Visit]:
         link |= {page.mode: mode} if mode else {}
         for i, stop in enumerate(stops):
             link |= {page.knob: stop} if page.knob else {}
-            yield Visit(page.page, page.folder, page.tab, f"{m}.{s}.{a}.{i}", tuple(sorted(link.items())))
+            # Bands are of a mode: they are the same for every seed, and at all stops.
+            first = page.knob == BUDGET and (s, i, audience) == (0, 0, AUDIENCES[0])
+            banded = tuple(map(float, stops)) if first else ()
+            yield Visit(page.page, page.folder, page.tab, f"{m}.{s}.{a}.{i}", tuple(sorted(link.items())), banded)
 
 
 def _watch_parent() -> None:
@@ -185,7 +191,9 @@ def make(part: Sequence[Visit], states: Path, folders: Sequence[str]) -> None:
     try:
         for each in part:
             writer = Writer(partial(address, each.folder, folders=folders), frozenset(dict(each.link)))
-            page = writer.write(visit(each.page, dict(each.link)), each.tab)
+            main = visit(each.page, dict(each.link))
+            page = writer.write(main, each.tab)
+            page.bands = bands_of(main, each.banded) if each.banded else []
             path = states / each.key()
             whole = path.with_suffix(f".{os.getpid()}")
             whole.write_bytes(pickle.dumps((page, state_of(page.frame, page.leaves, page.pictures))))

@@ -26,9 +26,11 @@ from dpviz.navigation import HOME
 from dpviz.plots import read_header
 from dpviz.publishing.pages import DRAWINGS, WrittenPage
 from dpviz.publishing.plan import ARTICLE, COURSE, GLOSSARY, PagePlan, SitePlan, words_of_modes
+from dpviz.stories.method import SHORT
 from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS
-from dpviz.ui.export.kept_page import PageState, arrays_of, dense, dense_script, shared, two_byte
+from dpviz.ui.export.kept_page import LISTS, PageState, arrays_of, dense, dense_script, rounded, shared, two_byte
 from dpviz.ui.lessons import RIGHT, WRONG
+from dpviz.ui.panel import WHY
 
 ASKED = "asked"  # the state before a question is answered
 _POLICY = (  # a blob is the script that packed.js unpacks: only a script can make one
@@ -39,6 +41,7 @@ MEANINGS = '<div class="dpviz-meanings"'  # of the glossary's words: they open a
 _PLACES = {"xy", "ends", "head", "tail", "center"}  # arrays whose last axis is x, y, x, y
 _POINTS = {"xy", "group"}  # arrays of a layer whose points can be in any order
 _SMALL = 512  # bytes: less is not worth an entry of its own
+_LONG = 512  # bytes of words: with a stage, so many stand below it or open at a touch
 _CODES = 4095  # of 12 bits, without the one for what is nowhere
 _FINE = 1 / 2000  # of an axis's view, from one code to the next: half a pixel of a picture of 1,000
 
@@ -73,7 +76,11 @@ def write_page(
     shutil.rmtree(data, ignore_errors=True)
     data.mkdir(parents=True)
     sample = next(written for name, (written, _) in states.items() if name != ASKED)
-    slider = _slider(sample.slider, page) if sample.slider and page.knob and len(page.stops) != 1 else None
+    slider = (
+        _slider(sample.slider, page, staged=sample.staged)
+        if sample.slider and page.knob and len(page.stops) != 1
+        else None
+    )
     control = {"label": page.label, "words": page.words, "index": page.stops.index(page.opens)} if page.words else None
     opens = slider["index"] if slider else control["index"] if control else 0
     name_of_first = ASKED if page.asks else f"0.0.0.{opens}"
@@ -114,6 +121,9 @@ def write_page(
         "modeWords": [words[each] for each in page.modes],
         "switches": sample.switches,
         "staged": sample.staged,
+        "home": sample.home,
+        "why": any(f'id="{WHY}"' in leaf for leaf in sample.leaves),
+        "bands": [rounded(states[f"{m}.0.0.0"][0].bands) for m in range(max(1, len(page.modes))) if not page.asks],
         "sets": sets,
     }
     (data / "index.js").write_text(f"dpvizIndex({json.dumps(index)});\n", "utf-8")
@@ -150,12 +160,13 @@ def _write_states(data: Path, states: Mapping[str, PageState], first: str, n_aud
             write(name, state.directory, own)
 
 
-def _slider(slider: dict[str, Any], page: PagePlan) -> dict[str, Any]:
+def _slider(slider: dict[str, Any], page: PagePlan, *, staged: bool) -> dict[str, Any]:
     """Return the app's slider with the stops of the site."""
     values = slider["values"]
     stops = [i for i, value in enumerate(values) if not page.stops or f"{value:g}" in page.stops]
-    lists = ("values", "texts", "notes", "spoken")
-    fields = {name: [slider[name][i] for i in stops] if slider[name] else [] for name in lists}
+    fields = {name: [slider[name][i] for i in stops] if slider[name] else [] for name in LISTS}
+    if staged:
+        fields["notes"] = []  # the picture says it
     opens = min(range(len(stops)), key=lambda i: abs(math.log(values[stops[i]] / float(page.opens))))
     marks = [{**mark, "index": stops.index(mark["index"])} for mark in slider["marks"] if mark["index"] in stops]
     return {**slider, **fields, "marks": marks, "index": opens, "move": None}
@@ -167,7 +178,7 @@ def _html(page: PagePlan, plan: SitePlan, name_of_first: str, first: WrittenPage
     more = more if top and len(more) > 1 else []
     body = first.frame
     for i, leaf in enumerate(first.leaves):
-        if not leaf.startswith(MEANINGS):  # they need the script
+        if not _can_wait(leaf.encode(), staged=first.staged):
             body = body.replace(f'data-leaf="{i}"></div>', f'data-leaf="{i}">{leaf}</div>', 1)
     follows = next((each for before, each in pairwise(more) if before is page and page.page == COURSE), None)
     below = f'<nav class="next" aria-label="Next">Next: {_links([follows], page.folder, plan)}</nav>' if follows else ""
@@ -207,7 +218,7 @@ def document(
 def _links(pages: Iterable[PagePlan], here: str, plan: SitePlan, *, within: bool = False) -> str:
     return "".join(
         f'<a href="{address(here, each.folder or HOME, "", plan.folders)}"{_current(here, each.folder, within=within)}>'
-        f"{escape(each.title)}</a>"
+        f"{escape(SHORT.get(each.folder, each.title))}</a>"
         for each in pages
     )
 
@@ -320,11 +331,17 @@ def opening(state: PageState) -> Opening:
         grouped |= turned
         coarse[places] = ordered
     absent = {key: len(state.blobs[key]) for key in hidden - visible}
-    words = {key for key, blob in state.blobs.items() if blob.startswith(MEANINGS.encode())}
+    staged = any(picture["stage"] for picture in state.directory["pictures"])
+    words = {key for key in state.directory["leaves"] if _can_wait(state.blobs[key], staged=staged)}
     late = words | absent.keys() | coarse.keys() | grouped.keys()
     blobs = {key: blob for key, blob in state.blobs.items() if key not in late} | grouped
     blobs |= {key: each.packed for key, each in coarse.items()}
     return Opening(blobs, coarse, absent, {key: state.blobs[key] for key in sorted(late)})
+
+
+def _can_wait(leaf: bytes, *, staged: bool) -> bool:
+    """Whether the first screen does without these words, so that they come after the first picture."""
+    return leaf.startswith(MEANINGS.encode()) or (staged and len(leaf) > _LONG)
 
 
 def in_order(coarse: Coarse) -> Coarse:

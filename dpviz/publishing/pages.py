@@ -8,7 +8,7 @@ import json
 import re
 import time
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from html import escape, unescape
@@ -25,10 +25,11 @@ from dpviz.navigation import HOME
 from dpviz.plots import read_header
 from dpviz.plots.scene import ALIGNMENT, pack
 from dpviz.ui import home, state
+from dpviz.ui.bands import Band, bands
 from dpviz.ui.controls import wanted_key
 from dpviz.ui.export.kept_page import PackedPicture
 from dpviz.ui.frame import AUDIENCE
-from dpviz.ui.screen import SCREEN
+from dpviz.ui.screen import SCREEN, MethodScreen
 
 _SCRIPT = ASSETS.parent / "ui" / "server" / "script.py"  # of the server, in a clone and in an installed package
 _SECONDS = 600  # for one page, with its background work
@@ -88,6 +89,14 @@ def visit(page: str, link: Mapping[str, str], *, wait: bool = True) -> Block:
         time.sleep(_EVERY)
 
 
+def bands_of(main: Block, values: Sequence[float]) -> list[Band | None]:
+    """Compute the bands of losses at `values` of the slider of a page that was visited; None where there is none."""
+    screen = main.root.session_state[SCREEN]
+    if not isinstance(screen, MethodScreen) or screen.request is None:
+        return [None] * len(values)
+    return bands(screen.request, screen.source, screen.noise, values, public=screen.public)
+
+
 @cache
 def _components() -> BidiComponentManager:
     """Return the registry of the app's components: searching all packages for them takes longer than a state."""
@@ -113,6 +122,8 @@ class WrittenPage:
     pictures: list[PackedPicture] = field(default_factory=list)
     slider: dict[str, Any] | None = None
     staged: bool = False  # whether slider and picture stand on a stage
+    home: dict[str, Any] | None = None  # of the home page's stage: its question, and links to begin
+    bands: list[Band | None] = field(default_factory=list)  # of losses, at each stop; of some states alone
     switches: dict[str, dict[str, object]] = field(default_factory=dict)  # knob -> label, words of its choices
     drawings: dict[str, bytes] = field(default_factory=dict)  # names of files in `DRAWINGS` -> their contents
 
@@ -275,6 +286,9 @@ class Writer:
             self.page.pictures.append(PackedPicture(key, options, body))
             return f'<div class="live" data-picture="{escape(key)}"></div>'
         self.page.slider, self.page.staged = options["instrument"], True
+        if options["home"] is not None:
+            actions = [[words, self.link(there, "")] for words, there in options["home"]["actions"]]
+            self.page.home = {**options["home"], "actions": [each for each in actions if each[1] is not None]}
         if options["audience"] is not None:
             words = [words for _, words in options["audience"]["choices"]]
             self.page.switches["audience"] = {"label": "View as", "words": words}

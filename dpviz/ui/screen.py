@@ -60,6 +60,7 @@ class MethodScreen:
     slider: Mapping[str, Any] | None = None  # as the browser was sent it
     # What is seen at each of its values, None at impossible ones; None instead of all where that is more releases.
     moments: Callable[[], Iterator[PictureState | None]] | None = None
+    request: Callable[[float], RunRequest[AnyRun]] | None = None  # of the first picture; raises ValueError
 
     @property
     def scenes(self) -> tuple[Scene, ...]:

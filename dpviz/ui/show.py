@@ -65,6 +65,10 @@ class Slider:
     knob: Knob
     requests: Callable[[float], tuple[RunRequest[AnyRun], ...]]
 
+    def first(self, epsilon: float) -> RunRequest[AnyRun]:
+        """Return the request of the first picture, whose words stand on the stage."""
+        return self.requests(epsilon)[0]
+
 
 def show(
     frame: PageFrame,
@@ -99,7 +103,7 @@ def show(
                 drawing.options(drawn=frame.source.drawn, public=frame.public) if flat else None,
             )
             here = (frame.source, picture.runs, (scene,), noise, view, frame.public, address)
-            keep(MethodScreen(*here, numbers, *_moments(frame, slider, noise, draw, numbers_of_one)))
+            keep(MethodScreen(*here, numbers, *_moments(frame, slider, noise, draw, numbers_of_one), slider.first))
             ahead_offer = _offer(frame, slider, picture, noise, view, draw)
             done = _stage(frame, (shown,), slider, address, ahead_offer, count)
             _follow_turn(done)
@@ -142,7 +146,7 @@ def show_pair(
         numbers = numbers_of_two(runs, public=frame.public)
         address = _address(frame, pairs, noise, view)
         here = (frame.source, runs, scenes, noise, view, frame.public, address)
-        keep(MethodScreen(*here, numbers, *_moments(frame, slider, noise, draw, numbers_of_two)))
+        keep(MethodScreen(*here, numbers, *_moments(frame, slider, noise, draw, numbers_of_two), slider.first))
         with frame.stage:
             shown = tuple(
                 StagePicture(key, scene, packed)
@@ -241,7 +245,7 @@ def _offer(
             yield key, picture_part.packed[-1]
 
     key, values = state.widget_key(slider.knob.name), controls.slider_values(slider.knob)
-    first = bands.offered(lambda value: slider.requests(value)[0], frame.source, noise, values, public=frame.public)
+    first = bands.offered(slider.first, frame.source, noise, values, public=frame.public)
     address = ahead.offer(values, packed, first)
     return {"address": address, "slider": key, "move": last_move(key), "bands": first.key if first else None}
 

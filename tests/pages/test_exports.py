@@ -18,6 +18,7 @@ from dpviz.ui.data.drawing import Drawing, DrawnPoints
 from dpviz.ui.export import menu, settings
 from dpviz.ui.export.files import FORMATS, ExportRequest, make
 from dpviz.ui.server import ahead
+from dpviz.ui.server.background import Background
 from tests.another_process import another_process
 from tests.pages.conftest import DPM, FIRST, MORSE, TARGET, unpacked
 
@@ -266,12 +267,31 @@ def test_a_wish_is_taken_as_far_as_it_makes_sense(open_page):
         make(on_screen(page), DPM, ExportRequest("exe"))
 
 
+def index_of(written):
+    """Return what a picture to keep says of itself."""
+    return json.loads(re.search(r"dpvizIndex\((.*)\);</script>", written)[1])
+
+
+@pytest.mark.parametrize("audience", ["curator", "public"])
+def test_a_picture_to_keep_has_the_bands_that_the_page_had_found(open_page, monkeypatch, audience):
+    def recall(_self, _source, job):
+        (question,) = job.arguments
+        return (0.12345, 2.0, 30.0) if question.params.epsilon == 1.0 else None
+
+    monkeypatch.setattr(Background, "recall", recall)
+    shown = on_screen(open_page(DPM, **SMALL, audience=audience))
+    index = index_of(make(shown, DPM, ExportRequest("keep")).content.decode())
+    (told,) = index["bands"]
+    found = {value: band for value, band in zip(index["slider"]["values"], told, strict=True) if band is not None}
+    assert found == ({1.0: [0.123, 2.0, 30.0]} if audience == "curator" else {})
+
+
 def test_a_picture_to_keep_leaves_out_what_is_impossible(open_page):
     """Redrawing would take too long at a small ε, which the page says there."""
     page = open_page("nd_laplace", n="300", domain="redraw")
     shown = page.app.session_state["dpviz:shown"]
     written = make(shown, "nd_laplace", ExportRequest("keep")).content.decode()
-    slider = json.loads(re.search(r"dpvizIndex\((.*)\);</script>", written)[1])["slider"]
+    slider = index_of(written)["slider"]
     assert 0 < len(slider["values"]) < len(shown.slider["values"])
     assert slider["values"][slider["index"]] == shown.slider["values"][shown.slider["index"]]
     assert len(slider["texts"]) == len(slider["spoken"]) == len(slider["values"]) == len(unpacked(written)[0]) - 1

@@ -3,6 +3,7 @@
 import codecs
 import gzip
 import itertools
+import json
 import math
 import pickle
 import re
@@ -12,6 +13,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,10 +22,12 @@ from dpviz import publishing
 from dpviz.data import load
 from dpviz.methods import CATALOGUE
 from dpviz.plots import read_header
-from dpviz.publishing import SiteFolderError, article, cache_of, publish, source_digest
+from dpviz.publishing import SiteFolderError, article, cache_of, every_state, publish, source_digest
 from dpviz.publishing.files import coded, in_order
 from dpviz.publishing.pages import ABOVE, Writer, rendered, visit
 from dpviz.publishing.plan import PlanError, SitePlan, default_plan, read_plan
+from dpviz.stories.view import Words
+from dpviz.tools.many_runs.losses import LossQuestion, loss_band
 from dpviz.tools.teaching.chapters import CHAPTERS, END
 from dpviz.tools.teaching.chapters.clusters import records
 from tests.publishing.conftest import shown
@@ -31,9 +35,7 @@ from tests.publishing.conftest import shown
 WITHOUT = "import sys; sys.modules.update({name: None for name in ('markdown_it', 'latex2mathml')}); "
 START = "from dpviz.__main__ import main; sys.exit(main(['publish', *sys.argv[1:]]))"
 DATA = re.compile(r"'([^']*)', (\d+)\)|packed=\"([^\"]*)\";const length=(\d+);")
-# Bytes, before any compression by a server. With the stage's words and strips they take 75 ms longer than the picture
-# alone did on a slow network; `python -m benchmarks published` holds the whole way to one second.
-FIRST_PICTURE = 126_000
+FIRST_PICTURE = 108_000  # bytes, before any compression by a server
 
 
 def contents(site: Path) -> bytes:
@@ -47,6 +49,11 @@ def contents(site: Path) -> bytes:
                 unpacked(each[1] or each[3], int(each[2] or each[4])) for each in DATA.finditer(held.decode("utf-16"))
             ]
     return b"\n".join(found)
+
+
+def contents_of(script: Path) -> bytes:
+    """Return what a script hands over."""
+    return b"".join(unpacked(each[1], int(each[2])) for each in DATA.finditer(script.read_text("utf-16")))
 
 
 def unpacked(letters: str, length: int) -> bytes:
@@ -110,6 +117,44 @@ def test_pages_are_small(whole: Path) -> None:
     assert sum((page / each).stat().st_size for each in ("index.html", *asked)) < FIRST_PICTURE
     script = (whole / "dpviz.js").read_bytes()
     assert script in contents(whole).replace(script, b"", 1), "what is packed is the script that stands beside it"
+
+
+def index_of(page: Path) -> dict[str, Any]:
+    """Return what a page says of itself."""
+    held: dict[str, Any] = json.loads(
+        (page / "data" / "index.js").read_text("utf-8")[len("dpvizIndex(") : -len(");\n")]
+    )
+    return held
+
+
+def test_the_strip_has_the_bands_of_the_app_for_the_curator_of_public_records_alone(whole: Path, public: Path) -> None:
+    (told,) = index_of(whole / "dpm")["bands"]
+    dpm = CATALOGUE["dpm"]
+    data = load("blobs", n=500, seed=0)
+    for epsilon, band in zip((1.0, 2.0), told, strict=True):
+        asked = dpm.Params(epsilon=epsilon)
+        question = LossQuestion(f"here {epsilon}", (epsilon,), "dpm", asked, Words.of(data))
+        found = loss_band(data.points, data.box, data.labels, question, math.inf)
+        assert band == pytest.approx(found, rel=5e-3), "three digits of each quantile"
+        assert band == sorted(band)
+    assert index_of(public / "dpm")["bands"] == [[]], "each of these runs reads the records"
+
+
+def test_bands_are_computed_once_for_a_mode(whole: Path) -> None:
+    page = replace(read_plan(whole.parent / "plan.toml").pages[0], modes=("repaired", "published"), seeds=(1, 2))
+    assert {each.name: each.banded for each in every_state(page) if each.banded} == dict.fromkeys(
+        ("0.0.0.0", "1.0.0.0"), (1.0, 2.0)
+    )
+
+
+def test_words_that_the_first_screen_lacks_come_after_its_picture(whole: Path) -> None:
+    page = whole / "dpm"
+    opens = (page / "index.html").read_text("utf-8")
+    first, late = (contents_of(page / "data" / name) for name in ("0.0.0.0.js", "late.js"))
+    assert "<h1>DPM</h1>" in opens
+    for words in ("dpviz-facts", "dpviz-card", "dpviz-terms"):
+        assert (words in opens, words.encode() in first, words.encode() in late) == (False, False, True)
+    assert index_of(page)["why"]
 
 
 def test_the_bar_marks_the_page_and_what_it_belongs_to(whole: Path) -> None:

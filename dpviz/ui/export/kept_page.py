@@ -20,6 +20,7 @@ import numpy as np
 from dpviz.assets import site_script, site_sheet
 from dpviz.plots import read_header
 from dpviz.plots.scene import pack
+from dpviz.ui import bands
 from dpviz.ui.screen import MethodScreen, OnScreen, PictureState
 
 _NAME_BYTES = 12  # of a blob's digest: 96 bits, among thousands of blobs
@@ -140,6 +141,8 @@ _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inl
 _TERM = re.compile(r'<button[^>]*\bpopovertarget="dpviz-term-[^"]*"[^>]*>(.*?)</button>', re.DOTALL)
 _HEIGHT = 520  # CSS pixels, where the window leaves no other
 _STAGE = '<div class="stage" data-stage></div>'
+LISTS = ("values", "texts", "notes", "spoken")  # of a slider: an entry for each of its values
+_DIGITS = 3  # of a band's values: a strip has at most 210 CSS pixels
 
 
 def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
@@ -162,7 +165,7 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
     possible = [i for i, moment in enumerate(moments) if moment is not None]  # values of the slider
     index: dict[str, object] = {"knob": "epsilon", "audiences": ["all"], "frame": str(frame + 1), "slider": slider}
     if slider is not None:
-        names = [name for name in ("values", "texts", "notes", "spoken") if slider[name]]
+        names = [name for name in LISTS if slider[name]]
         marks = [mark for mark in slider["marks"] if mark["index"] in possible]
         index["slider"] = {
             **slider,
@@ -171,7 +174,8 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
             "index": possible.index(slider["index"]),
             "move": None,
         }
-    index |= {"mode": "", "switches": {}, "staged": isinstance(screen, MethodScreen)}
+    index |= {"mode": "", "switches": {}, "staged": isinstance(screen, MethodScreen), "home": None, "why": False}
+    index["bands"] = [] if slider is None else [_known_bands(screen, [slider["values"][i] for i in possible])]
     index |= {"seeds": [], "modes": [], "modeWords": [], "control": None, "stops": [], "question": None}
     index_text = json.dumps(index).replace("<", "\\u003c")  # no name ends the script that it stands in
     blobs = {name: blob for state in states for name, blob in state.blobs.items()}
@@ -188,6 +192,18 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
         f"<script>{site_script()}</script>"
         f"<script>{''.join(data)}dpvizIndex({index_text});</script></body></html>\n"
     )
+
+
+def _known_bands(screen: OnScreen, values: Sequence[float]) -> list[list[float] | None]:
+    """Return the bands of losses that the page had found, for a file that asks for no more runs."""
+    if not isinstance(screen, MethodScreen) or screen.request is None:
+        return []
+    return rounded(bands.known(screen.request, screen.source, screen.noise, values, public=screen.public))
+
+
+def rounded(of_losses: Iterable[bands.Band | None]) -> list[list[float] | None]:
+    """Return bands with as many digits as a strip can show."""
+    return [band and [float(f"{value:.{_DIGITS}g}") for value in band] for band in of_losses]
 
 
 def _state(moment: PictureState, *, staged: bool) -> PageState:
