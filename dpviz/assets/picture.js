@@ -54,7 +54,7 @@ const ROOMY = { left: 34, top: 10, right: 10, bottom: 24 }; // around the box on
 const BARE = { left: 0, top: 0, right: 0, bottom: 0 }; // on a phone
 const EASE_MS = 200; // from one frame's marks to the next, less where a scene plays faster
 const PAGES_OWN = "picture"; // the key of a page's main picture
-const NUMBERED = /^(cluster )\d+$/i; // a cluster that is named by its number
+const NUMBERED = /^(cluster )\d+(?=$|:)/i; // a cluster that is named by its number, with or without what is said of it
 const MENU_PX = 8; // between the menu and its button, and the window's edge
 const LEGEND_PX = 190; // room a legend needs beside the picture
 const WIDEST = 1.6; // width over height of a picture that has the room

@@ -169,8 +169,9 @@ class CentersRun(Run[Any, C_co, S_co]):
         return center_facts.outcome(self)
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return what the run spends, from its events."""
-        return (Chart("ledger", charts.ledger_chart(self.ledger(), proved=self.proved, unit="step")),)
+        """Return the clusters' profiles, and what the run spends, from its events."""
+        ledger = charts.ledger_chart(self.ledger(), proved=self.proved, unit="step")
+        return (*self.profile_charts(), Chart("ledger", ledger))
 
     def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
         """Return a photograph (height, width, 3) whose pixels wear their released center's color: the curator's."""

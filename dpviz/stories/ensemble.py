@@ -137,7 +137,9 @@ def chosen_again(scores: FloatArray, chances: FloatArray, uniform: FloatArray) -
 def nearest_drain(draws: FloatArray) -> Callable[[Points, Shades], Shades]:
     """Return what says how gray records are: the more, the more of `draws` (n, k, d) put them to another center."""
     some = draws[:DRAIN_DRAWS]
-    return lambda unit, groups: shades_of(_alike(np.ascontiguousarray(unit), groups, np.ascontiguousarray(some)), len(some))
+    return lambda unit, groups: shades_of(
+        _alike(np.ascontiguousarray(unit), groups, np.ascontiguousarray(some)), len(some)
+    )
 
 
 def shades_of(alike: NDArray[np.intp], n_draws: int) -> Shades:

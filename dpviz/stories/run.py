@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import (
+    Centers,
     CentersRelease,
     Confidential,
+    Counts,
     Event,
     Guarantee,
     Labels,
@@ -43,6 +45,7 @@ from dpviz.stories.label import (
 from dpviz.stories.ledger import LedgerRow, ledger_rows
 from dpviz.stories.outcomes import Outcome
 from dpviz.stories.panel import Fact, Sentence
+from dpviz.stories.profiles import Profile, chart_height, profile_chart, profiles
 from dpviz.stories.stage import Stops
 from dpviz.stories.view import Projection, View, Words, from_above, project, with_depth
 from dpviz.stories.wording import Doubt, doubt_left
@@ -266,9 +269,27 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         """Return the plane of the picture over the features of `view`."""
         return project(view, self.words, self.unit)
 
+    @property
+    def profiled(self) -> tuple[Centers, Counts | None] | None:
+        """The released places (k, d) that stand for clusters, data units, with their released sizes; None for none."""
+        release: Release = self.release
+        return (release.centers, release.noisy_counts) if isinstance(release, CentersRelease) else None
+
+    def profiles(self) -> tuple[Profile, ...]:
+        """Return the released clusters in words, none where there are none or features are mixed; public."""
+        return () if self.profiled is None else profiles(self.profiled[0], self.words, self.profiled[1])
+
+    def profile_charts(self) -> tuple[Chart, ...]:
+        """Return the picture of the profiles, where there are some; public."""
+        told = self.profiles()
+        if self.profiled is None or not told:
+            return ()
+        scene = profile_chart(told, self.profiled[0], self.words)
+        return (Chart("profiles", scene, chart_height(self.words.box.d)),)
+
     def charts(self) -> tuple[Chart, ...]:
         """Return the charts below the picture."""
-        return ()
+        return self.profile_charts()
 
     def stops(self) -> Stops:
         """Return the stops of the scrubber; raises ValueError where a run cannot be stepped beside another one."""

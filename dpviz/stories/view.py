@@ -55,6 +55,7 @@ class Words:
     nouns: Nouns = NEUTRAL
     ground: Ground | None = None  # under a map of the first two features
     scale: Scale | None = None  # by which the features were brought into the box, a cube: axes show their own units
+    projected: bool = False  # whether the features are random mixes of the columns, by a public seed
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Words":
@@ -70,6 +71,7 @@ class Words:
             dataset.nouns,
             dataset.ground,
             dataset.scale if dataset.projection is None else None,
+            dataset.projection is not None,
         )
 
     @property

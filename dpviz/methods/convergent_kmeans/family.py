@@ -148,9 +148,10 @@ class FamilyRun(CentersRun[C_co, S_co]):
         return center_facts.public_notices(self)
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return exact cost against iteration, beside Lloyd's, and what each iteration spends."""
+        """Return profiles, exact cost against iteration, beside Lloyd's, and what each iteration spends."""
         ledger = charts.ledger_chart(self.ledger(), proved=self.proved, unit=self.ledger_unit, note=self.ledger_note)
-        return (Chart("cost", charts.cost_chart(self, self.cost_line(), self.stops())), Chart("ledger", ledger))
+        cost = charts.cost_chart(self, self.cost_line(), self.stops())
+        return (*self.profile_charts(), Chart("cost", cost), Chart("ledger", ledger))
 
     def alt(self) -> str:
         """Return what is drawn, with the released places."""

@@ -215,11 +215,12 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
         return Stops((Frame("Start", start), *iterations, Frame("Release", RELEASE_DETAILS[self.params.mode])))
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return exact cost against iteration beside Lloyd's from the same start, and what each iteration spends."""
+        """Return profiles, exact cost beside Lloyd's from the same start, and what each iteration spends."""
         clock = self.clock
         before = [float(step.nonprivate_cost_before.sum()) for step in self.steps]
         line = CostLine(np.arange(clock.n_steps + 1.0), np.array([*before, self.nonprivate_cost]), clock.when)
         return (
+            *self.profile_charts(),
             Chart("cost", charts.cost_chart(self, line, self.stops())),
             Chart("ledger", charts.ledger_chart(self.ledger(), proved=self.proved)),
         )

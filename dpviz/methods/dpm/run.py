@@ -488,7 +488,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def charts(self) -> tuple[Chart, ...]:
         """Return what stands beside the picture, by name."""
-        return (Chart("ledger", self.ledger_chart()),)
+        return (*self.profile_charts(), Chart("ledger", self.ledger_chart()))
 
     def ensembles(self, view: View) -> Ensembles:
         """Return other averages and, for the curator alone, other cuts of the same law."""

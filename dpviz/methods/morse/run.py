@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.accounting import zcdp_rho
-from dpviz.core import Budget, FloatArray, Labels, Points, Result, unit_records
+from dpviz.core import Budget, Centers, Counts, FloatArray, Labels, Points, Result, unit_records
 from dpviz.methods.morse import landscape as land
 from dpviz.methods.morse import layers as draw
 from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
@@ -451,9 +451,9 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         )
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return the dendrogram and the ledger."""
+        """Return profiles, the dendrogram and the ledger."""
         tree = Chart("dendrogram", dendrogram(self), DENDROGRAM_HEIGHT)
-        return (tree, Chart("ledger", self.ledger_chart()))
+        return (*self.profile_charts(), tree, Chart("ledger", self.ledger_chart()))
 
     def ledger_chart(self) -> Scene:
         """Return what each step spends, from the release's events, in ρ: that adds up where ε does not."""
@@ -464,6 +464,25 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
         """Return a photograph (height, width, 3) whose pixels wear their cluster's mean released color: curator."""
+        clusters = self.tree.cut(self.n_clusters)
+        colors = np.clip(np.rint(self._cluster_means()), 0, 255).astype(np.uint8)
+        return colors[clusters[self.nonprivate_basins]].reshape(shape)
+
+    @property
+    def profiled(self) -> tuple[Centers, Counts | None]:
+        """The mean (k, d) of each cluster's components, data units, by its color, and the sum of their counts."""
+        clusters, counts = self.tree.cut(self.n_clusters), self.release.noisy_counts
+        own = clusters[self.tree.landscape.component_minima]
+        by_color = np.argsort(self.colors[np.unique(clusters, return_index=True)[1]])
+        sizes = (
+            None
+            if counts is None
+            else np.bincount(own, weights=counts, minlength=self.n_clusters).astype(np.float64)[by_color]
+        )
+        return self._cluster_means()[by_color], sizes
+
+    def _cluster_means(self) -> FloatArray:
+        """Return the weighted mean (k, d) of each cluster's components, data units; its peak's place without any."""
         clusters, release = self.tree.cut(self.n_clusters), self.release
         own = clusters[self.tree.landscape.component_minima]
         weights = np.zeros((self.n_clusters, len(release.centers)))
@@ -472,8 +491,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         means = weights @ release.centers / np.where(total > 0, total, 1.0)
         peaks = self.words.box.from_unit(unsigned(self.tree.landscape.minima))
         firsts = np.unique(clusters, return_index=True)[1]
-        colors = np.where(total > 0, means, peaks[firsts])
-        return np.clip(np.rint(colors), 0, 255).astype(np.uint8)[clusters[self.nonprivate_basins]].reshape(shape)
+        return np.asarray(np.where(total > 0, means, peaks[firsts]))
 
     def outcome(self) -> Outcome:
         """Return what many runs show of this one: its peaks, and how well its clusters agree with the known classes."""

@@ -14,6 +14,7 @@ from scipy.spatial import cKDTree
 
 from dpviz.core import (
     Ball,
+    Centers,
     Confidential,
     FloatArray,
     Labels,
@@ -474,10 +475,16 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             Frame("4: new centers", f"{k} {centers} {'go' if k != 1 else 'goes'} where no noisy average is near."),
         )
 
+    @property
+    def profiled(self) -> tuple[Centers, None]:
+        """The new centers (k, d), data units: public targets, which the release chooses."""
+        return self.selected, None
+
     def charts(self) -> tuple[Chart, ...]:
-        """Return the chart below the numbers: counts and threshold, or the bound and the truth."""
+        """Return profiles of the new centers; counts and threshold, or the bound and the truth."""
         nna = self.params.method == "nna"
-        return (Chart("counts", count_chart(self)) if nna else Chart("bound", bound_chart(self)),)
+        own = Chart("counts", count_chart(self)) if nna else Chart("bound", bound_chart(self))
+        return (*self.profile_charts(), own)
 
     def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
         """Return a photograph (height, width, 3) whose pixels wear the nearest released color or center: curator."""

@@ -85,7 +85,7 @@ def test_the_public_scene_follows_from_the_release(d, view, method):
         [(chart.key, chart.scene) for chart in changed.charts()],
         strict=True,
     ):
-        assert pack(one[1]) != pack(other[1])
+        assert (pack(one[1]) == pack(other[1])) == (one[0] == "profiles")  # which everyone sees
         assert pack(one[1].public()) == pack(other[1].public())
     assert run.stage_words()[1] == changed.stage_words()[1]
     assert run.stage_words()[0] != changed.stage_words()[0]
@@ -165,7 +165,7 @@ def test_refused_cells_are_those_below_the_threshold():
     below = np.flatnonzero(step.noisy_counts < release.threshold)
     assert np.array_equal(run.refused, below)
     assert layer(run, "refused: too few").arrays["xy"].shape[1] == len(below)
-    ((_, chart),) = [(chart.key, chart.scene) for chart in run.charts()]
+    (chart,) = [chart.scene for chart in run.charts() if chart.key in ("counts", "bound")]
     bars = {each.name: each.arrays["rect"][0] for each in chart.layers if each.name != "Threshold"}
     assert (bars["Released"][:, 3] >= release.threshold).all()
     assert (bars["Refused"][:, 3] < release.threshold).all()
@@ -193,7 +193,7 @@ def test_the_bound_is_drawn_beside_what_it_is_about(method):
         assert "S′ instead of S, bound" not in facts
         return
     assert not facts["S′ instead of S, bound"].public
-    ((_, chart),) = [(chart.key, chart.scene) for chart in run.charts()]
+    (chart,) = [chart.scene for chart in run.charts() if chart.key in ("counts", "bound")]
     bars = chart.layers[0].arrays["rect"][0, :, 2]
     assert bars[1:4].sum() == pytest.approx(bars[4])
     assert bars[0] == pytest.approx(run.nonprivate_difference())

@@ -1,0 +1,292 @@
+"""Released centers in words: in what each stands out, in the columns' real units, and a picture of all features.
+
+A profile is a function of released values and of public ones (bounds, names, units, the middle of a map): the same
+release of other records has the same profiles, and the public reads what the curator reads.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.core import Box, Centers, FloatArray
+from dpviz.core.limits import number
+from dpviz.data.geography import TURN, LocalMap
+from dpviz.plots import Axis, Kind, Layer, Scene
+from dpviz.plots.scene import PUBLIC, RELEASED, Ink, Role
+from dpviz.stories.view import Words
+
+FAR = 1.0 / 6.0  # of a feature's public range, from its middle: what lies in an outer third is high or low; ours
+APART = 0.05  # of the range, from the mean of the released centers: less makes no difference; ours
+SHARE = (
+    0.5  # of the farthest center's way from that mean, in a feature: who goes less far does not stand out in it; ours
+)
+MOST_TOLD = 4  # features in a sentence
+LONGEST_NAME = 40  # characters of a feature's name, or of a cluster's
+STEPS = 100.0  # that a feature's range is told in: 71 of 0 to 120 years
+MOST_DECIMALS, LARGEST = 6, 1e15  # beyond, a value is told with three digits
+WINDS = ("east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east")
+OLDER = re.compile(r"\bages?\b|\balter\b|\byears? old\b")
+MANY = re.compile(  # names of what is counted; "few income" is no English
+    r"^(?:n|num|number of|count of)? ?((?:\w+ )?(?:visits|children|people|persons|rooms|bedrooms|bathrooms|beds|trips"
+    r"|rides|orders|purchases|items|calls|clicks|reviews|guests|nights|days|hours|stays|passengers|patients|cars))$"
+)
+ON_AVERAGE = "Close to the average of the released centers."
+IN_THE_MIDDLE = "Near the middle of the public bounds."
+NO_PROFILE = (
+    "These features are random mixes of the columns. The way back is not unique, so that no profile is told. "
+    "Choose fewer columns instead of a projection to read the clusters in years, euros or places."
+)
+LEAST_HEIGHT, LANE_HEIGHT, AROUND_LANES = 170, 38, 90  # CSS pixels
+ROOM, END = 0.03, 0.1  # of the axes' length; of a lane, half the height of an axis's ends
+WAYS = ("west to east", "south to north")
+AXIS = 0.4  # of a lane, where its axis stands: as high as its name
+MOST_MARKED = 600  # values that a pointer can read one by one
+CLUSTER = Ink(Role.CLUSTER, RELEASED.audience)
+
+
+@dataclass(frozen=True, slots=True)
+class RealValue:
+    """One value of a released center in its column's own unit; public."""
+
+    name: str
+    value: float
+    unit: str  # "" for none
+    text: str  # with its unit, as exact as a hundredth of the public range
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A released center in words; public."""
+
+    name: str  # "cluster 1", or what a person calls it
+    sentence: str  # "Older (71 years), south-east, few visits (2)."
+    values: tuple[RealValue, ...]  # (d,) in the columns' order; places on a map as longitude and latitude
+    count: float | None  # released, with its noise; None where the method releases none
+    color: int  # index of its color among the clusters'
+
+    @property
+    def size(self) -> str:
+        """The released size: "about 240", "" without one."""
+        return "" if self.count is None else f"about {number(max(float(f'{self.count:.2g}'), 0.0))}"
+
+
+def profiles(
+    centers: Centers, words: Words, counts: FloatArray | None = None, names: Sequence[str] = ()
+) -> tuple[Profile, ...]:
+    """Return the profiles of released centers (k, d), in the units of `words.box`, in their order.
+
+    `counts` (k,) are released sizes, `names` what a person calls the clusters, "" for what has no name. No center has a
+    profile where features were projected at random: `NO_PROFILE` says why.
+
+    A feature is told of a center if it lies as far from the mean of the released centers as half of the farthest one
+    does: as high or low where it lies in that outer third of the public range, else as above or below the average. One
+    center alone is held against the middle of the range.
+    """
+    if words.projected:
+        return ()
+    unit = _in_bounds(centers, words)
+    k = len(unit)
+    # fsum is the same in every order of the centers.
+    mean = np.array([math.fsum(column) / k for column in unit.T]) if k > 1 else np.full(words.box.d, 0.5)
+    place = _map_axes(words)
+    aspects: list[tuple[int, ...]] = [(i,) for i in range(words.box.d) if place is None or i not in place]
+    aspects += [] if place is None else [place]
+    ways = [np.sqrt(((unit[:, list(axes)] - mean[list(axes)]) ** 2).sum(axis=1)) for axes in aspects]  # (k,) each
+    least = [FAR if k == 1 else max(APART, SHARE * float(way.max())) for way in ways] if k else []
+    values = real_values(centers, words)
+    told = []
+    for i in range(k):
+        # Rounded, so that equal ways stay in the columns' order whatever the last bit of a sum says.
+        found = sorted(
+            (j for j in range(len(aspects)) if round(float(ways[j][i]), 9) >= round(least[j], 9)),
+            key=lambda j: (-round(float(ways[j][i]), 9), aspects[j]),
+        )
+        parts = [_said(aspects[j], unit[i], mean, values[i], alone=k == 1) for j in found[:MOST_TOLD]]
+        sentence = ", ".join(parts)
+        nothing = IN_THE_MIDDLE if k == 1 else ON_AVERAGE
+        name = shortened(names[i]) if i < len(names) else ""
+        told.append(
+            Profile(
+                name or f"cluster {i + 1}",
+                f"{sentence[:1].upper()}{sentence[1:]}." if sentence else nothing,
+                values[i],
+                None if counts is None else float(counts[i]),
+                i,
+            )
+        )
+    return tuple(told)
+
+
+def _bounds(words: Words) -> Box:
+    """Return the public bounds of the features in their own units."""
+    return words.box if words.scale is None else words.scale.before
+
+
+def _own(centers: Centers, words: Words) -> Centers:
+    """Return centers (k, d) in the features' own units."""
+    return np.asarray(centers, dtype=np.float64) if words.scale is None else words.scale.back(centers)
+
+
+def _in_bounds(centers: Centers, words: Words) -> Centers:
+    """Return where centers (k, d) lie from one public bound, 0, to the other, 1, of each feature."""
+    return _bounds(words).to_unit(_own(centers, words))
+
+
+def _map_of(words: Words) -> LocalMap | None:
+    return words.place if words.scale is None else words.scale.place
+
+
+def _map_axes(words: Words) -> tuple[int, int] | None:
+    """Return the features that point east and north, None without a map."""
+    place = _map_of(words)
+    return place.axes if place is not None else (0, 1) if words.ground is not None else None
+
+
+def _said(
+    axes: tuple[int, ...], unit: FloatArray, mean: FloatArray, values: Sequence[RealValue], *, alone: bool
+) -> str:
+    """Return one feature of a center, or its place on a map, in words."""
+    columns = list(axes)
+    off, apart = unit[columns] - 0.5, unit[columns] - mean[columns]
+    outer = round(float(np.sqrt((off**2).sum())), 9) >= round(FAR, 9) and float((off * apart).sum()) > 0.0
+    if len(axes) > 1:
+        return _wind(off) if outer or alone else f"{_wind(apart)} of the average"
+    value = values[axes[0]]
+    name, high = spelled(value.name), bool(apart[0] > 0.0)
+    if OLDER.search(name):
+        said = "older" if high else "younger"
+    elif many := MANY.search(name):
+        said = (
+            f"{'many' if high else 'few'} {many[1]}"
+            if outer
+            else f"{'more' if high else 'fewer'} {many[1]} than average"
+        )
+    elif outer:
+        said = f"{'high' if high else 'low'} {name}"
+    else:
+        said = f"{'above' if high else 'below'}-average {name}"
+    return f"{said} ({value.text})"
+
+
+def _wind(way: FloatArray) -> str:
+    """Return the compass word of a way east and north."""
+    return WINDS[round(math.atan2(float(way[1]), float(way[0])) / (math.pi / 4.0)) % 8]
+
+
+def spelled(name: str) -> str:
+    """Return a column's name as words of a sentence: "visits_per_year" is "visits per year"."""
+    words = re.sub(r"[_\s]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", name)).strip()
+    return shortened(words if words.isupper() else words.lower()) or "feature"
+
+
+def shortened(name: str) -> str:
+    """Return a name in one line of at most `LONGEST_NAME` printable characters."""
+    line = " ".join("".join(each if each.isprintable() else " " for each in name).split())
+    return line if len(line) <= LONGEST_NAME else f"{line[: LONGEST_NAME - 1]}…"
+
+
+def real_values(centers: Centers, words: Words) -> tuple[tuple[RealValue, ...], ...]:
+    """Return centers (k, d), in the units of `words.box`, in the columns' own: public scales and maps have a way back.
+
+    Places on a map become longitude and latitude, in place of the way east and north.
+    """
+    box, place = _bounds(words), _map_of(words)
+    values, widths = _own(centers, words).copy(), box.widths.copy()
+    names, units_said = list(words.feature_names), list(words.own_units)
+    if place is not None:
+        east, north = place.axes
+        degrees = place.to_degrees(values[:, [east, north]])
+        corners = np.array([box.low[[east, north]], box.high[[east, north]]])
+        span = np.abs(np.diff(place.to_degrees(corners), axis=0))[0]
+        values[:, north], values[:, east] = degrees[:, 0], _half_turn(degrees[:, 1])
+        widths[north], widths[east] = span
+        names[east], names[north] = "longitude", "latitude"
+        units_said[east] = units_said[north] = "°"
+    return tuple(
+        tuple(
+            RealValue(name, float(value) + 0.0, unit_word, value_text(float(value), float(width), unit_word))
+            for name, value, unit_word, width in zip(names, row, units_said, widths, strict=True)
+        )
+        for row in values
+    )
+
+
+def _half_turn(longitudes: FloatArray) -> FloatArray:
+    """Return longitudes from -180 to 180."""
+    return np.asarray(longitudes - TURN * np.round(longitudes / TURN))
+
+
+def value_text(value: float, width: float, unit: str = "") -> str:
+    """Write a value of a feature whose public range is `width` wide, to about a hundredth of it, with its unit.
+
+    Thousands are set apart from 10,000 on, so that a year is 2013.
+    """
+    decimals = round(-math.log10(width / STEPS))
+    if decimals > MOST_DECIMALS or not abs(value) < LARGEST:
+        text = number(value)
+    else:
+        rounded = round(value, decimals) + 0.0
+        text = f"{rounded:{',' if abs(rounded) >= 10_000 else ''}.{max(decimals, 0)}f}"
+        text = text.rstrip("0").rstrip(".") if decimals > 0 else text
+    return f"{text}{'' if unit in ('°', '%') else ' '}{unit}" if unit else text
+
+
+def profile_chart(told: Sequence[Profile], centers: Centers, words: Words) -> Scene:
+    """Return parallel coordinates of released centers (k, d): an axis for each feature, from bound to public bound.
+
+    `told` are their profiles. One line for each cluster, in its color; everyone sees all of it.
+    """
+    k, d = len(told), words.box.d
+    unit = _in_bounds(centers, words)
+    lanes = np.arange(d)[::-1] + AXIS  # the first feature is on top
+    xy = np.stack([unit, np.broadcast_to(lanes, unit.shape)], axis=-1)  # (k, d, 2)
+    axes = np.column_stack([np.zeros(d), lanes, np.ones(d), lanes])
+    ends = np.concatenate([[[x, y - END, x, y + END] for x in (0.0, 1.0)] for y in lanes])
+    bounds = PUBLIC if words.box_public else Ink(Role.VIOLATION, PUBLIC.audience)
+    name = "public bounds" if words.box_public else "bounds from the data"
+    layers = [
+        Layer.of(name, Kind.SEGMENTS, bounds, np.concatenate([axes, ends])[None], size=1.5),
+        Layer.of("released center", Kind.LINES, CLUSTER, xy[None], size=2.0, isolate=True),
+    ]
+    if 0 < k * d <= MOST_MARKED:
+        group = np.repeat(np.arange(k, dtype=np.uint8), d)[None]
+        read = tuple(f"{one.name}: {spelled(each.name)} {each.text}" for one in told for each in one.values)
+        arrays: dict[str, NDArray[np.generic]] = {"xy": xy.reshape(1, -1, 2), "group": group}
+        layers.append(Layer.of("value", Kind.MARKS, CLUSTER, arrays, size=9.0, names=read, legend=False))
+    low, high = float(unit.min(initial=0.0)), float(unit.max(initial=1.0))
+    return Scene(
+        title="Profiles of the clusters",
+        alt="Parallel coordinates of the released centers. " + " ".join(f"{one.name}: {one.sentence}" for one in told),
+        caption="One line for each released center; each axis runs from one public bound to the other.",
+        x=Axis("", view=(low - ROOM, high + ROOM), ticks=False),
+        y=Axis("", view=(0.0, float(d)), names=tuple(reversed(_lane_names(words)))),
+        layers=tuple(layers),
+        equal=False,
+        scrubber=False,
+        group_names=tuple(
+            f"{one.name}: {', '.join(each for each in (one.size, one.sentence.removesuffix('.')) if each)}"
+            for one in told
+        ),
+    )
+
+
+def chart_height(d: int) -> int:
+    """Return the height of a picture of d features, CSS pixels."""
+    return max(LEAST_HEIGHT, AROUND_LANES + LANE_HEIGHT * d)
+
+
+def _lane_names(words: Words) -> tuple[str, ...]:
+    """Return each feature with its public bounds, in the columns' own units."""
+    box, place = _bounds(words), _map_axes(words)
+    names = []
+    for i, (name, unit) in enumerate(zip(words.feature_names, words.own_units, strict=True)):
+        low, high, width = float(box.low[i]), float(box.high[i]), float(box.widths[i])
+        if place is not None and i in place:
+            names.append(f"{WAYS[place.index(i)]} ({number(width)} {unit})".replace(" )", ")"))
+        else:
+            names.append(f"{spelled(name)} ({value_text(low, width)} to {value_text(high, width, unit)})")
+    return tuple(names)
