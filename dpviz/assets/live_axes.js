@@ -102,7 +102,8 @@ export function plotOf(ctx, scene, zoom, width, height) {
   return { left, top, width: Math.max(10, width - left - 16), height: Math.max(10, height - top - bottom) };
 }
 
-const [GROWN_PX, LEAST_GROWN, MOST_GROWN] = [560, 0.72, 1.44]; // the picture that sizes are meant for, and their limits
+export const MOST_GROWN = 1.44;
+const [GROWN_PX, LEAST_GROWN] = [560, 0.72]; // the picture that sizes are meant for, and their limits
 
 /** How much larger marks are than their layers say: they grow with a picture whose units are equal. */
 export const grownBy = (scene, { width, height }) =>

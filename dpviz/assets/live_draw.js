@@ -5,7 +5,7 @@ import {
 } from "./live_base.js";
 import { drained, drawEnsemble } from "./live_fog.js";
 import { onTheWay, onTheWayOut, placed } from "./live_glide.js";
-import { crisp, drawAxes, drawEnds, grownBy, isMap, line, plotOf, scaleOf, stageOf } from "./live_axes.js";
+import { crisp, drawAxes, drawEnds, grownBy, isMap, line, MOST_GROWN, plotOf, scaleOf, stageOf } from "./live_axes.js";
 
 const FADED = 0.12; // opacity of what is not isolated
 const WALL = 1e-6; // of the box: a mark on its wall is inside
@@ -13,6 +13,7 @@ const SHAPED_POINTS = 6000; // up to here points have shapes, beyond they are do
 const CACHED_POINTS = 1000; // from here on they are kept as an image
 const KEPT_IMAGES = 3; // of points
 const DEFAULT_SIZE = 6; // Layer.size when a page does not say: each kind then has its own width
+const [THIN, HAIRLINE] = [1.25, 1]; // thin lines are many, and what is wider than one pixel takes ten times as long to draw
 const CASED_PX = 2; // from this width on segments have a casing: thin ones, such as borders, would only be blurred
 const CASED_LINE_PX = 3; // and lines
 const CELL_PX = 16; // cells of a grid larger than this have borders: those of a density are smaller
@@ -29,7 +30,10 @@ export function placesOf(layer, name, look) {
 }
 
 /** Sizes are CSS pixels in a picture of 560; `scale.grow` is how much larger this one is. */
-export const strokeWidth = (layer, { grow = 1 } = {}) => grow * (layer.size === DEFAULT_SIZE ? 1.75 : layer.size);
+export function strokeWidth(layer, { grow = 1 } = {}) {
+  const width = grow * (layer.size === DEFAULT_SIZE ? 1.75 : layer.size);
+  return layer.size <= THIN && grow <= MOST_GROWN ? Math.min(width, HAIRLINE) : width;
+}
 export const isDashed = (layer) => layer.dash || layer.role === "exact";
 
 /** Whether mark i is the one the pointer is about to choose (the whole layer when its legend entry has the focus). */

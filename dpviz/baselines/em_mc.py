@@ -265,12 +265,12 @@ class Cover(Confidential):
 def covers(places: Points, reach: FloatArray, side: int) -> Cover:
     """Lay side^p cells over [-reach, reach] (p,) and find for each of `places` (n, p) whose ball it is in.
 
-    A ball's radius is half a cell's diagonal. Only cells within `_span` of the record's own can cover it.
+    A ball's radius is half a cell's diagonal. Only cells whose middle is that near can cover it.
     """
     p, widths = len(reach), 2.0 * reach / side
     radius = (1.0 + ROUNDING) * algebra.length(widths) / 2.0
     own = np.clip(((places + reach) / widths).astype(np.intp), 0, side - 1)  # (n, p)
-    spans = [range(-span, span + 1) for span in _span(radius, widths)]
+    spans = [range(-span, span + 1) for span in (int(radius / width + 0.5) for width in widths)]
     offsets = np.array(list(itertools.product(*spans)), dtype=np.intp)  # (o, p)
     strides = side ** np.arange(p - 1, -1, -1)  # (p,) of a cell's number
     cells, records = [], []
@@ -289,11 +289,6 @@ def covers(places: Points, reach: FloatArray, side: int) -> Cover:
     ends = np.zeros(len(places) + 1, dtype=np.intp)
     np.cumsum(np.bincount(record, minlength=len(places)), out=ends[1:])
     return Cover(side, frozen(middles), by_candidate, Lists(ends, cell_of))  # records came in their order
-
-
-def _span(radius: float, widths: FloatArray) -> list[int]:
-    """Return how many cells (p,) away along each axis a ball's middle can be from the cell of what it covers."""
-    return [int(radius / width + 0.5) for width in widths]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -168,7 +168,9 @@ def _cells(
     for place, name in enumerate(names):
         parts = [batch.column(place) for batch in batches]
         if _is_number(parts[0].type):
-            numbers[name] = np.concatenate([_floats(part) for part in parts])
+            plain = (part.dictionary_decode() if pa.types.is_dictionary(part.type) else part for part in parts)
+            floats = [part.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) for part in plain]
+            numbers[name] = np.concatenate(floats, dtype=np.float64)
             continue
         strings = []
         for part in parts:
@@ -207,11 +209,6 @@ def _columns(
         nonprivate_numbers={**columns, **converted.nonprivate_numbers},
         notes=(*notes, *converted.notes),
     )
-
-
-def _floats(part: pa.Array) -> FloatArray:
-    plain = part.dictionary_decode() if pa.types.is_dictionary(part.type) else part
-    return np.asarray(plain.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _page_sizes(data: bytes, chunks: list[pq.ColumnChunkMetaData]) -> int:

@@ -295,8 +295,11 @@ def city_ground() -> Ground:
     east = np.linspace(0.0, CITY_SIDE, 41)
     middle_line = river_middle(east)
     river = np.column_stack([east, middle_line - RIVER_HALF_WIDTH, middle_line + RIVER_HALF_WIDTH])
-    roads = np.stack([_bend(np.array(start), np.array(end), bow) for start, end, bow in _roads()])
-    return Ground(frozen(np.array(streets)), frozen(roads), frozen(river))
+    t, roads = np.linspace(0.0, 1.0, 13)[:, None], []
+    for start, end, bow in _roads():  # parabolas that bend by `bow` of their length to the left
+        way = np.subtract(end, start)
+        roads.append(start + t * way + 4.0 * bow * t * (1.0 - t) * np.array([-way[1], way[0]]))
+    return Ground(frozen(np.array(streets)), frozen(np.stack(roads)), frozen(river))
 
 
 def _is_dry(places: Points) -> NDArray[np.bool_]:
@@ -321,13 +324,6 @@ def _roads() -> list[tuple[tuple[float, float], tuple[float, float], float]]:
         (university, (900.0, 0.0), 0.06),
         (garden, (9_300.0, 0.0), -0.05),
     ]
-
-
-def _bend(start: FloatArray, end: FloatArray, bow: float) -> FloatArray:
-    """Return an arc (13, 2) between two places: a parabola that bends by `bow` of its length to the left."""
-    t = np.linspace(0.0, 1.0, 13)[:, None]
-    way = end - start
-    return np.asarray(start + t * way + 4.0 * bow * t * (1.0 - t) * np.array([-way[1], way[0]]))
 
 
 def river_middle(east: FloatArray) -> FloatArray:

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -133,7 +135,8 @@ def _slider(scene: Scene, at: int, theme: Theme) -> Spec:
 
 
 def _layout(scene: Scene, notes: Sequence[str], theme: Theme) -> Spec:
-    words = "<br>".join(row for text in (scene.words, *notes) if text for row in _wrapped(text))
+    lines = partial(wrap, width=110, break_long_words=False, break_on_hyphens=False)
+    words = "<br>".join(plain(line) for text in (scene.words, *notes) for line in lines(text))
     n_rows = words.count("<br>") + 1 if words else 0
     shift = 150 if scene.scrubber and len(scene.frames) > 1 else 60
     under = {"text": words, "x": 0, "y": 0, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top"}
@@ -158,17 +161,6 @@ def _layout(scene: Scene, notes: Sequence[str], theme: Theme) -> Spec:
         "yaxis": y,
         "meta": {"description": plain(scene.alt), "notes": [plain(note) for note in notes]},
     }
-
-
-def _wrapped(text: str, width: int = 110) -> list[str]:
-    """Break text into lines of at most so many letters, escaped."""
-    rows: list[str] = []
-    for word in text.split():
-        if rows and len(rows[-1]) + len(word) < width:
-            rows[-1] = f"{rows[-1]} {word}"
-        else:
-            rows.append(word)
-    return [plain(row) for row in rows]
 
 
 def _axis(axis: Axis, theme: Theme) -> Spec:

@@ -191,7 +191,11 @@ class CentersRun(Run[Any, C_co, S_co]):
             *ground.border_layer("border", RELEASED, {release: 0}, self.final[None], stage),
             *_moves(moves, self, stage),
             stage.marks("released center", RELEASED, {release: 0}, self.final[None], size=13.0),
-            *_before_noise(moves, self, stage),
+            # Where centers were before their noise, on top of the centers: exact, so the curator's.
+            *(
+                stage.marks("center before noise", SECRET, rows, before, symbol="ring", size=8.0)
+                for rows, before, _ in _noise(moves, self, stage)
+            ),
         )
         steps = (Frame(f"Step {i} of {len(moves)}", "Only the curator sees it.") for i in range(1, len(moves) + 1))
         return StepsScene(
@@ -217,14 +221,6 @@ def _moves(moves: Sequence[MovedCenters], run: CentersRun[CentersRelease, Step],
         yield stage.marks("center", UNRELEASED, rows, centers, size=10.0)
     for rows, before, after in _noise(moves, run, stage):
         yield stage.threads("noise", SECRET_NOISE, rows, before, after)
-
-
-def _before_noise(
-    moves: Sequence[MovedCenters], run: CentersRun[CentersRelease, Step], stage: Stage
-) -> Iterator[Layer]:
-    """Yield where centers were before their noise, drawn on top of the centers: exact, so the curator's."""
-    for rows, before, _ in _noise(moves, run, stage):
-        yield stage.marks("center before noise", SECRET, rows, before, symbol="ring", size=8.0)
 
 
 def _alike(moves: Sequence[MovedCenters]) -> list[dict[int, MovedCenters]]:

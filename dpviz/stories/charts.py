@@ -108,7 +108,10 @@ def ledger_chart(
     spoken_symbol = "epsilon" if symbol == "ε" else symbol
     verb = "No limit:" if np.isinf(total) else "Adds up to" if proved else "Claimed, not established:"
     first = [row for row in finite if row.column == 0]
-    opening = f" {_opening(first, last, unit) if opening is None else opening}" if first else ""
+    if opening is None:  # what bar 0 pays for
+        sizes = all(row.purpose == Purpose.SIZE.value for row in first)
+        opening = OPENING if sizes else f"Bar 0: before the first {unit}." if last > 0 else AT_ONCE
+    opening = f" {opening}" if first else ""
     return Scene(
         title=f"Budget per {unit}",
         alt=f"Bar chart of the privacy budget of each {unit}. {verb} {spoken_symbol} {ceiled(total)}.",
@@ -119,13 +122,6 @@ def ledger_chart(
         equal=False,
         scrubber=False,
     )
-
-
-def _opening(first: Sequence[LedgerRow], last: int, unit: str) -> str:
-    """Say what bar 0 pays for, from its rows."""
-    if all(row.purpose == Purpose.SIZE.value for row in first):
-        return OPENING
-    return f"Bar 0: before the first {unit}." if last > 0 else AT_ONCE
 
 
 BAND_FILL = 0.13

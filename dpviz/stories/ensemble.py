@@ -23,7 +23,7 @@ from dpviz.plots.scene import SHADES, Ink
 from dpviz.solvers import BOX_MIDDLE, EMPTY_SCALES, noisy_means, steadied
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.ledger import noise_scales
-from dpviz.stories.view import GOLDEN, Projection, View, project
+from dpviz.stories.view import GOLDEN, View, project
 
 if TYPE_CHECKING:
     from dpviz.stories.run import Run
@@ -217,7 +217,12 @@ def with_ensembles(scene: Scene, run: "Run[Any, Any, Any]", view: View) -> Scene
         return scene
     exact, public = run.ensembles(view)
     plane, last = project(View(view.x, view.y), run.words, run.unit), len(scene.frames) - 1
-    at = next((i for i, each in enumerate(scene.layers) if _holds_records(each, last)), None)
+    records = (
+        i
+        for i, each in enumerate(scene.layers)
+        if each.kind is Kind.POINTS and each.audience is Audience.CURATOR and each.rows[last] >= 0
+    )
+    at = next(records, None)
     if at is None or not (exact or public):
         return scene
     under: list[Layer] = []
@@ -229,7 +234,11 @@ def with_ensembles(scene: Scene, run: "Run[Any, Any, Any]", view: View) -> Scene
         if ensemble is None:
             continue
         ink, rows = Ink(Role.RELEASED, audience), rows_at(len(scene.frames), {last: 0})
-        arrays: dict[str, NDArray[Any]] = {"xy": _spread(ensemble.draws, plane)}
+        places = plane(ensemble.draws)  # (n, k, 2)
+        if plane.d == 1:  # in a strip
+            heights = np.modf(GOLDEN * np.arange(1, places[..., 0].size + 1))[0] - 0.5
+            places[..., 1] += STRIP * heights.reshape(places.shape[:2])
+        arrays: dict[str, NDArray[Any]] = {"xy": places[None]}
         drain = {} if ensemble.drain is None else _drained(ensemble.drain, run.unit, scene.layers[at], last)
         above.append(Layer.of(cloud, Kind.ENSEMBLE, ink, arrays | drain, rows, size=DOT))
         if ensemble.ends is not None:
@@ -239,19 +248,6 @@ def with_ensembles(scene: Scene, run: "Run[Any, Any, Any]", view: View) -> Scene
             under.append(Layer.of(fog, Kind.ENSEMBLE, ink, arrays, rows, fill=HAZE))
     layers: Sequence[Layer] = (*scene.layers[:at], *under, scene.layers[at], *above, *scene.layers[at + 1 :])
     return replace(scene, layers=tuple(layers))
-
-
-def _holds_records(layer: Layer, frame: int) -> bool:
-    return layer.kind is Kind.POINTS and layer.audience is Audience.CURATOR and layer.rows[frame] >= 0
-
-
-def _spread(draws: FloatArray, plane: Projection) -> FloatArray:
-    """Return the places (1, n, k, 2) of draws (n, k, d); those of a single feature lie in a strip."""
-    places = plane(draws)
-    if plane.d == 1:
-        heights = np.modf(GOLDEN * np.arange(1, places[..., 0].size + 1))[0] - 0.5
-        places[..., 1] += STRIP * heights.reshape(places.shape[:2])
-    return places[None]
 
 
 def _drained(

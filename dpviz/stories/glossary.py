@@ -241,10 +241,6 @@ def _worlds(*, shifted: bool) -> str:
     return box(4, 8, 38, 48, TEXT) + box(54, 8, 38, 48, TEXT) + both
 
 
-def _rings() -> str:
-    return "".join(ring(x, y, 16, NOISE) for x, y in _CENTERS)
-
-
 def _bars(shares: Iterable[float], labels: str) -> str:
     """Draw a budget that is shared: bars side by side which fill one width."""
     at, marks = 8.0, ""
@@ -254,19 +250,6 @@ def _bars(shares: Iterable[float], labels: str) -> str:
         )
         at += 80 * share
     return marks + word(48, 22, labels)
-
-
-def _shared(percent: float) -> str:
-    """Draw a limit on an attacker as a part of 100."""
-    return (
-        box(8, 30, 80, 14, TEXT)
-        + box(8, 30, 0.8 * percent, 14, RELEASED, filled=True)
-        + word(48, 22, f"{limit(percent)} in 100")
-    )
-
-
-def _eye(x: float, y: float) -> str:
-    return f'<path class="s {TEXT}" d="M{x - 12:g} {y:g}q12-12 24 0q-12 12-24 0z"/>' + dots([(x, y)], TEXT, 3.5)
 
 
 def _lock(x: float, y: float) -> str:
@@ -286,20 +269,6 @@ def _moves(*shifts: tuple[float, float]) -> str:
     return dots(places, EXACT) + arrows + dots(ends, RELEASED)
 
 
-def _spokes() -> str:
-    lines = "".join(
-        path([place, center], TEXT) for group, center in zip((_LEFT, _RIGHT), _CENTERS, strict=True) for place in group
-    )
-    return lines + _grouped() + _stars(TEXT)
-
-
-def _likely(scores: Iterable[float]) -> str:
-    """Draw candidates whose chances grow with their scores."""
-    return "".join(
-        box(12 + 15 * i, GROUND - 40 * each, 10, 40 * each, NOISE, filled=True) for i, each in enumerate(scores)
-    )
-
-
 def _zones(*, inner: bool, outer: bool) -> str:
     marks = ring(42, 34, 24, EXACT) if outer else ""
     marks += disc(52, 30, 13, NOISE) + ring(52, 30, 13, NOISE) if inner else ""
@@ -312,7 +281,7 @@ def _zones(*, inner: bool, outer: bool) -> str:
 
 
 DRAWINGS: Mapping[str, Callable[[], str]] = {
-    "BLUM": lambda: _secret() + _rings() + _stars(),
+    "BLUM": lambda: _secret() + "".join(ring(x, y, 16, NOISE) for x, y in _CENTERS) + _stars(),
     "DPCube": lambda: _secret() + "".join(box(8, 8, w, 0.6 * w, NOISE) for w in (80, 40, 20)),
     "DPLloyd": lambda: (
         _secret()
@@ -351,8 +320,14 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
     "ARI": lambda: (
         _grouped(ONE, TWO) + path([(24, 14), (13, 38)], TEXT) + path([(31, 26), (62, 50)], TEXT, dashed=True)
     ),
-    "attacker": lambda: _stars() + _eye(50, 16),
-    "attacker odds": lambda: _shared(attacker_odds(1.0)),
+    "attacker": lambda: (
+        f'{_stars()}<path class="s {TEXT}" d="M38 16q12-12 24 0q-12 12-24 0z"/>' + dots([(50, 16)], TEXT, 3.5)
+    ),
+    "attacker odds": lambda: (
+        box(8, 30, 80, 14, TEXT)
+        + box(8, 30, 0.8 * attacker_odds(1.0), 14, RELEASED, filled=True)
+        + word(48, 22, f"{limit(attacker_odds(1.0))} in 100")
+    ),
     "audit": lambda: (
         _floor() + _curve(_bell(38), RELEASED) + _curve(_bell(58), NOISE) + path([(48, 8), (48, 54)], TEXT, dashed=True)
     ),
@@ -393,12 +368,23 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
     "DPM": lambda: _grouped() + _cut(47) + path([(47, 22), (90, 22)], RELEASED),
     "emptiness": lambda: _secret() + box(38, 8, 18, 48, NOISE, filled=True) + _cut(47),
     "epsilon": lambda: _floor() + _curve(_laplace(40), RELEASED) + _curve(_laplace(56), NOISE) + word(80, 22, "ε"),
-    "exponential mechanism": lambda: _floor() + _likely((0.15, 0.4, 1.0, 0.7, 0.2)),
+    "exponential mechanism": lambda: (
+        _floor()
+        + "".join(
+            box(12 + 15 * i, GROUND - 40 * chance, 10, 40 * chance, NOISE, filled=True)
+            for i, chance in enumerate((0.15, 0.4, 1.0, 0.7, 0.2))
+        )
+    ),
     "Gaussian noise": lambda: _floor() + _curve(_bell(48), NOISE),
     "geo-indistinguishability": lambda: (
         dots([(20, 38), (76, 38)], EXACT, 4) + path([(24, 38), (72, 38)], TEXT, dashed=True) + word(48, 30, "ε · d")
     ),
-    "inertia": _spokes,
+    "inertia": lambda: (
+        "".join(path([place, _CENTERS[0]], TEXT) for place in _LEFT)
+        + "".join(path([place, _CENTERS[1]], TEXT) for place in _RIGHT)
+        + _grouped()
+        + _stars(TEXT)
+    ),
     "k": lambda: _stars() + word(48, 24, "k = 2"),
     "k-means": lambda: _grouped() + _stars(TEXT),
     "Laplace noise": lambda: _floor() + _curve(_laplace(48), NOISE),

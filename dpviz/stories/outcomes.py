@@ -191,7 +191,13 @@ def dot_chart(values: FloatArray, figure: Figure, threshold: float, *, n_dots: i
     rule = _rule("Threshold", threshold, top, Role.REFERENCE, rows, size=2.5)
     mark = [] if figure.mark is None else [_rule(figure.mark_name, figure.mark, top, Role.EXACT, rows, dash=True)]
     known = values[np.isfinite(values)]
-    bands = [_band(known, ends_of, rows) for ends_of in BANDS]
+    bands = []
+    for low, high in BANDS:
+        rect = np.array([[[np.percentile(known, low), LOW, np.percentile(known, high), LOW + 0.6]]])
+        name = f"Middle {high - low:.0f} % of runs"
+        bands.append(
+            Layer(name, Kind.BARS, Role.NOISE, Audience.CURATOR, {"rect": rect}, rows, fill=0.3, isolate=False)
+        )
     cursor = Layer(
         "Shown run",
         Kind.CURSOR,
@@ -254,10 +260,3 @@ def _dots(name: str, xy: FloatArray, places: FloatArray, figure: Figure, symbol:
 def _rule(name: str, at: float, top: float, role: Role, rows: NDArray[np.int16], **style: object) -> Layer:
     xy = np.array([[[[at, LOW], [at, top]]]])
     return Layer(name, Kind.LINES, role, Audience.CURATOR, {"xy": xy}, rows, isolate=False, **{"size": 2.0, **style})  # type: ignore[arg-type]
-
-
-def _band(values: FloatArray, ends: tuple[float, float], rows: NDArray[np.int16]) -> Layer:
-    low, high = np.percentile(values, ends)
-    name = f"Middle {ends[1] - ends[0]:.0f} % of runs"
-    rect = np.array([[[low, LOW, high, LOW + 0.6]]])
-    return Layer(name, Kind.BARS, Role.NOISE, Audience.CURATOR, {"rect": rect}, rows, fill=0.3, isolate=False)

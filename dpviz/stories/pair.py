@@ -25,7 +25,12 @@ def together(left: Scene, right: Scene) -> tuple[Scene, Scene]:
 def in_step(left: Frames, right: Frames) -> tuple[Frames, Frames]:
     """Return the frames of both when they are stepped together."""
     n_frames = max(len(left), len(right))
-    return tuple(_frame(left, right, i) for i in range(n_frames)), (*right, *right[-1:] * (n_frames - len(right)))
+    frames = []
+    for i in range(n_frames):
+        ours, theirs = left[min(i, len(left) - 1)], right[min(i, len(right) - 1)]
+        same = i < len(left) or ours.label == theirs.label
+        frames.append(ours if same else Frame(f"{ours.label} (left), {theirs.label} (right)", theirs.detail))
+    return tuple(frames), (*right, *right[-1:] * (n_frames - len(right)))
 
 
 def lasting(scene: Scene, frames: Frames) -> Scene:
@@ -100,10 +105,3 @@ def _ratio(run: Any) -> float:
     best = float(run.reference.nonprivate_costs[-1])
     cost = float(nonprivate_costs(run.unit, run.final[None])[0])
     return cost / best if best > 0 else float("inf")
-
-
-def _frame(left: Frames, right: Frames, i: int) -> Frame:
-    ours, theirs = left[min(i, len(left) - 1)], right[min(i, len(right) - 1)]
-    if i < len(left) or ours.label == theirs.label:
-        return ours
-    return Frame(f"{ours.label} (left), {theirs.label} (right)", theirs.detail)

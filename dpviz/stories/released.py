@@ -17,7 +17,15 @@ def released_scene(release: Release, guarantee: Guarantee, words: Words | None =
 
     Without `words` the axes end where the released values do. Raises ValueError for a release of another kind.
     """
-    values, name = _values(release)
+    if isinstance(release, CentersRelease):
+        values, name = release.centers, "center"
+    elif isinstance(release, PointsRelease):
+        values, name = release.points, "point"
+    else:
+        raise ValueError(
+            f"The release was a {type(release).__name__}, but only released centers or points are drawn by themselves. "
+            "Give the data and the parameters of the run, too."
+        )
     known = words is not None
     words = words or _around(values)
     plane = project(View(), words, values[:0])
@@ -41,17 +49,6 @@ def released_scene(release: Release, guarantee: Guarantee, words: Words | None =
         layers=(*(box_layer(stage, public=words.box_public) if known else ()), layer),
         frames=(Frame(""),),
         group_names=tuple(f"cluster {i + 1}" for i in range(len(values))) if name == "center" else (),
-    )
-
-
-def _values(release: Release) -> tuple[FloatArray, str]:
-    if isinstance(release, CentersRelease):
-        return release.centers, "center"
-    if isinstance(release, PointsRelease):
-        return release.points, "point"
-    raise ValueError(
-        f"The release was a {type(release).__name__}, but only released centers or points are drawn by themselves. "
-        "Give the data and the parameters of the run, too."
     )
 
 

@@ -15,7 +15,7 @@ from dpviz.core import Algorithm, Box, Choices, Event, FloatArray, Guarantee, Kn
 from dpviz.data import Dataset
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.center_facts import allowed
-from dpviz.stories.ledger import Leaf, adjacency_of, leaves, words_of
+from dpviz.stories.ledger import adjacency_of, leaves, words_of
 from dpviz.stories.panel import Sentence, ceiled, floored, number
 from dpviz.stories.run import ILLUSTRATION_SEED, Run
 from dpviz.stories.stage import SECRET, Seen
@@ -240,7 +240,14 @@ def steps_of(events: tuple[Event, ...]) -> Iterator[Formula]:
     """Yield each kind of step that the ledger has once for each size: its noise, or the budget of its choice."""
     steps: set[tuple[str, float]] = set()
     for leaf in (leaf for event in events for leaf in leaves(event)):
-        kind, size = words_of(leaf), _size(leaf)
+        kind = words_of(leaf)
+        size = (
+            leaf.scale
+            if isinstance(leaf, LaplaceEvent)
+            else leaf.sigma
+            if isinstance(leaf, GaussianEvent)
+            else leaf.epsilon
+        )
         if (kind, size) in steps or not 0 < size < math.inf:
             continue
         steps.add((kind, size))
@@ -300,12 +307,6 @@ def parts(names: str) -> list[str]:
 def some(*formulas: Formula | None) -> tuple[Formula, ...]:
     """Return the formulas that there are."""
     return tuple(each for each in formulas if each is not None)
-
-
-def _size(leaf: Leaf) -> float:
-    if isinstance(leaf, LaplaceEvent):
-        return leaf.scale
-    return leaf.sigma if isinstance(leaf, GaussianEvent) else leaf.epsilon
 
 
 MOST_CHAPTER_WORDS = 46  # of a chapter's text, and of its answer: a phone shows both beside the picture

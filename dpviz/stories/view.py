@@ -175,16 +175,12 @@ def _turned(view: View, words: Words) -> Projection:
     offset = 0.5 - 0.5 * matrix.sum(axis=0)
     # The same for all angles, so that turning does not change the scale: a cube's half diagonal and some room.
     view_range = (0.5 - SOLID_REACH, 0.5 + SOLID_REACH)
-    ways = [f"{_pointer(matrix[i])} {words.feature_names[i]}" for i in features]
+    ways = []
+    for i in features:  # an arrow shows where an axis grows; a dot, that it points at the reader
+        eighth = round(float(np.arctan2(matrix[i][1], matrix[i][0])) / (np.pi / 4.0)) % 8
+        ways.append(f"{'·' if np.hypot(*matrix[i]) < 0.1 else '→↗↑↖←↙↓↘'[eighth]} {words.feature_names[i]}")
     axes = Axis("   ".join(ways), "", view_range, ticks=False), Axis("", "", view_range, ticks=False)
     return Projection(frozen(matrix), frozen(offset), *axes, nonprivate=False, corners=None)
-
-
-def _pointer(way: FloatArray) -> str:
-    """Return the arrow that points nearest to where an axis grows; a dot for one that points at the reader."""
-    if np.hypot(*way) < 0.1:
-        return "·"
-    return "→↗↑↖←↙↓↘"[round(float(np.arctan2(way[1], way[0])) / (np.pi / 4.0)) % 8]
 
 
 def _principal(unit: Points) -> Projection:

@@ -220,7 +220,7 @@ def said(knob: Knob) -> str:
     return f"{knob.label}: {dict(knob.choices)[str(state.value(knob))]}"
 
 
-def fill(knob: Knob, contents: Mapping[str, Callable[[], None]]) -> None:
+def fill(knob: Knob, contents: Mapping[str, Callable[[], object]]) -> None:
     """Draw a tab for each of the knob's choices and fill the open one; `contents` is by choice."""
     choices = dict(knob.choices)
     labels = {name: choices[name] for name in hiding.tabs_left(list(choices))}

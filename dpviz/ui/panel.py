@@ -92,12 +92,18 @@ def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
     sentences = "".join(f"<li>{explained(each)}</li>" for each in dict.fromkeys((*notices, *why)))
     style = ' class="dpviz-overspent"' if label.is_overspent else ""
     account = f"<p{style}>{escape(label.account)}</p>" if label.account else ""
+    proved = (
+        '<div class="dpviz-claim dpviz-refused"><h4>Proved</h4><p class="dpviz-number">not established</p></div>'
+        if label.proved is None
+        else _statement(label.proved, "dpviz-proved")
+    )
+    claims = f'<div class="dpviz-claims">{_statement(label.stated)}{proved}</div>'
     return (
         f'<section class="dpviz-card" aria-label="{title}"><h3>{title}</h3>'
         f'<p class="dpviz-kind">{explained(label.kind)}</p>'
         f"<p><b>Protects:</b> {explained(label.contents.protects)}</p>"
         f"<p><b>Trusted:</b> {explained(label.contents.trusted)}</p>"
-        f"{_claims(label)}{account}<p>{explained(COIN)}</p>{table}<ul>{sentences}</ul></section>"
+        f"{claims}{account}<p>{explained(COIN)}</p>{table}<ul>{sentences}</ul></section>"
     )
 
 
@@ -179,16 +185,6 @@ def all_terms() -> str:
         f'<p class="dpviz-all-terms"><a href="{PLACE_OF_ALL}" target="_blank">All {len(GLOSSARY)} words of the app, '
         "each with a picture</a></p>"
     )
-
-
-def _claims(label: Label) -> str:
-    """Write both claims."""
-    proved = (
-        '<div class="dpviz-claim dpviz-refused"><h4>Proved</h4><p class="dpviz-number">not established</p></div>'
-        if label.proved is None
-        else _statement(label.proved, "dpviz-proved")
-    )
-    return f'<div class="dpviz-claims">{_statement(label.stated)}{proved}</div>'
 
 
 def _statement(statement: Statement, style: str = "") -> str:

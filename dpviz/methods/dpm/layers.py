@@ -52,10 +52,12 @@ def clock_of(run: DPMRun) -> Clock:
 def layers(run: DPMRun, plane: Plane) -> tuple[Layer, ...]:
     """Return what is drawn, from back to front; the world's from the release alone."""
     stage = Stage(plane.projection, clock_of(run))
+    # Records are colored by the subset they are in at each level; a subset has its first cluster's color.
+    groups: list[Labels | None] = [None, *(colors[run.last.nonprivate_labels] for colors in _subsets(run))]
     return (
         *_box_layers(run, plane, stage),
         *_cell_layers(run, plane, stage),
-        _records(run, stage),
+        ground.record_layer(run.unit, groups, _grouped(stage.clock), stage, size=3.5),
         *(_chance_layers(run, plane, stage) if plane.flat else ()),
         *_cut_layers(run, plane, stage),
         *_node_layers(run, plane, stage),
@@ -103,12 +105,6 @@ def _cell_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     return [
         stage.layer("cell", Kind.LINES, *_of(CLUSTERS), rows, arrays | {"group": group}, size=0.0, fill=TINT, ids=ids)
     ]
-
-
-def _records(run: DPMRun, stage: Stage) -> Layer:
-    """The records, colored by the subset they are in at each level; a subset has its first cluster's color."""
-    groups: list[Labels | None] = [None, *(colors[run.last.nonprivate_labels] for colors in _subsets(run))]
-    return ground.record_layer(run.unit, groups, _grouped(stage.clock), stage, size=3.5)
 
 
 def _cut_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:

@@ -354,7 +354,10 @@ def draw_shares() -> Shares | None:
     with st.expander("Budget shares"):
         if controls.control(WHOSE_SHARES) == "rule":
             return None
-        _mend()
+        total = math.fsum(_values().values())
+        if abs(total - 1.0) > 1e-9:  # a link's shares
+            state.report(f"The link's shares add up to {total:.3g}, but they must add up to 1: they were scaled.")
+            _keep(scaled(_values()))
         for name, knob in SHARES.items():
             key = state.tie(state.widget_key(knob.name), float(state.value(knob)))
             options: dict[str, Any] = {"key": key, "help": knob.help, "disabled": bool(state.value(LOCKS[name]))}
@@ -401,14 +404,6 @@ def _values() -> dict[str, float]:
 def _keep(shares: Mapping[str, float]) -> None:
     for name, share in shares.items():
         state.remember(SHARES[name], min(max(share, LEAST), MOST))
-
-
-def _mend() -> None:
-    """Divide a link's shares by their sum where they do not add up to 1, and say so."""
-    total = math.fsum(_values().values())
-    if abs(total - 1.0) > 1e-9:
-        state.report(f"The link's shares add up to {total:.3g}, but they must add up to 1: they were scaled.")
-        _keep(scaled(_values()))
 
 
 def _moved_share(name: str, key: str) -> None:

@@ -265,7 +265,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             return f"{why}: the whole map stays one cluster"
         if found < known:
             some = f"{in_words(known - found)} of the" if found else "all"
-            lost = f"{some} {in_words(known)} clusters {_be(known - found)} lost"
+            lost = f"{some} {in_words(known)} clusters {'is' if known - found == 1 else 'are'} lost"
             if known == 1:
                 lost = "the one cluster is lost"
             if doubt is Doubt.GONE:
@@ -624,10 +624,6 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 def ratio(cost: float, best: float) -> float:
     """Return cost / best; 1 where both are 0, infinite where only the best is."""
     return cost / best if best > 0 else 1.0 if cost <= 0 else math.inf
-
-
-def _be(n: int) -> str:
-    return "is" if n == 1 else "are"
 
 
 def rand_index(labels: Labels, classes: Labels) -> float:

@@ -545,7 +545,14 @@ def tab(page: PageFrame, method: str) -> None:
         st.error(state.plain(str(error)))
         return
     if isinstance(found, Unfinished):
-        _say_unfinished(found, (page.source.key, question))
+        if found.problem:
+            st.error(state.plain(found.problem))
+        elif found.status == "stopped":
+            st.info(audit_stage.STOPPED)
+            st.button("Run it again", on_click=_stop, args=(None,))
+        else:
+            name = (page.source.key, question)
+            st.button("Stop", help="Runs that have not begun never begin.", on_click=_stop, args=(name,))
         return
     audited = found.audited
     panel.sentence(pictures.sentence(audited), public=page.public)
@@ -558,17 +565,6 @@ def tab(page: PageFrame, method: str) -> None:
         panel.side(panel.facts("What was counted", pictures.facts(audited), public=page.public))
         say_runs(page, audited)
     st.button(MORE, type="tertiary", on_click=state.open_page, args=("audit", {METHOD.name: method}))
-
-
-def _say_unfinished(found: Unfinished, name: Hashable) -> None:
-    """Say on a method's tab why there is no result yet, with what can be done about it."""
-    if found.problem:
-        st.error(state.plain(found.problem))
-    elif found.status == "stopped":
-        st.info(audit_stage.STOPPED)
-        st.button("Run it again", on_click=_stop, args=(None,))
-    else:
-        st.button("Stop", help="Runs that have not begun never begin.", on_click=_stop, args=(name,))
 
 
 PAGE = Page(draw, (METHOD, _modes(next(iter(AUDITED))), EPSILON, PAIR, RUNS, SEED), TITLE)

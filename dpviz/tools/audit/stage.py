@@ -151,7 +151,9 @@ def finding_of(audited: Audited) -> str:
         return broken(limit, bound.epsilon_lower)
     if audited.is_undecided:
         runs = f"{2 * bound.n_estimating:,} runs"
-        return f"Undecided: {runs} can show at most {ceiled(_most(audited))}, and it promised {promised}."
+        # At the verdict's confidence where the bound's own could be above.
+        most = bound.ceiling if bound.ceiling <= audited.limit.epsilon else bound.ceiling_at(VERDICT_CONFIDENCE)
+        return f"Undecided: {runs} can show at most {ceiled(most)}, and it promised {promised}."
     if _is_doubtful(audited):
         return f"Undecided: it promised {promised}, and these runs point to {least}."
     measured = estimate(audited)
@@ -204,12 +206,6 @@ def _is_doubtful(audited: Audited) -> bool:
     """Return whether the bound is above the promise, and not surely enough to call that broken."""
     limit = audited.limit.epsilon
     return not audited.is_violated and math.isfinite(limit) and audited.bound.epsilon_lower > limit
-
-
-def _most(audited: Audited) -> float:
-    """Return the most that the runs can show; at the verdict's confidence where the bound's own could be above."""
-    bound = audited.bound
-    return bound.ceiling if bound.ceiling <= audited.limit.epsilon else bound.ceiling_at(VERDICT_CONFIDENCE)
 
 
 def _title(audited: Audited) -> str:

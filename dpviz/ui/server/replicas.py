@@ -327,14 +327,9 @@ async def _pass(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
     sink.close()
 
 
-def _end_with_parent() -> None:
-    """End when the process that keeps this one does: one that was killed has no time to say so."""
-    os.read(sys.stdin.fileno(), 1)  # unbuffered: a lock would abort an orderly end
-    os._exit(0)
-
-
 if __name__ == "__main__":
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    # It ends when the process that keeps it does. Read unbuffered: a lock would abort an orderly end.
+    threading.Thread(target=lambda: (os.read(sys.stdin.fileno(), 1), os._exit(0)), daemon=True).start()
     from streamlit.web import cli
 
     cli.main(["run", *sys.argv[1:]], prog_name="dpviz")

@@ -92,19 +92,16 @@ class SecurityHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = [(name, _secure(name, value) if tls else value) for name, value in message.get("headers", [])]
+                own = []
+                for name, value in message.get("headers", []):
+                    parts = {part.strip().lower() for part in value.split(b";")[1:]}
+                    is_open = tls and name.lower() == b"set-cookie" and b"secure" not in parts
+                    own.append((name, value + b"; Secure" if is_open else value))
                 names = {name.lower() for name, _ in own}
                 message = {**message, "headers": [*own, *(pair for pair in HEADERS if pair[0] not in names)]}
             await send(message)
 
         await self.app(scope, receive, send_with_headers)
-
-
-def _secure(name: bytes, value: bytes) -> bytes:
-    """Return a header's value; one that sets a cookie becomes `Secure`."""
-    if name.lower() != b"set-cookie" or b"secure" in [part.strip().lower() for part in value.split(b";")[1:]]:
-        return value
-    return value + b"; Secure"
 
 
 @dataclass(eq=False)

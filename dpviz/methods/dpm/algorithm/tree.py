@@ -428,7 +428,18 @@ def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator
             ),
         )
         following = [child for trace in applied for child in tree.children[trace.node]]
-        active = following if weights.published else [node for node in following if _is_open(tree, plan, node)]
+        # A subset is cut on where it has a level and room for it, and by its noisy count records enough for two sides.
+        active = (
+            following
+            if weights.published
+            else [
+                node
+                for node in following
+                if tree.levels[node] < plan.n_levels
+                and tree.has_room(node)
+                and tree.noisy_counts[node] > 2.0 * plan.least(tree.levels[node])
+            ]
+        )
         if not active:
             return
 
@@ -461,12 +472,6 @@ def _inspect_gaps(
     needed = np.where(clear, least, np.where(free, max(least, plan.minimum_count), np.inf))
     clean = CLEAN_GAP if level else FIRST_GAP
     return event, gaps, needed, clear[:, None] & (gaps[:, None] >= clean * sides)
-
-
-def _is_open(tree: Growth, plan: Plan, node: int) -> bool:
-    """Whether a subset has room for a cut, a level for it, and by its noisy count records enough for two sides."""
-    level = tree.levels[node]
-    return level < plan.n_levels and tree.has_room(node) and tree.noisy_counts[node] > 2.0 * plan.least(level)
 
 
 def _possible(tree: Growth, active: list[int], weights: Weights) -> NDArray[np.bool_]:

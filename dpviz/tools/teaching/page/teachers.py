@@ -77,24 +77,20 @@ _STILLS = served("stills", "saving")
 
 def draw() -> None:
     """Draw the page."""
-    contents: dict[str, Callable[[], None]] = {
+    contents: dict[str, Callable[[], object]] = {
         "plan45": lambda: _plan(45),
         "plan90": lambda: _plan(90),
         "wrong": _wrong_ideas,
         "exercises": _exercises,
         "class": _class,
         "stills": _stills,
-        "room": _room,
+        "room": lambda: st.markdown(ROOM),
     }
     with words_page(TITLE, LEAD):
         with st.container(horizontal=True):
             controls.control(BIG, width="content")
             controls.control(BARE, width="content")
         controls.fill(TAB, contents)
-
-
-def _room() -> None:
-    st.markdown(ROOM)
 
 
 def _link(link: TeachLink) -> str:
