@@ -65,8 +65,8 @@ def read_confined(file_or_path: FileOrPath, reading: TableFormat = READ_OFF) -> 
     finally:
         _PLACES.release()
         get_ready()
-    if isinstance(columns, str):
-        raise TableError(columns)
+    if isinstance(columns, TableError):
+        raise columns
     return Table(file.name, file.digest, columns, reading)
 
 
@@ -77,7 +77,9 @@ def get_ready() -> None:
             _spare.append(_start())
 
 
-def _answer_of(process: "subprocess.Popen[bytes]", data: bytes, reading: TableFormat, end: float) -> Columns | str:
+def _answer_of(
+    process: "subprocess.Popen[bytes]", data: bytes, reading: TableFormat, end: float
+) -> Columns | TableError:
     """Return the columns that a process parsed by `end` (monotonic, s), or why there are none; kills the process."""
     too_late = threading.Event()
     assert process.stdout is not None  # a pipe, see below
@@ -101,9 +103,9 @@ def _answer_of(process: "subprocess.Popen[bytes]", data: bytes, reading: TableFo
                 pickle.dump(reading, pipe)
                 pipe.write(data)
             # Unpickled as it comes: only the columns are in memory, not their bytes as well. Our own process wrote it.
-            return cast(Columns | str, pickle.load(io.BufferedReader(back)))
+            return cast(Columns | TableError, pickle.load(io.BufferedReader(back)))
         except (EOFError, pickle.UnpicklingError):  # it was killed, or ended without an answer
-            return TOO_LONG if too_late.is_set() else TOO_MUCH
+            return TableError(TOO_LONG if too_late.is_set() else TOO_MUCH)
         finally:
             clock.cancel()
     finally:
@@ -138,12 +140,12 @@ def answer() -> None:
         if len(written) > MOST_ANSWERED:
             raise MemoryError
     except TableError as error:
-        written = pickle.dumps(str(error))
+        written = pickle.dumps(error)
     except (MemoryError, RecursionError):
-        written = pickle.dumps(TOO_MUCH)
+        written = pickle.dumps(TableError(TOO_MUCH))
     except Exception as error:  # of a library, about a file that it cannot read
         way_out = "Open it in a spreadsheet and save it as CSV."
-        written = pickle.dumps(f"The file could not be read ({type(error).__name__}). {way_out}")
+        written = pickle.dumps(TableError(f"The file could not be read ({type(error).__name__}). {way_out}"))
     sys.stdout.buffer.write(written)
     sys.stdout.buffer.flush()
     os._exit(0)  # without exit handlers that a file may have left behind

@@ -38,6 +38,7 @@ NO_SEPARATOR = ""
 DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", " ", "'")  # "": none
 MOST_HEADER = 1_000  # ours
+MOST_SHEET = 255  # characters of a sheet's name, ours; Excel allows 31, others more
 Header = int | Literal["infer"] | None
 FileOrPath = str | Path | IO[bytes]
 Texts = NDArray[np.object_]  # (n,) of str
@@ -60,8 +61,19 @@ MAGICS = (
 )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Beginning(Confidential):
+    """What a person needs to see of a file to say how it is read: its sheets and its first lines."""
+
+    sheets: tuple[str, ...] = ()  # visible ones of a workbook, in its order
+    header: int | None = None  # the line of the names that was taken, None where there are no names
+    nonprivate_lines: tuple[str, ...] = ()  # rows that are not empty, shortened
+
+
 class TableError(ValueError):
     """A file is no usable table; the message says what was given, what is allowed, the way out."""
+
+    beginning = Beginning()  # of the file, as far as it was read
 
 
 class TableWarning(UserWarning):
@@ -124,13 +136,15 @@ class TableFormat:
 
     `sep` ("" for one column) and `header` are of text files and workbooks, `decimal` and `thousands` ("" for none) of
     all numbers that are written as text. `header` is the row of the names, 0 for the first one that is not empty, None
-    if there are no names; rows above it are left out. Raises TableError for any other value.
+    if there are no names; rows above it are left out. `sheet` names one of a workbook, None is the first visible one.
+    Raises TableError for any other value.
     """
 
     sep: str | None = None
     decimal: str | None = None
     thousands: str | None = None
     header: Header = "infer"
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -149,6 +163,11 @@ class TableFormat:
             raise TableError(
                 f"header was {quoted(self.header)}, but it must be a row from 0 to {MOST_HEADER}, None if the file has "
                 'no names, or "infer".'
+            )
+        if self.sheet is not None and (not isinstance(self.sheet, str) or not 0 < len(self.sheet) <= MOST_SHEET):
+            raise TableError(
+                f"sheet was {quoted(self.sheet)}, but it must be a sheet's name of at most {MOST_SHEET} characters, or "
+                "None for the first one."
             )
 
     @property
@@ -178,6 +197,7 @@ class Columns(Confidential):
     notes: tuple[str, ...]
     doubts: tuple[str, ...] = ()  # those of the notes that say which numbers may be wrong by a factor of 1000
     decimals: Mapping[str, str] = field(default_factory=dict)  # decimal signs of numeric columns that were text
+    beginning: Beginning = TableError.beginning
 
 
 def quoted(value: object) -> str:

@@ -33,7 +33,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -48,6 +48,7 @@ from dpviz.data.files import (
     READ_OFF,
     SEPARATORS,
     UPLOADED,
+    Beginning,
     Columns,
     Limits,
     TableError,
@@ -62,6 +63,7 @@ SNIFFED_ROWS = 50
 HEADER_PROBED = 1_000  # rows below the first one in which its words are looked for
 # A file of one column has no separator; the unit separator occurs in no text, so commas in it stay decimal.
 UNUSED = "\x1f"
+SHOWN_CELLS, MOST_LINE = 6, 80  # of a line that is shown; characters
 YEARS = range(1500, 2201)  # that a header may count, ours
 BY_HAND = "set separator or header row by hand"
 
@@ -93,6 +95,7 @@ class _Layout:
     begin: int  # of the header in the text, characters
     n_above: int  # rows above it
     has_row_names: bool  # the header lacks the name of the first column
+    lines: tuple[str, ...]  # the first ones, as a person sees them
 
 
 def parse(text: str, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
@@ -110,13 +113,17 @@ def parse(text: str, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF)
         layout = max(wide, key=lambda each: each.fit) if wide else _layout(text, reading, NO_SEPARATOR)
     else:
         layout = _layout(text, reading, sep)
-    limits.refuse_size(1, layout.n_columns)
-    cells = _cells(text[layout.begin :], layout, limits)
-    notes = _above_note(layout.n_above)
-    if layout.has_row_names:
-        cells.iloc[0] = ["", *cells.iloc[0].tolist()[:-1]]
-        notes = (*notes, "The header has one name less than rows have cells, so the first column has row names.")
-    return _named(cells, notes, layout.sep, (), reading)
+    try:
+        limits.refuse_size(1, layout.n_columns)
+        cells = _cells(text[layout.begin :], layout, limits)
+        notes: tuple[str, ...] = ()
+        if layout.has_row_names:
+            cells.iloc[0] = ["", *cells.iloc[0].tolist()[:-1]]
+            notes = ("The header has one name less than rows have cells, so the first column has row names.",)
+        return _named(cells, layout.lines, layout.n_above, notes, layout.sep, (), reading)
+    except TableError as error:  # another row for the names may be the way out
+        error.beginning = Beginning(nonprivate_lines=layout.lines)
+        raise
 
 
 def parse_cells(
@@ -126,14 +133,22 @@ def parse_cells(
 
     `stored` has for each column which cells are numbers of the format itself, not text (see `typed`); () if none are.
     """
-    first = cells.iloc[: SNIFFED_ROWS + (reading.header if isinstance(reading.header, int) else 0)]
-    above = _n_above([(0, row) for row in first.to_numpy(dtype=object).tolist()], reading)
-    below = [rows[above:] for rows in stored]
-    return _named(cells.iloc[above:], _above_note(above), NO_SEPARATOR, below, reading)
+    most = SNIFFED_ROWS + (reading.header if isinstance(reading.header, int) else 0)
+    first = cells.iloc[:most].to_numpy(dtype=object).tolist()
+    lines = _lines(first)
+    try:
+        above = _n_above([(0, row) for row in first], reading)
+        below = [rows[above:] for rows in stored]
+        return _named(cells.iloc[above:], lines, above, (), NO_SEPARATOR, below, reading)
+    except TableError as error:
+        error.beginning = Beginning(nonprivate_lines=lines)
+        raise
 
 
 def _named(
     cells: pd.DataFrame,
+    lines: tuple[str, ...],
+    n_above: int,
     notes: tuple[str, ...],
     sep: str,
     stored: Sequence[NDArray[np.bool_]],
@@ -148,27 +163,32 @@ def _named(
         raise TableError("The file had a header but no records, but it must have at least one. Choose another file.")
     if n_blank:
         more = (*more, f"{n_blank} rows without any cell were left out.")
+    if n_above:
+        rows = "1 row above the header was" if n_above == 1 else f"{n_above} rows above the header were"
+        notes = (f"{rows} left out.", *notes)
     filled = [rows[keep] for rows in stored]
-    return typed(cells.loc[keep], names, (*notes, *more), sep=sep, stored=filled, reading=reading)
+    columns = typed(cells.loc[keep], names, (*notes, *more), sep=sep, stored=filled, reading=reading)
+    return replace(columns, beginning=Beginning((), n_above if has_header else None, lines))
 
 
-def _above_note(n_above: int) -> tuple[str, ...]:
-    rows = "1 row above the header was" if n_above == 1 else f"{n_above} rows above the header were"
-    return (f"{rows} left out.",) if n_above else ()
+def _lines(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Write the first rows as a person sees them, each in one short line."""
+    filled = (", ".join([cell for cell in row if cell][:SHOWN_CELLS]) for row in rows)
+    return tuple(" ".join(line[:MOST_LINE].split()) for line in filled)
 
 
 def _layout(text: str, reading: TableFormat, sep: str) -> _Layout:
     """Return the layout of a text under a separator."""
     rows = _first_rows(text, sep or UNUSED, reading)
     if not rows:
-        return _Layout((0.0, False, 0), sep, 1, 0, 0, has_row_names=False)
+        return _Layout((0.0, False, 0), sep, 1, 0, 0, has_row_names=False, lines=())
     above = _n_above(rows, reading)
     table = [row for _, row in rows[above:]]
     has_row_names = reading.header is not None and _has_row_names(table)
     width = len(table[0]) + has_row_names if reading.header is not None else max(map(len, table))
     fitting = sum(len(row) == width or _width(row) == _width(table[0]) for row in table)
     fit = (fitting / len(table), sep != ",", width)
-    return _Layout(fit, sep, width, rows[above][0], above, has_row_names)
+    return _Layout(fit, sep, width, rows[above][0], above, has_row_names, _lines([row for _, row in rows]))
 
 
 def _n_above(rows: Sequence[tuple[int, Sequence[str]]], reading: TableFormat) -> int:

@@ -83,7 +83,7 @@ GEOJSON = FileFormat(("geojson", "json"), "dpviz.data.geojson:read_geojson")
 FORMATS = (
     CSV,
     FileFormat(("parquet",), "dpviz.data.parquet:read_parquet", PARQUET_MAGIC),
-    FileFormat(("xlsx",), "dpviz.data.workbook:read_workbook", ZIP_MAGIC, ("decimal", "header")),
+    FileFormat(("xlsx",), "dpviz.data.workbook:read_workbook", ZIP_MAGIC, ("decimal", "sheet", "header")),
     GEOJSON,
 )
 
@@ -439,6 +439,7 @@ def read_table(
     decimal: str | None = None,
     thousands: str | None = None,
     header: Header = "infer",
+    sheet: str | None = None,
 ) -> Table:
     """Read CSV text (plain or gzip), an Excel workbook (.xlsx), Parquet or points in GeoJSON, from a path or a file.
 
@@ -446,12 +447,12 @@ def read_table(
     UTF-16 and Latin-1. Writes nothing anywhere. A table may have as many rows and columns as memory holds; limits are
     for uploads (`read_confined`).
 
-    `sep`, `decimal`, `thousands` and `header` are those of `pandas.read_csv`; "" is no separator. What is not given is
-    read off the file as a whole (see `dpviz.data.parsing`), and a guarantee takes it as public. Raises TableError for
-    anything that is no table, or unpacks as none does; warns with TableWarning of numbers that could be others by a
-    factor of 1000.
+    `sep`, `decimal`, `thousands` and `header` are those of `pandas.read_csv`; "" is no separator. `sheet` names a
+    visible sheet of a workbook, None is the first one. What is not given is read off the file as a whole (see
+    `dpviz.data.parsing`), and a guarantee takes it as public. Raises TableError for anything that is no table, or
+    unpacks as none does; warns with TableWarning of numbers that could be others by a factor of 1000.
     """
-    file, reading = read_bytes(file_or_path), TableFormat(sep, decimal, thousands, header)
+    file, reading = read_bytes(file_or_path), TableFormat(sep, decimal, thousands, header, sheet)
     table = Table(file.name, file.digest, columns_of(file.data, own(len(file.data)), reading), reading)
     table.warn_of_doubts()
     return table

@@ -1,4 +1,4 @@
-"""Parses the first sheet of an Excel workbook (.xlsx) as a stream, so that no file unpacks to more than the limits.
+"""Parses one sheet of an Excel workbook (.xlsx) as a stream, so that no file unpacks to more than the limits.
 
 A workbook is a ZIP archive of XML (ECMA-376). Numbers are taken as written, so dates come as Excel's day numbers; of a
 formula the value that was saved; an error value is a missing cell. Macros, links and everything else are never opened.
@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.data.files import READ_OFF, UPLOADED, Columns, Limits, TableError, TableFormat, quoted
+from dpviz.data.files import MOST_SHEET, READ_OFF, UPLOADED, Columns, Limits, TableError, TableFormat, listed, quoted
 from dpviz.data.parsing import parse_cells
 
 SHEET_COLUMNS = 16_384  # that a sheet has at most
@@ -180,7 +180,8 @@ class _Sheet:
 
 
 def read_workbook(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
-    """Read the first visible sheet of the workbook `data`; raises TableError when there is none within `limits`."""
+    """Read a visible sheet of the workbook `data`, by its name or the first; raises TableError for none in `limits`."""
+    names: tuple[str, ...] = ()
     try:
         if data.count(ENTRY_MAGIC) > MAX_PARTS:
             raise TableError(
@@ -192,29 +193,37 @@ def read_workbook(data: bytes, limits: Limits = UPLOADED, reading: TableFormat =
             limits.refuse_unpacked(sum(part.file_size for part in parts if part.filename.endswith((".xml", ".rels"))))
             if any(part.flag_bits & ENCRYPTED or part.compress_type not in PLAIN_METHODS for part in parts):
                 raise TableError(f"The archive was encrypted or packed in an unusual way. {WAY_OUT}")
-            names, path, shared = _sheets(archive)
+            sheets, shared = _sheets(archive)
+            names = tuple(sheets)
+            chosen = names[0] if reading.sheet is None else reading.sheet
+            if chosen not in sheets:
+                raise TableError(
+                    f"The workbook has no sheet {quoted(chosen)}. Choose from {listed(names)}, or the first one."
+                )
             strings = _Strings()
             for part in shared:
                 _stream(archive, part, strings)
             sheet = _Sheet(strings.strings, limits)
-            _stream(archive, path, sheet)
-    except TableError:
+            _stream(archive, sheets[chosen], sheet)
+        if not sheet.rows:
+            raise TableError(f"The sheet {quoted(chosen)} was empty, but it must hold a header and records. {WAY_OUT}")
+        columns = parse_cells(sheet.frame(), sheet.stored_numbers(), reading)
+    except TableError as error:  # another sheet may be the way out
+        error.beginning = replace(error.beginning, sheets=names)
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, struct.error, expat.ExpatError) as error:
         raise TableError(f"The Excel workbook was damaged ({type(error).__name__}). {WAY_OUT}") from None
     except (LookupError, ValueError, NotImplementedError) as error:
         raise TableError(f"The Excel workbook does not follow its format ({type(error).__name__}). {WAY_OUT}") from None
-    if not sheet.rows:
-        raise TableError(f"The sheet {quoted(names[0])} was empty, but it must hold a header and records. {WAY_OUT}")
-    columns = parse_cells(sheet.frame(), sheet.stored_numbers(), reading)
-    if len(names) == 1:
-        return columns
-    note = f"The workbook has {len(names)} sheets; the first one, {quoted(names[0])}, was read."
-    return replace(columns, notes=(note, *columns.notes))
+    notes = columns.notes
+    if len(names) > 1:
+        words = f"the first one, {quoted(chosen)}," if chosen == names[0] else quoted(chosen)
+        notes = (f"The workbook has {len(names)} sheets; {words} was read.", *notes)
+    return replace(columns, notes=notes, beginning=replace(columns.beginning, sheets=names))
 
 
-def _sheets(archive: zipfile.ZipFile) -> tuple[list[str], str, list[str]]:
-    """Return the names of the visible sheets (of all, if none is), and the paths of the first and of shared strings.
+def _sheets(archive: zipfile.ZipFile) -> tuple[dict[str, str], list[str]]:
+    """Return the paths of the visible sheets (of all, if none is) by name, and those of shared strings.
 
     Parts are found by the relations that name them, from the archive's own on, wherever they lie (ECMA-376, part 2).
     """
@@ -227,14 +236,18 @@ def _sheets(archive: zipfile.ZipFile) -> tuple[list[str], str, list[str]]:
     for tag, attributes in _elements(archive, book):
         kind, path = related.get(attributes.get("id", ""), ("", ""))
         if tag == "sheet" and kind == "worksheet":
-            sheets.append((attributes.get("state", "visible") == "visible", attributes.get("name", "sheet"), path))
+            name = (attributes.get("name") or "sheet")[:MOST_SHEET]
+            sheets.append((attributes.get("state", "visible") == "visible", name, path))
     if not sheets:
         raise TableError(f"The workbook had no sheet with cells. {WAY_OUT}")
     usable = [sheet for sheet in sheets if sheet[0]] or sheets
     shared = {path for kind, path in related.values() if kind == "sharedStrings"}
     paths = set(archive.namelist())
     shared |= {path for path in paths if posixpath.basename(path) == "sharedStrings.xml"}  # not named by all
-    return [sheet[1] for sheet in usable], usable[0][2], sorted(shared & paths)
+    by_name: dict[str, str] = {}
+    for _, name, path in usable:
+        by_name.setdefault(name, path)
+    return by_name, sorted(shared & paths)
 
 
 def _related(archive: zipfile.ZipFile, path: str) -> dict[str, tuple[str, str]]:

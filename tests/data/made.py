@@ -23,8 +23,9 @@ def archive(parts, method=zipfile.ZIP_DEFLATED):
     return packed.getvalue()
 
 
-def workbook(rows="", *, strings="", states=("visible",), names=None, **parts):
-    """Make a workbook whose every sheet has the XML `rows`; `parts` replace whole files, with / written as __."""
+def workbook(rows="", *, strings="", states=("visible",), names=None, sheets=(), **parts):
+    """Make a workbook whose every sheet has the XML `rows`, or its own; `parts` replace files, / is __."""
+    xml = sheets or (rows,) * len(states)
     sheets = range(1, len(states) + 1)
     names = names or [f"Sheet{i}" for i in sheets]
     listed = "".join(
@@ -39,7 +40,7 @@ def workbook(rows="", *, strings="", states=("visible",), names=None, **parts):
         "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{RELATIONS}">{related}</Relationships>',
         "xl/sharedStrings.xml": f'<sst xmlns="{MAIN}">{strings}</sst>',
         **{
-            f"xl/worksheets/sheet{i}.xml": f'<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData></worksheet>'
+            f"xl/worksheets/sheet{i}.xml": f'<worksheet xmlns="{MAIN}"><sheetData>{xml[i - 1]}</sheetData></worksheet>'
             for i in sheets
         },
     }

@@ -1,6 +1,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpviz.data import TableError, TableFormat, parsing
 from dpviz.data.files import MAX_COLUMNS, MAX_ROWS
@@ -274,8 +276,36 @@ def test_what_is_set_by_hand_is_not_read_off(text, settings, names, numbers):
         ({"decimal": ";"}, "decimal was ';'"),
         ({"thousands": "_"}, "thousands was '_'"),
         ({"decimal": ",", "thousands": ","}, "must differ"),
+        ({"sheet": ""}, "a sheet's name"),
+        ({"sheet": "x" * 300}, "a sheet's name"),
     ],
 )
 def test_settings_that_fit_nothing_are_refused(settings, words):
     with pytest.raises(TableError, match=words):
         parse("a,b\n1,2\n", reading=TableFormat(**settings))
+
+
+WORDS = st.from_regex(r"[a-z]{3,8}", fullmatch=True)
+LINES = st.lists(st.lists(st.integers(-999, 999), min_size=3, max_size=3), min_size=2, max_size=5)
+
+
+@given(st.lists(WORDS, max_size=3), st.lists(WORDS, min_size=3, max_size=3, unique=True), LINES)
+def test_the_line_that_a_person_picks_has_the_names_wherever_it_stands(titles, names, rows):
+    lines = [*titles, ",".join(names), *(",".join(map(str, row)) for row in rows)]
+    for reading in (TableFormat(header=len(titles)), TableFormat()):
+        columns = parse("\n\n".join(lines), reading=reading)
+        assert columns.names == tuple(names)
+        assert [columns.nonprivate_numbers[name].tolist() for name in names] == np.transpose(rows).tolist()
+        assert columns.beginning.header == len(titles)
+        shown = columns.beginning.nonprivate_lines
+        assert (len(shown), shown[len(titles)]) == (len(lines), ", ".join(names))
+    every = parse("\n".join(lines[len(titles) + 1 :]), reading=TableFormat(header=None))
+    assert (every.n_rows, every.beginning.header) == (len(rows), None)
+    assert [every.nonprivate_numbers[name].tolist() for name in every.names] == np.transpose(rows).tolist()
+
+
+def test_what_is_shown_of_a_file_is_short_however_wide_it_is():
+    text = "\n".join(",".join([f"{'x' * 500}{i}"] * 20) for i in range(300))
+    shown = parse(text, reading=TableFormat(header=0)).beginning.nonprivate_lines
+    assert len(shown) == parsing.SNIFFED_ROWS
+    assert max(map(len, shown)) == parsing.MOST_LINE

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
-from dpviz.data import TableError, files, read_table
+from dpviz.data import TableError, TableFormat, files, read_confined, read_table
 from dpviz.data.files import UPLOADED
 from dpviz.data.table import columns_of
 from dpviz.data.workbook import read_workbook
@@ -101,6 +101,59 @@ def test_parts_are_found_by_their_relations_wherever_they_lie():
 def test_the_first_visible_sheet_is_read():
     data = workbook(HEAD + number_row(1, 2), states=("hidden", "visible"), names=["secret", "shown"])
     assert read_workbook(data).notes == ()
+
+
+TWO_SHEETS = workbook(
+    states=("visible", "visible", "hidden"),
+    names=["Cover", "People", "Secret"],
+    sheets=(text_row("a title"), HEAD + number_row(1, 2), HEAD + number_row(3, 4)),
+)
+
+
+def test_a_sheet_is_read_by_its_name_and_what_fails_says_which_there_are():
+    columns = columns_of(TWO_SHEETS, reading=TableFormat(sheet="People"))
+    assert columns.nonprivate_numbers["b"].tolist() == [2]
+    assert columns.notes[0] == "The workbook has 2 sheets; 'People' was read."
+    assert (columns.beginning.sheets, columns.beginning.header) == (("Cover", "People"), 0)
+    for reading, message in ((TableFormat(), "no records"), (TableFormat(sheet="Secret"), "no sheet 'Secret'")):
+        with pytest.raises(TableError, match=message) as caught:
+            columns_of(TWO_SHEETS, reading=reading)
+        assert caught.value.beginning.sheets == ("Cover", "People")
+    assert read_table(io.BytesIO(TWO_SHEETS), sheet="People").reading == TableFormat(sheet="People")
+
+
+def test_a_refusal_comes_out_of_the_other_process_with_the_sheets():
+    with pytest.raises(TableError, match="no records") as caught:
+        read_confined(io.BytesIO(TWO_SHEETS))
+    assert caught.value.beginning.sheets == ("Cover", "People")
+    assert caught.value.beginning.nonprivate_lines == ("a title",)
+    assert "a title" not in repr(caught.value) + repr(caught.value.beginning)
+
+
+@given(
+    st.dictionaries(
+        st.text(
+            st.characters(categories=["L", "N", "P", "Zs"], exclude_characters="[]:*?/\\\\'"), min_size=1, max_size=31
+        ),
+        st.integers(0, 9),
+        min_size=1,
+        max_size=4,
+    )
+)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+def test_every_sheet_of_another_program_is_found_by_its_name(sheets):
+    book = Workbook()
+    book.remove(book.active)
+    for name, value in sheets.items():
+        sheet = book.create_sheet(name)
+        sheet.append(["a", "b"])
+        sheet.append([value, 1.5])
+    packed = io.BytesIO()
+    book.save(packed)
+    for name in read_workbook(packed.getvalue()).beginning.sheets:
+        columns = columns_of(packed.getvalue(), reading=TableFormat(sheet=name))
+        made = sheets.get(name, sheets.get(name.rstrip("0123456789")))  # one that differs in case alone gets a number
+        assert columns.nonprivate_numbers["a"].tolist() == [made]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ ROWS = np.random.default_rng(0).random((60, 3)).round(4)
 CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
 # The form is one piece on all pages. What it asks and says is tested on one of them; what a page makes of it, on each.
+NAMES = "Row of the columns' names"
 ON_ONE_PAGE = pytest.mark.parametrize("name", [FIRST])
 
 
@@ -430,7 +431,7 @@ def test_a_doubt_is_said_at_the_picture_and_mended_by_hand(upload):
 def test_a_file_that_is_no_table_as_it_is_read_can_be_read_in_another_way(upload):
     page = upload(b"title,x\nname,7,3,1\n" + b"\n".join(b"t%d,%d.5,2.25,0.5" % (i, i) for i in range(30)))
     assert "set separator or header row by hand" in said(page)
-    page.set("number_input", "Header row", 2)
+    page.set("selectbox", NAMES, "1")
     assert list(page.widget("multiselect", "Features").value) == ["7", "3"]
     page.set("selectbox", "Separator", "|")
     assert "No column of this file is numeric" in said(page)
@@ -441,10 +442,60 @@ def test_a_file_that_is_no_table_as_it_is_read_can_be_read_in_another_way(upload
 @ON_ONE_PAGE
 def test_a_header_row_set_by_hand_gives_other_columns_and_new_suggestions(upload):
     page = upload(b"1,2\nage,income\n" + b"\n".join(b"%d,%d" % (i, 3 * i) for i in range(30)))
-    page.set("number_input", "Header row", 2)
+    page.set("selectbox", NAMES, "1")
     assert list(page.widget("multiselect", "Features").value) == ["age", "income"]
-    page.set("number_input", "Header row", 0)
+    page.set("selectbox", NAMES, "none")
     assert "No column of this file is numeric" in said(page)
+
+
+@ON_ONE_PAGE
+def test_the_row_of_the_names_is_picked_by_its_words_and_shown_where_it_is_not_the_first(upload):
+    page = upload(b"Report of 2023,,\nage,income,x\n" + b"\n".join(b"%d,%d,1" % (20 + i, 3 * i) for i in range(30)))
+    names = page.widget("selectbox", NAMES)
+    assert names.options[:4] == [
+        "Automatic: row 2",
+        "None: the first row is a record",
+        "Row 1: Report of 2023",
+        "Row 2: age, income, x",
+    ]
+    (how,) = [each for each in page.app.expander if each.label == "How the file is read"]
+    assert how.proto.expanded
+    names.set_value("3")
+    page.run()
+    assert "21" in page.widget("multiselect", "Features").options
+    headerless = upload(b"5.1,3.5\n4.9,3.0\n4.7,3.2\n")
+    assert headerless.widget("selectbox", NAMES).options[0] == "Automatic: none"
+    plain = upload(CSV)
+    (how,) = [each for each in plain.app.expander if each.label == "How the file is read"]
+    assert not how.proto.expanded
+
+
+@ON_ONE_PAGE
+def test_a_sheet_is_picked_and_goes_with_the_link(upload):
+    cover, one, two = (
+        text_row("Read me"),
+        *(text_row("age", "income") + "".join(number_row(20 + i, i * k) for i in range(30)) for k in (2, 5)),
+    )
+    data = workbook(states=("visible",) * 3, names=["Cover", "2023", "comma"], sheets=(cover, one, two))
+    page = upload(data, "mine.xlsx")
+    assert "header but no records" in said(page)
+    sheet = page.widget("selectbox", "Sheet")
+    assert (sheet.value, sheet.options) == ("Cover", ["Cover", "2023", "comma"])
+    page.set("selectbox", "Sheet", "comma")
+    page = typed(page, {"age from": (0, 100), "income from": (0, 500)})
+    source = page.app.session_state["dpviz:shown"].source
+    assert (source.dataset.points[-1].tolist(), source.form.reading.sheet) == ([49.0, 145.0], "comma")
+    assert page.query["data_sheet"] == "comma"
+    again = upload(data, "mine.xlsx", **{name: value for name, value in page.query.items() if name != "data"})
+    assert again.app.session_state["dpviz:shown"].source.key == source.key
+    again.set("selectbox", "Sheet", "2023")
+    other = again.app.session_state["dpviz:shown"].source
+    assert (other.dataset.points[-1].tolist(), other.form.bounds) == ([49.0, 58.0], source.form.bounds)
+    assert other.key != source.key, "another sheet is another data set"
+    assert other.people == source.people
+    missing = upload(data, "mine.xlsx", data_columns="age", data_sheet="2024")
+    assert "no sheet '2024'" in said(missing)
+    assert missing.widget("selectbox", "Sheet").options[-1] == "2024: not in this file"
 
 
 @ON_ONE_PAGE

@@ -65,7 +65,7 @@ GRID_KEYS = ("title", "epsilon", "seeds", "data", "methods")  # a title is for p
 SEED_KEYS = ("data", "start", "noise")
 METHOD_KEYS = ("name", "epsilon", "budget")  # besides fields of Params
 DATA_KEYS = ("name", "n", "k", "targets")  # besides knobs
-READING_KEYS = ("sep", "decimal", "thousands", "header")  # as `read_table` has them, "none" for no header
+READING_KEYS = ("sep", "decimal", "thousands", "header", "sheet")  # as `read_table` has them, "none" for no header
 CHOICE_KEYS = ("features", "label", "low", "high", "missing", "share", "project", "projection_seed")
 FILE_KEYS = (*DATA_KEYS, "file", *CHOICE_KEYS, *READING_KEYS)
 

@@ -29,7 +29,7 @@ LEAST_SHARE = 0.001  # of the rows that a sample takes; ours
 MOST_DIGITS = 11
 LARGEST_AMOUNT = 1e300
 PREFIX = "data_"  # of the form's names in a link
-READING = ("sep", "decimal", "thousands", "header")  # as `TableFormat` calls them
+READING = ("sep", "decimal", "thousands", "header", "sheet")  # as `TableFormat` calls them
 LINKED = ("columns", "bounds", "units", "map", "missing", "scale", "per_km", "share", "label", "project", *READING)
 SIGNS = {
     ",": "comma",
@@ -95,7 +95,9 @@ def table() -> Table | None:
     """Return the session's table. Raises TableError where its file is none."""
     stored = st.session_state.get(_TABLE)
     if isinstance(stored, TableError):
-        raise TableError(str(stored))  # a new one: the old would gather the frames of every run
+        error = TableError(str(stored))  # a new one: the old would gather the frames of every run
+        error.beginning = stored.beginning
+        raise error
     return stored if isinstance(stored, Table) else None
 
 
@@ -164,6 +166,11 @@ def pending_form() -> tuple[int, Choices | None]:
     """Return a number that is another for every import, and its answers, whichever file they are about."""
     pending: tuple[int, Choices | None] = st.session_state.get(_FORM, (0, None))
     return pending
+
+
+def form_is_taken() -> bool:
+    """Whether a file has come that the pending form is for."""
+    return _FOR in st.session_state
 
 
 def form_for(table: Table) -> tuple[int, Choices | None]:
@@ -274,7 +281,8 @@ def to_link(form: Choices, *, public: bool) -> tuple[tuple[str, str], ...]:
     pairs |= {"project": f"{form.projected}:{form.projection_seed}"} if form.projected is not None else {}
     pairs |= {"label": form.label} if form.label is not None and not public else {}
     for name, value in form.reading.chosen.items():
-        pairs[name] = SIGNS[value] if isinstance(value, str) else "none" if value is None else str(value)
+        is_sign = isinstance(value, str) and name != "sheet"
+        pairs[name] = SIGNS[str(value)] if is_sign else "none" if value is None else str(value)
     return tuple((f"{PREFIX}{name}", text) for name, text in pairs.items())
 
 
@@ -321,7 +329,7 @@ def _setting(name: str, text: str) -> str | int | None:
     """Return a format setting that a link has; what is none becomes a word that no setting allows."""
     if name == "header":
         return None if text == "none" else _digits(text) if _digits(text) is not None else text
-    return next((sign for sign, word in SIGNS.items() if word == text), text)
+    return text if name == "sheet" else next((sign for sign, word in SIGNS.items() if word == text), text)
 
 
 def _bounds_from_link(text: str, n: int) -> tuple[str, list[list[float] | None] | None]:

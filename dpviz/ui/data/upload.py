@@ -26,7 +26,7 @@ from dpviz.data import (
     get_ready,
     read_confined,
 )
-from dpviz.data.files import MOST_HEADER, READ_OFF
+from dpviz.data.files import READ_OFF, Beginning
 from dpviz.data.geography import likely_map
 from dpviz.data.table import CSV, FORMATS, GEOJSON, binary_format
 from dpviz.data.transforms import MAX_SEED
@@ -49,7 +49,7 @@ MISSING: dict[Missing, str] = {
 }
 NUMBERS = "Numbers on a plane"
 UNUSABLE = "This file cannot be used like this. The curator can see why."
-AUTOMATIC = "automatic"
+AUTOMATIC, NO_NAMES = "automatic", "none"
 DECIMALS = {AUTOMATIC: "Automatic", ".": "Point: 1234.5", ",": "Comma: 1234,5"}
 SEPARATORS = {AUTOMATIC: "Automatic", ",": "Comma", ";": "Semicolon", "\t": "Tab", "|": "Bar", " ": "Space", "": "None"}
 FIRST_FEATURES = 2
@@ -92,7 +92,10 @@ def described() -> tuple[Described | None, str]:
         if table is None:
             return None, ""
         if answer(IMPORT, None) != answers.pending_form()[0]:
-            table = _read_as_imported(table.reading) or table
+            imported = _read_as_imported(table.reading)
+            if isinstance(imported, TableError):
+                raise imported
+            table = imported or table
         _suggest(table)
         form = _form(table)
         if form is None:
@@ -207,13 +210,21 @@ def _read(reading: TableFormat) -> Table | TableError:
         return error
 
 
-def _read_as_imported(before: TableFormat) -> Table | None:
-    """Read the session's file by the settings of an import, if that is about it and has others than `before`."""
+def _read_as_imported(before: TableFormat) -> Table | TableError | None:
+    """Read the session's file by the settings of an import, if that is about it and has others than `before`.
+
+    Where the import's sheet is missing, another sheet would be other records under the same form: it is asked for.
+    """
     _, form = answers.pending_form()
     if form is None or form.reading == before:
         return None
     table = _read(form.reading)
-    if not isinstance(table, Table) or answers.form_for(table)[1] is None:
+    if isinstance(table, TableError):
+        if form.reading.sheet in (None, *table.beginning.sheets) or not table.beginning.sheets:
+            return None
+        if answers.form_is_taken():  # by a file before this one
+            return None
+    elif answers.form_for(table)[1] is None:
         return None
     answers.keep_table(table, form.reading)
     return table
@@ -267,8 +278,8 @@ def _file(*, public: bool) -> Table | None:
         state.run_again()  # its data set is known before anything is drawn
     try:
         table = answers.table()
-    except TableError:
-        _draw_settings(None, public=public)
+    except TableError as error:
+        _draw_settings(None, error.beginning, public=public)
         return None  # the reason is shown where the form is drawn
     fingerprint = answers.expected_file()
     if table is None:
@@ -292,39 +303,43 @@ def _file(*, public: bool) -> Table | None:
     for note in () if public else table.notes:
         if note not in table.doubts:
             st.caption(state.plain(note))
-    _draw_settings(table, public=public)
+    _draw_settings(table, table.nonprivate_columns.beginning, public=public)
     return table
 
 
-def _draw_settings(table: Table | None, *, public: bool) -> None:
-    """Draw how the file is read, open where it leaves a doubt, or is no table as it was read."""
+def _draw_settings(table: Table | None, beginning: Beginning, *, public: bool) -> None:
+    """Draw how the file is read, open where that is in doubt: its numbers, its names below the first line, no table."""
     file, reading = answers.file(), answers.reading()
     if file is None:
         return
     doubts = () if table is None or public else table.doubts
     suffix = file.name.lower().rpartition(".")[2]
     settings = (binary_format(file.getvalue()) or (GEOJSON if suffix in GEOJSON.suffixes else CSV)).settings
-    with st.expander("How the file is read", expanded=table is None or bool(doubts or reading.chosen)):
+    sheets = {name: name for name in beginning.sheets}
+    if sheets and reading.sheet not in (None, *sheets):
+        sheets[str(reading.sheet)] = f"{reading.sheet}: not in this file"
+    if len(sheets) > 1:
+        _choice(st.container(), "Sheet", "sheet", sheets, reading.sheet or beginning.sheets[0])
+    found = 0 if table is None else beginning.header
+    by_hand = reading.chosen.keys() - {"sheet"}
+    is_open = table is None or bool(doubts or by_hand) or ("header" in settings and found != 0)
+    with st.expander("How the file is read", expanded=is_open):
         for doubt in doubts:
             st.warning(state.plain(doubt))
-        columns = st.columns(len(settings), vertical_alignment="bottom")
+        columns = st.columns(2 if "sep" in settings else 1)
         _choice(columns[0], "Decimal sign", "decimal", DECIMALS, reading.decimal)
         if "sep" in settings:
             _choice(columns[1], "Separator", "sep", SEPARATORS, reading.sep)
         if "header" in settings:
             row = reading.header
-            key = state.tie("upload:header", None if row == "infer" else 0 if row is None else int(row) + 1)
-            columns[-1].number_input(
-                "Header row",
-                min_value=0,
-                max_value=MOST_HEADER + 1,
-                step=1,
-                placeholder="Automatic",
-                key=key,
-                on_change=_set,
-                args=("header", key),
-                help="The row of the columns' names: 1 is the first that is not empty, 0 stands for no names.",
-            )
+            read = "none" if found is None else f"row {found + 1}"
+            rows = {AUTOMATIC: f"Automatic: {read}" if row == "infer" and table is not None else "Automatic"}
+            rows |= {NO_NAMES: "None: the first row is a record"}
+            rows |= {str(i): f"Row {i + 1}" for i in (row,) if isinstance(i, int)}
+            for i, line in enumerate(beginning.nonprivate_lines):
+                rows[str(i)] = f"Row {i + 1}" if public else f"Row {i + 1}: {line}"
+            chosen = AUTOMATIC if row == "infer" else NO_NAMES if row is None else str(row)
+            _choice(st.container(), "Row of the columns' names", "header", rows, chosen)
         st.caption("Automatic settings are read off all rows of the file, and a guarantee takes them as public.")
 
 
@@ -336,15 +351,16 @@ def _choice(column: DeltaGenerator, label: str, name: str, titles: dict[str, str
 def _set(name: str, key: str) -> None:
     """Read the file again with a setting that was changed."""
     value, reading = state.take_choice(f"upload:{name}", key), answers.reading()
+    setting = None if value == AUTOMATIC else value
     if name == "header":
-        reading = replace(reading, header="infer" if value is None else None if value == 0 else int(value) - 1)
+        reading = replace(reading, header="infer" if setting is None else None if value == NO_NAMES else int(value))
+    elif name == "sheet":
+        reading = replace(reading, sheet=setting)
+    elif name == "sep":
+        reading = replace(reading, sep=setting)
     else:
-        sign = None if value == AUTOMATIC else value
-        if name == "sep":
-            reading = replace(reading, sep=sign)
-        else:
-            clash = sign is not None and reading.thousands == sign
-            reading = replace(reading, decimal=sign, thousands=None if clash else reading.thousands)
+        clash = setting is not None and reading.thousands == setting
+        reading = replace(reading, decimal=setting, thousands=None if clash else reading.thousands)
     answers.keep_table(_read(reading), reading)
 
 

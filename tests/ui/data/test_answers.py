@@ -105,6 +105,8 @@ ODD = Choices(
         replace(ODD, per_kilometer=(2.5, 1e6, None, None)),
         replace(ODD, reading=TableFormat("\t", ".", "'", None)),
         replace(ODD, reading=TableFormat("", thousands="")),
+        replace(ODD, reading=TableFormat(sheet="comma")),
+        replace(ODD, reading=TableFormat(header=2, sheet="Müller, 2023 & Co.")),
         Choices(("x", "y"), how="data", bounds=(None, None)),
         Choices(("x", "y"), how="same", bounds=((0.0, 1.0), (0.0, 1.0))),
     ],
