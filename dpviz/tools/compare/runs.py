@@ -6,6 +6,7 @@ All rows are the curator's. No Streamlit here: the background process, which mak
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -18,8 +19,19 @@ from dpviz.data import Dataset
 from dpviz.data.synthetic import stand_ins
 from dpviz.methods import ALGORITHMS, CATALOGUE
 from dpviz.solvers.threads import one_thread
+from dpviz.tools.compare.counterparts import Counterparts
 from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.trials import OK, Fields, Scalar, Trial, measured_trial, nonprivate_clusters, nonprivate_floor
+from dpviz.tools.sweep.trials import (
+    OK,
+    Fields,
+    Scalar,
+    Trial,
+    TrialSource,
+    measured_trial,
+    nonprivate_clusters,
+    nonprivate_floor,
+    prepared,
+)
 
 HERE = "here"  # the grid's name for the records on screen
 CENTERS = "centers"  # the column of a run's released centers (m, d), data units; None where it released none
@@ -132,6 +144,7 @@ class RepeatedRun(Confidential):
 
     guarantee: Guarantee
     clusters: FoundClusters
+    counterparts: Counterparts  # among the clusters without privacy
 
 
 def rows(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> list[dict[str, Any]]:
@@ -144,17 +157,41 @@ def rows(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> l
 def look(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> RepeatedRun:
     """Repeat the first run of `part` and return what it released. Raises ValueError as the method does."""
     trial = trials(points, box, classes, part)[0]
-    rng = np.random.default_rng(trial.noise_key)
-    algorithm = ALGORITHMS[trial.method]
-    result = algorithm.fit(points, box, trial.params(), rng=rng)
-    clusters = nonprivate_clusters(algorithm, result.release, points, box, trial.n_clusters)
-    return RepeatedRun(result.guarantee, clusters)
+    guarantee, clusters = _repeated(trial)
+    return RepeatedRun(guarantee, clusters, Counterparts.of(clusters, _exact(trial.source, trial.n_clusters)))
+
+
+def counterparts(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> tuple[Counterparts | None, ...]:
+    """Repeat the runs of `part` and compare their clusters with those without privacy; None where none was released."""
+    found: list[Counterparts | None] = []
+    for trial in trials(points, box, classes, part):
+        try:
+            clusters = _repeated(trial)[1]
+        except ValueError:  # the method's own words for a run that it refuses, as in its row
+            found.append(None)
+            continue
+        found.append(Counterparts.of(clusters, _exact(trial.source, trial.n_clusters)))
+    return tuple(found)
+
+
+def _repeated(trial: Trial) -> tuple[Guarantee, FoundClusters]:
+    """Repeat a run: the same noise again."""
+    data, algorithm = prepared(trial.source), ALGORITHMS[trial.method]
+    result = algorithm.fit(data.points, data.box, trial.params(), rng=np.random.default_rng(trial.noise_key))
+    clusters = nonprivate_clusters(algorithm, result.release, data.points, data.box, trial.n_clusters)
+    return result.guarantee, clusters
 
 
 def without_privacy(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> FoundClusters:
     """Return k-means without privacy on the records that `part` is about: the one behind its runs' cost."""
     trial = trials(points, box, classes, part)[0]
-    return nonprivate_floor(trial.source, trial.n_clusters)[1]
+    return _exact(trial.source, trial.n_clusters)
+
+
+@lru_cache(maxsize=4)
+def _exact(source: TrialSource, n_clusters: int) -> FoundClusters:
+    """Return k-means without privacy, cached because many runs are on the same records."""
+    return nonprivate_floor(source, n_clusters)[1]
 
 
 def promise_of(box: Box, part: TrialPart) -> Guarantee:
@@ -164,7 +201,7 @@ def promise_of(box: Box, part: TrialPart) -> Guarantee:
     ValueError for parameters that the method refuses.
     """
     points = stand_ins(box, part.n_clusters)
-    return look(points, box, None, replace(part, n=len(points))).guarantee
+    return _repeated(trials(points, box, None, replace(part, n=len(points)))[0])[0]
 
 
 def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> tuple[Trial, ...]:

@@ -267,6 +267,42 @@ def test_the_estimate_is_where_runs_keep_the_aim_and_far_below_the_first_that_ca
     assert sum(one.high is None or one.high > 1.0 for one in found) > n / 2, "which is what it was taken for before"
 
 
+def drawn_curve(rng):
+    """Return chances that rise over some octaves, to 1 or less, and some of which fall again."""
+    logs = np.log(EPSILONS)
+    middle, width = rng.uniform(np.log(0.07), np.log(12.0)), np.log(rng.choice([1.2, 1.5, 2.0, 4.0, 8.0])) / 4.4
+    chances = rng.choice([1.0, 1.0, 1.0, 0.97, 0.92]) / (1.0 + np.exp((middle - logs) / width))
+    if rng.random() < 0.15:
+        chances *= 1.0 - 0.8 / (1.0 + np.exp((rng.uniform(middle, logs[-1]) - logs) / width))
+    return dict(zip(EPSILONS, chances, strict=True))
+
+
+def misses(read, n, probability=0.9, confidence=0.95):
+    """Count searches whose estimate keeps the aim in too few of 100 fresh runs, or is needlessly large."""
+    short = large = 0
+    for seed in range(n):
+        rng = np.random.default_rng(seed)
+        chances = drawn_curve(rng)
+        found, _ = searched(chances, rng, probability, confidence)
+        value = read(found)
+        if value is None:
+            continue
+        short += rng.binomial(100, chances[value]) < 85
+        half = max((each for each in EPSILONS if each <= value / 2), default=None)
+        could_not_tell = half is None or found.low <= half
+        large += not could_not_tell and chances[half] >= probability
+    return short, large
+
+
+def test_estimates_keep_the_aim_in_fresh_runs_and_half_of_them_does_not():
+    n = 200
+    allowed = stats.binom.ppf(0.99, n, 0.05)  # of the confidence; chance alone has more misses in 1 of 100 cases
+    short, large = misses(lambda found: found.estimate, n)
+    assert short + large <= allowed
+    short, _ = misses(lambda found: found.low, n)
+    assert short > allowed, "what is not excluded is no recommendation"
+
+
 def test_a_larger_value_that_does_harm_is_named():
     rng = np.random.default_rng(0)
     found, _ = searched(curve((0, 0.02), (0.5, 0.98), (2.0, 0.3)), rng, 0.9, 0.95)

@@ -8,6 +8,7 @@ from dpviz.mechanisms import FROM_DATA
 from dpviz.runs import honest
 from dpviz.stories.label import CURATOR, NOBODY, RECORD, Contents, box_words, label_of
 from dpviz.stories.panel import number
+from dpviz.tools.compare.counterparts import HEAD
 from dpviz.tools.compare.frontier import facts, median_at
 from dpviz.tools.compare.page.runs import CLUSTERS, repeated
 from dpviz.tools.compare.pictures import run_scene
@@ -72,7 +73,10 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
         unit, centers = dataset.box.to_unit(dataset.points), dataset.box.to_unit(run.clusters.centers)
         scene = run_scene(title, unit, centers, run.clusters.nonprivate_labels, words_of(frame.source))
         live(scene, key=f"run-{place}", height=HEIGHT)
-    panel.side(panel.facts(f"{place.capitalize()}: {title}", facts(row), public=False))
+    numbers = facts(row) if run is None else (*facts(row), *run.counterparts.facts())
+    panel.side(panel.facts(f"{place.capitalize()}: {title}", numbers, public=False))
+    if run is not None:
+        st.caption(state.plain(run.counterparts.sentence))
     with st.container(horizontal=True):
         if place == "pinned":
             st.button("Unpin", on_click=state.remember, args=(PINNED, NONE))
@@ -101,6 +105,7 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
         panel.side(panel.guarantee(label_of(guarantee, contents(entry, frame)), title, notices))
         with st.expander("Released centers"):
             safe_table(pd.DataFrame(run.clusters.centers, columns=list(dataset.feature_names)))
+            safe_table(pd.DataFrame(run.counterparts.lines(), columns=list(HEAD)), hide_index=True)
 
 
 def contents(entry: Compared, frame: PageFrame) -> Contents:

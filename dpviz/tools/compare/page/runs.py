@@ -1,8 +1,9 @@
 """The Compare page's question and runs: requested piece by piece, cached in the session, and stopped by one click."""
 
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import streamlit as st
@@ -10,6 +11,7 @@ import streamlit as st
 from dpviz.core import Confidential, FoundClusters, Knob
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare import search as compare_search
+from dpviz.tools.compare.counterparts import Counterparts
 from dpviz.tools.compare.opening import EPSILONS, packaged
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, RepeatedRun, Row, Rows, TrialPart, referenced
 from dpviz.tools.compare.search import CostSearch, Searched
@@ -189,7 +191,7 @@ def gathered(
     rows: dict[str, list[Row]] = {}
     for part, runs in now.items():
         rows.setdefault(part.entry, []).extend(runs)
-    return Gathered(referenced(rows), len(now) == len(parts))
+    return Gathered(referenced(rows, _known(source)), len(now) == len(parts))
 
 
 def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Searched:
@@ -218,6 +220,15 @@ def repeated(source: Source, parts: Sequence[TrialPart], place: str) -> tuple[Re
     if answers.problem:
         st.error(state.plain(answers.problem))
     return answers.found
+
+
+def counterparts(source: Source, part: TrialPart, place: str) -> tuple[Counterparts | None, ...]:
+    """Return how the clusters of each run of `part` stand to those without privacy; () while they are on their way."""
+    job = Job(compare_tasks.counterparts, (part,), classified=True, n_runs=0)  # the same noise again
+    answers = _ask_beside(source, [job], "Clusters beside those without privacy", place)
+    if answers.problem:
+        st.error(state.plain(answers.problem))
+    return answers.found[0] or ()
 
 
 def compared_without(source: Source, parts: Sequence[TrialPart], place: str) -> FoundClusters | None:
@@ -255,6 +266,13 @@ def _cache(source: Source, place: str) -> Mapping[TrialPart, Any]:
     """Return the rows of these records that the session has, by their part."""
     cache: Mapping[TrialPart, Any] = st.session_state.get(f"{_CACHE}:{place}", {}).get(source.key, {})
     return cache
+
+
+def _known(source: Source) -> Iterator[Row]:
+    """Yield every run on these records that the session has, of whichever place: one cost without privacy for all."""
+    for name, kept in st.session_state.items():
+        if isinstance(name, str) and name.startswith(f"{_CACHE}:"):
+            yield from chain.from_iterable(kept.get(source.key, {}).values())
 
 
 def _stop(place: str, name: Hashable) -> None:

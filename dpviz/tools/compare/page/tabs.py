@@ -1,7 +1,7 @@
 """Tabs under Compare's picture: a second parameter, the smallest ε and fewest people for a cost, and a private k."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import pandas as pd
@@ -14,8 +14,9 @@ from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
 from dpviz.methods import ALGORITHMS
 from dpviz.stories.panel import ceiled, number
 from dpviz.tools.compare import search as compare_search
+from dpviz.tools.compare.counterparts import typical
 from dpviz.tools.compare.frontier import EpsilonMeaning, all_series, per_distance, standing
-from dpviz.tools.compare.page.runs import CLUSTERS, gathered, searched
+from dpviz.tools.compare.page.runs import CLUSTERS, counterparts, gathered, searched
 from dpviz.tools.compare.pictures import (
     MECHANISM,
     Panel,
@@ -40,6 +41,7 @@ GRID_EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 GRID_RUNS = 10  # at each ε and value: enough for a median, and soon there
 GRID_AT = 1.0  # the ε of the table
 HALVINGS = 6  # of the number of people
+LOOKED_AT = 20  # runs of the recommended one whose clusters are held beside those without privacy
 ACROSS = 3  # pictures beside each other
 GRID_HEIGHT, CURVE_HEIGHT = 250, 300  # CSS pixels
 PARAMETERS: Mapping[str, Varied] = MappingProxyType(
@@ -189,6 +191,9 @@ def solve(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete: 
     st.markdown(f"**{state.plain(words)}**" if result.over else state.plain(words))
     if best is not None and best.second:
         st.markdown(state.plain(best.second))
+    if best is not None:
+        part = replace(search.part(best.best.key, best.best.value, 0), n_runs=LOOKED_AT)
+        st.markdown(state.plain(typical(counterparts(frame.source, part, "same-people" if people else "same"))))
     with st.expander("How this was found"):
         safe_table(pd.DataFrame(compare_search.lines(search, result, _legends(search, standings))), hide_index=True)
         st.caption(f"{compare_search.reasoning(search)} {SAMPLES if people else LOOK}")

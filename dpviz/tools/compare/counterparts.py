@@ -1,0 +1,113 @@
+"""Are they the same clusters? A run's centers and labels beside those of k-means without privacy. All of it is exact.
+
+A few percent more cost can hide a group that does not exist: a center that cuts a crowd in two costs little.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from dpviz.core import Confidential, FloatArray, FoundClusters, Labels
+from dpviz.stories.panel import Fact, number
+from dpviz.stories.wording import things
+
+ALIKE = ((0.95, "almost the same groups"), (0.8, "mostly the same groups"), (0.5, "partly the same groups"))  # ours
+OTHERS = "other groups"
+HEAD = ("Released center", "Nearest without privacy", "Distance (data units)", "Near")  # of `Counterparts.lines`
+HELP = (
+    "Adjusted Rand index (ARI) of the records' clusters with those of k-means without privacy: 1 for the same groups, "
+    "0 for groups that agree by chance."
+)
+FOUND = (
+    "A cluster without privacy is found again where a released center is nearer to its center than half of the way to "
+    "the next one."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counterparts(Confidential):
+    """How m released centers stand to the k centers without privacy. Curator only."""
+
+    nonprivate_ari: float  # of the records' labels by both: 1 for the same groups, 0 for chance
+    nonprivate_nearest: Labels  # (m,) which center without privacy is the nearest one of each
+    nonprivate_distances: FloatArray  # (m,) to it, data units
+    nonprivate_near: tuple[bool, ...]  # (m,) whether that is less than half of its way to the next one
+    n_clusters: int  # k
+
+    @classmethod
+    def of(cls, found: FoundClusters, exact: FoundClusters) -> "Counterparts":
+        """Compare clusters of the same records, `found` by a release and the `exact` ones."""
+        from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # slow to load; it has no types
+
+        ari = float(adjusted_rand_score(exact.nonprivate_labels, found.nonprivate_labels))
+        distances = cdist(found.centers, exact.centers)  # (m, k)
+        nearest = distances.argmin(axis=1)
+        apart = cdist(exact.centers, exact.centers)
+        np.fill_diagonal(apart, np.inf)
+        least = distances.min(axis=1)
+        near = tuple((least < 0.5 * apart.min(axis=1)[nearest]).tolist())
+        return cls(ari, nearest, least, near, len(exact.centers))
+
+    @property
+    def found(self) -> frozenset[int]:
+        """The clusters without privacy that are found again, by index."""
+        return frozenset(int(j) for j, near in zip(self.nonprivate_nearest, self.nonprivate_near, strict=True) if near)
+
+    @property
+    def alike(self) -> str:
+        """How much the groups agree, in words."""
+        return next((words for least, words in ALIKE if self.nonprivate_ari >= least), OTHERS)
+
+    @property
+    def sentence(self) -> str:
+        """Say how many clusters are found again, and which centers are not one of their own."""
+        k, n_found = self.n_clusters, len(self.found)
+        said = f"all {k}" if n_found == k and k > 1 else f"{n_found} of {k}"
+        words = f"{said} clusters without privacy {'is' if n_found == 1 else 'are'} found again"
+        parts = [f"{words[0].upper()}{words[1:]} ({self.alike}, ARI {number(round(self.nonprivate_ari, 2))})."]
+        for j in sorted(self.found):
+            same = [
+                str(i + 1) for i, each in enumerate(self.nonprivate_nearest) if each == j and self.nonprivate_near[i]
+            ]
+            if len(same) > 1:
+                parts.append(f"Released centers {', '.join(same[:-1])} and {same[-1]} share one of them.")
+        stray = [str(i + 1) for i, near in enumerate(self.nonprivate_near) if not near]
+        if stray:
+            which = (
+                f"centers {', '.join(stray[:-1])} and {stray[-1]} have" if len(stray) > 1 else f"center {stray[0]} has"
+            )
+            parts.append(f"Released {which} no counterpart there.")
+        return " ".join(parts)
+
+    def lines(self) -> tuple[tuple[str, str, str, str], ...]:
+        """Return of each released center its number, its counterpart's, their distance, and whether it is near."""
+        return tuple(
+            (str(i + 1), str(int(j) + 1), number(float(distance)), "yes" if near else "no")
+            for i, (j, distance, near) in enumerate(
+                zip(self.nonprivate_nearest, self.nonprivate_distances, self.nonprivate_near, strict=True)
+            )
+        )
+
+    def facts(self) -> tuple[Fact, ...]:
+        """Return the two numbers that stand beside a run's cost: exact ones."""
+        ari = number(round(self.nonprivate_ari, 2))
+        return (
+            Fact("Same groups as without privacy", f"{self.alike} (ARI {ari})", HELP, False),
+            Fact("Clusters found again", f"{len(self.found)} of {self.n_clusters}", FOUND, False),
+        )
+
+
+def typical(runs: Sequence[Counterparts | None]) -> str:
+    """Say over several runs how many find all clusters again, and their median agreement; None: released nothing."""
+    k = next((run.n_clusters for run in runs if run is not None), 0)
+    if not k:
+        return ""
+    n_all = sum(run is not None and len(run.found) == k for run in runs)
+    ari = float(np.median([0.0 if run is None else run.nonprivate_ari for run in runs]))
+    every = "the cluster" if k == 1 else f"all {things(k, 'cluster')}"
+    return (
+        f"Are they the same clusters? {n_all} of {things(len(runs), 'run')} find {every} that k-means finds without "
+        f"privacy; the median agreement (ARI) is {number(round(ari, 2))}, where 1 is the same and 0 is chance."
+    )
