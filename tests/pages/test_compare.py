@@ -188,7 +188,7 @@ def test_the_answer_is_one_line_with_the_interval_that_the_runs_support(open_pag
     if tab == "people":
         rows = [row for row in rows if row["data_seed"] or row["n"] < 200 or row["epsilon"] == 3.0]
     at = [row["inertia_ratio"] <= 2.0 for row in rows if row[column] == float(found[1])]
-    assert f"({sum(at)} of {len(at)} runs kept it)" in said
+    assert f"There {sum(at)} of {len(at)} runs kept the limit." in said
     assert sum(at) / len(at) >= 0.5
     values = sorted({row[column] for row in rows})
     assert len(values) > 5, "a finer grid than the picture's"

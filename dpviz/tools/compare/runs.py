@@ -3,13 +3,11 @@
 All rows are the curator's. No Streamlit here: the background process, which makes the runs, would have to load it.
 """
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +20,6 @@ from dpviz.solvers.threads import one_thread
 from dpviz.tools.compare.counterparts import Counterparts
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trials import (
-    OK,
     Fields,
     Scalar,
     Trial,
@@ -32,6 +29,7 @@ from dpviz.tools.sweep.trials import (
     nonprivate_floor,
     prepared,
 )
+from dpviz.tools.sweep.trials import referenced as referenced
 
 HERE = "here"  # the grid's name for the records on screen
 CENTERS = "centers"  # the column of a run's released centers (m, d), data units; None where it released none
@@ -39,7 +37,6 @@ LEAST, PIECES = 5, 5  # runs of a job at least, and jobs of one method at one ε
 
 Row = Mapping[str, Any]  # one run, by the sweep's column names
 Rows = Mapping[str, Sequence[Row]]  # by the entry that they are of
-Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,28 +216,3 @@ def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) ->
         "methods": [ENTRIES[part.entry].declared() | dict(part.fields)],
     }
     return grid_of(grid, datasets={HERE: Dataset(points, classes, box, names, HERE)}).trials
-
-
-def referenced(rows: Mapping[Key, Sequence[Row]], known: Iterable[Row] = ()) -> dict[Key, list[Row]]:
-    """Hold all runs on the same records with the same k against one cost without privacy: the least that is known.
-
-    A private run below k-means++ improves that cost (`dpviz.tools.sweep.trials`), for every method alike; runs that are
-    `known` beside `rows` do, too.
-    """
-    least: dict[tuple[object, ...], float] = {}
-    for row in chain(known, *rows.values()):
-        if row["status"] == OK:
-            least[_same(row)] = min(least.get(_same(row), math.inf), float(row["floor_inertia"]))
-
-    def against_least(row: Row) -> Row:
-        floor = least.get(_same(row), math.inf)
-        if row["status"] != OK or row["floor_inertia"] <= floor:
-            return row
-        return {**row, "floor_inertia": floor, "inertia_ratio": row["inertia"] / floor if floor > 0 else None}
-
-    return {key: [against_least(row) for row in runs] for key, runs in rows.items()}
-
-
-def _same(row: Row) -> tuple[object, ...]:
-    """Return what runs on the same records with the same k have in common."""
-    return row["data"], row["n"], row["data_seed"], row["k"]

@@ -197,7 +197,7 @@ class Recommendation:
     def sentence(self) -> str:
         """Say it in one line: the best estimate, the runs that it rests on, and what they do not exclude."""
         best = self.best
-        words = f"{self.search.aim}: {number(best.value)}, with {best.name} ({best.kept} runs kept it)."
+        words = f"{self.search.aim}: {number(best.value)}, with {best.name}. There {best.kept} runs kept the limit."
         return f"{words} {self.doubt}{' ' if self.harm else ''}{self.harm}"
 
     @property
@@ -212,8 +212,8 @@ class Recommendation:
                 else f"{sure}, no smaller one that was tried does."
             )
         if best.high is None:
-            return f"{sure}, it is {best.span}: no one larger was shown to do either."
-        return f"{sure}, it is between {number(best.low)} and {number(best.high)}."
+            return f"{sure} the smallest is {best.span}, if any of those tried does."
+        return f"{sure} the smallest is from {number(best.low)} to {number(best.high)}."
 
     @property
     def harm(self) -> str:

@@ -42,7 +42,7 @@ from itertools import accumulate
 import numpy as np
 import scipy
 
-from dpviz.tools.sweep.trials import LAST_COLUMNS, OK, Row, Value
+from dpviz.tools.sweep.trials import LAST_COLUMNS, OK, Row, Value, referenced
 
 PROBABILITY, CONFIDENCE = 0.9, 0.95
 METRICS = ("inertia_ratio", "inertia", "ari", "cost_ratio", "cost")
@@ -194,10 +194,11 @@ class Solution:
 def solve(rows: Sequence[Row], aim: Aim, axis: str) -> tuple[Solution, ...]:
     """Return the smallest value of `axis`, "epsilon" or "n", that reaches `aim`, for every other setting among `rows`.
 
-    A setting is a method with its parameters, the data, and the other one of epsilon and n.
+    A setting is a method with its parameters, the data, and the other one of epsilon and n. All runs on the same
+    records are held against the least cost without privacy that any of them knows.
     """
     groups: dict[Setting, list[Row]] = {}
-    for row in rows:
+    for row in referenced({"": rows})[""]:
         coordinates = ((name, value) for name, value in row.items() if name not in NOT_SETTING and name != axis)
         groups.setdefault(tuple(pair for pair in coordinates if pair[1] is not None), []).append(row)
     solutions = []

@@ -9,13 +9,15 @@ what it released alone: post-processing, which spends nothing.
 import functools
 import hashlib
 import json
+import math
 import platform
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import chain
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -44,6 +46,7 @@ Scalar = str | int | float | bool
 Fields = tuple[tuple[str, Scalar], ...]  # (name, value), sorted by name
 Value = Scalar | None
 Row = Mapping[str, Value]
+Key = TypeVar("Key")
 
 SEED_BITS = 31  # of a run's own noise seed: as many as a page's address takes
 FLOOR_STARTS = 5  # of KMeans++, the cheapest counts: the non-private floor; ours
@@ -398,3 +401,39 @@ def improved(floor: float, cost: float, points: Points, centers: Centers) -> flo
 
     kmeans = KMeans(len(centers), init=centers, n_init=1).fit(points)
     return min(cost, float(kmeans.inertia_))
+
+
+def referenced(rows: Mapping[Key, Sequence[Row]], known: Iterable[Row] = ()) -> dict[Key, list[Row]]:
+    """Hold all runs on the same records with the same k against one cost without privacy: the least that is known.
+
+    A private run below k-means++ has `improved` that cost, for every method alike; runs that are `known` beside `rows`
+    have, too. Rows without such a cost stay as they are.
+    """
+    least: dict[tuple[object, ...], float] = {}
+    for row in chain(known, *rows.values()):
+        if (floor := _floor(row)) is not None:
+            least[_same(row)] = min(least.get(_same(row), math.inf), floor)
+
+    def against_least(row: Row) -> Row:
+        floor = _floor(row)
+        if floor is None or floor <= (best := least[_same(row)]):
+            return row
+        return {
+            **row,
+            "floor_inertia": best,
+            "inertia_ratio": float(row["inertia"] or 0.0) / best if best > 0 else None,
+        }
+
+    return {key: [against_least(row) for row in runs] for key, runs in rows.items()}
+
+
+def _floor(row: Row) -> float | None:
+    """Return a run's cost without privacy; None for a run that failed, or is measured in another way."""
+    floor = row.get("floor_inertia")
+    return None if row["status"] != OK or floor is None else float(floor)
+
+
+def _same(row: Row) -> tuple[object, ...]:
+    """Return what runs on the same records with the same k have in common."""
+    knobs = ((name, value) for name, value in row.items() if name.startswith("data.") and value is not None)
+    return row["data"], row["n"], row["data_seed"], row["k"], *sorted(knobs)

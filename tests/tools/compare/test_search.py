@@ -52,7 +52,7 @@ def test_a_method_that_larger_epsilons_harm_is_recommended_where_it_does_and_sai
     asked, now = found({"a": lambda at: 1.0 if 0.3 <= at <= 1.0 or at >= 10 else 0.0, "b": lambda at: float(at >= 0.7)})
     best = search.recommendation(asked, now, NAMES, ["a", "b"])
     assert (best.best.key, best.best.value, best.best.low, best.best.harmful) == ("a", 0.3, 0.3, (3.0,))
-    assert re.search(r"in 9 of 10 runs: 0\.3, with Method a \((\d+) of \1 runs kept it\)\. ", best.sentence)
+    assert re.search(r"in 9 of 10 runs: 0\.3, with Method a\. There (\d+) of \1 runs kept the limit\. ", best.sentence)
     assert "no smaller one that was tried does. More ε does harm here: at 3 too few runs keep it." in best.sentence
     assert best.needed == "For the same limit it needs ε = 0.7."
     assert search.lines(asked, now, LEGENDS)[0]["Best estimate, ε"] == "0.3"
@@ -70,7 +70,7 @@ def test_what_runs_do_not_decide_is_an_estimate_with_its_runs_and_what_they_do_n
     asked, now = found({"a": lambda at: 0.9 if at == 2.0 else 0.0})  # exactly the limit: no number of runs shows it
     best = search.recommendation(asked, now, NAMES, ["a"])
     assert (best.best.value, best.best.low, best.best.high) == (2.0, 2.0, None)
-    assert "With 95 % confidence, it is 2 or more: no one larger was shown to do either." in best.sentence
+    assert "With 95 % confidence the smallest is 2 or more, if any of those tried does." in best.sentence
     assert best.best.n_there <= best.best.n_runs <= 10 * MOST_ROUNDS + 5 * 30
     (line,) = search.lines(asked, now, LEGENDS)
     assert line["Kept the limit there"] == f"{best.best.n_kept} of {best.best.n_there}"
@@ -92,7 +92,7 @@ def test_what_every_value_fails_is_ruled_out_and_a_first_value_has_none_below():
     asked, now = found({"a": lambda at: 0.0 if at < 0.3 else 0.9 if at < 1 else 1.0})
     best = search.recommendation(asked, now, NAMES, ["a"])
     assert (best.best.low, best.best.value) == (pytest.approx(0.3), pytest.approx(0.3))
-    assert re.search(r"it is between 0\.3 and [\d.]+\.$", best.sentence)
+    assert re.search(r"the smallest is from 0\.3 to [\d.]+\.$", best.sentence)
 
 
 def test_all_runs_are_held_against_the_least_cost_without_privacy_that_any_of_them_knows():

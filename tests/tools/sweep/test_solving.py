@@ -96,6 +96,20 @@ def test_a_run_that_could_not_be_made_does_not_reach():
     assert Aim.parse(" ari>=0.9 ", confidence=0.99) == Aim("ari", ">=", 0.9, 0.9, 0.99)
 
 
+def test_runs_on_the_same_records_have_one_cost_without_privacy():
+    """One run has found centers that cost half of what k-means came to; on other records that says nothing."""
+    known = {"inertia": 1.1, "floor_inertia": 1.0, "data_seed": 3, "k": 5}
+    made = [row | known for row in rows({0.3: 60, 1.0: 60})]
+    (answer,) = solve(made, AIM, "epsilon")
+    assert answer.reached == 0.3
+    for other, reached in (({}, None), ({"k": 6}, 0.3), ({"data_seed": 4}, 0.3), ({"data.width": 2.0}, 0.3)):
+        better = made[0] | {"method": "dpm", "inertia": 0.5, "floor_inertia": 0.5, "inertia_ratio": 1.0} | other
+        found = {dict(answer.setting)["method"]: answer for answer in solve([*made, better], AIM, "epsilon")}
+        assert found["su"].reached == reached, other
+    lacking = [row | {"floor_inertia": None} for row in made]
+    assert solve(lacking, AIM, "epsilon")[0].reached == 0.3
+
+
 def test_a_search_is_wrong_no_more_often_than_it_says():
     """Power and level on a grid whose truth is known: reaching from the fourth value on."""
     truth = {0.1: 0.3, 0.2: 0.6, 0.5: 0.895, 1.0: 0.97, 2.0: 0.99, 5.0: 0.995}
