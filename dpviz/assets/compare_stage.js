@@ -15,6 +15,7 @@ const GAP = 12; // CSS pixels between two maps
 const MOST_COLUMNS = 8;
 const PROMISE_PX = 190; // width of a map below which there is no room for two names
 const PHONE = 700; // CSS pixels of width
+const LOW = 480; // CSS pixels of a window's height up to which ε is docked, too
 const LEAST_CHART = { phone: 260, wide: 190 }; // CSS pixels of height
 const MOST_MAP = 0.37; // of the stage's height
 const [LEAST_MAP, CAPTION, FOOT] = [120, 54, 58]; // CSS pixels of height: of a map, of the lines below it, and below the chart
@@ -102,7 +103,12 @@ class CompareStage extends Slider {
     const foot = make("div", "foot");
     foot.append(this.lede, this.why, this.views);
     this.dialog = make("dialog", "", "", { "aria-label": "What may be compared?" });
-    this.root.append(head, this.maps, this.tool, foot, this.dialog);
+    this.dock = make("div", "dock"); // ε at hand in a small window, while the chart's is out of sight
+    this.docked = make("input", "", "", { type: "range", min: "0", step: "1", "aria-label": "Privacy budget ε" });
+    this.dockedValue = make("output", "", "", { "aria-hidden": "true" });
+    this.dock.append(this.dockedValue, this.docked);
+    this.dock.hidden = true;
+    this.root.append(head, this.maps, this.tool, foot, this.dialog, this.dock);
     parent.append(this.root);
     this.scroller = document.querySelector('[data-testid="stMain"]');
     this.cards = [];
@@ -113,6 +119,16 @@ class CompareStage extends Slider {
   listen() {
     this.input.addEventListener("input", () => this.onInput());
     this.input.addEventListener("change", () => this.onChange());
+    this.docked.addEventListener("input", () => {
+      this.input.value = this.docked.value;
+      this.onInput();
+    });
+    this.docked.addEventListener("change", () => this.onChange());
+    this.watcher = new IntersectionObserver(([{ isIntersecting }]) => {
+      this.inSight = isIntersecting;
+      this.showDock();
+    });
+    this.watcher.observe(this.input);
     this.tool.addEventListener("pointerdown", (event) => this.press(event));
     this.tool.addEventListener("pointermove", (event) => this.dragging && this.point(event));
     for (const type of ["pointerup", "pointercancel"]) {
@@ -140,6 +156,7 @@ class CompareStage extends Slider {
     cancelAnimationFrame(this.frame);
     if (this.scroller) this.scroller.style.scrollPaddingBottom = "";
     this.observer.disconnect();
+    this.watcher.disconnect();
     window.removeEventListener("resize", this.onResize);
     window.removeEventListener("scroll", this.onScroll, { capture: true });
     for (const scheme of this.schemes) scheme.removeEventListener("change", this.onResize);
@@ -152,7 +169,7 @@ class CompareStage extends Slider {
     const shown = (all) => JSON.stringify({ ...all, index: 0, move: 0, picks: 0, query: "" }); // what of it is drawn
     const same = this.data !== null && shown(this.data) === shown(data);
     this.data = data;
-    this.input.max = String(data.epsilons.length - 1);
+    this.input.max = this.docked.max = String(data.epsilons.length - 1);
     if (!same) this.fill();
     const answered = this.lastMove === null || data.move === this.lastMove;
     if (answered || data.move === this.told) this.answered = true;
@@ -242,12 +259,18 @@ class CompareStage extends Slider {
   /** As high as the window leaves room, and no lower than the chart needs. */
   fit() {
     const { scroller } = this;
-    if (scroller) scroller.style.scrollPaddingBottom = "16px"; // nothing is docked there, not even on a phone
+    this.showDock();
     const top = this.root.getBoundingClientRect().top + (scroller?.scrollTop ?? window.scrollY);
     const room = Math.max(window.innerHeight - Math.max(0, top) - 8, 420);
     this.root.style.minHeight = `${room}px`;
     this.tool.style.minHeight = `${LEAST_CHART[this.phone ? "phone" : "wide"]}px`;
     return room;
+  }
+
+  showDock() {
+    const small = this.phone || window.innerHeight < LOW;
+    this.dock.hidden = !small || this.inSight !== false || !this.data || this.data.fixed;
+    if (this.scroller) this.scroller.style.scrollPaddingBottom = this.dock.hidden ? "16px" : "72px"; // what gets the focus is seen
   }
 
   /** Make room for the longest finding, so that nothing below it moves while ε does. */
@@ -313,8 +336,11 @@ class CompareStage extends Slider {
     const { data, index } = this;
     setText(this.finding, data.findings[index]);
     setText(this.now, `ε = ${data.texts[index]}`);
-    this.input.value = String(index);
-    this.input.setAttribute("aria-valuetext", data.spoken[index]);
+    for (const input of [this.input, this.docked]) {
+      input.value = String(index);
+      input.setAttribute("aria-valuetext", data.spoken[index]);
+    }
+    setText(this.dockedValue, `ε = ${data.texts[index]}`);
     this.root.dataset.value = data.texts[index];
     this.root.dataset.index = String(index);
     this.here.replaceChildren(`ε = ${data.texts[index]}`, make("small", "", `for all ${this.cards.length}`));

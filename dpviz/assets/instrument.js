@@ -237,7 +237,7 @@ export class Instrument extends Slider {
       ...this.track({ ...view, y: track }), ...this.dots(view, first, second),
     );
     const room = `${width} ${track} ${phone} ${heading}`;
-    if (room !== this.namedAt) this.placeNames(x, track, phone);
+    if (room !== this.namedAt) this.placeNames(x, track, phone || this.size === "low");
     this.namedAt = room;
   }
 
@@ -362,7 +362,7 @@ export class Instrument extends Slider {
 
   placeMarks() {} // they are placed when the track is drawn
 
-  placeNames(x, track, phone) {
+  placeNames(x, track, bare) {
     if (!this.gathered) return;
     this.positions = this.gathered.map(({ index }) => x(this.places[index]));
     this.marks.style.top = `${track + this.heading + 8}px`;
@@ -370,7 +370,7 @@ export class Instrument extends Slider {
     [...this.marks.children].forEach((option, i) => {
       option.style.left = `${this.positions[i]}px`;
       const half = (option.textContent.length * 6.4) / 2; // about as wide as it is written
-      const fits = !phone && this.positions[i] - half > end + 8;
+      const fits = !bare && this.positions[i] - half > end + 8;
       option.classList.toggle("bare", !fits);
       if (fits) end = this.positions[i] + half;
     });

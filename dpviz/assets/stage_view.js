@@ -27,7 +27,7 @@ import { icon, iconButton } from "./live_parts.js";
 import { mount, Picture } from "./picture.js";
 
 const PHONE_PX = 700; // width up to which all stands below each other
-const LOW_PX = 480; // height up to which there is no finding
+const LOW_PX = 480; // height up to which picture and bar stand beside each other
 const LARGE_PX = 900; // height from which type and strips are larger
 const BAR_PX = 46; // what plays, below the picture
 const FOOT_PX = 10; // below that
@@ -35,6 +35,7 @@ const GAP_PX = 56; // between text and picture
 const NARROW_GAP_PX = 40;
 const LEAST_TEXT_PX = 340;
 const LEAST_LOW_TEXT_PX = 290;
+const LEAST_LOW_PX = 540; // width from which a low window has room for both
 const MOST_SHARE = 0.58; // of the width, for the pictures
 const LEAST_BOX_PX = 180;
 const LEAST_BAR_PX = 480; // width of a box from which the bar below it fits in one row
@@ -321,11 +322,11 @@ export class Stage {
   // -- Layout --
 
   get isPhone() {
-    return this.root.clientWidth <= PHONE_PX;
+    return this.root.clientWidth <= PHONE_PX && !this.isLow;
   }
 
   get isLow() {
-    return innerHeight < LOW_PX && !this.isPhone;
+    return innerHeight < LOW_PX && this.root.clientWidth >= LEAST_LOW_PX;
   }
 
   /** The size of one of n pictures with its margins, CSS pixels: as large as width and window leave room. */
@@ -337,7 +338,7 @@ export class Stage {
     const margins = Picture.margins(phone || Boolean(home));
     const [across, down] = [margins.left + margins.right, margins.top + margins.bottom];
     const above = this.root.getBoundingClientRect().top + (this.data?.scroller?.scrollTop ?? scrollY);
-    const high = this.data?.height ?? innerHeight - above - (home ? home.below : BAR_PX) - FOOT_PX - down;
+    const high = this.data?.height ?? innerHeight - above - (low ? 0 : home ? home.below : BAR_PX) - FOOT_PX - down;
     const gap = room < 1100 ? NARROW_GAP_PX : GAP_PX;
     const most = phone ? room : Math.min(room * (n > 1 ? 0.7 : MOST_SHARE), room - gap - (low ? LEAST_LOW_TEXT_PX : LEAST_TEXT_PX));
     const wide = (most - BETWEEN_PX * (n - 1)) / n - across;
@@ -356,7 +357,7 @@ export class Stage {
     const { phone: bare, ...size } = this.sizeOf(this.pictures.size || 1);
     const margins = Picture.margins(bare);
     const key = JSON.stringify([size, bare]);
-    root.classList.toggle("tight", !phone && size.width * this.pictures.size - margins.left - margins.right < LEAST_BAR_PX);
+    root.classList.toggle("tight", !phone && !low && size.width * this.pictures.size - margins.left - margins.right < LEAST_BAR_PX);
     root.style.setProperty("--picture", `${size.width}px`);
     root.style.setProperty("--pictures", `${size.width * this.pictures.size + BETWEEN_PX * (this.pictures.size - 1)}px`);
     root.style.setProperty("--box-left", `${margins.left}px`);
@@ -374,7 +375,7 @@ export class Stage {
     const above = this.tool.getBoundingClientRect().top - this.root.getBoundingClientRect().top;
     const { home } = this.data;
     const ends = home ? this.actions.offsetHeight : this.guarantee.offsetHeight;
-    const free = size.height + (home ? 0 : BAR_PX) - above - (low ? 0 : ends + 14);
+    const free = size.height + (home ? 0 : low ? -BAR_PX : BAR_PX) - above - (low && !home ? 0 : ends + 14);
     this.instrument.fit(kind, Math.max(0, free), Boolean(home));
   }
 

@@ -44,7 +44,6 @@ _SMALL = re.compile(r":small\[(.*?)\]")
 _COLOR = re.compile(r":(blue|red|green|orange|gray)\[(.*?)\]")
 _DRAWING = re.compile(r'src="data:image/svg\+xml(?:;base64,([\w+/=]+)|,([^"]+))"')
 DRAWINGS = "drawings"  # folder
-_TAG = re.compile(r"<[^>]+>")
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _SWITCH = re.compile(r'<div class="switch"[^>]*></div>')
 _LEAF = "data-leaf"
@@ -177,7 +176,7 @@ class Writer:
         if block.type == "popover":  # switches stand in the row, all else opens
             switches = "".join(_SWITCH.findall(inside))
             rest = _SWITCH.sub("", inside)
-            label = escape(block.proto.popover.label)
+            label = _markdown().renderInline(block.proto.popover.label)
             opens = f'<details class="popover"><summary>{label}</summary>{rest}</details>' if _LEAF in rest else ""
             return switches + opens
         if block.type == "expander":

@@ -95,6 +95,27 @@ def test_maps_numbers_and_chart_share_the_first_screen_at_every_size(page: Page,
     assert not faults, "\n".join(faults)
 
 
+def test_epsilon_stays_in_reach_on_a_phone_however_far_it_is_scrolled(page: Page, server: Server) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server(APP)}/compare")
+    stage = stage_of(page)
+    slider = stage.get_by_role("slider")  # the one that is there, as the other is not to be seen
+    expect(slider).to_have_count(1)
+    expect(stage.locator(".dock")).to_be_hidden()
+    page.locator('[data-testid="stMain"]').evaluate("(main) => main.scrollTo(0, main.scrollHeight)")
+    expect(stage.locator(".dock")).to_be_in_viewport(ratio=1)
+    before = stage.get_attribute("data-value")
+    slider.and_(stage.locator(".dock input")).press("ArrowLeft")
+    expect(stage).not_to_have_attribute("data-value", before or "")
+    expect(stage.locator(".dock output")).to_have_text(f"ε = {stage.get_attribute('data-value')}")
+    page.locator('[data-testid="stMain"]').evaluate("(main) => main.scrollTo(0, 0)")
+    expect(stage.locator(".dock")).to_be_hidden()
+    page.set_viewport_size({"width": 844, "height": 390})
+    expect(stage.locator(".dock")).to_be_in_viewport(ratio=1)
+    page.set_viewport_size(SIZE)
+    expect(stage.locator(".dock")).to_be_hidden()
+
+
 def test_a_screen_that_lacks_something_is_noticed() -> None:
     whole: dict[str, Any] = {
         "places": {part: [40, 60, 1300, 700] for part in PARTS},
