@@ -62,24 +62,30 @@ class Counterparts(Confidential):
 
     @property
     def sentence(self) -> str:
-        """Say how many clusters are found again, and which centers are not one of their own."""
+        """Say how many clusters are found again, how far the groups agree, and which centers have none of their own."""
         k, n_found = self.n_clusters, len(self.found)
-        said = f"all {k}" if n_found == k and k > 1 else f"{n_found} of {k}"
-        words = f"{said} clusters without privacy {'is' if n_found == 1 else 'are'} found again"
-        parts = [f"{words[0].upper()}{words[1:]} ({self.alike}, ARI {number(round(self.nonprivate_ari, 2))})."]
-        for j in sorted(self.found):
-            same = [
-                str(i + 1) for i, each in enumerate(self.nonprivate_nearest) if each == j and self.nonprivate_near[i]
-            ]
-            if len(same) > 1:
-                parts.append(f"Released centers {', '.join(same[:-1])} and {same[-1]} share one of them.")
-        stray = [str(i + 1) for i, near in enumerate(self.nonprivate_near) if not near]
+        said = f"All {k}" if n_found == k and k > 1 else f"{n_found} of {k}"
+        verb = "is" if n_found == 1 else "are"
+        words = f"{said} clusters without privacy {verb} found again ({self.alike}, ARI {self._ari})."
+        return f"{words} {self.oddities}".rstrip()
+
+    @property
+    def oddities(self) -> str:
+        """Say which released centers share a cluster without privacy, and which have none there; "" for none."""
+        groups = [
+            [i + 1 for i, near in enumerate(self.nonprivate_near) if near and self.nonprivate_nearest[i] == j]
+            for j in sorted(self.found)
+        ]
+        parts = [f"Released centers {_listed(group)} share one cluster." for group in groups if len(group) > 1]
+        stray = [i + 1 for i, near in enumerate(self.nonprivate_near) if not near]
         if stray:
-            which = (
-                f"centers {', '.join(stray[:-1])} and {stray[-1]} have" if len(stray) > 1 else f"center {stray[0]} has"
-            )
-            parts.append(f"Released {which} no counterpart there.")
+            which = f"center {stray[0]} has" if len(stray) == 1 else f"centers {_listed(stray)} have"
+            parts.append(f"Released {which} no counterpart without privacy.")
         return " ".join(parts)
+
+    @property
+    def _ari(self) -> str:
+        return number(round(self.nonprivate_ari, 2))
 
     def lines(self) -> tuple[tuple[str, str, str, str], ...]:
         """Return of each released center its number, its counterpart's, their distance, and whether it is near."""
@@ -92,9 +98,8 @@ class Counterparts(Confidential):
 
     def facts(self) -> tuple[Fact, ...]:
         """Return the two numbers that stand beside a run's cost: exact ones."""
-        ari = number(round(self.nonprivate_ari, 2))
         return (
-            Fact("Same groups as without privacy", f"{self.alike} (ARI {ari})", HELP, False),
+            Fact("Agreement with no privacy", f"{self._ari}, {self.alike}", HELP, False),
             Fact("Clusters found again", f"{len(self.found)} of {self.n_clusters}", FOUND, False),
         )
 
@@ -111,3 +116,7 @@ def typical(runs: Sequence[Counterparts | None]) -> str:
         f"Are they the same clusters? {n_all} of {things(len(runs), 'run')} find {every} that k-means finds without "
         f"privacy; the median agreement (ARI) is {number(round(ari, 2))}, where 1 is the same and 0 is chance."
     )
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

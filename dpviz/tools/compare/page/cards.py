@@ -75,8 +75,8 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
         live(scene, key=f"run-{place}", height=HEIGHT)
     numbers = facts(row) if run is None else (*facts(row), *run.counterparts.facts())
     panel.side(panel.facts(f"{place.capitalize()}: {title}", numbers, public=False))
-    if run is not None:
-        st.caption(state.plain(run.counterparts.sentence))
+    if run is not None and run.counterparts.oddities:
+        st.caption(state.plain(run.counterparts.oddities))
     with st.container(horizontal=True):
         if place == "pinned":
             st.button("Unpin", on_click=state.remember, args=(PINNED, NONE))
