@@ -2,6 +2,7 @@
 
 import { axisTitle, clamp, mix, niceTicks, threeDigits, tickText, toAxis, toData, toScene } from "./live_base.js";
 
+export const MAP = "Map"; // the name of layers that are a public map under the picture: they are in no table
 const MOST_LABEL = 0.4; // of the width that the names of lanes may take
 
 // ---- Scales and axes -------------------------------------------------------------------------------------------
@@ -133,7 +134,7 @@ export function stageOf(scene, zoom, { width, height, margins }) {
 const END = 13; // pixels, the type at the ends of axes
 
 /** Whether the picture is a map, which has a bar for its scale in place of axes. */
-export const isMap = (scene) => Boolean(scene.place) || scene.layers.some(({ name }) => name === "Map");
+export const isMap = (scene) => Boolean(scene.place) || scene.layers.some(({ name }) => name === MAP);
 
 /**
  * The ends of the axes and their names, outside of the box, and at its foot whose bounds they are; of a map the bar of its

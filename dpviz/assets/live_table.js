@@ -1,5 +1,6 @@
 // The live picture: tables, the same numbers for those who do not see the picture.
 
+import { MAP } from "./live_axes.js";
 import { axisTitle, markCount, NO_GROUP, reader, threeDigits, valueText } from "./live_base.js";
 import { cellOf, groupName, markName, share } from "./live_hit.js";
 
@@ -10,7 +11,7 @@ const TABLE_ROWS = 200;
 /** The visible layers' rows as {caption, head, rows, total}. */
 export function tablesOf(scene, frame, hidden) {
   return scene.layers
-    .filter((layer) => layer.kind !== "ensemble" && layer.rows[frame] >= 0 && !hidden.has(layer.name))
+    .filter((layer) => layer.kind !== "ensemble" && layer.name !== MAP && layer.rows[frame] >= 0 && !hidden.has(layer.name))
     .map((layer) => tableOf(scene, layer, layer.rows[frame]));
 }
 

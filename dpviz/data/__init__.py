@@ -2,8 +2,8 @@
 
 from dpviz.core import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks, trusting
 from dpviz.data.chunks import FrameChunks, ParquetChunks, WorkerChunks
-from dpviz.data.confined import get_ready, read_confined
-from dpviz.data.dataset import NEUTRAL, Dataset, Ground, Image, Nouns
+from dpviz.data.confined import get_ready, read_confined, read_outlines
+from dpviz.data.dataset import NEUTRAL, Dataset, Ground, Image, Nouns, Outline
 from dpviz.data.files import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError, TableFormat, TableWarning
 from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, known_groups, load, size_limits, subsample
 from dpviz.data.table import Choices, Missing, Scaling, Table, read_table
@@ -27,6 +27,7 @@ __all__ = [
     "Image",
     "Missing",
     "Nouns",
+    "Outline",
     "ParquetChunks",
     "RandomProjection",
     "Scale",
@@ -43,6 +44,7 @@ __all__ = [
     "known_groups",
     "load",
     "read_confined",
+    "read_outlines",
     "read_table",
     "size_limits",
     "subsample",

@@ -15,7 +15,11 @@ import time
 from pathlib import Path
 from typing import cast
 
+import numpy as np
+
+from dpviz.core import FloatArray
 from dpviz.data.files import GZIP_MAGIC, MAX_BYTES, READ_OFF, Columns, FileOrPath, TableError, TableFormat, read_bytes
+from dpviz.data.geojson import MOST_OUTLINE_BYTES, outlines_of
 from dpviz.data.table import Table, binary_format, columns_of, load_parsers
 
 SECONDS = 4.5  # from the first byte to the answer; ours, below the five that a reader is promised
@@ -54,6 +58,23 @@ def read_confined(file_or_path: FileOrPath, reading: TableFormat = READ_OFF) -> 
     is_packed = binary_format(file.data) is not None or file.data.startswith(GZIP_MAGIC)
     if len(file.data) <= AT_ONCE and not is_packed:
         return Table(file.name, file.digest, columns_of(file.data, reading=reading), reading)
+    columns = _confined(file.data, reading)
+    assert isinstance(columns, Columns)  # as asked for
+    return Table(file.name, file.digest, columns, reading)
+
+
+def read_outlines(file_or_path: FileOrPath) -> FloatArray:
+    """Return what `outlines_of` returns, within SECONDS and MEMORY. Raises TableError, also for what took more."""
+    data = read_bytes(file_or_path, MOST_OUTLINE_BYTES).data
+    if len(data) <= AT_ONCE and not data.startswith(GZIP_MAGIC):
+        return outlines_of(data)
+    lines = _confined(data, None)
+    assert isinstance(lines, np.ndarray)  # as asked for
+    return lines
+
+
+def _confined(data: bytes, reading: TableFormat | None) -> Columns | FloatArray:
+    """Return what a process of its own parses: columns read by the settings, or without any a background's lines."""
     begin = time.monotonic()
     if not _PLACES.acquire(timeout=WAITING):
         raise TableError(BUSY)
@@ -61,13 +82,13 @@ def read_confined(file_or_path: FileOrPath, reading: TableFormat = READ_OFF) -> 
         with _SPARE_LOCK:
             process = _spare.pop() if _spare else _start()
         process = process if process.poll() is None else _start()
-        columns = _answer_of(process, file.data, reading, begin + SECONDS)
+        answered = _answer_of(process, data, reading, begin + SECONDS)
     finally:
         _PLACES.release()
         get_ready()
-    if isinstance(columns, TableError):
-        raise columns
-    return Table(file.name, file.digest, columns, reading)
+    if isinstance(answered, TableError):
+        raise answered
+    return answered
 
 
 def get_ready() -> None:
@@ -78,9 +99,9 @@ def get_ready() -> None:
 
 
 def _answer_of(
-    process: "subprocess.Popen[bytes]", data: bytes, reading: TableFormat, end: float
-) -> Columns | TableError:
-    """Return the columns that a process parsed by `end` (monotonic, s), or why there are none; kills the process."""
+    process: "subprocess.Popen[bytes]", data: bytes, reading: TableFormat | None, end: float
+) -> Columns | FloatArray | TableError:
+    """Return what a process parsed by `end` (monotonic, s), or why there are none; kills the process."""
     too_late = threading.Event()
     assert process.stdout is not None  # a pipe, see below
     try:
@@ -103,7 +124,7 @@ def _answer_of(
                 pickle.dump(reading, pipe)
                 pipe.write(data)
             # Unpickled as it comes: only the columns are in memory, not their bytes as well. Our own process wrote it.
-            return cast(Columns | TableError, pickle.load(io.BufferedReader(back)))
+            return cast(Columns | FloatArray | TableError, pickle.load(io.BufferedReader(back)))
         except (EOFError, pickle.UnpicklingError):  # it was killed, or ended without an answer
             return TableError(TOO_LONG if too_late.is_set() else TOO_MUCH)
         finally:
@@ -128,7 +149,7 @@ def _start() -> "subprocess.Popen[bytes]":
 
 
 def answer() -> None:
-    """Parse one file of standard input; write its columns, or why there are none, to standard output."""
+    """Parse one file of standard input; write its columns or lines, or why there are none, to standard output."""
     load_parsers()  # before the memory is limited to what one file may take
     sys.stdout.buffer.write(READY)
     sys.stdout.buffer.flush()
@@ -136,7 +157,8 @@ def answer() -> None:
     data = sys.stdin.buffer.read()
     limit()
     try:
-        written = pickle.dumps(columns_of(data, reading=reading), protocol=pickle.HIGHEST_PROTOCOL)
+        parsed = outlines_of(data) if reading is None else columns_of(data, reading=reading)
+        written = pickle.dumps(parsed, protocol=pickle.HIGHEST_PROTOCOL)
         if len(written) > MOST_ANSWERED:
             raise MemoryError
     except TableError as error:

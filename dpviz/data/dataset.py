@@ -36,6 +36,13 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Outline:
+    """Public lines under places on a map, such as a coast or districts: a person's own file, never the records."""
+
+    lines: FloatArray  # (p, 2): meters east and north of the map's middle; NaN between two lines
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Image(Confidential):
     """A picture whose pixels are the records of a data set, row by row.
 
@@ -82,7 +89,7 @@ class Dataset(Confidential):
     projection: RandomProjection | None = None  # by which the features were made from others, public
     caveats: tuple[str, ...] = ()  # what reading a file as records means for every guarantee, a sentence each
     nouns: Nouns = NEUTRAL
-    ground: Ground | None = None  # under a map of the first two features
+    ground: Ground | Outline | None = None  # under a map: a town's of the first two features, an outline of `place`'s
 
     def __post_init__(self) -> None:
         """Copy and freeze the arrays, and check that every part has n or d entries."""

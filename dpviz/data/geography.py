@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray, functions
 from dpviz.data.files import TableError
@@ -21,6 +22,10 @@ E2 = 0.006_694_379_990_141_316  # its squared eccentricity
 E = E2**0.5
 REACH = 3_000_000.0  # m, from the middle to the farthest corner of a box
 ALONG = 181  # points on each side of a box whose distance is measured
+WINDOW = 1.1  # of a map's square, to which a background is cut; ours
+BENDS = 16  # parts of a background's line that is as long as the window; ours
+FINEST = 1.0 / 1000.0  # of half the square: places of a background that lie nearer are one; ours
+MOST_DRAWN = 6_000  # places of a background: it travels with every picture; ours
 EAST, NORTH, METER = "east", "north", "m"
 MOST_LATITUDE, TURN = 90.0, 360.0  # degrees
 MOST_ODD = 0.01  # of the values of a column that may lie outside of what degrees can be
@@ -96,7 +101,7 @@ class LocalMap:
         """Where the plane is, as a sentence that goes on."""
         return (
             f" East and north are meters from latitude {self.latitude:.5g}, longitude {self.longitude:.6g}; north is "
-            "up and areas are true. No land is drawn."
+            "up and areas are true."
         )
 
     def _middle(self) -> tuple[float, float, float]:
@@ -137,6 +142,70 @@ def map_of(degrees: Box) -> tuple[LocalMap, Box]:
         )
     half = rounded_outward(-float(np.abs(outline).max()), float(np.abs(outline).max())).high
     return here, Box.cube(-half, half, 2)
+
+
+def outline_on(place: LocalMap, half: float, degrees: FloatArray) -> FloatArray:
+    """Return lines (p, 2), longitudes and latitudes with NaN between two, as (q, 2) meters east and north of a middle.
+
+    What lies outside of the window around the square of `half` its width, m, is cut off. Straight is what is straight
+    in degrees, as GeoJSON has it, so that long lines bend. Places nearer than `FINEST` of the square are one.
+    """
+    reach = WINDOW * half
+    around = np.linspace(-reach, reach, ALONG)
+    edge = np.full(ALONG, reach)
+    sides = [np.column_stack(each) for each in ((around, edge), (around, -edge), (edge, around), (-edge, around))]
+    rim = place.to_degrees(np.concatenate(sides))
+    low, high = rim.min(axis=0)[::-1], rim.max(axis=0)[::-1]  # longitude, latitude
+    for pole, end in ((-MOST_LATITUDE, low), (MOST_LATITUDE, high)):
+        if np.abs(place.to_meters(np.array([[pole, place.longitude]]))).max() <= reach:
+            low[0], high[0], end[1] = place.longitude - TURN / 2.0, place.longitude + TURN / 2.0, pole
+    lines = np.column_stack([place.wrapped(degrees[:, 0]), degrees[:, 1]])
+    start, way = lines[:-1], np.diff(lines, axis=0)
+    # A line that leaves on one side of the Earth comes back on the other: that part is not drawn.
+    fits = np.isfinite(way).all(axis=1) & (np.abs(way[:, 0]) <= TURN / 2.0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # Liang & Barsky 1984
+        ends = np.stack([(low - start) / way, (high - start) / way])
+    still = way == 0.0
+    outside = (still & ((start < low) | (start > high))).any(axis=1)
+    enter = np.where(still, 0.0, ends.min(axis=0)).max(axis=1).clip(0.0)
+    leave = np.where(still, 1.0, ends.max(axis=0)).min(axis=1).clip(max=1.0)
+    kept = np.flatnonzero(fits & ~outside & (enter < leave))
+    if not len(kept):
+        return np.empty((0, 2))
+    parts = np.ceil(np.abs(way[kept] * (leave - enter)[kept, None] / (high - low)).max(axis=1) * BENDS).astype(np.intp)
+    parts = np.maximum(parts, 1)
+    row = np.repeat(np.arange(len(kept)), parts + 1)
+    step = np.arange(len(row)) - np.repeat(np.cumsum(parts + 1) - (parts + 1), parts + 1)
+    share = enter[kept][row] + (leave - enter)[kept][row] * step / parts[row]
+    places = start[kept][row] + share[:, None] * way[kept][row]
+    meters = place.to_meters(places[:, ::-1])
+    goes_on = np.zeros(len(row), dtype=np.bool_)  # whether a part begins where the one before it ended
+    first = step == 0
+    follows = np.zeros(len(kept), dtype=np.bool_)
+    follows[1:] = (np.diff(kept) == 1) & (leave[kept][:-1] == 1.0) & (enter[kept][1:] == 0.0)
+    goes_on[first] = follows[row[first]]
+    return _thinned(meters, first & ~goes_on, first & goes_on, FINEST * half)
+
+
+def _thinned(meters: FloatArray, begins: NDArray[np.bool_], again: NDArray[np.bool_], finest: float) -> FloatArray:
+    """Return lines with NaN between them, of at most `MOST_DRAWN` rows: coarser steps leave out more.
+
+    `begins` says which places (q,) begin a line, `again` which repeat the place before them.
+    """
+    meters, begins = meters[~again], begins[~again]
+    line = np.cumsum(begins) - 1
+    ends = np.append(begins[1:], True)
+    while True:
+        cell = np.round(meters / finest)
+        moved = begins.copy()
+        moved[1:] |= (cell[1:] != cell[:-1]).any(axis=1)
+        seen = (np.bincount(line, moved) > 1.0)[line]  # a line within one step is a dot
+        keep = (moved | ends) & seen
+        if keep.sum() + (begins & seen).sum() <= MOST_DRAWN:
+            break
+        finest *= 2.0
+    kept, starts = meters[keep], np.flatnonzero(begins[keep])
+    return np.insert(kept, starts[1:], np.nan, axis=0)
 
 
 def filled(values: FloatArray, box: Box, axes: tuple[int, int] | None) -> FloatArray:

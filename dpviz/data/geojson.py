@@ -1,18 +1,26 @@
-"""Parses the points of a GeoJSON text (RFC 7946): latitude, longitude, and properties that are numbers or text."""
+"""Parses GeoJSON (RFC 7946): points with their properties as a table, lines and areas as a background for maps."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sized
+from itertools import chain
 
 import numpy as np
 import pandas as pd
 
-from dpviz.data.files import READ_OFF, UPLOADED, Columns, Limits, TableError, TableFormat, quoted
+from dpviz.core import FloatArray
+from dpviz.data.files import READ_OFF, UPLOADED, Columns, Limits, TableError, TableFormat, decode, quoted
 from dpviz.data.parsing import column_names, typed
 
 LATITUDE, LONGITUDE = "latitude", "longitude"
+MOST_LONGITUDE, MOST_LATITUDE = 360.0, 90.0  # degrees
 MAX_DIGITS = 400  # of a whole number; a float has at most 309 before its point
 WAY_OUT = "Save the points as a GeoJSON FeatureCollection, or as CSV with latitude and longitude."
+OUTLINES_WAY_OUT = "Save districts or a coast as a GeoJSON FeatureCollection of lines and areas, in degrees (WGS 84)."
+MOST_OUTLINE_BYTES = 10_000_000  # of a background, also of what a .gz unpacks to; ours
+MOST_VERTICES = 500_000  # of a background; ours
+MOST_NESTED = 4  # collections of geometries in each other; ours
+LEVELS = {"LineString": 0, "MultiLineString": 1, "Polygon": 1, "MultiPolygon": 2}  # lists around a line's positions
 WGS_84 = ("CRS84", "CRS84H", "4326", "4979", "WGS84")  # how names of reference systems end, without blanks
 NEAR_WGS_84 = ("4258", "ETRS89", "4269", "NAD83", "CRS83", "4283", "GDA94", "7844", "GDA2020")  # degrees, within meters
 SYSTEM_PREFIX = re.compile(r"^(urn:(x-)?ogc:def:crs:|https?://www\.opengis\.net/(def/crs/|gml/srs/))", re.IGNORECASE)
@@ -47,17 +55,88 @@ def read_geojson(text: str, limits: Limits = UPLOADED, reading: TableFormat = RE
     return typed(pd.DataFrame(dict(enumerate(columns)), dtype=str), unique_names, notes, stored=stored, reading=reading)
 
 
-def _parsed(text: str) -> tuple[dict[str, object], tuple[str, ...]]:
+def outlines_of(data: bytes) -> FloatArray:
+    """Return the lines and the borders of areas in a GeoJSON file, as (p, 2) longitudes and latitudes.
+
+    A row of NaN stands between two lines. Points and properties are left out. Raises TableError for a file without
+    lines, of other coordinates than degrees, or beyond the limits of a background.
+    """
+    if len(data) > MOST_OUTLINE_BYTES:
+        raise TableError(
+            f"The background had {len(data) / 1e6:,.1f} MB, but at most {MOST_OUTLINE_BYTES // 1_000_000} MB are read. "
+            "Simplify its lines, or keep the part around your map."
+        )
+    text, _ = decode(data, Limits(MOST_OUTLINE_BYTES, MOST_OUTLINE_BYTES))
+    whole, _ = _parsed(text, OUTLINES_WAY_OUT)
+    lines: list[object] = []
+    for geometry in _geometries(whole):
+        kind, places = geometry.get("type"), geometry.get("coordinates")
+        if kind not in LEVELS:
+            continue
+        parts = [places]
+        for _ in range(LEVELS[str(kind)]):
+            parts = list(chain.from_iterable(each if isinstance(each, list) else () for each in parts))
+        lines += parts
+    rows: list[tuple[float, float]] = []
+    for line in lines:
+        if not isinstance(line, list) or len(line) < 2:
+            continue
+        if len(rows) + len(line) >= MOST_VERTICES:
+            raise TableError(
+                f"The background had more than {MOST_VERTICES:,} places on its lines, but that is the most. Simplify "
+                "its lines, or keep the part around your map."
+            )
+        rows += [(np.nan, np.nan)] if rows else []
+        rows += [_position(place) for place in line]
+    if not rows:
+        raise TableError(f"The background had no lines and no areas. Points are no background. {OUTLINES_WAY_OUT}")
+    return np.array(rows, dtype=np.float64)
+
+
+def _geometries(whole: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    """Yield every geometry of a collection, a feature or a geometry; what is none is left out."""
+    waiting: list[tuple[object, int]] = [(whole, 0)]
+    while waiting:
+        each, depth = waiting.pop()
+        if not isinstance(each, Mapping) or depth > MOST_NESTED + 2:
+            continue
+        match each.get("type"):
+            case "FeatureCollection":
+                inner = each.get("features")
+            case "GeometryCollection":
+                inner = each.get("geometries")
+            case "Feature":
+                inner = [each.get("geometry")]
+            case _:
+                yield each
+                continue
+        waiting += [(one, depth + 1) for one in reversed(inner)] if isinstance(inner, list) else []
+
+
+def _position(place: object) -> tuple[float, float]:
+    """Return longitude and latitude of a line's place. Raises TableError for what is none on Earth."""
+    if isinstance(place, list) and len(place) >= 2 and _is_number(place[0]) and _is_number(place[1]):
+        longitude, latitude = float(place[0]), float(place[1])
+        if abs(longitude) <= MOST_LONGITUDE and abs(latitude) <= MOST_LATITUDE:
+            return longitude, latitude
+        raise TableError(
+            f"The background had the place {longitude:g}, {latitude:g}, but longitudes go from -180 to 180 degrees and "
+            f"latitudes from -90 to 90. {OUTLINES_WAY_OUT}"
+        )
+    raise TableError(f"The background had a line with a place that is no pair of numbers. {OUTLINES_WAY_OUT}")
+
+
+def _parsed(text: str, way_out: str = WAY_OUT) -> tuple[dict[str, object], tuple[str, ...]]:
     """Return the object that a text is, and a note on its coordinates where they are not exactly of WGS 84."""
     try:
         # A number of more than MAX_DIGITS digits would take a time that grows with their square.
         whole = json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < MAX_DIGITS else float(digits))
     except (ValueError, RecursionError) as error:  # also one that is nested a thousand times
         if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data" and text[error.pos] in "{[":
-            raise TableError(f"The file was JSON lines, one object in each, but no GeoJSON object. {WAY_OUT}") from None
-        raise TableError(f"The file looked like JSON but was damaged or nested too deeply. {WAY_OUT}") from None
+            raise TableError(f"The file was JSON lines, one object in each, but no GeoJSON object. {way_out}") from None
+        raise TableError(f"The file looked like JSON but was damaged or nested too deeply. {way_out}") from None
     if not isinstance(whole, dict):
-        raise TableError(f"The file was JSON, but no GeoJSON object. {WAY_OUT}")
+        raise TableError(f"The file was JSON, but no GeoJSON object. {way_out}")
     crs = whole.get("crs")
     if crs is None:
         return whole, ()

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from dpviz.core import Ball, Box, Confidential, Knob, Labels, Points, algebra, as_points, frozen, functions
-from dpviz.data.dataset import NEUTRAL, Dataset, Ground, Nouns
+from dpviz.data.dataset import NEUTRAL, Dataset, Ground, Nouns, Outline
 from dpviz.data.gallery import SizeLimits, knob_values
 from dpviz.data.synthetic import CITY_BOX, city
 
@@ -55,7 +55,7 @@ class SourceTarget(Confidential):
     note: str = ""
     bounds_from_data: bool = False  # scale and ball were taken from the records: NOT private
     nouns: Nouns = NEUTRAL
-    ground: Ground | None = None
+    ground: Ground | Outline | None = None
 
     def __post_init__(self) -> None:
         """Freeze copies; raise ValueError for parts that do not fit."""

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpviz.core import Confidential, FloatArray, frozen
 
 PACK_VERSION = 1
+MAP = "Map"  # the name of layers that are a public map under a picture: they are in no table
 SHADES = 4  # from a record's full color, 0, to gray
 ALIGNMENT = 8  # bytes; typed arrays in a browser need their offsets to be multiples of their item size
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpviz.core import FloatArray
-from dpviz.plots.scene import Kind, Scene, VisibleLayer
+from dpviz.plots.scene import MAP, Kind, Scene, VisibleLayer
 from dpviz.plots.theme import NO_GROUP
 
 COLUMNS = ("picture", "layer", "kind", "index", "vertex", "name", "group", "x", "y", "x_end", "y_end", "value")
@@ -18,14 +18,17 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", 
 def csv_text(scenes: Sequence[Scene], *, frame: int | None = None, hidden: Collection[str] | None = None) -> str:
     """Return the visible marks at one stop of the scrubber as CSV (RFC 4180), a header and rows as `COLUMNS`.
 
-    x and y are data values. x_end and y_end are a segment's, arrow's or bar's other end, a circle's radii, a band's
-    upper edge. Text that a spreadsheet would compute starts with an apostrophe; numbers stay numbers.
+    A public map under the picture is no data, and left out. x and y are data values. x_end and y_end are a segment's,
+    arrow's or bar's other end, a circle's radii, a band's upper edge. Text that a spreadsheet would compute starts with
+    an apostrophe; numbers stay numbers.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for picture, scene in enumerate(scenes, start=1):
         for visible in scene.visible(frame, hidden):
+            if visible.layer.name == MAP:
+                continue
             writer.writerows(_rows(picture, scene, visible))
     return out.getvalue()
 

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Centers, Confidential, FloatArray, Labels, Points, voronoi_borders
-from dpviz.data import Ground
+from dpviz.data import Ground, Outline
 from dpviz.plots import Audience, Kind, Layer, Role, Scene, always
+from dpviz.plots.scene import MAP as MAP
 from dpviz.plots.scene import Ink
 from dpviz.solvers import Members, cluster_sums, means
 from dpviz.stories.stage import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Seen, Stage
@@ -24,10 +25,10 @@ LONGEST_BAR = 0.2  # of the picture, that the bar may take; ours
 BAR_PLACE = (0.03, 0.05)  # of the picture: where the bar ends, from the right and from below
 BAR_END = 0.008  # half the height of the bar's ends
 SCALE = "Scale: "
-MAP = "Map"
 GROUND = Ink(Role.REFERENCE, Audience.PUBLIC)
 STREET, ROAD = 0.14, 0.18  # opacity
 WATER = 0.07
+OUTLINE = 0.45
 
 
 def box_layer(stage: Stage, *, public: bool) -> list[Layer]:
@@ -236,12 +237,12 @@ def on_map(scene: Scene, words: Words, view: View) -> Scene:
     if not any(layer.name.startswith(SCALE) for layer in layers):  # else the method has a bar of its own
         layers = (*layers[:1], _bar(scene), *layers[1:])
     if ground is not None:
-        layers = (*_town(ground, scene), *layers)
+        layers = (*_public_map(ground, scene), *layers)
     return replace(scene, layers=layers, place=None if place is None else (place.latitude, place.longitude))
 
 
-def _town(ground: Ground, scene: Scene) -> tuple[Layer, ...]:
-    """Return the public map's river, streets and roads, which the legend does not name."""
+def _public_map(ground: Ground | Outline, scene: Scene) -> tuple[Layer, ...]:
+    """Return a town's river, streets and roads, or a person's own outline; the legend does not name them."""
 
     def scaled(places: FloatArray) -> FloatArray:
         """Return scene coordinates of places (..., 2), data units."""
@@ -254,6 +255,8 @@ def _town(ground: Ground, scene: Scene) -> tuple[Layer, ...]:
         rows = always(len(scene.frames))
         return Layer.of(MAP, kind, GROUND, {**arrays, **opacity}, rows, legend=False, **style)
 
+    if isinstance(ground, Outline):
+        return (layer(Kind.LINES, {"xy": scaled(ground.lines)[None, None]}, OUTLINE, size=1.25),)
     streets, river = scaled(ground.streets.reshape(-1, 2, 2)), ground.river
     banks = [scaled(river[:, [0, side]]) for side in (1, 2)]
     edges = np.concatenate([banks[0], banks[1][:, 1:]], axis=1)[None, None]  # (1, 1, p, 3)

@@ -18,6 +18,7 @@ from dpviz.data.geography import TURN, LocalMap
 from dpviz.plots import Axis, Kind, Layer, Scene
 from dpviz.plots.scene import PUBLIC, RELEASED, Ink, Role
 from dpviz.stories.view import Words
+from dpviz.stories.wording import length_words
 
 FAR = 1.0 / 6.0  # of a feature's public range, from its middle: what lies in an outer third is high or low; ours
 APART = 0.05  # of the range, from the mean of the released centers: less makes no difference; ours
@@ -27,7 +28,8 @@ SHARE = (
 MOST_TOLD = 4  # features in a sentence
 LONGEST_NAME = 40  # characters of a feature's name, or of a cluster's
 STEPS = 100.0  # that a feature's range is told in: 71 of 0 to 120 years
-MOST_DECIMALS, LARGEST = 6, 1e15  # beyond, a value is told with three digits
+BIG = ((1e9, "billion"), (1e6, "million"))
+MOST_DECIMALS, LARGEST = 6, 1e12  # beyond, a value is told with three digits
 WINDS = ("east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east")
 OLDER = re.compile(r"\bages?\b|\balter\b|\byears? old\b")
 MANY = re.compile(  # names of what is counted; "few income" is no English
@@ -71,7 +73,7 @@ class Profile:
     @property
     def size(self) -> str:
         """The released size: "about 240", "" without one."""
-        return "" if self.count is None else f"about {number(max(float(f'{self.count:.2g}'), 0.0))}"
+        return "" if self.count is None else f"about {max(round(float(f'{self.count:.2g}')), 0):,}"
 
 
 def profiles(
@@ -83,20 +85,24 @@ def profiles(
     profile where features were projected at random: `NO_PROFILE` says why.
 
     A feature is told of a center if it lies as far from the mean of the released centers as half of the farthest one
-    does: as high or low where it lies in that outer third of the public range, else as above or below the average. One
-    center alone is held against the middle of the range.
+    does: as high or low where it lies in that outer third of the public range, else as above or below the average. A
+    place on a map is told of every center that is not in the middle of them. One center alone is held against the
+    middle of the range.
     """
-    if words.projected:
+    k = len(centers)
+    if words.projected or k == 0:
         return ()
     unit = _in_bounds(centers, words)
-    k = len(unit)
     # fsum is the same in every order of the centers.
     mean = np.array([math.fsum(column) / k for column in unit.T]) if k > 1 else np.full(words.box.d, 0.5)
     place = _map_axes(words)
     aspects: list[tuple[int, ...]] = [(i,) for i in range(words.box.d) if place is None or i not in place]
     aspects += [] if place is None else [place]
     ways = [np.sqrt(((unit[:, list(axes)] - mean[list(axes)]) ** 2).sum(axis=1)) for axes in aspects]  # (k,) each
-    least = [FAR if k == 1 else max(APART, SHARE * float(way.max())) for way in ways] if k else []
+    least = [
+        FAR if k == 1 else APART if axes is place else max(APART, SHARE * float(way.max()))
+        for axes, way in zip(aspects, ways, strict=True)
+    ]
     values = real_values(centers, words)
     told = []
     for i in range(k):
@@ -179,8 +185,8 @@ def _wind(way: FloatArray) -> str:
 
 def spelled(name: str) -> str:
     """Return a column's name as words of a sentence: "visits_per_year" is "visits per year"."""
-    words = re.sub(r"[_\s]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", name)).strip()
-    return shortened(words if words.isupper() else words.lower()) or "feature"
+    words = re.sub(r"[_\s]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", name)).split()
+    return shortened(" ".join(each if each.isupper() else each.lower() for each in words)) or "feature"
 
 
 def shortened(name: str) -> str:
@@ -229,6 +235,10 @@ def value_text(value: float, width: float, unit: str = "") -> str:
     if decimals > MOST_DECIMALS or not abs(value) < LARGEST:
         text = number(value)
     else:
+        for scale, word in BIG:
+            if abs(value) >= scale:
+                value, decimals, unit = value / scale, decimals + round(math.log10(scale)), f"{word} {unit}".strip()
+                break
         rounded = round(value, decimals) + 0.0
         text = f"{rounded:{',' if abs(rounded) >= 10_000 else ''}.{max(decimals, 0)}f}"
         text = text.rstrip("0").rstrip(".") if decimals > 0 else text
@@ -267,11 +277,14 @@ def profile_chart(told: Sequence[Profile], centers: Centers, words: Words) -> Sc
         layers=tuple(layers),
         equal=False,
         scrubber=False,
-        group_names=tuple(
-            f"{one.name}: {', '.join(each for each in (one.size, one.sentence.removesuffix('.')) if each)}"
-            for one in told
-        ),
+        group_names=tuple(_in_a_line(one, words) for one in told),
     )
+
+
+def _in_a_line(one: Profile, words: Words) -> str:
+    """Return a profile as a legend has it: "cluster 1: older (71 years), south-east; about 240 people"."""
+    said = f"{one.name}: {one.sentence[:1].lower()}{one.sentence[1:].removesuffix('.')}"
+    return f"{said}; {one.size} {words.nouns.record[1]}" if one.size else said
 
 
 def chart_height(d: int) -> int:
@@ -286,7 +299,7 @@ def _lane_names(words: Words) -> tuple[str, ...]:
     for i, (name, unit) in enumerate(zip(words.feature_names, words.own_units, strict=True)):
         low, high, width = float(box.low[i]), float(box.high[i]), float(box.widths[i])
         if place is not None and i in place:
-            names.append(f"{WAYS[place.index(i)]} ({number(width)} {unit})".replace(" )", ")"))
+            names.append(f"{WAYS[place.index(i)]} ({length_words(width, unit)})")
         else:
             names.append(f"{spelled(name)} ({value_text(low, width)} to {value_text(high, width, unit)})")
     return tuple(names)

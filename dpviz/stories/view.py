@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray, Points, algebra, frozen
-from dpviz.data import NEUTRAL, Dataset, Ground, Nouns
+from dpviz.data import NEUTRAL, Dataset, Ground, Nouns, Outline
 from dpviz.data.geography import LocalMap
 from dpviz.data.transforms import Scale
 from dpviz.plots import Axis, Kind, Layer, Scene
@@ -53,7 +53,7 @@ class Words:
     box_public: bool = True  # False: the bounds were taken from the records
     place: LocalMap | None = None  # where on Earth, when two features are meters east and north
     nouns: Nouns = NEUTRAL
-    ground: Ground | None = None  # under a map of the first two features
+    ground: Ground | Outline | None = None  # under a map: a town's of the first two features, an outline of `place`'s
     scale: Scale | None = None  # by which the features were brought into the box, a cube: axes show their own units
     projected: bool = False  # whether the features are random mixes of the columns, by a public seed
 

@@ -9,7 +9,7 @@ from pyproj import Geod, Proj
 
 from dpviz.core import Box
 from dpviz.data import TableError, read_table
-from dpviz.data.geography import REACH, LocalMap, likely_map, map_of
+from dpviz.data.geography import FINEST, MOST_DRAWN, REACH, WINDOW, LocalMap, likely_map, map_of, outline_on
 from dpviz.data.table import Choices
 from tests.data.made import parquet
 
@@ -162,3 +162,70 @@ def test_coordinates_in_parquet_are_recognized():
     places = np.random.default_rng(6).uniform(10.0, 20.0, (30, 2))
     table = read_table(io.BytesIO(parquet({"latitude": places[:, 0], "longitude": places[:, 1]})))
     assert likely_map(table.nonprivate_columns.nonprivate_numbers) == (("latitude", "longitude"), True)
+
+
+def drawn(box, *lines):
+    """Return lines of (longitude, latitude) on the map of a box, a list of places each."""
+    here, square = map_of(box)
+    gap = np.full((1, 2), np.nan)
+    rows = np.concatenate([part for line in lines for part in (np.array(line, dtype=float).reshape(-1, 2), gap)])
+    meters = outline_on(here, square.high[0], rows)
+    gaps = np.flatnonzero(np.isnan(meters).any(axis=1))
+    parts = [part[~np.isnan(part).any(axis=1)] for part in np.split(meters, gaps)]
+    return here, square.high[0], [part for part in parts if len(part)]
+
+
+def test_a_line_within_the_map_is_where_its_places_are():
+    box = box_around(60.2, 24.9, 20.0)
+    places = np.array([[24.8, 60.15], [24.85, 60.2], [24.9, 60.1], [25.0, 60.25]])
+    here, _, (line, other) = drawn(box, places, places[::-1])
+    meters = here.to_meters(places[:, ::-1])
+    # Every place is there to the bit; what is between them lies on the straight line in degrees.
+    for one in (line, other):
+        assert all((np.abs(one - place).max(axis=1) == 0.0).any() for place in meters)
+    between = here.to_degrees(line)[:, ::-1]
+    # The series of the way back is cut off: 2e-9 degrees, a tenth of a millimeter.
+    assert np.interp(between[:3, 0], *places[:2].T) == pytest.approx(between[:3, 1], abs=1e-8)
+
+
+def test_a_long_line_is_cut_to_the_map_and_bends_with_its_parallel():
+    here, half, (line,) = drawn(box_around(60.0, 25.0, 500.0), [[-60.0, 60.0], [120.0, 60.0]])
+    assert np.abs(line[:, 0]).max() >= half  # it reaches the edge
+    assert np.abs(line).max() < 2.0 * WINDOW * half
+    assert here.to_degrees(line)[:, 0] == pytest.approx(60.0, abs=1e-8)
+    assert np.ptp(line[:, 1]) > 10_000.0  # a straight line on the plane would be wrong by that
+
+
+def test_what_lies_elsewhere_or_goes_round_the_earth_is_not_drawn():
+    box = box_around(48.0, 11.0, 50.0)
+    assert drawn(box, [[-70.0, 40.0], [-71.0, 41.0]])[2] == []
+    assert drawn(box, [[179.0, 48.0], [-179.0, 48.0]])[2] == []  # the short way over the date line
+    assert drawn(box, [[11.0, 10.0], [11.0, 80.0], [50.0, 80.0]])[2] != []  # its first part crosses the map
+    pacific = box_around(-17.0, 179.9, 50.0)
+    (line,) = drawn(pacific, [[179.8, -17.0], [-179.9, -17.0]])[2]
+    assert np.hypot(*(line[-1] - line[0])) == pytest.approx(GEOD.inv(179.8, -17.0, -179.9, -17.0)[2], rel=1e-4)
+
+
+def test_a_map_with_a_pole_has_lines_of_every_longitude():
+    here = LocalMap(85.0, 10.0)
+    around = np.array([[each, 88.0] for each in np.linspace(-179.0, 179.0, 80)])
+    meters = outline_on(here, 1.5e6, around)
+    meters = meters[~np.isnan(meters[:, 0])] - here.to_meters(np.array([[90.0, 0.0]]))
+    assert np.ptp(np.arctan2(*meters.T)) > 6.1
+    # Lengths on this map are off by less than 1 / cos(c / 2) of c = 7 degrees: 0.2 %.
+    assert np.hypot(*meters.T) == pytest.approx(GEOD.inv(0.0, 90.0, 0.0, 88.0)[2], rel=0.004)
+
+
+def test_a_background_of_any_size_travels_light():
+    rng, box = np.random.default_rng(0), box_around(48.0, 11.0, 50.0)
+    walk = np.array([11.0, 48.0]) + np.cumsum(rng.normal(0.0, 1e-4, (200_000, 2)), axis=0)
+    here, half, lines = drawn(box, walk)
+    assert sum(map(len, lines)) <= MOST_DRAWN
+    # Coarser, but never off: each place that is kept is one of the file's.
+    whole = here.to_meters(walk[:, ::-1])
+    assert all((np.abs(whole - place).max(axis=1) == 0.0).any() for place in np.concatenate(lines)[::97])
+    dots = [[[x, y], [x + 1e-7, y]] for x, y in rng.uniform([10.5, 47.7], [11.5, 48.3], (20_000, 2))]
+    assert len(drawn(box, *dots)[2]) < 20  # shorter than a step: nothing to see, but on a border of two
+    dashes = [[[x, y], [x + 0.01, y]] for x, y in rng.uniform([10.5, 47.7], [11.5, 48.3], (20_000, 2))]
+    assert sum(len(each) + 1 for each in drawn(box, *dashes)[2]) <= MOST_DRAWN
+    assert FINEST * half > 1e-7 * KM_PER_DEGREE * 1000.0

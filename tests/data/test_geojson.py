@@ -1,12 +1,16 @@
 """GeoJSON points as a table, and files that mean harm."""
 
+import gzip
 import io
 import json
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dpviz.data import TableError, read_confined, read_table
+from dpviz.data import TableError, read_confined, read_outlines, read_table
+from dpviz.data.geojson import LEVELS, MOST_OUTLINE_BYTES, MOST_VERTICES, outlines_of
 from dpviz.data.table import columns_of
 
 
@@ -123,3 +127,112 @@ def test_json_lines_are_called_what_they_are():
 
 def test_a_name_in_brackets_is_no_json():
     assert columns_of(b"[1],[2]\n3,4\n").names == ("[1]", "[2]")
+
+
+RING = [[11.0, 48.0], [11.5, 48.0], [11.5, 48.4], [11.0, 48.0]]
+
+
+def shape(kind, coordinates):
+    return {"type": kind, "coordinates": coordinates}
+
+
+def background(*shapes, **more):
+    features = [{"type": "Feature", "geometry": each, "properties": {"name": "secret"}} for each in shapes]
+    return json.dumps({"type": "FeatureCollection", "features": features, **more}).encode()
+
+
+def split(lines):
+    """Return the lines of a background, one list of places each."""
+    gaps = np.flatnonzero(np.isnan(lines).any(axis=1))
+    return [part[~np.isnan(part).any(axis=1)].tolist() for part in np.split(lines, gaps)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "coordinates", "expected"),
+    [
+        ("LineString", RING[:2], [RING[:2]]),
+        ("MultiLineString", [RING[:2], RING[1:3]], [RING[:2], RING[1:3]]),
+        ("Polygon", [RING, RING[:3]], [RING, RING[:3]]),
+        ("MultiPolygon", [[RING], [RING[:3], RING]], [RING, RING[:3], RING]),
+    ],
+)
+def test_lines_and_borders_of_areas_are_a_background(kind, coordinates, expected):
+    nested = {"type": "GeometryCollection", "geometries": [shape("Point", [1.0, 2.0]), shape(kind, coordinates)]}
+    for data in (
+        json.dumps(shape(kind, coordinates)).encode(),
+        background(shape(kind, coordinates)),
+        background(nested),
+    ):
+        assert split(outlines_of(data)) == expected
+        assert split(read_outlines(io.BytesIO(gzip.compress(data)))) == expected  # in a process of its own
+    # A third number is a height.
+    high = json.loads(json.dumps(coordinates).replace("48.0]", "48.0, 500.0]"))
+    assert split(outlines_of(background(shape(kind, high)))) == expected
+
+
+def test_a_shape_of_nothing_is_left_out_beside_one_of_something():
+    shapes = [
+        None,
+        {},
+        shape("Polygon", []),
+        shape("Polygon", [[]]),
+        shape("LineString", [RING[0]]),
+        shape("Polygon", 5),
+    ]
+    assert split(outlines_of(background(*shapes, shape("LineString", RING)))) == [RING]
+
+
+def deep(levels):
+    text = '{"type": "GeometryCollection", "geometries": [' * levels
+    return (text + json.dumps(shape("LineString", RING)) + "]}" * levels).encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"a,b\n1,2", "damaged"),
+        (b"[" * 200_000, "nested too deeply"),
+        (b'{"type": "Polygon", "coordinates": ' + b"[" * 900_000, "nested too deeply"),
+        (deep(50), "no lines"),
+        (background(shape("Point", [1.0, 2.0])), "Points are no background"),
+        (background(shape("LineString", [[500.0, 0.0], [0.0, 0.0]])), "longitudes go from"),
+        (background(shape("LineString", [[4_468_000.0, 5_333_000.0], [1.0, 1.0]])), "longitudes go from"),
+        (background(shape("LineString", [[0.0, 91.0], [0.0, 0.0]])), "latitudes from"),
+        (b'{"type": "LineString", "coordinates": [[NaN, 1], [2, 3]]}', "longitudes go from"),
+        (b'{"type": "LineString", "coordinates": [[1e999, 1], [2, 3]]}', "longitudes go from"),
+        (b'{"type": "LineString", "coordinates": [[1' + b"0" * 5_000 + b", 1], [2, 3]]}", "longitudes go from"),
+        (background(shape("LineString", [[True, 1.0], [2.0, 3.0]])), "no pair of numbers"),
+        (background(shape("LineString", [["1", "1"], [2.0, 3.0]])), "no pair of numbers"),
+        (background(shape("LineString", RING), crs={"properties": {"name": "urn:ogc:def:crs:EPSG::25832"}}), "degrees"),
+        (b"\x89PNG" + bytes(500), "PNG"),
+        (b"", "empty"),
+    ],
+)
+def test_what_is_no_background_is_refused_in_words(data, words):
+    with pytest.raises(TableError, match=words) as refused:
+        read_outlines(io.BytesIO(data))
+    assert len(str(refused.value)) < 400
+
+
+def test_a_background_has_a_most():
+    many = [[11.0 + i / 1e6, 48.0] for i in range(MOST_VERTICES)]
+    with pytest.raises(TableError, match="places on its lines"):
+        outlines_of(json.dumps(shape("LineString", many)).encode())
+    with pytest.raises(TableError, match="MB"):
+        read_outlines(io.BytesIO(b" " * (MOST_OUTLINE_BYTES + 1)))
+    bomb = gzip.compress(b" " * (4 * MOST_OUTLINE_BYTES))
+    with pytest.raises(TableError, match="MB"):
+        read_outlines(io.BytesIO(bomb))
+
+
+@given(
+    st.recursive(st.none() | st.booleans() | st.floats() | st.text(max_size=3), lambda each: st.lists(each, max_size=3))
+)
+def test_odd_coordinates_end_in_lines_or_in_words(coordinates):
+    for kind in LEVELS:
+        try:
+            lines = outlines_of(json.dumps(shape(kind, coordinates)).encode())
+        except TableError:
+            continue
+        assert lines.shape[1] == 2
+        assert (np.abs(lines[~np.isnan(lines[:, 0])]) <= [360.0, 90.0]).all()

@@ -305,9 +305,34 @@ def test_gaps_are_mended_by_a_button_and_a_map_is_in_meters(upload, words, n):
     assert (header["x"]["label"], header["y"]["label"], header["x"]["unit"]) == ("east", "north", "m")
     low, high = header["x"]["values"]
     assert low == -high
-    assert any("No land is drawn" in caption.value for caption in page.app.caption)
+    assert any("areas are true" in caption.value for caption in page.app.caption)
     assert page.query["data_map"] == "lat,lon"
     assert page.query["data_missing"] in ("drop", "middle")
+
+
+COAST = b'{"type": "LineString", "coordinates": [[11.4, 48.05], [11.5, 48.12], [11.7, 48.15]]}'
+
+
+def test_an_own_background_lies_under_the_map_for_everyone_and_is_no_part_of_anything(upload):
+    page = people(upload(PEOPLE.encode()))
+    page.widget("button", "Drop these 5 rows").click()
+    before = page.run()
+    query, layers = before.query, before.packed()["picture"][1]["layers"]
+    (count,) = [each.value for each in page.app.caption if each.value.startswith("Releases of these records")]
+    page.widget("file_uploader", "Background (optional)").set_value(("coast.geojson", COAST, "application/json"))
+    drawn = page.run().packed()["picture"][1]["layers"]
+    assert [each["name"] for each in drawn] == ["Map", *(each["name"] for each in layers)]
+    assert drawn[0]["audience"] == "public"
+    assert drawn[0]["arrays"]["xy"]["shape"][2] > 3
+    assert page.query == query
+    assert count in [each.value for each in page.app.caption], "it makes no release"
+    assert any("coast.geojson" in each.value.replace("\\", "") for each in page.app.caption)
+    page.widget("button", "Remove it").click()
+    assert [each["name"] for each in page.run().packed()["picture"][1]["layers"]] == [each["name"] for each in layers]
+    page.widget("file_uploader", "Background (optional)").set_value(("x.json", b"{}", "application/json"))
+    page.run()
+    assert "no lines" in said(page)
+    assert page.packed()["picture"]
 
 
 def test_the_public_hears_of_gaps_without_a_count(upload):

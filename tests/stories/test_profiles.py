@@ -163,12 +163,30 @@ def test_places_crowded_in_one_corner_are_told_beside_each_other():
     assert west.sentence == "West of the average."
 
 
+def test_on_a_map_every_place_off_the_average_is_told():
+    reach = SQUARE.high[0]
+    centers = np.array([[54.0, x * reach, 0.0, 15.0] for x in (-0.9, -0.2, 0.2, 0.9)])
+    assert [each.sentence for each in profiles(centers, TOWN)] == [
+        "West.",
+        "West of the average.",
+        "East of the average.",
+        "East.",
+    ]
+    assert profile_chart(profiles(centers, TOWN), centers, TOWN).y.names[1:3] == (
+        "south to north (68 km)",
+        "west to east (68 km)",
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "width", "unit", "text"),
     [
         (71.23, 120.0, "years", "71 years"),
         (2013.44, 20.0, "", "2013.4"),
         (62_311.0, 250_000.0, "€", "62,000 €"),
+        (1_534_000_000.0, 2e9, "people", "1.53 billion people"),
+        (-20_400_000.0, 9e7, "", "-20 million"),
+        (7_034.0, 120_000.0, "$", "7000 $"),
         (0.123456, 1.0, "", "0.12"),
         (-0.001, 1.0, "", "0"),
         (24.9384, 1.2, "°", "24.94°"),

@@ -31,7 +31,7 @@ from dpviz.data.geography import likely_map
 from dpviz.data.table import CSV, FORMATS, GEOJSON, binary_format
 from dpviz.data.transforms import MAX_SEED
 from dpviz.ui import state
-from dpviz.ui.data import answers, bounding
+from dpviz.ui.data import answers, background, bounding
 from dpviz.ui.data.answers import LEAST_SHARE, MOST_FEATURES, answer, field, set_answers
 from dpviz.ui.panel import safe_table
 from dpviz.ui.server import uploads
@@ -100,7 +100,7 @@ def described() -> tuple[Described | None, str]:
         form = _form(table)
         if form is None:
             return None, ""
-        dataset = form.dataset(table)
+        dataset = background.below(form.dataset(table))
     except (TableError, ValueError) as error:  # also of a box that ends before it begins
         return None, str(error)
     box = form.box(table)
@@ -238,6 +238,8 @@ def draw(data: Described | None, problem: str, *, public: bool) -> None:
             form = data.form
             _columns(table, public=public)
             bounding.draw(table, form.features, form.place, public=public)
+            if form.place is not None and form.projected is None:
+                background.draw(from_data=data.dataset.bounds_from_data, public=public)
             if not public:
                 _effects(table, data)
         return
@@ -469,7 +471,7 @@ def _map(table: Table, features: tuple[str, ...]) -> None:
         "Map",
         options,
         format_func=lambda each: f"{each[0]} is latitude, {each[1]} is longitude" if each else NUMBERS,
-        help="Places become meters east and north of the middle of the public bounds, in a square. No land is drawn.",
+        help="Places become meters east and north of the middle of the public bounds, in a square.",
         **field("place", NO_MAP),
     )
     if answer("place", nowhere) == NO_MAP and pair is not None and not sure:

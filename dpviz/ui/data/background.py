@@ -1,0 +1,82 @@
+"""A person's own lines below a map: public, in this session alone, and part of no table, link or release."""
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from dpviz.core import FloatArray, frozen
+from dpviz.data import Dataset, Outline, TableError, read_outlines
+from dpviz.data.geography import LocalMap, outline_on
+from dpviz.data.geojson import MOST_OUTLINE_BYTES
+from dpviz.ui import state
+from dpviz.ui.server import uploads
+
+HELP = (
+    f"Districts or a coast as GeoJSON, at most {MOST_OUTLINE_BYTES // 1_000_000} MB, in degrees. Everyone sees the "
+    "lines: choose what is public anyway. They are drawn in pictures and in files of them. They stay in this session's "
+    "memory and are in no link, no table and no release."
+)
+NEEDS_BOUNDS = "The background is drawn once all bounds are typed: a map around the records themselves is not public."
+_KEPT = "dpviz:background"
+_READ = "dpviz:read-background"
+_REFUSED = "dpviz:refused-background"
+_N_FIELDS = "dpviz:background-fields"
+
+
+@dataclass(slots=True, eq=False)
+class Background:
+    """A file's lines, and the last map that they were drawn on."""
+
+    name: str  # of the file
+    degrees: FloatArray  # (p, 2) longitudes and latitudes, NaN between two lines
+    drawn: tuple[tuple[LocalMap, float], Outline] | None = None
+
+    def on(self, place: LocalMap, half: float) -> Outline:
+        """Return the lines on a map, made once: the picture is drawn again at every value of the slider."""
+        if self.drawn is None or self.drawn[0] != (place, half):
+            self.drawn = (place, half), Outline(frozen(outline_on(place, half, self.degrees)))
+        return self.drawn[1]
+
+
+def below(dataset: Dataset) -> Dataset:
+    """Return the data set with the session's background, where its map and its bounds are public."""
+    kept: Background | None = st.session_state.get(_KEPT)
+    place = dataset.place if dataset.scale is None else dataset.scale.place
+    if kept is None or place is None or dataset.projection is not None or dataset.bounds_from_data:
+        return dataset
+    box = dataset.box if dataset.scale is None else dataset.scale.before
+    return replace(dataset, ground=kept.on(place, float(box.high[place.axes[0]])))
+
+
+def draw(*, from_data: bool, public: bool) -> None:
+    """Draw the field of the background's file, or what is kept of it and the way to remove it."""
+    kept: Background | None = st.session_state.get(_KEPT)
+    if kept is not None:
+        words, forget = st.columns([3, 1], vertical_alignment="center")
+        words.caption("A background is kept." if public else f"Background: **{state.plain(kept.name)}**")
+        forget.button("Remove it", on_click=_forget, width="stretch", key="background:remove")
+        if from_data:
+            st.caption(NEEDS_BOUNDS)
+        return
+    # A field of its own for every file, empty: one that stays would offer a file that was removed.
+    key = f"background:{st.session_state.get(_N_FIELDS, 0)}"
+    uploaded = st.file_uploader("Background (optional)", type=["geojson", "json", "gz"], help=HELP, key=key)
+    if uploaded is not None and st.session_state.get(_READ) != uploaded.file_id:
+        st.session_state[_READ] = uploaded.file_id
+        uploads.arrived(uploaded.file_id)
+        st.session_state.pop(_REFUSED, None)
+        try:
+            with st.spinner("Reading the background"):
+                st.session_state[_KEPT] = Background(uploaded.name, frozen(read_outlines(uploaded)))
+        except TableError as error:
+            st.session_state[_REFUSED] = str(error)
+        else:
+            st.session_state[_N_FIELDS] = st.session_state.get(_N_FIELDS, 0) + 1
+            state.run_again()  # the picture stands above this form
+    if uploaded is not None and (problem := st.session_state.get(_REFUSED)):
+        st.error(state.plain(problem))
+
+
+def _forget() -> None:
+    for key in (_KEPT, _READ, _REFUSED):
+        st.session_state.pop(key, None)
