@@ -7,6 +7,7 @@ from dpviz.assets import PICTURE, module, text
 from dpviz.plots import Scene, pack, svg
 
 _HEIGHT = 480  # CSS pixels
+PARTS = (*PICTURE, "picture", "slider", "instrument", "stage_view")  # scripts, each after what it imports
 _MISSING = "For a live picture: pip install 'dpviz[notebook]'. This one is a drawing."
 
 
@@ -47,15 +48,16 @@ def _widget() -> Any:
     class LivePicture(anywidget.AnyWidget):
         """A scene on a canvas; `frame` is the stop that the reader went to, and can be set."""
 
-        _esm = module("notebook", *PICTURE, "picture")
+        _esm = module("notebook", *PARTS)
         packed = traitlets.Bytes().tag(sync=True)
-        sheet = traitlets.Unicode(text("picture.css")).tag(sync=True)
+        staged = traitlets.Bool().tag(sync=True)
+        sheet = traitlets.Unicode(text("stage.css") + text("picture.css")).tag(sync=True)
         height = traitlets.Int(_HEIGHT).tag(sync=True)
         frame = traitlets.Int(None, allow_none=True).tag(sync=True)
 
         def __init__(self, scene: Scene, frame: int | None) -> None:
-            """Show `scene`, as it is."""
-            super().__init__(packed=pack(scene), frame=frame)
+            """Show `scene`, as it is, beside its words if it has any."""
+            super().__init__(packed=pack(scene), frame=frame, staged=scene.stage is not None)
             self._scene = scene
 
         def __repr__(self) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from dpviz import notebook
 from dpviz.assets import FOLDER, PICTURE, module, plain, site_script, site_sheet, slim, slim_sheet, text
 from dpviz.ui import live, stage
 
@@ -55,7 +56,7 @@ def test_scripts_that_are_joined_have_no_name_in_common() -> None:
     for joined in (
         module("live", *live.PARTS),
         module("stage", *stage.PARTS),
-        module("notebook", *PICTURE, "picture"),
+        module("notebook", *notebook.PARTS),
         site_script(),
     ):
         names = [name for found in declared.findall(joined) for name in re.findall(r"[\w$]+", found)]

@@ -1,7 +1,11 @@
-// The live picture as a widget of a notebook: what Python sends is drawn, and the step on screen is told to Python.
+// The live picture as a widget of a notebook: what Python sends is drawn, and the step on screen is told to Python. A
+// picture with words stands on a stage without ε, as its run has one value of it.
 
+import { readTheme } from "./live_base.js";
 import { housed, mount } from "./picture.js";
+import { Stage } from "./stage_view.js";
 
+const KEY = "picture";
 const THEME = { // of JupyterLab; elsewhere the picture's own
   background: "--jp-layout-color0", text: "--jp-ui-font-color1", border: "--jp-border-color2", font: "--jp-ui-font-family",
   accent: "--jp-brand-color1",
@@ -14,13 +18,21 @@ function render({ model, el }) {
   for (const [name, jupyter] of Object.entries(THEME)) el.style.setProperty(`--dpviz-${name}`, `var(${jupyter})`);
   el.dataset.lmSuppressShortcuts = "true"; // keys that are pressed in the picture are its own, not JupyterLab's
   const root = housed(el, model.get("sheet"));
-  const options = { key: "picture", height: model.get("height"), frame: model.get("frame") };
-  const picture = mount(root, bytesOf(model.get("packed")), options);
+  root.addEventListener("dpviz:drawn", () => { el.style.colorScheme = readTheme(el).name; });
+  const packed = bytesOf(model.get("packed"));
+  const [frame, height] = [model.get("frame"), model.get("height")];
+  const stage = model.get("staged") ? new Stage(root) : null;
+  stage?.update({ height, free: true, pictures: [{ key: KEY, packed, frame }] });
+  const picture = stage?.lead ?? mount(root, packed, { key: KEY, height, frame });
   root.addEventListener("dpviz:step", ({ detail }) => {
     model.set("frame", detail);
     model.save_changes();
   });
-  const sent = () => picture.update(bytesOf(model.get("packed")));
+  const sent = () => {
+    const other = bytesOf(model.get("packed"));
+    if (stage) stage.show(KEY, other, 0);
+    else picture.update(other);
+  };
   const moved = () => picture.go(model.get("frame") ?? picture.frame);
   model.on("change:packed", sent);
   model.on("change:frame", moved);
@@ -30,7 +42,7 @@ function render({ model, el }) {
     theme.disconnect();
     model.off("change:packed", sent);
     model.off("change:frame", moved);
-    picture.destroy();
+    (stage ?? picture).destroy();
   };
 }
 

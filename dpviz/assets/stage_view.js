@@ -6,7 +6,7 @@
 //   stage.update({ instrument, audience, count, why, pictures: [{ packed, ...options of the picture }] });
 //   stage.show("picture", packed, index);       // another picture, drawn at the index-th value of ε, with its words
 //
-//   instrument   the data of the slider and its strips (dpviz/ui/controls.py); null: there is none
+//   instrument   the data of the slider and its strips (dpviz/ui/controls.py); null, as all that is left out: there is none
 //   audience     {value, choices: [[name, words], ...]}: who looks; null: nobody chooses
 //   count        {label, value, low, high}: a whole number that stands below the picture, as k; null: none
 //   why          the id of the element that "Why?" opens, in the page around
@@ -67,6 +67,7 @@ export class Stage {
     const head = make("div", "head");
     head.append(this.finding, this.lede);
     this.tool = make("div", "tool");
+    this.numbers = make("dl", "numbers"); // in the instrument's place where ε cannot be moved
     this.guarantee = make("p", "guarantee");
     this.verdict = make("b");
     this.promise = make("span");
@@ -89,7 +90,7 @@ export class Stage {
     this.bar.append(this.playButton, this.steps, this.step, this.count, this.who, this.layers);
     const left = make("div", "left");
     const right = make("div", "right");
-    left.append(head, this.tool, this.guarantee);
+    left.append(head, this.tool, this.numbers, this.guarantee);
     right.append(this.pics, this.bar);
     this.actions = make("p", "actions");
     left.append(this.actions);
@@ -168,6 +169,7 @@ export class Stage {
     if (lede !== this.told) this.tellLede(this.told = lede);
     this.sayGuarantee(home ? null : words);
     this.instrument?.words(words, this.index, end);
+    this.sayNumbers(words, end);
     this.layers.hidden = false;
     this.showSteps(scene, label);
     if (end) this.tell("finding", { text: words?.finding ?? "", who: this.data.audience?.value ?? "" });
@@ -179,6 +181,7 @@ export class Stage {
     this.tellLede(this.told = "");
     this.sayGuarantee(null);
     this.instrument?.words(null, this.index);
+    this.sayNumbers(null);
     this.playButton.hidden = this.steps.hidden = this.step.hidden = this.layers.hidden = true;
   }
 
@@ -186,6 +189,19 @@ export class Stage {
     const parts = (text ?? "").split("**");
     this.lede.replaceChildren(...parts.map((part, i) => (i % 2 ? make("b", "", part) : part)));
     this.lede.hidden = !text;
+  }
+
+  sayNumbers(words, end) {
+    const { risk, loss, strip, risk_label: label } = (!this.instrument && words) || {};
+    const lost = loss && strip && [strip.label, loss.text, `${strip.unit}${end ? "" : " at the end"}`];
+    const said = [risk && [label, risk.text, "in 100 times"], lost].filter(Boolean);
+    this.numbers.hidden = said.length === 0;
+    this.numbers.replaceChildren(...said.map(([term, number, unit]) => {
+      const [row, told] = [make("div"), make("dd", term === label ? "" : "lost")];
+      told.append(make("b", "", number), ` ${unit}`);
+      row.append(make("dt", "", term), told);
+      return row;
+    }));
   }
 
   sayGuarantee(words) {

@@ -9,13 +9,25 @@ import pytest
 from playwright.sync_api import Page, expect
 from scipy.optimize import linear_sum_assignment
 
+import dpviz
 from dpviz.assets import text
 from dpviz.core import voronoi_borders
-from dpviz.plots import Scene, StageWords, pack
+from dpviz.data import load
+from dpviz.plots import Scene, StageWords, pack, read_header
 from tests.browser.apps.scenes import everything
 from tests.browser.curves_page import Server, evaluate
 
 pytestmark = pytest.mark.browser
+
+WIDGET = """async ([packed, rest, esm]) => {
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const state = { ...rest, packed: new DataView(bytes.buffer) };
+  const set = (name, to) => { state[name] = to; };
+  const model = { get: (name) => state[name], set, save_changes() {}, on() {}, off() {} };
+  window.told = state;
+  const script = await import(URL.createObjectURL(new Blob([esm], { type: "text/javascript" })));
+  script.default.render({ model, el: document.body.appendChild(document.createElement("div")) });
+}"""
 
 SIZE = {"width": 656, "height": 646}  # a box of 612 with its margins
 # `mounted(scene, more)` is a stage's picture in a page of its own; `named(picture)` are its labels.
@@ -344,3 +356,30 @@ def test_marks_grow_with_the_picture_between_two_ends(page: Page, server: Server
     )
     for side, radius in zip(sides, found, strict=True):
         assert radius == pytest.approx(min(max(side / 62, 6.5), 13), rel=0.005)
+
+
+@pytest.mark.parametrize("curator", [False, True])
+def test_the_words_of_a_run_stand_beside_its_picture_in_a_notebook(page: Page, curator: bool) -> None:
+    """In the widget's own script, as a notebook's front end calls it."""
+    run = dpviz.run("dpm", load("blobs", n=500), seed=7, epsilon=1.0)
+    widget = dpviz.show(run, curator=curator)
+    words = read_header(widget.packed)["stage"]
+    page.goto("about:blank")
+    page.evaluate(
+        WIDGET,
+        [
+            base64.b64encode(widget.packed).decode(),
+            {name: getattr(widget, name) for name in ("sheet", "staged", "height", "frame")},
+            str(widget._esm),
+        ],
+    )
+    stage = page.locator(".dpviz-stage")
+    expect(stage.locator(".finding")).to_have_text(words["finding"])
+    expect(stage.locator(".guarantee")).to_contain_text(words["guarantee"].rsplit(" ", 1)[0])
+    numbers = [words["risk"]["text"], *([words["loss"]["text"]] if words["loss"] and words["strip"] else [])]
+    expect(stage.locator(".numbers b")).to_have_text(numbers)
+    assert stage.get_by_text("person (secret)").count() == int(curator)
+    if curator:  # the public sees no steps of DPM but the first and the last
+        stage.get_by_role("slider", name="Step").press("ArrowLeft")
+        expect(stage.locator(".finding")).not_to_have_text(words["finding"])
+        page.wait_for_function("() => Number.isInteger(window.told.frame)")
