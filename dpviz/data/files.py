@@ -1,4 +1,4 @@
-"""Files before they are parsed: limits, settings, decompression, text encoding; and the columns that parsers return.
+"""Files before they are parsed: limits, settings, decompression, encoding; dates; and the columns that parsers return.
 
 Nothing is written to disk, and every failure is a `TableError` that a person can read. Uploads are limited to what a
 public server can afford; a file on one's own machine may be as large as memory holds, but no file may unpack to what no
@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, Literal
 
@@ -39,6 +40,9 @@ DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", " ", "'")  # "": none
 MOST_HEADER = 1_000  # ours
 MOST_SHEET = 255  # characters of a sheet's name, ours; Excel allows 31, others more
+DAY_ZERO = datetime(1899, 12, 30)  # of Excel and its kin; a date in a file has no time zone
+ISO_DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?Z?)?"
+DOTTED_DATE = r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})"
 Header = int | Literal["infer"] | None
 FileOrPath = str | Path | IO[bytes]
 Texts = NDArray[np.object_]  # (n,) of str
@@ -197,7 +201,32 @@ class Columns(Confidential):
     notes: tuple[str, ...]
     doubts: tuple[str, ...] = ()  # those of the notes that say which numbers may be wrong by a factor of 1000
     decimals: Mapping[str, str] = field(default_factory=dict)  # decimal signs of numeric columns that were text
+    dates: frozenset[str] = frozenset()  # numeric columns that were dates: days since DAY_ZERO
     beginning: Beginning = TableError.beginning
+
+
+def day_of(text: str) -> float | None:
+    """Return the date that `text` is in days since DAY_ZERO, a time as a part of a day; None for anything else."""
+    if iso := re.fullmatch(ISO_DATE, text):
+        parts = iso.groups(default="0")
+    elif dotted := re.fullmatch(DOTTED_DATE, text):
+        parts = dotted.groups()[::-1]
+    else:
+        return None
+    try:
+        year, month, day, hour, minute, second = map(int, (*parts, "0", "0", "0")[:6])
+        return (datetime(year, month, day, hour, minute, second) - DAY_ZERO) / timedelta(days=1)
+    except ValueError:
+        return None
+
+
+def date_of(day: float) -> str:
+    """Write days since DAY_ZERO as a date, with its time where it has one; as a number beyond the calendar."""
+    try:
+        moment = DAY_ZERO + timedelta(seconds=round(day * 86_400))
+    except (OverflowError, ValueError):
+        return f"{day:g}"
+    return moment.isoformat(sep=" ") if day != round(day) else moment.date().isoformat()
 
 
 def quoted(value: object) -> str:

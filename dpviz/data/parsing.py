@@ -23,6 +23,9 @@ left out if every cell has one.
    large as the numbers that have the sign, as 980 is beside 1.240, the sign separates thousands. A comma without any
    beside it is a decimal sign where semicolons separate cells.
 
+**Dates** (2024-05-01, with a time or without; 1.5.2024) become days since DAY_ZERO, as spreadsheets count them, if
+every cell of a column is one that there is in the calendar.
+
 So the notation depends on all cells of a file, and a guarantee takes it as given. `TableFormat` sets it by hand, as a
 public input. Numbers that a format stores as numbers have no part in this.
 """
@@ -44,6 +47,8 @@ from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, frozen
 from dpviz.data.files import (
+    DOTTED_DATE,
+    ISO_DATE,
     NO_SEPARATOR,
     READ_OFF,
     SEPARATORS,
@@ -54,6 +59,7 @@ from dpviz.data.files import (
     TableError,
     TableFormat,
     Texts,
+    day_of,
     listed,
     quoted,
 )
@@ -458,18 +464,24 @@ def typed(
     decimals = {column.name: column.fits[0] if len(column.fits) == 1 else shared for column in numeric}
     numbers: dict[str, FloatArray] = {}
     texts: dict[str, Texts] = {}
+    dates: list[str] = []
     sentences = [*notes, *_notation_notes(numeric, decimals)]
     for column in columns:
         if column.is_numeric:
             numbers[column.name], more = finite(column.name, column.values(decimals[column.name]), column.missing)
             sentences.extend((*column.notes, *more))
+        elif (days := _days(column)) is not None:
+            numbers[column.name] = days
+            dates.append(column.name)
         else:
             texts[column.name] = frozen(column.cells.mask(column.missing, "").to_numpy(dtype=object))
             sentences.extend(column.text_notes(reading))
     if proved:  # by other columns: it may not be true of one whose whole numbers are far larger
         doubtful = [column for column in doubtful if column.has(rf"\{shared}") and _separates_thousands(column, shared)]
     doubts = () if reading.decimal is not None else _doubts(doubtful, shared)
-    return Columns(names, len(cells), numbers, texts, (*sentences, *doubts), doubts, decimals)
+    if dates:
+        sentences.append(f"Dates in {_in(dates)} count as days.")
+    return Columns(names, len(cells), numbers, texts, (*sentences, *doubts), doubts, decimals, frozenset(dates))
 
 
 @cache
@@ -488,6 +500,19 @@ def number_of(text: str, decimal: str = POINT) -> float | None:
     if not fits:
         return None
     return float(re.sub(f"[{OTHER[fits[0]]}{SPACES}{APOSTROPHES}]", "", text).replace("−", "-").replace(COMMA, POINT))
+
+
+def _days(column: "_Column") -> FloatArray | None:
+    """Return a column of dates as days (n,), None where any cell is none."""
+    cells = column.cells[~column.missing]
+    if column.stored.any() or not len(cells) or not _all(cells, f"{ISO_DATE}|{DOTTED_DATE}"):
+        return None
+    known = {text: day_of(text) for text in cells.unique()}
+    if any(day is None for day in known.values()):
+        return None
+    values = np.full(len(column.cells), np.nan)
+    values[~column.missing] = cells.map(known).to_numpy(dtype=np.float64)
+    return frozen(values)
 
 
 def is_ambiguous(text: str) -> bool:

@@ -23,6 +23,7 @@ from dpviz.data.files import (
     TableError,
     TableFormat,
     TableWarning,
+    date_of,
     decode,
     is_json,
     joined,
@@ -154,6 +155,17 @@ class Table(Confidential):
         """Return the decimal sign of a column as the file writes it, a point where it has none."""
         return self.nonprivate_columns.decimals.get(column, ".")
 
+    @property
+    def dates(self) -> frozenset[str]:
+        """The numeric columns that are dates, in days."""
+        return self.nonprivate_columns.dates
+
+    def nonprivate_range(self, column: str) -> Bounds | None:
+        """Return the smallest and largest number of a column, None where there is none: two people's values."""
+        values = self._numbers(column)
+        finite = values[np.isfinite(values)]
+        return Bounds(float(finite.min()), float(finite.max())) if finite.size else None
+
     def suggested_bounds(self, column: str) -> Bounds:
         """Return the column's extremes rounded outward to two digits of its width, a constant widened by one unit.
 
@@ -174,7 +186,8 @@ class Table(Confidential):
                 rows[name] = [str(cell) for cell in columns.nonprivate_texts[name][:n]]
             else:
                 values = columns.nonprivate_numbers[name][:n].tolist()
-                rows[name] = ["" if np.isnan(value) else f"{value:.10g}" for value in values]
+                written = date_of if name in columns.dates else "{:.10g}".format
+                rows[name] = ["" if np.isnan(value) else written(value) for value in values]
         return rows
 
     def nonprivate_n_incomplete(self, features: Sequence[str], label: str | None) -> int:

@@ -43,6 +43,7 @@ LARGEST = sys.float_info.max
 REACH = 3.0  # of a projected feature, ours: three standard deviations, over A, of the farthest corner's place
 MAX_SEED = 10**6
 SAMPLING_KEY = 0x64707669_7A5F726F  # public; any number would do
+MOST_OUTSIDE = 0.05  # of the records, beyond which bounds decide what is found; ours
 MOST_APART = 10.0  # times that ranges may differ before columns are scaled from the start; ours
 LEAST_WEIGHT = 1e-4  # of the heaviest feature's; noise is as large along all of them; ours
 KILOMETER = 1_000.0  # m
@@ -64,6 +65,12 @@ class Clipping(Confidential):
     nonprivate_below: NDArray[np.intp]  # (d,) records below the lower bound
     nonprivate_above: NDArray[np.intp]  # (d,) records above the higher bound
     nonprivate_farthest: FloatArray  # (d,) data units, longest way that a value moves; may be infinite
+    nonprivate_n: int  # records in all
+
+    @property
+    def nonprivate_is_too_much(self) -> bool:
+        """Whether so many records are moved that what is found in them is the bounds' doing."""
+        return self.nonprivate_n_moved > MOST_OUTSIDE * self.nonprivate_n
 
 
 def clipping(values: FloatArray, box: Box) -> Clipping:
@@ -76,6 +83,7 @@ def clipping(values: FloatArray, box: Box) -> Clipping:
         below.sum(axis=0).astype(np.intp),
         above.sum(axis=0).astype(np.intp),
         ways.max(axis=0, initial=0.0),
+        len(values),
     )
 
 

@@ -16,7 +16,7 @@ from dpviz.stories import View
 from dpviz.ui import controls, hiding, lessons, panel, state
 from dpviz.ui.data import answers
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
-from dpviz.ui.data.upload import clipped_words
+from dpviz.ui.data.upload import clipped_columns, clipped_words, say_scaling
 from dpviz.ui.export import menu
 from dpviz.ui.runs import Noise, renew_secret
 from dpviz.ui.screen import keep
@@ -136,8 +136,12 @@ def start(
         _describe(source.dataset, public=public)
     stage = lessons.beside(public=public).container(key="dpviz-stage")
     below = st.container(key="dpviz-below")
-    if source.uploaded and not public and source.dataset.nonprivate_n_clipped:
-        below.caption(f"{clipped_words(source.dataset.nonprivate_n_clipped, source.dataset.n)}.")
+    if source.form is not None:
+        with below:
+            say_scaling(source.form, source.dataset.scale, public=public)
+        if not public and source.dataset.nonprivate_n_clipped:
+            columns = state.plain(clipped_columns(source.form.features, source.nonprivate_clipping))
+            below.caption(f"{clipped_words(source.dataset.nonprivate_n_clipped, source.dataset.n, columns)}.")
     places = (below.container(), below.container(), below.container(), st.container())
     return PageFrame(source, public, insider, again, first, more, problems, stage, *places)
 

@@ -47,6 +47,7 @@ NO_PUBLIC_PLANE = (
     "These directions are computed from the records, so that the public sees nothing here. "
     "Choose two features under Axes."
 )
+HELD = "Too many records lie outside your bounds: no finding yet."
 IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the reason can name a count
 
 
@@ -86,7 +87,8 @@ def show(
     None where it could not be drawn.
     """
     drawing.follow(drawn=frame.source.drawn)
-    picture = _cached_picture(frame, slider, epsilon, noise, view, draw := partial(scenes_of, view=view))
+    draw = _held(frame, partial(scenes_of, view=view))
+    picture = _cached_picture(frame, slider, epsilon, noise, view, draw)
     done = None
     if picture:
         ((request, run),) = picture.runs
@@ -121,6 +123,19 @@ def show(
     return done
 
 
+def _held(frame: PageFrame, draw: Draw) -> Draw:
+    """Hold the curator's finding, and what is lost, back where bounds cut off too many records to judge by."""
+    if frame.public or not frame.source.nonprivate_is_held:
+        return draw
+
+    def drawn(runs: Runs) -> Iterator[Scene]:
+        for scene in draw(runs):
+            words = scene.stage
+            yield scene if words is None else replace(scene, stage=replace(words, finding=HELD, strip=None, loss=None))
+
+    return drawn
+
+
 def _inspecting(frame: PageFrame, run: Run[object, Release, Step], view: View) -> Callable[[Region], Sequence[str]]:
     classes = frame.source.dataset.labels
     return lambda region: inspecting.facts(region, run.unit, run.words, view, classes, run.plane(view))
@@ -140,7 +155,7 @@ def show_pair(
     def draw(runs: Runs) -> Iterator[Scene]:
         return scenes_in_step(runs, view, [trail_of(frame.source, request, noise) for request, _ in runs])
 
-    picture = _cached_picture(frame, slider, epsilon, noise, view, draw)
+    picture = _cached_picture(frame, slider, epsilon, noise, view, _held(frame, draw))
     if picture:
         runs, scenes = picture.runs, picture.scenes
         numbers = numbers_of_two(runs, public=frame.public)

@@ -1,5 +1,6 @@
 """How numbers are written: no number is wrong by a factor of 1000 without a word."""
 
+import datetime as dt
 import io
 import warnings
 
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.data import TableError, TableFormat, TableWarning, read_confined, read_table
-from dpviz.data.files import UPLOADED
+from dpviz.data.files import UPLOADED, date_of, day_of
 from dpviz.data.parsing import is_ambiguous, number_of
 from dpviz.data.table import columns_of
 from tests.data.made import number_row, parquet, text_row, workbook
@@ -88,11 +89,39 @@ def test_what_is_no_number_stays_text(cells):
     assert columns.nonprivate_texts["n"].tolist() == list(cells)
 
 
-@pytest.mark.parametrize("cells", [("2020-01-01", "2021-12-31"), ("01.02.2020", "31.12.2020"), ("12:30", "13:45")])
-def test_dates_need_no_note(cells):
+@pytest.mark.parametrize(
+    ("cells", "days"),
+    [
+        (("2020-01-01", "", "2021-12-31"), [43831.0, np.nan, 44561.0]),
+        (("01.02.2020", "31.12.2020"), [43862.0, 44196.0]),
+        (("2024-02-29 06:00", "2024-02-29T18:00:00Z", "1.3.2024"), [45351.25, 45351.75, 45352.0]),
+        (("0001-01-01", "9999-12-31"), [-693593.0, 2958465.0]),
+    ],
+)
+def test_dates_count_as_days_as_in_a_spreadsheet(cells, days):
+    """The days are what a spreadsheet shows for these dates as numbers."""
+    columns = read("n;m\n" + "".join(f"{cell};{i}\n" for i, cell in enumerate(cells)))
+    np.testing.assert_array_equal(columns.nonprivate_numbers["n"], days)
+    assert columns.dates == {"n"}
+    assert columns.notes == ("Dates in column 'n' count as days.",)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [("12:30", "13:45"), ("2023-02-28", "2023-02-29"), ("2023-13-01", "2023-12-01"), ("1/2/2024", "3/2/2024")],
+)
+def test_what_is_no_date_stays_text_without_a_note(cells):
     columns = read("n;m\n" + "".join(f"{cell};{i}\n" for i, cell in enumerate(cells)))
     assert columns.nonprivate_texts["n"].tolist() == list(cells)
+    assert not columns.dates
     assert columns.notes == ()
+
+
+@given(st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31)).map(lambda at: at.replace(microsecond=0)))
+def test_a_date_that_is_written_is_read_again(moment):
+    assert date_of(day_of(moment.isoformat())) in (moment.isoformat(sep=" "), moment.date().isoformat())
+    assert day_of(date_of(day_of(moment.isoformat()))) == day_of(moment.isoformat())
+    assert day_of(f"{moment.day}.{moment.month}.{moment.year:04}") == day_of(moment.date().isoformat())
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,13 @@ import hashlib
 import numpy as np
 import pytest
 
+from dpviz.core import Box
 from dpviz.data import DATASETS
+from dpviz.data.geography import map_of
 from dpviz.data.transforms import sample_mask
 from dpviz.ui import runs
 from dpviz.ui.data import picker
+from dpviz.ui.show import HELD
 from tests.data.made import number_row, parquet, text_row, workbook
 from tests.pages.conftest import FIRST, SOME_KIND, SOME_KNOB, typed
 
@@ -172,13 +175,46 @@ def test_the_curator_sees_what_bounds_cut_off_and_the_public_does_not(upload):
     n_moved = int(((ROWS[:, 0] < 0.25) | (ROWS[:, 1] > 0.5)).sum())
     moved = f"{n_moved} of {len(ROWS)} records lie outside the bounds and were moved to the edge"
     assert moved in [expander.label for expander in page.app.expander]
-    captions = [caption.value for caption in page.app.caption]
-    assert captions.count(f"{moved}.") == 2  # of the data, and below the picture
-    assert f"{int((ROWS[:, 1] > 0.5).sum())} above" in page.text
+    captions = [caption.value.replace("\\", "") for caption in page.app.caption]
+    n_below, n_above = int((ROWS[:, 0] < 0.25).sum()), int((ROWS[:, 1] > 0.5).sum())
+    assert captions.count(f"{moved}.") == 1  # of the data
+    assert captions.count(f"{moved}: age ({n_below} below), income ({n_above} above).") == 1  # below the picture
+    assert f"{n_above} above" in page.text
+    (box,) = [each.value.replace("\\", "") for each in page.app.error]
+    assert f"{n_moved} of {len(ROWS)} records ({100 * n_moved / len(ROWS):.0f} %) lie outside" in box
+    lowest, highest = ROWS[:, 1].min(), ROWS[:, 1].max()
+    assert f"income**: you typed 0 to 0.5, the file has {lowest:.10g} to {highest:.10g}. {n_above} records" in box
+    assert page.sentence == HELD
+    assert page.stage["loss"] is None
+    page.widget("button", "Type these bounds again").click()
+    page.run()
+    assert page.packed() == {}
+    assert [field.value for field in page.app.text_input if field.label in ("age from", "income from")] == ["", ""]
     public = typed(upload(CSV, audience="public"), bounds)
+    assert not public.app.error
+    assert public.sentence not in ("", HELD)
     assert not [expander for expander in public.app.expander if "records" in expander.label]
     assert "above; the farthest" not in public.text
     assert not [caption for caption in public.app.caption if "moved to the edge" in caption.value]
+    assert HELD not in str(public.packed())
+
+
+@ON_ONE_PAGE
+def test_a_few_records_outside_are_named_without_a_red_box(upload):
+    bound = np.sort(ROWS[:, 0])[-3] - 1e-9  # 3 of 60 are above: exactly 5 %
+    page = typed(upload(CSV), {"age from": (0.0, 1.0), "income from": (0.0, 1.0)})
+    fields = [field for field in page.app.text_input if field.label == "to"]
+    fields[0].set_value(repr(float(bound)))
+    page.run()
+    assert not page.app.error
+    assert page.sentence not in ("", HELD)
+    captions = [caption.value.replace("\\", "") for caption in page.app.caption]
+    assert "3 of 60 records lie outside the bounds and were moved to the edge: age (3 above)." in captions
+    fields = [field for field in page.app.text_input if field.label == "to"]
+    fields[0].set_value(repr(float(np.sort(ROWS[:, 0])[-4] - 1e-9)))
+    page.run()
+    assert len(page.app.error) == 1
+    assert page.sentence == HELD
 
 
 @ON_ONE_PAGE
@@ -192,7 +228,9 @@ def test_labels_units_scale_and_rows_are_taken(upload):
     kept = int(sample_mask(ROWS[:, :2], 0.4).sum())
     assert any(caption.value.startswith(f"{kept} records") for caption in page.app.caption)
     page.set("toggle", "Scale bounds to 0 and 1", True)
-    assert page.packed()["picture"][1]["x"]["unit"] == ""
+    header = page.packed()["picture"][1]
+    assert (header["x"]["unit"], header["x"]["values"]) == ("years", [0.0, 1.0]), "axes keep their units"
+    assert page.app.session_state["dpviz:shown"].source.form.scaling == "unit"
 
 
 @ON_ONE_PAGE
@@ -440,10 +478,12 @@ def test_a_doubt_is_said_at_the_picture_and_mended_by_hand(upload):
     page.set("multiselect", "Features", ["town", "people"])
     page = typed(page, {"town from": (0, 100), "people from": (0, 100_000)})
     assert "every comma in column 'people' stands before three digits" in said(page).lower().replace("’", "'")
-    assert page.app.session_state["dpviz:shown"].source.dataset.points[0, 1] == 1.241
+    scale = page.app.session_state["dpviz:shown"].source.dataset.scale
+    points = page.app.session_state["dpviz:shown"].source.dataset.points
+    assert scale.back(points)[0, 1] == pytest.approx(1.241)
     page.set("selectbox", "Decimal sign", ".")
     source = page.app.session_state["dpviz:shown"].source
-    assert source.dataset.points[0, 1] == 1241
+    assert source.dataset.scale.back(source.dataset.points)[0, 1] == pytest.approx(1241)
     assert "three digits" not in said(page)
     assert page.query["data_decimal"] == "point"
     assert page.app.text_input[0].value == "0", "the same file is described as before"
@@ -471,6 +511,15 @@ def test_a_header_row_set_by_hand_gives_other_columns_and_new_suggestions(upload
     assert list(page.widget("multiselect", "Features").value) == ["age", "income"]
     page.set("selectbox", NAMES, "none")
     assert "No column of this file is numeric" in said(page)
+
+
+def captions(page):
+    return [caption.value.replace("\\", "") for caption in page.app.caption]
+
+
+def type_in(page, label, text):
+    next(field for field in page.app.text_input if field.label == label).set_value(text)
+    return page.run()
 
 
 @ON_ONE_PAGE
@@ -524,13 +573,119 @@ def test_a_sheet_is_picked_and_goes_with_the_link(upload):
 
 
 @ON_ONE_PAGE
-def test_typed_bounds_are_read_like_the_cells_and_echoed(upload):
-    rows = "\n".join(f"{i}.{100 + i};{i},5" for i in range(1, 40))
-    page = upload(f"people;share\n{rows}".encode())
-    fields = {field.label: field for field in page.app.text_input}
-    fields["people from"].set_value("1.000")
+@pytest.mark.parametrize(("meant", "value"), [("3,000", 3000.0), ("3", 3.0)])
+def test_a_bound_that_can_be_two_numbers_asks_which(upload, meant, value):
+    page = typed(upload(CSV), {"income from": (0.0, 1.0)})
+    page = type_in(type_in(page, "age from", "0"), "to", "3.000")
+    assert "3.000 can be two numbers. Which?" in captions(page)
+    assert page.packed() == {}, "nothing is taken for granted"
+    page.widget("button", meant).click()
     page.run()
-    assert any("1.000 is read as 1000" in caption.value.replace("\\", "") for caption in page.app.caption)
+    assert "can be two" not in "".join(captions(page))
+    assert page.app.session_state["dpviz:shown"].source.form.bounds == ((0.0, value), (0.0, 1.0))
+
+
+@ON_ONE_PAGE
+def test_what_was_typed_is_echoed_as_it_was_read(upload):
+    page = type_in(upload(CSV), "age from", "250000")
+    assert "Read as 250,000." in captions(page)
+    page = type_in(page, "age from", "48,15")
+    assert "Read as 48.15." in captions(page)
+    assert not [each for each in captions(type_in(page, "age from", "12")) if each.startswith("Read as")]
+
+
+DATED = ("seen,age\n" + "\n".join(f"2024-{1 + i % 12:02}-{1 + i % 28:02},{20 + i}" for i in range(60))).encode()
+
+
+@ON_ONE_PAGE
+def test_bounds_of_dates_are_dates(upload):
+    page = upload(DATED)
+    page.set("multiselect", "Features", ["seen", "age"])
+    page = typed(page, {"age from": (0.0, 120.0)})
+    page = type_in(page, "seen from", "1/2/2024")
+    assert "1/2/2024 can be two dates. Which?" in captions(page)
+    page.widget("button", "2024-01-02").click()
+    page.run()
+    page = type_in(page, "to", "ten")
+    assert "ten is no date. Write it like 2024-05-31 or 31.5.2024." in captions(page)
+    page = type_in(page, "to", "31.12.2024")
+    assert "Read as 2024-12-31." in captions(page)
+    source = page.app.session_state["dpviz:shown"].source
+    assert source.form.bounds == ((45293.0, 45657.0), (0.0, 120.0)), "days, as a spreadsheet counts them"
+    assert source.form.units == ("days", "")
+    again = upload(DATED, **{name: text for name, text in page.query.items() if name != "data"})
+    assert again.app.session_state["dpviz:shown"].source.form == source.form
+    assert "2024-01-02" in [field.value for field in again.app.text_input]
+
+
+@ON_ONE_PAGE
+def test_numbers_of_days_take_typed_dates(upload):
+    page = upload(b"day,age\n" + b"\n".join(b"%d,%d" % (45300 + i, i) for i in range(60)))
+    page = typed(page, {"age from": (0.0, 120.0)})
+    page.set("selectbox", "day: source", "dates")
+    page = type_in(type_in(page, "day from", "2024-01-01"), "to", "2024-12-31")
+    assert page.app.session_state["dpviz:shown"].source.form.bounds[0] == (45292.0, 45657.0)
+
+
+def scaling_line(page):
+    found = [text for text in captions(page) if text.startswith("Columns are ")]
+    return found[0] if found else ""
+
+
+MONEY = ("age,income\n" + "\n".join(f"{20 + i},{900 * i}" for i in range(60))).encode()
+
+
+@ON_ONE_PAGE
+def test_columns_whose_ranges_differ_are_scaled_with_a_way_back(upload):
+    page = typed(upload(MONEY), {"age from": (0.0, 120.0), "income from": (0.0, 60_000.0)})
+    words = "Columns are scaled to their public bounds, because their ranges differ 500 times."
+    assert scaling_line(page) == words
+    assert page.query["data_scale"] == "unit"
+    header = page.packed()["picture"][1]
+    assert header["y"]["values"] == [0.0, 60_000.0]
+    other = typed(
+        upload(b"\n".join(MONEY.splitlines()[:20])), {"age from": (0.0, 120.0), "income from": (0.0, 60_000.0)}
+    )
+    assert scaling_line(other) == words, "no record has a say in it"
+    public = typed(upload(MONEY, audience="public"), {"age from": (0.0, 120.0), "income from": (0.0, 60_000.0)})
+    assert scaling_line(public) == words
+    assert "Take the numbers as they are" not in [button.label for button in public.app.button]
+    page.widget("button", "Take the numbers as they are").click()
+    page.run()
+    assert scaling_line(page).startswith("Columns are not scaled, although their ranges differ 500 times")
+    assert "data_scale" not in page.query
+    back = upload(MONEY, **{name: text for name, text in page.query.items() if name != "data"})
+    assert back.app.session_state["dpviz:shown"].source.form.scaling == "none", "a link says what was chosen"
+    page.widget("button", "Scale them").click()
+    assert page.run().query["data_scale"] == "unit"
+    alike = typed(upload(MONEY), {"age from": (0.0, 120.0), "income from": (0.0, 1200.0)})
+    assert scaling_line(alike) == ""
+
+
+@ON_ONE_PAGE
+def test_a_map_asks_how_many_years_weigh_as_much_as_a_kilometer(upload):
+    page = upload(PEOPLE.encode())
+    page.set("selectbox", "Missing values", "drop")
+    page = people(page)
+    assert "because a map stands beside other columns" in scaling_line(page)
+    form = page.app.session_state["dpviz:shown"].source.form
+    _, square = map_of(Box([48.0, 11.4], [48.2, 11.7]))
+    preset = 120.0 / (square.widths[0] / 1000.0)
+    question = "How many years weigh as much as one kilometer?"
+    asked = page.widget("number_input", question).value
+    assert asked == pytest.approx(preset, rel=0.05), "two digits of what weighs the same from side to side"
+    assert form.per_kilometer == (None, None, asked)
+    assert f"One kilometer weighs as much as {asked:g} years" in scaling_line(page)
+    page.set("number_input", question, 2.0)
+    shown = page.app.session_state["dpviz:shown"].source
+    assert shown.form.per_kilometer == (None, None, 2.0)
+    assert shown.dataset.scale.weights[2] == 1.0
+    assert page.query["data_per_km"] == ",,2.0"
+    again = upload(PEOPLE.encode(), **{name: text for name, text in page.query.items() if name != "data"})
+    assert again.app.session_state["dpviz:shown"].source.key == shown.key
+    assert again.widget("number_input", question).value == 2.0
+    page.set("number_input", question, 0.0)
+    assert page.app.session_state["dpviz:shown"].source.form.per_kilometer == ()
 
 
 @ON_ONE_PAGE

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.core import Knob
 from dpviz.core.knobs import Value
-from dpviz.data import DATASETS, Choices, Dataset, SizeLimits, data_knobs, known_groups, load, size_limits
+from dpviz.data import DATASETS, Choices, Clipping, Dataset, SizeLimits, data_knobs, known_groups, load, size_limits
 from dpviz.data.cards import cards, title
 from dpviz.ui import controls, hiding, state
 from dpviz.ui.data import answers, drawing, upload
@@ -47,6 +47,12 @@ class Source:
     sheet: DrawnPoints | None = None  # of what was drawn by hand
     form: Choices | None = None  # of an upload
     n_groups: int | None = None  # public; None where it is unknown
+    nonprivate_clipping: Clipping | None = None  # what typed bounds do to the rows of an upload; None: they move none
+
+    @property
+    def nonprivate_is_held(self) -> bool:
+        """Whether bounds cut off so many records that nothing may be concluded: the curator's."""
+        return self.nonprivate_clipping is not None and self.nonprivate_clipping.nonprivate_is_too_much
 
     def suited(self, knob: Knob) -> Knob:
         """Return a knob for a number of clusters whose default is the number of groups that the set has."""
@@ -79,7 +85,7 @@ class Source:
             nonprivate_n_clipped=0,
             nonprivate_n_left_out=0,
         )
-        return replace(self, dataset=empty, key=(*self.key, "no records"))
+        return replace(self, dataset=empty, key=(*self.key, "no records"), nonprivate_clipping=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +145,7 @@ def pick(
     elif data is not None and not public:
         with form:
             upload.say_doubts()
+            upload.say_outside(data)
     return source, described
 
 
@@ -149,7 +156,10 @@ def _source(name: str, shelves: Mapping[str, DataCatalog], data: Described | Non
         # The fingerprint is a function of all records: whoever knows all but one could try the last.
         file = ("data", UPLOAD if public else f"{UPLOAD}:{data.digest}")
         link = (file, *answers.to_link(data.form, public=public))
-        return Source(data.dataset, (UPLOAD, *data.key), link, uploaded=True, form=data.form)
+        clipping = None if public else data.nonprivate_clipping
+        return Source(
+            data.dataset, (UPLOAD, *data.key), link, uploaded=True, form=data.form, nonprivate_clipping=clipping
+        )
     if name == drawing.DRAW:
         dataset, key, link, sheet = drawing.source()
         return Source(dataset, key, link, uploaded=False, sheet=sheet)

@@ -18,6 +18,7 @@ from dpviz.data import (
     MAX_COLUMNS,
     MAX_ROWS,
     Choices,
+    Clipping,
     Dataset,
     Missing,
     Table,
@@ -26,10 +27,10 @@ from dpviz.data import (
     get_ready,
     read_confined,
 )
-from dpviz.data.files import READ_OFF, Beginning
+from dpviz.data.files import READ_OFF, Beginning, date_of
 from dpviz.data.geography import likely_map
-from dpviz.data.table import CSV, FORMATS, GEOJSON, binary_format
-from dpviz.data.transforms import MAX_SEED
+from dpviz.data.table import CSV, FORMATS, GEOJSON, SAME, binary_format
+from dpviz.data.transforms import MAX_SEED, Scale
 from dpviz.ui import state
 from dpviz.ui.data import answers, background, bounding
 from dpviz.ui.data.answers import LEAST_SHARE, MOST_FEATURES, answer, field, set_answers
@@ -71,6 +72,7 @@ class Described:
     digest: str
     name: str  # of the file
     form: Choices  # the answers
+    nonprivate_clipping: Clipping | None = None  # what the bounds do to the rows; None where they move none
 
 
 def name() -> str:
@@ -105,10 +107,14 @@ def described() -> tuple[Described | None, str]:
         return None, str(error)
     box = form.box(table)
     bounds = (*box.low.tolist(), *box.high.tolist())
-    choices = (form.label, form.missing, form.scaling, form.share, form.units, form.place)
+    choices = (form.label, form.missing, form.scaling, form.share, form.units, form.place, form.per_kilometer)
     fewer = (form.projected, form.projection_seed)
     key = (table.digest, form.features, bounds, *choices, *fewer, dataset.bounds_from_data, form.reading)
-    return Described(dataset, key, table.digest, table.name, form), ""
+    clipping = None
+    if dataset.nonprivate_n_clipped:
+        rows = (form.label, form.missing)
+        clipping = table.clipping(form.features, box, *rows, share=form.share, place=form.place)
+    return Described(dataset, key, table.digest, table.name, form, clipping), ""
 
 
 def _suggest(table: Table) -> None:
@@ -136,7 +142,7 @@ def _suggest(table: Table) -> None:
                 "place": form.place or NO_MAP,
                 "projected": form.projected,
                 "projection_seed": form.projection_seed,
-                **bounding.answers_of(form.features, form.how, form.bounds, form.units),
+                **bounding.answers_of(form, table.dates),
             }
         )
         return
@@ -169,26 +175,29 @@ def _form(table: Table) -> Choices | None:
     if not table.numeric_columns:
         raise TableError("No column of this file is numeric, but at least one is needed. Choose another file.")
     features = tuple(each for each in _features() if each in table.numeric_columns)
-    bounds = bounding.pairs(table, features)
+    place = _place(features)
+    bounds, units = bounding.pairs(table, features, place), bounding.units(table, features)
     if not features or bounds is None:
         return None
     label = answer("label", NO_LABEL)
     percent: float | None = answer("share", None)
     n_projected: float | None = answer("projected", None)
     missing: Missing = "error"
+    scaling, _ = bounding.scaling(table, features, place)
     return Choices(
         features,
         label if label in (*table.text_columns, *table.numeric_columns) and label not in features else None,
         answer("missing", missing),
-        "unit" if answer("scaled", False) else "none",
+        scaling,
         1.0 if percent is None else percent / 100.0,
         bounding.how(),
         bounds,
-        bounding.units(features),
-        _place(features),
+        units,
+        place,
         int(n_projected) if n_projected is not None and 1 <= n_projected < len(features) else None,
         int(answer("projection_seed", 0)),
         table.reading,
+        per_kilometer=bounding.per_kilometer(features, bounds, units, place) if scaling == "unit" else (),
     )
 
 
@@ -429,8 +438,9 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
         )
         st.toggle(
             "Scale bounds to 0 and 1",
-            help="Every feature counts the same, whatever its unit. A map then has no meters.",
-            **field("scaled", False),
+            help="Every feature counts the same, whatever its unit. It is on from the start where ranges of public "
+            "bounds differ more than ten times, where units differ, and beside a map. No record has a say in it.",
+            **field("scaled", bounding.scaling(table, features, _place(features))[0] == "unit"),
         )
         if len(features) > 1:
             _projection(len(features))
@@ -513,12 +523,9 @@ def _preview(table: Table) -> None:
 
 def _effects(table: Table, data: Described) -> None:
     """Show what the bounds and the projection do to the records: curator only."""
-    form, dataset = data.form, data.dataset
+    form, dataset, clipping = data.form, data.dataset, data.nonprivate_clipping
     widths = form.box(table).widths
-    clipping = table.clipping(
-        form.features, form.box(table), form.label, form.missing, share=form.share, place=form.place
-    )
-    if not clipping.nonprivate_n_moved:
+    if clipping is None or not clipping.nonprivate_n_moved:
         st.caption("No record lies outside these bounds.")
     else:
         lines = ""  # one for each feature that loses something: records below and above, and the longest way
@@ -548,7 +555,74 @@ def _effects(table: Table, data: Described) -> None:
     st.caption("The link carries this file's fingerprint and your choices: share it as you would share the file.")
 
 
-def clipped_words(n_clipped: int, n: int) -> str:
-    """Say that `n_clipped` of `n` records were moved onto the box: exact counts, curator only."""
+def clipped_words(n_clipped: int, n: int, columns: str = "") -> str:
+    """Say that `n_clipped` of `n` records were moved onto the box, and in which columns: the curator's."""
     lie, were = ("lies", "was") if n_clipped == 1 else ("lie", "were")
-    return f"{n_clipped:,} of {n:,} records {lie} outside the bounds and {were} moved to the edge"
+    named = f": {columns}" if columns else ""
+    return f"{n_clipped:,} of {n:,} records {lie} outside the bounds and {were} moved to the edge{named}"
+
+
+def clipped_columns(features: Sequence[str], clipping: Clipping | None) -> str:
+    """Say how many records are below and above the bounds of each column, "" where none is: the curator's."""
+    if clipping is None:
+        return ""
+    parts = []
+    for name, below, above in zip(
+        features, clipping.nonprivate_below.tolist(), clipping.nonprivate_above.tolist(), strict=True
+    ):
+        sides = [f"{count:,} {side}" for count, side in ((below, "below"), (above, "above")) if count]
+        if sides:
+            parts.append(f"{name} ({', '.join(sides)})")
+    return ", ".join(parts)
+
+
+def say_outside(data: Described) -> None:
+    """Show in red above the picture what was typed and what the file has, where too many records lie outside."""
+    table, clipping = answers.table(), data.nonprivate_clipping
+    if table is None or clipping is None or not clipping.nonprivate_is_too_much:
+        return
+    n, n_moved = clipping.nonprivate_n, clipping.nonprivate_n_moved
+    share = "" if n_moved == n else f" ({100.0 * n_moved / n:.0f} %)"
+    who = f"All {n:,} records" if n_moved == n else f"{n_moved:,} of {n:,} records{share}"
+    lines, outside = [], []
+    for axis, name in enumerate(data.form.features):
+        n_out = int(clipping.nonprivate_below[axis] + clipping.nonprivate_above[axis])
+        if not n_out:
+            continue
+        outside.append(name)
+        low, high = data.form.bounds_of(name)
+        has, write = table.nonprivate_range(name), date_of if name in table.dates else "{:,.10g}".format
+        found = "nothing" if has is None else f"{write(has.low)} to {write(has.high)}"
+        lines.append(
+            f"- **{state.plain(name)}**: you typed {state.plain(write(low))} to {state.plain(write(high))}, the file "
+            f"has {state.plain(found)}. {n_out:,} {'record lies' if n_out == 1 else 'records lie'} outside."
+        )
+    st.error(
+        f"**{who} lie outside of the bounds that you typed.** They were moved to the edge, so that nothing is "
+        "concluded from this picture. Only you see this.\n\n" + "\n".join(lines)
+    )
+    empty = {f"{end}:of:{name}": "" for name in outside for end in ("low", "high")}
+    empty |= {"low:all": "", "high:all": ""} if data.form.how == SAME else {}
+    empty |= {f"source:{name}": bounding.TYPED for name in outside}
+    st.button("Type these bounds again", on_click=set_answers, args=(empty,))
+
+
+def say_scaling(form: Choices, scale: Scale | None, *, public: bool) -> None:
+    """Say whether columns are scaled and why, with the way back for who describes the file."""
+    table = answers.table()
+    if table is None or len(form.features) == 1:
+        return
+    _, why = bounding.scaling(table, form.features, form.place)
+    if scale is None and not why:
+        return
+    if scale is None:
+        words = f"Columns are not scaled, although {why}: those with long ranges weigh most."
+        button, scaled = "Scale them", True
+    else:
+        reason = f", because {why}" if why else ""
+        words = f"Columns are scaled to their public bounds{reason}. {scale.words if scale.place else ''}"
+        button, scaled = "Take the numbers as they are", False
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="dpviz-scaling"):
+        st.caption(state.plain(words.strip()), width="content")
+        if not public:
+            st.button(button, on_click=set_answers, args=({"scaled": scaled},), type="tertiary")

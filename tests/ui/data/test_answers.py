@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dpviz.data import TableFormat
 from dpviz.data.table import Choices
 from dpviz.ui.data.answers import MOST_FEATURES, from_file, from_link, to_file, to_link
-from dpviz.ui.data.bounding import KNOWN, likely, plain_number, words_of
+from dpviz.ui.data.bounding import KNOWN, likely, readings, words_of
 
 FORM = Choices(("a", "b"), "c", "middle", "unit", 0.05, "each", ((0.0, 1.5), None), ("m", ""))
 MAPPED = Choices(
@@ -153,48 +153,58 @@ def test_nonsense_in_a_link_fills_in_nothing_wrong(query):
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
+    ("text", "point", "comma"),
     [
-        ("250,000", 250_000.0),
-        ("1,250,000.5", 1_250_000.5),
-        ("250 000", 250_000.0),
-        ("48,5", 48.5),
-        ("-0.25", -0.25),
-        ("−3", -3.0),
-        ("1e5", 1e5),
-        (" 7 ", 7.0),
-        ("", None),
-        ("abc", None),
-        ("nan", None),
-        ("inf", None),
-        ("1e999", None),
-        ("12,34,56", None),
-        ("1" * 60, None),
+        ("250,000", (250_000.0,), (250.0, 250_000.0)),
+        ("1,250,000.5", (1_250_000.5,), (1_250_000.5,)),
+        ("250 000", (250_000.0,), (250_000.0,)),
+        ("48,5", (48.5,), (48.5,)),
+        ("-0.25", (-0.25,), (-0.25,)),
+        ("−3", (-3.0,), (-3.0,)),
+        ("1e5", (1e5,), (1e5,)),
+        (" 7 ", (7.0,), (7.0,)),
+        ("3.000", (3.0, 3000.0), (3.0, 3000.0)),
+        ("0.125", (0.125,), (0.125,)),
+        ("1.234,5", (1234.5,), (1234.5,)),
+        ("1,234.5", (1234.5,), (1234.5,)),
+        ("1 234,5", (1234.5,), (1234.5,)),
+        ("−1.250", (-1250.0, -1.25), (-1250.0, -1.25)),
+        ("1.250.000", (1_250_000.0,), (1_250_000.0,)),
+        *((text, (), ()) for text in ("", "abc", "nan", "inf", "1e999", "12,34,56", "1" * 60)),
     ],
 )
-def test_bounds_are_read_as_people_write_them(text, value):
-    assert plain_number(text) == value
+def test_bounds_are_read_as_people_write_them(text, point, comma):
+    assert (readings(text), readings(text, ",")) == (point, comma)
+
+
+def test_degrees_are_no_thousands():
+    assert readings("48.137", most=360.0) == (48.137,)
+    assert readings("48.137") == (48.137, 48_137.0)
 
 
 @pytest.mark.parametrize(
-    ("text", "point", "comma"),
+    ("text", "days"),
     [
-        ("3.000", 3.0, 3000.0),
-        ("3,000", 3000.0, 3.0),
-        ("1.234,5", 1234.5, 1234.5),
-        ("1,234.5", 1234.5, 1234.5),
-        ("48,5", 48.5, 48.5),
-        ("1 234,5", 1234.5, 1234.5),
-        ("−1.250", -1.25, -1250.0),
+        ("2024-05-31", (45443.0,)),
+        ("31.5.2024", (45443.0,)),
+        ("5/31/2024", (45443.0,)),
+        ("31/5/2024", (45443.0,)),
+        ("5/5/2024", (45417.0,)),
+        ("1/2/2024", (45323.0, 45293.0)),
+        ("31/31/2024", ()),
+        ("2023-02-29", ()),
+        ("45443", (45443.0,)),
     ],
 )
-def test_a_bound_is_read_like_the_cells_of_its_column(text, point, comma):
-    assert (plain_number(text), plain_number(text, ",")) == (point, comma)
+def test_bounds_of_dates_are_days(text, days):
+    assert readings(text, dates=True) == days
+    assert readings("2024-05-31") == (), "only where dates are asked for"
 
 
-@given(st.floats(-1e290, 1e290) | st.decimals(-1000, 1000, places=3).map(float))
+@given(st.floats(-1e290, 1e290) | st.decimals(-1000, 1000, places=3).map(float) | st.integers(-9999, 99999).map(float))
 def test_a_bound_that_is_written_is_read_again(value):
-    assert plain_number(words_of(value)) == plain_number(words_of(value), ",") == value
+    assert readings(words_of(value)) == readings(words_of(value), ",") == (value,)
+    assert readings(words_of(value, dates=True), dates=True) == (value,)
 
 
 def test_known_ranges_are_found_by_a_columns_name():
@@ -202,8 +212,15 @@ def test_known_ranges_are_found_by_a_columns_name():
         "age",
         "age",
         "age",
-        "typed",
+        "money",
         "year",
+        "money",
+    ]
+    assert [likely(name) for name in ("visits", "agreement", "Likert 1", "spending_score", "annual_income_k")] == [
         "typed",
+        "likert5",
+        "likert5",
+        "percent",
+        "money",
     ]
     assert all(known.low < known.high for known in KNOWN.values())
