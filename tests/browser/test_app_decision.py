@@ -106,11 +106,10 @@ def check_data(text: str, answer: str, content: bytes, told: Decision) -> None:
     first, epsilon = told.first, told.epsilon
     assert f"cost in half of the runs: {epsilon:g}, with {ENTRIES[first].name}" in answer
     assert answer in plain
-    told_pins = table_after(text, "Pinned runs")[1:3]
-    for key, (run, cost, *_, seed) in zip(KEYS, told_pins, strict=True):
-        assert run == f"{ENTRIES[key].name}, ε = 1"
-        (row,) = [row for row in told.made[key, 1.0] if row["noise_seed"] == int(seed)]
-        assert float(cost) == pytest.approx(row["inertia"] / told.floor, abs=0.0051, rel=0.006)
+    ((run, cost, *_, seed),) = table_after(text, "Pinned runs")[1:]  # not the one that was only looked at
+    assert run == f"{ENTRIES[KEYS[0]].name}, ε = 1"
+    (row,) = [row for row in told.made[KEYS[0], 1.0] if row["noise_seed"] == int(seed)]
+    assert float(cost) == pytest.approx(row["inertia"] / told.floor, abs=0.0051, rel=0.006)
 
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["paper", "whole"])

@@ -19,7 +19,7 @@ from dpviz.tools.compare.page import report as compare_report
 from dpviz.tools.compare.runs import ENTRIES, TrialPart
 from dpviz.ui.export.files import CURATOR
 from tests.pages.conftest import at_once, typed
-from tests.tools.compare.decision import check, decided, falsified, plain_of
+from tests.tools.compare.decision import check, decided, falsified, plain_of, table_after
 from tests.tools.compare.pdf import pages_of
 from tests.tools.compare.test_document import words_of
 
@@ -78,6 +78,9 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
     points = np.clip(whole, LOW, HIGH)
     box = page.app.session_state["dpviz:shown"].source.dataset.box
     told = decided(points, box, ("su", "eugkm"), 3, 10)
+    shown = "".join(pages_of(document.pdf(papers["decision"])))
+    for cell in (cell for row in table_after(text, "ε against cost")[1:] for cell in row if "(" in cell):
+        assert cell in shown, "the same figures in the PDF"
     for form in (text, plain_of(document.html(papers["decision"]))):
         check(form, told)
         for what, wrong in falsified(form, told):
@@ -92,7 +95,8 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
         points, box, None, TrialPart(told.first, epsilon, 3, 5, run["noise_seed"], 1, len(points))
     )
     fit = ALGORITHMS[trial.method].fit(points, box, trial.params(), rng=np.random.default_rng(run["noise_key"]))
-    told = [line for line in text.split("## Centers of the picture")[1].split("\n") if re.match(r"\| \d", line)]
+    listed = text.split("## Centers of the picture")[1].split("## ")[0].split("\n")
+    told = [line for line in listed if re.match(r"\| \d", line)]
     shown = np.array([[float(cell) for cell in line.strip("|").split("|")[1:]] for line in told])
     np.testing.assert_allclose(shown, fit.release.centers, rtol=0.006)
     assert f"{ENTRIES['su'].name}, ε = 3" in plain.split("## Pinned runs")[1].split("## ")[0]
@@ -121,7 +125,7 @@ def test_typed_degrees_come_before_the_square_of_meters_around_their_middle(open
         f"{half:,.0f} m each"
     )
     assert f"{typed} {square}{', scaled to 0 to 1' if scaled else ''}." in text
-    assert "you" not in text.split("## The data")[1].split("## ")[0].replace("your", "")
+    assert "you" not in text.split("| Columns |")[1].split("## ")[0].replace("your", "")
     assert f"per {'range of a feature' if scaled else f'{2 * half:,.0f} m'}" in text
     assert "k = 3 came with the link: a public input." in text
     assert compare_paper.LARGEST in text

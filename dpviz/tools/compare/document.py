@@ -50,8 +50,13 @@ th { font-weight: 600; } tr.marked td { font-weight: 650; background: #eef3fa; }
   .dense .small { font-size: 6.2pt; line-height: 1.15; } .wide { overflow: visible; }
   .pictures { grid-template-columns: 1fr 1fr; } .pictures.one { grid-template-columns: 1fr; }
   li { font-size: 7.7pt; }
-  .pictures:not(.one) figure svg { max-height: 39mm; } .pictures.one figure svg { max-height: 50mm; }
-  .sign { margin-top: 8mm; }
+  /* What is read first fills one page: its pictures take what the words leave. */
+  .first:has(.pictures) { height: 280mm; display: flex; flex-direction: column; }
+  .first > .pictures { flex: 1 1 0; min-height: 0; max-height: 105mm; grid-template-rows: 100%; }
+  .first figure { display: flex; flex-direction: column; }
+  .first figure svg { flex: 1 1 0; min-height: 0; height: 0; }
+  .appendix figure svg { max-height: 70mm; }
+  .sign { margin-top: 7mm; }
   figure, tr, .sign, .note { break-inside: avoid; } h2 { break-after: avoid; } thead { display: table-header-group; }
   .appendix { break-before: page; }
 }
@@ -146,6 +151,7 @@ def html(document: Document) -> str:
         f'<h1>{escape(document.title)}</h1><p class="small">{escape(document.subtitle)}</p>'
         f"{''.join(map(_html, document.blocks))}"
     )
+    body = f'<main class="first">{body}</main>'
     if document.appendix:
         body += f'<section class="appendix dense">{"".join(map(_html, document.appendix))}</section>'
     # No script, no address: a browser requests nothing.

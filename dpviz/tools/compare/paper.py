@@ -1,17 +1,18 @@
-"""The decision paper: one page that an official signs, and an appendix; and the version that anybody may read.
+"""The decision paper: one page that an analyst and an officer sign, an appendix, and the version anybody may read.
 
-`PublicFacts` follow from the question, the public box and the methods' proofs alone. `Findings` are computed on the
-true records, and are the curator's.
+`PublicFacts` follow from the question, the public box, the methods' proofs and what was released alone. `Findings` are
+computed on the true records, and are the curator's.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpviz.core import Confidential, attacker_odds
+from dpviz.core import Adjacency, Claim, Confidential, attacker_odds
 from dpviz.stories.label import Label, Statement
-from dpviz.stories.panel import at_most, attacker, beside, number
+from dpviz.stories.panel import at_most, beside, ceiled, chance_limit, counted, number
 from dpviz.tools.compare.document import (
     Block,
     Document,
@@ -39,6 +40,7 @@ from dpviz.tools.compare.frontier import (
 )
 from dpviz.tools.compare.runs import Row, Rows
 from dpviz.tools.compare.search import Recommendation
+from dpviz.tools.release import Ledger, ReleaseEntry
 from dpviz.tools.sweep.trials import OK
 
 SECRET = "Curator's paper: its figures are computed on the true records. Do not publish it."
@@ -53,7 +55,10 @@ WAITING = (
 )
 NOTHING = "No method is recommended."
 NONE_PROVED = "Nothing is proved here for these neighbors and bounds."
-SIGNATURE = ("Decided by (name and office)", "Date", "Signature")
+SIGNATURES = (
+    ("Analyst (name and office)", "Date", "Signature"),
+    ("Data protection officer (name and office)", "Date", "Signature"),
+)
 REFRAIN = (
     "The runs behind this paper have noise from seeds and protect nobody. The release needs secret noise, and may cost "
     "more.",
@@ -65,7 +70,23 @@ UNPROTECTED = (
     "A person's second record, and every further release of these records, adds its ε to this one.",
     "The box, ε and all other settings are public inputs. So is k, unless “Centers” says that a private curve gave it.",
 )
+NOTHING_YET = Ledger()
+NOTHING_RELEASED = "Nothing, as far as this browser tab and the settings that it was given know."
+NO_TABLE = "None yet. The Release step of a method's page makes it, once, with secret noise."
+ANY_ROWS = "Nobody has said so. All odds here are for one row: a person with more rows is protected less."
+ONE_ROW = "Yes, says the person who gave the file: all odds here are for one person."
+EXACT = (
+    "No. What is released are {k} noisy centers, one table in the columns' units. No record, no exact average and no "
+    "exact count is in it."
+)
+COUNTS = (
+    "Only with noise, and only where the method releases counts: the list of releases says which did. How many people "
+    "really are in a cluster stays inside."
+)
+CLIPPED = "Values outside of the bounds count as the nearest bound. How many there were is not public."
 READING = "Cost: median × without privacy (middle 90 % of runs). A coin flip is right 50 times in 100."
+MOST_EXPONENT = 700.0  # of e, which a float still holds; far beyond it a delta is 1 anyway
+MOST_WIDE = 7  # columns of one table
 MOST_COLUMNS = 8  # that are named on the first page
 COST = (
     "Sum of squared distances from each record to its nearest center, as a multiple of the cost of k-means without "
@@ -86,11 +107,12 @@ class Promise:
     key: str
     name: str
     label: Label
+    proved: Claim | None  # as it adds up with other releases
 
 
 @dataclass(frozen=True, slots=True)
 class PublicFacts:
-    """The question, the data's public side, and the promises at one ε. Nothing in it is exact."""
+    """The question, the data's public side, what was released, and the promises at one ε. Nothing in it is exact."""
 
     title: str  # of the data
     bounds: tuple[tuple[str, str], ...]  # (feature, its public bounds); "" where they came from the records
@@ -106,6 +128,9 @@ class PublicFacts:
     origin: str = ""  # where k comes from, and whether anybody chose it
     columns: tuple[tuple[str, str], ...] = ()  # (column, its bounds) where the features are computed from columns
     derived: str = ""  # which features those are
+    ledger: Ledger = NOTHING_YET  # of everything that was released of these records
+    rows_each: int = 0  # rows of one person, at most; 0: nobody has said
+    kept: str = ""  # where the records are, and until when
 
     @property
     def question(self) -> str:
@@ -123,6 +148,7 @@ class Findings(Confidential):
     n: int
     n_left_out: int  # rows of the file
     n_clipped: int  # records, onto the box's wall
+    clipping: str  # what that did to which column; "" where nothing is known of columns
     ranked: tuple[Ranked, ...]  # at the paper's ε
     best: Recommendation | None
     answer: str  # its sentence, or why there is none
@@ -131,6 +157,8 @@ class Findings(Confidential):
     frontier: Picture
     centers: tuple[tuple[str, ...], ...]  # of the picture
     center_columns: tuple[str, ...]  # what their numbers are, with units
+    profiles: tuple[str, ...]  # each center in words; none of projected columns
+    same: str  # whether they are the clusters without privacy, "" where there is no picture
     pinned: tuple[tuple[str, Row], ...]  # (method, its run nearest to the median)
     names: Mapping[str, str]  # of the methods
     settings: tuple[tuple[str, str], ...]
@@ -163,26 +191,36 @@ def decision_paper(facts: PublicFacts, findings: Findings) -> Document:
     runs = pinned(findings, bounds_public=facts.bounds_public)
     keys = [key for key in (first, findings.second) if key]
     rows = f"{findings.n:,} used; {findings.n_left_out:,} left out (missing cells, or the share of rows); "
+    moved = f"{findings.n_clipped:,} moved onto the bounds"
     blocks: list[Block] = [
         Note(SECRET),
-        Heading("The question"),
         Text(facts.question),
-        Heading("The data"),
-        Pairs((("Rows", f"{rows}{findings.n_clipped:,} moved onto the bounds"), *_data(facts))),
-        Heading("Recommendation"),
         *_recommendation(facts, findings),
         Pictures(findings.pictures),
+        Heading("What an officer asks"),
+        Pairs(
+            (
+                *answers(facts, about[0] if about else None),
+                *((("The same clusters?", findings.same),) if findings.same else ()),
+                ("Rows", f"{rows}{moved}{findings.clipping and ': '}{findings.clipping}."),
+                *_data(facts),
+            )
+        ),
+        *protection(about, (*UNPROTECTED, *REFRAIN, *((CHOSEN,) if best is not None else ()))),
+        *map(Signature, SIGNATURES),
+    ]
+    appendix: list[Block] = [Heading("Appendix")]
+    if first and findings.centers:
+        appendix += [Heading(f"Centers of the picture, {findings.names[first]}"), *_centers(findings)]
+    appendix += [
+        *_releases(facts.ledger),
         Heading("ε against cost"),
         *((costs(findings, keys, facts.epsilon), Text(READING, small=True)) if keys else (Text(NONE_PROVED),)),
         Heading("What is proved, and by whom"),
         Pairs(tuple((each.name, promise_words(each.label)) for each in about)),
         Text(" ".join((BY_WHOM, *(each.text for each in own_delta(about)))), small=True),
-        *protection(about, (*UNPROTECTED, *REFRAIN, *((CHOSEN,) if best is not None else ()))),
         *((Heading("Pinned runs"), runs) if runs.rows else ()),
-        Signature(SIGNATURE),
-    ]
-    appendix: list[Block] = [
-        Heading("Appendix: all methods along ε"),
+        Heading("All methods along ε"),
         Pictures((findings.frontier,)),
         Heading("All numbers"),
         numbers(findings, facts.n_clusters),
@@ -194,11 +232,21 @@ def decision_paper(facts: PublicFacts, findings: Findings) -> Document:
             *own_delta(others),
         ]
     appendix += [Heading("Methods, parameters and seeds"), Pairs((("Cost", COST), *findings.settings))]
-    if first and findings.centers:
-        centers = TableBlock(("Center", *findings.center_columns), findings.centers)
-        appendix += [Heading(f"Centers of the picture, {findings.names[first]}"), centers]
     title = f"Decision: private clustering of {facts.title}"
     return Document(title, _subtitle(facts), tuple(blocks), (*appendix, *_again(facts)))
+
+
+def _centers(findings: Findings) -> tuple[Block, ...]:
+    """Return the centers in words and in numbers, a table for every few columns."""
+    words = Pairs(tuple((f"Center {i}", sentence) for i, sentence in enumerate(findings.profiles, 1)))
+    tables = tuple(
+        TableBlock(
+            ("Center", *findings.center_columns[begin : begin + MOST_WIDE]),
+            tuple((row[0], *row[1 + begin : 1 + begin + MOST_WIDE]) for row in findings.centers),
+        )
+        for begin in range(0, len(findings.center_columns), MOST_WIDE)
+    )
+    return (*((words,) if findings.profiles else ()), *tables)
 
 
 def public_paper(facts: PublicFacts) -> Document:
@@ -206,22 +254,120 @@ def public_paper(facts: PublicFacts) -> Document:
     rows = tuple((each.name, *odds(each.label)) for each in facts.promises)
     blocks: list[Block] = [
         Note(OPEN),
-        Heading("The question"),
         Text(facts.question),
         Text(WAITING),
-        Heading("The data"),
-        Pairs(_data(facts)),
         Heading(f"What each method promises at ε = {number(facts.epsilon)}"),
         TableBlock(("Method", "Promise", "An attacker is right (coin flip: 50 in 100)"), rows),
         *((Text(LARGEST, small=True),) if any("δ" in promise for _, promise, _ in rows) else ()),
+        Heading("What an officer asks"),
+        Pairs((*answers(facts, None), ("Clipping", CLIPPED), *_data(facts))),
+        *protection(facts.promises, UNPROTECTED),
+        *map(Signature, SIGNATURES),
+    ]
+    appendix: tuple[Block, ...] = (
+        Heading("Appendix"),
+        *_releases(facts.ledger),
         Heading("What is proved, and by whom"),
         Pairs(tuple((each.name, promise_words(each.label)) for each in facts.promises)),
         Text(BY_WHOM, small=True),
-        *protection(facts.promises, UNPROTECTED),
-        Signature(SIGNATURE),
         *_again(facts),
-    ]
-    return Document(f"Private clustering of {facts.title}: what is promised", _subtitle(facts), tuple(blocks))
+    )
+    return Document(f"Private clustering of {facts.title}: what is promised", _subtitle(facts), tuple(blocks), appendix)
+
+
+def answers(facts: PublicFacts, planned: Promise | None) -> tuple[tuple[str, str], ...]:
+    """Return an officer's questions and their answers; `planned` is the release that is recommended.
+
+    The odds are of everything that was released of these records, with and without the planned release.
+    """
+    before, rows_each = facts.ledger, max(facts.rows_each, 1)
+    after = None if planned is None else _with(before, facts, planned)
+    tables = [each for each in before.entries if each.fingerprint]
+    table = f"{_entry(tables[-1])}, SHA-256 {tables[-1].fingerprint}." if tables else NO_TABLE
+    rows = ANY_ROWS if not facts.rows_each else ONE_ROW
+    if facts.rows_each > 1:
+        rows = f"No: a person has up to {facts.rows_each} rows. The odds here are for all of them together."
+
+    def told(adjacency: Adjacency) -> str:
+        so_far = _odds(before, adjacency, rows_each) if before.entries else "nothing to go by: 50 in 100"
+        so_far = f"{so_far[:1].upper()}{so_far[1:]}"
+        return f"{so_far}." if after is None else f"{so_far}. After this release: {_odds(after, adjacency, rows_each)}."
+
+    return (
+        ("Released so far", f"{_total(before)}{f' With this release: {_spent(after)}.' if after is not None else ''}"),
+        ("Who took part? (coin flip: 50)", told(Adjacency.ADD_REMOVE)),
+        ("Which of two records is it?", told(Adjacency.REPLACE)),
+        ("Is the exact table in it?", EXACT.format(k=facts.n_clusters)),
+        ("Counts per cluster", COUNTS),
+        ("The released table", table),
+        ("Is one row one person?", rows),
+        *((("Where the data are", facts.kept),) if facts.kept else ()),
+    )
+
+
+def _with(ledger: Ledger, facts: PublicFacts, planned: Promise) -> Ledger:
+    """Return the ledger with the planned release."""
+    what, neighbors = f"{facts.n_clusters} centers", Adjacency[facts.adjacency.upper()]
+    delta = 0.0 if planned.proved is None else planned.proved.delta
+    entry = ReleaseEntry(
+        what, planned.key, planned.name, facts.epsilon, delta, neighbors, planned.proved, facts.day, "release"
+    )
+    return Ledger((*ledger.entries, entry))
+
+
+def _total(ledger: Ledger) -> str:
+    """Say what everything that was released has spent together."""
+    if not ledger.entries:
+        return NOTHING_RELEASED
+    total, best = ledger.total_basic(), ledger.total_best()
+    words = f"{counted(len(ledger.entries), 'release')}, together {_spent(ledger)}."
+    if best.epsilon < total.epsilon and not total.uncounted:
+        words += f" Composed at best {_amount(best.epsilon, best.delta)}, if no release was chosen by an earlier one."
+    return words
+
+
+def _spent(ledger: Ledger) -> str:
+    total = ledger.total_basic()
+    alone = len(ledger.entries) == 1
+    words = f"{_amount(total.epsilon, total.delta)}{'' if alone else ', the sum,'} for {NEIGHBORS['add_remove']}"
+    return f"{words}, and without a limit: nothing is proved of {_names(total.uncounted)}" if total.uncounted else words
+
+
+def _amount(epsilon: float, delta: float) -> str:
+    return f"ε = {ceiled(epsilon)}{f', δ = {chance_limit(delta)}' if delta else ''}"
+
+
+def _names(entries: Sequence[ReleaseEntry]) -> str:
+    return ", ".join(dict.fromkeys(each.title for each in entries))
+
+
+def _odds(ledger: Ledger, adjacency: Adjacency, rows_each: int) -> str:
+    """Return how often an attacker is right at most who has seen every release, about a person with so many rows.
+
+    For m rows a guarantee is (m epsilon, delta (e^(m epsilon) - 1) / (e^epsilon - 1)): Vadhan 2017, lemma 2.2.
+    """
+    total = ledger.total_basic(adjacency)
+    if total.uncounted:
+        return f"no limit: nothing is proved of {_names(total.uncounted)}"
+    each = (total.delta * math.exp(min(i * total.epsilon, MOST_EXPONENT)) for i in range(rows_each))
+    return f"right {at_most(attacker_odds(rows_each * total.epsilon, min(math.fsum(each), 1.0)))}"
+
+
+def _entry(entry: ReleaseEntry) -> str:
+    return f"{entry.what}, {entry.title}, {entry.day}"
+
+
+def _releases(ledger: Ledger) -> tuple[Block, ...]:
+    """List every release with what is proved of it and the fingerprint of its table."""
+    rows = []
+    for each in ledger.entries:
+        proved = "nothing is proved"
+        if each.proved is not None:
+            amount = _amount(each.proved.epsilon, each.proved.delta)
+            proved = f"proved: {amount} for {NEIGHBORS[each.proved.adjacency.name.lower()]}"
+        table = f" Its table: SHA-256 {each.fingerprint}." if each.fingerprint else ""
+        rows.append((_entry(each), f"ε = {number(each.epsilon)} was asked for; {proved}. From: {each.origin}.{table}"))
+    return (Heading("Everything that was released of these records"), Pairs(tuple(rows))) if rows else ()
 
 
 def _subtitle(facts: PublicFacts) -> str:
@@ -259,9 +405,6 @@ def _recommendation(facts: PublicFacts, findings: Findings) -> list[Block]:
             sentences.append(
                 f"Centers chosen without any record cost no more: {_times(without_data)} × without privacy."
             )
-    label = next(each.label for each in facts.promises if each.key == key)
-    if label.proved is not None:
-        sentences.append(attacker(percent(findings.rows, key, facts.epsilon)))
     second = ranked.get(findings.second)
     runner = "There is no runner-up that is proved"
     if findings.second:

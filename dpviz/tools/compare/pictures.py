@@ -126,12 +126,15 @@ def ledger(curves: Sequence[KCurve], adjacency: Adjacency) -> list[dict[str, str
     return [*lines, {"Curve": "all", "Spent on": "Choosing k", "ε": ceiled(total)}]
 
 
-def run_scene(title: str, unit: Points, centers: Centers, labels: Labels, words: Words) -> Scene:
+def run_scene(
+    title: str, unit: Points, centers: Centers, labels: Labels, words: Words, view: View | None = None
+) -> Scene:
     """Return the records (n, d) in the color of their center's index `labels` (n,), and the centers (k, d); box units.
 
     The records are colored by what was released, and drawn where they are: the public sees the centers alone.
     """
-    stage = Stage(project(View(), words, unit), Clock(-1, ("release",)))  # one frame
+    view = view or View()
+    stage = Stage(project(view, words, unit), Clock(-1, ("release",)))  # one frame
     rows = stage.clock.always()
     layers = (
         *ground.box_layer(stage, public=words.box_public),
@@ -149,4 +152,4 @@ def run_scene(title: str, unit: Points, centers: Centers, labels: Labels, words:
         axes_public=words.box_public,
         group_names=tuple(f"cluster {i + 1}" for i in range(len(centers))),
     )
-    return ground.on_map(scene, words, View())
+    return ground.on_map(scene, words, view)

@@ -67,7 +67,9 @@ def check(text: str, told: Decision) -> None:
     assert said == (ENTRIES[told.first].name, f"{told.epsilon:g}")
     (percent,) = re.findall(r"Its median cost is ([\d.]+) % more than without privacy", plain)
     assert 1 + float(percent) / 100 == _near(told.cost(told.first, told.epsilon))
-    assert f"An attacker is right at most {_odds(told.epsilon)} times in 100" in plain
+    for who, epsilon in (("Who took part?", told.epsilon), ("Which of two records is it?", 2 * told.epsilon)):
+        (answer,) = re.findall(rf"{re.escape(who)}[^|]*\| (.*?) \| *$", plain, re.MULTILINE)
+        assert answer.strip() == f"Nothing to go by: 50 in 100. After this release: {_said(epsilon)}."
     head, *lines = table_after(text, "ε against cost")
     names = {ENTRIES[key].name: key for key, _ in told.made}
     keys = [names[cell.removesuffix(": cost")] for cell in head[1::2]]
@@ -97,7 +99,9 @@ def falsified(text: str, told: Decision) -> Iterator[tuple[str, str]]:
     yield "cost", f"{before}{heading}{table.replace(cell, more, 1)}"
     odds = _odds(told.epsilon)
     yield "odds", f"{before}{heading}{table.replace(f'{odds} in 100', f'{odds - 1} in 100', 1)}"
-    yield "odds in words", plain.replace(f"right at most {odds} times", f"right at most {odds - 1} times")
+    yield "odds in words", plain.replace(f"release: right at most {odds} in", f"release: right at most {odds - 1} in")
+    replaced = _said(2 * told.epsilon)
+    yield "odds of what is replaced", plain.replace(f"release: {replaced}", f"release: {_said(told.epsilon)}")
 
 
 def table_after(text: str, heading: str) -> list[list[str]]:
@@ -133,6 +137,14 @@ class _Lines(HTMLParser):
 
 def _odds(epsilon: float) -> int:
     return math.ceil(100 * math.exp(epsilon) / (1 + math.exp(epsilon)))
+
+
+def _said(epsilon: float) -> str:
+    """Return the limit in the paper's words: above 99 in 100 with one decimal, and as what it is."""
+    percent = 100 * math.exp(epsilon) / (1 + math.exp(epsilon))
+    if percent > 99:
+        return f"right at most {math.ceil(10 * percent) / 10:g} in 100: almost no protection"
+    return f"right at most {math.ceil(percent)} in 100"
 
 
 def _near(value: float) -> Any:

@@ -1,5 +1,6 @@
 """The decision paper against figures computed by hand: one ε throughout, and nothing exact in the public version."""
 
+import io
 import math
 import re
 from dataclasses import replace
@@ -8,18 +9,25 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dpviz.core import Adjacency, Claim, Guarantee
+from dpviz.core import Adjacency, Box, Claim, Guarantee
+from dpviz.data import read_table
 from dpviz.data.table import Choices
 from dpviz.plots import svg
+from dpviz.stories import View, Words
 from dpviz.stories.label import Contents, label_of
+from dpviz.stories.panel import ceiled
 from dpviz.tools.compare import document, paper
 from dpviz.tools.compare import frontier as compare
 from dpviz.tools.compare.document import Picture
 from dpviz.tools.compare.page import report
 from dpviz.tools.compare.paper import Promise
 from dpviz.tools.compare.search import CostSearch, Least, Recommendation
+from dpviz.tools.release import Ledger, ReleaseEntry
 from tests.tools.compare.decision import table_after
+from tests.tools.compare.pdf import pages_of
 from tests.tools.compare.test_document import words_of
 from tests.tools.compare.test_frontier import row
 
@@ -56,7 +64,8 @@ def known(epsilon=AT, rows=ROWS):
         claim = Claim(epsilon, 0.0, Adjacency.ADD_REMOVE, f"proof of {key}")
         stated = replace(claim, reference=f"paper of {key}")
         is_proved = rows[key][0]["proved_epsilon"] is not None
-        return Promise(key, NAMES[key], label_of(Guarantee(stated, claim if is_proved else None), contents))
+        proved = claim if is_proved else None
+        return Promise(key, NAMES[key], label_of(Guarantee(stated, proved), contents), proved)
 
     bounds = (("lon", "0 to 30 km"), ("age", "0 to 120 years"))
     promises = tuple(promise(key) for key in rows)
@@ -79,6 +88,7 @@ def found(rows=ROWS, epsilon=AT, *, recommended=True):
         n=EXACT["n"],
         n_left_out=EXACT["left"],
         n_clipped=EXACT["moved"],
+        clipping="age 12 below and 71 above, the farthest by 33.3 years",
         ranked=compare.ranking(made, epsilon, 10),
         best=best if recommended else None,
         answer=best.sentence if recommended else "Not shown for any proved method.",
@@ -90,10 +100,16 @@ def found(rows=ROWS, epsilon=AT, *, recommended=True):
         frontier=Picture(svg([frontier]), frontier.title, frontier.caption),
         centers=(("1", "3.5", "40"),),
         center_columns=("lon (km)", "age (years)"),
+        profiles=("Older (40 years).",),
+        same="All 5 clusters without privacy are found again.",
         pinned=(("b", ROWS["b"][12]),),
         names=NAMES,
         settings=(("Clusters k", "5"),),
     )
+
+
+def shown_by_pdf(made):
+    return "\n".join(pages_of(document.pdf(made))).replace("•", "")
 
 
 def by_hand(key, epsilon, rows=ROWS):
@@ -118,26 +134,169 @@ def test_costs_and_odds_of_every_epsilon_are_those_of_the_runs(form):
 
 def test_one_epsilon_throughout_with_its_reason_and_runner_up():
     text = document.markdown(paper.decision_paper(known(), found()))
-    first = text.split("## Appendix")[0]
+    first, appendix = text.split("## Appendix")
     assert "ε = 0.3 throughout, k = 5" in first
     assert "**Release with Method a at ε = 0.3.**" in first
-    marked = [line for line in first.split("\n") if line.startswith("| **")]
+    marked = [line for line in appendix.split("\n") if line.startswith("| **")]
     assert [line.split("**")[1] for line in marked] == ["0.3"]
-    before = first.split("## Pinned runs")[0]
-    assert set(re.findall(r"ε = ([\d.]+\d)", before)) == {"0.3"}, "the pinned runs alone have their own"
+    assert set(re.findall(r"ε = ([\d.]+\d)", first)) == {"0.3"}, "the pinned runs alone have their own"
     costs = [each["inertia_ratio"] for each in ROWS["a"] if each["epsilon"] == AT]
     percent = 100.0 * (median(costs) - 1.0)
     (said,) = re.findall(r"Its median cost is ([\d.]+) % more than without privacy", first)
     assert float(said) == pytest.approx(percent, rel=0.05), "two digits"
     assert "Runner-up: Method b" in first
-    assert f"right at most {by_hand('a', AT)[1].split()[0]} times in 100" in first
-    for exact in ("4,321 used", "57 left out", "83 moved", "lon 0 to 30 km; age 0 to 120 years"):
+    assert "Older (40 years)." in appendix.replace("\\", "")
+    for exact in (
+        "4,321 used",
+        "All 5 clusters without privacy are found again.",
+        "57 left out",
+        "83 moved",
+        "age 12 below and 71 above",
+        "lon 0 to 30 km; age 0 to 120",
+    ):
         assert exact in first
-    assert "proof of a" in first
-    assert "paper of a" in first
-    assert re.findall(r"^(\S.*): (?:\\_)+$", first.replace("\\(", "(").replace("\\)", ")"), re.MULTILINE) == list(
-        paper.SIGNATURE
+    assert "proof of a" in appendix
+    assert "paper of a" in appendix
+    lines = re.findall(r"^(\S.*): (?:\\_)+$", first.replace("\\(", "(").replace("\\)", ")"), re.MULTILINE)
+    assert lines == [line for one in paper.SIGNATURES for line in one]
+    assert sum("Signature" in line for line in lines) == 2, "analyst and officer"
+
+
+CLAIMS = {  # ε, δ, neighbors; None where nothing is proved
+    "nothing yet": (),
+    "one": ((1.0, 0.0, Adjacency.ADD_REMOVE),),
+    "two": ((1.0, 1e-6, Adjacency.ADD_REMOVE), (0.4, 0.0, Adjacency.ADD_REMOVE)),
+    "replaced": ((1.0, 0.0, Adjacency.ADD_REMOVE), (0.5, 0.0, Adjacency.REPLACE)),
+    "unproved": ((1.0, 0.0, Adjacency.ADD_REMOVE), None),
+}
+PRINT = "0123456789abcdef" * 4
+
+
+def released(claims):
+    entries = []
+    for i, each in enumerate(claims):
+        proved = None if each is None else Claim(*each, "a proof")
+        epsilon, delta, neighbors = each or (0.7, 0.0, Adjacency.ADD_REMOVE)
+        title, table = f"Tool {i}", "" if i else PRINT
+        entries.append(
+            ReleaseEntry("5 centers", f"t{i}", title, epsilon, delta, neighbors, proved, "2025-03-04", "release", table)
+        )
+    return Ledger(tuple(entries))
+
+
+def reach(claims, neighbors, rows_each):
+    """Return an attacker's limit, of 100, by adding one row at a time: two rows cost e^ε δ + δ; None for no limit."""
+    epsilon = delta = 0.0
+    for each in claims:
+        if each is None or (neighbors is Adjacency.ADD_REMOVE and each[2] is not neighbors):
+            return None
+        twice = neighbors is Adjacency.REPLACE and each[2] is not neighbors
+        epsilon += 2 * each[0] if twice else each[0]
+        delta += (1 + math.exp(each[0])) * each[1] if twice else each[1]
+    all_delta = 0.0
+    for _ in range(rows_each):
+        all_delta = delta + math.exp(epsilon) * all_delta
+    odds = math.exp(rows_each * epsilon)
+    return min(100 * (odds + all_delta) / (1 + odds), 100.0)
+
+
+def as_said(limit, claims):
+    if limit is None:
+        titles = [f"Tool {i}" for i, each in enumerate(claims) if each is None or each[2] is Adjacency.REPLACE]
+        return f"no limit: nothing is proved of {', '.join(titles)}"
+    rounded = math.ceil(limit - 1e-9) if limit <= 99 else math.ceil(10 * limit - 1e-9) / 10
+    return f"right at most {rounded:g} in 100{': almost no protection' if limit > 99 else ''}"
+
+
+@pytest.mark.parametrize("rows_each", [0, 1, 3])
+@pytest.mark.parametrize("what", CLAIMS)
+def test_an_attackers_odds_are_of_everything_that_was_released_of_the_file(what, rows_each):
+    claims = CLAIMS[what]
+    facts = replace(known(), ledger=released(claims), rows_each=rows_each)
+    planned = dict(paper.answers(facts, facts.promises[0]))
+    alone = dict(paper.answers(facts, None))
+    for label, neighbors in (("Who took part?", Adjacency.ADD_REMOVE), ("Which of two records", Adjacency.REPLACE)):
+        (told,) = (words for name, words in planned.items() if name.startswith(label))
+        rows = max(rows_each, 1)
+        before = as_said(reach(claims, neighbors, rows), claims) if claims else "nothing to go by: 50 in 100"
+        with_it = (*claims, (AT, 0.0, Adjacency.ADD_REMOVE))
+        after = as_said(reach(with_it, neighbors, rows), claims)
+        assert told == f"{before[0].upper()}{before[1:]}. After this release: {after}."
+        if claims and reach(claims, neighbors, rows) is not None:
+            wrong = as_said(reach(with_it[1:], neighbors, rows), claims)
+            assert f"release: {wrong}" not in told, "a release that is left out is missed"
+        assert "After this release" not in next(words for name, words in alone.items() if name.startswith(label))
+
+
+def test_the_total_is_the_sum_in_words_and_the_table_has_its_fingerprint():
+    facts = replace(known(), ledger=released(CLAIMS["two"]), rows_each=3, kept="In memory.")
+    for text in map(document.markdown, (paper.decision_paper(facts, found()), paper.public_paper(facts))):
+        plain = text.replace("\\", "")
+        assert "2 releases, together ε = 1.4, δ = 1 in a million, the sum, for one record added or removed." in plain
+        assert f"5 centers, Tool 0, 2025-03-04, SHA-256 {PRINT}." in plain
+        assert "a person has up to 3 rows" in plain
+        assert "In memory." in plain
+        listed = plain.split("## Everything that was released of these records")[1].split("##")[0]
+        assert "Tool 1" in listed
+        assert "proved: ε = 1, δ = 1 in a million for one record added or removed" in listed
+    assert "With this release: ε = 1.7, δ = 1 in a million" in document.markdown(paper.decision_paper(facts, found()))
+    many = released([(0.1, 0.0, Adjacency.ADD_REMOVE)] * 60)
+    best = many.total_best()
+    said = dict(paper.answers(replace(facts, ledger=many), None))["Released so far"]
+    assert best.epsilon < 6.0
+    assert (
+        f"Composed at best ε = {ceiled(best.epsilon)}, δ = 1 in a million, if no release was chosen by an earlier one"
+        in said
     )
+
+
+def test_what_nobody_has_said_is_not_made_up():
+    assert dict(paper.answers(known(), None))["Is one row one person?"] == paper.ANY_ROWS
+    assert dict(paper.answers(replace(known(), rows_each=1), None))["Is one row one person?"] == paper.ONE_ROW
+    assert dict(paper.answers(known(), None))["The released table"] == paper.NO_TABLE
+    assert "Where the data are" not in dict(paper.answers(known(), None))
+
+
+def test_where_the_records_are_is_said_of_the_computer_that_serves_the_page():
+    assert "In this computer's memory, never on a disk" in report.kept("http://localhost:8501/compare?x=1")
+    assert "In this computer's memory" in report.kept("http://[::1]:8501/")
+    far = report.kept("https://dp.example.org/compare")
+    assert "the memory of the computer that serves this page (dp.example.org)" in far
+    assert "this computer's" not in far
+
+
+@given(st.integers(2, 6), st.integers(3, 6), st.integers(0, 10_000))
+def test_pictures_show_the_two_features_along_which_released_centers_lie_farthest_apart(k, d, seed):
+    unit = np.random.default_rng(seed).random((k, d))
+    view = report.separating(unit)
+    apart = [sum(abs(a - b) for i, a in enumerate(column) for b in column[:i]) for column in unit.T]
+    assert {view.x, view.y} == set(sorted(range(d), key=apart.__getitem__)[-2:])
+    assert view.x < view.y
+    moved = unit.copy()
+    moved[:, view.x] = 0.5  # where they no longer part, another one takes its place
+    assert report.separating(moved).features(d) != view.features(d)
+
+
+def test_pictures_of_two_features_or_one_center_show_the_first_two():
+    assert report.separating(np.random.default_rng(1).random((4, 2))) == View()
+    assert report.separating(np.random.default_rng(1).random((1, 5))) == View()
+
+
+def test_centers_are_in_the_columns_own_units_and_places_in_degrees():
+    rng = np.random.default_rng(2)
+    rows = np.column_stack([rng.uniform(48, 48.3, 50), rng.uniform(11.3, 11.8, 50), rng.uniform(0, 120, 50)])
+    content = "lat,lon,age\n" + "\n".join(",".join(map(str, row)) for row in rows)
+    table, box = read_table(io.BytesIO(content.encode())), Box([48, 11.3, 0], [48.3, 11.8, 120])
+    for scaling in ("unit", "none"):
+        data = table.dataset(
+            ("lat", "lon", "age"), box=box, place=("lat", "lon"), scaling=scaling, units=("", "", "years")
+        )
+        columns, cells = report._centers(data.points[:3], Words.of(data))  # records as centers: known in degrees
+        assert sorted(columns) == ["age (years)", "latitude (°)", "longitude (°)"]
+        shown = {name: [float(row[1 + i]) for row in cells] for i, name in enumerate(columns)}
+        np.testing.assert_allclose(shown["latitude (°)"], rows[:3, 0], atol=6e-5)
+        np.testing.assert_allclose(shown["longitude (°)"], rows[:3, 1], atol=6e-5)
+        np.testing.assert_allclose(shown["age (years)"], rows[:3, 2], rtol=0.006)
 
 
 def test_nothing_recommended_or_proved_is_said_so():
@@ -149,6 +308,7 @@ def test_nothing_recommended_or_proved_is_said_so():
     text = document.markdown(paper.decision_paper(known(rows=claimed), found(claimed, recommended=False)))
     assert paper.NONE_PROVED in text
     assert "right at most" not in text
+    assert "no limit: nothing is proved of Claimed c" not in text, "nothing is planned"
     assert "Not established." in text
 
 
@@ -174,7 +334,7 @@ def test_a_distance_is_said_with_its_odds():
     claim = Claim(1.0, 0.0, Adjacency.REPLACE, "law", per_distance=True)
     for words, said in (("28,000 m", "28,000 m apart"), ("range of a feature", "one range of a feature apart")):
         contents = Contents("Where one person is.", (), ("Records",), distances=((1.0, words),))
-        promise = Promise("d", "Method d", label_of(Guarantee(claim, claim), contents))
+        promise = Promise("d", "Method d", label_of(Guarantee(claim, claim), contents), None)
         text = document.markdown(paper.public_paper(replace(known(), promises=(promise,))))
         assert f"ε = 1 per {words}" in text
         assert f"at most 74 in 100, between two places {said}" in text
@@ -182,7 +342,7 @@ def test_a_distance_is_said_with_its_odds():
 
 def test_the_public_version_has_no_figure_of_the_runs():
     public = paper.public_paper(known())
-    for form in (document.markdown, document.html):
+    for form in (document.markdown, document.html, shown_by_pdf):
         text = words_of(re.sub(r"<[^>]+>", " ", form(public).split("</style>")[-1]))
         assert not re.search(r"curator's view|do not publish|4,?321|\b57\b|\b83\b", text, re.IGNORECASE)
         for key in ROWS:
@@ -194,7 +354,7 @@ def test_the_public_version_has_no_figure_of_the_runs():
         protects = "Method a; Method b: whether one record is in the data. Claimed c: nothing is established."
         assert words_of(f"What it protects {protects} Not to be released: records; costs.") in text
         assert words_of("What it does not protect What is true of many people") in text
-        for line in paper.SIGNATURE:
+        for line in (line for one in paper.SIGNATURES for line in one):
             assert words_of(line) in text
         assert "Claimed c" in text
         assert "no limit" in text

@@ -73,7 +73,9 @@ def draw() -> None:
 def link(page: PageFrame) -> list[tuple[str, str]]:
     """Return the page's link: the data, every knob, the chosen and the pinned run."""
     suited = (own_default(page.source, knob) for knob in KNOBS)
-    pairs = [(knob.name, knob.format(state.value(knob))) for knob in (*suited, TAB, *cards.KNOBS, *tabs.KNOBS)]
+    pairs = [
+        (knob.name, knob.format(state.value(knob))) for knob in (*suited, TAB, *cards.KNOBS, *tabs.KNOBS, *report.KNOBS)
+    ]
     return [*page.source.link, *pairs, *groups.link(page.source, CLUSTERS)]
 
 
@@ -100,6 +102,7 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
             onstage.draw(page, question, runs.rows, (), at, query)
         _keep(page, question, at, {}, (), query)
         with below:
+            report.ask_rows(page)
             report.offer_public(page, question, query)
         return
     with progress:
@@ -148,6 +151,7 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
         if not runs.complete:
             st.caption("The report waits for all runs.")
             return
+        report.ask_rows(page)
         report.offer(page, question, rows, at, tabs.recommended(page, question, rows), query)
 
     def explain() -> None:
@@ -226,5 +230,5 @@ def _follow(picture: LiveState, one: Series, place: str) -> None:
     state.run_again()
 
 
-OWN = (*KNOBS, *cards.KNOBS, *tabs.KNOBS, groups.CURVE)
+OWN = (*KNOBS, *cards.KNOBS, *tabs.KNOBS, *report.KNOBS, groups.CURVE)
 PAGE = Page(draw, OWN, TITLE)

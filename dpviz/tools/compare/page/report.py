@@ -4,19 +4,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import combinations
+from urllib.parse import urlsplit
 
 import numpy as np
 import streamlit as st
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 
-from dpviz.core import Box, FoundClusters, Guarantee
-from dpviz.data import Choices, Dataset
+from dpviz.core import Box, Centers, FoundClusters, Guarantee, Knob
+from dpviz.data import Choices
 from dpviz.data.geography import METER, map_of
 from dpviz.data.table import TYPED
 from dpviz.plots import small_svg, svg
 from dpviz.runs import honest
+from dpviz.stories import View, Words
 from dpviz.stories.ground_layers import SCALE
 from dpviz.stories.label import label_of
 from dpviz.stories.panel import beside, number
+from dpviz.stories.profiles import profiles, real_values
 from dpviz.tools.compare import document, paper
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.document import Document, Picture
@@ -27,7 +33,8 @@ from dpviz.tools.compare.pictures import run_scene
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, RepeatedRun, Row, Rows, TrialPart, part_of, referenced
 from dpviz.tools.compare.search import Recommendation
 from dpviz.tools.sweep.trials import versions
-from dpviz.ui.data import groups
+from dpviz.ui import controls, ledger, state
+from dpviz.ui.data import answers, groups
 from dpviz.ui.export.files import named
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.runs import words_of
@@ -39,7 +46,32 @@ DEGREES = "degrees"
 DRAWING, UPLOADED = "records drawn by hand", "uploaded records"
 SMALL = (390, 360)  # CSS pixels of each of two pictures beside each other
 MARKS = "Large marks in both: centers."
-MOST_CENTERS = 20
+MOST_CLIPPED = 4  # columns that are named
+ROWS_EACH = Knob(
+    "rows_each",
+    "int",
+    0,
+    "Rows of one person, at most",
+    "1: one row is one person. 0: nobody has said. What is proved is proved of one row; the paper's odds are for all "
+    "rows of a person.",
+    0,
+    20,
+    0,
+    10_000,
+)
+KNOBS = (ROWS_EACH,)
+HERE, ELSEWHERE = "this computer's memory", "the memory of the computer that serves this page ({host})"
+LOCAL = ("localhost", "127.0.0.1", "::1")
+KEPT = (
+    "In {place}, never on a disk: until “Forget it”, or about two minutes after the browser's tab is closed or "
+    "reloaded. The process that makes the runs keeps the last two tables until the app is stopped."
+)
+
+
+def ask_rows(frame: PageFrame) -> None:
+    """Ask whether one row is one person, of a file's rows."""
+    if frame.source.uploaded:
+        controls.control(ROWS_EACH)
 
 
 def offer(
@@ -134,14 +166,7 @@ def facts_of(
 ) -> paper.PublicFacts:
     """Return the paper's public side; `guarantees` are those of the methods at `epsilon`."""
     dataset = frame.source.dataset
-    promises = tuple(
-        paper.Promise(
-            key,
-            ENTRIES[key].name,
-            label_of(honest(each, frame.source.dataset, secret=False), cards.contents(ENTRIES[key], frame)),
-        )
-        for key, each in guarantees.items()
-    )
+    promises = tuple(_promised(frame, key, honest(each, dataset, secret=False)) for key, each in guarantees.items())
     return paper.PublicFacts(
         DRAWING if frame.source.drawn else UPLOADED if frame.source.uploaded else dataset.title,
         _bounds(frame),
@@ -156,7 +181,23 @@ def facts_of(
         datetime.now(UTC).date().isoformat(),
         groups.origin(frame.source, CLUSTERS, question.n_clusters)[0],
         *columns_of(frame),
+        ledger.of(frame.source),
+        int(state.value(ROWS_EACH)) if frame.source.uploaded else 0,
+        kept(st.context.url or "") if frame.source.uploaded else "",
     )
+
+
+def _promised(frame: PageFrame, key: str, guarantee: Guarantee) -> paper.Promise:
+    """Return a method's promise; one per distance does not add up with others."""
+    proved = guarantee.proved
+    label = label_of(guarantee, cards.contents(ENTRIES[key], frame))
+    return paper.Promise(key, ENTRIES[key].name, label, None if proved is None or proved.per_distance else proved)
+
+
+def kept(url: str) -> str:
+    """Say where a reader's own records are, and until when; `url` is the page's."""
+    host = urlsplit(url).hostname or LOCAL[0]
+    return KEPT.format(place=HERE if host in LOCAL else ELSEWHERE.format(host=host))
 
 
 def columns_of(frame: PageFrame) -> tuple[tuple[tuple[str, str], ...], str]:
@@ -227,27 +268,60 @@ def _findings(
     ranked = ranking(shared, epsilon, question.n_runs)
     first = paper.first_of(best, ranked)
     scene = frontier(shared, question.adjacency, at=epsilon, without_data=no_data_ratio(rows))
-    # The map's numbers are meters still, not scaled to 0 to 1.
-    in_meters = dataset.place is not None and dataset.units[dataset.place.axes[0]] == METER
-    names = zip(dataset.feature_names, dataset.units, strict=True)
-    columns = (f"{name} ({unit})" if unit else name for name, unit in names)
-    pins = {(key, row["epsilon"]): (key, row) for key, row in cards.pinned_and_chosen(rows).values()}
+    run, words = runs.get(first), words_of(frame.source)
+    columns, centers = ((), ()) if run is None else _centers(run.clusters.centers, words)
+    pins = cards.pinned_and_chosen(rows)
     return paper.Findings(
         n=dataset.n,
         n_left_out=dataset.nonprivate_n_left_out,
         n_clipped=dataset.nonprivate_n_clipped,
+        clipping=_clipping(frame),
         ranked=ranked,
         best=best,
         answer=answer,
         rows=rows,
-        pictures=_pictures(frame, first, median_at(rows, first, epsilon), runs.get(first), exact),
+        pictures=_pictures(frame, first, median_at(rows, first, epsilon), run, exact),
         frontier=Picture(svg([replace(scene, title="", caption="")]), scene.title, scene.caption),
-        centers=_centers(dataset, runs[first].clusters if first in runs else None, in_degrees=in_meters),
-        center_columns=(*columns, *(("latitude (°)", "longitude (°)") if in_meters else ())),
-        pinned=tuple(pins.values()),
+        centers=centers,
+        center_columns=columns,
+        profiles=() if run is None else tuple(each.sentence for each in profiles(run.clusters.centers, words)),
+        same="" if run is None else run.counterparts.sentence,
+        pinned=(pins["pinned"],) if "pinned" in pins else (),  # by a person, unlike what is only looked at
         names={key: entry.name for key, entry in ENTRIES.items()},
         settings=_settings(question, best, facts.origin),
     )
+
+
+def _clipping(frame: PageFrame) -> str:
+    """Say of each column how many records the bounds moved, and how far at most: the curator's."""
+    form, table = frame.source.form, answers.table() if frame.source.uploaded else None
+    if form is None or table is None:
+        return ""
+    box = form.box(table)
+    moved = table.clipping(form.features, box, form.label, form.missing, share=form.share, place=form.place)
+    below, above = moved.nonprivate_below, moved.nonprivate_above
+    axes = [i for i in range(len(form.features)) if below[i] or above[i]]
+    axes.sort(key=lambda i: -int(below[i] + above[i]))
+    units = [DEGREES if name in (form.place or ()) else form.unit(name) for name in form.features]
+    listed = [
+        f"{form.features[i]} {int(below[i]):,} below and {int(above[i]):,} above, the farthest by "
+        f"{number(float(moved.nonprivate_farthest[i]))} {units[i]}".rstrip()
+        for i in axes[:MOST_CLIPPED]
+    ]
+    more = [f"{len(axes) - MOST_CLIPPED} more columns"] if len(axes) > MOST_CLIPPED else []
+    return "; ".join((*listed, *more))
+
+
+def separating(unit: Centers) -> View:
+    """Return the view of the two features along which released centers (k, d), box units, lie farthest apart.
+
+    Apart is the mean distance of two centers along a feature: a function of what was released.
+    """
+    if unit.shape[1] <= 2 or len(unit) < 2:
+        return View()
+    apart = np.mean([np.abs(one - other) for one, other in combinations(unit, 2)], axis=0)  # (d,)
+    first, second = sorted(np.argsort(-apart, kind="stable")[:2].tolist())
+    return View(first, second)
 
 
 def _pictures(
@@ -256,29 +330,36 @@ def _pictures(
     """Return the run of `row`, nearest to the median of the method `first`, beside the clustering without privacy."""
     box, words = frame.source.dataset.box, words_of(frame.source)
     unit = box.to_unit(frame.source.dataset.points)
+    released = box.to_unit(exact.centers if run is None else run.clusters.centers)
+    view = separating(released)
+    if words.place is not None and {view.x, view.y} == set(words.place.axes):
+        view = View(*words.place.axes)  # east across and north up, as on a map
+    names = [words.feature_names[i] for i in view.features(box.d)]
+    chosen = f" Of {box.d} features, {' and '.join(names)} part the centers most." if box.d > 2 else ""
     pictures = []
     if run is not None and row is not None:
         title = f"{ENTRIES[first].name}, ε = {number(float(row['epsilon']))}"
-        scene = run_scene(title, unit, box.to_unit(run.clusters.centers), run.clusters.nonprivate_labels, words)
-        caption = f"Nearest to the median: {beside(float(row['inertia_ratio']))} without privacy."
+        scene = run_scene(title, unit, released, run.clusters.nonprivate_labels, words, view)
+        caption = f"Nearest to the median: {beside(float(row['inertia_ratio']))} without privacy.{chosen}"
         bars = (f" Bar: {layer.name.removeprefix(SCALE)}." for layer in scene.layers if layer.name.startswith(SCALE))
         pictures.append(Picture(small_svg(scene, SMALL, "run"), title, caption + next(bars, "")))  # a map has a bar
-    title = "Without privacy"
-    scene = run_scene(title, unit, box.to_unit(exact.centers), exact.nonprivate_labels, words)
-    caption = f"k-means, the best of five starts. {MARKS}"
+    title, centers = "Without privacy", box.to_unit(exact.centers)
+    colors = np.arange(len(centers)) + len(released)  # of those that have no counterpart
+    ours, theirs = linear_sum_assignment(cdist(released, centers))
+    colors[theirs] = ours
+    scene = run_scene(title, unit, centers, colors[exact.nonprivate_labels], words, view)
+    caption = f"k-means, the best of five starts. Its clusters have the colors of those next to them. {MARKS}"
     return (*pictures, Picture(small_svg(scene, SMALL, "exact"), title, caption))
 
 
-def _centers(dataset: Dataset, clusters: FoundClusters | None, *, in_degrees: bool) -> tuple[tuple[str, ...], ...]:
-    """Return each center in the data's units and, on a map, in degrees."""
-    if clusters is None:
-        return ()
-    centers = clusters.centers[:MOST_CENTERS]
-    degrees = np.empty((len(centers), 0))
-    if in_degrees and dataset.place is not None:
-        degrees = dataset.place.to_degrees(centers[:, list(dataset.place.axes)])
-    rows = zip(centers.tolist(), degrees.tolist(), strict=True)
-    return tuple((str(i + 1), *map(number, own), *(f"{x:.4f}" for x in spot)) for i, (own, spot) in enumerate(rows))
+def _centers(centers: Centers, words: Words) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return the columns' names with their units, and centers (k, d) in these units; places on a map in degrees."""
+    if words.projected:  # what was projected has no one way back
+        return words.feature_names, tuple((str(i), *map(number, row)) for i, row in enumerate(centers.tolist(), 1))
+    rows = real_values(centers, words)
+    columns = tuple(f"{each.name} ({each.unit})" if each.unit else each.name for each in rows[0]) if rows else ()
+    cells = ((f"{each.value:.4f}" if each.unit == "°" else number(each.value) for each in row) for row in rows)
+    return columns, tuple((str(i), *row) for i, row in enumerate(cells, 1))
 
 
 def _settings(question: CompareQuestion, best: Recommendation | None, origin: str) -> tuple[tuple[str, str], ...]:
