@@ -15,6 +15,7 @@ from dpviz.stories.run import Run
 from dpviz.ui import bands, controls, hiding, lessons, panel, stage, state
 from dpviz.ui.controls import drawn_slider, last_move
 from dpviz.ui.data import drawing
+from dpviz.ui.data.upload import HELD
 from dpviz.ui.frame import AUDIENCE, PITCH, YAW, PageFrame, link, show_problems
 from dpviz.ui.live import LiveState, Region, live
 from dpviz.ui.runs import (
@@ -47,7 +48,6 @@ NO_PUBLIC_PLANE = (
     "These directions are computed from the records, so that the public sees nothing here. "
     "Choose two features under Axes."
 )
-HELD = "Too many records lie outside your bounds: no finding yet."
 IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the reason can name a count
 
 

@@ -12,9 +12,11 @@ from dpviz.tools.compare import document
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.frontier import NO_DATA
 from dpviz.tools.compare.page import report as compare_report
+from dpviz.tools.compare.page.tabs import NOTHING_RECOMMENDED
 from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.compare.search import MOST_ROUNDS
 from dpviz.ui import asking
+from dpviz.ui.data.upload import HELD
 from dpviz.ui.server.background import Answers
 from tests.pages.conftest import at_once, typed
 
@@ -98,6 +100,16 @@ def test_the_public_of_an_upload_sees_promises_alone(upload, known):
     assert page.compared["records"] is None
     assert "60" not in page.compared["lede"]
     assert page.compared["maps"][0]["numbers"][2] == ["74", "in 100"]
+
+
+@pytest.mark.usefixtures("known")
+def test_bounds_that_cut_off_the_records_hold_finding_and_recommendation_back(upload):
+    cut = {"age from": (0.5, 1.0), "income from": (0.0, 1.0)}
+    page = typed(upload(CSV, **SU, compare_tab="solve"), cut)
+    assert set(page.compared["findings"]) == {HELD}
+    assert NOTHING_RECOMMENDED in [caption.value for caption in page.app.caption]
+    public = typed(upload(CSV, **SU, audience="public"), cut)
+    assert HELD not in str(public.compared)
 
 
 def test_the_public_link_of_an_upload_says_nothing_of_its_bytes(upload):

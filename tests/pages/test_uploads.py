@@ -11,7 +11,7 @@ from dpviz.data.geography import map_of
 from dpviz.data.transforms import sample_mask
 from dpviz.ui import runs
 from dpviz.ui.data import picker
-from dpviz.ui.show import HELD
+from dpviz.ui.data.upload import HELD
 from tests.data.made import number_row, parquet, text_row, workbook
 from tests.pages.conftest import FIRST, SOME_KIND, SOME_KNOB, typed
 

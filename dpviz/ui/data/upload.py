@@ -49,6 +49,7 @@ MISSING: dict[Missing, str] = {
     "middle": "Middle of the bounds",
 }
 NUMBERS = "Numbers on a plane"
+HELD = "Too many records lie outside your bounds: no finding yet."  # in place of what a run would show
 UNUSABLE = "This file cannot be used like this. The curator can see why."
 AUTOMATIC, NO_NAMES = "automatic", "none"
 DECIMALS = {AUTOMATIC: "Automatic", ".": "Point: 1234.5", ",": "Comma: 1234,5"}

@@ -16,6 +16,7 @@ from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Rows
 from dpviz.tools.compare.stage import CompareStage, UnitOf
 from dpviz.ui import hiding, state
 from dpviz.ui.controls import drawn_slider
+from dpviz.ui.data.upload import HELD
 from dpviz.ui.frame import AUDIENCE, PageFrame
 from dpviz.ui.live import SESSION
 from dpviz.ui.server.served import served
@@ -109,10 +110,11 @@ def _stage(page: PageFrame, question: CompareQuestion, rows: Rows, series: Seque
     )
     shared = [one for one in series if not one.per_distance]
     no_data, waiting = frontier.no_data_ratio(rows), frontier.progress(question, rows)
+    held = HELD if page.source.nonprivate_is_held else "" if waiting is None else waiting.curator
     findings = [
-        stage.finding(maps, shared, i, epsilon, no_data)
-        if waiting is None
-        else Sentence(waiting.curator, stage.public_finding(maps, epsilon))
+        Sentence(held, stage.public_finding(maps, epsilon))
+        if held
+        else stage.finding(maps, shared, i, epsilon, no_data)
         for i, epsilon in enumerate(question.epsilons)
     ]
     widths = dataset.box.widths

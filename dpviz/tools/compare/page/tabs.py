@@ -100,6 +100,7 @@ SAMPLES = (
     "On random samples of these records, without replacement: nobody can say here what more people than these would "
     "change."
 )
+NOTHING_RECOMMENDED = "Too many records lie outside your bounds: nothing is recommended until they hold the records."
 _CURVES = "dpviz:compare-k-looks"
 
 
@@ -181,6 +182,9 @@ def solve(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete: 
     with columns[1]:
         controls.control(SHARE)
     at = float(controls.control(PEOPLE_AT)) if people else None
+    if frame.source.nonprivate_is_held:
+        st.caption(NOTHING_RECOMMENDED)
+        return
     if not complete:
         st.caption("The search begins when all runs of the picture are there.")
         return
@@ -204,6 +208,8 @@ def recommended(frame: PageFrame, question: CompareQuestion, rows: Rows) -> tupl
 
     The runs that are missing are made, and how far they are is drawn. `rows` are all runs of the picture.
     """
+    if frame.source.nonprivate_is_held:
+        return None, NOTHING_RECOMMENDED
     search = _search(frame, question, rows, None)
     result = searched(frame.source, search, rows, "solve")
     best, words = _answer(search, result, _standings(frame, question, rows))
