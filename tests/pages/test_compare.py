@@ -238,7 +238,7 @@ def test_a_search_that_is_stopped_says_what_its_runs_support_and_goes_on(open_pa
         (table,) = [frame.value for frame in page.app.dataframe if "Settled" in frame.value]
         assert "not yet" in list(table["Settled"])
     else:
-        assert len(page.app.get("download_button")) == 2, "the report waits for the comparison's runs alone"
+        assert len(page.app.get("download_button")) == 3, "the report waits for the comparison's runs alone"
     left.n = 10**6
     (on,) = [button for button in page.app.button if button.label == "Go on"]
     on.click()
@@ -251,7 +251,7 @@ def test_a_search_that_is_stopped_says_what_its_runs_support_and_goes_on(open_pa
 @pytest.mark.usefixtures("known")
 def test_the_report_is_one_page_that_asks_nobody(open_page):
     page = open_page("compare", **SU, compare_tab="report")
-    assert len(page.app.get("download_button")) == 2
+    assert len(page.app.get("download_button")) == 3
     assert any("Do not publish it" in caption.value for caption in page.app.caption)
 
 

@@ -64,7 +64,7 @@ def test_an_upload_is_compared_and_its_runs_are_marked(upload, known):
     assert page.query["data"] == f"upload:{hashlib.sha256(CSV).hexdigest()[:16]}"
     assert "run-chosen" in page.packed()
     assert any("draws secret noise" in caption.value for caption in page.app.caption)
-    assert len(page.app.get("download_button")) == 2
+    assert len(page.app.get("download_button")) == 3
     assert "Proved" in page.text
 
 
