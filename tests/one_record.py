@@ -17,7 +17,7 @@ from dpviz.core import (
     unit_projected,
     unit_records,
 )
-from dpviz.data import Dataset, read_table
+from dpviz.data import Choices, Dataset, read_table
 from dpviz.methods.dpm.algorithm import records as _dpm_records
 from dpviz.methods.morse.algorithm import cubes as _morse_cubes
 from dpviz.methods.nd_laplace import algorithm as local
@@ -223,6 +223,24 @@ WAYS = {
     },
     "classes": {"missing": "drop", "label": "town", "share": 0.5},
     "projected": {"missing": "middle", "share": 0.6, "projected": 2},
+    "categories": {"missing": "drop", "scaling": "unit", "categories": (("town", ("B", "A", "nowhere")),)},
+    "no other categories": {
+        "missing": "middle",
+        "scaling": "unit",
+        "share": 0.7,
+        "categories": (("town", ("C",)), ("row", ("1", "5", "31", "32", "60", "61", "62"))),
+        "unlisted": "drop",
+    },
+    "categories on a map": {
+        "missing": "middle",
+        "scaling": "unit",
+        "place": ("lat", "lon"),
+        "per_kilometer": (None, None, 3.0),
+        "categories": (("town", ("A", "B")),),
+        "category_weight": 0.3,
+        "projected": 4,
+    },
+    "a group": {"missing": "middle", "share": 0.8, "group": ("town", "B"), "label": "town"},
 }
 
 
@@ -243,11 +261,10 @@ def file_rows(n, seed, gaps=True):
 
 def from_file(rows, way, **changed):
     """Return the records (m, d) of a file with these lines."""
-    chosen = {**WAYS[way], **changed}
-    projected = chosen.pop("projected", None)
     text = "\n".join(["row,lat,lon,value,town", *rows]) + "\n"
-    made = read_table(io.BytesIO(text.encode())).dataset(["lat", "lon", "value"], box=DEGREES, **chosen)
-    return (made if projected is None else made.projected(projected)).points
+    bounds = tuple(zip(DEGREES.low.tolist(), DEGREES.high.tolist(), strict=True))
+    chosen = Choices(("lat", "lon", "value"), bounds=bounds, **{**WAYS[way], **changed})
+    return chosen.dataset(read_table(io.BytesIO(text.encode()))).points
 
 
 # Each is given records in [0, 1]^d and returns a row for each of them.

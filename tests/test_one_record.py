@@ -191,7 +191,13 @@ def copies_by_number(rows):
     return made[sample_mask(np.column_stack([np.arange(len(made)), made]), 0.5)]
 
 
-@pytest.mark.parametrize("wrong", [by_count, imputed, copies_by_number])
+def listed_from_records(rows):
+    """Take the list of categories from the records."""
+    seen = sorted({int(row.split(",")[0]) for row in rows})[:5]
+    return from_file(rows, "no other categories", categories=(("row", tuple(map(str, seen))),), share=1.0)
+
+
+@pytest.mark.parametrize("wrong", [by_count, imputed, copies_by_number, listed_from_records])
 def test_rows_that_hang_on_others_are_caught(wrong):
     rows = file_rows(64, 2)
     assert any(moved_by_a_row(wrong, rows, gone)[0][1] > 0 for gone in (0, 1, 32))

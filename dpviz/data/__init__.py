@@ -6,7 +6,7 @@ from dpviz.data.confined import get_ready, read_confined, read_outlines
 from dpviz.data.dataset import NEUTRAL, Dataset, Ground, Image, Nouns, Outline
 from dpviz.data.files import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError, TableFormat, TableWarning
 from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, known_groups, load, size_limits, subsample
-from dpviz.data.table import Choices, Missing, Scaling, Table, read_table
+from dpviz.data.table import Choices, Missing, Scaling, Table, Unlisted, read_table
 from dpviz.data.transforms import Bounds, Clipping, RandomProjection, Scale
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "TableError",
     "TableFormat",
     "TableWarning",
+    "Unlisted",
     "WorkerChunks",
     "as_chunks",
     "data_knobs",

@@ -1,7 +1,17 @@
-"""Tables: the formats that are read, and the choice of columns and bounds that makes a table a data set."""
+"""Tables: the formats that are read, and the choice of columns and bounds that makes a table a data set.
 
+**Categories** of a column become features, one for each value that a person has typed or confirmed: 1 in the feature
+of a record's own value, 0 in the others, bounds 0 to 1. A value that is not in the list, and a gap, is 0 in all, or its
+row is left out. In the unit cube the bounds of such a feature weigh w / sqrt(2), so that a change of category moves a
+record by |(w, -w)| / sqrt(2) = w at most, with w = 1 as far as the bounds of another feature. The list, the rule and w
+are public inputs, never taken from the records; what happens to a record follows from them and its own cell.
+"""
+
+import math
 import pkgutil
+import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -35,6 +45,7 @@ from dpviz.data.files import (
 from dpviz.data.geography import EAST, METER, NORTH, filled, on_plane
 from dpviz.data.transforms import (
     LARGEST,
+    LEAST_CHANGE,
     Bounds,
     Clipping,
     Scale,
@@ -47,6 +58,8 @@ from dpviz.data.transforms import (
 Missing = Literal["error", "drop", "middle"]
 Classes = NDArray[np.object_] | FloatArray  # (n,) text or numbers, as the file has them
 Scaling = Literal["none", "unit"]
+Unlisted = Literal["zeros", "drop"]
+Category = tuple[str, tuple[str, ...]]  # a column, and its values that are features
 FROM_DATA = "Taken from the data: not private."
 TYPED = "Typed by you."
 UPLOADED_TITLE = "Uploaded records"  # not the file's name, which can tell whose records they are
@@ -59,7 +72,15 @@ REPLACED = (
     "Rows are left out by their own values. A guarantee for one record replaced covers changes that keep the row "
     "among the records; how many there are is public."
 )
+OTHERS = "Only rows whose {} is {} are records here; the others have no part in any result."
 MAX_UNIT = 12  # characters
+COUNTING_NAMES = ("index", "key", "nr", "no", "row", "rownames", "row names", "number", "case")  # whole names
+NAMING = re.compile(r"\b(id|ids|uuid|guid|rownames)\b|^unnamed 0$")  # in any place of a name
+COUNTING = re.compile(r"\b(no|key|index|number)$|(nr|nummer)$")  # names of numbers, where these all differ
+NAMELESS = "column 1"  # as the first column is called where the file has no name for it
+FEWEST_NUMBERED = 100  # rows from which on near numbers that all differ are no chance, ours
+MOST_SPAN = 2.0  # of values that number n rows, times n; ours
+HALF = math.sqrt(0.5)  # a change of category moves a record along two features
 EACH, SAME, DATA = "each", "same", "data"  # how bounds are given
 Pair = tuple[float, float] | None  # None: from the data
 
@@ -136,6 +157,51 @@ class Table(Confidential):
         columns = self.nonprivate_columns
         return tuple(name for name in columns.names if name in columns.nonprivate_texts)
 
+    def nonprivate_is_identifier(self, column: str) -> bool:
+        """Whether a column seems to name or number the rows: by its name, or by values that all differ.
+
+        NOT private: a suggestion of what to leave out of a form at first. What is used is what a person chooses.
+        """
+        columns = self.nonprivate_columns
+        words = re.sub(r"[_\W]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column)).strip().lower()
+        if words in COUNTING_NAMES or NAMING.search(words):
+            return True
+        if column in columns.nonprivate_texts:
+            texts = columns.nonprivate_texts[column].tolist()
+            return 1 < len(texts) == len(set(texts))
+        values = columns.nonprivate_numbers[column]
+        if not len(values) or not np.isfinite(values).all():
+            return False
+        n, span = len(values), float(values.max() - values.min())
+        is_nameless = column == NAMELESS and any(not each.startswith("column ") for each in columns.names)
+        is_dense = n >= FEWEST_NUMBERED and span < MOST_SPAN * n
+        differ = span >= n - 1 and len(np.unique(values)) == n
+        return (is_nameless or is_dense or COUNTING.search(words) is not None) and (
+            differ and bool((values == np.round(values)).all())
+        )
+
+    def nonprivate_values(self, column: str, most: int) -> tuple[str, ...]:
+        """Return at most so many values of a column as text, the most frequent first; no numbers with fractions."""
+        cells = self._classes(column)
+        if cells.dtype != object:
+            cells = cells[np.isfinite(cells) & (cells == np.round(cells))]
+        counts = Counter(cell if isinstance(cell, str) else str(int(cell)) for cell in cells.tolist() if cell != "")
+        return tuple(sorted(counts, key=lambda value: (-counts[value], value))[:most])
+
+    def nonprivate_has(self, column: str, value: str) -> NDArray[np.bool_]:
+        """Return which rows (n,) have `value` in a column, as text or as the number that it is. Raises TableError."""
+        cells = self._classes(column)
+        if cells.dtype == object:
+            return np.asarray(cells == value, dtype=np.bool_)
+        try:
+            number = float(value)
+        except ValueError:
+            raise TableError(
+                f"Column {quoted(column)} has numbers, but its category {quoted(value)} is none. Type a number with a "
+                "decimal point, or leave the category out."
+            ) from None
+        return np.asarray(cells == number, dtype=np.bool_)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What was changed or guessed while reading, one sentence each; may repeat a shortened cell."""
@@ -210,6 +276,8 @@ class Table(Confidential):
         title: str | None = None,
         place: tuple[str, str] | None = None,
         per_kilometer: Sequence[float | None] = (),
+        n_categories: int = 0,
+        category_weight: float = 1.0,
     ) -> Dataset:
         """Return the numeric columns `features` (1..d, one name each) as a data set, with `label` as classes 0..c-1.
 
@@ -223,7 +291,9 @@ class Table(Confidential):
         Set `bounds_from_data` if any bound in `box` was computed from the data. `place` names the features that
         are latitude and longitude, degrees: they become meters east and north of the middle of their bounds, in a
         square (`geography`). `per_kilometer` says for each feature of a scaled map how much of it weighs as much as a
-        kilometer; None, or nothing at all: its range weighs as much as the square's side. Raises TableError.
+        kilometer; None, or nothing at all: its range weighs as much as the square's side. The last `n_categories`
+        features are 0 or 1 by a record's category; in the unit cube, which they need, a change of category moves it by
+        `category_weight` at most. Raises TableError.
         """
         names, values, classes = self._selected(features, label, missing, share)
         axes = None if place is None else _checked_place(place, names)
@@ -251,7 +321,16 @@ class Table(Confidential):
                     f'{len(names)} features of a map with scaling="unit". Give one for each, or none.'
                 )
             weights = map_weights(chosen.widths, axes, per_kilometer)
-        scale = Scale(chosen, names, units or ("",) * len(names), frozen(weights), here) if scaled else None
+        if n_categories:
+            if not scaled or not LEAST_CHANGE <= category_weight <= 1.0:
+                raise TableError(
+                    f"A change of category was to weigh {quoted(category_weight)} with scaling={scaling!r}, but it "
+                    f'must weigh {LEAST_CHANGE:g} to 1 of a feature\'s bounds, with scaling="unit". Set both.'
+                )
+            weights[-n_categories:] = HALF * category_weight
+        scale = (
+            Scale(chosen, names, units or ("",) * len(names), frozen(weights), here, n_categories) if scaled else None
+        )
         leaves_out = share < 1.0 or missing == "drop" or (missing == "middle" and label is not None)
         return Dataset(
             points if scale is None else scale.places(points),
@@ -398,9 +477,25 @@ class Choices:
     projection_seed: int = 0  # public
     reading: TableFormat = READ_OFF  # settings by which the file was read
     per_kilometer: tuple[float | None, ...] = ()  # of a scaled map: what of each feature weighs as much as a kilometer
+    categories: tuple[Category, ...] = ()  # columns whose values, as typed, are features; they need scaling="unit"
+    category_weight: float = 1.0  # how far a change of category moves a record at most; 1: as far as a feature's bounds
+    unlisted: Unlisted = "zeros"  # what happens to a row whose value is not in the list of its column
+    group: tuple[str, str] | None = None  # a column, and the value of it that the rows have which count
+
+    @property
+    def indicators(self) -> tuple[str, ...]:
+        """The features that are 0 or 1, one for each category, in their order."""
+        return tuple(f"{column} = {value}" for column, values in self.categories for value in values)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The features of the records before any projection."""
+        return (*self.features, *self.indicators)
 
     def bounds_of(self, name: str) -> tuple[float, float]:
-        """Return the typed bounds of the feature `name`. Raises KeyError where there are none."""
+        """Return the typed bounds of the feature `name`, 0 to 1 of a category. Raises KeyError where there are none."""
+        if name in self.indicators:
+            return 0.0, 1.0
         pair = dict(zip(self.features, self.bounds, strict=False))[name]
         if pair is None:
             raise KeyError(name)
@@ -420,28 +515,80 @@ class Choices:
 
         Suggested bounds are NOT private. Raises TableError for a column without numbers.
         """
-        ends = []
+        ends: list[Pair] = []
         for place, name in enumerate(self.features):
             pair = self.bounds[place] if place < len(self.bounds) else None
             suggested = None if pair is not None else table.suggested_bounds(name)
             ends.append(pair if suggested is None else (suggested.low, suggested.high))
+        ends += [(0.0, 1.0)] * len(self.indicators)
         low, high = zip(*(end for end in ends if end is not None), strict=True)
         return Box(low, high)
 
+    def rows(self, table: Table) -> Table:
+        """Return the columns of `table` that are used, one of 0 and 1 for each category, and the rows that count.
+
+        Each row stays or goes by its own cells. Raises TableError for a category that its column cannot have, and
+        where no row is left.
+        """
+        if not self.categories and self.group is None:
+            return table
+        if len(set(self.axes)) < len(self.axes):
+            raise TableError("Two features would have one name, but names must differ. Leave a category out.")
+        keep, indicators = np.ones(table.n_rows, dtype=np.bool_), []
+        if self.group is not None:
+            keep &= table.nonprivate_has(*self.group)
+        for column, values in self.categories:
+            found = [table.nonprivate_has(column, value) for value in values]
+            indicators += found
+            if self.unlisted == "drop":
+                keep &= np.logical_or.reduce(found)
+        if not keep.any():
+            raise TableError("No row has the chosen group, or a category of the lists. Look how they are written.")
+        before = table.nonprivate_columns
+        used = [name for name in before.names if name in (*self.features, self.label)]
+        numbers = {name: before.nonprivate_numbers[name] for name in used if name in before.nonprivate_numbers}
+        numbers |= {name: rows.astype(np.float64) for name, rows in zip(self.indicators, indicators, strict=True)}
+        texts = {name: before.nonprivate_texts[name][keep] for name in used if name not in numbers}
+        columns = replace(
+            before,
+            names=(*used, *self.indicators),
+            n_rows=int(keep.sum()),
+            nonprivate_numbers={name: values[keep] for name, values in numbers.items()},
+            nonprivate_texts=texts,
+        )
+        return replace(table, nonprivate_columns=columns)
+
+    def clipping(self, table: Table) -> Clipping:
+        """Return what the bounds do to the rows that `dataset` takes, NOT private. Raises TableError."""
+        return self.rows(table).clipping(
+            self.axes, self.box(table), self.label, self.missing, share=self.share, place=self.place
+        )
+
     def dataset(self, table: Table) -> Dataset:
         """Return the data set that these choices make of `table`. Raises TableError as `Table.dataset` does."""
-        dataset = table.dataset(
-            self.features,
+        rows, n_categories = self.rows(table), len(self.indicators)
+        dataset = rows.dataset(
+            self.axes,
             self.label,
             self.box(table),
             self.missing,
             scaling=self.scaling,
-            units=self.units,
+            units=(*self.units, *("",) * n_categories) if self.units else (),
             share=self.share,
             bounds_from_data=len(self.bounds) < len(self.features) or bool(self.borrowed),
             place=self.place,
-            per_kilometer=self.per_kilometer,
+            per_kilometer=(*self.per_kilometer, *(None,) * n_categories) if self.per_kilometer else (),
+            n_categories=n_categories,
+            category_weight=self.category_weight,
         )
+        if self.group is not None or (self.categories and self.unlisted == "drop"):
+            words = () if self.group is None else (OTHERS.format(*map(quoted, self.group)),)
+            dataset = replace(
+                dataset,
+                nonprivate_n_left_out=dataset.nonprivate_n_left_out + table.n_rows - rows.n_rows,
+                note=" ".join((dataset.note, *words)),
+                caveats=tuple(dict.fromkeys((*dataset.caveats, *words, REPLACED))),
+            )
         return dataset if self.projected is None else dataset.projected(self.projected, seed=self.projection_seed)
 
 

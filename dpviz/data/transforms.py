@@ -45,6 +45,7 @@ MAX_SEED = 10**6
 SAMPLING_KEY = 0x64707669_7A5F726F  # public; any number would do
 MOST_OUTSIDE = 0.05  # of the records, beyond which bounds decide what is found; ours
 MOST_APART = 10.0  # times that ranges may differ before columns are scaled from the start; ours
+LEAST_CHANGE = 0.01  # of a feature's bounds that a change of category moves a record at least; ours
 LEAST_WEIGHT = 1e-4  # of the heaviest feature's; noise is as large along all of them; ours
 KILOMETER = 1_000.0  # m
 
@@ -163,6 +164,7 @@ class Scale:
     units: tuple[str, ...]  # (d,)
     weights: FloatArray  # (d,) in (0, 1], the largest 1
     place: "LocalMap | None" = None  # where on Earth, if two of the features are meters east and north
+    n_categories: int = 0  # of the last features, 0 or 1 by a record's category; they weigh the same
 
     def places(self, points: Points) -> Points:
         """Return u (n, d) of records (n, d) inside the bounds, each by itself."""
@@ -178,19 +180,23 @@ class Scale:
     @property
     def words(self) -> str:
         """What weighs as much as what, as a sentence."""
+        change = ""
+        if self.n_categories:
+            percent = 100.0 * float(self.weights[-1]) * math.sqrt(2.0)
+            change = f" A change of category weighs as much as {percent:.3g} % of a column's range."
         if self.place is None:
-            return "Every column is scaled to its public bounds, so that all weigh the same."
+            return f"Every column is scaled to its public bounds, so that all weigh the same.{change}"
         east = self.place.axes[0]
         kilometers = float(self.before.widths[east]) / KILOMETER / self.weights[east]
         amounts = self.before.widths / self.weights / kilometers
         others = [
             f"{float(f'{amounts[i]:.3g}'):,g} {self.units[i] or f'of {self.feature_names[i]}'}"
-            for i in range(self.before.d)
+            for i in range(self.before.d - self.n_categories)
             if i not in self.place.axes
         ]
         if not others:
-            return "The map is scaled to its square."
-        return f"One kilometer weighs as much as {' or '.join(others)}."
+            return f"The map is scaled to its square.{change}"
+        return f"One kilometer weighs as much as {' or '.join(others)}.{change}"
 
     @property
     def walls(self) -> Box:

@@ -140,7 +140,7 @@ def start(
         with below:
             say_scaling(source.form, source.dataset.scale, public=public)
         if not public and source.dataset.nonprivate_n_clipped:
-            columns = state.plain(clipped_columns(source.form.features, source.nonprivate_clipping))
+            columns = state.plain(clipped_columns(source.form.axes, source.nonprivate_clipping))
             below.caption(f"{clipped_words(source.dataset.nonprivate_n_clipped, source.dataset.n, columns)}.")
     places = (below.container(), below.container(), below.container(), st.container())
     return PageFrame(source, public, insider, again, first, more, problems, stage, *places)
@@ -202,7 +202,7 @@ def _describe(dataset: Dataset, *, public: bool) -> None:
         if dataset.labels is not None and dataset.n:
             n_classes = len(np.unique(dataset.labels))
             parts.append(f"{n_classes} known {'class' if n_classes == 1 else 'classes'}")
-    st.caption(f"{', '.join(parts)}. {dataset.note}")
+    st.caption(f"{', '.join(parts)}. {state.plain(dataset.note)}")
     if not public and dataset.nonprivate_n_clipped:
         st.caption(f"{clipped_words(dataset.nonprivate_n_clipped, dataset.n)}.")
 

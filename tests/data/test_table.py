@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dpviz.core import Box
-from dpviz.data import Dataset, TableError, read_table
+from dpviz.data import Choices, Dataset, TableError, read_table
 
 TEXT = "x,y,name,gap,flat,huge\n1,10,b,1,7,1e308\n2,20,a,,7,-1e308\n3,30,b,3,7,0\n"
 
@@ -293,3 +293,130 @@ def test_real_files(path):
     np.testing.assert_allclose(dataset.points, kept[features].to_numpy(dtype=float), rtol=1e-15)
     if label:
         assert len(np.unique(dataset.labels)) == kept["label"].nunique()
+
+
+WORDS = ("A", "B", "Ä, 'x'", "c = d")
+CELLS = st.lists(st.sampled_from((*WORDS, "other", "")), min_size=1, max_size=12)
+
+
+def of_categories(cells, listed, **chosen):
+    """Return the data set of equal numbers beside these categories."""
+    quoted = ['"' + cell.replace('"', '""') + '"' for cell in cells]
+    read = table("x,town\n" + "".join(f"3,{cell}\n" for cell in quoted))
+    form = Choices(("x",), bounds=((0.0, 4.0),), scaling="unit", categories=(("town", tuple(listed)),), **chosen)
+    return form.dataset(read), form
+
+
+@given(CELLS, st.lists(st.sampled_from(WORDS), min_size=1, unique=True), st.floats(0.01, 1.0))
+def test_a_change_of_category_moves_a_record_by_what_was_said_and_the_way_back_is_0_and_1(cells, listed, weight):
+    dataset, form = of_categories(cells, listed, category_weight=weight)
+    assert dataset.feature_names == form.axes == ("x", *(f"town = {word}" for word in listed))
+    assert (dataset.box.low == 0.0).all()
+    assert (dataset.box.high == 1.0).all()
+    wanted = np.array([[3.0, *(float(cell == word) for word in listed)] for cell in cells])
+    np.testing.assert_allclose(
+        dataset.scale.back(dataset.points), wanted, rtol=0, atol=1e-12
+    )  # of one division by 0.007
+    assert dataset.scale.before.low.tolist() == [0.0] * dataset.d
+    for one, here in zip(cells, dataset.points, strict=True):
+        for other, there in zip(cells, dataset.points, strict=True):
+            way = float(np.linalg.norm(here - there))
+            assert way <= weight * (1.0 + 4e-16 * dataset.d) + 1e-15, "no further than is said, but for rounding"
+            if one != other and {one, other} <= set(listed):
+                np.testing.assert_allclose(way, weight, rtol=1e-12)
+    assert "weighs as much as" in dataset.note
+
+
+@given(CELLS, st.lists(st.sampled_from(WORDS), min_size=1, unique=True))
+def test_what_is_in_no_list_is_left_out_where_that_is_the_rule(cells, listed):
+    kept = [cell for cell in cells if cell in listed]
+    if not kept:
+        with pytest.raises(TableError, match="No row has"):
+            of_categories(cells, listed, unlisted="drop")
+        return
+    dataset, _ = of_categories(cells, listed, unlisted="drop")
+    assert [listed[place] for place in dataset.points[:, 1:].argmax(axis=1)] == kept
+    assert dataset.nonprivate_n_left_out == len(cells) - len(kept)
+    assert any("left out by their own values" in caveat for caveat in dataset.caveats)
+    assert not any("left out" in caveat for caveat in of_categories(cells, listed)[0].caveats)
+
+
+def test_numbers_can_be_categories_and_groups():
+    read = table("x,kind,town\n1,1,a\n2,2,b\n3,,a\n4,1.5,b\n")
+    form = Choices(("x",), bounds=((0.0, 4.0),), scaling="unit", categories=(("kind", ("1", "2")),))
+    np.testing.assert_array_equal(form.dataset(read).points[:, 1:] > 0.5, [[1, 0], [0, 1], [0, 0], [0, 0]])
+    group = Choices(("x",), "kind", "drop", bounds=((0.0, 4.0),), group=("town", "b"))
+    dataset = group.dataset(read)
+    assert (dataset.points.tolist(), dataset.labels.tolist()) == ([[2.0], [4.0]], [1, 0])
+    assert dataset.nonprivate_n_left_out == 2
+    assert "Only rows whose 'town' is 'b' are records here" in dataset.note
+    assert read.nonprivate_values("kind", 9) == ("1", "2")
+    assert read.nonprivate_values("town", 1) == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ({"categories": (("x", ("one",)),), "scaling": "unit"}, "its category 'one' is none"),
+        ({"categories": (("nowhere", ("one",)),), "scaling": "unit"}, "no column 'nowhere'"),
+        ({"categories": (("name", ("a",)),)}, 'scaling="unit"'),
+        ({"categories": (("name", ("a",)),), "scaling": "unit", "category_weight": 2.0}, "weigh '2.0'"),
+        ({"categories": (("name", ("a", "a")),), "scaling": "unit"}, "one name"),
+        ({"group": ("name", "z")}, "No row has the chosen group"),
+        ({"group": ("gap", "z")}, "'z' is none"),
+    ],
+)
+def test_categories_that_cannot_be_are_refused(chosen, words):
+    with pytest.raises(TableError, match=words):
+        Choices(("y",), bounds=((0.0, 40.0),), **chosen).dataset(table())
+
+
+NUMBERED = range(1, 31)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_one"),
+    [
+        ("id", [5] * 30, True),
+        ("patientId", NUMBERED, True),
+        ("ID_2", NUMBERED, True),
+        ("uuid", [f"{i:x}" for i in NUMBERED], True),
+        ("Unnamed: 0", [1.5] * 30, True),
+        ("row.names", [f"r{i}" for i in NUMBERED], True),
+        ("no", [0, 1] * 15, True),
+        ("Kundennummer", [7919 * i for i in NUMBERED], True),
+        ("invoice no", [7919 * i for i in NUMBERED], True),
+        ("smoker_no", [0, 1] * 15, False),
+        ("n_visits", range(150, 0, -1), True),  # 1 to 150, each once: they number the rows
+        ("n_visits", NUMBERED, False),  # of 30 people it may be chance
+        ("income", [7919 * i for i in NUMBERED], False),
+        ("age", [20 + i // 2 for i in NUMBERED], False),
+        ("price", [i + 0.5 for i in NUMBERED], False),
+        ("heat index", [30 + i % 7 for i in NUMBERED], False),
+        ("people", [7919 * i for i in range(150)], False),
+        ("idle", [i % 4 for i in NUMBERED], False),
+        ("town", ["a", "b"] * 15, False),
+        ("name", [f"n{i}" for i in NUMBERED], True),
+    ],
+)
+def test_what_names_or_numbers_the_rows_is_known(name, values, is_one):
+    read = table(f"{name},other\n" + "".join(f"{value},{i % 3}.5\n" for i, value in enumerate(values)))
+    assert read.nonprivate_is_identifier(name) is is_one
+    assert not read.nonprivate_is_identifier("other")
+
+
+def test_few_rows_are_not_numbered_by_chance_and_gaps_number_nothing():
+    assert not table("a,b\n1,4\n2,5\n3,6\n").nonprivate_is_identifier("a")
+    assert table("a nr,b\n1,4\n2,5\n3,6\n").nonprivate_is_identifier("a nr")
+    for gap, is_one in ((None, True), (7, False)):
+        rows = "".join(f"{i if i != gap else ''},1\n" for i in range(150))
+        assert table(f"a,b\n{rows}").nonprivate_is_identifier("a") is is_one
+
+
+def test_what_is_an_identifier_decides_nothing_about_a_data_set():
+    """The form's first suggestion follows from the records; the data set follows from the form."""
+    rows = [f"{i},{i * 0.5}\n" for i in range(100)]
+    form = Choices(("a", "y"), bounds=((0.0, 50.0), (0.0, 50.0)))
+    whole, less = (table("a,y\n" + "".join(lines)) for lines in (rows, [*rows, "1,7\n"]))
+    assert whole.nonprivate_is_identifier("a") != less.nonprivate_is_identifier("a")
+    assert form.dataset(whole).points.tolist() == form.dataset(less).points[:-1].tolist()

@@ -316,6 +316,7 @@ def test_going_back_to_the_gallery_leaves_the_upload_behind(upload):
     assert page.packed()["picture"][1]["title"] != "mine.csv"
 
 
+KINDS = ["number; names rows", "latitude", "longitude", "number, ages?"]
 PLACES = np.random.default_rng(1).random((40, 2)) * [0.2, 0.3] + [48.0, 11.4]
 PEOPLE = "id,lat,lon,age,income\n" + "\n".join(
     f"{i},{lat:.5f},{lon:.5f},{'' if i % 8 == 0 else 20 + i},{1000 * i}" for i, (lat, lon) in enumerate(PLACES)
@@ -333,7 +334,7 @@ def people(page):
 def test_gaps_are_mended_by_a_button_and_a_map_is_in_meters(upload, words, n):
     page = upload(PEOPLE.encode())
     assert page.widget("multiselect", "Features").value == ["lat", "lon"], "a map is recognized, a counter left out"
-    assert page.app.dataframe[0].value.iloc[0].tolist()[:4] == ["number", "latitude", "longitude", "number, ages?"]
+    assert page.app.dataframe[0].value.iloc[0].tolist()[:4] == KINDS
     page = people(page)
     assert "'age' (5) of 40 rows" in said(page)
     page.widget("button", words).click()
@@ -693,3 +694,70 @@ def test_row_numbers_are_no_first_features(upload):
     rows = "\n".join(f'"{i}",{150 + i},{50 + i}' for i in range(1, 30))
     page = upload(f'"","height","weight"\n{rows}'.encode())
     assert list(page.widget("multiselect", "Features").value) == ["height", "weight"]
+
+
+@ON_ONE_PAGE
+def test_what_names_the_rows_is_no_first_feature_and_can_be_chosen_as_a_public_input(upload):
+    rows = "\n".join(f"{1000 + i},{20 + i % 7},{i * 50}" for i in range(30))
+    page = upload(f"id,age,income\n{rows}".encode())
+    features = page.widget("multiselect", "Features")
+    assert (features.value, features.options) == (["age", "income"], ["id", "age", "income"])
+    page.set("multiselect", "Features", ["id", "age"])
+    page = typed(page, {"id from": (0, 2000), "age from": (0, 1000)})
+    assert page.query["data_columns"] == "id,age"
+    source = page.app.session_state["dpviz:shown"].source
+    assert source.dataset.points[0].tolist() == [1000.0, 20.0]
+    again = upload(f"id,age,income\n{rows}".encode(), **{k: v for k, v in page.query.items() if k != "data"})
+    assert again.app.session_state["dpviz:shown"].source.key == source.key
+
+
+TOWNS = ("age,town,code\n" + "\n".join(f"{20 + i},{'ABBC'[i % 4]},{i % 3}" for i in range(60))).encode()
+
+
+@ON_ONE_PAGE
+def test_categories_are_those_that_were_put_into_the_list_and_go_with_the_link(upload):
+    page = upload(TOWNS)
+    page.set("multiselect", "Features", ["age"])
+    page.set("multiselect", "Categories as features", ["town"])
+    listed = page.widget("multiselect", "town: categories")
+    assert (listed.options, listed.value) == (["B", "A", "C"], []), "those of the file are offered, none is used"
+    assert "List the categories of town" in said(page)
+    page = typed(page, {"age from": (0, 100)})
+    assert page.app.session_state["dpviz:shown"].source.dataset.feature_names == ("age",)
+    page.set("multiselect", "town: categories", ["A", "C", "D"])
+    page.set("selectbox", "Other values and gaps", "drop")
+    page.set("number_input", "A change of category weighs, %", 50.0)
+    source = page.app.session_state["dpviz:shown"].source
+    assert source.form.categories == (("town", ("A", "C", "D")),)
+    assert source.dataset.feature_names == ("age", "town = A", "town = C", "town = D")
+    assert source.dataset.n == 30
+    assert "A change of category weighs as much as 50 % of a column's range" in source.dataset.note
+    assert "Scale bounds to 0 and 1" not in [toggle.label for toggle in page.app.toggle]
+    pairs = {key: value for key, value in page.query.items() if key != "data"}
+    assert (pairs["data_categories"], pairs["data_change"], pairs["data_others"]) == ('"town,A,C,D"', "0.5", "drop")
+    again = upload(TOWNS, **pairs)
+    assert again.app.session_state["dpviz:shown"].source.key == source.key
+    assert again.widget("multiselect", "town: categories").value == ["A", "C", "D"]
+    del pairs["data_bounds"]
+    public = upload(TOWNS, **{**pairs, "audience": "public"})
+    assert public.widget("multiselect", "town: categories").options == ["A", "C", "D"], "the file's own are not shown"
+
+
+@ON_ONE_PAGE
+def test_the_rows_of_a_group_are_compared_at_the_same_bounds(upload):
+    page = upload(TOWNS)
+    page.set("multiselect", "Features", ["age", "code"])
+    page = typed(page, {"age from": (0, 100), "code from": (0, 2)})
+    page.set("selectbox", "Only rows of a group", "town")
+    assert page.app.session_state["dpviz:shown"].source.dataset.n == 60, "no value is chosen yet"
+    page.set("selectbox", "town is", "B")
+    first = page.app.session_state["dpviz:shown"].source
+    page.set("selectbox", "town is", "C")
+    second = page.app.session_state["dpviz:shown"].source
+    assert (first.dataset.n, second.dataset.n) == (30, 15)
+    assert first.dataset.box == second.dataset.box
+    assert (first.key != second.key, first.people) == (True, second.people)
+    assert page.query["data_group"] == "town,C"
+    assert any("Only rows whose 'town' is 'C' are records here" in caption.value for caption in page.app.caption)
+    assert "'town' is 'C'" in page.card
+    assert page.look("public").query["data_group"] == "town,C"

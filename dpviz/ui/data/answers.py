@@ -16,21 +16,36 @@ from typing import Any, TypedDict, TypeVar
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from dpviz.data import Choices, Missing, Scaling, Table, TableError, TableFormat
+from dpviz.data import Choices, Missing, Scaling, Table, TableError, TableFormat, Unlisted
 from dpviz.data.files import READ_OFF
-from dpviz.data.table import DATA, EACH, SAME, Pair
-from dpviz.data.transforms import MAX_SEED
+from dpviz.data.table import DATA, EACH, SAME, Category, Pair
+from dpviz.data.transforms import LEAST_CHANGE, MAX_SEED
 from dpviz.ui import state
 
 T = TypeVar("T")
 MOST_FEATURES = 50
+MOST_CATEGORIES = 20  # of one column
 MOST_NAME, MOST_UNIT = 1_000, 12
 LEAST_SHARE = 0.001  # of the rows that a sample takes; ours
 MOST_DIGITS = 11
 LARGEST_AMOUNT = 1e300
 PREFIX = "data_"  # of the form's names in a link
 READING = ("sep", "decimal", "thousands", "header", "sheet")  # as `TableFormat` calls them
-LINKED = ("columns", "bounds", "units", "map", "missing", "scale", "per_km", "share", "label", "project", *READING)
+CATEGORIES = ("categories", "change", "others", "group")
+LINKED = (
+    "columns",
+    "bounds",
+    "units",
+    "map",
+    "missing",
+    "scale",
+    "per_km",
+    "share",
+    "label",
+    "project",
+    *CATEGORIES,
+    *READING,
+)
 SIGNS = {
     ",": "comma",
     ";": "semicolon",
@@ -202,14 +217,23 @@ def from_file(written: object) -> Choices | None:
         return None
     label, share, how, place = (written.get(name) for name in ("label", "share", "how", "place"))
     pairs, units = written.get("bounds"), written.get("units")
-    n_projected = _whole(written.get("projected"), 1, len(names) - 1)
+    n_projected = _whole(written.get("projected"), 1, MOST_FEATURES)
     missing: Missing = "drop" if written.get("missing") == "drop" else "error"
     if not isinstance(share, int | float) or isinstance(share, bool) or not LEAST_SHARE <= share <= 1.0:
         share = 1.0
     if not isinstance(place, list | tuple) or len(place) != 2 or not all(each in names for each in place):
         place = None
     place = None if place is None or place[0] == place[1] else (place[0], place[1])
-    scaling: Scaling = "unit" if written.get("scaling") == "unit" else "none"
+    categories = _categories(written.get("categories"), names)
+    scaling: Scaling = "unit" if written.get("scaling") == "unit" or categories else "none"
+    unlisted: Unlisted = "drop" if written.get("unlisted") == "drop" else "zeros"
+    weight, group = written.get("category_weight"), written.get("group")
+    if not isinstance(weight, int | float) or isinstance(weight, bool) or not LEAST_CHANGE <= weight <= 1.0:
+        weight = 1.0
+    if not isinstance(group, list | tuple) or len(group) != 2 or not all(map(_is_name, group)):
+        group = None
+    n_features = len(names) + sum(len(values) for _, values in categories)
+    n_projected = None if n_projected is None or n_projected >= n_features else n_projected
     return Choices(
         tuple(names),
         label if isinstance(label, str) and len(label) <= MOST_NAME else None,
@@ -224,7 +248,32 @@ def from_file(written: object) -> Choices | None:
         0 if n_projected is None else _whole(written.get("projection_seed"), 0, MAX_SEED) or 0,
         _reading(written.get("reading")),
         per_kilometer=_amounts(written.get("per_kilometer"), names, place) if scaling == "unit" else (),
+        categories=categories,
+        category_weight=float(weight) if categories else 1.0,
+        unlisted=unlisted if categories else "zeros",
+        group=None if group is None else (group[0], group[1]),
     )
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= MOST_NAME
+
+
+def _categories(written: object, names: Sequence[str]) -> tuple[Category, ...]:
+    """Return the categories of untrusted values beside the features `names`, none at all where any is invalid."""
+    if not isinstance(written, list | tuple):
+        return ()
+    found: list[Category] = []
+    for each in written:
+        if not isinstance(each, list | tuple) or len(each) != 2 or not isinstance(each[1], list | tuple):
+            return ()
+        column, values = each[0], tuple(each[1])
+        if not _is_name(column) or not all(map(_is_name, values)) or not 1 <= len(values) <= MOST_CATEGORIES:
+            return ()
+        if len(set(values)) < len(values) or column in (*names, *(other for other, _ in found)):
+            return ()
+        found.append((column, values))
+    return tuple(found) if len(names) + sum(len(values) for _, values in found) <= MOST_FEATURES else ()
 
 
 def _whole(value: object, low: int, high: int) -> int | None:
@@ -279,6 +328,11 @@ def to_link(form: Choices, *, public: bool) -> tuple[tuple[str, str], ...]:
         pairs["per_km"] = ",".join("" if amount is None else repr(amount) for amount in form.per_kilometer)
     pairs |= {"share": repr(form.share)} if form.share < 1.0 else {}
     pairs |= {"project": f"{form.projected}:{form.projection_seed}"} if form.projected is not None else {}
+    if form.categories:
+        pairs["categories"] = _row(_row((column, *values)) for column, values in form.categories)
+        pairs |= {"change": repr(form.category_weight)} if form.category_weight < 1.0 else {}
+        pairs |= {"others": form.unlisted} if form.unlisted != "zeros" else {}
+    pairs |= {"group": _row(form.group)} if form.group is not None else {}
     pairs |= {"label": form.label} if form.label is not None and not public else {}
     for name, value in form.reading.chosen.items():
         is_sign = isinstance(value, str) and name != "sheet"
@@ -294,17 +348,14 @@ def from_link(query: Mapping[str, str]) -> Choices | None:
     names = _cells(texts["columns"])
     how, bounds = _bounds_from_link(texts.get("bounds", ""), len(names))
     n_projected, _, seed = texts.get("project", "").partition(":")
-    try:
-        share = float(texts.get("share", ""))
-    except ValueError:
-        share = None
+    categories = [_cells(cells) for cells in _cells(texts.get("categories", ""))]
     return from_file(
         {
             "features": names,
             "label": texts.get("label"),
             "missing": texts.get("missing"),
             "scaling": texts.get("scale"),
-            "share": share,
+            "share": _number(texts.get("share", "")),
             "how": how,
             "bounds": bounds,
             "units": _cells(texts["units"]) if "units" in texts else None,
@@ -312,17 +363,26 @@ def from_link(query: Mapping[str, str]) -> Choices | None:
             "projected": _digits(n_projected),
             "projection_seed": _digits(seed),
             "per_kilometer": [_amount(text) for text in texts.get("per_km", "").split(",")],
+            "categories": [(cells[0], cells[1:]) for cells in categories if cells],
+            "category_weight": _number(texts.get("change", "")),
+            "unlisted": texts.get("others"),
+            "group": _cells(texts["group"]) if "group" in texts else None,
             "reading": {name: _setting(name, texts[name]) for name in READING if name in texts},
         }
     )
 
 
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def _amount(text: str) -> float | None:
     """Return an amount of a link, None for an empty one, and for anything else a number that no amount can be."""
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return math.nan
+    number = _number(text)
+    return math.nan if text and number is None else number
 
 
 def _setting(name: str, text: str) -> str | int | None:
@@ -349,13 +409,13 @@ def _bounds_from_link(text: str, n: int) -> tuple[str, list[list[float] | None] 
 def _row(cells: Iterable[str]) -> str:
     """Write names as one line of CSV, so that a comma in one stays in it."""
     line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(list(cells))
-    return line.getvalue()
+    csv.writer(line, lineterminator="\r\n").writerow(list(cells))  # both are quoted where they stand in a name
+    return line.getvalue()[:-2]
 
 
 def _cells(text: str) -> list[str]:
     try:
-        return next(csv.reader([text[: MOST_FEATURES * MOST_NAME]]), [])
+        return next(csv.reader(io.StringIO(text[: MOST_FEATURES * MOST_NAME], newline="")), [])
     except csv.Error:
         return []
 

@@ -21,19 +21,21 @@ from dpviz.data import (
     Clipping,
     Dataset,
     Missing,
+    Scaling,
     Table,
     TableError,
     TableFormat,
+    Unlisted,
     get_ready,
     read_confined,
 )
 from dpviz.data.files import READ_OFF, Beginning, date_of
 from dpviz.data.geography import likely_map
-from dpviz.data.table import CSV, FORMATS, GEOJSON, SAME, binary_format
-from dpviz.data.transforms import MAX_SEED, Scale
+from dpviz.data.table import CSV, FORMATS, GEOJSON, SAME, Category, binary_format
+from dpviz.data.transforms import LEAST_CHANGE, MAX_SEED, Scale
 from dpviz.ui import state
 from dpviz.ui.data import answers, background, bounding
-from dpviz.ui.data.answers import LEAST_SHARE, MOST_FEATURES, answer, field, set_answers
+from dpviz.ui.data.answers import LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, answer, field, set_answers
 from dpviz.ui.panel import safe_table
 from dpviz.ui.server import uploads
 
@@ -48,6 +50,7 @@ MISSING: dict[Missing, str] = {
     "drop": "Leave the row out",
     "middle": "Middle of the bounds",
 }
+UNLISTED: dict[Unlisted, str] = {"zeros": "Are none of the categories", "drop": "Leave the row out"}
 NUMBERS = "Numbers on a plane"
 HELD = "Too many records lie outside your bounds: no finding yet."  # in place of what a run would show
 UNUSABLE = "This file cannot be used like this. The curator can see why."
@@ -55,9 +58,7 @@ AUTOMATIC, NO_NAMES = "automatic", "none"
 DECIMALS = {AUTOMATIC: "Automatic", ".": "Point: 1234.5", ",": "Comma: 1234,5"}
 SEPARATORS = {AUTOMATIC: "Automatic", ",": "Comma", ";": "Semicolon", "\t": "Tab", "|": "Bar", " ": "Space", "": "None"}
 FIRST_FEATURES = 2
-NO_LABEL, NO_MAP = "", ""
-PLAIN_NAMES = ("id", "index", "key", "nr", "no", "row", "rownames", "row.names", "unnamed: 0")  # that only count
-NAMELESS = "column 1"  # as the first column is called where the file has no name for it
+NO_LABEL, NO_MAP, NO_GROUP = "", "", ""
 IMPORT = "import"  # the answer that is no question's: which import was applied
 COMPARED = 1_000  # records whose distances are compared before and after a projection
 _UPLOADER = "upload:file"
@@ -110,11 +111,9 @@ def described() -> tuple[Described | None, str]:
     bounds = (*box.low.tolist(), *box.high.tolist())
     choices = (form.label, form.missing, form.scaling, form.share, form.units, form.place, form.per_kilometer)
     fewer = (form.projected, form.projection_seed)
-    key = (table.digest, form.features, bounds, *choices, *fewer, dataset.bounds_from_data, form.reading)
-    clipping = None
-    if dataset.nonprivate_n_clipped:
-        rows = (form.label, form.missing)
-        clipping = table.clipping(form.features, box, *rows, share=form.share, place=form.place)
+    groups = (form.categories, form.category_weight, form.unlisted, form.group)
+    key = (table.digest, form.features, bounds, *choices, *fewer, *groups, dataset.bounds_from_data, form.reading)
+    clipping = form.clipping(table) if dataset.nonprivate_n_clipped else None
     return Described(dataset, key, table.digest, table.name, form, clipping), ""
 
 
@@ -143,6 +142,12 @@ def _suggest(table: Table) -> None:
                 "place": form.place or NO_MAP,
                 "projected": form.projected,
                 "projection_seed": form.projection_seed,
+                "categories": [column for column, _ in form.categories],
+                **{f"values:{column}": list(values) for column, values in form.categories},
+                "change": 100.0 * form.category_weight,
+                "unlisted": form.unlisted,
+                "group": form.group[0] if form.group else NO_GROUP,
+                **({f"group:{form.group[0]}": form.group[1]} if form.group else {}),
                 **bounding.answers_of(form, table.dates),
             }
         )
@@ -150,20 +155,11 @@ def _suggest(table: Table) -> None:
     if applied is not None and usable:  # the import is about another file
         return
     pair, sure = likely_map(table.nonprivate_columns.nonprivate_numbers)
-    first = [each for each in numeric if not _counts_rows(table, each)] or list(numeric)
+    # What the columns look like fills in a form that its owner then changes. It decides nothing that is released: the
+    # features are those of the form, public inputs like its bounds, whatever the next file's columns look like.
+    first = [each for each in numeric if not table.nonprivate_is_identifier(each)] or list(numeric)
     suggested = list(pair) if pair is not None and sure else first[:FIRST_FEATURES]
     set_answers({"features": suggested, "label": NO_LABEL, "place": pair if pair and sure else NO_MAP})
-
-
-def _counts_rows(table: Table, name: str) -> bool:
-    """Whether a column only counts the rows, by its name, or as a nameless first one of whole numbers."""
-    if name.lower() in PLAIN_NAMES:
-        return True
-    columns = table.nonprivate_columns
-    has_names = any(not each.startswith("column ") for each in columns.names)
-    values = columns.nonprivate_numbers[name]
-    are_whole = bool(np.isfinite(values).all() and (values == np.round(values)).all())
-    return name == NAMELESS and has_names and are_whole and len(np.unique(values)) == len(values)
 
 
 def _features() -> Sequence[str]:
@@ -184,7 +180,16 @@ def _form(table: Table) -> Choices | None:
     percent: float | None = answer("share", None)
     n_projected: float | None = answer("projected", None)
     missing: Missing = "error"
-    scaling, _ = bounding.scaling(table, features, place)
+    unlisted: Unlisted = "zeros"
+    categories = _categories(table, features)
+    n_features = len(features) + sum(len(values) for _, values in categories)
+    if n_features > MOST_FEATURES:
+        raise TableError(
+            f"There were {n_features} features, but at most {MOST_FEATURES} are used. List fewer categories."
+        )
+    group = answer("group", NO_GROUP)
+    value = answer(f"group:{group}", "")
+    scaling: Scaling = "unit" if categories else bounding.scaling(table, features, place)[0]
     return Choices(
         features,
         label if label in (*table.text_columns, *table.numeric_columns) and label not in features else None,
@@ -195,11 +200,23 @@ def _form(table: Table) -> Choices | None:
         bounds,
         units,
         place,
-        int(n_projected) if n_projected is not None and 1 <= n_projected < len(features) else None,
+        int(n_projected) if n_projected is not None and 1 <= n_projected < n_features else None,
         int(answer("projection_seed", 0)),
         table.reading,
         per_kilometer=bounding.per_kilometer(features, bounds, units, place) if scaling == "unit" else (),
+        categories=categories,
+        category_weight=answer("change", 100.0) / 100.0 if categories else 1.0,
+        unlisted=answer("unlisted", unlisted) if categories else "zeros",
+        group=(group, value) if group in table.nonprivate_columns.names and value else None,
     )
+
+
+def _categories(table: Table, features: Sequence[str]) -> tuple[Category, ...]:
+    """Return the columns whose values are features, and those values: the list that a person has confirmed."""
+    none: list[str] = []
+    columns = (each for each in answer("categories", none) if each in table.nonprivate_columns.names)
+    listed = ((each, tuple(answer(f"values:{each}", none))) for each in columns if each not in features)
+    return tuple((column, values) for column, values in listed if values)
 
 
 def _place(features: Sequence[str]) -> tuple[str, str] | None:
@@ -419,6 +436,7 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
         help="Known classes, one for each record. They are the curator's and no method uses them.",
         **field("label", NO_LABEL),
     )
+    _category_fields(table, features, public=public)
     with st.expander("Rows and scale"):
         st.selectbox(
             "Missing values",
@@ -437,15 +455,88 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
             "the guarantee holds for the whole file. It is not made stronger.",
             **field("share"),
         )
-        st.toggle(
-            "Scale bounds to 0 and 1",
-            help="Every feature counts the same, whatever its unit. It is on from the start where ranges of public "
-            "bounds differ more than ten times, where units differ, and beside a map. No record has a say in it.",
-            **field("scaled", bounding.scaling(table, features, _place(features))[0] == "unit"),
-        )
-        if len(features) > 1:
-            _projection(len(features))
+        categories = _categories(table, features)
+        if categories:
+            st.caption("Bounds are scaled to 0 and 1, as there are categories beside numbers.")
+        else:
+            st.toggle(
+                "Scale bounds to 0 and 1",
+                help="Every feature counts the same, whatever its unit. It is on from the start where ranges of public "
+                "bounds differ more than ten times, where units differ, and beside a map. No record has a say in it.",
+                **field("scaled", bounding.scaling(table, features, _place(features))[0] == "unit"),
+            )
+        n_features = len(features) + sum(len(values) for _, values in categories)
+        if n_features > 1:
+            _projection(n_features)
     return features
+
+
+def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -> None:
+    """Draw the columns of categories and their lists, and the group whose rows count.
+
+    Values of the file are offered to the curator. None is used that the person has not put into the list.
+    """
+    columns = [each for each in table.nonprivate_columns.names if each not in features]
+    known = [each for each in answer("categories", list[str]()) if each in columns]
+    group = answer("group", NO_GROUP)
+    set_answers({"categories": known, "group": group if group in table.nonprivate_columns.names else NO_GROUP})
+    with st.expander("Categories and groups", expanded=bool(known or group)):
+        chosen = st.multiselect(
+            "Categories as features",
+            columns,
+            placeholder="none",
+            help="Columns such as sex or district: each category that you list becomes a feature of 0 and 1.",
+            **field("categories", known),
+        )
+        for column in chosen:
+            name, listed = f"values:{column}", answer(f"values:{column}", list[str]())
+            offered = () if public else table.nonprivate_values(column, MOST_CATEGORIES)
+            st.multiselect(
+                f"{state.plain(column)}: categories",
+                list(dict.fromkeys((*listed, *offered))),
+                max_selections=MOST_CATEGORIES,
+                accept_new_options=True,
+                placeholder="Type or choose each",
+                help="The list is public: put in what is known without the records. Only you see those of the file.",
+                **field(name, listed),
+            )
+            if not listed:
+                st.info(f"List the categories of {state.plain(column)} that are known without looking at the records.")
+        if chosen:
+            st.selectbox(
+                "Other values and gaps",
+                list(UNLISTED),
+                format_func=UNLISTED.__getitem__,
+                help="The rule looks at one row alone. A row that is none of the categories is 0 in all of them.",
+                **field("unlisted", "zeros"),
+            )
+            st.number_input(
+                "A change of category weighs, %",
+                100.0 * LEAST_CHANGE,
+                100.0,
+                help="Of the range of a column: so far a change of category moves a record at most. A small weight "
+                "lets the numbers decide. Chosen by results on the records, it would leak them.",
+                **field("change", 100.0),
+            )
+        names = [NO_GROUP, *table.nonprivate_columns.names]
+        column = st.selectbox(
+            "Only rows of a group",
+            names,
+            format_func=lambda each: each or "All rows",
+            help="Keeps the rows with one value of a column. What happens to a row follows from that row alone.",
+            **field("group", NO_GROUP),
+        )
+        if column:
+            value = answer(f"group:{column}", "")
+            offered = () if public else table.nonprivate_values(column, MOST_CATEGORIES)
+            st.selectbox(
+                f"{state.plain(column)} is",
+                list(dict.fromkeys((*([value] if value else []), *offered))),
+                index=None,
+                accept_new_options=True,
+                placeholder="Type or choose it",
+                **field(f"group:{column}", value or None),
+            )
 
 
 def _projection(n_features: int) -> None:
@@ -516,7 +607,8 @@ def _preview(table: Table) -> None:
     for column in table.nonprivate_columns.names:
         known = bounding.KNOWN.get(bounding.likely(column))
         number = "number" if known is None else f"number, {known.title.split(':')[0].lower()}?"
-        kinds.setdefault(column, "text: label only" if column in table.text_columns else number)
+        kind = "text: label, group or category" if column in table.text_columns else number
+        kinds.setdefault(column, f"{kind}; names rows" if table.nonprivate_is_identifier(column) else kind)
     st.caption("The first rows, and what each column is taken for. Only you see them.")
     cells = {column: [kinds[column], *values] for column, values in table.nonprivate_rows(PREVIEWED).items()}
     safe_table(pd.DataFrame(cells, dtype=str), hide_index=True)
@@ -611,7 +703,7 @@ def say_outside(data: Described) -> None:
 def say_scaling(form: Choices, scale: Scale | None, *, public: bool) -> None:
     """Say whether columns are scaled and why, with the way back for who describes the file."""
     table = answers.table()
-    if table is None or len(form.features) == 1:
+    if table is None or len(form.axes) == 1:
         return
     _, why = bounding.scaling(table, form.features, form.place)
     if scale is None and not why:
@@ -622,8 +714,9 @@ def say_scaling(form: Choices, scale: Scale | None, *, public: bool) -> None:
     else:
         reason = f", because {why}" if why else ""
         words = f"Columns are scaled to their public bounds{reason}. {scale.words if scale.place else ''}"
+        words = scale.words if form.categories else words
         button, scaled = "Take the numbers as they are", False
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="dpviz-scaling"):
         st.caption(state.plain(words.strip()), width="content")
-        if not public:
+        if not public and not form.categories:
             st.button(button, on_click=set_answers, args=({"scaled": scaled},), type="tertiary")

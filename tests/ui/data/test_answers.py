@@ -25,6 +25,7 @@ FEWER = replace(FORM, features=("a", "b", "c"), label=None, projected=2, project
         FORM,
         FEWER,
         replace(FORM, reading=TableFormat(" ", ",", "", None)),
+        replace(FORM, categories=(("sex", ("f", "m")),), category_weight=0.1, unlisted="drop", group=("town", "A")),
         MAPPED,
         replace(MAPPED, per_kilometer=(None, None, 0.125)),
         Choices(("x",)),
@@ -51,6 +52,7 @@ JSON = st.recursive(
     max_leaves=12,
 )
 NAMES = ("label", "missing", "scaling", "share", "how", "bounds", "units", "projected", "projection_seed", "reading")
+NAMES += ("categories", "category_weight", "unlisted", "group")
 NAMES += ("per_kilometer",)
 
 
@@ -72,7 +74,40 @@ def test_nonsense_is_left_out(values):
     assert 0 <= found.projection_seed <= 10**6
     assert all(pair is None or all(abs(end) < 1e300 for end in pair) for pair in found.bounds)
     assert len(found.bounds) <= 2
+    assert len(set(found.axes)) == len(found.axes) <= MOST_FEATURES
+    assert found.scaling == "unit" or not found.categories
+    assert 0.01 <= found.category_weight <= 1.0
     assert found.per_kilometer == (), "there is no map"
+
+
+WRITTEN = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9)
+LISTS = st.dictionaries(WRITTEN, st.lists(WRITTEN, min_size=1, max_size=4, unique=True).map(tuple), max_size=3)
+
+
+@given(LISTS, st.floats(0.01, 1.0), st.sampled_from(["zeros", "drop"]), st.none() | st.tuples(WRITTEN, WRITTEN))
+def test_categories_and_groups_come_back_whatever_they_are_called(lists, weight, unlisted, group):
+    categories = tuple((f"{column}!", values) for column, values in lists.items())
+    more = {"category_weight": weight, "unlisted": unlisted} if categories else {}
+    form = replace(FORM, categories=categories, group=group, **more)
+    assert from_file(json.loads(json.dumps(to_file(form, public=False)))) == form
+    assert from_link(dict(to_link(form, public=False))) == form
+
+
+@pytest.mark.parametrize(
+    "categories",
+    [
+        [["a", ["x"]]],  # a feature
+        [["c", []]],
+        [["c", ["x", "x"]]],
+        [["c", ["x"]], ["c", ["y"]]],
+        [["c", [1]]],
+        [["c", ["x"] * 2000]],
+        [["c", [str(i) for i in range(20)]], ["d", [str(i) for i in range(20)]], ["e", [str(i) for i in range(20)]]],
+        "c",
+    ],
+)
+def test_lists_that_are_none_are_left_out_as_a_whole(categories):
+    assert from_file({"features": ["a", "b"], "categories": categories}).categories == ()
 
 
 @pytest.mark.parametrize("names", [None, [], "a", [1], ["a", "a"], ["x" * 2000], [str(i) for i in range(99)]])
@@ -107,6 +142,9 @@ ODD = Choices(
         replace(ODD, reading=TableFormat("", thousands="")),
         replace(ODD, reading=TableFormat(sheet="comma")),
         replace(ODD, reading=TableFormat(header=2, sheet="Müller, 2023 & Co.")),
+        replace(ODD, categories=(("c:d", ("x,y", 'say "z"', "line\nbreak")), ("sex", ("f",))), category_weight=0.25),
+        replace(ODD, categories=(("sex", ("f", "m")),), unlisted="drop", projected=5, projection_seed=2),
+        replace(ODD, group=("town, part", "Ä; b")),
         Choices(("x", "y"), how="data", bounds=(None, None)),
         Choices(("x", "y"), how="same", bounds=((0.0, 1.0), (0.0, 1.0))),
     ],

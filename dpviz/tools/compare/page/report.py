@@ -208,14 +208,14 @@ def columns_of(frame: PageFrame) -> tuple[tuple[tuple[str, str], ...], str]:
     units = dict.fromkeys(form.place or (), DEGREES)
     columns = tuple(
         (name, _ends(*form.bounds_of(name), units.get(name, form.unit(name))) if public else "")
-        for name in form.features
+        for name in form.axes
     )
     words = [_square(form)] if form.place is not None and public else []
     if form.projected is not None:
         features = "1 feature" if form.projected == 1 else f"{form.projected} features"
         words.append(
             f"A random projection with the public seed {form.projection_seed} made {features} of these "
-            f"{len(form.features)}, each scaled by its bounds."
+            f"{len(form.axes)}, each scaled by its bounds."
         )
     return columns, " ".join(words)
 
