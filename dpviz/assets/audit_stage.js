@@ -164,7 +164,7 @@ class AuditStage {
     const more = make("p", "more");
     this.verdict = make("b");
     this.words = make("span");
-    this.whyButton = make("button", "link", "Why?", { type: "button", "aria-haspopup": "dialog" });
+    this.whyButton = make("button", "link", "See the attack", { type: "button", "aria-haspopup": "dialog" });
     more.append(this.verdict, " ", this.words, " ", this.whyButton);
     // Files of the picture, and settings that bring it back, find it as they find every other one.
     const picture = this.picture = make("div", "picture dpviz-live", "", { "data-dpviz-key": "picture" });
@@ -599,7 +599,7 @@ class AuditStage {
     });
   }
 
-  // -- Why? --
+  // -- See the attack --
 
   showWhy() {
     const { result } = this;

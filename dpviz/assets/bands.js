@@ -3,7 +3,7 @@
 //
 //   import { Bands } from "./bands.js";
 //   const bands = new Bands(new Ahead(), stage.root);
-//   bands.update({ address, slider, bands: key }, count, index); // the page's offer, how many values, where it stands
+//   bands.update({ address, slider, bands: key, known }, count, index); // the page's offer, how many values, where it stands
 //
 // Each band is an event `dpviz:band` of the root, which moves of the slider bubble to, with `detail` {slider, index,
 // values: [low, middle, high]}. What is known stays known while ε moves; with another key all is asked anew, and with
@@ -56,6 +56,7 @@ export class Bands {
       this.pause();
     }
     this.offer = offer ?? {};
+    offer?.known?.forEach((band, i) => { if (band) this.known.add(i); });
     this.count = count;
     this.here = index;
     this.soon();

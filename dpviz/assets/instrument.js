@@ -18,6 +18,7 @@ const SWEEP_MS = 230; // from one to the next
 const COIN_ODDS = 50; // times in 100 that a guess is right
 const SURE_ODDS = 100;
 const ROOM_PX = 12; // between a value and its dot
+const LINE_ROOM_PX = 180; // that the words of a dashed line take, at most
 const ENDS_PX = 10; // of the track, from the edges
 const LEFT_FROM = 0.62; // share of the width from which values stand left of the line
 const SIZES = { // CSS pixels: height of a strip, between the two, over the track, under it; type of values and words; radii
@@ -103,8 +104,8 @@ export class Instrument extends Slider {
   write(data) {
     setText(this.label, data.label);
     setText(this.unit, data.unit ?? "");
-    setText(this.left, `\u2190 ${data.left}`);
-    setText(this.right, `${data.right} \u2192`);
+    setText(this.left, data.left);
+    setText(this.right, data.right);
     const logs = data.values.map(Math.log);
     const [first, last] = [logs[0], logs[logs.length - 1]];
     this.places = logs.map((log) => (last > first ? (log - first) / (last - first) : 0.5));
@@ -113,7 +114,7 @@ export class Instrument extends Slider {
       this.bands = [];
       this.visited.clear();
     }
-    if (data.bands) this.bands = data.bands;
+    data.bands?.forEach((band, i) => { if (band) this.bands[i] = band; });
   }
 
   // -- What the picture says --
@@ -218,11 +219,13 @@ export class Instrument extends Slider {
     const sizes = SIZES[this.size];
     const { places, data: { texts } } = this;
     const phone = this.size === "phone";
-    const rest = sizes.gap + sizes.foot + sizes.below + (phone ? 8 : 30);
-    const strip = phone ? sizes.strip : clamp(((this.height ?? 0) - heading - rest) / 2, LEAST_STRIP, MOST_STRIP);
+    const rest = sizes.gap + sizes.foot + sizes.below + 34;
+    const both = Boolean(this.said?.strip) || !this.said; // what nobody may measure has no strip, and the other one its room
+    const room = (this.height ?? 0) - heading - rest + (both ? 0 : sizes.gap);
+    const strip = phone ? sizes.strip : clamp(room / (both ? 2 : 1), LEAST_STRIP, both ? MOST_STRIP : 2 * MOST_STRIP);
     const x = this.x = (t) => ENDS_PX + t * (width - 2 * ENDS_PX);
-    const first = phone ? 6 : 28; // the top of the first strip
-    const second = first + strip + sizes.gap;
+    const first = phone ? 22 : 32; // the top of the first strip
+    const second = first + (both || phone ? strip + sizes.gap : 0);
     const track = second + strip + sizes.foot;
     const height = track + sizes.below;
     setText(this.value, `${this.symbol} = ${texts[this.place]}`);
@@ -232,13 +235,13 @@ export class Instrument extends Slider {
     const at = x(places[this.place]);
     const view = { x, at, width, strip, sizes, phone, left: places[this.place] > LEFT_FROM };
     this.drawing.replaceChildren(
-      ...this.risk({ ...view, top: first }), ...this.loss({ ...view, top: second }),
       drawn("line", { x1: at, x2: at, y1: first, y2: track, class: "here" }),
+      ...this.risk({ ...view, top: first }), ...this.loss({ ...view, top: second }),
       ...this.track({ ...view, y: track }), ...this.dots(view, first, second),
     );
-    const room = `${width} ${track} ${phone} ${heading}`;
-    if (room !== this.namedAt) this.placeNames(x, track, phone || this.size === "low");
-    this.namedAt = room;
+    const named = `${width} ${track} ${phone} ${heading}`;
+    if (named !== this.namedAt) this.placeNames(x, track, phone || this.size === "low");
+    this.namedAt = named;
   }
 
   get symbol() {
@@ -251,10 +254,10 @@ export class Instrument extends Slider {
     this.riskY = y;
     const line = this.law(this.said?.risk).map((risk, i) => [x(this.places[i]), y(risk)]);
     const marks = [drawn("line", { x1: 0, x2: width, y1: y(COIN_ODDS), y2: y(COIN_ODDS), class: "rule" })];
-    if (!phone) {
-      marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, this.said?.risk_label ?? "An attacker spots you"),
-        drawn("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, this.brief ? "" : "coin flip"));
-    }
+    const question = this.said?.risk_label ?? "Did you take part?";
+    const right = phone ? "" : this.brief ? " Right at most" : " Attackers guess right at most"; // a phone says so at the dot
+    marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, line.length ? `${question}${right}` : question));
+    if (!phone) marks.push(drawn("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, this.brief ? "" : "coin flip"));
     if (line.length > 1) {
       const clip = `dpviz-spent-${Math.round(width)}`;
       const area = drawn("clipPath", { id: clip });
@@ -284,18 +287,21 @@ export class Instrument extends Slider {
     const words = this.said;
     const scale = words?.strip;
     if (!scale) return [];
-    const y = (value) => top + strip - clamp((value - scale.low) / (scale.high - scale.low), 0, 1) * strip;
+    const along = scale.log ? (value) => Math.log(Math.max(value, scale.low)) : (value) => value;
+    const [low, high] = [along(scale.low), along(scale.high)];
+    const y = (value) => top + strip - clamp((along(value) - low) / (high - low), 0, 1) * strip;
     this.lossY = y;
     const marks = [drawn("line", { x1: 0, x2: width, y1: top + strip, y2: top + strip, class: "rule" })];
     const known = this.bands.map((band, i) => band && [x(this.places[i]), ...band]).filter(Boolean);
     if (known.length > 1) {
-      const [high, low] = [known.map(([px, , , most]) => [px, y(most)]), known.map(([px, least]) => [px, y(least)])];
-      marks.push(drawn("path", { d: `${pathOf(high)}${pathOf(low.reverse()).replace("M", "L")}Z`, class: "band" }),
+      const [upper, lower] = [known.map(([px, , , most]) => [px, y(most)]), known.map(([px, least]) => [px, y(least)])];
+      marks.push(drawn("path", { d: `${pathOf(upper)}${pathOf(lower.reverse()).replace("M", "L")}Z`, class: "band" }),
         drawn("path", { d: pathOf(known.map(([px, , middle]) => [px, y(middle)])), class: "middle" }));
     } else if (words.loss?.power > 0) {
       const { value, power } = words.loss;
-      const law = this.data.values.map((epsilon, i) => [x(this.places[i]), y(value * (this.data.values[this.place] / epsilon) ** power)]);
-      marks.push(drawn("path", { d: pathOf(law), class: "middle" }));
+      const law = this.data.values.map((epsilon, i) => [i, value * (this.data.values[this.place] / epsilon) ** power]);
+      const seen = law.filter(([, lost]) => lost <= scale.high && lost >= scale.low);
+      marks.push(drawn("path", { d: pathOf(seen.map(([i, lost]) => [x(this.places[i]), y(lost)])), class: "middle" }));
     }
     if (words.loss?.power === 0) {
       for (const [i, value] of this.visited) if (i !== this.place) marks.push(drawn("circle", { cx: x(this.places[i]), cy: y(value), r: 2.5, class: "been" }));
@@ -305,7 +311,9 @@ export class Instrument extends Slider {
     for (const [value, line] of scale.lines) {
       marks.push(drawn("line", { x1: 0, x2: width, y1: y(value), y2: y(value), class: "dashed" }));
       const free = taken === null || Math.abs(y(value) - taken) > sizes.words + 2;
-      if (!phone && !this.brief && free) marks.push(drawn("text", { x: width, y: y(value) - 6, class: "faint end" }, line));
+      const meets = words.loss && at > width - LINE_ROOM_PX && Math.abs(y(value) - y(words.loss.value)) < sizes.value + sizes.words;
+      const side = meets ? { x: 0, class: "faint" } : { x: width, class: "faint end" }; // beside the number, not under it
+      if (!phone && !this.brief && free) marks.push(drawn("text", { ...side, y: y(value) - 6 }, line));
       if (free) taken = y(value);
     }
     return marks;
@@ -338,16 +346,16 @@ export class Instrument extends Slider {
       const y = this.riskY(said.risk.value);
       marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot" }),
         write(left ? y + sizes.value : y - sizes.value * 0.1, first + sizes.value * 0.7, first + strip - 6, said.risk.text,
-          phone ? "in 100 attacks right" : this.brief ? "in 100" : "in 100 times", "risk-value"));
+          phone ? "in 100 right" : "in 100", "risk-value"));
     }
     if (said?.loss && said.strip) {
       const y = this.lossY(said.loss.value);
       const when = this.end === false ? " at the end" : "";
       const long = said.loss.text.length * sizes.value * 0.56 + (said.strip.unit + when).length * sizes.words * 0.5; // about as written
       const brief = phone || this.brief || long > (left ? at : width - at) - ROOM_PX;
-      const unit = `${brief ? said.strip.short : said.strip.unit}${when}`;
+      const unit = `${this.brief ? "" : brief ? said.strip.short : said.strip.unit}${when}`;
       marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot released" }),
-        write(y - sizes.value * 0.5, second + sizes.value * 0.7, second + strip - 6, said.loss.text, unit, "loss-value"));
+        write(y - second < sizes.value ? y + sizes.value * 1.1 : y - sizes.value * 0.5, second, second + strip - 6, said.loss.text, unit, "loss-value"));
     }
     return marks;
   }

@@ -13,6 +13,7 @@ const NAME_PILL = { inset: 10, side: 10, height: 26, alpha: 0.9 }; // pixels, ar
 const FOG_LINES = { least: 0.005, most: 0.03, share: 0.8, across: 2.5 }; // widths of fog's lines: box widths, and of a spread
 const FOG_PX = { least: 110, most: 330, width: 3 }; // pixels of a fog that is scaled up, and of one of its lines
 const [FEWEST_DRAWS, MOST_FOG_LINES, ALL_FROM] = [8, 384, 0.02]; // draws and lines in fog; the spread from which on all are drawn
+const CUTS_FAINT = 0.55; // of the opacity of borders: cuts run through the whole box, over the records of all cells
 const FOG_THIN = 0.45; // of a haze's opacity, where it fills the box
 
 /** Whether the reader asks for less: then there is nothing of all this. */
@@ -161,7 +162,7 @@ function paintFog(canvas, layer, look, colour) {
   });
   let length = 0;
   for (const own of lines) for (let at = 0; at < own.length; at += 4) length += Math.hypot(own[at + 2] - own[at], own[at + 3] - own[at + 1]) || 0;
-  const { width, alpha } = hazeOf(spread, used, length / used, layer.fill);
+  const { width, alpha } = hazeOf(spread, used, length / used, layer.fill * (ends ? CUTS_FAINT : 1));
   const side = Math.round(clamp(FOG_PX.width / width, FOG_PX.least, FOG_PX.most));
   if (canvas.width !== side) canvas.width = canvas.height = side;
   const ctx = canvas.getContext("2d");

@@ -76,7 +76,7 @@ class StageComponent {
     this.stage ??= new Stage(this.parent);
     this.bands ??= new Bands(this.ahead, this.stage.root);
     const index = this.stage.index;
-    const instrument = options.instrument && { ...options.instrument, bandKey: options.ahead?.bands, unaccompanied: !options.ahead };
+    const instrument = options.instrument && { ...options.instrument, bandKey: options.ahead?.bands, bands: options.ahead?.known, unaccompanied: !options.ahead };
     this.stage.update({ ...options, instrument, pictures, scroller: this.around("stMain") });
     this.bands.update(options.ahead, instrument?.values.length ?? 0, this.stage.instrument?.index ?? 0);
     if (overtaken) this.stage.index = index;

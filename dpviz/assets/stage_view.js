@@ -9,7 +9,7 @@
 //   instrument   the data of the slider and its strips (dpviz/ui/controls.py); null, as all that is left out: there is none
 //   audience     {value, choices: [[name, words], ...]}: who looks; null: nobody chooses
 //   count        {label, value, low, high}: a whole number that stands below the picture, as k; null: none
-//   why          the id of the element that "Why?" opens, in the page around
+//   why          the id of the element that "Full guarantee" opens, in the page around
 //   sweeps       whether ε moves once by itself
 //   scroller     what scrolls
 //   home         {question, actions: [[words, page], ...], below}: of the home page, where a question stands over all;
@@ -71,7 +71,7 @@ export class Stage {
     this.guarantee = make("p", "guarantee");
     this.verdict = make("b");
     this.promise = make("span");
-    this.why = make("button", "why", "Why?", { type: "button", "aria-haspopup": "dialog" });
+    this.why = make("button", "why", "Full guarantee", { type: "button", "aria-haspopup": "dialog" });
     this.why.addEventListener("click", () => this.openWhy());
     this.guarantee.append(this.verdict, this.promise, " ", this.why);
     this.pics = make("div", "pics");
@@ -311,15 +311,15 @@ export class Stage {
     const { label, value, low, high } = count;
     const to = (number) => () => this.tell("count", number);
     const button = (words, sign, number) => {
-      const made = make("button", "", sign, { type: "button", "aria-label": words });
+      const made = make("button", "", "", { type: "button", "aria-label": words, "data-sign": sign });
       made.disabled = number < low || number > high;
       made.addEventListener("click", to(number));
       return made;
     };
-    const focused = this.count.contains(this.root.getRootNode().activeElement) ? this.root.getRootNode().activeElement.textContent : "";
+    const focused = this.count.contains(this.root.getRootNode().activeElement) ? this.root.getRootNode().activeElement.dataset.sign : "";
     this.count.setAttribute("aria-label", label);
     this.count.replaceChildren(button(`Fewer: ${label}`, "\u2212", value - 1), make("output", "", `${label} = ${value}`), button(`More: ${label}`, "+", value + 1));
-    if (focused) [...this.count.children].find((child) => child.textContent === focused)?.focus();
+    if (focused) [...this.count.children].find((child) => child.dataset.sign === focused)?.focus();
   }
 
   /** Move ε once by itself, on the first visit of a browser. */

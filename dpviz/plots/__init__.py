@@ -1,6 +1,7 @@
 """Pictures: arrays in, frozen descriptions out. No Streamlit, no input or output, no statistics."""
 
 from dpviz.plots.scene import (
+    RISK_QUESTION,
     Audience,
     Axis,
     Frame,
@@ -21,6 +22,7 @@ from dpviz.plots.svg import small_svg, svg
 from dpviz.plots.table import csv_text, defused
 
 __all__ = [
+    "RISK_QUESTION",
     "Audience",
     "Axis",
     "Frame",

@@ -20,6 +20,7 @@ from dpviz.core import Confidential, FloatArray, frozen
 
 PACK_VERSION = 1
 MAP = "Map"  # the name of layers that are a public map under a picture: they are in no table
+RISK_QUESTION = "Did you take part?"  # what an attacker guesses, where a method has no other question
 SHADES = 4  # from a record's full color, 0, to gray
 ALIGNMENT = 8  # bytes; typed arrays in a browser need their offsets to be multiples of their item size
 
@@ -266,11 +267,12 @@ class Strip:
     """The axis of a strip over ε: it is the same at every ε, and follows from public values alone for the public."""
 
     label: str  # "Centers miss by"
-    unit: str  # after the number: "of the map's diagonal"
+    unit: str  # after the number: "of the diagonal"
     short: str  # label and unit in one or two words, for a phone: "off"
     low: float  # the value at the foot
     high: float  # the value at the top
     lines: tuple[tuple[float, str], ...] = ()  # (value, words) of dashed lines: "a blind guess"
+    log: bool = False  # whether equal steps are equal factors; `low` is above 0 then
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +284,7 @@ class StageWords:
     verdict: Literal["proved", "claimed", "broken"] = "claimed"  # "broken": an audit measures more than is claimed
     guarantee: str = ""  # one sentence, which begins with its verdict: "Proved. Adding or removing one person ..."
     risk: Measure | None = None  # how often an attacker can be right, times in 100; None: no limit is known
-    risk_label: str = "An attacker spots you"
+    risk_label: str = RISK_QUESTION  # what an attacker guesses
     strip: Strip | None = None  # of what is lost; None: nothing is measured
     loss: Measure | None = None  # of this run, or what the public may expect
 

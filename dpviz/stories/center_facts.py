@@ -58,7 +58,7 @@ LOST, FOUND = 0.5, 0.1  # of the cost that centers save beside a blind guess: wh
 EXACT = 0.002  # of the diagonal: centers this near are on their true places, as far as a picture shows; ours
 NOISY, QUIET = 0.5, 0.1  # typical noise, as a share of what a blind guess misses by; ours
 ROOM = 1.3  # of a strip's axis, above its dashed line
-DIAGONAL = "of the map's diagonal"
+DIAGONAL = "of the diagonal"
 
 
 def sentence(run: CentersRun[CentersRelease, Step]) -> Sentence:
@@ -178,7 +178,7 @@ def _is_gaussian(result: Result[CentersRelease, Step], purpose: Purpose) -> bool
 
 def strips(run: CentersRun[CentersRelease, Step]) -> tuple[Strip | None, Strip | None]:
     """Return the axis of what the centers miss by, and the public's, of what noise moves them by."""
-    public = None if run.noise_share is None else noise_strip("Noise moves each center by")
+    public = None if run.noise_share is None else noise_strip("Noise moves centers by")
     blind = 100.0 * run.blind_share
     lines = ((blind, "a blind guess"),) if blind > 0 else ()
     return Strip("Centers miss by", DIAGONAL, "off", 0.0, ROOM * blind or 1.0, lines), public
@@ -186,7 +186,7 @@ def strips(run: CentersRun[CentersRelease, Step]) -> tuple[Strip | None, Strip |
 
 def noise_strip(label: str) -> Strip:
     """Return the axis of how far noise moves what is released: public, and the same for all records."""
-    line = (100.0 * RANDOM, "as places picked at random")
+    line = (100.0 * RANDOM, "random places")
     return Strip(label, DIAGONAL, "noise", 0.0, ROOM * line[0], (line,))
 
 
@@ -281,7 +281,7 @@ def risk(proved: Claim | None) -> tuple[Fact, ...]:
         f"{limit(one)}: could someone tell whether you took part? {limit(two)}: could someone who knows you took part "
         "tell which of two answers you gave? The second is easier."
     )
-    return (Fact("If your record were replaced", at_most(two), why, True),)
+    return (Fact("Which of two answers you gave", at_most(two), why, True),)
 
 
 def contents(run: CentersRun[CentersRelease, Step]) -> Contents:

@@ -134,7 +134,7 @@ class CentersRun(Run[Any, C_co, S_co]):
     @property
     def lede(self) -> str:
         """What it is for, and who the points are; public."""
-        return f"{self.points_are} Only **blue centers** are published."
+        return f"Find crowds of {self.words.nouns.record[1]}; only **blue centers** are published."
 
     def finding(self) -> Sentence:
         """Return the run in one sentence; it names no protection that is not proved."""

@@ -101,22 +101,22 @@ def guarantee_in_a_sentence(
         where = "an" if claimed == AUDITED_EPSILON else f"where {AUDITED_EPSILON} is claimed, an"
         return "broken", f"{opening}: {where} audit measures at least {floored_two(leak)}."
     of_proof = ceiled_two(_epsilon(proved, length))
-    if claimed and claimed != of_proof:
-        only = "only " if _epsilon(proved, length) > _epsilon(guarantee.stated, length) else ""
-        return "proved", f"Claimed {claimed}, proved {only}{of_proof}."
     factor = factor_words(_epsilon(proved, length))
     if not factor:
         return "proved", f"Proved, but ε = {of_proof} limits next to nothing."
+    more = ""
+    if stated is not None and claimed and _epsilon(proved, length) > _epsilon(stated, length) and claimed != of_proof:
+        more = f", not the {factor_words(_epsilon(stated, length)).removesuffix(' times')} that is claimed"
     if proved.per_distance:
         return (
             "proved",
-            f"Proved. Of two places {apart} apart, neither makes a sent point more than {factor} as likely.",
+            f"Proved. Being {apart} elsewhere makes no sent point more than {factor} as likely{more}.",
         )
     change = (
         f"Replacing one {who}'s record" if proved.adjacency is Adjacency.REPLACE else f"Adding or removing one {who}"
     )
     plus = f", plus {rarely(proved.delta).removeprefix('about ')}" if proved.delta > 0 else ""
-    return "proved", f"Proved. {change} makes no result more than {factor} as likely{plus}."
+    return "proved", f"Proved. {change} makes no result more than {factor} as likely{plus}{more}."
 
 
 def factor_words(epsilon: float) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import (
+    Adjacency,
     Centers,
     CentersRelease,
     Confidential,
@@ -28,7 +29,7 @@ from dpviz.core import (
     unit_records,
 )
 from dpviz.mechanisms import TEACHING
-from dpviz.plots import Measure, Scene, StageWords, Strip, csv_text, svg
+from dpviz.plots import RISK_QUESTION, Measure, Scene, StageWords, Strip, csv_text, svg
 from dpviz.stories.ensemble import Ensembles, with_ensembles
 from dpviz.stories.ground_layers import on_map
 from dpviz.stories.label import (
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CHART_HEIGHT = 170  # CSS pixels
+ANSWER_QUESTION = "Which of two answers did you give?"  # what an attacker guesses of a record that is replaced
 ILLUSTRATION_SEED = 0  # of draws that only show a law; public
 FORMATS = ("svg", "html", "csv", "json")
 FIRST = View()  # the first two features
@@ -191,8 +193,9 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     @property
     def risk_label(self) -> str:
-        """What an attacker is right about; public."""
-        return "An attacker spots you"
+        """What an attacker guesses, as a question; public."""
+        claim = self.guarantee.proved
+        return ANSWER_QUESTION if claim is not None and claim.adjacency is Adjacency.REPLACE else RISK_QUESTION
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
         """Return the axis of what is lost, the curator's and the public's, the same at every ε."""

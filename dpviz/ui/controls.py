@@ -42,7 +42,7 @@ _EPSILON = served("epsilon", *PARTS, styles=("streamlit", "slider"))
 SYMBOLS = "ερ"
 HINT = "Triangles mark real deployments."
 DEPLOYED = "Real deployments, by their ε. They are not comparable one to one."
-LEFT, RIGHT = "more private", "more exact"
+LEFT, RIGHT = "private", "exact"
 
 
 def epsilon_slider(

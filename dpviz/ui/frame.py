@@ -79,7 +79,7 @@ class PageFrame:
     stage: DeltaGenerator  # finding, instrument, guarantee and picture
     numbers: DeltaGenerator  # facts, under the stage
     charts: DeltaGenerator
-    card: DeltaGenerator  # the guarantee in full, which "Why?" opens
+    card: DeltaGenerator  # the guarantee in full, which "Full guarantee" opens
     more_pictures: DeltaGenerator  # tabs
 
 

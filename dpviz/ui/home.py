@@ -51,8 +51,8 @@ EPSILON = Knob(
     20.0,
     log=True,
 )
-START = "Start here: 12 short chapters"
-COMPARE = "or compare methods on your data"
+START = "Start here: 12 chapters"
+COMPARE = "or compare on your data"
 QUESTION = "Question it"
 QUESTION_WORDS = "Does a method keep its promise? Measure how much it leaks, or attack it yourself."
 LESSONS_TITLE, LESSONS_WORDS = (
@@ -158,7 +158,8 @@ def last_frame(epsilon: float) -> Scene:
     words = scene.stage
     assert words is not None  # every run has them
     ring = _you(run, 50.0 if words.risk is None else words.risk.value)
-    return replace(scene, layers=(*scene.layers, ring), stage=replace(words, finding=finding(words), lede=""))
+    layers = (*(replace(each, legend=False) if each.kind is Kind.POINTS else each for each in scene.layers), ring)
+    return replace(scene, layers=layers, stage=replace(words, finding=finding(words), lede=""))
 
 
 def _you(run: AnyRun, odds: float) -> Layer:

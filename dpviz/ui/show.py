@@ -262,7 +262,13 @@ def _offer(
     key, values = state.widget_key(slider.knob.name), controls.slider_values(slider.knob)
     first = bands.offered(slider.first, frame.source, noise, values, public=frame.public)
     address = ahead.offer(values, packed, first)
-    return {"address": address, "slider": key, "move": last_move(key), "bands": first.key if first else None}
+    return {
+        "address": address,
+        "slider": key,
+        "move": last_move(key),
+        "bands": first.key if first else None,
+        "known": bands.news(first, slider.first, frame.source, noise, values),
+    }
 
 
 def _moments(

@@ -101,7 +101,7 @@ def test_runs_are_played_one_by_one_and_why_opens(page: Page, server: Server) ->
     found.get_by_role("button", name=re.compile("^Play")).click()
     expect(found).to_have_attribute("data-runs", "500", timeout=SLOW)
     expect(found.locator(".finding")).to_have_text(BROKEN)
-    found.get_by_role("button", name="Why?").click()
+    found.get_by_role("button", name="See the attack").click()
     dialog = page.get_by_role("dialog", name="The attack goes where the promise forbids")
     expect(dialog).to_be_visible()
     expect(dialog.get_by_role("img")).to_be_visible()

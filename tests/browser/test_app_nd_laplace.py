@@ -16,10 +16,10 @@ Server = Callable[[str], str]
 def test_the_slider_moves_the_picture_and_epsilon_keeps_its_distance(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/nd_laplace?n=500")
     picture, said = picture_of(page), page.locator(".finding")
-    expect(said).to_contain_text("Everyone lands 2 km away")
+    expect(said).to_contain_text("Everyone lands 2 km away on average")
     with redrawn(picture):
         page.get_by_role("slider", name=re.compile("ε within the radius")).press("ArrowRight")
-    expect(said).to_contain_text("Everyone lands 1.7 km away")
+    expect(said).to_contain_text("Everyone lands 1.7 km away on average")
     expect(page).to_have_url(re.compile("epsilon=1.2&"))  # the page has followed
     page.get_by_role("slider", name="Clusters k").press("ArrowRight")  # in the open tab: the picture does not run again
     expect(page).to_have_url(re.compile("epsilon=1.2&.*n_clusters=7"))

@@ -197,7 +197,7 @@ def test_why_opens_the_card_and_escape_closes_it(page: Page, server: Server) -> 
     opened(page, server, "dpm")
     card = page.locator("#dpviz-why")
     expect(card).to_be_hidden()
-    page.get_by_role("button", name="Why?").click()
+    page.get_by_role("button", name="Full guarantee").click()
     expect(card).to_be_visible()
     expect(card).to_contain_text("Guarantee")
     page.keyboard.press("Escape")

@@ -17,6 +17,7 @@ from dpviz.ui.data.drawing import start_sheet
 from dpviz.ui.data.picker import UPLOAD, Source
 from dpviz.ui.runs import Noise, RunRequest
 from dpviz.ui.server.background import Answers
+from tests.shipped_bands import computed, questions
 
 METHOD = CATALOGUE["convergent_kmeans"]
 VALUES = (0.1, 1.0, 10.0)
@@ -121,6 +122,30 @@ def test_what_is_known_is_told_without_a_run(process):
     found = bands.known(partly, source(), SEEDED, VALUES, public=False)
     assert found == [(1.0, 2.0, 3.0), None, None]
     assert process.runs == runs
+
+
+def test_what_is_shipped_is_neither_run_nor_told_twice(process, monkeypatch):
+    page = bands.page_of(request_at, source(), VALUES)
+    monkeypatch.setattr(bands, "shipped", lambda: {page: {VALUES[0]: (4.0, 5.0, 6.0)}})
+    offer = offered()
+    assert offer.ask(VALUES[0]) == (4.0, 5.0, 6.0)
+    told = bands.news(offer, request_at, source(), SEEDED, VALUES)
+    assert told == [(4.0, 5.0, 6.0), None, None]
+    assert bands.news(offer, request_at, source(), SEEDED, VALUES) is None
+    other = offered(lambda each: request_at(each, k=4))
+    assert bands.news(other, lambda each: request_at(each, k=4), source(), SEEDED, VALUES) == [None] * len(VALUES)
+    assert (process.runs, process.asked) == (0, [])
+
+
+@pytest.mark.parametrize("page", CATALOGUE)
+def test_shipped_bands_are_those_of_runs_made_here(page):
+    ((name, found),) = computed(page, [1.0]).items()
+    there = bands.shipped()[name]
+    assert found["1.0"] == pytest.approx(there[1.0], rel=1e-4), "sums of other processors differ in their last digits"
+    assert found["1.0"] != pytest.approx(there[0.1], rel=1e-4)
+    request, given, noise, values = questions(page)
+    possible = [band is not None for band in bands.known(request, given, noise, values, public=False)]
+    assert all(possible), "the strip opens with all of its curve"
 
 
 def test_sessions_share_a_band_and_other_jobs_are_not_thought_as_long(process):

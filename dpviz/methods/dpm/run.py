@@ -249,7 +249,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     @property
     def lede(self) -> str:
         """What it is for, and what is released; public."""
-        return "Where is nobody? Cut there. Only the **cuts and averages** are published."
+        return "Where is nobody? Cut there. Only **cuts and averages** are published."
 
     def finding(self) -> Sentence:
         """Say the run in one sentence; it names no protection that is not proved."""
@@ -311,7 +311,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             return self.doubt.ends(f"{cuts} {leave}")
         tree = self.release.tree
         if tree.minimum_count > COARSE * max(float(tree.noisy_counts[0]), 1.0):
-            return f"{cuts} came out; at this much noise, some gaps may be missing"
+            return f"{cuts}; so much noise may hide further gaps"
         if self.n_clear_cuts == self.k - 1:
             return self.doubt.ends(f"{cuts} at clear gaps {leave}")
         return f"{cuts}, {in_words(self.n_clear_cuts)} of them at clear gaps, {leave}"
@@ -354,7 +354,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
         The law of the cuts is secret, so that the public reads how far noise moves an average.
         """
-        public = None if self.published else center_facts.noise_strip("Noise moves each average by")
+        public = None if self.published else center_facts.noise_strip("Noise moves averages by")
         known = self.n_classes
         if not known:
             whole = (100.0, "one center")

@@ -36,7 +36,6 @@ from dpviz.stories.wording import Doubt, in_words, opened, things
 
 DENDROGRAM_HEIGHT = 250  # CSS pixels
 EXACT, ALMOST, MIXED = 0.995, 0.9, 0.5  # agreement (ARI) from which clusters are exact, almost, and in part right; ours
-FEW_HILLS = 4  # that a landscape has melted to; ours
 DROWNED = 0.5  # of the components that are asked for; ours
 MOONS = "Two moons"
 MOST_NAMED = 24  # clusters
@@ -224,7 +223,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             return f"{hills} {'chain into' if peaks > k else 'are'} {many}, where {in_words(known)} are known"
         if doubt is Doubt.GONE:
             if ari >= EXACT:
-                return f"the {many} are exact now, and the guarantee is gone"
+                return f"the {many} are exact, and the guarantee is gone"
             if ari >= ALMOST:
                 return f"the {many} are almost exact, and the guarantee is gone"
             return f"the {many} are {'mixed up' if ari >= MIXED else 'torn apart'}, and the guarantee is gone"
@@ -236,12 +235,16 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             return f"{make}, exactly right"
         if ari >= ALMOST:
             return f"{make}, almost exactly right"
-        if ari >= MIXED:
-            return f"{make}, with some {self.words.nouns.record[1].split()[0]} mixed up"
-        apart = f"the {many.split()[-1]} are torn apart"
-        if peaks <= FEW_HILLS:
-            return f"the landscape melts to {hills}, and {apart}"
-        return f"{hills} chain the wrong way, and {apart}"
+        crowd, some = many.split()[-1], self.words.nouns.record[1].split()[0]
+        wrong = f"some {some} join the wrong {crowd[:-1]}" if ari >= MIXED else f"the {crowd} are torn apart"
+        if self.is_drowned:
+            return f"noise drowns most hills, and {wrong}"
+        return f"{make}, but {wrong}" if ari >= MIXED else f"{hills} chain the wrong way, and {wrong}"
+
+    @property
+    def is_drowned(self) -> bool:
+        """Whether noise leaves at most half of the hills that were asked for; public."""
+        return len(self.component_numbers) <= DROWNED * len(self.release.start)
 
     def _publics_finding(self) -> str:
         """Say what the landscape holds, and how much of it drowned in noise."""
@@ -250,11 +253,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         if k < asked:
             stand = "is" if peaks == 1 else "are"
             return f"only {hills} {stand} left, too few for {things(asked, 'cluster')}"
-        if len(self.component_numbers) <= DROWNED * len(self.release.start) and doubt not in (
-            Doubt.GONE,
-            Doubt.UNPROVED,
-        ):
-            return f"noise drowned most hills: {in_words(peaks)} {'is' if peaks == 1 else 'are'} left, in {clusters}"
+        if self.is_drowned and doubt not in (Doubt.GONE, Doubt.UNPROVED):
+            return f"noise drowns most hills: {in_words(peaks)} {'is' if peaks == 1 else 'are'} left, in {clusters}"
         chain = ("chains into" if peaks == 1 else "chain into") if peaks > k else "is" if peaks == 1 else "are"
         return doubt.ends(f"{hills} {chain} {clusters}")
 

@@ -28,13 +28,13 @@ from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_least, at_most, number, odds
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.view import MARGIN, Projection, View, Words, project
-from dpviz.stories.wording import KILOMETER, MOST_CHARACTERS, Doubt, about, length_words, percent, short_unit
+from dpviz.stories.wording import KILOMETER, MOST_CHARACTERS, Doubt, length_words, percent, short_unit
 
 PAIRED = 300  # records whose pairs are averaged: their number grows with the square
 LONGEST = 4.0  # longest side of a picture's box against its shortest, up to which a length is as long both ways; ours
 MOST_MAPS = 10.0  # widths of the map: farther away is all the same
 GONE, OUTLINE, DISTRICTS, STREETS = 1.0, 0.3, 0.1, 0.03  # of the map's width: how far moves leave so much of it; ours
-STRIP_ROOM = 1.3  # of a strip's axis, above the map's width
+LEAST_MAPS = 0.005  # widths of the map: the foot of a strip's axis, which ends at the most; ours
 TERMS = (
     ("Gray", "Known to one person alone. There is no curator here: everyone adds noise before sending."),
     *meant("local model", "geo-indistinguishability", "perturbation area"),
@@ -206,8 +206,8 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     @property
     def risk_label(self) -> str:
-        """What an attacker is right about; public."""
-        return f"An attacker tells two places {self.measure.near_words} apart"
+        """What an attacker guesses, as a question; public."""
+        return f"Which of two places {self.measure.near_words} apart?"
 
     @property
     def lede(self) -> str:
@@ -221,39 +221,41 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         share, away = law / self.width, self._away(law)
         # Walls change where points land, not what the noise has hidden.
         free = self.params.domain == "none"
-        lands = f"Everyone lands {away} away" if free else f"Noise moves all by {away}"
+        lands = f"{f'Everyone lands {away} away' if free else f'Noise moves all by {away}'} on average"
         if share >= GONE:
-            left = f"{' on average' if free else ''}: the {'city' if urban else 'map'} is gone"
+            left = f": the {'city' if urban else 'map'} is gone"
         elif share >= OUTLINE:
-            left = f": only {'the city’s' if urban else 'a rough'} outline is left"
+            left = f": {'the city’s' if urban else 'a rough'} outline is left"
         elif share >= DISTRICTS:
-            left = f": {'districts survive, streets' if urban else 'groups survive, details'} do not"
+            left = f": {'districts stay, streets' if urban else 'groups stay, details'} go"
         elif share >= STREETS:
-            left = f": {'neighborhoods show, streets do not' if urban else 'details begin to show'}"
+            left = f": {'blocks show, streets do not' if urban else 'details begin to show'}"
         elif doubt is Doubt.UNPROVED:
-            left = f": a true map{doubt.value}"
+            left = "; no limit is proved"
         elif doubt in (Doubt.GONE, Doubt.LITTLE):
-            left = f": a true map that shows where you {'live' if urban else 'are'}"
+            left = f": your {'home' if urban else 'place'} shows"
         else:
-            left = ": the map is true, your exact place is not"
+            left = ": the map is true, places blur"
         said = f"{lands}{left}."
         if len(said) > MOST_CHARACTERS:
-            said = said.replace(" of the map", "", 1)
+            said = said.replace(" of the map", "", 1).replace("Everyone lands", "All land", 1)
         if self.words.box_public:
             return Sentence(said, said)
         # Of a map whose bounds come from the records the public does not learn how wide it is.
         far = percent(law) if self.measure.shares else length_words(law, self.measure.unit)
-        return Sentence(said, f"Noise moves all by {far}{doubt.value}.")
+        return Sentence(said, f"Noise moves all by {far} on average{doubt.value}.")
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
         """Return the axis of how far points are moved, beside the map's width, which is public where the bounds are."""
         times = 100.0 if self.measure.shares else 1.0
         line = (times * self.width, "the map's width")
         unit = "of the range" if self.measure.shares else ""
-        high, many = STRIP_ROOM * times * self.width, self.words.nouns.record[1]
+        low, high, many = LEAST_MAPS * line[0], 2.0 * MOST_MAPS * line[0], self.words.nouns.record[1]
         return (
-            Strip(f"{many.capitalize()} move by", unit, "moved", 0.0, high, (line,)),
-            Strip(f"Noise moves {many} by", unit, "moved", 0.0, high, (line,)) if self.words.box_public else None,
+            Strip(f"{many.capitalize()} move on average by", unit, "moved", low, high, (line,), log=True),
+            Strip(f"Noise moves {many} on average by", unit, "moved", low, high, (line,), log=True)
+            if self.words.box_public
+            else None,
         )
 
     def losses(self) -> tuple[StripMeasure | None, StripMeasure | None]:
@@ -264,8 +266,10 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
             return percent(length) if self.measure.shares else length_words(length, self.measure.unit)
 
         move = self.nonprivate_move
-        run = StripMeasure(times * move, words(move)) if self.n else None
-        return run, StripMeasure(times * law, about(words(law)), 1.0) if self.words.box_public else None
+        # Without walls what was moved goes by 1/ε as the law does, up to the luck of this draw.
+        power = 1.0 if self.params.domain == "none" else 0.0
+        run = StripMeasure(times * move, words(move), power) if self.n else None
+        return run, StripMeasure(times * law, words(law), 1.0) if self.words.box_public else None
 
     def utility(self) -> tuple[Fact, ...]:
         """Return how far the release is from the records: theirs alone, but for the law."""

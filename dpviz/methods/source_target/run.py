@@ -237,16 +237,14 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @property
     def risk_label(self) -> str:
-        """What an attacker is right about; public."""
-        return f"An attacker spots a {self.record_word}"
+        """What an attacker guesses, as a question; public."""
+        return "Is a record in the source?" if self.is_neutral else f"Is someone a {self.record_word}?"
 
     @property
     def lede(self) -> str:
         """What it is for, and who the points are; public."""
-        nouns, k = self.words.nouns, len(self.release.selected)
-        one, many = nouns.center
-        goes = f"{nouns.target[1].capitalize()} go to the nearest {nouns.source[0]}"
-        return f"{goes}, or to one of **{things(k, one, many)}**." if k > 1 else f"{goes}, or to **{things(k, one)}**."
+        wanted = "Choose centers for the" if self.is_neutral else "Bring help closer to"
+        return f"{wanted} {self.words.nouns.target[1]}; only what is **blue** is published."
 
     def finding(self) -> Sentence:
         """Say the run in one sentence; it names no protection that is not proved."""
@@ -316,18 +314,18 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         """
         _, floor = self.costs
         ignored, alone = self.cost_of_ignoring, self.cost_without_source
-        many, where = self.source_words, "target's nearest" if self.is_neutral else "nearest helper"
+        many, where = self.source_words, "Way to a center" if self.is_neutral else "Way to help"
         lines = ((ignored, f"ignoring the {many}"), (floor, "without privacy"))
         low, high = LEAST_WAY * floor, max(MOST_WAY * ignored, floor) or 1.0
         public = Strip(
-            f"Way to the {where}, as the averages tell it",
+            f"{where}, by the averages",
             "",
             "away",
             0.0,
             MOST_ALONE * alone or 1.0,
-            ((alone, f"if there were no {many}"),),
+            ((alone, f"without {many}"),),
         )
-        return Strip(f"Way to the {where}", "", "away", low, high, lines), (
+        return Strip(where, "", "away", low, high, lines), (
             public if self.targets_public and self.words.box_public else None
         )
 

@@ -21,7 +21,7 @@ MISREADINGS = (
         "The measured ε is the method's true ε.",
         f"It is the least [[epsilon]] that fits the counts, with {percent(CONFIDENCE)} confidence. The true one may be "
         "any larger, and a sound method is usually measured well below what it spends.",
-        "The attack's curve behind “Why?”: how far it stays below what the noise itself would allow.",
+        "The attack's curve behind “See the attack”: how far it stays below what the noise itself would allow.",
     ),
     Misreading(
         "A larger measured ε means a worse leak, so two broken methods can be ranked.",

@@ -55,7 +55,7 @@ class PlayedRuns:
 
 @dataclass(frozen=True, slots=True)
 class RocLine:
-    """One line of the small chart behind "Why?"."""
+    """One line of the small chart behind "See the attack"."""
 
     name: str
     kind: Literal["attack", "limit", "best", "coin"]
@@ -76,7 +76,7 @@ class AuditStage(Confidential):
     played: tuple[PlayedRuns, ...]  # the last one has all runs
     verdict: str
     words: str  # after the verdict
-    title: str  # of what is behind "Why?"
+    title: str  # of what is behind "See the attack"
     paragraphs: tuple[str, ...]
     lines: tuple[RocLine, ...]
 
@@ -286,7 +286,7 @@ def _counts(columns: IntArray, marks: IntArray) -> IntArray:
     return np.asarray(np.cumsum(each, axis=0)[marks - 1])
 
 
-# The small chart behind "Why?".
+# The small chart behind "See the attack".
 
 
 def _lines(audited: Audited) -> tuple[RocLine, ...]:

@@ -75,7 +75,7 @@ def test_odds_follow_the_formula(tell, epsilon):
     )
     assert label_of(told.result.guarantee, told.contents()).proved.odds == once
     assert f" {once.split()[2]} times in 100" in center_facts.allowed(epsilon)
-    assert value(told.risk(), "If your record were replaced") == twice
+    assert value(told.risk(), "Which of two answers you gave") == twice
 
 
 def test_the_specifications_odds():
@@ -86,7 +86,7 @@ def test_delta_counts_in_the_odds(tell):
     told = proving(tell(), Claim(1.0, 0.2, Adjacency.ADD_REMOVE, "test"))
     twice = 0.2 * (1 + math.e)  # group privacy of two: (1 + e^ε) δ
     wanted = f"at most {math.ceil(100 * (math.exp(2) + twice) / (1 + math.exp(2)))} in 100"
-    assert value(told.risk(), "If your record were replaced") == wanted
+    assert value(told.risk(), "Which of two answers you gave") == wanted
 
 
 def test_without_a_proof_no_limit_is_named(tell, options):

@@ -1,0 +1,61 @@
+"""The bands that the pages' strips of losses open with.
+
+    python -m tests.shipped_bands
+
+opens each page as it is, and writes `dpviz/assets/bands.json`: all of `dpviz.ui.bands.bands`, in some minutes.
+`tests/ui/test_bands.py` computes a part of them anew.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from streamlit.testing.v1 import AppTest
+
+from dpviz.methods import CATALOGUE
+from dpviz.ui import bands
+
+ROOT = Path(__file__).resolve().parents[1]
+DIGITS = 6  # of a band: a strip is some hundred pixels high
+
+
+def questions(page: str) -> tuple[bands.Request, Any, Any, Sequence[float]]:
+    """Open a page, and return what it asks its bands for: requests, source, noise and the slider's values."""
+    asked = []
+
+    def offered(*question: Any, public: bool) -> None:
+        assert not public
+        asked.append(question)
+
+    with patch.object(bands, "offered", offered):
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
+        app.switch_page(f"pages/{page}.py").run()
+    assert asked, f"{page} asks for no bands."
+    return asked[-1]
+
+
+def computed(page: str, values: Sequence[float] | None = None) -> dict[str, Any]:
+    """Return the bands of a page, by what names it and by the slider's value; all of them, or those at `values`."""
+    request, source, noise, offered = questions(page)
+    chosen = offered if values is None else values
+    found = bands.bands(request, source, noise, chosen, public=False)
+    rounded = {
+        repr(value): [float(f"{each:.{DIGITS}g}") for each in band]
+        for value, band in zip(chosen, found, strict=True)
+        if band is not None
+    }
+    return {bands.page_of(request, source, offered): rounded}
+
+
+def main() -> None:
+    """Write the bands of all pages down."""
+    whole: dict[str, Any] = {}
+    for page in CATALOGUE:
+        whole |= computed(page)
+    bands.FILE.write_text(json.dumps(whole, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
