@@ -193,11 +193,11 @@ export class Stage {
 
   sayNumbers(words, end) {
     const { risk, loss, strip, risk_label: label } = (!this.instrument && words) || {};
-    const lost = loss && strip && [strip.label, loss.text, `${strip.unit}${end ? "" : " at the end"}`];
-    const said = [risk && [label, risk.text, "in 100 times"], lost].filter(Boolean);
+    const lost = loss && strip && [strip.label, loss.text, `${strip.unit}${end ? "" : " at the end"}`, "lost"];
+    const said = [risk && [`${label} Attackers guess right at most`, risk.text, "in 100", ""], lost].filter(Boolean);
     this.numbers.hidden = said.length === 0;
-    this.numbers.replaceChildren(...said.map(([term, number, unit]) => {
-      const [row, told] = [make("div"), make("dd", term === label ? "" : "lost")];
+    this.numbers.replaceChildren(...said.map(([term, number, unit, kind]) => {
+      const [row, told] = [make("div"), make("dd", kind)];
       told.append(make("b", "", number), ` ${unit}`);
       row.append(make("dt", "", term), told);
       return row;
