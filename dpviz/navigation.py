@@ -26,7 +26,8 @@ from dpviz.tools.teaching.page.course import PAGE as LEARN
 from dpviz.tools.teaching.page.glossary import PAGE as GLOSSARY
 from dpviz.tools.teaching.page.quiz import PAGE as QUIZ
 from dpviz.tools.teaching.page.teachers import PAGE as TEACH
-from dpviz.ui import hiding, home, lessons, panel, state
+from dpviz.ui import hiding, home, lessons, panel, state, tabs
+from dpviz.ui.data.picker import UPLOAD, own_data
 from dpviz.ui.export.menu import begin
 
 PAGES = Path(__file__).resolve().parents[1] / "pages"  # of a checkout
@@ -84,6 +85,9 @@ def run() -> None:
     hiding.read_link(control_names())  # after the jumps above, which keep the link
     panel.meanings()
     above = st.container()
+    has_own = bool(own_data())
+    waits = not has_own and state.opening_query().get("data", "").startswith(f"{UPLOAD}:")
+    tabs.follow(own=has_own, asks=waits)
     page.run()
     if unknown := hiding.unknown_names(control_names()):
         listed = ", ".join(state.plain(name[: state.MOST_NAME]) for name in unknown[: state.MOST_REPEATED])

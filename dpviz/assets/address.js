@@ -1,6 +1,6 @@
 // Puts a page's knobs into the address where no picture does.
 
-import { isOthers, setQuery } from "./live_address.js";
+import { isOthers, renew, setQuery } from "./live_address.js";
 
 const before = new WeakMap(); // parentElement -> what it was told last
 
@@ -8,7 +8,7 @@ export default function ({ data, parentElement }) {
   if (!data) return undefined;
   const told = before.get(parentElement);
   before.set(parentElement, data);
-  if (told && isOthers(data, told)) location.reload();
+  if (told && isOthers(data, told)) renew();
   else setQuery(data.query);
   return undefined;
 }

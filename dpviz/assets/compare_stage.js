@@ -8,7 +8,7 @@ import { make, setText, SVG } from "./elements.js";
 import { Slider } from "./slider.js";
 import { lookAfterPage } from "./live_page.js";
 import { component } from "./component.js";
-import { isOthers, setQuery } from "./live_address.js";
+import { isOthers, renew, setQuery } from "./live_address.js";
 
 const GLIDE_MS = 200;
 const GAP = 12; // CSS pixels between two maps
@@ -685,7 +685,7 @@ class CompareComponent {
   }
 
   update(given) {
-    if (this.given && isOthers(given.data, this.given.data)) { location.reload(); return; }
+    if (this.given && isOthers(given.data, this.given.data)) { renew(); return; }
     this.given = given;
     this.stage.update(given.data);
     setQuery(given.data.query);

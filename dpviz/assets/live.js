@@ -4,7 +4,7 @@
 import { readHeader } from "./live_base.js";
 import { mount } from "./picture.js";
 import { component } from "./component.js";
-import { isOthers, linkedFrame, setQuery, TELL_MS } from "./live_address.js";
+import { isOthers, linkedFrame, renew, setQuery, TELL_MS } from "./live_address.js";
 import { lookAfterPage } from "./live_page.js";
 
 class LiveComponent {
@@ -28,7 +28,7 @@ class LiveComponent {
   update({ data, setStateValue }) {
     this.setStateValue = setStateValue;
     const { header: options, body } = readHeader(data.byteOffset % 8 === 0 ? data : data.slice());
-    if (this.picture && isOthers(options, this.options)) { location.reload(); return; }
+    if (this.picture && isOthers(options, this.options)) { renew(); return; }
     this.options = options;
     const given = { ...options, scroller: this.around("stMain"), surround: this.around("stMainBlockContainer") };
     if (this.picture) this.picture.update(body, given);

@@ -8,6 +8,27 @@ export function isOthers({ session, query }, before) {
   return Boolean(session && before.session && session !== before.session && query && own() !== query);
 }
 
+const RENEWED = "dpviz:renewed"; // in the tab's storage: the app itself has loaded the page again
+
+/** Load the page again for a new session. */
+export function renew() {
+  try {
+    sessionStorage.setItem(RENEWED, "1");
+  } catch { /* then it counts as the reader's own reload */ }
+  location.reload();
+}
+
+/** How this page was opened: "reloaded" by the reader, "renewed" by the app, "" by a link or an address. */
+export function howOpened() {
+  try {
+    if (sessionStorage.getItem(RENEWED)) {
+      sessionStorage.removeItem(RENEWED);
+      return "renewed";
+    }
+  } catch { /* no storage */ }
+  return performance.getEntriesByType("navigation")[0]?.type === "reload" ? "reloaded" : "";
+}
+
 /** The address's query without what the server does not write. */
 function own() {
   const pairs = location.search.slice(1).split("&");

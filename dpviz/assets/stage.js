@@ -5,7 +5,7 @@ import { readHeader } from "./live_base.js";
 import { Ahead } from "./ahead.js";
 import { Bands } from "./bands.js";
 import { component } from "./component.js";
-import { isOthers, linkedFrame, setQuery, TELL_MS } from "./live_address.js";
+import { isOthers, linkedFrame, renew, setQuery, TELL_MS } from "./live_address.js";
 import { lookAfterPage } from "./live_page.js";
 import { Stage } from "./stage_view.js";
 
@@ -54,7 +54,7 @@ class StageComponent {
     this.setStateValue = setStateValue;
     const { header: options, body } = readHeader(data.byteOffset % 8 === 0 ? data : data.slice());
     const before = this.options;
-    if (this.stage && isOthers(options, before)) { location.reload(); return; }
+    if (this.stage && isOthers(options, before)) { renew(); return; }
     this.options = options;
     if (options.ahead) this.ahead.open(options.ahead.address);
     this.show(options, body);

@@ -27,7 +27,6 @@ STYLE = ASSETS / "style.css"
 CHART_HEIGHT = 170  # CSS pixels
 MOST_SEED = 2**31 - 1
 DESCRIBE = "Describe your data below: a file, its columns, their public bounds. Or take another set under Data."
-LINKED = "This link was made with somebody's own file. Choose the same file below, or take another set under Data."
 
 AUDIENCE = Knob(
     "audience",
@@ -114,7 +113,8 @@ def start(
     source, described = pick(row, form, public=state.value(AUDIENCE) == "public", default=data, own=own)
     state.note_whether_blank(source is None)
     if source is None:
-        form.info(LINKED if answers.expected_file() else DESCRIBE)
+        if not answers.expected_file():  # else the message above says which file is missing
+            form.info(DESCRIBE)
         show_problems(problems)
         context = get_script_run_ctx()
         if context is not None:  # a run that is stopped keeps the fragments of the one before, and a timer runs them

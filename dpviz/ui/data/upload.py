@@ -33,7 +33,7 @@ from dpviz.data.files import READ_OFF, Beginning, date_of
 from dpviz.data.geography import likely_map
 from dpviz.data.table import CSV, FORMATS, GEOJSON, SAME, Category, binary_format
 from dpviz.data.transforms import LEAST_CHANGE, MAX_SEED, Scale
-from dpviz.ui import state
+from dpviz.ui import state, tabs
 from dpviz.ui.data import answers, background, bounding
 from dpviz.ui.data.answers import LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, answer, field, set_answers
 from dpviz.ui.panel import safe_table
@@ -314,11 +314,7 @@ def _file(*, public: bool) -> Table | None:
     if table is None:
         get_ready()
         if fingerprint:
-            state.report(
-                "The server does not have this link's file: it is somebody else's, or the server was started again. "
-                "Under “Your file”, choose the same file that this link was made with, even if its name stands there "
-                f"already; it is checked by its fingerprint {fingerprint}."
-            )
+            state.report(tabs.missing_file(fingerprint))
         return None
     if fingerprint and fingerprint != table.digest:
         state.report(

@@ -1,0 +1,54 @@
+"""The browser's tabs: what a reload takes away, and what a second tab does not share.
+
+A session belongs to one opening of a page: Streamlit begins another one when a tab is reloaded, and for every tab. How
+a page was opened only the browser knows; it says so where a link waits for its file.
+"""
+
+import streamlit as st
+
+from dpviz.ui.server.served import served
+
+KEY = "dpviz-tabs"
+HERE = (
+    "dpviz is open in another tab. Each tab has its own file, settings and list of releases: what is released there is "
+    "not counted here."
+)
+THERE = (
+    "dpviz is open in another tab, with records of your own: they are in that tab only. Each tab has its own file, "
+    "settings and list of releases; a link takes settings along, and no record."
+)
+RELOADED = (
+    "You reloaded the page. Still here: columns, bounds and all settings, and with the file the list of what was "
+    "released of it. Gone: the file, which is in memory for one opening of a page, and the runs on it. Choose the same "
+    "file below, even if its name stands there already"
+)
+RESTARTED = (
+    "The server was started again. Still here: columns, bounds and all settings, and with the file the list of what "
+    "was released of it. Gone: the file, which the server had in memory alone, and the runs on it. Choose the same "
+    "file below, even if its name stands there already"
+)
+LINKED = (
+    "The server does not have this link's file: a link has columns, bounds and settings, and no record. Under “Your "
+    "file”, choose the same file that this link was made with"
+)
+_TABS = served("tabs", "component", "live_address")
+_OPENED = "dpviz:how-opened"
+
+
+def follow(*, own: bool, asks: bool) -> None:
+    """Say that another tab has the app open, where that matters: one of both has records of its reader's `own`.
+
+    With `asks` the browser says how the page was opened, once, and the page runs again.
+    """
+    _TABS(data={"own": own, "asks": asks, "here": HERE, "there": THERE}, key=KEY, on_opened_change=_take)
+
+
+def missing_file(fingerprint: str) -> str:
+    """Say why the file of this fingerprint is not there, what is, and the way out."""
+    words = {"reloaded": RELOADED, "renewed": RESTARTED}.get(st.session_state.get(_OPENED, ""), LINKED)
+    return f"{words}; it is checked by its fingerprint {fingerprint}."
+
+
+def _take() -> None:
+    component = st.session_state.get(KEY)
+    st.session_state[_OPENED] = str(getattr(component, "opened", "") or "")
