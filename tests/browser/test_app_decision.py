@@ -21,6 +21,7 @@ from tests.browser.test_app import APP, SLOW, Server, picture_of, unfolded
 from tests.browser.test_app_compare import stage_of
 from tests.browser.test_app_uploads import give
 from tests.tools.compare.decision import Decision, check, decided, plain_of, table_after
+from tests.tools.compare.pdf import pages_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
@@ -124,7 +125,7 @@ def test_a_table_becomes_a_paper_to_sign_and_a_link(
     if whole:
         go(page, "nD-Laplace")
         picture_of(page)
-        expect(page.get_by_text(re.compile(r"per [\d,]+ m")).first).to_be_visible()
+        expect(page.get_by_text(re.compile(r"Of two places [\d.]+ km apart")).first).to_be_visible()
         go(page, "Compare")
     expect(page.locator(".dpviz-wait")).to_be_hidden(timeout=RUNS)
     page.get_by_role("tab", name="Solve for ε").click()
@@ -138,11 +139,20 @@ def test_a_table_becomes_a_paper_to_sign_and_a_link(
         with page.expect_download(timeout=RUNS) as saved:
             page.get_by_role("button", name=f"Save as {form}").click(timeout=RUNS)
         forms.append(saved.value.path().read_text("utf-8"))
+    with page.expect_download(timeout=RUNS) as saved:
+        page.get_by_role("button", name="Save as PDF").click(timeout=RUNS)
+    signed, *appendix = pages_of(saved.value.path().read_bytes())
     data = table_of(content)[2]
     told = decided(data.points, data.box, KEYS, N_CLUSTERS, N_RUNS)
     for text in (forms[0], plain_of(forms[1])):
         check(text, told)
         check_data(text, words, content, told)
+    in_one = " ".join(signed.split())
+    assert f"Release with {ENTRIES[told.first].name} at ε = {told.epsilon:g}." in in_one
+    assert "Analyst (name and office)" in in_one
+    assert "Data protection officer (name and office)" in in_one
+    for cell in (cell for row in table_after(forms[0], "ε against cost")[1:] for cell in row if "(" in cell):
+        assert any(cell in " ".join(each.split()) for each in appendix)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     unfolded(page, "Share")
     page.get_by_role("button", name="Copy link").click(timeout=SLOW)
