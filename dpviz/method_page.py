@@ -24,7 +24,7 @@ from dpviz.ui.data.picker import DEFAULT, DataCatalog
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState
 from dpviz.ui.runs import AnyRun, Noise, RunRequest, run_method
-from dpviz.ui.show import Slider, impossible, show
+from dpviz.ui.show import Slider, impossible, show, unreleased
 
 BUDGET = "epsilon"  # the parameter that the slider moves
 
@@ -205,7 +205,8 @@ class MethodPage:
     def run(self) -> Any:
         """Return the run that the picture shows, None where there is none: the place of the picture says why."""
         try:
-            return run_method(self.current_request(), self.frame.source, self.noise)
+            request = self.current_request()
+            return None if unreleased(self.frame, (request,)) else run_method(request, self.frame.source, self.noise)
         except ValueError:
             return None
 

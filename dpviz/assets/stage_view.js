@@ -9,6 +9,7 @@
 //   instrument   the data of the slider and its strips (dpviz/ui/controls.py); null, as all that is left out: there is none
 //   audience     {value, choices: [[name, words], ...]}: who looks; null: nobody chooses
 //   count        {label, value, low, high}: a whole number that stands below the picture, as k; null: none
+//   mark         a sentence about this very picture, after its guarantee
 //   why          the id of the element that "Full guarantee" opens, in the page around
 //   sweeps       whether ε moves once by itself
 //   scroller     what scrolls
@@ -73,7 +74,8 @@ export class Stage {
     this.promise = make("span");
     this.why = make("button", "why", "Full guarantee", { type: "button", "aria-haspopup": "dialog" });
     this.why.addEventListener("click", () => this.openWhy());
-    this.guarantee.append(this.verdict, this.promise, " ", this.why);
+    this.mark = make("strong", "mark");
+    this.guarantee.append(this.verdict, this.promise, " ", this.mark, " ", this.why);
     this.pics = make("div", "pics");
     this.bar = make("div", "below");
     this.playButton = iconButton("play", "Play", () => this.lead?.togglePlay());
@@ -210,6 +212,7 @@ export class Stage {
     const lead = words?.verdict === "proved" ? at : text.length; // what is only claimed is said as a whole
     setText(this.verdict, text.slice(0, lead));
     setText(this.promise, text.slice(lead));
+    setText(this.mark, text ? this.data.mark ?? "" : "");
     this.guarantee.dataset.verdict = words?.verdict ?? "";
     this.guarantee.hidden = !text;
   }

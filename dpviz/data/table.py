@@ -340,7 +340,7 @@ class Table(Confidential):
             names,
             UPLOADED_TITLE if title is None else title,
             units=() if scaled else units,
-            note="Uploaded records: every run on them is one more release."
+            note="Uploaded records: nothing of them leaves before you release it."
             + ("" if here is None else here.words)
             + ("" if scale is None else f" {scale.words}"),
             bounds_note=FROM_DATA if from_data else TYPED,

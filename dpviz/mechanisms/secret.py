@@ -71,8 +71,8 @@ POINTS_CAVEAT = (
     "last bits. A short seed can be searched for from the release."
 )
 TEACHING = (
-    "This is a demonstration: its noise can be repeated from the seed, so it protects nobody. For real data, turn on "
-    "secret noise."
+    "This is a demonstration: its noise can be repeated from the seed, so it protects nobody. Real data need secret "
+    "noise."
 )
 FROM_DATA = "Bounds were taken from the data: not private. No guarantee holds until you type public bounds."
 

@@ -1,23 +1,65 @@
 """What leaves the house: the ledger of a file, the table of a release in real units, and the files that carry it.
 
+**The table.** What a method released, brought into the columns and units of the person's own table by the public
+inverse of what `Choices.dataset` did to them: degrees on a map, years and euros in place of 0 to 1. It follows from
+the release and from public inputs alone, and so do the files.
+
 **The ledger.** Releases of the same records add up. `Ledger.total_basic` is the sum of the proved claims (Dwork & Roth
 2014, theorem 3.16), which holds however a later release followed from an earlier one. `Ledger.total_best` is the least
 that is proved by composing all of them at once, at a delta of `EXTRA_DELTA` more; it holds where the settings of later
 releases did not follow from what earlier ones showed. What nothing is proved of is named, and never counted as nothing.
 """
 
+import csv
+import hashlib
+import io
+import json
 import math
 import re
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
+from xml.sax.saxutils import escape
+
+import numpy as np
 
 from dpviz.accounting import PureEvent, epsilon_of, overspent, pure_epsilon, under_replace, zcdp_epsilon
-from dpviz.core import Adjacency, Claim, Event, Guarantee, attacker_odds
+from dpviz.core import (
+    Adjacency,
+    AnyAlgorithm,
+    Box,
+    CentersRelease,
+    Claim,
+    Event,
+    FloatArray,
+    Guarantee,
+    Labels,
+    Points,
+    PointsRelease,
+    Release,
+    attacker_odds,
+)
+from dpviz.data import Choices, Dataset
+from dpviz.data.geography import on_plane
+from dpviz.plots.table import defused
+from dpviz.stories.label import described
+from dpviz.stories.panel import counted
+from dpviz.tools.sweep.trials import versions
 
 Origin = Literal["release", "private curve for k", "last year's settings"]
+FORMAT, VERSION = "dpviz release", 1
+DEGREES = "degrees"
+FINAL = (
+    "The noise comes from the operating system and is not stored: nobody can draw this release again, or take its "
+    "noise away. Another run with the same settings is another release, and adds up with this one."
+)
+FROM_RECORDS = (
+    "The bounds were taken from the records, which gives two people's values away. Type public bounds under Data "
+    "before you release."
+)
 EXTRA_DELTA = 1e-6  # that the best composition may take beside the releases' own; ours
 MOST_ENTRIES = 1_000
 MOST_WORDS = 600  # characters of a text in a file
@@ -85,9 +127,11 @@ def _addable(proved: Claim | None, events: Sequence[Event]) -> Claim | None:
     if proved.per_distance:
         return Claim(pure_epsilon(events, Adjacency.REPLACE), 0.0, Adjacency.REPLACE, proved.reference)
     try:
-        return None if overspent(events, proved) else proved
+        if overspent(events, proved):
+            return None
     except ValueError:  # events for records that are replaced prove nothing of one that is added
         return None
+    return Claim(proved.epsilon, proved.delta, proved.adjacency, proved.reference, rho=proved.rho)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,3 +318,272 @@ def _entry(written: object, number: int) -> ReleaseEntry:
         written.get("per_distance") is True,
         matching("id", _ID, "16 hex digits"),
     )
+
+
+Cell: TypeAlias = float | int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a release, with its public bounds; None where it has none."""
+
+    name: str
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReleaseTable:
+    """A release in real units: all columns that were clustered, and what the method releases beside them."""
+
+    what: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]  # "" where a row has no value
+
+    def csv(self) -> bytes:
+        """Return the table as CSV (RFC 4180, UTF-8): every number with all of its digits."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\r\n")
+        writer.writerow([defused(each.name) for each in self.columns])
+        writer.writerows(self.rows)
+        return out.getvalue().encode("utf-8", "replace")
+
+
+@runtime_checkable
+class _Joined(Protocol):
+    """A release whose centers are hills, which are joined to clusters."""
+
+    @property
+    def component_clusters(self) -> Labels: ...
+
+
+def table_of(
+    algorithm: AnyAlgorithm, params: Any, release: Release, dataset: Dataset, form: Choices | None
+) -> ReleaseTable:
+    """Return the table of a release on `dataset`, which `form` made of a person's table, or None: it was drawn.
+
+    `algorithm` made it with `params`. Raises ValueError for bounds that were taken from the records, and for a release
+    of another kind.
+    """
+    if dataset.bounds_from_data:
+        raise ValueError(FROM_RECORDS)
+    columns, box = real_columns(dataset, form)
+    names = {each.name for each in columns}
+
+    def own(name: str, unit: str = "") -> Column:
+        while name in names:
+            name = f"{name} (released)"
+        return Column(name, unit)
+
+    if isinstance(release, PointsRelease):
+        rows = real_units(release.points, dataset, form, box).tolist()
+        return ReleaseTable(counted(len(rows), "noisy point"), columns, tuple(map(tuple, rows)))
+    if not isinstance(release, CentersRelease):
+        raise ValueError(f"The release was a {type(release).__name__}, but centers or points can be put in a table.")
+    places = real_units(release.centers, dataset, form, box).tolist()
+    counts = None if release.noisy_counts is None else release.noisy_counts.tolist()
+    counted_column = () if counts is None else (own("noisy count", "records"),)
+    blank = () if counts is None else ("",)
+    with_counts = "" if counts is None else " with noisy counts"
+    ends = [() for _ in places] if counts is None else [(each,) for each in counts]
+    if algorithm.targets is not None:
+        chosen = real_units(params.targets[algorithm.targets.selected(release)], dataset, form, box).tolist()
+        rows = [("new center", i, *place, *blank) for i, place in enumerate(chosen, 1)]
+        rows += [("noisy average", i, *place, *end) for i, (place, end) in enumerate(zip(places, ends, strict=True), 1)]
+        what = f"{counted(len(chosen), 'new center')} and {counted(len(places), 'noisy average')}{with_counts}"
+        return ReleaseTable(what, (own("kind"), own("number"), *columns, *counted_column), tuple(rows))
+    if isinstance(release, _Joined):
+        clusters = (release.component_clusters + 1).tolist()
+        rows = [
+            (i, hill, *place, *end) for i, (hill, place, end) in enumerate(zip(clusters, places, ends, strict=True), 1)
+        ]
+        what = f"{counted(len(places), 'hill')} in {counted(len(set(clusters)), 'cluster')}{with_counts}"
+        return ReleaseTable(what, (own("hill"), own("cluster"), *columns, *counted_column), tuple(rows))
+    rows = [(i, *place, *end) for i, (place, end) in enumerate(zip(places, ends, strict=True), 1)]
+    what = f"{counted(len(places), 'center')}{with_counts}"
+    return ReleaseTable(what, (own("center"), *columns, *counted_column), tuple(rows))
+
+
+def real_columns(dataset: Dataset, form: Choices | None) -> tuple[tuple[Column, ...], Box]:
+    """Return the columns of the person's own table with typed bounds and units, and the box of those bounds."""
+    if form is None:
+        box, names, units = dataset.box, dataset.feature_names, dataset.units
+    else:
+        box = Box(*zip(*map(form.bounds_of, form.features), strict=True))
+        names = form.features
+        units = tuple(DEGREES if each in (form.place or ()) else form.unit(each) for each in names)
+    ends = zip(names, units, box.low.tolist(), box.high.tolist(), strict=True)
+    return tuple(Column(*each) for each in ends), box
+
+
+def real_units(points: Points, dataset: Dataset, form: Choices | None, box: Box) -> FloatArray:
+    """Return points (m, d'), in the units of `dataset`, in those of the person's table (m, d): `box` holds its bounds.
+
+    Of projected features each is the nearest to the box's middle that projects there.
+    """
+    if dataset.projection is not None:
+        points = dataset.projection.back(points)
+    if dataset.scale is not None:
+        points = dataset.scale.back(points)
+    if form is None or form.place is None:
+        return points
+    axes = form.features.index(form.place[0]), form.features.index(form.place[1])
+    _, _, here = on_plane(np.empty((0, box.d)), box, axes)
+    real = points.copy()
+    real[:, list(axes)] = here.to_degrees(points[:, list(here.axes)])
+    return real
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReleaseFiles:
+    """The files of one release, with the entry that the ledger has of it. Nothing in them is exact."""
+
+    table: ReleaseTable
+    entry: ReleaseEntry
+    sidecar: Mapping[str, object]
+
+    @property
+    def stem(self) -> str:
+        """The files' name without its ending: method, ε and the beginning of the fingerprint."""
+        return f"dpviz_{self.entry.method}_epsilon-{self.entry.epsilon:g}_release_{self.entry.fingerprint[:8]}"
+
+    def json(self) -> bytes:
+        """Return what is known of the release, for machines."""
+        return (json.dumps(self.sidecar, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode(
+            "utf-8", "replace"
+        )
+
+    def xlsx(self) -> bytes:
+        """Return the table as an Excel workbook, with a second sheet that says what it is."""
+        about: list[tuple[Cell, ...]] = [
+            ("Released", self.table.what),
+            ("Method", self.entry.title),
+            ("Guarantee", str(self.sidecar["guarantee"])),
+            ("Day", self.entry.day),
+            ("Again", FINAL),
+            ("Fingerprint of the CSV table (SHA-256)", self.entry.fingerprint),
+            *((f"Unit of {each.name}", each.unit) for each in self.table.columns if each.unit),
+        ]
+        head = tuple(each.name for each in self.table.columns)
+        return workbook({"Release": (head, *self.table.rows), "About": about})
+
+
+def release_files(
+    algorithm: AnyAlgorithm,
+    params: Any,
+    table: ReleaseTable,
+    guarantee: Guarantee,
+    events: Sequence[Event],
+    ledger: Ledger,
+    day: str,
+) -> ReleaseFiles:
+    """Return the files of a release, whose entry is the last one of the ledger that they state; `day` is ISO.
+
+    `guarantee` is that of the run on the person's data, with its caveats; `ledger` is the one before this release.
+    """
+    fingerprint = hashlib.sha256(table.csv()).hexdigest()
+    names = {"what": table.what, "method": algorithm.name, "title": algorithm.title}
+    entry = ReleaseEntry.of(guarantee, events, **names, day=day, origin="release", fingerprint=fingerprint)
+    after = Ledger((*ledger.entries, entry))
+    claims = described(guarantee)
+    settings = ((each.name, getattr(params, each.name)) for each in fields(params))
+    sidecar: dict[str, object] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "released": table.what,
+        "rows": len(table.rows),
+        "columns": [
+            {"name": each.name, "unit": each.unit, "low": each.low, "high": each.high} for each in table.columns
+        ],
+        "method": algorithm.name,
+        "title": algorithm.title,
+        "settings": {
+            name: value
+            for name, value in settings
+            if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+        },
+        "versions": dict(versions()),
+        "day": day,
+        "epsilon": _finite(entry.epsilon),
+        "delta": entry.delta,
+        "neighbors": entry.neighbors.value,
+        "per_distance": entry.per_distance,
+        "guarantee": claims.pop("line"),
+        **claims,
+        "again": FINAL,
+        "table": {"file": "csv", "sha256": fingerprint},
+        "ledger": {"releases": ledger_to_file(after), "totals": totals_to_file(after)},
+    }
+    return ReleaseFiles(table, entry, sidecar)
+
+
+def totals_to_file(ledger: Ledger) -> dict[str, object]:
+    """Return what a ledger adds up to, as JSON has it: for each kind of neighbors, added up and composed at best."""
+    totals: dict[str, object] = {}
+    for adjacency in Adjacency:
+        basic, best, odds = ledger.total_basic(adjacency), ledger.total_best(adjacency), ledger.odds(adjacency)
+        totals[adjacency.value] = {
+            "added_up": {"epsilon": basic.epsilon, "delta": basic.delta},
+            "best": {"epsilon": best.epsilon, "delta": best.delta},
+            "attacker_right_in_100_at_most": odds,
+            "releases_without_a_proof": len(basic.uncounted),
+        }
+    return totals
+
+
+_PARTS = {  # of a workbook, beside its sheets
+    "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Override PartName="/xl/workbook.xml" '
+    'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>{types}</Types>',
+    "_rels/.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+    '<Relationship Id="rId1" Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+    "xl/workbook.xml": '<workbook xmlns="{main}" xmlns:r="{office}"><sheets>{sheets}</sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+    "{links}</Relationships>",
+}
+_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # of files in the archive: equal tables, equal bytes
+
+
+def workbook(sheets: Mapping[str, Iterable[Sequence[Cell]]]) -> bytes:
+    """Return an Excel workbook with these sheets; numbers keep all digits, and text is never a formula."""
+    numbers = range(1, len(sheets) + 1)
+    parts = {
+        "main": _MAIN,
+        "office": _OFFICE,
+        "types": "".join(f'<Override PartName="/xl/worksheets/sheet{i}.xml" ContentType="{_TYPE}"/>' for i in numbers),
+        "sheets": "".join(
+            f'<sheet name="{name}" sheetId="{i}" r:id="rId{i}"/>' for i, name in zip(numbers, sheets, strict=True)
+        ),
+        "links": "".join(
+            f'<Relationship Id="rId{i}" Type="{_OFFICE}/worksheet" Target="worksheets/sheet{i}.xml"/>' for i in numbers
+        ),
+    }
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+
+        def write(name: str, text: str) -> None:
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, f"{_HEAD}{text}".encode("utf-8", "replace"))
+
+        for name, text in _PARTS.items():
+            write(name, text.format(**parts))
+        for i, rows in zip(numbers, sheets.values(), strict=True):
+            cells = "".join(f"<row>{''.join(map(_xml_cell, row))}</row>" for row in rows)
+            write(
+                f"xl/worksheets/sheet{i}.xml", f'<worksheet xmlns="{_MAIN}"><sheetData>{cells}</sheetData></worksheet>'
+            )
+    return out.getvalue()
+
+
+def _xml_cell(cell: Cell) -> str:
+    if isinstance(cell, str):
+        text = escape("".join(each if each.isprintable() else " " for each in cell))
+        return f'<c t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>' if cell else "<c/>"
+    return f"<c><v>{cell!r}</v></c>"

@@ -13,7 +13,7 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
-from dpviz.ui import controls, hiding, lessons, panel, state
+from dpviz.ui import controls, hiding, ledger, lessons, panel, state
 from dpviz.ui.data import answers
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
 from dpviz.ui.data.upload import clipped_columns, clipped_words, say_scaling
@@ -76,6 +76,7 @@ class PageFrame:
     more: DeltaGenerator  # all other knobs: behind "More"
     problems: DeltaGenerator
     stage: DeltaGenerator  # finding, instrument, guarantee and picture
+    release: DeltaGenerator  # the step that releases own records
     numbers: DeltaGenerator  # facts, under the stage
     charts: DeltaGenerator
     card: DeltaGenerator  # the guarantee in full, which "Full guarantee" opens
@@ -142,7 +143,8 @@ def start(
         if not public and source.dataset.nonprivate_n_clipped:
             columns = state.plain(clipped_columns(source.form.axes, source.nonprivate_clipping))
             below.caption(f"{clipped_words(source.dataset.nonprivate_n_clipped, source.dataset.n, columns)}.")
-    places = (below.container(), below.container(), below.container(), st.container())
+    ledger.draw(source, below)
+    places = (below.container(), below.container(), below.container(), below.container(), st.container())
     return PageFrame(source, public, insider, again, first, more, problems, stage, *places)
 
 
@@ -151,14 +153,12 @@ def seeds(frame: PageFrame, *, start: bool = True) -> Noise:
 
     `start` says whether the method has a start to be seeded.
     """
-    secret = bool(frame.source.uploaded or controls.control(SECRET))
+    secret = not frame.source.own and bool(controls.control(SECRET))
     if hiding.hides("seeds"):
         return Noise(None if secret else int(state.value(NOISE_SEED)))
     with frame.again:
         if st.button("New noise", help="Same data, same start, other noise."):
             renew(secret=secret)
-    if frame.source.uploaded:
-        st.caption("Uploaded records get secret noise. Every picture is one more release of them.")
     with st.expander("Seeds"):
         if start:
             controls.control(START_SEED)
@@ -213,7 +213,7 @@ def link(frame: PageFrame, noise: Noise, view: View, *, start: bool = True) -> l
     pairs += [*lessons.link(), ("audience", str(state.value(AUDIENCE)))]
     if noise.seed is not None:
         pairs.append(("noise_seed", str(noise.seed)))
-    elif not frame.source.uploaded:  # an upload's noise is secret whatever the link says
+    else:
         pairs.append(("secret", "1"))
     if view.principal:
         pairs.append(("principal", "1"))

@@ -1,29 +1,294 @@
-"""The ledger of a session's own file: what was released of it, kept while the browser's tab lives.
+"""The ledger of a session's own file, and the step that releases: one confirmation, one table, one more entry.
 
-A ledger belongs to people (`Source.people`): other columns or bounds of a file are the same people. Settings carry one
-to the next file that is uploaded after their import.
+A ledger belongs to people (`Source.people`): other columns or bounds of a file are the same people. It survives a
+reload in the browser's tab, as entries alone, and settings carry it to the next file that is chosen after their import.
 """
 
-from collections.abc import Hashable
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Literal
 
+import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.tools.release import Ledger, ReleaseEntry
+from dpviz.core import Adjacency, CentersRelease, PointsRelease
+from dpviz.mechanisms import TEACHING
+from dpviz.stories.label import delta_words, numbers_of
+from dpviz.stories.panel import Fact, at_most, ceiled, counted
+from dpviz.tools.release import (
+    FINAL,
+    FROM_RECORDS,
+    Ledger,
+    LedgerError,
+    ReleaseEntry,
+    ReleaseFiles,
+    Total,
+    ledger_from_file,
+    ledger_to_file,
+    real_columns,
+    release_files,
+    table_of,
+)
+from dpviz.ui import panel, runs, state
 from dpviz.ui.data.picker import Source
+from dpviz.ui.runs import AnyRun, RunRequest
+from dpviz.ui.server.served import served
 
+KEY = "dpviz-ledger"
+_KEPT = served("ledger", "component", styles=("address",))
 _LEDGERS = "dpviz:ledgers"
+_DROPPED = "dpviz:ledger-dropped"  # ids of entries that the reader said are other people's
+_EXPECTED = "dpviz:ledger-expected"  # of imported settings, until there is a file
+_LAST = "dpviz:last-release"
+
+REHEARSAL = "This is a teaching run: anyone can repeat its noise, so nothing of it may be published."
+MARK, RELEASED = "A teaching run, no release: publish none of it.", "This is your release."
+SHOWN = "The picture shows your release of these settings."
+NOTHING = "Nothing of these records has been released."
+BEST = "It holds where no settings were chosen after a look at an earlier release."
+UNPROVED = "Nothing is proved of this release: no limit holds for what an attacker learns from it."
+NO_PRIVACY = "This method hides nothing: it gives exact averages away. Choose a private one under More."
+PAIR = "Two methods stand beside each other. Choose one of them under More to release."
+QUESTIONS = {
+    Adjacency.ADD_REMOVE: "Did somebody take part?",
+    Adjacency.REPLACE: "Which of two records was somebody's?",
+}
 
 
 def of(source: Source) -> Ledger:
     """Return everything that was released of these people."""
-    return _ledgers().get(source.people, Ledger())
+    return _ledgers().get(_name(source), Ledger())
 
 
 def record(source: Source, entry: ReleaseEntry) -> None:
     """Add one release of these people."""
-    _ledgers()[source.people] = Ledger((*of(source).entries, entry))
+    _ledgers()[_name(source)] = Ledger((*of(source).entries, entry))
 
 
-def _ledgers() -> dict[Hashable, Ledger]:
-    ledgers: dict[Hashable, Ledger] = st.session_state.setdefault(_LEDGERS, {})
+def expect(ledger: Ledger) -> None:
+    """Have the ledger of imported settings go on with the file that is there, or comes next."""
+    st.session_state[_EXPECTED] = ledger.carried()
+
+
+def draw(source: Source, place: DeltaGenerator) -> None:
+    """Draw in one line what was released of own records, with the list behind it; nothing for public sets."""
+    if not source.own:
+        return
+    _take_expected(source)
+    name, ledger = _name(source), of(source)
+    with place:
+        dropped = sorted(st.session_state.get(_DROPPED, ()))
+        data = {"name": name, "releases": ledger_to_file(ledger), "dropped": dropped}
+        _KEPT(data=data, key=KEY, on_kept_change=_take_kept)
+        if not ledger.entries:
+            st.caption(NOTHING)
+            return
+        with st.popover(f"{counted(len(ledger.entries), 'release')} of these records: {spent_words(ledger)}"):
+            _list(source, ledger)
+
+
+def spent_words(ledger: Ledger) -> str:
+    """Say in a few words what a ledger's entries spend together; what nothing is proved of is said, not left out."""
+    adjacency = Adjacency.ADD_REMOVE
+    if any(each.proved is not None and each.proved.adjacency is Adjacency.REPLACE for each in ledger.entries):
+        adjacency = Adjacency.REPLACE  # both kinds have a sum there
+    total = ledger.total_basic(adjacency)
+    n_proved = len(ledger.entries) - len(total.uncounted)
+    words = f"ε = {ceiled(total.epsilon)} in all" if n_proved else ""
+    if adjacency is Adjacency.REPLACE and n_proved:
+        words += " for one record replaced"
+    if total.uncounted:
+        words += f"{', ' if words else ''}nothing is proved of {len(total.uncounted)}"
+    return words or "ε = 0 in all"
+
+
+def _list(source: Source, ledger: Ledger) -> None:
+    """Draw every entry, what they add up to, and what that allows an attacker."""
+    rows = [
+        {
+            "Day": each.day,
+            "Released": each.what,
+            "Method": each.title,
+            "ε": f"{ceiled(each.epsilon)} per unit of distance" if each.per_distance else ceiled(each.epsilon),
+            "Proved": "nothing" if each.proved is None else numbers_of(each.proved),
+            "From": each.origin,
+            "Table": each.fingerprint[:16],
+        }
+        for each in ledger.entries
+    ]
+    panel.safe_table(pd.DataFrame(rows), hide_index=True)
+    st.html(panel.facts("In all", totals(ledger), public=True))
+    if any(each.origin == "last year's settings" for each in ledger.entries):
+        st.caption("Entries from last year's settings count here, because these are taken for the same people.")
+        st.button("They are other people", on_click=_drop, args=(source,))
+
+
+def totals(ledger: Ledger) -> list[Fact]:
+    """Return the sums of a ledger and what they allow an attacker, public."""
+    facts = []
+    for adjacency, question in QUESTIONS.items():
+        basic, best, odds = ledger.total_basic(adjacency), ledger.total_best(adjacency), ledger.odds(adjacency)
+        limit = "no limit is proved" if odds is None else at_most(odds)
+        value = f"{limit}; {_total(basic)}"
+        if ceiled(best.epsilon) != ceiled(basic.epsilon):
+            value += f", composed at best {_total(best)}"
+        missing = f" Nothing is proved here of {len(basic.uncounted)}." if basic.uncounted else ""
+        facts.append(Fact(question, value, f"An attacker who has all releases; coin flip: 50. {BEST}{missing}", True))
+    return facts
+
+
+def _total(total: Total) -> str:
+    return f"ε = {ceiled(total.epsilon)}" + (f", δ = {total.delta:.3g}" if total.delta else "")
+
+
+def mark(source: Source, run: AnyRun) -> str:
+    """Return what is said beside a picture of own records: whether it is a release, or may never be one."""
+    if not source.own:
+        return ""
+    return MARK if TEACHING in run.guarantee.caveats else RELEASED
+
+
+def step(source: Source, request: RunRequest[AnyRun], run: AnyRun) -> None:
+    """Draw the step that releases the run's settings of own records, and the files of the last release.
+
+    A release is made by one button alone, after its box is ticked, and never by looking.
+    """
+    ledger, last = of(source), _files().get(_name(source))
+    rehearsed = TEACHING in run.guarantee.caveats
+    st.caption(REHEARSAL if rehearsed else SHOWN)
+    with st.expander("Release"):
+        if source.dataset.bounds_from_data:
+            st.error(FROM_RECORDS)
+        elif run.guarantee.stated.epsilon == float("inf"):
+            st.error(NO_PRIVACY)
+        elif isinstance(run.result.release, CentersRelease | PointsRelease):
+            _confirm(source, request, run, ledger)
+    if last is not None:
+        _downloads(last)
+
+
+def _confirm(source: Source, request: RunRequest[AnyRun], run: AnyRun, ledger: Ledger) -> None:
+    """Draw what a release would be and cost, and the one confirmation."""
+    guarantee, algorithm = run.guarantee, request.algorithm
+    next_one = ReleaseEntry.of(
+        guarantee,
+        run.result.events,
+        what="",
+        method=algorithm.name,
+        title=algorithm.title,
+        day=_today(),
+        origin="release",
+    )
+    after = Ledger((*ledger.entries, next_one))
+    published, proved = guarantee.published, guarantee.proved
+    columns = [each.name for each in real_columns(source.dataset, source.form)[0]]
+    if isinstance(run.result.release, CentersRelease) and run.result.release.noisy_counts is not None:
+        columns.append("noisy count")
+    facts = [
+        Fact("Method", request.name or algorithm.title, "", True),
+        Fact("Claimed by the paper", "nothing" if published is None else numbers_of(published), "", True),
+        Fact("Proved", "nothing" if proved is None else numbers_of(proved), "", True),
+        Fact("Spent on these records so far", spent_words(ledger) if ledger.entries else "nothing", "", True),
+        Fact("After this release", spent_words(after), "", True),
+        *totals(after),
+        Fact("Columns", ", ".join(columns), "In the units of your table.", True),
+    ]
+    st.html(panel.facts("One release", facts, public=True))
+    st.caption(f"One table, as CSV and for Excel, with a JSON file that says what it is. {FINAL}")
+    if proved is None:
+        st.warning(UNPROVED)
+        words = "I release it although nothing is proved of it. It cannot be taken back."
+    else:
+        words = f"I release it: ε = {ceiled(proved.epsilon)}{delta_words(proved)} of these records is spent for good."
+    name = hashlib.sha256(repr((source.key, request.key, len(ledger.entries))).encode()).hexdigest()[:12]
+    sure = st.checkbox(words, key=f"release-sure:{name}")
+    # Not yet the page's first button; a disabled primary one would be hard to read.
+    kind: Literal["primary", "secondary"] = "primary" if sure else "secondary"
+    if st.button("Release", type=kind, disabled=not sure, key=f"release:{name}") and sure:
+        _release(source, request)
+        st.rerun(scope="app")
+
+
+def _release(source: Source, request: RunRequest[AnyRun]) -> None:
+    """Draw the release, enter it into the ledger, and keep its files while the session lives."""
+    result = runs.release(request, source)
+    table = table_of(request.algorithm, request.params, result.release, source.dataset, source.form)
+    files = release_files(
+        request.algorithm, request.params, table, result.guarantee, result.events, of(source), _today()
+    )
+    record(source, files.entry)
+    _files()[_name(source)] = files
+
+
+def _downloads(files: ReleaseFiles) -> None:
+    """Draw the buttons that save the last release."""
+    entry = files.entry
+    st.caption(
+        f"Released {entry.day}: {entry.what}, {state.plain(entry.title)}, ε = {ceiled(entry.epsilon)}. Fingerprint "
+        f"{entry.fingerprint[:16]}. It can be saved here until this session ends, and never be drawn again."
+    )
+    forms = (
+        ("csv", "Save table (CSV)", "text/csv", files.table.csv),
+        ("xlsx", "Save for Excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", files.xlsx),
+        ("json", "Save what it is (JSON)", "application/json", files.json),
+    )
+    with st.container(horizontal=True):
+        for ending, label, kind, content in forms:
+            name = f"{files.stem}.{ending}"
+            st.download_button(label, content, name, kind, key=f"release-file:{ending}", on_click="ignore")
+
+
+def _take_expected(source: Source) -> None:
+    """Let the ledger of imported settings go on with these people."""
+    expected: Ledger | None = st.session_state.pop(_EXPECTED, None)
+    if expected is None or not expected.entries:
+        return
+    joined = of(source).joined(expected)
+    if len(joined.entries) == len(of(source).entries):
+        return
+    _ledgers()[_name(source)] = joined
+    state.report(
+        f"The settings bring {counted(len(expected.entries), 'release')} of these people: {spent_words(expected)}. "
+        "What you release now adds up with them. The list below the picture has the way back."
+    )
+
+
+def _take_kept() -> None:
+    """Take back what the browser's tab has kept of a file; it is untrusted."""
+    message = st.session_state.get(KEY)
+    kept = message.get("kept") if isinstance(message, Mapping) else None
+    name = kept.get("name") if isinstance(kept, Mapping) else None
+    if not isinstance(kept, Mapping) or not isinstance(name, str):
+        return
+    try:
+        _ledgers()[name] = _ledgers().get(name, Ledger()).joined(ledger_from_file(kept.get("releases")))
+    except LedgerError as error:
+        state.report(f"This browser tab had a ledger that cannot be read. {error}")
+
+
+def _drop(source: Source) -> None:
+    """Take out what last year's settings brought: it is about other people."""
+    gone = [each for each in of(source).entries if each.origin == "last year's settings"]
+    st.session_state.setdefault(_DROPPED, set()).update(each.id for each in gone)
+    _ledgers()[_name(source)] = Ledger(tuple(each for each in of(source).entries if each not in gone))
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+def _name(source: Source) -> str:
+    """Name the people behind a set; what the browser keeps names no file."""
+    return hashlib.sha256(repr(source.people).encode()).hexdigest()[:32]
+
+
+def _ledgers() -> dict[str, Ledger]:
+    ledgers: dict[str, Ledger] = st.session_state.setdefault(_LEDGERS, {})
     return ledgers
+
+
+def _files() -> dict[str, ReleaseFiles]:
+    files: dict[str, ReleaseFiles] = st.session_state.setdefault(_LAST, {})
+    return files

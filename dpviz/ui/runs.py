@@ -38,6 +38,8 @@ SECRET_BITS = 128
 _SECRET = "dpviz:secret-run"
 _SECRET_SEED = "dpviz:secret-seed"
 _RELEASES = "dpviz:releases"
+_RELEASED = "dpviz:released"
+MOST_RELEASED = 8  # releases of own records that a session can look at again
 
 TRAIL = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # epsilons whose releases a trail joins
 MOST_TRAIL_RECORDS = 20_000
@@ -47,7 +49,9 @@ MOST_TRAIL_RECORDS = 20_000
 class Noise:
     """Where a run's noise comes from: a seed that everybody may know, or the operating system; this says which.
 
-    Whoever needs a seed beside the picture's asks `seed_for`; nothing else makes or recognizes one.
+    Secret noise is for public sets, where each picture is one more release. Pictures of a person's own records are
+    teaching runs, until `release` draws secret noise for one. Whoever needs a seed beside the picture's asks
+    `seed_for`; nothing else makes or recognizes one.
     """
 
     seed: int | None  # None: secret
@@ -57,22 +61,14 @@ class Noise:
         """Whether nobody shall be able to make the noise again."""
         return self.seed is None
 
-    def of(self, source: Source) -> Noise:
-        """Return where noise on these records comes from: that on uploaded ones is secret, whatever was chosen.
-
-        A seed would let anybody subtract the noise, and a shared cache keep the run.
-        """
-        return Noise(None) if source.uploaded else self
-
     def seed_for(self, source: Source) -> Seed:
         """Return the seed of runs beside the picture's: the picture's own, or a secret one of this session.
 
         A secret seed is for these records; other records and `renew_secret` give another one. It is never shown,
         written or remembered beyond the session.
         """
-        seed = self.of(source).seed
-        if seed is not None:
-            return Seed(seed, secret=False)
+        if self.seed is not None:
+            return Seed(self.seed, secret=False)
         remembered: tuple[Hashable, int] | None = st.session_state.get(_SECRET_SEED)
         if remembered is None or remembered[0] != source.people:
             remembered = (source.people, secrets.randbits(SECRET_BITS))
@@ -207,17 +203,28 @@ def notices(guarantee: Guarantee) -> tuple[str, ...]:
 
 
 def run_method(request: RunRequest[T], source: Source, noise: Noise, *, place: int = 0) -> T:
-    """Run the method, or recall the same run; `place` tells pictures on one page apart."""
-    noise = noise.of(source)
+    """Run the method, or recall the same run; `place` tells pictures on one page apart.
+
+    Of a person's own records it is the release with these very settings, where there is one, else a teaching run with
+    the noise's seed: looking releases nothing. Raises ValueError for secret noise on them, and as the method does.
+    """
     job = _job(request, source, request.params, noise)
-    result = _secret(job, place).result if noise.secret else _private_fit(job) if source.own else _fit(job)
+    made = released(request, source)
+    if made is not None:
+        result, secret = made, True
+    elif not noise.secret:
+        result, secret = (_private_fit(job) if source.own else _fit(job)), False
+    elif source.own:
+        raise ValueError("Secret noise was asked for a picture of own records. Release them, or use a seed.")
+    else:
+        result, secret = _secret(job, place).result, True
     # Lloyd's run depends on the data and the start only, so that it is not made again when epsilon moves.
     kind = request.kind
     group = (kind.reference_group,) if kind.reference_group else (kind.__qualname__, request.algorithm.name)
     start = _Job((source.key, *group, *kind.reference_key(request.params, result)), request, source, result)
     reference = _private_reference(start) if source.own else _reference(start)
-    shared = not noise.secret and not source.own
-    guaranteed = dataclasses.replace(result, guarantee=honest(result.guarantee, source.dataset, secret=noise.secret))
+    shared = not secret and not source.own
+    guaranteed = dataclasses.replace(result, guarantee=honest(result.guarantee, source.dataset, secret=secret))
     run_job = _RunJob((kind.__qualname__, *job.key), job, guaranteed, reference)
     run: T = _run(run_job) if shared else run_job.run()
     return dataclasses.replace(run, **request.fields) if request.fields else run
@@ -230,7 +237,7 @@ def _job(request: RunRequest[AnyRun], source: Source, params: Any, noise: Noise)
 
 def n_releases(source: Source, noise: Noise, place: int) -> int:
     """Return how many releases of these records the session had made with the secret run on screen; 0 with a seed."""
-    latest = st.session_state.get(_SECRET, {}).get(place) if noise.of(source).secret else None
+    latest = st.session_state.get(_SECRET, {}).get(place) if noise.secret and not source.own else None
     return 0 if latest is None else int(latest.n_releases)
 
 
@@ -258,7 +265,6 @@ def along(request: Callable[[float], RunRequest[AnyRun]]) -> tuple[Any, ...]:
 
 def trail_of(source: Source, request: RunRequest[AnyRun], noise: Noise) -> FloatArray | None:
     """Return where each center stands at other budgets with the same noise, if that noise can be made again."""
-    noise = noise.of(source)
     if not request.trail or noise.secret or source.dataset.n > MOST_TRAIL_RECORDS:
         return None
     jobs = tuple(_job(request, source, each, noise) for each in request.trail)
@@ -275,6 +281,30 @@ def _scalar(value: Any) -> Hashable:
     if isinstance(value, np.ndarray):
         return fingerprint(value)
     return (fingerprint(value.center), value.radius) if isinstance(value, Ball) else value
+
+
+def release(request: RunRequest[AnyRun], source: Source) -> Result[Release, Step]:
+    """Draw secret noise for a person's own records, once and for good: one more release of them.
+
+    The caller has asked, and enters it into the ledger. Raises ValueError as the method does.
+    """
+    job = _job(request, source, request.params, Noise(None))
+    result = job.run(SecretGenerator())
+    result = dataclasses.replace(result, guarantee=honest(result.guarantee, source.dataset, secret=True))
+    made: dict[Hashable, Result[Release, Step]] = st.session_state.setdefault(_RELEASED, {})
+    made.pop(job.key, None)
+    made[job.key] = result
+    for oldest in list(made)[:-MOST_RELEASED]:
+        del made[oldest]
+    return result
+
+
+def released(request: RunRequest[AnyRun], source: Source) -> Result[Release, Step] | None:
+    """Return the last release of own records with these very settings; None where there is none, or no such records."""
+    if not source.own:  # also the thread that draws ahead of the page, which has no session
+        return None
+    made: dict[Hashable, Result[Release, Step]] = st.session_state.get(_RELEASED, {})
+    return made.get(_job(request, source, request.params, Noise(None)).key)
 
 
 def _secret(job: _Job, place: int) -> _Latest:

@@ -12,7 +12,7 @@ from dpviz.plots import Scene
 from dpviz.plots.scene import pack
 from dpviz.stories import View, inspecting
 from dpviz.stories.run import Run
-from dpviz.ui import bands, controls, hiding, lessons, panel, stage, state
+from dpviz.ui import bands, controls, hiding, ledger, lessons, panel, stage, state
 from dpviz.ui.controls import drawn_slider, last_move
 from dpviz.ui.data import drawing
 from dpviz.ui.data.upload import HELD
@@ -25,6 +25,7 @@ from dpviz.ui.runs import (
     Runs,
     n_releases,
     notices,
+    released,
     run_method,
     scenes_in_step,
     scenes_of,
@@ -48,6 +49,7 @@ NO_PUBLIC_PLANE = (
     "These directions are computed from the records, so that the public sees nothing here. "
     "Choose two features under Axes."
 )
+UNRELEASED = "Nothing of this file has been released with these settings, so there is nothing for everyone to see."
 IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the reason can name a count
 
 
@@ -88,7 +90,7 @@ def show(
     """
     drawing.follow(drawn=frame.source.drawn)
     draw = _held(frame, partial(scenes_of, view=view))
-    picture = _cached_picture(frame, slider, epsilon, noise, view, draw)
+    picture = _cached_picture(frame, slider, epsilon, noise, view, draw, pairs)
     done = None
     if picture:
         ((request, run),) = picture.runs
@@ -107,9 +109,12 @@ def show(
             here = (frame.source, picture.runs, (scene,), noise, view, frame.public, address)
             keep(MethodScreen(*here, numbers, *_moments(frame, slider, noise, draw, numbers_of_one), slider.first))
             ahead_offer = _offer(frame, slider, picture, noise, view, draw)
-            done = _stage(frame, (shown,), slider, address, ahead_offer, count)
+            done = _stage(frame, (shown,), slider, address, ahead_offer, count, ledger.mark(frame.source, run))
             _follow_turn(done)
             _recolored(frame, run)
+        with frame.release, st.container():
+            if frame.source.own and not frame.public:
+                ledger.step(frame.source, request, run)
         _below(frame, noise, numbers)
         with frame.charts:
             for chart in run.charts():
@@ -155,7 +160,7 @@ def show_pair(
     def draw(runs: Runs) -> Iterator[Scene]:
         return scenes_in_step(runs, view, [trail_of(frame.source, request, noise) for request, _ in runs])
 
-    picture = _cached_picture(frame, slider, epsilon, noise, view, _held(frame, draw))
+    picture = _cached_picture(frame, slider, epsilon, noise, view, _held(frame, draw), pairs)
     if picture:
         runs, scenes = picture.runs, picture.scenes
         numbers = numbers_of_two(runs, public=frame.public)
@@ -168,6 +173,9 @@ def show_pair(
                 for key, scene, packed in zip(KEYS, scenes, picture.packed, strict=True)
             )
             _stage(frame, shown, slider, address, _offer(frame, slider, picture, noise, view, draw), None)
+        with frame.release, st.container():
+            if frame.source.own and not frame.public:
+                st.caption(f"{ledger.REHEARSAL} {ledger.PAIR}")
         _below(frame, noise, numbers, place=len(runs) - 1)
         with frame.card:
             cards = ((run.card(), request.name.lower(), _notices(frame, run)) for request, run in runs)
@@ -183,8 +191,9 @@ def _stage(
     address: str,
     ahead_offer: Mapping[str, Any] | None,
     count: Knob | None,
+    mark: str = "",
 ) -> LiveState:
-    """Draw the stage with what can be chosen on it."""
+    """Draw the stage with what can be chosen on it; `mark` stands beside the picture."""
     if frame.public and not all(picture.scene.axes_public for picture in pictures):
         st.info(NO_PUBLIC_PLANE)
     audience = {
@@ -202,6 +211,7 @@ def _stage(
         audience=None if hiding.hides(AUDIENCE.name) else audience,
         count=number,
         ahead=ahead_offer,
+        mark=mark,
         sweeps=ahead_offer is not None and not (state.opening_query() or lessons.active() or hiding.hides("sweep")),
     )
 
@@ -215,11 +225,21 @@ def _below(frame: PageFrame, noise: Noise, numbers: str, *, place: int = 0) -> N
 
 
 def _cached_picture(
-    frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, view: View, draw: Draw
+    frame: PageFrame,
+    slider: Slider,
+    epsilon: float,
+    noise: Noise,
+    view: View,
+    draw: Draw,
+    pairs: Sequence[tuple[str, str]],
 ) -> CachedPicture | None:
     """Run the methods and draw them; None where one cannot run, and the place of the picture says why."""
     try:
         requests = slider.requests(epsilon)
+        if unreleased(frame, requests):
+            address = _address(frame, pairs, noise, view, start=requests[0].algorithm.has_start)
+            _without_picture(frame, slider, "", address)
+            return None
         name = name_of(frame.source, requests, noise, view, public=frame.public)
         cached = picture_cache().recall(name)
         if cached is not None:
@@ -230,6 +250,11 @@ def _cached_picture(
         _without_picture(frame, slider, IMPOSSIBLE if frame.public else str(error))
         return None
     return picture
+
+
+def unreleased(frame: PageFrame, requests: Sequence[RunRequest[AnyRun]]) -> bool:
+    """Whether everyone is looking at a file of which no release has these settings: a teaching run is the curator's."""
+    return frame.public and frame.source.uploaded and any(released(each, frame.source) is None for each in requests)
 
 
 def _run_all(frame: PageFrame, requests: Sequence[RunRequest[AnyRun]], noise: Noise) -> Runs:
@@ -294,16 +319,20 @@ def _moments(
     return slider_data, moments
 
 
-def _without_picture(frame: PageFrame, slider: Slider, why: str) -> None:
+def _without_picture(frame: PageFrame, slider: Slider, why: str, address: str = "") -> None:
     """Say why there is no picture, above a stage whose ε can still be moved; the other places are held.
 
+    Without a `why` nothing is wrong: there is no release to see, and the page keeps its address.
     A fragment may only write where the last whole run has written.
     """
     keep(None)
     with frame.stage:
-        st.error(state.plain(why))
-        _stage(frame, (), slider, "", None, None)
-    for place in (frame.numbers, frame.charts, frame.card):
+        if why:
+            st.error(state.plain(why))
+        else:
+            st.info(UNRELEASED)
+        _stage(frame, (), slider, address, None, None)
+    for place in (frame.release, frame.numbers, frame.charts, frame.card):
         place.empty()
 
 

@@ -58,14 +58,16 @@ def draw(
     count: Mapping[str, object] | None = None,
     ahead: Mapping[str, object] | None = None,
     sweeps: bool = False,
+    mark: str = "",
     home: Mapping[str, object] | None = None,
 ) -> LiveState:
     """Draw the stage, and return what the reader did to its first picture; without pictures ε can still be moved.
 
     `public` leaves out all that only the curator may see, before anything travels to the browser. `instrument` is what
     the slider is drawn from, None where it is hidden; `audience` and `count` are the choices below the picture; `ahead`
-    says how pictures come ahead of the page. With `sweeps` ε moves once by itself on a browser's first visit. `home`
-    has what only the home page has: a question over all, and the ways to begin.
+    says how pictures come ahead of the page; `mark` is a sentence about this very picture. With `sweeps` ε moves once
+    by itself on a browser's first visit. `home` has what only the home page has: a question over all, and the ways to
+    begin.
     """
     options: list[dict[str, object]] = []
     scenes: list[bytes] = []
@@ -97,6 +99,7 @@ def draw(
         "why": WHY if home is None else None,
         "home": home,
         "sweeps": sweeps,
+        "mark": mark,
         "pictures": options,
     }
     changes = {f"on_{name}_change": lambda: None for name in STATES}

@@ -81,16 +81,13 @@ def uploaded(page: Page, server: Server, content: bytes, **bounds: float) -> Loc
     return picture_of(page)
 
 
-def test_an_upload_becomes_a_picture_with_secret_noise_and_a_link_and_its_columns_are_chosen(
-    page: Page, server: Server
-) -> None:
+def test_an_upload_becomes_a_teaching_run_with_a_link_and_its_columns_are_chosen(page: Page, server: Server) -> None:
     content = csv()
     picture = uploaded(page, server, content)
     assert len(tables(picture)["released center"]) == 5
     query = parse_qs(urlsplit(page.url).query)
     assert re.fullmatch(r"upload:[0-9a-f]+", query["data"][0])
-    assert "noise_seed" not in query
-    expect(page.get_by_text(re.compile("Releases of these records in this session"))).to_be_visible()
+    expect(page.get_by_text("Nothing of these records has been released")).to_be_visible()
     page.keyboard.press("Escape")  # the table lies over the page
     with redrawn(picture):
         page.get_by_role("button", name="New noise").click()

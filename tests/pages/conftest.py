@@ -192,6 +192,16 @@ class Page:
         return None if first is None else first[1].get("stage")
 
     @property
+    def mark(self):
+        """Return what the stage says of this very picture."""
+        stages = [
+            split(each.proto.bytes)[0]
+            for each in self.app.get("bidi_component")
+            if "stage" in each.proto.component_name
+        ]
+        return stages[0]["mark"]
+
+    @property
     def query(self):
         """Return the link that the page hands to the picture, or to what puts it into the address without one."""
         pictures = self.packed()
@@ -310,4 +320,12 @@ def typed(page, bounds):
         at = [field.label for field in fields].index(label)
         fields[at].set_value(f"{low:g}")
         fields[at + 1].set_value(f"{high:g}")
+    return page.run()
+
+
+def release(page):
+    """Release the page's settings of own records, as a curator does: tick the box, and press the button."""
+    (sure,) = [each for each in page.app.checkbox if each.label.startswith("I release it")]
+    sure.set_value(True)
+    page.run().widget("button", "Release").click()
     return page.run()

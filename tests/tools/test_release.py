@@ -1,20 +1,37 @@
-"""The ledger of a file: what adds up, by equality, and what a file's ledger may be."""
+"""The ledger of a file, by equality; a release in real units, to the bit; and its files, without anything exact."""
 
 import dataclasses
+import hashlib
+import io
 import json
 import math
+from types import MappingProxyType
 
 import numpy as np
+import openpyxl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from dpviz.accounting import PureEvent, epsilon_of, zcdp_epsilon
 from dpviz.core import Adjacency, Box, Claim, Guarantee, attacker_odds
+from dpviz.data import Choices, Dataset, read_table
+from dpviz.methods import CATALOGUE
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.tools import release
-from dpviz.tools.release import Ledger, LedgerError, ReleaseEntry, ledger_from_file, ledger_to_file
+from dpviz.tools.release import (
+    Ledger,
+    LedgerError,
+    ReleaseEntry,
+    ledger_from_file,
+    ledger_to_file,
+    real_columns,
+    real_units,
+    release_files,
+    table_of,
+    workbook,
+)
 
 ADD, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 POINTS = np.random.default_rng(3).random((300, 2))
@@ -97,7 +114,8 @@ def of_run(algorithm, params):
 
 def test_a_proved_run_is_counted_with_its_proved_epsilon():
     result, made = of_run(dpm, dpm.Params(epsilon=0.7, calibration="repaired"))
-    assert made.proved == result.guarantee.proved
+    claim = result.guarantee.proved
+    assert made.proved == Claim(claim.epsilon, claim.delta, claim.adjacency, claim.reference, rho=claim.rho)
     assert made.epsilon == result.guarantee.stated.epsilon
 
 
@@ -166,3 +184,141 @@ def test_joined_ledgers_have_each_release_once():
     assert set(first.joined(second).entries) == set(FULL.entries)
     assert len(first.joined(second).entries) == 3
     assert {each.origin for each in FULL.carried().entries} == {"last year's settings"}
+
+
+def dataset_of(points, **choices):
+    """Return records, four columns of which two are degrees, as a person's choices make them a data set, and both."""
+    names = ("lat", "age", "lon", "income")
+    bounds = ((48.0, 48.2), (0.0, 100.0), (11.4, 11.7), (0.0, 9000.0))
+    text = "\n".join([",".join(names), *(",".join(map(repr, row)) for row in points.tolist())])
+    form = Choices(**{"features": names, "bounds": bounds, "units": ("", "years", "", "EUR"), **choices})
+    return form.dataset(read_table(io.BytesIO(text.encode()))), form
+
+
+def people(n=50, seed=0):
+    low, high = np.array([48.0, 0.0, 11.4, 0.0]), np.array([48.2, 100.0, 11.7, 9000.0])
+    return low + np.random.default_rng(seed).random((n, 4)) * (high - low)
+
+
+FORMS = {
+    "as it is": {},
+    "scaled": {"scaling": "unit"},
+    "on a map": {"place": ("lat", "lon")},
+    "on a map, scaled": {"place": ("lat", "lon"), "scaling": "unit"},
+    "on a map, a kilometer weighs 5 years": {
+        "place": ("lat", "lon"),
+        "scaling": "unit",
+        "per_kilometer": (None, 5.0, None, 1000.0),
+    },
+    "other order": {
+        "place": ("lat", "lon"),
+        "features": ("lon", "lat"),
+        "bounds": ((11.4, 11.7), (48.0, 48.2)),
+        "units": (),
+    },
+}
+
+
+@pytest.mark.parametrize("choices", FORMS.values(), ids=FORMS)
+def test_real_units_bring_records_back_into_their_own_columns(choices):
+    given_people = people()
+    dataset, form = dataset_of(given_people, **choices)
+    columns, box = real_columns(dataset, form)
+    assert tuple(each.name for each in columns) == form.features
+    own = given_people[:, [("lat", "age", "lon", "income").index(each) for each in form.features]]
+    # Degrees and back lose less than 1e-9 of a degree, 0.1 mm; scaling loses a few units in the last place.
+    assert np.abs(real_units(dataset.points, dataset, form, box) - own).max(axis=0) == pytest.approx(0.0, abs=1e-8)
+    units = {each.name: each.unit for each in columns}
+    assert units.get("lat") == ("degrees" if "place" in choices else "")
+
+
+def test_projected_features_come_back_as_all_columns():
+    dataset, form = dataset_of(people(), scaling="unit", projected=2)
+    columns, box = real_columns(dataset, form)
+    real = real_units(dataset.points, dataset, form, box)
+    assert real.shape == (50, 4) == (50, len(columns))
+    assert np.array_equal(real, dataset.scale.back(dataset.projection.back(dataset.points)))
+
+
+def files(points, choices=MappingProxyType({}), seed=0):
+    dataset, form = dataset_of(points, **choices)
+    params = dpm.Params(epsilon=1.0)
+    result = dpm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(seed))
+    table = table_of(CATALOGUE["dpm"], params, result.release, dataset, form)
+    return result, dataset, form, params, table
+
+
+def test_files_follow_from_the_release_and_public_inputs_alone(monkeypatch):
+    monkeypatch.setattr(release.secrets, "token_hex", lambda _: "0" * 16)
+    result, dataset, form, params, table = files(people(400))
+    other, _ = dataset_of(people(33, seed=1))
+
+    def written(data, made):
+        one = release_files(CATALOGUE["dpm"], params, made, result.guarantee, result.events, Ledger(), "2026-01-31")
+        return one.table.csv(), one.json(), one.xlsx(), repr(one), data.d
+
+    assert written(dataset, table) == written(other, table_of(CATALOGUE["dpm"], params, result.release, other, form))
+
+
+def test_a_workbook_is_read_by_others_to_the_bit_and_by_this_app():
+    result, _, _, params, table = files(people(400), FORMS["on a map, scaled"])
+    one = release_files(CATALOGUE["dpm"], params, table, result.guarantee, result.events, Ledger(), "2026-01-31")
+    book = openpyxl.load_workbook(io.BytesIO(one.xlsx()))
+    head, *rows = book["Release"].iter_rows(values_only=True)
+    assert (
+        head == tuple(each.name for each in table.columns) == ("center", "lat", "age", "lon", "income", "noisy count")
+    )
+    assert tuple(rows) == table.rows
+    about = dict(book["About"].iter_rows(values_only=True))
+    assert about["Again"] == release.FINAL
+    assert about["Fingerprint of the CSV table (SHA-256)"] == hashlib.sha256(table.csv()).hexdigest()
+    read = read_table(io.BytesIO(one.table.csv()))
+    assert read.nonprivate_columns.nonprivate_numbers["income"].tolist() == [row[4] for row in table.rows]
+
+
+def test_a_workbook_holds_text_as_text():
+    book = openpyxl.load_workbook(io.BytesIO(workbook({"One": [("=1+1", "<&>\x00", "", 2, -0.1)]})))
+    ((formula, marks, empty, *numbers),) = book["One"].iter_rows(values_only=True)
+    assert (formula, marks, empty, numbers) == ("=1+1", "<&> ", None, [2, -0.1])
+    assert book["One"]["A1"].data_type != "f"
+
+
+def test_a_column_that_is_called_as_ours_keeps_its_name():
+    points = Dataset(POINTS, None, BOX, ("center", "noisy count"), "t")
+    params = dpm.Params(epsilon=1.0)
+    made = dpm.fit(POINTS, BOX, params, rng=np.random.default_rng(0)).release
+    table = table_of(CATALOGUE["dpm"], params, made, points, None)
+    assert [each.name for each in table.columns] == [
+        "center (released)",
+        "center",
+        "noisy count",
+        "noisy count (released)",
+    ]
+
+
+def test_the_file_for_machines_states_the_release_and_the_ledger_after_it():
+    result, _, _, params, table = files(people(400))
+    before = ledger(entry(0.5))
+    one = release_files(CATALOGUE["dpm"], params, table, result.guarantee, result.events, before, "2026-01-31")
+    read = json.loads(one.json())
+    assert (read["format"], read["method"], read["epsilon"], read["neighbors"]) == (
+        "dpviz release",
+        "dpm",
+        result.guarantee.stated.epsilon,
+        result.guarantee.stated.adjacency.value,
+    )
+    assert read["table"]["sha256"] == hashlib.sha256(table.csv()).hexdigest()
+    assert read["settings"]["epsilon"] == 1.0
+    age = next(each for each in read["columns"] if each["name"] == "age")
+    assert age == {"name": "age", "unit": "years", "low": 0.0, "high": 100.0}
+    after = ledger_from_file(read["ledger"]["releases"])
+    assert after.entries == (*before.entries, one.entry)
+    total = read["ledger"]["totals"]["add or remove one record"]["added_up"]["epsilon"]
+    assert total == 0.5 + one.entry.proved.epsilon
+
+
+def test_bounds_from_the_records_are_not_released():
+    dataset = Dataset(POINTS, None, BOX, ("a", "b"), "t", bounds_from_data=True)
+    made = dpm.fit(POINTS, BOX, dpm.Params(epsilon=1.0), rng=np.random.default_rng(0)).release
+    with pytest.raises(ValueError, match="Type public bounds"):
+        table_of(CATALOGUE["dpm"], dpm.Params(epsilon=1.0), made, dataset, None)

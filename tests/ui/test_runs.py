@@ -51,7 +51,11 @@ def run(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is 
         params = algorithm.Params(**{"n_clusters": 3, "start_seed": 0, **options})
         return runs.run_method(runs.RunRequest(counting, method.run, params), given or source(), noise)
 
-    make.calls = calls
+    def release(given, **options):
+        params = algorithm.Params(**{"n_clusters": 3, "start_seed": 0, **options})
+        return runs.release(runs.RunRequest(counting, method.run, params), given)
+
+    make.calls, make.release = calls, release
     return make
 
 
@@ -158,7 +162,8 @@ def test_secret_noise_never_reaches_the_shared_cache(run, monkeypatch):
     monkeypatch.setattr(runs, "_fit", lambda _: pytest.fail("a secret run was shared"))
     monkeypatch.setattr(runs, "_run", lambda _: pytest.fail("a secret run was shared"))
     run(noise=SECRET)
-    run(source(uploaded=True), noise=SECRET)
+    run.release(source(uploaded=True))
+    run(source(uploaded=True))
 
 
 def test_drawn_records_never_reach_the_shared_caches_but_keep_their_seed(run, monkeypatch):
@@ -173,21 +178,41 @@ def test_uploads_never_reach_the_shared_caches(run, monkeypatch):
     monkeypatch.setattr(runs, "_fit", lambda _: pytest.fail("an uploaded table was shared"))
     monkeypatch.setattr(runs, "_reference", lambda _: pytest.fail("an uploaded table was shared"))
     monkeypatch.setattr(runs, "_run", lambda _: pytest.fail("an uploaded table was shared"))
-    for noise in (SECRET, SEEDED):
-        told = run(source(uploaded=True), noise=noise)
-        assert runs.SECRET in told.result.guarantee.caveats, "a seed is not taken either"
-        assert runs.TEACHING not in told.result.guarantee.caveats
+    told = run(source(uploaded=True))
+    assert runs.TEACHING in told.result.guarantee.caveats
+    run.release(source(uploaded=True))
+    assert runs.SECRET in run(source(uploaded=True)).result.guarantee.caveats
 
 
-def test_releases_of_one_file_add_up_whatever_its_bounds(run):
-    wide = source(uploaded=True, key=(UPLOAD, "digest", ("a", "b"), (0, 0, 2, 2), "error"))
-    one = source(uploaded=True, key=(UPLOAD, "digest", ("a",), (0, 0, 1, 1), "drop"))
-    other = source(uploaded=True, key=(UPLOAD, "another", ("a",), (), "error"))
-    counted = []
-    for given in (wide, one, other, wide, other):
+@pytest.mark.parametrize("given", [source(uploaded=True), replace(source(key=("draw", "d")), sheet=start_sheet("one"))])
+def test_looking_at_own_records_draws_no_secret_noise(run, monkeypatch, given):
+    monkeypatch.setattr(runs, "SecretGenerator", lambda: pytest.fail("a view made a release"))
+    for options in ({}, {"epsilon": 2.0}, {"n_clusters": 4}):
+        assert runs.TEACHING in run(given, **options).result.guarantee.caveats
+    with pytest.raises(ValueError, match="Secret noise was asked for a picture of own records"):
         run(given, noise=SECRET)
-        counted.append(n_releases(given))
-    assert counted == [1, 2, 1, 3, 2]
+
+
+def test_a_release_is_drawn_once_and_recalled_with_its_settings_alone(run):
+    here = source(uploaded=True)
+    made = run.release(here)
+    assert run(here).release is made.release
+    assert run(here, noise=runs.Noise(5)).release is made.release, "a seed is not of a release's settings"
+    assert runs.SECRET in run(here).result.guarantee.caveats
+    others = [run(here, epsilon=2.0), run(source(uploaded=True, key=(UPLOAD, "other", ("a", "b"), ())))]
+    assert all(runs.TEACHING in each.result.guarantee.caveats for each in others)
+    again = run.release(here)
+    assert run(here).release is again.release
+    assert not np.array_equal(again.release.centers, made.release.centers)
+    assert n_releases(here, SEEDED) == 0, "own records have a ledger of their own"
+
+
+def test_a_session_holds_the_last_releases_alone(run):
+    here = source(uploaded=True)
+    for k in range(runs.MOST_RELEASED + 1):
+        run.release(here, n_clusters=2 + k)
+    assert runs.TEACHING in run(here, n_clusters=2).result.guarantee.caveats
+    assert runs.SECRET in run(here, n_clusters=3).result.guarantee.caveats
 
 
 def test_releases_are_not_forgotten_while_another_set_is_looked_at(run):
@@ -209,11 +234,11 @@ def test_a_known_seed_is_called_a_teaching_run(run):
 
 def test_bounds_from_the_data_take_the_proof_away(run):
     for noise in (SEEDED, SECRET):
-        told = run(source(uploaded=True, bounds_from_data=True), noise=noise)
+        told = run(source(bounds_from_data=True), noise=noise)
         assert told.result.guarantee.proved is None
         assert told.result.guarantee.caveats[0] == runs.FROM_DATA
         assert told.card().proved is None
-    assert run(source(uploaded=True), noise=SECRET).result.guarantee.proved is not None
+    assert run(source(), noise=SECRET).result.guarantee.proved is not None
 
 
 def test_the_remembered_result_is_left_as_it_was(run):
@@ -250,14 +275,13 @@ def test_a_typed_seed_is_the_seed_of_all_runs_and_public(session):
     assert not session, "nothing of it is kept"
 
 
-@pytest.mark.parametrize(("noise", "uploaded"), [(SECRET, False), (SECRET, True), (SEEDED, True)])
-def test_a_secret_seed_is_one_for_these_records_until_it_is_renewed(session, noise, uploaded):
-    here = source(uploaded=uploaded, key=(UPLOAD, "digest", "b") if uploaded else ("set", "digest"))
+def test_a_secret_seed_is_one_for_these_records_until_it_is_renewed(session):
+    here, noise = source(key=("set", "digest")), SECRET
     found = noise.seed_for(here)
     assert found.secret
     assert noise.seed_for(here) == found
     assert str(found.value) not in repr(found)
-    others = source(uploaded=uploaded, key=(UPLOAD, "other", "b") if uploaded else ("set", "other"))
+    others = source(key=("set", "other"))
     assert noise.seed_for(others).value != found.value
     again = noise.seed_for(here)
     runs.renew_secret()
@@ -269,14 +293,3 @@ def test_a_secret_seed_is_one_for_these_records_until_it_is_renewed(session, noi
     many = [runs.Noise(None).seed_for(source(key=("set", str(i)))).value for i in range(20)]
     assert max(many) >= 2**64
     assert max(many) < 2**runs.SECRET_BITS
-
-
-def test_other_columns_of_a_file_have_the_same_secret_seed(session):  # noqa: ARG001
-    one, other = (source(uploaded=True, key=(UPLOAD, "digest", columns)) for columns in ("ab", "cd"))
-    assert SECRET.seed_for(one) == SECRET.seed_for(other), "the same people"
-
-
-def test_noise_on_an_upload_is_secret_whatever_was_chosen():
-    assert SEEDED.of(source(uploaded=True)).secret
-    assert not SEEDED.of(source()).secret
-    assert SECRET.of(source()).secret

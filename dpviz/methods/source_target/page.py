@@ -397,7 +397,7 @@ class SourceTargetPage(MethodPage):
         screen.follow([(WHAT.name, str(what)), *two_worlds.link(self.frame)], key="address-record")
         change = one_record.change_record(dataset.points, dataset.box, params, row, place, seed.value)
         wait(done=1, all=1, what="", follow="picture", key="wait-record")
-        if seed.secret:
+        if seed.secret or source.uploaded:
             asking.count(source, {(scalars(params), row, None if place is None else tuple(place.tolist())): 2})
             asking.tally(source)
         self.describe_change(params, change)

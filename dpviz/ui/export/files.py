@@ -10,9 +10,10 @@ from dpviz.data import DATASETS, Choices, data_knobs
 from dpviz.data.target_pairs import PAIRS, pair_knobs
 from dpviz.plots import csv_text, scene_hash, svg
 from dpviz.plots.theme import DARK, LIGHT, Theme
+from dpviz.runs import SECRET
 from dpviz.stories.label import described, promise, written
 from dpviz.stories.recipe import Data, Recipe, RecipeRun, calls_script, script
-from dpviz.ui import state
+from dpviz.ui import ledger, state
 from dpviz.ui.data.answers import to_file
 from dpviz.ui.data.picker import Source
 from dpviz.ui.export import settings
@@ -150,6 +151,7 @@ class _Picture:
             settings.ScrubberStep(self.frame, label, self.hidden),
             hashes,
             sheet=None if screen.public else source.sheet,  # drawn points are the curator's, like all records
+            ledger=ledger.of(source),
         )
         return settings.write(content, guarantees=guarantees, upload=upload)
 
@@ -172,7 +174,8 @@ def recipe(
 ) -> Recipe:
     """Return everything that the picture on screen follows from."""
     pair = len(screen.runs) > 1
-    seed = screen.noise.of(screen.source).seed
+    secret = any(SECRET in run.guarantee.caveats for _, run in screen.runs)
+    seed = None if secret else screen.noise.seed
     trailed = pair and any(layer.name.startswith("Same noise") for layer in screen.curators_scenes[0].layers)
     runs = tuple(
         RecipeRun(

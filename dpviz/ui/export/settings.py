@@ -1,17 +1,19 @@
 """Settings of a picture as a JSON file: page, data, seeds, view and knobs, in the words of a link.
 
-The only records in a file are points drawn by hand, and only where the curator saved it.
+The only records in a file are points drawn by hand, and only where the curator saved it. The ledger of what was
+released goes with it, so that next year's release of the same people goes on from it.
 """
 
 import json
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from dpviz.data import Choices
 from dpviz.methods import CATALOGUE
+from dpviz.tools.release import Ledger, LedgerError, ledger_from_file, ledger_to_file
 from dpviz.ui.data.answers import from_file as form_from_file
 from dpviz.ui.data.drawing import DrawnPoints, from_file, to_file
 
@@ -53,6 +55,7 @@ class Settings:
     hashes: tuple[str, ...] = ()
     form: Choices | None = None  # of an upload, whose columns no link names
     sheet: DrawnPoints | None = None  # drawn by hand
+    ledger: Ledger = field(default_factory=Ledger)  # what was released of these people
 
     @property
     def is_drawn(self) -> bool:
@@ -73,7 +76,7 @@ def write(
         group = "data" if is_data else "seeds" if name in SEEDS else "view" if name in VIEW else "knobs"
         groups[group][name] = _typed(text)
     step = settings.step
-    content = {
+    content: dict[str, object] = {
         "format": FORMAT,
         "version": VERSION,
         "page": settings.page,
@@ -83,6 +86,8 @@ def write(
         "scene_hashes": list(settings.hashes),
         "guarantees": list(guarantees),
     }
+    if settings.ledger.entries:
+        content["ledger"] = ledger_to_file(settings.ledger)
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     if settings.is_drawn:  # thousands of numbers in one line, not each in its own
         text = f'{text[:-2]},\n  "drawing": {json.dumps(to_file(settings.sheet), allow_nan=False)}\n}}'
@@ -131,6 +136,10 @@ def read(data: bytes, pages: Collection[str] = tuple(CATALOGUE)) -> Settings:
             sheet = from_file(content["drawing"])
         except ValueError as error:
             raise SettingsError(str(error)) from None
+    try:
+        ledger = ledger_from_file(content.get("ledger", []))
+    except LedgerError as error:
+        raise SettingsError(str(error)) from None
     return Settings(
         page,
         tuple(query),
@@ -138,6 +147,7 @@ def read(data: bytes, pages: Collection[str] = tuple(CATALOGUE)) -> Settings:
         tuple(each for each in scene_hashes if isinstance(each, str) and _HASH.fullmatch(each)),
         form,
         sheet,
+        ledger,
     )
 
 

@@ -28,7 +28,6 @@ CHOSEN_AT = Knob("chosen_epsilon", "float", 1.0, "Chosen ε", "", 0.05, 20.0, 0.
 PINNED = Knob("pinned", "choice", NONE, "Pinned run", "", choices=_CHOICES)
 PINNED_AT = Knob("pinned_epsilon", "float", 1.0, "Pinned ε", "", 0.05, 20.0, 0.05, 20.0)
 KNOBS = (CHOSEN, CHOSEN_AT, PINNED, PINNED_AT)
-OTHER_NOISE = "On uploaded records its page draws secret noise: the same settings, another run, one more release."
 
 
 def chosen() -> tuple[str, float] | None:
@@ -97,8 +96,6 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
             if st.button("Open it on its page", key=f"open-{place}", type="primary"):
                 state.open_page(entry.page, query)
                 st.rerun(scope="app")
-    if frame.source.uploaded and entry.page:
-        st.caption(OTHER_NOISE)
     if run is not None:
         guarantee = honest(run.guarantee, frame.source.dataset, secret=False)
         notices = [each for each in guarantee.caveats if each == FROM_DATA]

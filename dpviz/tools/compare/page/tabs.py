@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from types import MappingProxyType
 
 import pandas as pd
@@ -28,14 +29,15 @@ from dpviz.tools.compare.pictures import (
 )
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Rows, TrialPart, pieces
 from dpviz.tools.compare.search import FEWEST, CostSearch, Recommendation, Searched
+from dpviz.tools.release import ReleaseEntry
 from dpviz.tools.sweep.trials import OK, Scalar
 from dpviz.ui import controls, state
+from dpviz.ui import ledger as ledger_of_file
 from dpviz.ui.data import groups
 from dpviz.ui.data.picker import Source
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.panel import safe_table
-from dpviz.ui.runs import count_release
 
 GRID_EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 GRID_RUNS = 10  # at each ε and value: enough for a median, and soon there
@@ -322,7 +324,10 @@ def _draw_curve(frame: PageFrame, question: CompareQuestion, price: float) -> No
     curve = private_curve(data.points, data.box, price, question.adjacency, rng=rng)
     curves.append(_Curve(source.key, question.adjacency, curve))
     if source.own:
-        count_release(source)
+        names = {"what": "private curve of cost against k", "method": "k_curve", "title": "Private curve for k"}
+        day = datetime.now(UTC).date().isoformat()
+        entry = ReleaseEntry.of(curve.guarantee, curve.events, **names, day=day, origin="private curve for k")
+        ledger_of_file.record(source, entry)
 
 
 def _curves(source: Source) -> list[_Curve]:

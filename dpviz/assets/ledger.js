@@ -1,0 +1,42 @@
+// Keeps the ledgers of own files while the browser's tab lives: a reload begins a session that has none.
+// A ledger says what was released, and nothing of the records; it goes to this app's own server alone.
+
+import { component } from "./component.js";
+
+const KEPT = "dpviz:ledger"; // in the tab's storage: {name of a file: its releases}
+
+function kept() {
+  try {
+    const ledgers = JSON.parse(sessionStorage.getItem(KEPT) ?? "{}");
+    return ledgers && typeof ledgers === "object" && !Array.isArray(ledgers) ? ledgers : {};
+  } catch {
+    return {};
+  }
+}
+
+class Ledger {
+  constructor() {
+    this.told = new Set(); // releases that the page was told of: one that it refuses is not told again
+  }
+
+  update({ data, setTriggerValue }) {
+    const { name, releases, dropped } = data;
+    const ledgers = kept();
+    const here = new Set([...dropped, ...releases.map(({ id }) => id)]);
+    const before = Array.isArray(ledgers[name]) ? ledgers[name] : [];
+    const missing = before.filter((each) => each && typeof each === "object" && !here.has(each.id));
+    const untold = missing.filter(({ id }) => !this.told.has(id));
+    try {
+      sessionStorage.setItem(KEPT, JSON.stringify({ ...ledgers, [name]: [...missing, ...releases] }));
+    } catch { /* then a reload forgets */ }
+    if (!untold.length) return;
+    for (const { id } of untold) this.told.add(id);
+    setTriggerValue("kept", { name, releases: untold });
+  }
+
+  destroy() {
+    this.told.clear();
+  }
+}
+
+export default component(() => new Ledger());

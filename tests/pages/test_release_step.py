@@ -1,0 +1,205 @@
+"""Looking releases nothing; one confirmation makes one release, which is entered, saved, and never drawn again."""
+
+import csv
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from dpviz.methods.source_target.algorithm import SourceTargetRelease
+from dpviz.ui import ledger, runs
+from dpviz.ui.export import settings
+from dpviz.ui.export.files import ExportRequest, make
+from tests.pages.conftest import FIRST, LAPLACE, SOME_KIND, SOME_KNOB, TARGET, release, typed
+
+N = 60
+ROWS = np.random.default_rng(8).random((N, 2)) * [80.0, 9000.0] + [10.0, 500.0]
+CSV = ("age,income\n" + "\n".join(f"{a!r},{b!r}" for a, b in ROWS.tolist())).encode()
+BOUNDS = {"age from": (0.0, 100.0), "income from": (0.0, 10_000.0)}
+CONFIRM = "I release it"
+EPSILON = {LAPLACE: "level"}
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Count the generators of secret noise that pages make."""
+    made = []
+    monkeypatch.setattr(runs, "SecretGenerator", lambda own=runs.SecretGenerator: made.append(own()) or made[-1])
+    return made
+
+
+@pytest.fixture
+def opened(upload):
+    def open_file(**link):
+        return typed(upload(CSV, **link), BOUNDS)
+
+    return open_file
+
+
+def ledger_of(page):
+    state = page.app.session_state
+    ledgers = state[ledger._LEDGERS] if ledger._LEDGERS in state else {}  # noqa: SIM401 - it has no get
+    return [each for one in ledgers.values() for each in one.entries]
+
+
+def box(page):
+    (found,) = [each for each in page.app.checkbox if each.label.startswith(CONFIRM)]
+    return found
+
+
+def spent(page):
+    (found,) = [
+        each.proto.popover.label for each in page.app.get("popover") if "of these records" in each.proto.popover.label
+    ]
+    return found
+
+
+def files_of(page):
+    (files,) = page.app.session_state[ledger._LAST].values()
+    return files
+
+
+def test_views_tabs_knobs_and_moves_of_epsilon_release_nothing(opened, drawn, name):
+    page = opened()
+    assert page.mark == ledger.MARK
+    assert runs.TEACHING in page.card
+    page.set(SOME_KIND.get(name, "slider"), SOME_KNOB[name][0], SOME_KNOB[name][2])
+    page.app.session_state["dpviz:values"] = {
+        **page.app.session_state["dpviz:values"],
+        EPSILON.get(name, "epsilon"): 2.0,
+    }
+    page.run()
+    page.widget("button", "New noise").click()
+    page.run()
+    typed(page, {"age from": (0.0, 120.0)})
+    page.look("public")
+    page.look("curator")
+    page.set("checkbox", box(page).label, True)
+    assert drawn == []
+    assert ledger_of(page) == []
+    assert any(ledger.NOTHING in caption.value for caption in page.app.caption)
+
+
+def test_one_confirmation_is_one_release_with_its_files(opened, drawn, name):
+    page = release(opened())
+    assert not page.app.error
+    assert len(drawn) == 1
+    (entry,) = ledger_of(page)
+    assert (entry.method, entry.origin) == (name, "release")
+    assert len(page.app.get("download_button")) == 3
+    assert runs.SECRET in page.card
+    assert page.mark == ledger.RELEASED
+    page.run()
+    assert len(drawn) == 1, "looking at it again is no release"
+    assert not box(page).value, "the next one asks again"
+
+
+def test_the_table_is_the_release_to_the_bit_with_all_columns(opened, name):
+    page = release(opened())
+    files = files_of(page)
+    released = page.app.session_state["dpviz:shown"].runs[0][1].result.release
+    rows = list(csv.reader(io.StringIO(files.table.csv().decode())))
+    head, cells = rows[0], rows[1:]
+    assert {"age", "income"} <= set(head)
+    columns = [head.index("age"), head.index("income")]
+    table = np.array([[float(row[i]) for i in columns] for row in cells])
+    expected = released.points if name == LAPLACE else released.centers
+    if isinstance(released, SourceTargetRelease):
+        request = page.app.session_state["dpviz:shown"].runs[0][0]
+        expected = np.concatenate([request.params.targets[released.selected], released.centers])
+    dataset = page.app.session_state["dpviz:shown"].source.dataset
+    assert dataset.scale is not None, "years and incomes are scaled"
+    assert np.array_equal(table, dataset.scale.back(expected))
+    if getattr(released, "noisy_counts", None) is not None:
+        counts = [row[head.index("noisy count")] for row in cells]
+        assert [float(each) for each in counts if each] == released.noisy_counts.tolist()
+
+
+def test_no_file_of_a_release_has_an_exact_number(opened):
+    page = release(opened())
+    files = files_of(page)
+    unzipped = zipfile.ZipFile(io.BytesIO(files.xlsx()))
+    written = b"".join(
+        [files.table.csv(), files.json(), *(unzipped.read(each) for each in unzipped.namelist())]
+    ).decode()
+    numbers = [repr(value)[:9] for value in ROWS.ravel().tolist()]  # eight digits: a chance of 1e-4 for all of them
+    assert not [each for each in numbers if each in written]
+    mean = ROWS.mean(axis=0).tolist()
+    assert not [each for each in mean if repr(each)[:9] in written]
+
+
+def test_everyone_sees_a_file_only_where_it_was_released(opened, drawn, name):
+    page = opened(audience="public")
+    assert "picture" not in page.packed()
+    assert any("Nothing of this file has been released" in info.value for info in page.app.info)
+    page = release(page.look("curator")).look("public")
+    assert page.packed()["picture"]
+    assert not page.app.error
+    page.set(SOME_KIND.get(name, "slider"), SOME_KNOB[name][0], SOME_KNOB[name][2])
+    assert "picture" not in page.packed(), "no release has these settings"
+    assert len(drawn) == 1
+
+
+def test_before_a_release_everyone_sees_the_same_of_any_file(open_page):
+    def words(rows):
+        content = ("age,income\n" + "\n".join(f"{a},{b}" for a, b in rows)).encode()
+        page = open_page(FIRST, data="upload:", audience="public")
+        page.widget("file_uploader", "Your file").set_value(("mine.csv", content, "text/csv"))
+        page = typed(page.run(), BOUNDS)
+        return [
+            each.value for kind in ("error", "warning", "info", "caption") for each in getattr(page.app, kind)
+        ], page.texts
+
+    assert words(ROWS) == words(np.random.default_rng(9).random((44, 2)))
+
+
+ONE = pytest.mark.parametrize("name", [FIRST])
+
+
+@ONE
+def test_unproved_settings_say_so_and_ask_the_same(opened, drawn):
+    page = opened(mode="published")
+    assert any(ledger.UNPROVED in warning.value for warning in page.app.warning)
+    assert "although nothing is proved of it" in box(page).label
+    (entry,) = ledger_of(release(page))
+    assert entry.proved is None
+    assert len(drawn) == 1
+    assert "nothing is proved of 1" in spent(page)
+
+
+@ONE
+def test_bounds_from_the_records_and_no_privacy_are_not_released(opened, upload, drawn):
+    page = upload(CSV)
+    page.set("selectbox", "age: source", "data")
+    page = typed(page, {"income from": (0.0, 10_000.0)})
+    assert any("bounds were taken from the records" in error.value for error in page.app.error)
+    assert not [each for each in page.app.checkbox if each.label.startswith(CONFIRM)]
+    page = opened(mode="lloyd")
+    assert any(ledger.NO_PRIVACY in error.value for error in page.app.error)
+    assert not [each for each in page.app.checkbox if each.label.startswith(CONFIRM)]
+    page = opened(mode="both")
+    assert any(ledger.PAIR in caption.value for caption in page.app.caption)
+    assert drawn == []
+
+
+@ONE
+def test_releases_add_up_over_bounds_and_settings_and_go_into_the_settings_file(opened, monkeypatch):
+    page = release(opened(epsilon="0.5"))
+    typed(page, {"age from": (0.0, 120.0)})
+    release(page)
+    entries = ledger_of(page)
+    assert [each.proved.epsilon for each in entries] == [0.5, 0.5]
+    assert "ε = 1 in all" in spent(page)
+    kept = page.app.session_state[ledger._LEDGERS]
+    monkeypatch.setattr(ledger, "_ledgers", lambda: kept)  # a file is made in the page's own session
+    written = make(page.app.session_state["dpviz:shown"], FIRST, ExportRequest("json")).content
+    assert settings.read(written).ledger.entries == tuple(entries)
+
+
+@pytest.mark.parametrize("name", [TARGET])
+def test_new_centers_come_before_noisy_averages(opened):
+    files = files_of(release(opened()))
+    kinds = [row[0] for row in files.table.rows]
+    assert kinds == sorted(kinds, key=("new center", "noisy average").index)
+    assert "new center" in files.table.what
