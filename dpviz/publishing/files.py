@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.assets import module, plain, site_script, site_sheet, slim
+from dpviz.assets import SERIF, module, plain, site_script, site_sheet, slim
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
 from dpviz.plots import read_header
@@ -34,8 +34,8 @@ from dpviz.ui.panel import WHY
 
 ASKED = "asked"  # the state before a question is answered
 _POLICY = (  # a blob is the script that packed.js unpacks: only a script can make one
-    "default-src 'none'; script-src 'self' blob:; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
-    "form-action 'none'"
+    "default-src 'none'; script-src 'self' blob:; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "base-uri 'none'; form-action 'none'"
 )
 MEANINGS = '<div class="dpviz-meanings"'  # of the glossary's words: they open at what a reader points at
 _PLACES = {"xy", "ends", "head", "tail", "center"}  # arrays whose last axis is x, y, x, y
@@ -231,7 +231,7 @@ def _current(here: str, folder: str, *, within: bool = False) -> str:
 
 
 def write_common(folder: Path) -> None:
-    """Write the shared files: script, style and icon."""
+    """Write the shared files: script, style, font and icon."""
     script = plain(site_script())
     (folder / "dpviz.js").write_text(script, "utf-8")
     packed = gzip.compress(script.encode(), 9, mtime=0)
@@ -239,7 +239,7 @@ def write_common(folder: Path) -> None:
     loader = loader.replace("@PACKED@", dense(packed)).replace("@LENGTH@", str(len(packed)))
     (folder / "packed.js").write_bytes(two_byte(f"(() => {{\n{loader}}})();\n"))
     (folder / "site.css").write_text(site_sheet(), "utf-8")
-    for name in ("alone.js", "icon.png"):
+    for name in ("alone.js", "icon.png", SERIF):
         shutil.copyfile(ASSETS / name, folder / name)
 
 

@@ -1,5 +1,6 @@
 """A published site: what of the records is in its files, what is made again, how large it is; and its command."""
 
+import base64
 import codecs
 import gzip
 import itertools
@@ -19,6 +20,7 @@ import numpy as np
 import pytest
 
 from dpviz import publishing
+from dpviz.assets import kept_sheet
 from dpviz.data import load
 from dpviz.methods import CATALOGUE
 from dpviz.plots import read_header
@@ -145,6 +147,16 @@ def test_bands_are_computed_once_for_a_mode(whole: Path) -> None:
     assert {each.name: each.banded for each in every_state(page) if each.banded} == dict.fromkeys(
         ("0.0.0.0", "1.0.0.0"), (1.0, 2.0)
     )
+
+
+def test_the_serif_lies_beside_the_sheet_that_names_it_and_in_a_page_to_keep(whole: Path) -> None:
+    named = re.findall(r"url\(([^)]*)\)", (whole / "site.css").read_text("utf-8"))
+    fonts = [each for each in named if each.endswith(".woff2")]
+    assert [(whole / each).read_bytes()[:4] for each in fonts] == [b"wOF2"]
+    assert "font-src 'self'" in (whole / "dpm" / "index.html").read_text("utf-8")
+    (held,) = re.findall(r"url\(data:font/woff2;base64,([\w+/=]+)\)", kept_sheet())
+    assert base64.b64decode(held) == (whole / fonts[0]).read_bytes()
+    assert not any(each in kept_sheet() for each in fonts), "a page to keep asks for no file"
 
 
 def test_words_that_the_first_screen_lacks_come_after_its_picture(whole: Path) -> None:

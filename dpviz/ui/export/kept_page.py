@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dpviz.assets import site_script, site_sheet
+from dpviz.assets import kept_sheet, site_script
 from dpviz.plots import read_header
 from dpviz.plots.scene import pack
 from dpviz.ui import bands
@@ -137,7 +137,7 @@ def _packed(directory: object, blobs: Mapping[str, bytes], facts: Mapping[str, o
     return gzip.compress(b"".join(parts), 9, mtime=0)
 
 
-_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:"
 _TERM = re.compile(r'<button[^>]*\bpopovertarget="dpviz-term-[^"]*"[^>]*>(.*?)</button>', re.DOTALL)
 _HEIGHT = 520  # CSS pixels, where the window leaves no other
 _STAGE = '<div class="stage" data-stage></div>'
@@ -187,7 +187,7 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{site_sheet()}</style></head><body>"
+        f"<style>{kept_sheet()}</style></head><body>"
         f'<header><h1>{title}</h1></header><main></main><footer class="caption">{note_lines}</footer>'
         f"<script>{site_script()}</script>"
         f"<script>{''.join(data)}dpvizIndex({index_text});</script></body></html>\n"
