@@ -127,6 +127,28 @@ def profiles(
     return tuple(told)
 
 
+@dataclass(frozen=True, slots=True)
+class NamedPlace:
+    """A name that a person gave to a cluster, and where its released center stood then."""
+
+    name: str
+    place: tuple[float, ...]  # (d,) of the released center, box units
+
+
+def carried(named: Sequence[NamedPlace], unit: Centers) -> tuple[str, ...]:
+    """Return the names of released centers (k, d), box units, "" for none: a name goes by place, never by number.
+
+    It belongs to the nearest center, if that is nearer than a sixth of the diagonal; of two names the nearer one.
+    """
+    names, ways = [""] * len(unit), [FAR * math.sqrt(unit.shape[1])] * len(unit)
+    for each in named if len(unit) else ():
+        lengths = np.sqrt(((unit - np.array(each.place)) ** 2).sum(axis=1))
+        nearest = int(lengths.argmin())
+        if lengths[nearest] < ways[nearest]:
+            names[nearest], ways[nearest] = each.name, float(lengths[nearest])
+    return tuple(names)
+
+
 def _bounds(words: Words) -> Box:
     """Return the public bounds of the features in their own units."""
     return words.box if words.scale is None else words.scale.before

@@ -5,7 +5,7 @@
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 CHART_HEIGHT = 170  # CSS pixels
 ANSWER_QUESTION = "Which of two answers did you give?"  # what an attacker guesses of a record that is replaced
+PROFILES = "profiles"  # the key of a chart
 ILLUSTRATION_SEED = 0  # of draws that only show a law; public
 FORMATS = ("svg", "html", "csv", "json")
 FIRST = View()  # the first two features
@@ -278,17 +279,20 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         release: Release = self.release
         return (release.centers, release.noisy_counts) if isinstance(release, CentersRelease) else None
 
-    def profiles(self) -> tuple[Profile, ...]:
-        """Return the released clusters in words, none where there are none or features are mixed; public."""
-        return () if self.profiled is None else profiles(self.profiled[0], self.words, self.profiled[1])
+    def profiles(self, names: Sequence[str] = ()) -> tuple[Profile, ...]:
+        """Return the released clusters in words, none where there are none or features are mixed; public.
 
-    def profile_charts(self) -> tuple[Chart, ...]:
+        `names` are what a person calls them.
+        """
+        return () if self.profiled is None else profiles(self.profiled[0], self.words, self.profiled[1], names)
+
+    def profile_charts(self, names: Sequence[str] = ()) -> tuple[Chart, ...]:
         """Return the picture of the profiles, where there are some; public."""
-        told = self.profiles()
+        told = self.profiles(names)
         if self.profiled is None or not told:
             return ()
         scene = profile_chart(told, self.profiled[0], self.words)
-        return (Chart("profiles", scene, chart_height(self.words.box.d)),)
+        return (Chart(PROFILES, scene, chart_height(self.words.box.d)),)
 
     def charts(self) -> tuple[Chart, ...]:
         """Return the charts below the picture."""

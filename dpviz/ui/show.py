@@ -11,10 +11,11 @@ from dpviz.core import Knob, Release, Step
 from dpviz.plots import Scene
 from dpviz.plots.scene import pack
 from dpviz.stories import View, inspecting
-from dpviz.stories.run import Run
+from dpviz.stories.profiles import NO_PROFILE
+from dpviz.stories.run import PROFILES, Run
 from dpviz.ui import bands, controls, hiding, ledger, lessons, panel, stage, state
 from dpviz.ui.controls import drawn_slider, last_move
-from dpviz.ui.data import drawing
+from dpviz.ui.data import drawing, groups
 from dpviz.ui.data.upload import HELD
 from dpviz.ui.frame import AUDIENCE, PITCH, YAW, PageFrame, link, show_problems
 from dpviz.ui.live import LiveState, Region, live
@@ -96,8 +97,10 @@ def show(
         ((request, run),) = picture.runs
         (scene,) = picture.scenes
         numbers = numbers_of_one(picture.runs, public=frame.public)
+        names = () if run.profiled is None else groups.names_of(frame.source, run.words, run.profiled[0])
         with frame.stage:
-            address = _address(frame, pairs, noise, view, start=request.algorithm.has_start)
+            own = [*pairs, *groups.link_names(names)]
+            address = _address(frame, own, noise, view, start=request.algorithm.has_start)
             flat = not view.surface  # a surface has no records: nothing to select, nowhere to draw
             shown = StagePicture(
                 stage.KEY,
@@ -117,10 +120,15 @@ def show(
                 ledger.step(frame.source, request, run)
         _below(frame, noise, numbers)
         with frame.charts:
-            for chart in run.charts():
+            named = {chart.key: chart for chart in run.profile_charts(names)} if any(names) else {}
+            for chart in (named.get(each.key, each) for each in run.charts()):
                 scene = chart.scene.public() if frame.public else chart.scene
                 if not scene.is_empty:
                     live(scene, key=chart.key, height=chart.height, follow=stage.KEY)
+                if chart.key == PROFILES:
+                    _offer_names(frame, run, names)
+            if run.words.projected and run.profiled is not None:
+                st.caption(NO_PROFILE)
         with frame.card:
             labeled = run.card()
             st.html(panel.why(panel.guarantee(labeled, notices=_notices(frame, run)), panel.details(labeled)))
@@ -139,6 +147,14 @@ def _held(frame: PageFrame, draw: Draw) -> Draw:
             yield scene if words is None else replace(scene, stage=replace(words, finding=HELD, strip=None, loss=None))
 
     return drawn
+
+
+def _offer_names(frame: PageFrame, run: Run[object, Release, Step], names: Sequence[str]) -> None:
+    """Draw the button that asks for the clusters' names."""
+    if run.profiled is None or hiding.hides("knobs"):
+        return
+    if st.button("Name the clusters", help=groups.NAMES_HELP, key="dpviz-name-clusters"):
+        groups.ask_names(frame.source, run.words, run.profiled[0], run.profiles(), names)
 
 
 def _inspecting(frame: PageFrame, run: Run[object, Release, Step], view: View) -> Callable[[Region], Sequence[str]]:

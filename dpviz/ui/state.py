@@ -31,7 +31,10 @@ _JUMP = "dpviz:leap"
 _PICKER = ("dpviz:data-follows", "dpviz:linked-upload")  # of the data picker: it reads its parameters again
 _ASKED = "dpviz:asked"
 _TIED = "dpviz:tied"
-READ_ELSEWHERE = frozenset({"data", "hide", "lesson", "step", "frame", "embed", "embed_options", "term"})  # by no knob
+CLUSTER_NAMES = tuple(f"name_{number}" for number in range(1, 25))  # of a link: what a person calls the clusters
+READ_ELSEWHERE = frozenset(CLUSTER_NAMES) | frozenset(
+    {"data", "hide", "lesson", "step", "frame", "embed", "embed_options", "term"}
+)  # by no knob
 
 
 def opening_query() -> dict[str, str]:
@@ -112,6 +115,11 @@ def forget(names: Iterable[str]) -> None:
         _values().pop(name, None)
         st.session_state.pop(widget_key(name), None)
         opening_query().pop(name, None)
+
+
+def take_linked(name: str) -> str:
+    """Return a text of the link that no knob checks, "" without one, and take it out: it is for what asks first."""
+    return opening_query().pop(name, "")[:MOST_TEXT]
 
 
 def note_whether_blank(blank: bool) -> None:

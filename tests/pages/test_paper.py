@@ -104,6 +104,13 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
     assert "survey" not in plain, "a file's name can say whose records they are"
 
 
+def test_a_name_that_a_person_gives_to_a_cluster_is_in_the_paper(open_page, papers):
+    opened(open_page, survey(240, seed=1), name_2="Harbor")
+    told = document.markdown(papers["decision"])
+    assert re.search(r"Center 2.{0,9}Harbor\. (?:High|Low|Above|Below|Close)", told)
+    assert told.count("Harbor") == 1
+
+
 @pytest.mark.parametrize("scaled", [False, True])
 def test_typed_degrees_come_before_the_square_of_meters_around_their_middle(open_page, papers, scaled):
     rng = np.random.default_rng(3)

@@ -23,6 +23,8 @@ from dpviz.stories.profiles import (
     ON_AVERAGE,
     SHARE,
     WINDS,
+    NamedPlace,
+    carried,
     profile_chart,
     profiles,
     shortened,
@@ -145,6 +147,31 @@ def test_a_center_alone_equal_centers_and_none():
     assert {each.sentence for each in profiles(np.full((3, 2), 0.9), numbered(2))} == {ON_AVERAGE}
     assert profiles(np.empty((0, 3)), numbered(3)) == ()
     assert profile_chart((), np.empty((0, 3)), numbered(3)).layers
+
+
+@given(some_centers(), st.randoms(use_true_random=False))
+def test_names_go_by_place_and_not_by_number(centers, random):
+    order = list(range(len(centers)))
+    random.shuffle(order)
+    named = [NamedPlace(f"n{i}", tuple(place)) for i, place in enumerate(centers.tolist()) if i % 2 == 0]
+    names = carried(named, centers)
+    # Of centers in one place the first has the name, and of names in one place the first is the center's.
+    first = {tuple(place): i for i, place in reversed(list(enumerate(centers.tolist())))}
+    kept = {}
+    for each in named:
+        kept.setdefault(each.place, each.name)
+    assert dict(enumerate(names)) == {
+        i: kept.get(tuple(place), "") if first[tuple(place)] == i else "" for i, place in enumerate(centers.tolist())
+    }
+    moved = carried(named, centers[order])
+    assert {tuple(centers[order][i]): name for i, name in enumerate(moved) if name} == kept
+
+
+def test_a_name_is_lost_with_its_cluster():
+    named = [NamedPlace("old", (0.9, 0.9)), NamedPlace("young", (0.1, 0.9)), NamedPlace("younger", (0.12, 0.9))]
+    assert carried(named, np.array([[0.1, 0.1], [0.8, 0.85], [0.11, 0.9]])) == ("", "old", "young")
+    assert carried(named, np.empty((0, 2))) == ()
+    assert carried([], np.full((2, 2), 0.5)) == ("", "")
 
 
 @pytest.mark.parametrize("turn", range(8))

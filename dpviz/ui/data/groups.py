@@ -1,16 +1,24 @@
-"""The origin of a number of clusters: known groups, a private curve, a link, a hand, or none yet."""
+"""The origin of a number of clusters (known groups, a private curve, a link, a hand, none yet), and clusters' names."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
-from dpviz.core import Knob
+from dpviz.core import Centers, Knob
+from dpviz.stories import Words
 from dpviz.stories.panel import ceiled
+from dpviz.stories.profiles import LONGEST_NAME, NamedPlace, Profile, carried, shortened
 from dpviz.ui import controls, hiding, state
 from dpviz.ui.data.picker import Source
 
 KNOWN = Knob("k_known", "int", 0, "k that is known", "0: none.", 0, 64, 0, 10_000)
 CURVE = Knob("k_curve", "float", 0.0, "ε of the curve that k was read off", "0: none.", 0.0, 1e3, 0.0, 1e6)
+NAMES_HELP = (
+    "A name stays with its cluster's place while ε and noise change. Links, settings and the paper have it, as public "
+    "words."
+)
+_NAMES = "dpviz:cluster-names"
 _FROM_CURVE, _OF = "dpviz:k-taken", "dpviz:k-of"
 
 
@@ -83,3 +91,42 @@ def _from_curve(k: int) -> _CurveChoice | None:
 def _linked_curve(knob: Knob, k: int) -> float:
     """Return the ε of the curve that the link's k was read off, 0 where this k is another one, or came from none."""
     return float(state.value(CURVE)) if state.opening_query().get(knob.name) == knob.format(k) else 0.0
+
+
+def names_of(source: Source, words: Words, centers: Centers) -> tuple[str, ...]:
+    """Return what the reader, or the link, calls released centers (k, d) of these records, data units; "" for none."""
+    unit = words.box.to_unit(centers)
+    linked = [shortened(state.take_linked(name)) for name in state.CLUSTER_NAMES]
+    if any(linked):
+        _keep_names(source, words, linked, unit)
+    return carried(_all_names().get((source.people, words.box), ()), unit)
+
+
+def link_names(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the part of a link about clusters' names."""
+    return [(key, name) for key, name in zip(state.CLUSTER_NAMES, names, strict=False) if name]
+
+
+@st.dialog("Names of the clusters")
+def ask_names(source: Source, words: Words, centers: Centers, told: Sequence[Profile], names: Sequence[str]) -> None:
+    """Draw a field for the name of each cluster under what is said of it, and keep the names."""
+    st.caption(NAMES_HELP)
+    for each, name, key in zip(told, names, state.CLUSTER_NAMES, strict=False):
+        st.text_input(state.plain(each.sentence), value=name, max_chars=LONGEST_NAME, placeholder="No name", key=key)
+    if st.button("Keep the names", type="primary", on_click=_take_typed, args=(source, words, centers)):
+        st.rerun()
+
+
+def _take_typed(source: Source, words: Words, centers: Centers) -> None:
+    typed = [shortened(str(st.session_state.get(key) or "")) for key in state.CLUSTER_NAMES[: len(centers)]]
+    _keep_names(source, words, typed, words.box.to_unit(centers))
+
+
+def _keep_names(source: Source, words: Words, names: Sequence[str], unit: Centers) -> None:
+    places = zip(names, unit.tolist(), strict=False)
+    _all_names()[(source.people, words.box)] = tuple(NamedPlace(name, tuple(place)) for name, place in places if name)
+
+
+def _all_names() -> dict[tuple[object, ...], tuple[NamedPlace, ...]]:
+    names: dict[tuple[object, ...], tuple[NamedPlace, ...]] = st.session_state.setdefault(_NAMES, {})
+    return names

@@ -207,8 +207,7 @@ def columns_of(frame: PageFrame) -> tuple[tuple[tuple[str, str], ...], str]:
         return (), ""
     units = dict.fromkeys(form.place or (), DEGREES)
     columns = tuple(
-        (name, _ends(*form.bounds_of(name), units.get(name, form.unit(name))) if public else "")
-        for name in form.axes
+        (name, _ends(*form.bounds_of(name), units.get(name, form.unit(name))) if public else "") for name in form.axes
     )
     words = [_square(form)] if form.place is not None and public else []
     if form.projected is not None:
@@ -284,12 +283,19 @@ def _findings(
         frontier=Picture(svg([replace(scene, title="", caption="")]), scene.title, scene.caption),
         centers=centers,
         center_columns=columns,
-        profiles=() if run is None else tuple(each.sentence for each in profiles(run.clusters.centers, words)),
+        profiles=() if run is None else _in_words(frame, run.clusters.centers, words),
         same="" if run is None else run.counterparts.sentence,
         pinned=(pins["pinned"],) if "pinned" in pins else (),  # by a person, unlike what is only looked at
         names={key: entry.name for key, entry in ENTRIES.items()},
         settings=_settings(question, best, facts.origin),
     )
+
+
+def _in_words(frame: PageFrame, centers: Centers, words: Words) -> tuple[str, ...]:
+    """Return each center in words, after the name that a person has given to it."""
+    names = groups.names_of(frame.source, words, centers)
+    told = zip(profiles(centers, words, names=names), names, strict=False)
+    return tuple(f"{each.name}. {each.sentence}" if name else each.sentence for each, name in told)
 
 
 def _clipping(frame: PageFrame) -> str:
