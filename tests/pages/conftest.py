@@ -192,14 +192,10 @@ class Page:
         return None if first is None else first[1].get("stage")
 
     @property
-    def mark(self):
-        """Return what the stage says of this very picture."""
-        stages = [
-            split(each.proto.bytes)[0]
-            for each in self.app.get("bidi_component")
-            if "stage" in each.proto.component_name
-        ]
-        return stages[0]["mark"]
+    def told(self):
+        """Return what the stage is told beside its pictures, {} where there is none."""
+        stages = [each.proto for each in self.app.get("bidi_component") if each.proto.component_name == "dpviz.stage"]
+        return split(stages[0].bytes)[0] if stages else {}
 
     @property
     def query(self):
@@ -208,7 +204,8 @@ class Page:
         if self.compared is not None:
             query = self.compared["query"]
         else:
-            query = pictures["picture"][0]["query"] if "picture" in pictures else self.sent("address")["query"]
+            own = pictures["picture"][0] if "picture" in pictures else self.told or self.sent("address")
+            query = own["query"]
         return dict(parse_qsl(query, keep_blank_values=True))
 
     def sent(self, component):

@@ -10,7 +10,7 @@ from dpviz.methods.nd_laplace import attacks, clusters
 from dpviz.methods.nd_laplace import page as nd_laplace
 from dpviz.methods.nd_laplace.layers import PICK
 from dpviz.ui import show
-from tests.pages.conftest import at_once, clicking
+from tests.pages.conftest import at_once, clicking, release
 
 PAGE = "nd_laplace"
 SMALL = {"n": "400"}
@@ -198,7 +198,8 @@ def test_the_games_are_played_on_the_uploaded_map_by_its_owner_alone(open_page):
         assert {layer["audience"] for layer in header["layers"]} == {"curator"}
         assert not {"Where it was", "Who sent it"} & {layer["name"] for layer in header["layers"]}
     assert page.query["hidden_place"] == "own"
-    public = opened("public")
+    assert "game" not in opened("public").packed(), "nothing was released"
+    public = release(opened("curator")).look("public")
     assert public.packed()["game"][1]["x"]["label"] == "across"
     assert "place" in public.packed()["picture"][1]
     invented = page.set("segmented_control", "Whose place", "invented")

@@ -62,7 +62,7 @@ def files_of(page):
 
 def test_views_tabs_knobs_and_moves_of_epsilon_release_nothing(opened, drawn, name):
     page = opened()
-    assert page.mark == ledger.MARK
+    assert page.told["mark"] == ledger.MARK
     assert runs.TEACHING in page.card
     page.set(SOME_KIND.get(name, "slider"), SOME_KNOB[name][0], SOME_KNOB[name][2])
     page.app.session_state["dpviz:values"] = {
@@ -89,7 +89,7 @@ def test_one_confirmation_is_one_release_with_its_files(opened, drawn, name):
     assert (entry.method, entry.origin) == (name, "release")
     assert len(page.app.get("download_button")) == 3
     assert runs.SECRET in page.card
-    assert page.mark == ledger.RELEASED
+    assert page.told["mark"] == ledger.RELEASED
     page.run()
     assert len(drawn) == 1, "looking at it again is no release"
     assert not box(page).value, "the next one asks again"
