@@ -125,7 +125,7 @@ def test_a_table_becomes_a_paper_to_sign_and_a_link(
     if whole:
         go(page, "nD-Laplace")
         picture_of(page)
-        expect(page.get_by_text(re.compile(r"Of two places [\d.]+ km apart")).first).to_be_visible()
+        expect(page.get_by_text(re.compile(r"[\d.]+ km elsewhere")).first).to_be_visible()
         go(page, "Compare")
     expect(page.locator(".dpviz-wait")).to_be_hidden(timeout=RUNS)
     page.get_by_role("tab", name="Solve for ε").click()

@@ -295,8 +295,8 @@ def answers(facts: PublicFacts, planned: Promise | None) -> tuple[tuple[str, str
 
     return (
         ("Released so far", f"{_total(before)}{f' With this release: {_spent(after)}.' if after is not None else ''}"),
-        ("Who took part? (coin flip: 50)", told(Adjacency.ADD_REMOVE)),
-        ("Which of two records is it?", told(Adjacency.REPLACE)),
+        ("Did somebody take part? (coin flip: 50)", told(Adjacency.ADD_REMOVE)),
+        ("Which of two records was somebody's?", told(Adjacency.REPLACE)),
         ("Is the exact table in it?", EXACT.format(k=facts.n_clusters)),
         ("Counts per cluster", COUNTS),
         ("The released table", table),
