@@ -3,13 +3,14 @@
 import csv
 import io
 import json
+import math
 import re
 from hashlib import sha256
 
 import numpy as np
 import pytest
 
-from dpviz.core import Box
+from dpviz.core import Adjacency, Box, Claim
 from dpviz.data.geography import map_of
 from dpviz.methods import ALGORITHMS
 from dpviz.tools.compare import document
@@ -17,6 +18,8 @@ from dpviz.tools.compare import paper as compare_paper
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.page import report as compare_report
 from dpviz.tools.compare.runs import ENTRIES, TrialPart
+from dpviz.tools.release import Ledger, ReleaseEntry
+from dpviz.ui import ledger
 from dpviz.ui.export.files import CURATOR
 from tests.pages.conftest import at_once, typed
 from tests.tools.compare.decision import check, decided, falsified, plain_of, table_after
@@ -159,3 +162,22 @@ def test_the_public_paper_is_the_same_whatever_the_records_are(open_page, papers
         assert "at most 74 in 100" in text or bounds == "data"
         assert words_of("What it does not protect") in words_of(text)
     assert json.dumps(written[0]).count("0 to 10") == (0 if bounds == "data" else 6)
+
+
+def test_the_papers_odds_are_of_all_that_was_released_of_the_file(open_page, papers):
+    page = opened(open_page, survey(240, seed=1), rows_each="2")
+    source = page.app.session_state["dpviz:shown"].source
+    claim = Claim(0.5, 0.0, Adjacency.ADD_REMOVE, "a proof")
+    entry = ReleaseEntry(
+        "3 centers", "dpm", "DPM", 0.5, 0.0, claim.adjacency, claim, "2026-01-31", "release", "ab" * 32, id="0" * 16
+    )
+    page.app.session_state[ledger._LEDGERS] = {ledger._name(source): Ledger((entry,))}
+    page.run()
+    for kind, audience in (("decision", "curator"), ("public", "public")):
+        if audience == "public":
+            page.look(audience)
+        text = document.markdown(papers[kind]).replace("\\", "")
+        odds = math.ceil(100 * math.exp(2 * 0.5) / (1 + math.exp(2 * 0.5)))
+        assert f"Did somebody take part? (coin flip: 50) | Right at most {odds} in 100." in text, "two rows of a person"
+        assert f"3 centers, DPM, 2026-01-31, SHA-256 {'ab' * 32}." in text
+        assert "a person has up to 2 rows" in text

@@ -67,7 +67,10 @@ def check(text: str, told: Decision) -> None:
     assert said == (ENTRIES[told.first].name, f"{told.epsilon:g}")
     (percent,) = re.findall(r"Its median cost is ([\d.]+) % more than without privacy", plain)
     assert 1 + float(percent) / 100 == _near(told.cost(told.first, told.epsilon))
-    for who, epsilon in (("Did somebody take part?", told.epsilon), ("Which of two records was somebody's?", 2 * told.epsilon)):
+    for who, epsilon in (
+        ("Did somebody take part?", told.epsilon),
+        ("Which of two records was somebody's?", 2 * told.epsilon),
+    ):
         (answer,) = re.findall(rf"{re.escape(who)}[^|]*\| (.*?) \| *$", plain, re.MULTILINE)
         assert answer.strip() == f"Nothing to go by: 50 in 100. After this release: {_said(epsilon)}."
     head, *lines = table_after(text, "ε against cost")

@@ -215,7 +215,10 @@ def test_an_attackers_odds_are_of_everything_that_was_released_of_the_file(what,
     facts = replace(known(), ledger=released(claims), rows_each=rows_each)
     planned = dict(paper.answers(facts, facts.promises[0]))
     alone = dict(paper.answers(facts, None))
-    for label, neighbors in (("Did somebody take part?", Adjacency.ADD_REMOVE), ("Which of two records", Adjacency.REPLACE)):
+    for label, neighbors in (
+        ("Did somebody take part?", Adjacency.ADD_REMOVE),
+        ("Which of two records", Adjacency.REPLACE),
+    ):
         (told,) = (words for name, words in planned.items() if name.startswith(label))
         rows = max(rows_each, 1)
         before = as_said(reach(claims, neighbors, rows), claims) if claims else "nothing to go by: 50 in 100"
