@@ -211,11 +211,10 @@ def _mark(process: int) -> Path:
     return Path(tempfile.gettempdir()) / f"dpviz-budget-{process}"
 
 
-def _charge_run(fit: AnyFit, box: Box, params: object) -> None:
-    title = getattr(sys.modules.get(fit.__module__), "TITLE", fit.__module__)
-    charge(title, lambda: price_of(fit, box, params))
-
-
-charge_with(_charge_run)
+charge_with(
+    lambda fit, box, params: charge(
+        getattr(sys.modules.get(fit.__module__), "TITLE", fit.__module__), lambda: price_of(fit, box, params)
+    )
+)
 with suppress(OSError):
     _mark(os.getpid()).unlink(missing_ok=True)  # of a process that had this one's number and was killed

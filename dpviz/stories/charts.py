@@ -146,7 +146,40 @@ class Curve:
 
 def layers_of(curves: Sequence[Curve], audience: Audience) -> tuple[tuple[Layer, ...], tuple[Layer, ...]]:
     """Return (bands, lines), so that a chart can put something between them."""
-    return tuple(_band(curve, audience) for curve in curves), tuple(_line(curve, audience) for curve in curves)
+    bands, lines = [], []
+    for curve in curves:
+        role = Role.EXACT if curve.exact else Role.CLUSTER
+        edges = np.stack([curve.x, curve.low, curve.high], axis=1)[None, None]
+        bands.append(
+            Layer(
+                curve.name,
+                Kind.BANDS,
+                role,
+                audience,
+                {"edges": edges},
+                always(1),
+                fill=BAND_FILL,
+                hue=curve.hue,
+                legend=False,
+                isolate=False,
+            )
+        )
+        lines.append(
+            Layer(
+                curve.name,
+                Kind.LINES,
+                role,
+                audience,
+                {"xy": np.stack([curve.x, curve.middle], axis=1)[None, None]},
+                always(1),
+                size=THICK if curve.chosen else THIN,
+                dash=curve.exact or curve.dashed,
+                hue=curve.hue,
+                isolate=False,
+                pick=curve.pick,
+            )
+        )
+    return tuple(bands), tuple(lines)
 
 
 def curve_chart(title: str, curves: Sequence[Curve], *, x: str, y: str, caption: str) -> Scene:
@@ -166,37 +199,6 @@ def curve_chart(title: str, curves: Sequence[Curve], *, x: str, y: str, caption:
         layers=(*bands, *lines),
         equal=False,
         scrubber=False,
-    )
-
-
-def _band(curve: Curve, audience: Audience) -> Layer:
-    return Layer(
-        curve.name,
-        Kind.BANDS,
-        Role.EXACT if curve.exact else Role.CLUSTER,
-        audience,
-        {"edges": np.stack([curve.x, curve.low, curve.high], axis=1)[None, None]},
-        always(1),
-        fill=BAND_FILL,
-        hue=curve.hue,
-        legend=False,
-        isolate=False,
-    )
-
-
-def _line(curve: Curve, audience: Audience) -> Layer:
-    return Layer(
-        curve.name,
-        Kind.LINES,
-        Role.EXACT if curve.exact else Role.CLUSTER,
-        audience,
-        {"xy": np.stack([curve.x, curve.middle], axis=1)[None, None]},
-        always(1),
-        size=THICK if curve.chosen else THIN,
-        dash=curve.exact or curve.dashed,
-        hue=curve.hue,
-        isolate=False,
-        pick=curve.pick,
     )
 
 
@@ -260,7 +262,10 @@ def _chart(
 ) -> Scene:
     curves = []
     for spread in spreads:
-        low, middle, high = percentiles(_ratios(spread.nonprivate_values, floor))
+        costs = spread.nonprivate_values
+        # Over Lloyd's; where Lloyd's is 0, every other is the worst.
+        ratios = costs / floor if floor > 0 else np.where(costs > 0, HIGHEST_RATIO, costs + 1.0)
+        low, middle, high = percentiles(np.log10(np.clip(ratios, LOWEST_RATIO, HIGHEST_RATIO)))
         own = (spread.key, spread.exact, spread.key == chosen)
         curves.append(Curve(spread.name, spread.hue, spread.x, low, middle, high, *own))
     ends = [value for curve in curves for value in (np.nanmin(curve.low), np.nanmax(curve.high))]
@@ -279,12 +284,6 @@ def _chart(
         equal=False,
         scrubber=False,
     )
-
-
-def _ratios(values: FloatArray, floor: float) -> FloatArray:
-    """Return decimal logarithms of costs over Lloyd's; where Lloyd's is 0, every other is the worst."""
-    over = values / floor if floor > 0 else np.where(values > 0, HIGHEST_RATIO, values + 1.0)
-    return np.asarray(np.log10(np.clip(over, LOWEST_RATIO, HIGHEST_RATIO)))
 
 
 def percentiles(logs: FloatArray) -> FloatArray:

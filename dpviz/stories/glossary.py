@@ -46,16 +46,11 @@ class ShownPlace:
     address: str
 
 
-def _read() -> tuple[Mapping[str, ShownPlace], Mapping[str, Term]]:
-    written = tomllib.loads((ASSETS / "glossary.toml").read_text("utf-8"))
-    terms = {
-        name: Term(name, **{**each, "others": tuple(each.get("others", ()))}) for name, each in written["terms"].items()
-    }
-    places = {name: ShownPlace(*each) for name, each in written["places"].items()}
-    return MappingProxyType(places), MappingProxyType(terms)
-
-
-PLACES, GLOSSARY = _read()
+_WRITTEN = tomllib.loads((ASSETS / "glossary.toml").read_text("utf-8"))
+PLACES = MappingProxyType({name: ShownPlace(*each) for name, each in _WRITTEN["places"].items()})
+GLOSSARY = MappingProxyType(
+    {name: Term(name, **{**each, "others": tuple(each.get("others", ()))}) for name, each in _WRITTEN["terms"].items()}
+)
 SLUGS = MappingProxyType({term.slug: term for term in GLOSSARY.values()})
 _MARK = re.compile(r"\[\[([^\]|]+)(?:\|([^\]]+))?\]\]")
 _NAMES = {word: term for term in GLOSSARY.values() if not term.everyday for word in (term.name, *term.others)}
@@ -104,7 +99,11 @@ def noticed(text: str) -> tuple[tuple[str, str], ...]:
 
 def meant(*names: str) -> tuple[tuple[str, str], ...]:
     """Return terms with their meanings as a picture lists them. Raises KeyError for one that the glossary has not."""
-    return tuple((_titled(name), GLOSSARY[name].meaning) for name in names)
+    return tuple(
+        # As they are: k, k-means, nD-Laplace, zCDP.
+        (name[:1].upper() + name[1:] if name[1:2].islower() else name, GLOSSARY[name].meaning)
+        for name in names
+    )
 
 
 def search(text: str) -> tuple[Term, ...]:
@@ -114,11 +113,6 @@ def search(text: str) -> tuple[Term, ...]:
         term for term in GLOSSARY.values() if all(word in f"{_named(term)} {term.meaning.lower()}" for word in words)
     ]
     return tuple(sorted(terms, key=lambda term: not all(word in _named(term) for word in words)))
-
-
-def _titled(name: str) -> str:
-    is_symbol = not name[1:2].islower()  # k, k-means, nD-Laplace, zCDP
-    return name if is_symbol else name[:1].upper() + name[1:]
 
 
 def _named(term: Term) -> str:

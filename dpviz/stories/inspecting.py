@@ -56,13 +56,9 @@ def facts(
         low, high, mean = (number(float(value)) for value in (column.min(), column.max(), column.mean()))
         lines.append(f"{words.feature_names[i]}: {low} to {high}{unit_name}, mean {mean}{unit_name}")
     if classes is not None and len(classes) == len(unit):
-        lines.append(_classes(classes[mask]))
+        names, counts = np.unique(classes[mask], return_counts=True)
+        largest = np.argsort(-counts, kind="stable")
+        sentences = [f"class {names[i] + 1}: {counts[i]:,}" for i in largest[:MOST_CLASSES]]
+        rest = len(names) - MOST_CLASSES
+        lines.append(f"Known classes: {', '.join(sentences)}{f' and {rest} more' if rest > 0 else ''}")
     return tuple(lines)
-
-
-def _classes(classes: Labels) -> str:
-    names, counts = np.unique(classes, return_counts=True)
-    largest = np.argsort(-counts, kind="stable")
-    sentences = [f"class {names[i] + 1}: {counts[i]:,}" for i in largest[:MOST_CLASSES]]
-    rest = len(names) - MOST_CLASSES
-    return f"Known classes: {', '.join(sentences)}{f' and {rest} more' if rest > 0 else ''}"

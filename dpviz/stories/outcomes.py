@@ -16,7 +16,6 @@ from dpviz.stories.stage import PUBLIC, SECRET, SECRET_NOISE, Clock, Seen, Stage
 from dpviz.stories.view import Projection, Words
 
 PACE_MS = 450.0  # from one run to the next, without gliding: runs are independent
-_CURATOR = Audience.CURATOR
 UNPAID = Seen(Role.RELEASED, SECRET.audience)  # a release that nobody has paid for
 
 
@@ -182,7 +181,18 @@ def dot_chart(values: FloatArray, figure: Figure, threshold: float, *, n_dots: i
     frames, each = len(values), np.arange(len(values), dtype=np.int16)
     rows = always(frames)
     far, near = (
-        _dots(name, xy[mask], places[mask], figure, symbol, rows)
+        Layer(
+            name,
+            Kind.MARKS,
+            Role.NOISE,
+            Audience.CURATOR,
+            {"xy": xy[mask][None]},
+            rows,
+            symbol,
+            16.0,
+            names=tuple(figure.words(float(at)) for at in places[mask]),
+            isolate=False,
+        )
         for name, mask, symbol in (
             ("Beyond", beyond, "circle"),
             ("Not beyond", ~beyond, "ring"),
@@ -247,13 +257,6 @@ def band_chart(
         layers=(*bands, here, replace(lines[1], name="Median")),
         equal=False,
         scrubber=False,
-    )
-
-
-def _dots(name: str, xy: FloatArray, places: FloatArray, figure: Figure, symbol: str, rows: NDArray[np.int16]) -> Layer:
-    names = tuple(figure.words(float(at)) for at in places)
-    return Layer(
-        name, Kind.MARKS, Role.NOISE, _CURATOR, {"xy": xy[None]}, rows, symbol, 16.0, names=names, isolate=False
     )
 
 

@@ -230,7 +230,8 @@ def real_values(centers: Centers, words: Words) -> tuple[tuple[RealValue, ...], 
         degrees = place.to_degrees(values[:, [east, north]])
         corners = np.array([box.low[[east, north]], box.high[[east, north]]])
         span = np.abs(np.diff(place.to_degrees(corners), axis=0))[0]
-        values[:, north], values[:, east] = degrees[:, 0], _half_turn(degrees[:, 1])
+        values[:, north] = degrees[:, 0]
+        values[:, east] = degrees[:, 1] - TURN * np.round(degrees[:, 1] / TURN)  # from -180 to 180
         widths[north], widths[east] = span
         names[east], names[north] = "longitude", "latitude"
         units_said[east] = units_said[north] = "°"
@@ -241,11 +242,6 @@ def real_values(centers: Centers, words: Words) -> tuple[tuple[RealValue, ...], 
         )
         for row in values
     )
-
-
-def _half_turn(longitudes: FloatArray) -> FloatArray:
-    """Return longitudes from -180 to 180."""
-    return np.asarray(longitudes - TURN * np.round(longitudes / TURN))
 
 
 def value_text(value: float, width: float, unit: str = "") -> str:
@@ -290,6 +286,10 @@ def profile_chart(told: Sequence[Profile], centers: Centers, words: Words) -> Sc
         arrays: dict[str, NDArray[np.generic]] = {"xy": xy.reshape(1, -1, 2), "group": group}
         layers.append(Layer.of("value", Kind.MARKS, CLUSTER, arrays, size=9.0, names=read, legend=False))
     low, high = float(unit.min(initial=0.0)), float(unit.max(initial=1.0))
+    legend = []  # as "cluster 1: older (71 years), south-east; about 240 people"
+    for one in told:
+        line = f"{one.name}: {one.sentence[:1].lower()}{one.sentence[1:].removesuffix('.')}"
+        legend.append(f"{line}; {one.size} {words.nouns.record[1]}" if one.size else line)
     return Scene(
         title="Profiles of the clusters",
         alt="Parallel coordinates of the released centers. " + " ".join(f"{one.name}: {one.sentence}" for one in told),
@@ -299,14 +299,8 @@ def profile_chart(told: Sequence[Profile], centers: Centers, words: Words) -> Sc
         layers=tuple(layers),
         equal=False,
         scrubber=False,
-        group_names=tuple(_in_a_line(one, words) for one in told),
+        group_names=tuple(legend),
     )
-
-
-def _in_a_line(one: Profile, words: Words) -> str:
-    """Return a profile as a legend has it: "cluster 1: older (71 years), south-east; about 240 people"."""
-    said = f"{one.name}: {one.sentence[:1].lower()}{one.sentence[1:].removesuffix('.')}"
-    return f"{said}; {one.size} {words.nouns.record[1]}" if one.size else said
 
 
 def chart_height(d: int) -> int:

@@ -157,17 +157,12 @@ def last_frame(epsilon: float) -> Scene:
     scene = still_of(run.picture())
     words = scene.stage
     assert words is not None  # every run has them
-    ring = _you(run, 50.0 if words.risk is None else words.risk.value)
+    # A ring around one person, which grows as an attacker learns more: nobody else is looked at.
+    you = int(np.argmin(np.sum((run.unit - YOU) ** 2, axis=1)))
+    size = 12.0 + ((50.0 if words.risk is None else words.risk.value) - 50.0) / 5.0
+    ring = Layer.of("you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=size)
     layers = (*(replace(each, legend=False) if each.kind is Kind.POINTS else each for each in scene.layers), ring)
     return replace(scene, layers=layers, stage=replace(words, finding=finding(words), lede=""))
-
-
-def _you(run: AnyRun, odds: float) -> Layer:
-    """Return a ring around one person, which grows as an attacker learns more: nobody else is looked at."""
-    you = int(np.argmin(np.sum((run.unit - YOU) ** 2, axis=1)))
-    return Layer.of(
-        "you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=12.0 + (odds - 50.0) / 5.0
-    )
 
 
 def finding(words: StageWords) -> str:

@@ -18,7 +18,7 @@ from dpviz.ui.controls import drawn_slider, last_move
 from dpviz.ui.data import drawing, groups
 from dpviz.ui.data.upload import HELD
 from dpviz.ui.frame import AUDIENCE, PITCH, YAW, PageFrame, link, show_problems
-from dpviz.ui.live import LiveState, Region, live
+from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import (
     AnyRun,
     Noise,
@@ -101,12 +101,15 @@ def show(
         with frame.stage:
             own = [*pairs, *groups.link_names(names)]
             address = _address(frame, own, noise, view, start=request.algorithm.has_start)
+            classes = frame.source.dataset.labels
             flat = not view.surface  # a surface has no records: nothing to select, nowhere to draw
             shown = StagePicture(
                 stage.KEY,
                 scene,
                 picture.packed[0],
-                _inspecting(frame, run, view) if flat else None,
+                (lambda region: inspecting.facts(region, run.unit, run.words, view, classes, run.plane(view)))
+                if flat
+                else None,
                 drawing.options(drawn=frame.source.drawn, public=frame.public) if flat else None,
             )
             here = (frame.source, picture.runs, (scene,), noise, view, frame.public, address)
@@ -155,11 +158,6 @@ def _offer_names(frame: PageFrame, run: Run[object, Release, Step], names: Seque
         return
     if st.button("Name the clusters", help=groups.NAMES_HELP, key="dpviz-name-clusters"):
         groups.ask_names(frame.source, run.words, run.profiled[0], run.profiles(), names)
-
-
-def _inspecting(frame: PageFrame, run: Run[object, Release, Step], view: View) -> Callable[[Region], Sequence[str]]:
-    classes = frame.source.dataset.labels
-    return lambda region: inspecting.facts(region, run.unit, run.words, view, classes, run.plane(view))
 
 
 def impossible(frame: PageFrame, slider: Slider, why: str) -> None:

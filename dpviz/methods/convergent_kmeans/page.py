@@ -340,7 +340,7 @@ class ConvergentKMeansPage(MethodPage):
             format_func=lambda name: METHODS[name],
             selection_mode="multi",
             key="methods",
-            on_change=_remember_switches,
+            on_change=lambda: st.session_state.update({_SWITCHES: list(st.session_state["methods"])}),
         )
         left, right = st.columns(2, vertical_alignment="bottom")
         with left:
@@ -545,10 +545,6 @@ def _follow_click(chart: LiveState, key: str) -> None:
 
 def _inform(text: str) -> None:
     st.info(text)
-
-
-def _remember_switches() -> None:
-    st.session_state[_SWITCHES] = list(st.session_state["methods"])
 
 
 PAGE = ConvergentKMeansPage.page(METHOD)

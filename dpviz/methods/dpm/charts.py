@@ -184,11 +184,14 @@ def facts(run: DPMRun) -> tuple[Fact, ...]:
     top, best = split.nonprivate_best
     law = split.probabilities
     rank = int((law > law[axis, at]).sum()) + 1
+    box, unit = run.words.ends, run.words.own_units[top]
+    place = number(float(box.low[top] + box.widths[top] * split.positions[top, best]))
+    where = f"{run.words.feature_names[top]} at {place}{f' {unit}' if unit else ''}"
     return (
         counted,
         Fact("Exact records", f"{split.nonprivate_count:,}", "How many there really are.", False),
         Fact("Drawn cut", run.cut_place(node), "Released.", True),
-        Fact("Best cut", _where(run, split, top, best), "The candidate of the highest score.", False),
+        Fact("Best cut", where, "The candidate of the highest score.", False),
         Fact("Chance of the drawn cut", _percent(float(law[axis, at])), "Of one draw.", False),
         Fact("Chance of the best cut", _percent(float(law[top, best])), "Of one draw.", False),
         Fact(
@@ -201,12 +204,6 @@ def facts(run: DPMRun) -> tuple[Fact, ...]:
         Fact("ε of the draw", number(split.epsilon), "Deeper levels get more: their subsets are smaller.", True),
         became,
     )
-
-
-def _where(run: DPMRun, split: SplitTrace, axis: int, at: int) -> str:
-    box, name, unit = run.words.ends, run.words.feature_names[axis], run.words.own_units[axis]
-    unit = f" {unit}" if unit else ""
-    return f"{name} at {number(float(box.low[axis] + box.widths[axis] * split.positions[axis, at]))}{unit}"
 
 
 def _percent(chance: float) -> str:

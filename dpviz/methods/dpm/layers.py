@@ -157,7 +157,10 @@ def _node_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     layers = []
     if not set(range(run.words.box.d)) <= set(plane.features):
         during = clock.during("choose", "count")
-        names = tuple(_hidden_name(run, node) for node in range(len(cells.axes)))
+        names = tuple(
+            f"{run.cut_place(node)}: {about(float(below))} below, {about(float(above))} above" if tried else ""
+            for node, (tried, (below, above)) in enumerate(zip(cells.tried, tree.child_counts, strict=True))
+        )
         why = tuple(f"{about(float(count))} records, {run.reason(i)}" for i, count in enumerate(tree.noisy_counts))
         upto = {**clock.during("score", "choose", offset=-1), **clock.during("count"), clock.release: clock.n_steps - 1}
         refused = cells.refused & hidden & (cells.levels <= levels)
@@ -212,13 +215,6 @@ def _marks(
         "ids": run.node_paths(),
     }
     return stage.layer(name, Kind.MARKS, ink.role, ink.audience, rows, {"xy": xy}, **options)
-
-
-def _hidden_name(run: DPMRun, node: int) -> str:
-    if not run.cells.tried[node]:
-        return ""
-    below, above = run.result.release.tree.child_counts[node]
-    return f"{run.cut_place(node)}: {about(float(below))} below, {about(float(above))} above"
 
 
 def _sides(run: DPMRun, plane: Plane, frame_rows: NDArray[np.bool_]) -> FloatArray:

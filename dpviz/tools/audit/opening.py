@@ -64,37 +64,33 @@ def counted(question: AuditQuestion) -> Counted:
 def _read() -> dict[tuple[str, float], EpsilonBound]:
     """Return the bounds of the file, by case and epsilon."""
     rows = json.loads(FILE.read_text("utf-8"))
-    return {(row["key"], row["epsilon"]): _bound(row) for row in rows}
-
-
-def _bound(row: dict[str, Any]) -> EpsilonBound:
-    return EpsilonBound(
-        epsilon_lower=row["epsilon_lower"],
-        events=tuple(AuditEvent(**event) for event in row["events"]),
-        n_runs=row["n_runs"],
-        n_estimating=row["n_estimating"],
-        options=BoundOptions(**row["options"]),
-        scores=_array(row["scores"]),
-        other_scores=_array(row["other_scores"]),
-    )
+    return {
+        (row["key"], row["epsilon"]): EpsilonBound(
+            epsilon_lower=row["epsilon_lower"],
+            events=tuple(AuditEvent(**event) for event in row["events"]),
+            n_runs=row["n_runs"],
+            n_estimating=row["n_estimating"],
+            options=BoundOptions(**row["options"]),
+            scores=_array(row["scores"]),
+            other_scores=_array(row["other_scores"]),
+        )
+        for row in rows
+    }
 
 
 def _array(text: str) -> FloatArray:
     return frozen(np.frombuffer(base64.b64decode(text), "<f8").astype(np.float64))
 
 
-def _row(question: AuditQuestion) -> dict[str, Any]:
-    bound = counted(question)[1]
-    row: dict[str, Any] = {"key": question.key, "epsilon": question.epsilon, **asdict(bound)}
-    for name in ("scores", "other_scores"):
-        row[name] = base64.b64encode(np.asarray(row[name]).astype("<f8").tobytes()).decode("ascii")
-    return row
-
-
 def main() -> None:
     """Write the file."""
-    lines = ",\n".join(json.dumps(_row(question)) for question in questions())
-    FILE.write_text(f"[\n{lines}\n]\n", "utf-8")
+    lines = []
+    for question in questions():
+        row: dict[str, Any] = {"key": question.key, "epsilon": question.epsilon, **asdict(counted(question)[1])}
+        for name in ("scores", "other_scores"):
+            row[name] = base64.b64encode(np.asarray(row[name]).astype("<f8").tobytes()).decode("ascii")
+        lines.append(json.dumps(row))
+    FILE.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
 
 
 if __name__ == "__main__":

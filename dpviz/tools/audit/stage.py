@@ -88,7 +88,8 @@ def stage_of(audited: Audited) -> AuditStage:
     likely = event is None or event.first_is_likely
     columns, edge = _columns(audited)
     marks = _marks(bound.n_estimating)
-    counts = [_counts(each, marks) for each in columns]  # (m, COLUMNS) each
+    # How many of the first runs lie in each column, (m, COLUMNS) for each world.
+    counts = [np.cumsum(each[:, None] == np.arange(COLUMNS), axis=0)[marks - 1] for each in columns]
     hits = [each[:, edge:].sum(axis=1) for each in counts]
     right, wrong = hits if likely else hits[::-1]
     level = bound.options.level()
@@ -277,13 +278,6 @@ def _column(values: FloatArray, threshold: float, width: float, edge: int) -> In
         at = edge + np.floor(np.clip((values - threshold) / width, -COLUMNS, COLUMNS)).astype(np.intp)
     beyond = values > threshold
     return np.where(beyond, np.clip(at, edge, COLUMNS - 1), np.clip(at, 0, max(edge - 1, 0)))
-
-
-def _counts(columns: IntArray, marks: IntArray) -> IntArray:
-    """Return how many of the first runs lie in each column, (m, COLUMNS)."""
-    each = np.zeros((len(columns), COLUMNS), dtype=np.intp)
-    each[np.arange(len(columns)), columns] = 1
-    return np.asarray(np.cumsum(each, axis=0)[marks - 1])
 
 
 # The small chart behind "See the attack".

@@ -408,12 +408,6 @@ def progress(question: CompareQuestion, rows: Rows) -> Sentence | None:
     sentences = [f"{n_done} of {len(ranked)} methods done. The ranking waits for all of them."] if ranked else []
     apart = [ENTRIES[key].name for key in question.entries if ENTRIES[key].per_distance]
     if apart:
-        sentences.append(f"{_listed(apart)}: an axis of its own, no rank, because its ε counts per distance.")
+        names = f"{apart[0]} and {len(apart) - 1} more" if len(apart) > 2 else " and ".join(apart)
+        sentences.append(f"{names}: an axis of its own, no rank, because its ε counts per distance.")
     return Sentence(" ".join(sentences), HIDDEN)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Write names as a list in words, the third and further ones as a number."""
-    if len(names) > 2:
-        return f"{names[0]} and {len(names) - 1} more"
-    return " and ".join(names)

@@ -355,7 +355,8 @@ def finding(
     elif worst > FAR:
         words = _leaders(order, costs, far if far is not None and medians[far.key] >= worst else order[-1])
     elif worst > NEAR:
-        more = f"The proved methods draw level: at most {_percent(worst)} % more cost."
+        percent = number(float(f"{100.0 * (worst - 1.0):.2g}"))
+        more = f"The proved methods draw level: at most {percent} % more cost."
         words = f"The proved methods draw level. {_capital(said(far))} is still far behind." if far else more
     elif stray := next((each for each in proved if (each.nonprivate_costs[i] or 0.0) > UNLUCKY), None):
         words = f"Most proved methods come close. {_capital(said(stray))} had bad luck in this run."
@@ -417,10 +418,6 @@ def _capital(words: str) -> str:
 
 def _count(n: int) -> str:
     return COUNTS[n] if n < len(COUNTS) else str(n)
-
-
-def _percent(cost: float) -> str:
-    return number(float(f"{100.0 * (cost - 1.0):.2g}"))
 
 
 def lede(title: str, n: int, audience: Audience) -> Sentence:

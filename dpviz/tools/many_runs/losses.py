@@ -60,7 +60,10 @@ def loss_band(
     then no other value of the page is tried.
     """
     del box  # that of the words
-    page, name = _page(question.page), question.algorithm
+    page, name = _pages.setdefault(question.page, _Page()), question.algorithm
+    _pages.move_to_end(question.page)
+    while len(_pages) > MOST_PAGES:
+        _pages.popitem(last=False)
     if page.exceeds(seconds):
         return ()
     draws = Draws(SEED, 0, MOST_RUNS)
@@ -84,11 +87,3 @@ def loss_band(
     with np.errstate(invalid="ignore"):  # two losses without a bound
         band = np.quantile(losses, SHARES)
     return tuple(map(float, band)) if np.isfinite(band).all() else ()
-
-
-def _page(name: str) -> _Page:
-    page = _pages.setdefault(name, _Page())
-    _pages.move_to_end(name)
-    while len(_pages) > MOST_PAGES:
-        _pages.popitem(last=False)
-    return page

@@ -246,20 +246,11 @@ def from_file(value: object) -> DrawnPoints | None:
         raise ValueError(
             f"The file has {len(rows):,} drawn points, but a drawing has at most {MOST_POINTS:,}. Take some out."
         )
-    wrong = next((i for i, row in enumerate(rows) if not _is_point(row)), None)
-    if wrong is not None:
-        raise ValueError(
-            f"The file's drawn point {wrong + 1:,} must be [across, up, class]: two numbers from 0 to 1 and a whole "
-            f"number from 0 to {CLASSES - 1}. Correct it."
-        )
+    for number, row in enumerate(rows, start=1):
+        has_three = isinstance(row, list) and len(row) == 3 and all(map(_is_number, row))
+        if not has_three or not all(0 <= place <= 1 for place in row[:2]) or not _is_class(row[2]):
+            raise ValueError(
+                f"The file's drawn point {number:,} must be [across, up, class]: two numbers from 0 to 1 and a whole "
+                f"number from 0 to {CLASSES - 1}. Correct it."
+            )
     return sheet_of([value for row in rows for value in row])
-
-
-def _is_point(row: object) -> bool:
-    return (
-        isinstance(row, list)
-        and len(row) == 3
-        and all(_is_number(value) for value in row)
-        and all(0 <= value <= 1 for value in row[:2])
-        and _is_class(row[2])
-    )

@@ -129,11 +129,20 @@ def pick(
         if not hiding.hides("data"):
             key = state.tie(_CHOICE, name)
             st.selectbox(
-                "Data", names, format_func=titles.__getitem__, key=key, on_change=_choose_listed, args=(own, key)
+                "Data",
+                names,
+                format_func=titles.__getitem__,
+                key=key,
+                on_change=lambda: choose(state.take_choice(_CHOICE, key), own),
             )
             with st.container(horizontal=True, gap="xsmall"):
                 help_text = "See what each data set looks like and what it breaks."
-                if st.button("Gallery", width="stretch", help=help_text, on_click=_count_opening):
+                if st.button(
+                    "Gallery",
+                    width="stretch",
+                    help=help_text,
+                    on_click=lambda: st.session_state.update({_TIMES_OPENED: times_opened + 1}),
+                ):
                     _gallery(own)
                 if UPLOAD in names and name != UPLOAD:  # its entry is far above the set that the list opens at
                     st.button("Upload", width="stretch", help=UPLOADS, on_click=choose, args=(UPLOAD, own))
@@ -216,10 +225,6 @@ def choose(name: str, own: DataCatalog | None = None) -> None:
     state.forget([*OF_THE_DATA, *knobs])
 
 
-def _choose_listed(own: DataCatalog | None, key: str) -> None:
-    choose(state.take_choice(_CHOICE, key), own)
-
-
 def _current(default: str, names: list[str], titles: Mapping[str, str]) -> str:
     """Return the set that follows the session, or on its first page what the link names.
 
@@ -258,10 +263,6 @@ def _linked(default: str, names: list[str]) -> str:
         state.report(f"The link's data was {text[:40]!r}, but it must be one of {known}. This is {default}.")
         return default
     return text
-
-
-def _count_opening() -> None:
-    st.session_state[_TIMES_OPENED] = int(st.session_state.get(_TIMES_OPENED, 0)) + 1
 
 
 @st.dialog("Gallery", width="large")

@@ -21,7 +21,7 @@ from dpviz.core import Knob
 from dpviz.ui import controls, hiding, ledger, state
 from dpviz.ui.data import answers, drawing
 from dpviz.ui.export import settings
-from dpviz.ui.export.files import FORMATS, PICTURED, ExportRequest, File, make
+from dpviz.ui.export.files import FORMATS, PICTURED, ExportRequest, make
 from dpviz.ui.live import wrap
 from dpviz.ui.screen import latest
 from dpviz.ui.server.security import takes_files
@@ -97,7 +97,11 @@ def _export(*, pictured: bool) -> None:
     wish = read_wish(st.session_state.get(_EXPORT_KEY))
     if wish is not None:
         number, request = wish
-        file, problem = _file_of(request)
+        screen = latest()
+        if screen is None or (request.format in PICTURED and not screen.scenes):
+            problem = NOTHING
+        else:
+            file = make(screen, str(st.session_state.get(_PAGE) or "picture"), request)
     restore: dict[str, object] | None = None  # how the imported picture stood, for the browser to compare
     imported: settings.Settings | None = st.session_state.get(_RESTORE)
     if imported is not None and imported.hashes:
@@ -129,13 +133,6 @@ def read_wish(message: object) -> tuple[int, ExportRequest] | None:
     names = off if isinstance(off, list | tuple) else ()
     layers = frozenset(name for name in names[:500] if isinstance(name, str))
     return numbers[0], ExportRequest(want["format"], numbers[1], layers, want.get("dark") is True)
-
-
-def _file_of(request: ExportRequest) -> tuple[File | None, str]:
-    screen = latest()
-    if screen is None or (request.format in PICTURED and not screen.scenes):
-        return None, NOTHING
-    return make(screen, str(st.session_state.get(_PAGE) or "picture"), request), ""
 
 
 def _import() -> None:

@@ -138,7 +138,10 @@ def observe_connections() -> None:
         protocol = getattr(sys.modules.get(module), name, None)
         if protocol is not None and protocol not in _OBSERVED:
             _OBSERVED.add(protocol)
-            protocol.connection_made = _observed(protocol.connection_made, _connected)
+            protocol.connection_made = _observed(
+                protocol.connection_made,
+                lambda connection, _transport: _OPEN.update({connection: _Progress(asyncio.get_running_loop().time())}),
+            )
             protocol.data_received = _observed(protocol.data_received, _received)
             protocol.connection_lost = _observed(
                 protocol.connection_lost, lambda connection, _error: _OPEN.pop(connection, None)
@@ -154,10 +157,6 @@ def _observed(
         method(connection, argument)
 
     return wrapper
-
-
-def _connected(connection: _Connection, _transport: object) -> None:
-    _OPEN[connection] = _Progress(asyncio.get_running_loop().time())
 
 
 def _received(connection: _Connection, data: bytes) -> None:

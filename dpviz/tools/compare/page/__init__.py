@@ -17,7 +17,6 @@ from dpviz.tools.compare.page.runs import (
     CLUSTERS,
     KNOBS,
     TALLIED,
-    Gathered,
     ask,
     follow_read_at,
     gathered,
@@ -117,7 +116,13 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
     with top:
         tabs.ask_k(page.source, question.n_clusters)
         if not series:
-            _say_nothing(runs)
+            refused = sorted({str(row["status"]) for each in rows.values() for row in each if row["status"] != OK})
+            if refused:
+                st.warning(state.plain(refused[0]))
+            elif runs.complete and rows:
+                st.warning("The cost without privacy is 0: there are no more different records than clusters. Lower k.")
+            else:
+                st.caption("The first runs are on their way.")
         if runs.complete and (words := compare.own_numbers(shared, rows, at)):
             st.caption(words)
     chosen = cards.chosen()
@@ -176,17 +181,6 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
             reading.CHOICE[0]: explain,
         }
         controls.fill(TAB, contents)
-
-
-def _say_nothing(runs: Gathered) -> None:
-    """Say why there is no picture: the runs are on their way, or none could be made."""
-    refused = sorted({str(row["status"]) for each in runs.rows.values() for row in each if row["status"] != OK})
-    if refused:
-        st.warning(state.plain(refused[0]))
-    elif runs.complete and runs.rows:
-        st.warning("The cost without privacy is 0: there are no more different records than clusters. Lower k.")
-    else:
-        st.caption("The first runs are on their way.")
 
 
 def _keep(

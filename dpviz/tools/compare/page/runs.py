@@ -1,7 +1,7 @@
 """The Compare page's question and runs: requested piece by piece, cached in the session, and stopped by one click."""
 
 import time
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -156,7 +156,11 @@ def gathered(
     in this session.
     """
     name: Hashable = (source.key, tuple(parts) if of is None else of[0])
-    cache = {**_came_along(source, parts), **_cache(source, place)}
+    cache = dict(_cache(source, place))
+    if not source.own:  # what the package has of them came along
+        digest = GivenRecords.of(source.dataset).digest
+        packed = {part: packaged().of(digest, part) for part in parts}
+        cache = {part: runs for part, runs in packed.items() if runs is not None} | cache
     is_stopped = st.session_state.get(f"{_STOPPED}:{place}") == name
     missing = [part for part in parts if part not in cache]
     answers = Answers(())
@@ -191,7 +195,10 @@ def gathered(
     rows: dict[str, list[Row]] = {}
     for part, runs in now.items():
         rows.setdefault(part.entry, []).extend(runs)
-    return Gathered(referenced(rows, _known(source)), len(now) == len(parts))
+    # Every run on these records that the session has, of whichever place: one cost without privacy for all.
+    caches = [kept for each, kept in st.session_state.items() if str(each).startswith(f"{_CACHE}:")]
+    known = chain.from_iterable(runs for kept in caches for runs in kept.get(source.key, {}).values())
+    return Gathered(referenced(rows, known), len(now) == len(parts))
 
 
 def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Searched:
@@ -240,15 +247,6 @@ def compared_without(source: Source, parts: Sequence[TrialPart], place: str) -> 
     return clusters
 
 
-def _came_along(source: Source, parts: Sequence[TrialPart]) -> dict[TrialPart, Sequence[Row]]:
-    """Return the rows of those parts that are in the package, by their part."""
-    if source.own:
-        return {}
-    digest = GivenRecords.of(source.dataset).digest
-    found = {part: packaged().of(digest, part) for part in parts}
-    return {part: rows for part, rows in found.items() if rows is not None}
-
-
 def _job(part: TrialPart) -> Job:
     return Job(compare_tasks.rows, (part,), classified=True, n_runs=part.n_runs)
 
@@ -266,13 +264,6 @@ def _cache(source: Source, place: str) -> Mapping[TrialPart, Any]:
     """Return the rows of these records that the session has, by their part."""
     cache: Mapping[TrialPart, Any] = st.session_state.get(f"{_CACHE}:{place}", {}).get(source.key, {})
     return cache
-
-
-def _known(source: Source) -> Iterator[Row]:
-    """Yield every run on these records that the session has, of whichever place: one cost without privacy for all."""
-    for name, kept in st.session_state.items():
-        if isinstance(name, str) and name.startswith(f"{_CACHE}:"):
-            yield from chain.from_iterable(kept.get(source.key, {}).values())
 
 
 def _stop(place: str, name: Hashable) -> None:

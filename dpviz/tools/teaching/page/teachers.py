@@ -80,7 +80,11 @@ def draw() -> None:
     contents: dict[str, Callable[[], object]] = {
         "plan45": lambda: _plan(45),
         "plan90": lambda: _plan(90),
-        "wrong": _wrong_ideas,
+        "wrong": lambda: _cards(
+            f"<article><h2>“{escape(idea.claim)}”</h2><p>{panel.explained(idea.answer)}</p>"
+            f"<p>{_link(idea.link)}</p></article>"
+            for idea in WRONG_IDEAS
+        ),
         "exercises": _exercises,
         "class": _class,
         "stills": _stills,
@@ -113,14 +117,6 @@ def _plan(minutes: int) -> None:
         )
         at += step.minutes
     _cards(cards)
-
-
-def _wrong_ideas() -> None:
-    _cards(
-        f"<article><h2>“{escape(idea.claim)}”</h2><p>{panel.explained(idea.answer)}</p>"
-        f"<p>{_link(idea.link)}</p></article>"
-        for idea in WRONG_IDEAS
-    )
 
 
 def _exercises() -> None:
