@@ -410,8 +410,8 @@ def real_columns(dataset: Dataset, form: Choices | None) -> tuple[tuple[Column, 
     if form is None:
         box, names, units = dataset.box, dataset.feature_names, dataset.units
     else:
-        box = Box(*zip(*map(form.bounds_of, form.features), strict=True))
-        names = form.features
+        names = form.axes
+        box = Box(*zip(*map(form.bounds_of, names), strict=True))
         units = tuple(DEGREES if each in (form.place or ()) else form.unit(each) for each in names)
     ends = zip(names, units, box.low.tolist(), box.high.tolist(), strict=True)
     return tuple(Column(*each) for each in ends), box

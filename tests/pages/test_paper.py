@@ -114,6 +114,18 @@ def test_a_name_that_a_person_gives_to_a_cluster_is_in_the_paper(open_page, pape
     assert told.count("Harbor") == 1
 
 
+def test_categories_are_named_with_their_bounds(open_page, papers):
+    link = {"data_columns": "east,north", "data_bounds": "0.0:10.0,0.0:10.0", "data_missing": "drop"}
+    link |= {"data_categories": '"secret_group,zebra0,zebra1"', "data_change": "0.5"}
+    page = open_page("compare", data="upload", **QUICK, **link)
+    page.widget("file_uploader", "Your file").set_value(("survey.csv", survey(240, seed=1), "text/csv"))
+    page.run()
+    assert page.app.session_state["dpviz:shown"].source.dataset.d == 4
+    text = document.markdown(papers["decision"]).replace("\\", "")
+    assert "secret_group = zebra1 0 to 1" in text
+    assert re.search(r"east \d+ below and \d+ above", text)
+
+
 @pytest.mark.parametrize("scaled", [False, True])
 def test_typed_degrees_come_before_the_square_of_meters_around_their_middle(open_page, papers, scaled):
     rng = np.random.default_rng(3)

@@ -743,4 +743,20 @@ def test_the_rows_of_a_group_are_compared_at_the_same_bounds(upload):
     assert page.query["data_group"] == "town,C"
     assert any("Only rows whose 'town' is 'C' are records here" in caption.value for caption in page.app.caption)
     assert "'town' is 'C'" in page.card
-    assert page.look("public").query["data_group"] == "town,C"
+
+
+@ON_ONE_PAGE
+def test_next_years_file_is_read_and_described_like_this_years(upload):
+    page = upload(THOUSANDS, "2023.csv")
+    page.set("multiselect", "Features", ["town", "people"])
+    page.set("selectbox", "Decimal sign", ".")
+    page = typed(page, {"town from": (0, 100), "people from": (0, 100_000)})
+    first = page.app.session_state["dpviz:shown"].source
+    page = give(page, THOUSANDS + b'\n40;"40,280"', "2024.csv")
+    page.widget("button", "Describe it like 2023\\.csv").click()
+    second = page.run().app.session_state["dpviz:shown"].source
+    assert second.form == first.form
+    assert second.form.reading.decimal == "."
+    assert second.dataset.box == first.dataset.box
+    assert second.dataset.scale.back(second.dataset.points)[-1].tolist() == pytest.approx([40.0, 40_280.0])
+    assert second.people != first.people

@@ -22,7 +22,7 @@ from dpviz.plots import scene_hash
 from dpviz.runs import honest, on_data, run_of
 from dpviz.stories import View
 from dpviz.stories.label import described, promise
-from dpviz.stories.recipe import UPLOAD, Data, Recipe, RecipeRun, TargetSpread, loading, script
+from dpviz.stories.recipe import UPLOAD, Data, Recipe, RecipeRun, TargetSpread, loader, loading, script
 from tests.another_process import another_process
 
 EVIL = [
@@ -97,6 +97,22 @@ def test_a_script_reads_a_file_by_the_settings_of_its_page():
     lines = loading(Data(choices=choices))
     assert f"table = read_table({UPLOAD!r}, sep=';', decimal=',', header=None)" in lines
     assert f"table = read_table({UPLOAD!r})" in loading(Data(choices=Choices(("a", "b"))))
+
+
+def test_a_script_makes_the_categories_and_the_group_of_its_page(tmp_path):
+    (tmp_path / UPLOAD).write_text("a,town,sex\n1,x,f\n2,'y',m\n3,z,f\n")
+    choices = Choices(
+        ("a",), scaling="unit", bounds=((0.0, 4.0),), categories=(("town", ("x", "'y'")),), group=("sex", "f")
+    )
+    text = "\n".join([*loader(Data(choices=choices)), *loading(Data(choices=choices))]).replace(
+        repr(UPLOAD), repr(str(tmp_path / UPLOAD))
+    )
+    made_names = {}
+    exec(text, made_names)
+    wanted = choices.dataset(read_table(tmp_path / UPLOAD))
+    assert made_names["dataset"].points.tolist() == wanted.points.tolist()
+    assert wanted.feature_names == ("a", "town = x", "town = 'y'")
+    assert wanted.n == 2
 
 
 @pytest.mark.parametrize("evil", EVIL)

@@ -232,6 +232,26 @@ def test_real_units_bring_records_back_into_their_own_columns(choices):
     assert units.get("lat") == ("degrees" if "place" in choices else "")
 
 
+def test_categories_come_back_as_shares_of_their_bounds():
+    lat = people()[:, 0].tolist()
+    text = "lat,lon,town\n" + "\n".join(f"{y!r},11.5,{'ABC'[i % 3]}" for i, y in enumerate(lat))
+    bounds = ((48.0, 48.2), (11.4, 11.7))
+    form = Choices(
+        ("lat", "lon"), bounds=bounds, scaling="unit", place=("lat", "lon"), categories=(("town", ("A", "B")),)
+    )
+    dataset = form.dataset(read_table(io.BytesIO(text.encode())))
+    columns, box = real_columns(dataset, form)
+    assert [(each.name, each.low, each.high) for each in columns[2:]] == [
+        ("town = A", 0.0, 1.0),
+        ("town = B", 0.0, 1.0),
+    ]
+    real = real_units(dataset.points, dataset, form, box)
+    assert np.abs(real[:, 0] - lat).max() < 1e-8
+    wanted = [[i % 3 == 0, i % 3 == 1] for i in range(len(lat))]
+    np.testing.assert_allclose(real[:, 2:], np.array(wanted, dtype=float), rtol=0, atol=1e-12)
+    assert real[:, 2:].mean(axis=0) == pytest.approx([17 / 50, 17 / 50], abs=1e-12), "a center is a share of its people"
+
+
 def test_projected_features_come_back_as_all_columns():
     dataset, form = dataset_of(people(), scaling="unit", projected=2)
     columns, box = real_columns(dataset, form)

@@ -87,9 +87,9 @@ def file() -> UploadedFile | None:
 
 def keep_table(table: Table | TableError, reading: TableFormat) -> None:
     """Store a table, or why a file is none, and the settings by which it was read."""
-    before = st.session_state.get(_TABLE)
+    before, reading_before = st.session_state.get(_TABLE), st.session_state.get(_READING, READ_OFF)
     if isinstance(before, Table) and not (isinstance(table, Table) and table.digest == before.digest):
-        st.session_state[_BEFORE] = (before.digest, before.name)
+        st.session_state[_BEFORE] = (before.digest, before.name, reading_before)
     st.session_state[_TABLE] = table
     st.session_state[_READING] = reading
 
@@ -137,11 +137,11 @@ def answer(name: str, default: T) -> T:
     return default if value is None else value
 
 
-def answers_before() -> tuple[str, Mapping[str, Any]]:
-    """Return the name of the file before this one, and the answers about it; nothing where there was none."""
-    digest, name = st.session_state.get(_BEFORE, ("", ""))
+def answers_before() -> tuple[str, Mapping[str, Any], TableFormat]:
+    """Return the name of the file before this one, the answers about it, and how it was read; nothing without one."""
+    digest, name, reading_before = st.session_state.get(_BEFORE, ("", "", READ_OFF))
     before = _all_answers().get(digest, {})
-    return name, {} if before is _answers() else before
+    return name, {} if before is _answers() else before, reading_before
 
 
 def set_answers(values: Mapping[str, object]) -> None:

@@ -4,9 +4,10 @@ Answers are in `answers`, so that the data set is known before the form is drawn
 page, with one it is behind a button.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -257,6 +258,15 @@ def _read_as_imported(before: TableFormat) -> Table | TableError | None:
     return table
 
 
+def _describe_like(before: Mapping[str, Any], reading: TableFormat) -> None:
+    """Describe the session's file as the one before it, and read it in the same way where that gives these columns."""
+    number, features = answer(IMPORT, None), set(before["features"])
+    table = _read(reading)
+    if isinstance(table, Table) and features <= set(table.numeric_columns):
+        answers.keep_table(table, reading)
+    set_answers({**before, IMPORT: number})
+
+
 def draw(data: Described | None, problem: str, *, public: bool) -> None:
     """Draw the form, wide where it has the page to itself: while there is no data set."""
     if data is not None:
@@ -277,13 +287,14 @@ def draw(data: Described | None, problem: str, *, public: bool) -> None:
             _problem(table, problem, public=public)
         if table is None:
             return
-        name, before = answers.answers_before()
+        name, before, reading = answers.answers_before()
         if before.get("features") and set(before["features"]) <= set(table.numeric_columns):
             st.button(
                 f"Describe it like {state.plain(name)}",
-                on_click=set_answers,
-                args=({**before, IMPORT: answer(IMPORT, None)},),
-                help="Columns, bounds, units and all else, as you described that file. Look whether they fit this one.",
+                on_click=_describe_like,
+                args=(before, reading),
+                help="Sheet, columns, bounds, units and all else, as you described that file: two years at the same "
+                "bounds. Look whether they fit this one.",
             )
         features = _columns(table, public=public) if table.numeric_columns else ()
     with right:
@@ -603,7 +614,7 @@ def _preview(table: Table) -> None:
     for column in table.nonprivate_columns.names:
         known = bounding.KNOWN.get(bounding.likely(column))
         number = "number" if known is None else f"number, {known.title.split(':')[0].lower()}?"
-        kind = "text: label, group or category" if column in table.text_columns else number
+        kind = "text" if column in table.text_columns else number
         kinds.setdefault(column, f"{kind}; names rows" if table.nonprivate_is_identifier(column) else kind)
     st.caption("The first rows, and what each column is taken for. Only you see them.")
     cells = {column: [kinds[column], *values] for column, values in table.nonprivate_rows(PREVIEWED).items()}

@@ -303,14 +303,13 @@ def _clipping(frame: PageFrame) -> str:
     form, table = frame.source.form, answers.table() if frame.source.uploaded else None
     if form is None or table is None:
         return ""
-    box = form.box(table)
-    moved = table.clipping(form.features, box, form.label, form.missing, share=form.share, place=form.place)
+    moved = form.clipping(table)
     below, above = moved.nonprivate_below, moved.nonprivate_above
-    axes = [i for i in range(len(form.features)) if below[i] or above[i]]
+    axes = [i for i in range(len(form.axes)) if below[i] or above[i]]
     axes.sort(key=lambda i: -int(below[i] + above[i]))
-    units = [DEGREES if name in (form.place or ()) else form.unit(name) for name in form.features]
+    units = [DEGREES if name in (form.place or ()) else form.unit(name) for name in form.axes]
     listed = [
-        f"{form.features[i]} {int(below[i]):,} below and {int(above[i]):,} above, the farthest by "
+        f"{form.axes[i]} {int(below[i]):,} below and {int(above[i]):,} above, the farthest by "
         f"{number(float(moved.nonprivate_farthest[i]))} {units[i]}".rstrip()
         for i in axes[:MOST_CLIPPED]
     ]
