@@ -36,9 +36,9 @@ LINK = "&".join(f"{name}={value}" for name, value in KNOBS.items())
 PAGES = ("DPM", "Audit", "Compare")  # one of each kind that has records
 
 
-def city() -> bytes:
+def city(seed: int = 25) -> bytes:
     """Return a table of people around five places, with gaps in every column and a few who are far away."""
-    rng = np.random.default_rng(25)
+    rng = np.random.default_rng(seed)
     places = rng.choice([[48.06, 11.45], [48.25, 11.5], [48.15, 11.58], [48.08, 11.7], [48.24, 11.72]], N)
     spots = places + rng.normal(0, [0.008, 0.012], (N, 2))
     spots[rng.choice(N, 12, replace=False)] += [0.5, -1.0]
