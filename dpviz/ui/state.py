@@ -4,7 +4,7 @@ The URL is read when a session begins; every value in it is checked by its knob 
 widget would silently show its default instead of what the link promised. The picture writes the URL back.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NoReturn
 from urllib.parse import urlencode
 
@@ -78,35 +78,38 @@ def remember(knob: Knob, chosen: Value) -> Any:
     return value(knob)
 
 
-def open_anew(query: Mapping[str, str], origin: str, *, records: bool = False) -> None:
+def open_anew(query: Mapping[str, str], origin: str, *, records: bool = False, keep: Collection[str] = ()) -> None:
     """Begin again with these parameters, as if a link had them; `origin` is what messages call it.
 
-    The records stay as they are; with `records` the parameters name them, too.
+    The records stay as they are; with `records` the parameters name them, too. What stays of all else are knobs to
+    `keep`, by their names: a page's own, to which the reader comes back.
     """
+    values = {name: chosen for name, chosen in _values().items() if name in keep and name not in query}
+    linked = {name: text for name, text in opening_query().items() if name in keep}
     for key in _PICKER if records else ():
         st.session_state.pop(key, None)
     for key in [key for key in st.session_state if str(key).startswith("given:")]:  # values that sliders offer beside
         del st.session_state[key]
-    st.session_state[_VALUES] = {}
-    st.session_state[_QUERY] = dict(query)
+    st.session_state[_VALUES] = values
+    st.session_state[_QUERY] = {**linked, **query}
     st.session_state[_ORIGIN] = origin
     st.session_state.pop(_PROBLEMS, None)
 
 
-def open_page(page: str, query: Mapping[str, str], *, records: bool = False) -> None:
-    """Open another page with these parameters in the next run of the app; `records` as in `open_anew`."""
-    st.session_state[_JUMP] = (page, dict(query), records)
+def open_page(page: str, query: Mapping[str, str], *, records: bool = False, keep: Collection[str] = ()) -> None:
+    """Open another page with these parameters in the next run of the app; `records` and `keep` as in `open_anew`."""
+    st.session_state[_JUMP] = (page, dict(query), records, tuple(keep))
 
 
 def follow_jump(page: str, pages: Mapping[str, StreamlitPage]) -> None:
     """Go to the page that `open_page` has named, and open it; `page` is the present one, `pages` are all."""
     if _JUMP not in st.session_state:
         return
-    target, query, records = st.session_state[_JUMP]
+    target, query, records, kept = st.session_state[_JUMP]
     if target != page:
         st.switch_page(pages[target])
     del st.session_state[_JUMP]
-    open_anew(query, "link", records=records)
+    open_anew(query, "link", records=records, keep=kept)
 
 
 def forget(names: Iterable[str]) -> None:

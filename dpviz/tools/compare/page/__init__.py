@@ -141,7 +141,7 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
         finished = {
             key: [row for row in each if counts[key, row["epsilon"]] >= question.n_runs] for key, each in rows.items()
         }
-        cards.cards(page, question, finished)
+        cards.cards(page, question, finished, [knob.name for knob in OWN])
 
     def numbers() -> None:
         lines = [

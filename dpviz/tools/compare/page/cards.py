@@ -1,5 +1,7 @@
 """Two runs beside each other on the Compare page: the run of the last click, and the pinned one."""
 
+from collections.abc import Collection
+
 import pandas as pd
 import streamlit as st
 
@@ -53,18 +55,18 @@ def pinned_and_chosen(rows: Rows) -> dict[str, tuple[str, Row]]:
     return runs
 
 
-def cards(frame: PageFrame, question: CompareQuestion, rows: Rows) -> None:
-    """Draw the chosen and the pinned run, as far as their rows are there."""
+def cards(frame: PageFrame, question: CompareQuestion, rows: Rows, own: Collection[str]) -> None:
+    """Draw the chosen and the pinned run, as far as their rows are there; `own` are the page's knobs by their names."""
     runs = pinned_and_chosen(rows)
     if not runs:
         st.caption("Click a mark to look at the run nearest to its median: its centers, its promise, and its own page.")
         return
     for column, (place, (key, row)) in zip(st.columns(2, gap="medium"), runs.items(), strict=False):
         with column:
-            _card(frame, question, key, row, place)
+            _card(frame, question, key, row, place, own)
 
 
-def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place: str) -> None:
+def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place: str, own: Collection[str]) -> None:
     entry, epsilon, dataset = ENTRIES[key], float(row["epsilon"]), frame.source.dataset
     title = f"{entry.name}, ε = {number(epsilon)}"
     (run,) = repeated(frame.source, [part_of(key, row)], place)
@@ -94,7 +96,7 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
                 "audience": "curator",
             }
             if st.button("Open it on its page", key=f"open-{place}", type="primary"):
-                state.open_page(entry.page, query)
+                state.open_page(entry.page, query, keep=own)
                 st.rerun(scope="app")
     if run is not None:
         guarantee = honest(run.guarantee, frame.source.dataset, secret=False)
