@@ -144,8 +144,6 @@ def test_a_table_is_released_once_and_next_year_goes_on_from_it(
     assert f"{n_used:,} used; {n_left_out} left out" in paper
     assert f"{outside['lat']} moved onto the bounds" in paper
     assert sha256(table).hexdigest()[:16] in paper
-    open("/tmp/paper2.md", "w").write(paper)
-    print(page.url)
     assert f"at most {odds(spent)} in 100" in paper
     assert f"at most {odds(2 * spent)} in 100" in paper
 
