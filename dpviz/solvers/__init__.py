@@ -82,8 +82,10 @@ from dpviz.solvers.packing import (
     starts_private,
 )
 from dpviz.solvers.weighted import (
+    KMEANS_STARTS,
     SEED_SHARE,
     CellSeeds,
+    nonprivate_kmeans,
     private_seeds,
 )
 from dpviz.solvers.zones import (
@@ -104,6 +106,7 @@ from dpviz.solvers.zones import (
 __all__ = [
     "BOX_MIDDLE",
     "EMPTY_SCALES",
+    "KMEANS_STARTS",
     "SEED_SHARE",
     "SOLVERS",
     "BlockMoments",
@@ -151,6 +154,7 @@ __all__ = [
     "nearest_among",
     "nearest_distance",
     "noisy_means",
+    "nonprivate_kmeans",
     "past_controller",
     "placed_in_zone",
     "portions",

@@ -1,4 +1,4 @@
-"""Weighted k-means on the noisy cells of a grid, and the private starts that it finds: no record but its counts."""
+"""Weighted k-means on the noisy cells of a grid, the private starts that it finds, and k-means without privacy."""
 
 import math
 from collections.abc import Callable
@@ -9,9 +9,11 @@ from typing import TypeAlias
 import numpy as np
 
 from dpviz.core import Centers, Counts, FloatArray, Points, compiled, frozen
+from dpviz.core.arrays import array_cache
 from dpviz.solvers.grids import even_grid, even_side, fitting, grid_of, heaviest, marginal_counts
-from dpviz.solvers.lloyd import assign
+from dpviz.solvers.lloyd import LloydRun, assign, lloyd
 from dpviz.solvers.moments import label_moments
+from dpviz.solvers.packing import public_start
 
 RESTARTS = 4  # starts drawn on the noisy cells, besides the public packing; ours
 EXCHANGES = 3  # tries for each center of such a start; ours, by measurement
@@ -20,6 +22,9 @@ MARGINALS, CELLS = "marginals of the start", "cells of the start"  # what a priv
 EXPLORED = 4  # starts that go on after one iteration; ours
 EXPLORE = 3  # iterations of those before the best one goes on alone; ours
 POLISH = 30  # most iterations after that; ours
+KMEANS_STARTS = RESTARTS + 1  # of `searched_cells`
+MOST_SEARCHED = 2_000  # records on which the starts of k-means without privacy are tried; ours
+MOST_ITERATIONS = 60  # of its best start on all records; ours
 TOLERANCE = 1e-4  # relative gain of an iteration below which it stops: far below what the noise moves; ours
 
 # (what it is, its epsilon, how many grids it counts, its counts of records) -> the counts, noise for epsilon in them.
@@ -58,6 +63,21 @@ def searched_cells(places: Points, weights: FloatArray, packing: Centers, *, rng
     spread = (spread_start(places, weights, packing, rng=rng) for _ in range(RESTARTS))
     starts = tuple(exchanged(places, weights, start, EXCHANGES * len(packing), rng=rng) for start in spread)
     return weighted_kmeans(places, weights, (packing, *starts))
+
+
+@array_cache(32)
+def nonprivate_kmeans(points: Points, n_clusters: int) -> LloydRun:
+    """Return k-means without privacy on `points` (n, d) of [0, 1]^d, the best of KMEANS_STARTS starts: the curator's.
+
+    The starts are tried on MOST_SEARCHED records at most, evenly spread over all; Lloyd's algorithm goes on from the
+    best one with all of them. Its cost is about that of scikit-learn's best of 5 starts, in a tenth of its time.
+    """
+    packing = public_start(n_clusters, points.shape[1], seed=0, rng=np.random.default_rng(0))
+    if not len(points):
+        return lloyd(points, packing)
+    part = points[:: -(-len(points) // MOST_SEARCHED)]
+    best = searched_cells(part, np.ones(len(part)), packing, rng=np.random.default_rng(0))
+    return lloyd(points, best.centers[-1], max_iterations=MOST_ITERATIONS)
 
 
 def private_seeds(

@@ -15,7 +15,7 @@ from dpviz.accounting import GaussianEvent, PureEvent, Purpose, under_replace
 from dpviz.core import Adjacency, Centers, CentersRelease, Claim, FloatArray, Labels, Result, Step, attacker_odds
 from dpviz.metrics import matched_distance
 from dpviz.plots import Measure, Strip
-from dpviz.solvers import dataless_centers
+from dpviz.solvers import KMEANS_STARTS, dataless_centers
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.ledger import leaves, scale_of
 from dpviz.stories.outcomes import Figure, Outcome
@@ -25,8 +25,13 @@ from dpviz.stories.wording import Doubt, about, opened, percent, things
 if TYPE_CHECKING:
     from dpviz.stories.centers import CentersRun
 
-SAME_START = "Sum of squared distances; Lloyd starts from the same centers."
-PACKED_START = "Sum of squared distances; Lloyd starts from a public sphere packing."
+BEST = f"Sum of squared distances, over the least of k-means without privacy: of {KMEANS_STARTS} starts"
+SAME_START = f"{BEST}, and of Lloyd's from the same centers."
+PACKED_START = f"{BEST}, and of Lloyd's from a public sphere packing."
+BEST_TERM = (
+    "k-means",
+    "A run's cost is said in multiples of that without privacy, the least that several starts reach, never below 1.",
+)
 
 AS_GOOD = "Curator only, as costs are exact: centers chosen without any record would cost no more than this run's."
 BLIND = "The centers are no better than a blind guess"  # the beginning of a curator's sentence
@@ -36,7 +41,7 @@ HELP = (
 )
 
 RANDOM = 1.0 / math.sqrt(12.0)  # standard deviation of a place that is even over the box, in its widths
-COST = Figure("cost", "× Lloyd's", "the cost is more than", mark=1.0, mark_name="Lloyd's")
+COST = Figure("cost", "× k-means'", "the cost is more than", mark=1.0, mark_name="k-means")
 
 
 def allowed(epsilon: float) -> str:
@@ -112,8 +117,8 @@ def _publics(run: CentersRun[CentersRelease, Step], k: int, doubt: Doubt) -> str
 
 
 def lost_share(run: CentersRun[CentersRelease, Step]) -> float:
-    """Return what a run loses of the cost that Lloyd's centers save beside a blind guess: 0 is Lloyd's, 1 no better."""
-    best, without = float(run.reference.nonprivate_costs[-1]), run.no_data_cost
+    """Return what a run loses of the cost that k-means saves beside a blind guess: 0 is k-means', 1 no better."""
+    best, without = run.best_cost, run.no_data_cost
     cost = run.nonprivate_cost
     if without > best:
         return max(cost - best, 0.0) / (without - best)
@@ -205,26 +210,33 @@ ROUNDING = 1e-12  # of the diagonal: rounding errors are no distance
 
 
 def cost_facts(run: CentersRun[CentersRelease, Step], start: str) -> tuple[Fact, ...]:
-    """Return cost and distance beside Lloyd's, and what no data costs: exact, so the curator's.
+    """Return the cost beside k-means', what no data costs, and the distance to Lloyd's centers: the curator's.
 
-    `start` says where Lloyd starts.
+    `start` says what the cost is held against.
     """
-    cost = run.nonprivate_cost
-    best = float(run.reference.nonprivate_costs[-1])
-    ratio = cost / best if best > 0 else 1.0 if cost == best else float("inf")
+    cost, best = run.nonprivate_cost, run.best_cost
     off = number(round(100.0 * run.distance_share, 9))  # rounding errors are no distance
     far = "Mean distance to Lloyd's centers under the best matching."
     return (
-        Fact("Cost", f"{number(ratio)} × Lloyd's", start, False),
-        no_data_fact(cost, run.no_data_cost, best, "Lloyd's"),
+        Fact("Cost", f"{number(cost_ratio(cost, best))} × k-means", start, False),
+        no_data_fact(cost, run.no_data_cost, best, "k-means"),
         Fact("Off Lloyd's centers", f"{off} % of the box's diagonal", far, False),
     )
 
 
+def cost_ratio(cost: float, best: float) -> float:
+    """Return `cost` over the `best` one without privacy, at least 1; infinite where only the best is 0.
+
+    A run that costs less has come upon a start that k-means did not try, which is no merit of its noise.
+    """
+    if best > 0:
+        return max(cost / best, 1.0)
+    return 1.0 if cost <= 0 else math.inf
+
+
 def no_data_fact(cost: float, without_data: float, best: float, beside: str) -> Fact:
     """Return what no data costs as a multiple of `best`, called `beside`, and say where a run's `cost` is no less."""
-    times = number(without_data / best) if best > 0 else number(float("inf") if without_data else 1.0)
-    cost_words = f"{times} × {beside}"
+    cost_words = f"{number(cost_ratio(without_data, best))} × {beside}"
     return Fact("Without any data", f"{cost_words}: no worse" if cost >= without_data else cost_words, HELP, False)
 
 
@@ -298,9 +310,9 @@ def contents(run: CentersRun[CentersRelease, Step]) -> Contents:
 
 
 def outcome(run: CentersRun[CentersRelease, Step]) -> Outcome:
-    """Return what many runs show of this one: its centers, and their cost beside Lloyd's from the same start."""
-    best, cost = float(run.reference.nonprivate_costs[-1]), run.nonprivate_cost
-    return Outcome(run.final, cost / best if best > 0 else math.nan, COST)
+    """Return what many runs show of this one: its centers, and their cost beside k-means'."""
+    best = run.best_cost
+    return Outcome(run.final, cost_ratio(run.nonprivate_cost, best) if best > 0 else math.nan, COST)
 
 
 def recolored(centers: Centers, nonprivate_labels: Labels, shape: tuple[int, int, int]) -> NDArray[np.uint8]:

@@ -27,6 +27,7 @@ from dpviz.solvers import (
     dataless_centers,
     lloyd,
     nearest_among,
+    nonprivate_kmeans,
     public_start,
 )
 from dpviz.stories import center_facts, charts
@@ -42,7 +43,8 @@ from dpviz.stories.view import View, Words
 MOST_CLUSTERS = 250  # a group is one byte
 TERMS = (
     *meant("center", "box"),
-    ("Lloyd's", "k-means without privacy, with as many centers: what the method is compared with."),
+    ("Lloyd's", "k-means without privacy, with as many centers, from one start: where noise-free centers end."),
+    center_facts.BEST_TERM,
 )
 FRAMES = (Frame("Records", "What the curator has."), Frame("Release", "What the world sees."))
 PHASES = ("step",)
@@ -95,6 +97,16 @@ class CentersRun(Run[Any, C_co, S_co]):
     def nonprivate_cost(self) -> float:
         """The sum of squared distances of the records to the nearest released center, box units squared."""
         return nonprivate_cost(self.unit, self.final, self.nonprivate_labels)
+
+    @property
+    def best_cost(self) -> float:
+        """What k-means costs without privacy, box units squared, the same at every epsilon: the curator's.
+
+        The lesser of two: Lloyd's run beside this one, and the best of several starts with as many clusters.
+        """
+        lloyds = self.reference
+        best = nonprivate_kmeans(self.unit, len(lloyds.nonprivate_centers))
+        return min(float(lloyds.nonprivate_costs[-1]), float(best.nonprivate_costs[-1]))
 
     @property
     def no_data_cost(self) -> float:
@@ -165,7 +177,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         return center_facts.notices(self)
 
     def outcome(self) -> Outcome:
-        """Return what a picture of many runs shows of this one: its centers, and their cost beside Lloyd's."""
+        """Return what a picture of many runs shows of this one: its centers, and their cost beside k-means'."""
         return center_facts.outcome(self)
 
     def charts(self) -> tuple[Chart, ...]:

@@ -203,8 +203,8 @@ def curve_chart(title: str, curves: Sequence[Curve], *, x: str, y: str, caption:
 
 
 BAND = (5.0, 95.0)  # percentiles of the runs
-LOWEST_RATIO, HIGHEST_RATIO = 1e-3, 1e6  # of a cost to Lloyd's; a chart needs an end
-LEAST_VIEW = (-0.05, 0.18)  # decades around Lloyd's cost: a smaller spread is not blown up
+HIGHEST_RATIO = 1e6  # of a cost to k-means'; a chart needs an end
+LEAST_VIEW = (-0.05, 0.18)  # decades around k-means' cost: a smaller spread is not blown up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,7 +220,7 @@ class CostSpread(Confidential):
 
 
 def cost_by_iteration(spreads: Sequence[CostSpread], floor: float, *, longest: float, chosen: str = "") -> Scene:
-    """Return the cost after each iteration up to `longest`, as multiples of `floor`: Lloyd's from the same start."""
+    """Return the cost after each iteration up to `longest`, as multiples of `floor`: k-means' without privacy."""
     return _chart(
         spreads,
         floor,
@@ -263,9 +263,9 @@ def _chart(
     curves = []
     for spread in spreads:
         costs = spread.nonprivate_values
-        # Over Lloyd's; where Lloyd's is 0, every other is the worst.
+        # Over k-means', 1 for lower ones; where that is 0, every other is the worst.
         ratios = costs / floor if floor > 0 else np.where(costs > 0, HIGHEST_RATIO, costs + 1.0)
-        low, middle, high = percentiles(np.log10(np.clip(ratios, LOWEST_RATIO, HIGHEST_RATIO)))
+        low, middle, high = percentiles(np.log10(np.clip(ratios, 1.0, HIGHEST_RATIO)))
         own = (spread.key, spread.exact, spread.key == chosen)
         curves.append(Curve(spread.name, spread.hue, spread.x, low, middle, high, *own))
     ends = [value for curve in curves for value in (np.nanmin(curve.low), np.nanmax(curve.high))]
@@ -275,10 +275,10 @@ def _chart(
     return Scene(
         title=title,
         alt=f"Line chart of the clustering cost {what}, for {', '.join(spread.name for spread in spreads)}.",
-        caption="Lines are medians, bands the middle 90 % of runs. 1 is Lloyd's cost from the same start.",
+        caption="Lines are medians, bands the middle 90 % of runs. 1 is the least cost without privacy.",
         hint="Click a line to see its method.",
         x=x,
-        y=Axis("cost", "× Lloyd's", view=(min(ink) - pad, max(ink) + pad), log=True),
+        y=Axis("cost", "× k-means", view=(min(ink) - pad, max(ink) + pad), log=True),
         axes_public=False,  # the axes end at exact costs
         layers=(*bands, *_rules(x, cursor), *lines),
         equal=False,
@@ -295,10 +295,10 @@ def percentiles(logs: FloatArray) -> FloatArray:
 
 
 def _rules(x: Axis, cursor: float | None) -> list[Layer]:
-    """Lloyd's cost as a line over the whole width, and where epsilon stands now."""
+    """The cost without privacy as a line over the whole width, and where epsilon stands now."""
     level = np.array([[x.view[0], 0.0], [x.view[1], 0.0]])[None, None]
     floor = Layer(
-        "Lloyd's final cost",
+        "without privacy",
         Kind.LINES,
         Role.REFERENCE,
         Audience.CURATOR,

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dpviz.core import FloatArray, attacker_odds, frozen
-from dpviz.metrics import nonprivate_costs
 from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene, rows_at
+from dpviz.stories.center_facts import cost_ratio
 from dpviz.stories.panel import Fact, Sentence, at_most, ceiled, number
 from dpviz.stories.view import View, project
 
@@ -88,8 +88,8 @@ def facts(repaired: Any, published: Any) -> tuple[Fact, ...]:
     """Return both costs, and both limits on an attacker."""
     claim = published.result.guarantee.stated
     return (
-        Fact("Cost, repaired", f"{number(_ratio(repaired))} × Lloyd's", "Sum of squared distances.", False),
-        Fact("Cost, as published", f"{number(_ratio(published))} × Lloyd's", "Same records, same start.", False),
+        Fact("Cost, repaired", f"{number(_ratio(repaired))} × k-means", "Sum of squared distances.", False),
+        Fact("Cost, as published", f"{number(_ratio(published))} × k-means", "Same records, same start.", False),
         Fact("Attacker is right, repaired", _odds(repaired), "Coin flip: 50 in 100.", True),
         Fact("Attacker is right, as published", _odds(published), "There is no proof for this release.", True),
         Fact("Published, claimed in all", f"ε = {ceiled(claim.epsilon)}", "Its steps and final counts added up.", True),
@@ -102,6 +102,4 @@ def _odds(run: Any) -> str:
 
 
 def _ratio(run: Any) -> float:
-    best = float(run.reference.nonprivate_costs[-1])
-    cost = float(nonprivate_costs(run.unit, run.final[None])[0])
-    return cost / best if best > 0 else float("inf")
+    return cost_ratio(run.nonprivate_cost, run.best_cost)

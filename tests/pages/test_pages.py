@@ -51,7 +51,7 @@ KNOBS = [
 ]
 MODES = [(name, mode) for name in PAGES for mode in modes_of(name)]
 SECRETS = {
-    FIRST: ("× Lloyd's", "Lloyd's iterations"),
+    FIRST: ("× k-means", "Lloyd's iterations"),
     DPM: ("× k-means", "Cost", "With exact means", "Exact records", "Chance of the best cut"),
     MORSE: ("Labels changed by the shortcut",),
     LAPLACE: ("Average move, this run", "average over pairs"),

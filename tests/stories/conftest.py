@@ -114,7 +114,7 @@ def _tell_dpm(d, n, seed, options):
     params = dpm.Params(**{"epsilon": 5.0, "n_levels": 4, **dict(options)})
     points, words = records_of(d, n, seed), words_of(d)
     result = dpm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    return dpm_run.DPMRun.of(result, params, points, words, dpm_run.DPMRun.find_reference(points, words, result))
+    return dpm_run.DPMRun.of(result, params, points, words)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ def told(n=300):
     points = np.clip(rng.choice([-0.4, 1.2], (n, 4)) + 0.2 * rng.standard_normal((n, 4)), -1, 2)
     params = algorithm.Params(epsilon=5.0)
     result = algorithm.fit(points, WORDS.box, params, rng=np.random.default_rng(1))
-    return dpm.DPMRun.of(result, params, points, WORDS, dpm.DPMRun.find_reference(points, WORDS, result))
+    return dpm.DPMRun.of(result, params, points, WORDS)
 
 
 def drawn(run, view):

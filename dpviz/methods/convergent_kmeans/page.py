@@ -28,6 +28,7 @@ from dpviz.methods.convergent_kmeans.comparison import (
 )
 from dpviz.methods.convergent_kmeans.family import no_budget
 from dpviz.methods.convergent_kmeans.run import count_noise, variation
+from dpviz.solvers import nonprivate_kmeans
 from dpviz.stories import center_facts, charts, outcomes
 from dpviz.stories.method import AnyMethod, RunClass
 from dpviz.stories.panel import attacker, ceiled, chance_limit, number
@@ -363,7 +364,10 @@ class ConvergentKMeansPage(MethodPage):
         if rows[0][0] is None:
             st.caption("The first runs are on their way.")
             return
-        floor = float(np.median(rows[0][0].nonprivate_final))  # Lloyd's
+        dataset = self.frame.source.dataset
+        unit = unit_records(dataset.points, dataset.box)
+        best = float(nonprivate_kmeans(unit, question.n_clusters).nonprivate_costs[-1]) / max(len(unit), 1)
+        floor = min(best, float(np.median(rows[0][0].nonprivate_final)))  # the lesser of it and Lloyd's
         known = [runs for runs in rows[0] if runs]
         # The line of the picture; two stand for the pair, of which the repaired one is drawn thick.
         thick = {"published": "past", "both": "repaired"}.get(self.mode, self.mode)
@@ -380,7 +384,7 @@ class ConvergentKMeansPage(MethodPage):
         steps = charts.cost_by_iteration(by_iteration, floor, longest=longest, chosen=thick)
         _follow_click(live(steps, key="steps", height=CHART_HEIGHT), "steps")
         by_epsilon = []
-        for i, name in list(enumerate(names))[1:]:  # Lloyd has no epsilon: it is the floor
+        for i, name in list(enumerate(names))[1:]:  # Lloyd has no epsilon
             column = [(at, row[i]) for at, row in zip(grid, rows[1:], strict=True)]
             finals = [(at, runs.nonprivate_final) for at, runs in column if runs is not None]
             if finals:
@@ -518,12 +522,13 @@ def _medians(methods: Sequence[MethodRuns], floor: float) -> pd.DataFrame:
         guarantee = "proved" if runs.proved else "claimed, not established"
         if runs.delta > 0:  # Gaussian noise
             guarantee += f", with δ = {chance_limit(runs.delta)}"
-        cost = number(float(np.median(runs.nonprivate_final)) / floor) if floor > 0 else "not defined"
+        times = center_facts.cost_ratio(float(np.median(runs.nonprivate_final)), floor)
+        cost = number(times) if floor > 0 else "not defined"
         ratio = number(float(np.mean(runs.n_iterations) / np.mean(methods[0].n_iterations)))
         rows.append(
             {
                 "Method": METHODS[runs.method],
-                "Cost, × Lloyd's": cost,
+                "Cost, × k-means": cost,
                 "Iterations": number(float(np.median(runs.n_iterations))),
                 "Iterations, × Lloyd's": ratio,
                 "ε in all": ceiled(float(np.median(runs.spent))),

@@ -242,7 +242,7 @@ def _release_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
         rings = np.where(far[:, None, None], np.nan, rings)
     ids = tuple(run.node_paths()[leaf] for leaf in leaves)
     exact = box.to_unit(run.last.nonprivate_centers)
-    best = run.reference.run(run.k).nonprivate_centers
+    best = run.nonprivate_kmeans.nonprivate_centers
     names = ("released average", "true average")
     last = {stage.clock.release: 0}
     style: dict[str, Any] = {"size": 2.0, "ids": ids, "shown": False}

@@ -9,19 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.accounting import LaplaceEvent, Purpose
-from dpviz.core import Box, FloatArray, Labels, Points, attacker_odds
+from dpviz.core import Box, FloatArray, Labels, attacker_odds
 from dpviz.methods.dpm import layers, uncertainty
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
 from dpviz.methods.dpm.algorithm.plan import CHANCE, COUNT_DELTA_SHARE
 from dpviz.methods.dpm.cells import Cells
-from dpviz.methods.dpm.charts import COST
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Frame, Measure, Scene, Strip
-from dpviz.solvers import LloydRun, assign, lloyd
-from dpviz.solvers.weighted import spread_start
+from dpviz.solvers import LloydRun, assign, nonprivate_kmeans
 from dpviz.stories import center_facts, charts, ledger
-from dpviz.stories.center_facts import AS_GOOD, no_data_fact
-from dpviz.stories.centers import drawable, no_data_cost
+from dpviz.stories.center_facts import AS_GOOD, cost_ratio, no_data_fact
+from dpviz.stories.centers import no_data_cost
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import RECORD, Contents, box_words
@@ -30,12 +28,9 @@ from dpviz.stories.outcomes import Outcome
 from dpviz.stories.panel import Fact, Sentence, attacker, ceiled, chance_limit, counted, number, rarely
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Clock
-from dpviz.stories.view import Plane, View, Words
+from dpviz.stories.view import Plane, View
 from dpviz.stories.wording import Doubt, about, in_words, opened, percent, things
 
-STARTS = 6  # of k-means++, on a part of the records; the best one goes on with all of them
-MOST_TRIED_RECORDS = 2_000
-MOST_ITERATIONS = 60
 LEFT, RIGHT = "below", "above"
 TOO_FEW = "too few records for the noise"
 TIGHT = 0.8  # of the way to one center for everyone: clusters are tighter; ours
@@ -86,44 +81,15 @@ def unproved(_: float) -> str:
     return "No limit is established for two or more features: lemma 1 of the paper is false there."
 
 
-class NonprivateKMeans:
-    """k-means without privacy for any k, each computed once: the curator's. Lloyd's algorithm after k-means++."""
-
-    def __init__(self, unit: Points) -> None:
-        """Keep the records (n, d), box units."""
-        self._unit = unit
-        self._runs: dict[int, LloydRun] = {}
-
-    def run(self, n_clusters: int) -> LloydRun:
-        """Return the best run from STARTS starts; the same one every time."""
-        if n_clusters not in self._runs:
-            part = self._unit[:: max(1, -(-len(self._unit) // MOST_TRIED_RECORDS))]
-            weights, spare = np.ones(len(part)), np.full((n_clusters, self._unit.shape[1]), 0.5)
-            tried = []
-            for seed in range(STARTS):
-                start = spread_start(part, weights, spare, rng=np.random.default_rng(seed)) if len(part) else spare
-                tried.append(lloyd(part, start, max_iterations=MOST_ITERATIONS))
-            best = min(tried, key=lambda run: float(run.nonprivate_costs[-1]))
-            self._runs[n_clusters] = lloyd(self._unit, best.nonprivate_centers, max_iterations=MOST_ITERATIONS)
-        return self._runs[n_clusters]
-
-
 @dataclass(frozen=True, eq=False)
 class DPMRun(Run[Params, TreeRelease, Step]):
     """One run of DPM: the tree of cuts, and the clusters between them."""
 
-    reference: NonprivateKMeans  # the curator's
     chosen: int = 0  # the subset that the reader looks into
 
     terms = TERMS
     page_fields = ("chosen",)
     audited = "dpm"
-
-    @classmethod
-    def find_reference(cls, points: Points, words: Words, result: object, params: object = None) -> NonprivateKMeans:
-        """Return k-means without privacy for any k: the curator's. A page can keep it while epsilon moves."""
-        del result, params
-        return NonprivateKMeans(drawable(points, words, 1))
 
     @cached_property
     def cells(self) -> Cells:
@@ -174,8 +140,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @cached_property
     def cost_ratio(self) -> float:
-        """Inertia of the released centers over k-means' with as many: the curator's. NaN without records."""
-        return ratio(self.nonprivate_cost, self.best_cost)
+        """Inertia of the released centers over k-means' with as many, at least 1: the curator's."""
+        return cost_ratio(self.nonprivate_cost, self.best_cost)
 
     @cached_property
     def nonprivate_cost(self) -> float:
@@ -188,9 +154,14 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return no_data_cost(self.unit, Box.cube(0.0, 1.0, self.words.box.d), self.k)
 
     @property
+    def nonprivate_kmeans(self) -> LloydRun:
+        """k-means with as many centers, the best of several starts: the curator's."""
+        return nonprivate_kmeans(self.unit, self.k)
+
+    @property
     def best_cost(self) -> float:
         """Inertia of k-means with as many centers, box units squared."""
-        return float(self.reference.run(self.k).nonprivate_costs[-1])
+        return float(self.nonprivate_kmeans.nonprivate_costs[-1])
 
     @cached_property
     def agreement(self) -> float | None:
@@ -299,7 +270,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     @cached_property
     def spread_share(self) -> float:
         """Root of the cost over that of one exact center for everyone: the curator's."""
-        one = float(self.reference.run(1).nonprivate_costs[-1])
+        one = float(nonprivate_kmeans(self.unit, 1).nonprivate_costs[-1])
         return math.sqrt(self.nonprivate_cost / one) if one > 0 else 0.0
 
     def _publics_finding(self) -> str:
@@ -374,7 +345,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         tree = self.result.release.tree
         n_refused, n_tried = int(self.cells.refused.sum()), int(self.cells.tried.sum())
         exact = self.words.box.to_unit(self.last.nonprivate_centers)
-        without = ratio(nonprivate_cost(self.unit, exact, assign(self.unit, exact)), self.best_cost)
+        without = cost_ratio(nonprivate_cost(self.unit, exact, assign(self.unit, exact)), self.best_cost)
         # Beside the known classes a cost against k-means with as few centers would sound like success.
         with_as_many = f" with {self.k}" if self.k < self.n_classes else ""
         facts = [Fact("Clusters found", str(self.k), "Subsets that were not cut.", True)]
@@ -558,7 +529,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def outcome(self) -> Outcome:
         """Return what many runs show of this one: its centers, and their cost beside k-means' with as many."""
-        return Outcome(self.final, self.cost_ratio, COST)
+        return Outcome(self.final, self.cost_ratio, center_facts.COST)
 
     def reason(self, node: int) -> str:
         """Say in public words what became of a node."""
@@ -619,11 +590,6 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         assert isinstance(first, PlanStep)
         cuts = np.flatnonzero(self.cells.applied)
         return sum(tree.gap_depths[i] > first.plan.clear(tree.levels[i], tree.noisy_counts[i]) for i in cuts)
-
-
-def ratio(cost: float, best: float) -> float:
-    """Return cost / best; 1 where both are 0, infinite where only the best is."""
-    return cost / best if best > 0 else 1.0 if cost <= 0 else math.inf
 
 
 def rand_index(labels: Labels, classes: Labels) -> float:

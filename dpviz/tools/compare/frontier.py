@@ -15,10 +15,12 @@ import numpy as np
 from dpviz.core import Confidential, FloatArray
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories import center_facts
-from dpviz.stories.charts import BAND, HIGHEST_RATIO, LOWEST_RATIO, Curve, layers_of, percentiles
+from dpviz.stories.charts import BAND, HIGHEST_RATIO, Curve, layers_of, percentiles
 from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, number
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Row, Rows
 from dpviz.tools.sweep.trials import OK
+
+LOWEST_RATIO = 1e-3  # of a cost to the least; a chart needs an end
 
 LEAK = (
     "Curator view: computed on the true records. Choosing ε from exact results leaks information that no guarantee "

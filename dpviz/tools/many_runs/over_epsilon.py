@@ -17,6 +17,8 @@ from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, always
 from dpviz.solvers import assign
 from dpviz.stories import ground_layers as ground
+from dpviz.stories.center_facts import cost_ratio
+from dpviz.stories.centers import CentersRun
 from dpviz.stories.panel import number
 from dpviz.stories.stage import SECRET, Clock, Seen, Stage
 from dpviz.stories.view import MARGIN, View, Words, project
@@ -25,7 +27,7 @@ NamedParams = tuple[tuple[str, Hashable], ...]  # the fields of a method's param
 
 PACE_MS = 160.0  # from one budget to the next
 SAME_NOISE = "The same random numbers at every ε."
-HIGHEST, LOWEST = 1e6, 1e-3  # ratios of costs in the chart
+HIGHEST = 1e6  # ratio of costs in the chart
 UNPAID = Seen(Role.RELEASED, Audience.CURATOR)  # a release outside of the budget: it is not published
 
 
@@ -52,12 +54,14 @@ def state_at(
 
 
 def lloyd_reference(points: Points, box: Box, method: str, params: NamedParams, seed: int) -> tuple[Centers, float]:
-    """Return the centers (k, d), box units, and the cost of Lloyd's algorithm from the start of such a run."""
+    """Return the centers (k, d), box units, of Lloyd's algorithm from the start of such a run, and k-means' cost."""
     algorithm = ALGORITHMS[method]
     full = algorithm.Params(**dict(params))
     result = algorithm.fit(points, box, full, rng=np.random.default_rng(seed))
-    run = run_class(method).find_reference(points, Words("", box, (), ()), result, full)
-    return run.nonprivate_centers, float(run.nonprivate_costs[-1])
+    kind, words = run_class(method), Words("", box, (), ())
+    run = kind.of(result, full, points, words, kind.find_reference(points, words, result, full))
+    assert isinstance(run, CentersRun)  # the others do not play over ε
+    return run.reference.nonprivate_centers, run.best_cost
 
 
 def scene(
@@ -112,13 +116,13 @@ def scene(
 
 
 def cost_chart(states: Sequence[State], floor: float) -> Scene:
-    """Return the exact cost against epsilon, with Lloyd's cost `floor`; the chart follows the picture's stops."""
+    """Return the exact cost against epsilon, over k-means' cost `floor`; the chart follows the picture's stops."""
     stops = _epsilons(states)
     values = (float(np.log10(stops[0])), float(np.log10(stops[-1])))
     x = (np.log10(stops) - values[0]) / (values[1] - values[0])
-    ratios = [state.nonprivate_cost / floor if floor > 0 else 1.0 for state in states]
-    y = np.log10(np.clip(ratios, LOWEST, HIGHEST))
-    low, high = min(0.0, float(y.min())), max(0.3, float(y.max()))
+    ratios = [cost_ratio(state.nonprivate_cost, floor) for state in states]
+    y = np.log10(np.minimum(ratios, HIGHEST))
+    low, high = 0.0, max(0.3, float(y.max()))
     pad = 0.06 * (high - low)
     fixed = always(len(states))
     layer = partial(Layer, audience=Audience.CURATOR, isolate=False)
@@ -128,12 +132,12 @@ def cost_chart(states: Sequence[State], floor: float) -> Scene:
     return Scene(
         title="Cost at each ε",
         alt="Line chart of the clustering cost against ε.",
-        caption="1 is Lloyd's cost. One run: other noise would draw another line.",
+        caption="1 is k-means' cost without privacy. One run: other noise would draw another line.",
         x=Axis("ε", "", (-MARGIN, 1.0 + MARGIN), values, log=True),
-        y=Axis("cost", "× Lloyd's", (low - pad, high + pad), log=True),
+        y=Axis("cost", "× k-means", (low - pad, high + pad), log=True),
         axes_public=False,
         layers=(
-            layer("Lloyd's cost", Kind.LINES, Role.REFERENCE, arrays={"xy": level}, rows=fixed, size=1.0),
+            layer("k-means' cost", Kind.LINES, Role.REFERENCE, arrays={"xy": level}, rows=fixed, size=1.0),
             layer("Cost", Kind.LINES, Role.EXACT, arrays={"xy": curve[None, None]}, rows=fixed, size=2.0),
             layer("Now", Kind.MARKS, Role.RELEASED, arrays={"xy": curve[:, None]}, rows=moving, size=9.0),
             layer("ε", Kind.CURSOR, Role.REFERENCE, arrays={"x": x}, rows=moving, legend=False),

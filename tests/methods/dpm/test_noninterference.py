@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpviz.methods.dpm import run as story
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, PlanStep, SplitTrace
 from dpviz.methods.dpm.charts import facts, strips, tree_chart
 from dpviz.plots import Audience, pack
@@ -63,7 +62,6 @@ def other_world(told, n, seed=1):
         told,
         result=result,
         unit=told.words.box.to_unit(points),
-        reference=story.DPMRun.find_reference(points, told.words, result),
         classes=rng.integers(0, 3, n),
     )
 

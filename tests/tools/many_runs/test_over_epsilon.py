@@ -7,7 +7,7 @@ from dpviz.core import Box
 from dpviz.methods.convergent_kmeans import algorithm
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import Kind
-from dpviz.solvers import assign, lloyd
+from dpviz.solvers import assign, lloyd, nonprivate_kmeans
 from dpviz.stories import View, Words
 from dpviz.stories.ground_layers import MOST_DRAWN
 from dpviz.tools.many_runs import over_epsilon
@@ -60,7 +60,8 @@ def test_lloyd_starts_where_the_runs_start():
     first = algorithm.start_centers(points, BOX, params, rng=np.random.default_rng(0))
     wanted = lloyd(BOX.to_unit(points), first)
     assert np.array_equal(centers, wanted.nonprivate_centers)
-    assert cost == wanted.nonprivate_costs[-1]
+    least = nonprivate_kmeans(BOX.to_unit(points), 3).nonprivate_costs[-1]
+    assert cost == min(wanted.nonprivate_costs[-1], least)
 
 
 def test_coordinates_travel_once_and_a_state_has_only_what_differs():
@@ -100,7 +101,7 @@ def test_the_chart_follows_the_stops():
     curve = layer(chart, "Cost").arrays["xy"][0, 0]
     low, high = chart.x.values
     assert 10 ** (low + curve[:, 0] * (high - low)) == pytest.approx(STOPS)
-    assert 10 ** curve[:, 1] == pytest.approx([one.nonprivate_cost / 2.0 for one in found])
+    assert 10 ** curve[:, 1] == pytest.approx([max(one.nonprivate_cost / 2.0, 1.0) for one in found])
     (cursor,) = (one for one in chart.layers if one.kind is Kind.CURSOR)
     assert cursor.arrays["x"][cursor.rows] == pytest.approx(curve[:, 0])
     assert chart.frames == drawn(records()).frames
