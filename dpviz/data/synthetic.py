@@ -296,22 +296,8 @@ def city_ground() -> Ground:
     middle_line = river_middle(east)
     river = np.column_stack([east, middle_line - RIVER_HALF_WIDTH, middle_line + RIVER_HALF_WIDTH])
     t, roads = np.linspace(0.0, 1.0, 13)[:, None], []
-    for start, end, bow in _roads():  # parabolas that bend by `bow` of their length to the left
-        way = np.subtract(end, start)
-        roads.append(start + t * way + 4.0 * bow * t * (1.0 - t) * np.array([-way[1], way[0]]))
-    return Ground(frozen(np.array(streets)), frozen(np.stack(roads)), frozen(river))
-
-
-def _is_dry(places: Points) -> NDArray[np.bool_]:
-    """Say which places (n, 2) are on the map, and not in the river."""
-    on_map = ((places >= CITY_BOX.low) & (places <= CITY_BOX.high)).all(axis=1)
-    return on_map & (np.abs(places[:, 1] - river_middle(places[:, 0])) > RIVER_HALF_WIDTH)
-
-
-def _roads() -> list[tuple[tuple[float, float], tuple[float, float], float]]:
-    """Return the ends of the roads, m, and how far each bends to its left, as a share of its length."""
     old, station, harbour, university, market, garden = ((each.east, each.north) for each in DISTRICTS)
-    return [
+    for start, end, bow in (  # parabolas that bend by `bow` of their length to the left
         (old, station, 0.06),
         (harbour, old, -0.05),
         (old, university, 0.10),
@@ -323,7 +309,16 @@ def _roads() -> list[tuple[tuple[float, float], tuple[float, float], float]]:
         (station, (10_000.0, 8_900.0), -0.06),
         (university, (900.0, 0.0), 0.06),
         (garden, (9_300.0, 0.0), -0.05),
-    ]
+    ):
+        way = np.subtract(end, start)
+        roads.append(start + t * way + 4.0 * bow * t * (1.0 - t) * np.array([-way[1], way[0]]))
+    return Ground(frozen(np.array(streets)), frozen(np.stack(roads)), frozen(river))
+
+
+def _is_dry(places: Points) -> NDArray[np.bool_]:
+    """Say which places (n, 2) are on the map, and not in the river."""
+    on_map = ((places >= CITY_BOX.low) & (places <= CITY_BOX.high)).all(axis=1)
+    return on_map & (np.abs(places[:, 1] - river_middle(places[:, 0])) > RIVER_HALF_WIDTH)
 
 
 def river_middle(east: FloatArray) -> FloatArray:

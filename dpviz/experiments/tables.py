@@ -125,7 +125,17 @@ def read_tables(path: str | Path) -> Report:
     try:
         if Path(path).stat().st_size > MAX_BYTES:
             raise TablesError(f"it is larger than {MAX_BYTES:,} bytes")
-        return _report(json.loads(Path(path).read_text("utf-8"), parse_constant=_no_constant))
+        parsed, place = json.loads(Path(path).read_text("utf-8"), parse_constant=_no_constant), "the file"
+        versions = _field(parsed, "versions", dict, place)
+        return Report(
+            title=_field(parsed, "title", str, place),
+            source=_field(parsed, "source", str, place),
+            command=_field(parsed, "command", str, place),
+            seed=_field(parsed, "seed", int, place),
+            runs=_field(parsed, "runs", int, place),
+            versions={library: _field(versions, library, str, "the versions") for library in versions},
+            tables=tuple(_table(table) for table in _field(parsed, "tables", list, place)),
+        )
     except OSError as error:
         raise TablesError(f"The tables {name} could not be read ({error.strerror}). {way_out}") from None
     except RecursionError:
@@ -136,20 +146,6 @@ def read_tables(path: str | Path) -> Report:
 
 def _no_constant(name: str) -> None:
     raise TablesError(f"it holds {name}, which is no number")
-
-
-def _report(parsed: object) -> Report:
-    place = "the file"
-    versions = _field(parsed, "versions", dict, place)
-    return Report(
-        title=_field(parsed, "title", str, place),
-        source=_field(parsed, "source", str, place),
-        command=_field(parsed, "command", str, place),
-        seed=_field(parsed, "seed", int, place),
-        runs=_field(parsed, "runs", int, place),
-        versions={library: _field(versions, library, str, "the versions") for library in versions},
-        tables=tuple(_table(table) for table in _field(parsed, "tables", list, place)),
-    )
 
 
 def _table(parsed: object) -> ResultTable:

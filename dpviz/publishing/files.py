@@ -8,7 +8,7 @@ import json
 import math
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
@@ -292,7 +292,16 @@ def opening(state: PageState) -> Opening:
     points: dict[int, dict[str, str]] = {}  # layer -> the blobs of its arrays, where points can be in any order
     drains: dict[int, list[tuple[str, int]]] = {}  # picture -> blobs that say how gray each of n points is, and n
     pictures: dict[int, int] = {}  # layer -> its picture, by number
-    arrays_in_use = [*_arrays(state)]  # keeps the layers alive, so that no two have one id
+    arrays_in_use: list[tuple[dict[str, Any], str, str, list[int], list[list[float]], int, int]] = []
+    for number, packed in enumerate(state.directory["pictures"]):
+        header = read_header(state.blobs[packed["header"]])
+        keys = dict(zip(arrays_of(header), packed["arrays"], strict=True))
+        view, start = [header[axis]["view"] for axis in "xy"], header["start_frame"]
+        arrays_in_use += (  # which keeps the layers alive, so that no two have one id
+            (layer, name, keys[array["offset"]], array["shape"], view, start, number)
+            for layer in header["layers"]
+            for name, array in layer["arrays"].items()
+        )
     for layer, name, key, shape, view, frame, picture in arrays_in_use:
         users[key] += 1
         pictures[id(layer)] = picture
@@ -354,17 +363,6 @@ def _along(codes: NDArray[np.uint16]) -> NDArray[np.uint32]:
     bits = np.arange(12, dtype=np.uint32)
     digits = (codes.astype(np.uint32)[:, :, None] >> bits) & 1  # (n, 2, 12)
     return np.asarray((digits << (2 * bits + np.arange(2, dtype=np.uint32)[:, None])).sum(axis=(1, 2)), np.uint32)
-
-
-def _arrays(state: PageState) -> Iterator[tuple[dict[str, Any], str, str, list[int], list[list[float]], int, int]]:
-    """Yield (layer, name, key, shape, the axes' views, first frame, picture) of every array of a state's pictures."""
-    for number, picture in enumerate(state.directory["pictures"]):
-        header = read_header(state.blobs[picture["header"]])
-        keys = dict(zip(arrays_of(header), picture["arrays"], strict=True))
-        view = [header[axis]["view"] for axis in "xy"]
-        for layer in header["layers"]:
-            for name, array in layer["arrays"].items():
-                yield layer, name, keys[array["offset"]], array["shape"], view, header["start_frame"], number
 
 
 def coded(blob: bytes, shape: list[int], view: list[list[float]]) -> Coarse | None:

@@ -11,7 +11,7 @@ from dpviz.core import Box, FloatArray, Points, algebra, frozen
 from dpviz.data import NEUTRAL, Dataset, Ground, Nouns, Outline
 from dpviz.data.geography import LocalMap
 from dpviz.data.transforms import Scale
-from dpviz.plots import Axis, Kind, Layer, Scene
+from dpviz.plots import Axis, Kind, Scene
 
 MARGIN = 0.04  # of the box, left free around it
 SOLID_REACH = 0.5 * np.sqrt(3.0) + 0.02  # from the middle of a turned box to the end of its picture, box widths
@@ -355,19 +355,14 @@ def with_depth(scene: Scene, above: Scene, view: View) -> Scene:
 
     Depth grows towards the reader, and is 0.5 in the middle of the box.
     """
-    layers = tuple(_deep(one, other) for one, other in zip(scene.layers, above.layers, strict=True))
-    return replace(scene, layers=layers, solid=(float(view.yaw), float(view.pitch)))
-
-
-def _deep(layer: Layer, above: Layer) -> Layer:
-    if layer.name.startswith(FACING) and layer.kind is Kind.LINES:
-        here, there = (one.arrays["xy"][..., :-1, :].mean(axis=-2) for one in (layer, above))  # the last is the first
-        middle = np.concatenate([here, there[..., 1:]], axis=-1)
-        return replace(layer, arrays={**layer.arrays, f"xy{MIDDLE}": np.ascontiguousarray(middle)})
-    if layer.kind not in PLACES:
-        return layer
-    depths: dict[str, NDArray[Any]] = {}
-    for name in PLACES[layer.kind]:
-        places = above.arrays[name]
-        depths[f"{name}{DEPTH}"] = np.ascontiguousarray(places[..., 1::2])  # up, of each end where there are two
-    return replace(layer, arrays={**layer.arrays, **depths})
+    layers = []
+    for layer, other in zip(scene.layers, above.layers, strict=True):
+        depths: dict[str, NDArray[Any]] = {}
+        if layer.name.startswith(FACING) and layer.kind is Kind.LINES:
+            here, there = (one.arrays["xy"][..., :-1, :].mean(axis=-2) for one in (layer, other))  # the last: the first
+            depths[f"xy{MIDDLE}"] = np.ascontiguousarray(np.concatenate([here, there[..., 1:]], axis=-1))
+        else:
+            for name in PLACES.get(layer.kind, ()):  # up, of each end where there are two
+                depths[f"{name}{DEPTH}"] = np.ascontiguousarray(other.arrays[name][..., 1::2])
+        layers.append(replace(layer, arrays={**layer.arrays, **depths}) if depths else layer)
+    return replace(scene, layers=tuple(layers), solid=(float(view.yaw), float(view.pitch)))

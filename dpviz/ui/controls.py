@@ -209,7 +209,12 @@ def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> 
     elif knob.kind == "int":
         st.slider(knob.label, int(knob.low), int(knob.high), step=1, **options)
     elif knob.log:
-        st.select_slider(knob.label, _powers(knob), format_func=lambda value: f"{value:.3g}", **options)
+        # 1 and 3 times the powers of ten that the knob offers, its ends, and the value it has.
+        low, high = math.floor(math.log10(knob.low)), math.ceil(math.log10(knob.high))
+        steps = {float(f"{digit}e{power}") for power in range(low, high + 1) for digit in (1, 3)}
+        steps_inside = {step for step in steps if knob.low <= step <= knob.high}
+        stops = sorted({*steps_inside, float(knob.low), float(knob.high), float(state.value(knob))})
+        st.select_slider(knob.label, stops, format_func=lambda value: f"{value:.3g}", **options)
     else:
         st.slider(knob.label, knob.low, knob.high, step=0.01, **options)
     return state.value(knob)
@@ -342,11 +347,3 @@ def slider_values(knob: Knob) -> tuple[float, ...]:
     # A link's own value joins the friendly ones for the session, so that the link keeps its promise to the digit.
     linked = st.session_state.setdefault(f"given:{knob.name}", float(state.value(knob)))
     return tuple(sorted({*friendly(knob.low, knob.high), linked}))
-
-
-def _powers(knob: Knob) -> list[float]:
-    """Return 1 and 3 times the powers of ten that a knob offers, its ends, and the value it has."""
-    low, high = math.floor(math.log10(knob.low)), math.ceil(math.log10(knob.high))
-    steps = {float(f"{digit}e{power}") for power in range(low, high + 1) for digit in (1, 3)}
-    steps_inside = {step for step in steps if knob.low <= step <= knob.high}
-    return sorted({*steps_inside, float(knob.low), float(knob.high), float(state.value(knob))})

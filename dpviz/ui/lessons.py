@@ -249,7 +249,14 @@ def _panel(place: Place, public: bool) -> None:
         if step.question is not None:
             knobs_moved = _ask(place, step.question, public=public)
         with progress:
-            st.caption(f"{lesson.title}: step {index + 1} of {len(lesson.steps)}{_score(lesson)}")
+            guesses, n_right = _guesses(), 0
+            answered = [each for each in lesson.questions if (lesson.name, each) in guesses]
+            for each in answered:
+                question = lesson.steps[each].question
+                right = None if question is None else question.right(measured(lesson.name, each))
+                n_right += guesses[lesson.name, each] == right
+            score = f", {n_right} of {len(answered)} right" if answered else ""
+            st.caption(f"{lesson.title}: step {index + 1} of {len(lesson.steps)}{score}")
             st.progress((index + 1) / len(lesson.steps))
         with st.container(horizontal=True):
             knobs_moved |= index > 0 and _button(BACK, go, lesson.name, index - 1)
@@ -318,12 +325,3 @@ def measured(name: str, index: int) -> Answer:
     if question is None:
         raise ValueError(f"Step {index + 1} of {name} asks nothing. Take one of {LESSONS[name].questions}.")
     return question.measure()
-
-
-def _score(lesson: Lesson) -> str:
-    guesses, n_right = _guesses(), 0
-    answered = [index for index in lesson.questions if (lesson.name, index) in guesses]
-    for index in answered:
-        question = lesson.steps[index].question
-        n_right += question is not None and guesses[lesson.name, index] == question.right(measured(lesson.name, index))
-    return f", {n_right} of {len(answered)} right" if answered else ""

@@ -74,7 +74,17 @@ def article(
     st.subheader("Formulas, with the numbers of this picture", anchor=False)
     st.caption(ROUNDED if parts else NOTHING)
     for part in parts:
-        _formulas(part)
+        if part.title:
+            st.markdown(f"**{state.plain(part.title)}**")
+        if not part.formulas:
+            st.caption("No noise is added here, so that there is nothing to fill in: nothing is private.")
+            continue
+        symbols = used(part.words, part.formulas)
+        st.markdown("  \n".join(f"${names}$: {words}" for names, words in symbols.items()))
+        with st.container(key=f"dpviz-formulas-{part.title or 'all'}", gap="small"):
+            for each in part.formulas:
+                source = f"  \n:small[{each.source}]" if each.source else ""
+                st.markdown(f"**{each.name}**{source}\n$$\n{each.general}\n$$\n$$\n{each.with_numbers}\n$$")
     if parts:
         st.subheader("The code that makes this picture", anchor=False)
         st.caption(about_code)
@@ -91,17 +101,3 @@ def article(
     )
     if not hiding.hides("terms"):
         st.html(f'<h3 class="dpviz-heading">Glossary</h3>{panel.all_terms()}')
-
-
-def _formulas(part: FormulaPart) -> None:
-    if part.title:
-        st.markdown(f"**{state.plain(part.title)}**")
-    if not part.formulas:
-        st.caption("No noise is added here, so that there is nothing to fill in: nothing is private.")
-        return
-    symbols = used(part.words, part.formulas)
-    st.markdown("  \n".join(f"${names}$: {words}" for names, words in symbols.items()))
-    with st.container(key=f"dpviz-formulas-{part.title or 'all'}", gap="small"):
-        for each in part.formulas:
-            source = f"  \n:small[{each.source}]" if each.source else ""
-            st.markdown(f"**{each.name}**{source}\n$$\n{each.general}\n$$\n$$\n{each.with_numbers}\n$$")

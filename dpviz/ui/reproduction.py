@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.elements.lib.column_types import ColumnConfig
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.experiments.tables import Cell, Column, Report, ResultTable, TablesError, read_tables
+from dpviz.experiments.tables import Cell, Report, ResultTable, TablesError, read_tables
 from dpviz.plots import Scene
 from dpviz.stories.charts import Curve, curve_chart
 from dpviz.stories.panel import number
@@ -63,7 +63,16 @@ def _table(name: str, table: ResultTable) -> None:
         cells = figures[key]
         if any(isinstance(cell, str) for cell in cells):
             figures[key] = [cell if cell is None or isinstance(cell, str) else number(float(cell)) for cell in cells]
-    labels = {column.key: _labeled(column, [row[column.key] for row in rows]) for column in table.columns}
+    labels: dict[str, ColumnConfig] = {}
+    for column in table.columns:  # whole numbers are written whole, others in three digits
+        counted = column.unit in ("", column.label.split(",")[0].lower())  # "Records", in records
+        label = column.label if counted else f"{column.label} ({column.unit})"
+        known = [row[column.key] for row in rows if row[column.key] is not None]
+        if not known or any(isinstance(cell, str) for cell in known):
+            labels[column.key] = st.column_config.Column(label)
+        else:
+            format_of = "localized" if all(isinstance(cell, int) for cell in known) else "%.3g"
+            labels[column.key] = st.column_config.NumberColumn(label, format=format_of)
     with st.expander("Figures", expanded=not _series(table)):
         st.dataframe(
             figures,
@@ -75,17 +84,6 @@ def _table(name: str, table: ResultTable) -> None:
         )
     with st.expander("Where it differs, and why"):
         st.markdown("\n".join(f"- {state.plain(note)}" for note in table.notes))
-
-
-def _labeled(column: Column, cells: Sequence[Cell]) -> ColumnConfig:
-    """Return how a column is headed and its numbers are written: whole ones whole, others in three digits."""
-    counted = column.unit in ("", column.label.split(",")[0].lower())  # "Records", in records
-    label = column.label if counted else f"{column.label} ({column.unit})"
-    known = [cell for cell in cells if cell is not None]
-    if not known or any(isinstance(cell, str) for cell in known):
-        return st.column_config.Column(label)
-    whole = all(isinstance(cell, int) for cell in known)
-    return st.column_config.NumberColumn(label, format="localized" if whole else "%.3g")
 
 
 def _series(table: ResultTable) -> str:

@@ -128,8 +128,10 @@ def show(
                 scene = chart.scene.public() if frame.public else chart.scene
                 if not scene.is_empty:
                     live(scene, key=chart.key, height=chart.height, follow=stage.KEY)
-                if chart.key == PROFILES:
-                    _offer_names(frame, run, names)
+                if chart.key != PROFILES or run.profiled is None or hiding.hides("knobs"):
+                    continue
+                if st.button("Name the clusters", help=groups.NAMES_HELP, key="dpviz-name-clusters"):
+                    groups.ask_names(frame.source, run.words, run.profiled[0], run.profiles(), names)
             if run.words.projected and run.profiled is not None:
                 st.caption(NO_PROFILE)
         with frame.card:
@@ -150,14 +152,6 @@ def _held(frame: PageFrame, draw: Draw) -> Draw:
             yield scene if words is None else replace(scene, stage=replace(words, finding=HELD, strip=None, loss=None))
 
     return drawn
-
-
-def _offer_names(frame: PageFrame, run: Run[object, Release, Step], names: Sequence[str]) -> None:
-    """Draw the button that asks for the clusters' names."""
-    if run.profiled is None or hiding.hides("knobs"):
-        return
-    if st.button("Name the clusters", help=groups.NAMES_HELP, key="dpviz-name-clusters"):
-        groups.ask_names(frame.source, run.words, run.profiled[0], run.profiles(), names)
 
 
 def impossible(frame: PageFrame, slider: Slider, why: str) -> None:

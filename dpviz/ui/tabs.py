@@ -40,15 +40,14 @@ def follow(*, own: bool, asks: bool) -> None:
 
     With `asks` the browser says how the page was opened, once, and the page runs again.
     """
-    _TABS(data={"own": own, "asks": asks, "here": HERE, "there": THERE}, key=KEY, on_opened_change=_take)
+
+    def take() -> None:
+        st.session_state[_OPENED] = str(getattr(st.session_state.get(KEY), "opened", "") or "")
+
+    _TABS(data={"own": own, "asks": asks, "here": HERE, "there": THERE}, key=KEY, on_opened_change=take)
 
 
 def missing_file(fingerprint: str) -> str:
     """Say why the file of this fingerprint is not there, what is, and the way out."""
     words = {"reloaded": RELOADED, "renewed": RESTARTED}.get(st.session_state.get(_OPENED, ""), LINKED)
     return f"{words}; it is checked by its fingerprint {fingerprint}."
-
-
-def _take() -> None:
-    component = st.session_state.get(KEY)
-    st.session_state[_OPENED] = str(getattr(component, "opened", "") or "")

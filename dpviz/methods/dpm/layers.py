@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -270,7 +269,16 @@ def _chance_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     clock, tried = stage.clock, [split for step in run.levels for split in step.splits]
     if not tried or sum(split.exists.size for split in tried) > MOST_WEIGHED:
         return []
-    by_level = [_edges(step.splits, plane) for step in run.levels]
+    by_level = []
+    for step in run.levels:
+        edges = []
+        for split in step.splits:
+            law = split.probabilities
+            for across, feature in enumerate(plane.features):
+                chance = _binned(split.positions[feature], law[feature], split.low[feature], split.high[feature])
+                if law[feature].sum() >= LEAST_SHARE:
+                    edges.append(_Edge(split, across, chance))
+        by_level.append(edges)
     made = [edge for edges in by_level for edge in edges if edge.split.applied]
     rows = [edges[:MOST_RIBBONS] for edges in (*by_level, made)]
     most = max(map(len, rows))
@@ -289,18 +297,6 @@ def _chance_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     style = {"isolate": False, "size": 1.0}
     arrays = {"xy": around[None], "alpha": np.full((1, len(around)), FAINT)}
     return [stage.layer(f"noise of {N_DRAWS} draws", Kind.LINES, *ink, last, arrays, **style), *layers]
-
-
-def _edges(splits: Sequence[SplitTrace], plane: Plane) -> list[_Edge]:
-    """Return the edges of boxes that a cut was likely at."""
-    edges = []
-    for split in splits:
-        law = split.probabilities
-        for across, feature in enumerate(plane.features):
-            chance = _binned(split.positions[feature], law[feature], split.low[feature], split.high[feature])
-            if law[feature].sum() >= LEAST_SHARE:
-                edges.append(_Edge(split, across, chance))
-    return edges
 
 
 def _binned(places: FloatArray, mass: FloatArray, low: float, high: float) -> FloatArray:

@@ -363,7 +363,16 @@ def draw_shares() -> Shares | None:
             options: dict[str, Any] = {"key": key, "help": knob.help, "disabled": bool(state.value(LOCKS[name]))}
             options |= {"on_change": _moved_share, "args": (name, key)}
             st.slider(knob.label, LEAST, MOST, step=0.01, format="%.3f", **options)
-        _draw_locks()
+        locked = state.tie(_LOCKED, [name for name, knob in LOCKS.items() if state.value(knob)])
+        st.pills(
+            "Locked",
+            list(SHARE_WORDS),
+            format_func=lambda name: SHARE_WORDS[name][0],
+            selection_mode="multi",
+            key=locked,
+            on_change=_lock,
+            args=(locked,),
+        )
         st.caption("They always add up to 1. A locked share stays while you move another.")
     return Shares(**_values())
 
@@ -375,20 +384,6 @@ def share_link() -> list[tuple[str, str]]:
         pairs += [(knob.name, knob.format(float(state.value(knob)))) for knob in SHARES.values()]
         pairs += [(knob.name, knob.format(state.value(knob))) for knob in LOCKS.values()]
     return pairs
-
-
-def _draw_locks() -> None:
-    """Draw which shares stay where they are."""
-    key = state.tie(_LOCKED, [name for name, knob in LOCKS.items() if state.value(knob)])
-    st.pills(
-        "Locked",
-        list(SHARE_WORDS),
-        format_func=lambda name: SHARE_WORDS[name][0],
-        selection_mode="multi",
-        key=key,
-        on_change=_lock,
-        args=(key,),
-    )
 
 
 def _lock(key: str) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpviz.core import AuditPlan, Box, Choices, Entry, algebra
+from dpviz.core import AuditPlan, Entry, algebra
 from dpviz.data import load
 from dpviz.methods.nd_laplace.algorithm import (
     TITLE,
@@ -26,12 +26,6 @@ from dpviz.stories.method import Attack, Method, Thumbnail
 RADIUS_OF_ONE = 8  # the last radius of its page: all of a feature's range
 
 
-def _one_across(choices: Choices, box: Box) -> Choices:
-    """Return the epsilon that the diagonal of the box makes 1."""
-    widths = np.ones(box.d) if choices.get("unit") == "range" else box.widths
-    return {"epsilon": 1.0 / algebra.length(widths)}
-
-
 METHOD = Method(
     name="nd_laplace",
     title=TITLE,
@@ -44,7 +38,9 @@ METHOD = Method(
         more=tuple({"domain": "remap", "remap": rule} for rule in ("median", "nearest")),
         idle=frozenset({"remap"}),
         by_record=True,
-        placed=_one_across,
+        placed=lambda choices, box: {  # the epsilon that the diagonal of the box makes 1
+            "epsilon": 1.0 / algebra.length(np.ones(box.d) if choices.get("unit") == "range" else box.widths)
+        },
     ),
     thumbnail=Thumbnail(
         question="What if you trust nobody?",

@@ -168,8 +168,15 @@ def _crowd(run: NDLaplaceRun, stage: Stage) -> list[Layer]:
         arrays: dict[str, NDArray[Any]] = {"xy": placed(unit[rows], plane, rows)[None], "group": none}
         return _layer(stage, name, Kind.POINTS, ink, frames, arrays, size=size, total=run.n, glides="index", **style)
 
+    # The moves of an even sample of the records, a faint thread each.
+    some = threaded(run.n)
+    tails = placed(run.unit[some], plane, some)
+    heads = [run.words.box.to_unit(run.step.before_domain[some]), run.released[some]]
+    ends = np.stack([np.concatenate([tails, plane.pinned(placed(each, plane, some))], axis=1) for each in heads])
+    during = {**clock.during(*clock.phases[1:]), clock.release: 1}
+    threads = {"ends": ends, "alpha": thread_opacity(ends)}
     layers += [
-        _threads(run, stage),
+        _layer(stage, "noise", Kind.SEGMENTS, SECRET_NOISE, during, threads, size=1.0, glides="index"),
         points("person", SECRET, clock.always(), run.unit, 2.0, pick=PICK),
     ]
     size = 2.5 if small else 4.5
@@ -177,17 +184,6 @@ def _crowd(run: NDLaplaceRun, stage: Stage) -> list[Layer]:
         before = run.words.box.to_unit(run.step.before_domain)
         layers.append(points("before the box", SECRET_NOISE, {clock.frame(0, "domain"): 0}, before, size))
     return [*layers, points("sent point", RELEASED, release, run.released, size, label="a sent point")]
-
-
-def _threads(run: NDLaplaceRun, stage: Stage) -> Layer:
-    """The moves of an even sample of the records, a faint thread each."""
-    rows, clock, plane = threaded(run.n), stage.clock, stage.projection
-    tails = placed(run.unit[rows], plane, rows)
-    heads = [run.words.box.to_unit(run.step.before_domain[rows]), run.released[rows]]
-    ends = np.stack([np.concatenate([tails, plane.pinned(placed(each, plane, rows))], axis=1) for each in heads])
-    during = {**clock.during(*clock.phases[1:]), clock.release: 1}
-    arrays = {"ends": ends, "alpha": thread_opacity(ends)}
-    return _layer(stage, "noise", Kind.SEGMENTS, SECRET_NOISE, during, arrays, size=1.0, glides="index")
 
 
 def _chosen(run: NDLaplaceRun, stage: Stage, rng: np.random.Generator) -> list[Layer]:

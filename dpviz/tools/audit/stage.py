@@ -87,7 +87,11 @@ def stage_of(audited: Audited) -> AuditStage:
     event = bound.events[0] if bound.events else None
     likely = event is None or event.first_is_likely
     columns, edge = _columns(audited)
-    marks = _marks(bound.n_estimating)
+    # The numbers of runs of each world (m,) at which play stops: one by one, then ever more at once.
+    stops = list(range(1, min(ONE_BY_ONE, bound.n_estimating) + 1))
+    while stops[-1] < bound.n_estimating:
+        stops.append(min(bound.n_estimating, stops[-1] + max(2, stops[-1] // GROWTH)))
+    marks = np.array(stops)
     # How many of the first runs lie in each column, (m, COLUMNS) for each world.
     counts = [np.cumsum(each[:, None] == np.arange(COLUMNS), axis=0)[marks - 1] for each in columns]
     hits = [each[:, edge:].sum(axis=1) for each in counts]
@@ -241,14 +245,6 @@ def _paragraphs(audited: Audited) -> tuple[str, ...]:
 # Dots.
 
 
-def _marks(n: int) -> IntArray:
-    """Return the numbers of runs of each world (m,) at which play stops: one by one, then ever more at once."""
-    marks = list(range(1, min(ONE_BY_ONE, n) + 1))
-    while marks[-1] < n:
-        marks.append(min(n, marks[-1] + max(2, marks[-1] // GROWTH)))
-    return np.array(marks)
-
-
 def _columns(audited: Audited) -> tuple[tuple[IntArray, IntArray], int]:
     """Return each run's column (n,) in both worlds, and the first column beyond the threshold.
 
@@ -268,16 +264,13 @@ def _columns(audited: Audited) -> tuple[tuple[IntArray, IntArray], int]:
     edge = COLUMNS if event is None else min(max(edge, LEAST_COLUMNS), COLUMNS - LEAST_COLUMNS)
     right = COLUMNS - edge
     width = max((threshold - low) / edge, (high - threshold) / right if right else 0.0) or span
-    first, other = (_column(each, threshold, width, edge) for each in worlds)
-    return (first, other), edge
-
-
-def _column(values: FloatArray, threshold: float, width: float, edge: int) -> IntArray:
-    """Return the column (n,) of each value; those at the ends hold what lies beyond, too."""
-    with np.errstate(over="ignore"):
-        at = edge + np.floor(np.clip((values - threshold) / width, -COLUMNS, COLUMNS)).astype(np.intp)
-    beyond = values > threshold
-    return np.where(beyond, np.clip(at, edge, COLUMNS - 1), np.clip(at, 0, max(edge - 1, 0)))
+    columns = []
+    for each in worlds:  # those at the ends hold what lies beyond, too
+        with np.errstate(over="ignore"):
+            at = edge + np.floor(np.clip((each - threshold) / width, -COLUMNS, COLUMNS)).astype(np.intp)
+        lesser = np.clip(at, 0, max(edge - 1, 0))
+        columns.append(np.where(each > threshold, np.clip(at, edge, COLUMNS - 1), lesser))
+    return (columns[0], columns[1]), edge
 
 
 # The small chart behind "See the attack".

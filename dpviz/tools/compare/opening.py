@@ -81,24 +81,20 @@ def made(one: TrialPart) -> list[dict[str, Any]]:
 def written(rows_of_parts: Mapping[TrialPart, Sequence[Row]]) -> bytes:
     """Return the file with these rows; equal rows, equal bytes."""
     data = dataset()
-    kept = [
-        {"entry": one.entry, "epsilon": one.epsilon, **_columns(rows, data.box)} for one, rows in rows_of_parts.items()
-    ]
+    kept = []
+    for one, rows in rows_of_parts.items():  # by column: one value where all rows have the same, else a list of theirs
+        names = [name for name in rows[0] if name not in (*DROPPED, CENTERS)]
+        columns = {name: [row[name] for row in rows] for name in names}
+        columns["processor_seconds"] = [
+            None if each is None else float(f"{each:.3g}") for each in columns["processor_seconds"]
+        ]
+        short = {
+            name: values[0] if all(each == values[0] for each in values) else values for name, values in columns.items()
+        }
+        centers = [None if row[CENTERS] is None else packed(row[CENTERS], data.box) for row in rows]
+        kept.append({"entry": one.entry, "epsilon": one.epsilon, **short, CENTERS: centers})
     head = {"records": GivenRecords.of(data).digest, "versions": dict(versions()), "parts": kept}
     return gzip.compress(json.dumps(head, separators=(",", ":")).encode(), mtime=0)
-
-
-def _columns(rows: Sequence[Row], box: Box) -> dict[str, object]:
-    """Return the rows by column: one value where all have the same, else a list of theirs."""
-    names = [name for name in rows[0] if name not in (*DROPPED, CENTERS)]
-    columns = {name: [row[name] for row in rows] for name in names}
-    columns["processor_seconds"] = [
-        None if each is None else float(f"{each:.3g}") for each in columns["processor_seconds"]
-    ]
-    short = {
-        name: values[0] if all(each == values[0] for each in values) else values for name, values in columns.items()
-    }
-    return {**short, CENTERS: [None if row[CENTERS] is None else packed(row[CENTERS], box) for row in rows]}
 
 
 def packed(centers: Centers, box: Box) -> str:

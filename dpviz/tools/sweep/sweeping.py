@@ -21,7 +21,7 @@ from joblib import Parallel, delayed, parallel_config  # type: ignore[import-unt
 from pyarrow import csv, parquet
 
 from dpviz.tools.sweep.grids import Grid
-from dpviz.tools.sweep.trials import FIRST_COLUMNS, LAST_COLUMNS, Row, Trial, Value, run_trials, versions
+from dpviz.tools.sweep.trials import FIRST_COLUMNS, LAST_COLUMNS, Row, Trial, run_trials, versions
 
 BATCH = 8  # runs that one task makes, all on the same records; ours
 MOST_DEATHS = 3  # of workers in a row without a new row; ours
@@ -113,15 +113,15 @@ def tidy(rows: Sequence[Row]) -> pa.Table:
     """
     own = sorted({name for row in rows for name in row} - {*FIRST_COLUMNS, *LAST_COLUMNS})
     names = (*FIRST_COLUMNS, *own, *LAST_COLUMNS)
-    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
-
-
-def _column(values: list[Value]) -> pa.Array:
-    """Return a column of one type: whole numbers beside others become numbers, words beside numbers words."""
-    kinds = {type(value) for value in values if value is not None}
-    if len(kinds) > 1 and kinds != {int, float}:
-        return pa.array([None if value is None else str(value) for value in values], pa.string())
-    return pa.array(values, None if kinds else pa.float64())
+    columns = {}
+    for name in names:  # each of one type: whole numbers beside others become numbers, words beside numbers words
+        values = [row.get(name) for row in rows]
+        kinds = {type(value) for value in values if value is not None}
+        if len(kinds) > 1 and kinds != {int, float}:
+            columns[name] = pa.array([None if value is None else str(value) for value in values], pa.string())
+        else:
+            columns[name] = pa.array(values, None if kinds else pa.float64())
+    return pa.table(columns)
 
 
 def sweep(

@@ -18,7 +18,7 @@ from dpviz.ui.data.answers import to_file
 from dpviz.ui.data.picker import Source
 from dpviz.ui.export import settings
 from dpviz.ui.export.kept_page import html_file
-from dpviz.ui.runs import AnyRun, notices
+from dpviz.ui.runs import notices
 from dpviz.ui.screen import MethodScreen, OnScreen
 
 CURATOR = "Curator's view: it holds exact values. Do not publish it."
@@ -162,13 +162,6 @@ class _Picture:
         return calls_script(self.screen.calls, frame=frame, hidden=hidden, notes=notes, hashes=hashes)
 
 
-def _page_fields(run: AnyRun) -> tuple[tuple[str, object], ...]:
-    """Return what only the page chooses of a run, as far as it differs from what a run has by itself."""
-    usual = {field.name: field.default for field in dataclasses.fields(run)}
-    values = ((name, getattr(run, name)) for name in run.page_fields)
-    return tuple((name, value) for name, value in values if value is not usual[name] and value != usual[name])
-
-
 def recipe(
     screen: MethodScreen, *, frame: int, hidden: Collection[str], notes: tuple[str, ...], hashes: tuple[str, ...]
 ) -> Recipe:
@@ -177,20 +170,25 @@ def recipe(
     secret = any(SECRET in run.guarantee.caveats for _, run in screen.runs)
     seed = None if secret else screen.noise.seed
     trailed = pair and any(layer.name.startswith("Same noise") for layer in screen.curators_scenes[0].layers)
-    runs = tuple(
-        RecipeRun(
-            request.algorithm,
-            request.params,
-            request.name if pair else "",
-            trail=request.trail if trailed else (),
-            page_fields=_page_fields(run),
-            spread=request.spread,
+    runs = []
+    for request, run in screen.runs:
+        # What only the page chooses of a run, as far as it differs from what a run has by itself.
+        usual = {field.name: field.default for field in dataclasses.fields(run)}
+        values = ((name, getattr(run, name)) for name in run.page_fields)
+        fields = ((name, value) for name, value in values if value is not usual[name] and value != usual[name])
+        runs.append(
+            RecipeRun(
+                request.algorithm,
+                request.params,
+                request.name if pair else "",
+                trail=request.trail if trailed else (),
+                page_fields=tuple(fields),
+                spread=request.spread,
+            )
         )
-        for request, run in screen.runs
-    )
     return Recipe(
         data_of(screen.source, public=screen.public),
-        runs,
+        tuple(runs),
         seed,
         screen.view,
         screen.public,

@@ -175,7 +175,11 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
             "move": None,
         }
     index |= {"mode": "", "switches": {}, "staged": isinstance(screen, MethodScreen), "home": None, "why": False}
-    index["bands"] = [] if slider is None else [_known_bands(screen, [slider["values"][i] for i in possible])]
+    index["bands"] = [] if slider is None else [[]]  # those that the page had found: a file asks for no more runs
+    if slider is not None and isinstance(screen, MethodScreen) and screen.request is not None:
+        values = [slider["values"][i] for i in possible]
+        known = bands.known(screen.request, screen.source, screen.noise, values, public=screen.public)
+        index["bands"] = [rounded(known)]
     index |= {"seeds": [], "modes": [], "modeWords": [], "control": None, "stops": [], "question": None}
     index_text = json.dumps(index).replace("<", "\\u003c")  # no name ends the script that it stands in
     blobs = {name: blob for state in states for name, blob in state.blobs.items()}
@@ -192,13 +196,6 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
         f"<script>{site_script()}</script>"
         f"<script>{''.join(data)}dpvizIndex({index_text});</script></body></html>\n"
     )
-
-
-def _known_bands(screen: OnScreen, values: Sequence[float]) -> list[list[float] | None]:
-    """Return the bands of losses that the page had found, for a file that asks for no more runs."""
-    if not isinstance(screen, MethodScreen) or screen.request is None:
-        return []
-    return rounded(bands.known(screen.request, screen.source, screen.noise, values, public=screen.public))
 
 
 def rounded(of_losses: Iterable[bands.Band | None]) -> list[list[float] | None]:

@@ -161,22 +161,15 @@ def _used_sums(box: Box, ball: Ball, targets: Points, leaves: Leaves, block: Poi
 
 
 def _block_sums(targets: Points, leaves: Leaves, block: Points) -> CellSums:
-    cells, r = _nearest_cells(block, targets, leaves), len(targets)
+    likely, r = likely_cells(block, leaves), len(targets)
+    cells, close = likely.nonprivate_labels, likely.nonprivate_close
+    # Where several targets are nearest, a tree decides. It must not depend on the records, not even on how many they
+    # are: only which records it is asked about may, because the others have one target that is nearer than all by more
+    # than rounding.
+    if len(close):
+        cells[close] = cKDTree(targets, leafsize=TARGET_LEAF).query(block[close])[1]
     sums = [np.bincount(cells, weights=column, minlength=r) for column in block.T]
     return CellSums(cells, np.bincount(cells, minlength=r).astype(np.float64), np.stack(sums, axis=1))
-
-
-def _nearest_cells(source: Points, targets: Points, leaves: Leaves) -> Labels:
-    """Return the nearest target for each record; where several are, a tree decides.
-
-    That tree must not depend on the records, not even on how many they are: only which records it is asked about may,
-    because the others have one target that is nearer than all by more than rounding.
-    """
-    likely = likely_cells(source, leaves)
-    labels, close = likely.nonprivate_labels, likely.nonprivate_close
-    if len(close):
-        labels[close] = cKDTree(targets, leafsize=TARGET_LEAF).query(source[close])[1]
-    return labels
 
 
 def _ordered(source: Points, targets: Points, t: int, radii: FloatArray) -> Iterator[tuple[Labels, Labels, FloatArray]]:

@@ -51,7 +51,11 @@ def _split(targets: bytes, d: int, radius: float) -> Coreset:
         sizes = np.diff(np.append(starts, len(rows)))
         cells = np.repeat(np.arange(len(starts)), sizes)
         inside = points[rows]
-        first = _nearest_to_mean(inside, cells, starts, sizes)
+        # Each cell's point nearest to its mean, the first on a tie.
+        gaps = inside - (np.add.reduceat(inside, starts, axis=0) / sizes[:, None])[cells]
+        squares = np.einsum("ij,ij->i", gaps, gaps)
+        least = np.flatnonzero(squares == np.minimum.reduceat(squares, starts)[cells])
+        first = least[np.unique(cells[least], return_index=True)[1]]
         gaps = inside - inside[first][cells]
         reach = np.maximum.reduceat(np.einsum("ij,ij->i", gaps, gaps), starts)
         closed = reach <= radius**2
@@ -63,14 +67,6 @@ def _split(targets: bytes, d: int, radius: float) -> Coreset:
     representatives = np.concatenate(representatives_by_level)
     weights = np.bincount(owners, minlength=len(representatives)).astype(np.float64)
     return Coreset(frozen(representatives), frozen(owners), frozen(weights))
-
-
-def _nearest_to_mean(inside: Points, cells: Labels, starts: Labels, sizes: Labels) -> Labels:
-    """Return the position of each cell's point nearest to its mean, the first on a tie."""
-    gaps = inside - (np.add.reduceat(inside, starts, axis=0) / sizes[:, None])[cells]
-    squares = np.einsum("ij,ij->i", gaps, gaps)
-    least = np.flatnonzero(squares == np.minimum.reduceat(squares, starts)[cells])
-    return np.asarray(least[np.unique(cells[least], return_index=True)[1]])
 
 
 def _halved(
