@@ -18,8 +18,17 @@ from typing import cast
 import numpy as np
 
 from dpviz.core import FloatArray
-from dpviz.data.files import GZIP_MAGIC, MAX_BYTES, READ_OFF, Columns, FileOrPath, TableError, TableFormat, read_bytes
-from dpviz.data.geojson import MOST_OUTLINE_BYTES, outlines_of
+from dpviz.data.files import (
+    GZIP_MAGIC,
+    MAX_BYTES,
+    MOST_OUTLINE_BYTES,
+    READ_OFF,
+    Columns,
+    FileOrPath,
+    TableError,
+    TableFormat,
+    read_bytes,
+)
 from dpviz.data.table import Table, binary_format, columns_of, load_parsers
 
 SECONDS = 4.5  # from the first byte to the answer; ours, below the five that a reader is promised
@@ -65,6 +74,8 @@ def read_confined(file_or_path: FileOrPath, reading: TableFormat = READ_OFF) -> 
 
 def read_outlines(file_or_path: FileOrPath) -> FloatArray:
     """Return what `outlines_of` returns, within SECONDS and MEMORY. Raises TableError, also for what took more."""
+    from dpviz.data.geojson import outlines_of  # slow to load
+
     data = read_bytes(file_or_path, MOST_OUTLINE_BYTES).data
     if len(data) <= AT_ONCE and not data.startswith(GZIP_MAGIC):
         return outlines_of(data)
@@ -151,6 +162,8 @@ def _start() -> "subprocess.Popen[bytes]":
 def answer() -> None:
     """Parse one file of standard input; write its columns or lines, or why there are none, to standard output."""
     load_parsers()  # before the memory is limited to what one file may take
+    from dpviz.data.geojson import outlines_of
+
     sys.stdout.buffer.write(READY)
     sys.stdout.buffer.flush()
     reading = pickle.load(sys.stdin.buffer)

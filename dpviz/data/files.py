@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from dpviz.core import Confidential, FloatArray
 
 MAX_BYTES = 50_000_000  # of an upload, also of what a .gz unpacks to; this and the next three are ours
+MOST_OUTLINE_BYTES = 10_000_000  # of a background, also of what a .gz unpacks to; ours
 MAX_ROWS = 200_000  # of an upload
 MAX_COLUMNS = 200  # of an upload
 MAX_CELLS = 10_000_000  # of an upload: 80 MB as float64

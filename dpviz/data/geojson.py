@@ -9,7 +9,17 @@ import numpy as np
 import pandas as pd
 
 from dpviz.core import FloatArray
-from dpviz.data.files import READ_OFF, UPLOADED, Columns, Limits, TableError, TableFormat, decode, quoted
+from dpviz.data.files import (
+    MOST_OUTLINE_BYTES,
+    READ_OFF,
+    UPLOADED,
+    Columns,
+    Limits,
+    TableError,
+    TableFormat,
+    decode,
+    quoted,
+)
 from dpviz.data.parsing import column_names, typed
 
 LATITUDE, LONGITUDE = "latitude", "longitude"
@@ -17,7 +27,6 @@ MOST_LONGITUDE, MOST_LATITUDE = 360.0, 90.0  # degrees
 MAX_DIGITS = 400  # of a whole number; a float has at most 309 before its point
 WAY_OUT = "Save the points as a GeoJSON FeatureCollection, or as CSV with latitude and longitude."
 OUTLINES_WAY_OUT = "Save districts or a coast as a GeoJSON FeatureCollection of lines and areas, in degrees (WGS 84)."
-MOST_OUTLINE_BYTES = 10_000_000  # of a background, also of what a .gz unpacks to; ours
 MOST_VERTICES = 500_000  # of a background; ours
 MOST_NESTED = 4  # collections of geometries in each other; ours
 LEVELS = {"LineString": 0, "MultiLineString": 1, "Polygon": 1, "MultiPolygon": 2}  # lists around a line's positions

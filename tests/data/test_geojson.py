@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.data import TableError, read_confined, read_outlines, read_table
-from dpviz.data.geojson import LEVELS, MOST_OUTLINE_BYTES, MOST_VERTICES, outlines_of
+from dpviz.data.files import MOST_OUTLINE_BYTES
+from dpviz.data.geojson import LEVELS, MOST_VERTICES, outlines_of
 from dpviz.data.table import columns_of
 
 

@@ -6,6 +6,7 @@ import pytest
 from dpviz.core import Box
 from dpviz.data import Dataset
 from dpviz.ui import frame
+from dpviz.ui.state import plain
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def dataset(n, n_classes, clipped):
 def test_the_public_is_told_nothing_of_how_many_records_there_are(described):
     sets = [dataset(*each) for each in ((0, None, 0), (1, 1, 0), (900, None, 3), (901, 4, 3), (902, 5, 40))]
     public = [described(each, public=True) for each in sets]
-    assert public == [["2 features. A set."]] * len(sets)
+    assert public == [[f"2 features. {plain('A set.')}"]] * len(sets)
     curators = [described(each, public=False) for each in sets]
     assert len({*map(tuple, curators)}) == len(sets)
     assert curators[-1][0].startswith("902 records, 2 features, 5 known classes")

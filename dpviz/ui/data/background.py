@@ -6,8 +6,8 @@ import streamlit as st
 
 from dpviz.core import FloatArray, frozen
 from dpviz.data import Dataset, Outline, TableError, read_outlines
+from dpviz.data.files import MOST_OUTLINE_BYTES
 from dpviz.data.geography import LocalMap, outline_on
-from dpviz.data.geojson import MOST_OUTLINE_BYTES
 from dpviz.ui import state
 from dpviz.ui.server import uploads
 

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.core import Knob
+from dpviz.core import Confidential, Knob
 from dpviz.core.knobs import Value
 from dpviz.data import DATASETS, Choices, Clipping, Dataset, SizeLimits, data_knobs, known_groups, load, size_limits
 from dpviz.data.cards import cards, title
@@ -37,7 +37,7 @@ _TIMES_OPENED = "dpviz:gallery-opened"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class Source(Confidential):
     """A data set with the scalars that it follows from."""
 
     dataset: Dataset

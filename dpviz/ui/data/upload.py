@@ -14,6 +14,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpviz.core import Confidential
 from dpviz.data import (
     MAX_BYTES,
     MAX_COLUMNS,
@@ -67,7 +68,7 @@ _READ = "dpviz:read-file"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Described:
+class Described(Confidential):
     """A data set out of a file, the scalars it follows from, and the file's fingerprint."""
 
     dataset: Dataset
