@@ -79,13 +79,15 @@ def ask(
     secret: bool,
     public: bool,
     line: tuple[str, float] | None = None,
+    more: bool = False,
     tallied: bool = True,
 ) -> Answers:
     """Return what is known of `jobs`, and draw how many pieces of `what` are done; the fragment runs until all are.
 
     `key` is the asking fragment's own: jobs that it does not ask for any more never begin. `follow` names the live
     picture after whose changes the fragment runs again, too; `known` pieces are there besides. `line` is drawn in place
-    of the pieces where these are no measure: words, and a share of the bar in [0, 1]. What depends on
+    of the pieces where these are no measure: words, and a share of the bar in [0, 1]. With `more`, jobs follow from the
+    answers: the fragment runs once more when all are there, also where they came since it has looked. What depends on
     `secret` noise is kept for this session only; nobody is spared to say whether it does.
 
     Jobs for the `public` get no records: their answers follow from releases and public inputs. The curator's runs on
@@ -108,7 +110,7 @@ def ask(
     peek = f"{_FOLDER}/{asking.token}"
     if not answers.problem:  # then there is nothing to wait for, and no count that would be true
         n_done, n_all = answers.n_done + known, len(jobs) + known
-        wait(done=n_done, all=n_all, what=what, follow=follow, key=key, peek=peek, line=line)
+        wait(done=min(n_done, n_all - more), all=n_all, what=what, follow=follow, key=key, peek=peek, line=line)
     if (secret or source.uploaded) and not public:
         count(source, _runs(source, jobs, answers))
         if tallied:

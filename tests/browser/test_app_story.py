@@ -85,7 +85,9 @@ def released(page: Page, sum_so_far: float) -> tuple[float, bytes, dict[str, obj
     expect(step).to_contain_text(f"ε = {total:g} in all")
     expect(step).to_contain_text(f"at most {odds(total)} in 100; ε = {total:g}")
     expect(step).to_contain_text(f"at most {odds(2 * total)} in 100; ε = {2 * total:g}")
+    expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)  # nothing moves any more
     sure.locator("xpath=ancestor::label").click()
+    expect(sure).to_be_checked()
     step.get_by_role("button", name="Release", exact=True).click(timeout=SLOW)
     expect(page.get_by_text(re.compile("never be drawn again")).first).to_be_visible(timeout=SLOW)
     table = saved(page, "Save table (CSV)")

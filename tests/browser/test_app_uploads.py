@@ -107,7 +107,7 @@ def test_an_upload_becomes_a_teaching_run_with_a_link_and_its_columns_are_chosen
     expect(page.get_by_role("alert").filter(has_text="the picture will be another one")).to_be_visible(timeout=SLOW)
     behind(page, "data")
     page.locator("[data-testid=stFileUploader]").get_by_role("button", name=re.compile("remove|delete", re.I)).click()
-    expect(page.get_by_text("Choose the same file below")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text(re.compile("choose the same file that this link"))).to_be_visible(timeout=SLOW)
     give(page, content)
     picture_of(page)  # columns and bounds are the link's
     expect(page).to_have_url(re.compile(digest))

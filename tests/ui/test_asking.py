@@ -67,6 +67,18 @@ def test_what_is_there_besides_counts_too(session, monkeypatch):
     assert peek(line["peek"]) == 12
 
 
+@pytest.mark.parametrize("more", [False, True])
+def test_where_more_jobs_follow_from_answers_the_fragment_runs_again_though_all_are_there(session, monkeypatch, more):
+    shared = use(monkeypatch, FakeBackground())
+    for _ in JOBS:  # they come while nobody looks
+        shared.ask(SOURCE, JOBS, {})
+    answers = asking.ask(SOURCE, JOBS, what="parts", key="one", more=more, secret=False, public=False)
+    (line,) = session.lines
+    assert answers.complete
+    assert (line["done"] < line["all"]) == more
+    assert peek(line["peek"]) == line["all"]
+
+
 def test_after_a_failure_there_is_nothing_to_wait_for(session, monkeypatch):
     use(monkeypatch, FakeBackground(fails_after=1))
     asking.ask(SOURCE, JOBS, what="parts", key="one", secret=False, public=False)

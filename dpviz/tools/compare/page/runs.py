@@ -176,6 +176,7 @@ def gathered(
             secret=False,
             public=False,
             line=None if of is None else (f"{what}, {of[1].where}", of[1].share),
+            more=of is not None and not of[1].over,
             tallied=place == TALLIED,
         )
     results = {**cache, **_finished(missing, answers)}
