@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from dpviz import notebook
-from dpviz.assets import FOLDER, PICTURE, module, plain, site_script, site_sheet, slim, slim_sheet, text
+from dpviz.assets import FOLDER, PICTURE, module, plain, site_script, site_sheet, slim, slim_sheet, text, words_sheet
 from dpviz.ui import live, stage
 
 SPOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[\w$#]+|[^\s\w]')
@@ -81,8 +81,9 @@ def test_a_sheet_says_the_same() -> None:
     sheet = '/* a */\n:root { color: red; }\n.a > .b,\n.c { margin: 0 auto; content: "x: y"; }\n'
     sheet += "@media (x) { .stApp { top: 0; } }"
     assert slim_sheet(sheet) == ':root{color:red}.a>.b,.c{margin:0 auto;content:"x: y"}'
-    assert not re.search(r"/\*|\n|  ", site_sheet())
-    assert site_sheet().count("{") == site_sheet().count("}")
+    for sheet in (site_sheet(), words_sheet()):
+        assert not re.search(r"/\*|\n|  ", sheet)
+        assert sheet.count("{") == sheet.count("}")
 
 
 def test_no_two_scripts_of_the_site_name_the_same() -> None:

@@ -61,15 +61,21 @@ def site_script() -> str:
 
 @cache
 def site_sheet() -> str:
-    """Return the style sheet of pages without a server, beside whose file the serif lies."""
-    return slim_sheet(text("site.css") + text("style.css"))
+    """Return the style sheet of the frame of pages without a server, beside whose file the serif lies."""
+    return slim_sheet(text("site.css"))
+
+
+@cache
+def words_sheet() -> str:
+    """Return the style sheet of their words, which is the app's own: it comes after the other."""
+    return slim_sheet(text("style.css"))
 
 
 @cache
 def kept_sheet() -> str:
-    """Return the same with the serif in it."""
+    """Return both with the serif in them."""
     serif = b64encode((FOLDER / SERIF).read_bytes()).decode()
-    return site_sheet().replace(f"url({SERIF})", f"url(data:font/woff2;base64,{serif})")
+    return (site_sheet() + words_sheet()).replace(f"url({SERIF})", f"url(data:font/woff2;base64,{serif})")
 
 
 def text(file: str) -> str:

@@ -122,12 +122,19 @@ export class Site {
 
   /** Bring words and charts after the picture, once that is on the screen: they take as long as it does. */
   accompany(state, main, name) {
+    if (this.index.why) this.dress();
     this.fill(state);
     this.pictures.get(main?.key)?.picture.resize(); // the words may leave it other room
     for (const told of state.pictures) if (told !== main && !told.stage) this.draw(told);
     this.marked.dataset.dpvizState = name;
     this.tellAddress();
     this.prefetch();
+  }
+
+  /** Ask for the sheet of the words, once; a page to keep has it. */
+  dress() {
+    const [frame, words] = ["site.css", "words.css"].map((name) => document.querySelector(`link[href$="/${name}"]`));
+    if (frame && !words) document.head.append(make("link", "", "", { rel: "stylesheet", href: frame.href.replace(/site\.css$/, "words.css") }));
   }
 
   /** Whether the page came with the frame and the words of the state that is wanted. */

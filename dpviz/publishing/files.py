@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.assets import SERIF, module, plain, site_script, site_sheet, slim
+from dpviz.assets import SERIF, module, plain, site_script, site_sheet, slim, words_sheet
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
 from dpviz.plots import read_header
@@ -41,6 +41,7 @@ MEANINGS = '<div class="dpviz-meanings"'  # of the glossary's words: they open a
 _PLACES = {"xy", "ends", "head", "tail", "center"}  # arrays whose last axis is x, y, x, y
 _POINTS = {"xy", "group"}  # arrays of a layer whose points can be in any order
 _SMALL = 512  # bytes: less is not worth an entry of its own
+WORDS = "words.css"  # the sheet of what is read below the stage
 _LONG = 512  # bytes of words: with a stage, so many stand below it or open at a touch
 _CODES = 4095  # of 12 bits, without the one for what is nowhere
 _FINE = 1 / 2000  # of an axis's view, from one code to the next: half a pixel of a picture of 1,000
@@ -122,7 +123,7 @@ def write_page(
         "switches": sample.switches,
         "staged": sample.staged,
         "home": sample.home,
-        "why": any(f'id="{WHY}"' in leaf for leaf in sample.leaves),
+        "why": _explained(sample),
         "bands": [rounded(states[f"{m}.0.0.0"][0].bands) for m in range(max(1, len(page.modes))) if not page.asks],
         "sets": sets,
     }
@@ -172,6 +173,11 @@ def _slider(slider: dict[str, Any], page: PagePlan, *, staged: bool) -> dict[str
     return {**slider, **fields, "marks": marks, "index": opens, "move": None}
 
 
+def _explained(page: WrittenPage) -> bool:
+    """Whether a card explains the guarantee on the stage: the words of such a page can wait."""
+    return any(f'id="{WHY}"' in leaf for leaf in page.leaves)
+
+
 def _html(page: PagePlan, plan: SitePlan, name_of_first: str, first: WrittenPage) -> str:
     top = page.above or page.folder
     more = [each for each in plan.pages if top in (each.above, each.folder)]
@@ -190,6 +196,8 @@ def _html(page: PagePlan, plan: SitePlan, name_of_first: str, first: WrittenPage
     title = page.title if page.folder else "dpviz"
     head = f'<script src="data/index.js" defer></script><script src="data/{name_of_first}.js" defer></script>'
     above = f"<header><h1>{escape(CATALOGUE[page.page].title)}</h1><h2>{page.tab}</h2></header>" if page.tab else ""
+    if not _explained(first):  # else it comes with the words, after the picture
+        head = f'<link rel="stylesheet" href="{_up(page.folder)}{WORDS}">{head}'
     return document(title, page.folder, body, plan, above=above, below=below, head=head)
 
 
@@ -239,6 +247,7 @@ def write_common(folder: Path) -> None:
     loader = loader.replace("@PACKED@", dense(packed)).replace("@LENGTH@", str(len(packed)))
     (folder / "packed.js").write_bytes(two_byte(f"(() => {{\n{loader}}})();\n"))
     (folder / "site.css").write_text(site_sheet(), "utf-8")
+    (folder / WORDS).write_text(words_sheet(), "utf-8")
     for name in ("alone.js", "icon.png", SERIF):
         shutil.copyfile(ASSETS / name, folder / name)
 

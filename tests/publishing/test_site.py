@@ -37,7 +37,7 @@ from tests.publishing.conftest import shown
 WITHOUT = "import sys; sys.modules.update({name: None for name in ('markdown_it', 'latex2mathml')}); "
 START = "from dpviz.__main__ import main; sys.exit(main(['publish', *sys.argv[1:]]))"
 DATA = re.compile(r"'([^']*)', (\d+)\)|packed=\"([^\"]*)\";const length=(\d+);")
-FIRST_PICTURE = 108_000  # bytes, before any compression by a server
+FIRST_PICTURE = 100_000  # bytes, before any compression by a server
 
 
 def contents(site: Path) -> bytes:
@@ -167,6 +167,9 @@ def test_words_that_the_first_screen_lacks_come_after_its_picture(whole: Path) -
     for words in ("dpviz-facts", "dpviz-card", "dpviz-terms"):
         assert (words in opens, words.encode() in first, words.encode() in late) == (False, False, True)
     assert index_of(page)["why"]
+    assert 'href="../words.css"' not in opens
+    assert (page / "../words.css").resolve().stat().st_size > 10_000
+    assert 'href="../../words.css"' in (page / "read" / "index.html").read_text("utf-8"), "which is words alone"
 
 
 def test_the_bar_marks_the_page_and_what_it_belongs_to(whole: Path) -> None:
