@@ -38,6 +38,7 @@ class _Memory:
 
 
 PARTS = ("elements", "slider", "component")  # scripts, each after what it imports
+_ARRIVAL = served("arrival", "component", styles=("address",))
 _EPSILON = served("epsilon", *PARTS, styles=("streamlit", "slider"))
 SYMBOLS = "ερ"
 HINT = "Triangles mark real deployments."
@@ -240,6 +241,11 @@ def fill(knob: Knob, contents: Mapping[str, Callable[[], object]]) -> None:
         chosen = next((value for value, label in labels.items() if label == st.session_state.get(key)), knob.default)
         state.remember(knob, chosen)
 
+    # The address of a page names every control. A link that names the tab and not who looks is about the tab.
+    linked = state.opening_query()
+    is_linked = linked.get(knob.name) == str(state.value(knob)) != str(knob.default)
+    if is_linked and not {"audience", "lesson"} & linked.keys():
+        _ARRIVAL(data={}, key=f"arrival-{knob.name}")
     tabs = st.tabs(list(labels.values()), key=key, on_change=remember)
     for name, tab in zip(labels, tabs, strict=True):
         if tab.open:

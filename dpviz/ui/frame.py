@@ -16,9 +16,9 @@ from dpviz.stories import View
 from dpviz.ui import controls, hiding, ledger, lessons, panel, state
 from dpviz.ui.data import answers
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
-from dpviz.ui.data.upload import clipped_columns, clipped_words, say_scaling
+from dpviz.ui.data.upload import FORGOTTEN, clipped_columns, clipped_words, say_scaling
 from dpviz.ui.export import menu
-from dpviz.ui.runs import Noise, renew_secret
+from dpviz.ui.runs import Noise, forget_own, renew_secret
 from dpviz.ui.screen import keep
 from dpviz.ui.server import ahead
 from dpviz.ui.stage import follow_choice
@@ -102,6 +102,9 @@ def start(
     """
     ahead.withdraw()
     state.begin()
+    if st.session_state.pop(FORGOTTEN, False):
+        forget_own()
+        keep(None)
     st.html(STYLE)
     hiding.begin()
     menu.fit_size()

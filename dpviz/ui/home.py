@@ -27,7 +27,7 @@ from dpviz.stories.label import promise
 from dpviz.stories.method import AnyMethod, Attack
 from dpviz.stories.run import ILLUSTRATION_SEED
 from dpviz.stories.teaching import still_of
-from dpviz.ui import controls, hiding, lessons, stage, state
+from dpviz.ui import controls, frame, hiding, lessons, stage, state
 from dpviz.ui.data.picker import Source, own_data
 from dpviz.ui.lessons import LESSONS
 from dpviz.ui.live import arrive
@@ -139,7 +139,7 @@ def _stage() -> None:
 
 
 def _open_attack(page: str, attack: Attack) -> None:
-    state.open_page(page, dict([attack.link]))
+    state.open_page(page, {**dict([attack.link]), frame.AUDIENCE.name: "curator"})  # who alone sees an attack
     arrive(attack.picture)
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.core import Adjacency, CentersRelease, PointsRelease
+from dpviz.core import Adjacency, CentersRelease, PointsRelease, Release, Result, Step
 from dpviz.mechanisms import TEACHING
 from dpviz.stories.label import delta_words, numbers_of
 from dpviz.stories.panel import Fact, at_most, ceiled, counted
@@ -207,13 +207,17 @@ def _confirm(source: Source, request: RunRequest[AnyRun], run: AnyRun, ledger: L
     # Not yet the page's first button; a disabled primary one would be hard to read.
     kind: Literal["primary", "secondary"] = "primary" if sure else "secondary"
     if st.button("Release", type=kind, disabled=not sure, key=f"release:{name}") and sure:
-        _release(source, request)
+        try:
+            result = runs.release(request, source)
+        except ValueError as error:  # the method's own, with this noise
+            st.error(f"Nothing was released: {state.plain(str(error))}")
+            return
+        _enter(source, request, result)
         st.rerun(scope="app")
 
 
-def _release(source: Source, request: RunRequest[AnyRun]) -> None:
-    """Draw the release, enter it into the ledger, and keep its files while the session lives."""
-    result = runs.release(request, source)
+def _enter(source: Source, request: RunRequest[AnyRun], result: Result[Release, Step]) -> None:
+    """Enter a release into the ledger, and keep its files while the session lives."""
     table = table_of(request.algorithm, request.params, result.release, source.dataset, source.form)
     files = release_files(
         request.algorithm, request.params, table, result.guarantee, result.events, of(source), _today()

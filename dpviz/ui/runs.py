@@ -307,6 +307,13 @@ def released(request: RunRequest[AnyRun], source: Source) -> Result[Release, Ste
     return made.get(_job(request, source, request.params, Noise(None)).key)
 
 
+def forget_own() -> None:
+    """Forget all runs on this session's own records, whose traces are exact; what was released stays in the ledger."""
+    for cached in (_private_fit, _private_reference, _private_centers):
+        cached.clear()
+    st.session_state.pop(_RELEASED, None)
+
+
 def _secret(job: _Job, place: int) -> _Latest:
     """Draw fresh noise from the operating system whenever anything changed: each picture is one more release."""
     latest_runs: dict[int, _Latest] = st.session_state.setdefault(_SECRET, {})

@@ -37,6 +37,7 @@ def picture_of(page: Page) -> Locator:
 def opened(page: Page, server: Server, query: str = "") -> Locator:
     """Open convergent k-means and return its picture; unless asked, at a tab that computes nothing behind the test."""
     tab = "" if "tab=" in query else "&tab=budgets"
+    tab += "" if "audience=" in query else "&audience=curator"  # a link that names the tab alone opens there
     page.goto(f"{server(APP)}/{PAGE}?{query}{tab}")
     return picture_of(page)
 

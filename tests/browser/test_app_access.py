@@ -169,7 +169,7 @@ MOST_STOPS_TO_PICTURE = 10
 
 def test_the_keyboard_reaches_every_control_and_shows_where_it_is(page: Page, server: Server) -> None:
     page.emulate_media(reduced_motion="reduce")
-    page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets&n=500")
+    page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets&audience=curator&n=500")
     picture_of(page)
     settled(page)
     assert page.evaluate(MOVING) == [], "whoever asks for less motion gets none"
@@ -218,7 +218,7 @@ def test_the_keyboard_reaches_every_control_and_shows_where_it_is(page: Page, se
 
 
 def test_a_way_past_the_menu_leads_to_the_slider_and_the_picture(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets&n=500")
+    page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets&audience=curator&n=500")
     picture = picture_of(page)
     said, finding = page.locator(".dpviz-said"), page.locator(".dpviz-stage .finding")
     expect(said).to_have_text(finding.inner_text())
@@ -299,7 +299,7 @@ def darkness(element: Locator) -> float:
 
 def test_forced_colors_and_paper_keep_what_matters(page: Page, server: Server) -> None:
     page.emulate_media(forced_colors="active")
-    page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets&n=500")
+    page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets&audience=curator&n=500")
     picture = picture_of(page)
     settled(page)
     slider, lock = page.get_by_role("slider", name="ε").first, page.locator(".dpviz-facts .dpviz-lock").first

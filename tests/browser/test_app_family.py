@@ -62,7 +62,7 @@ def test_runs_arrive_and_follow_the_slider_and_a_click_on_a_method_shows_its_pic
 
 @pytest.mark.slow  # tests/pages have them in step, test_live_pairs steps two pictures
 def test_two_modes_step_together(page: Page, server: Server) -> None:
-    picture = opened(page, server, f"{SMALL}&mode=both&tab=budgets")
+    picture = opened(page, server, f"{SMALL}&mode=both&tab=budgets&audience=curator")
     other = chart(page, "other")
     frames = int(other.get_attribute("data-dpviz-frames") or 0)
     for _ in range(3):
@@ -72,7 +72,7 @@ def test_two_modes_step_together(page: Page, server: Server) -> None:
 
 
 def test_what_the_paper_rejects_is_drawn_when_it_is_asked_for(page: Page, server: Server) -> None:
-    picture = opened(page, server, f"{SMALL}&tab=budgets")
+    picture = opened(page, server, f"{SMALL}&tab=budgets&audience=curator")
     step = page.get_by_role("slider", name="Step", exact=True)
     step.fill(str(int(step.get_attribute("max") or 0) - 1))
     unfold(picture)

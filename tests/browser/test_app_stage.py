@@ -162,7 +162,7 @@ def test_what_is_cut_off_is_noticed() -> None:
 
 
 def test_words_numbers_and_picture_agree_in_every_frame_of_a_drag(page: Page, server: Server) -> None:
-    opened(page, server, "convergent_kmeans", "tab=budgets")
+    opened(page, server, "convergent_kmeans", "tab=budgets&audience=curator")
     page.evaluate(FRAMES)
     drawing = page.locator(".dpviz-instrument svg")
     box = drawing.bounding_box()
@@ -205,7 +205,7 @@ def test_why_opens_the_card_and_escape_closes_it(page: Page, server: Server) -> 
 
 
 def test_everyone_sees_nothing_secret_and_the_choice_stands_on_the_stage(page: Page, server: Server) -> None:
-    opened(page, server, "convergent_kmeans", "tab=budgets")
+    opened(page, server, "convergent_kmeans", "tab=budgets&audience=curator")
     picture = picture_of(page)
     before = picture.get_attribute("data-dpviz-scene")
     page.get_by_role("radio", name="Everyone").click()
@@ -236,7 +236,7 @@ def test_epsilon_sweeps_once_on_a_first_visit_and_a_touch_ends_it(browser: Brows
 
 
 def test_k_stands_below_the_picture_where_the_method_has_one(page: Page, server: Server) -> None:
-    opened(page, server, "convergent_kmeans", "tab=budgets")
+    opened(page, server, "convergent_kmeans", "tab=budgets&audience=curator")
     picture = picture_of(page)
     before = picture.get_attribute("data-dpviz-scene")
     page.get_by_role("button", name="More: k").click()

@@ -40,3 +40,22 @@ def test_all_stills_are_saved_as_one_zip(page: Page, server: Server, tmp_path: P
             assert image.size == tuple(2 * int(root.attrib[each]) for each in ("width", "height"))
             assert len(image.convert("RGB").getcolors(1 << 24) or ()) > 50, "something is drawn"
     expect(page.get_by_text(f"{FILE} is saved.")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [(1366, 768), (390, 844)])
+def test_a_link_to_a_tab_opens_there_once_and_holds_nobody(page: Page, server: Server, size: tuple[int, int]) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.goto(f"{server(APP)}/dpm?n=300&tab=worlds")
+    tab = page.get_by_role("tab", name="Two worlds")
+    expect(tab).to_be_in_viewport(ratio=1, timeout=SLOW)
+    page.wait_for_timeout(2500)  # whatever is drawn above it later moves it no more
+    expect(tab).to_be_in_viewport(ratio=1)
+    expect(page.locator("[data-dpviz-key=worlds]")).to_be_in_viewport(timeout=SLOW)
+    page.mouse.move(200, 300)
+    page.mouse.wheel(0, -9_000)
+    page.wait_for_timeout(500)
+    expect(tab).not_to_be_in_viewport()
+    page.get_by_role("link", name="k-means", exact=True).first.evaluate("(link) => link.click()")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Convergent k-means", timeout=SLOW)
+    page.wait_for_timeout(1500)
+    assert page.locator('[data-testid="stMain"]').evaluate("(main) => main.scrollTop") == 0, "a link leads once"

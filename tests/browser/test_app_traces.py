@@ -98,7 +98,7 @@ def test_nothing_uploaded_is_written_or_logged_also_when_the_line_breaks(
 ) -> None:
     address, log, watch = watched
     before = files_of(ROOT)
-    page.goto(f"{address}/{PAGE}?data=blobs&n=300&tab=reproduction")
+    page.goto(f"{address}/{PAGE}?data=blobs&n=300&tab=reproduction&audience=curator")
     picture_of(page)
     choose_data(page, "Upload a file…")
     expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)

@@ -132,7 +132,7 @@ KINDS = [name for name in EVERY if name not in [*CATALOGUE][1:-1]]  # methods' p
 )
 def test_pages_are_drawn_and_answer_in_firefox(firefox: Firefox, server: Server, names: Sequence[str]) -> None:
     for name in names:
-        query = {"": "", "compare": ""}.get(name, "?n=200&tab=read")
+        query = {"": "", "compare": ""}.get(name, "?n=200&tab=read&audience=curator")
         firefox.open(f"{server(APP)}/{name}{query}")
         drawn = firefox.wait(
             lambda state: state.get("scene") and state["colors"] > 8 and state["inside"] and not state["wide"]

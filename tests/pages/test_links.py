@@ -188,3 +188,21 @@ def test_another_data_set_brings_its_own_number_of_clusters(open_page, name):
     assert page.query["n_clusters"] == "10"
     again = open_page(name, **page.query)
     assert (again.query, again.packed()) == (page.query, page.packed())
+
+
+@pytest.mark.parametrize(
+    ("link", "leads"),
+    [
+        ({"tab": "worlds"}, True),
+        ({"tab": "worlds", "epsilon": "3.0"}, True),
+        ({"tab": "worlds", "audience": "curator"}, False),  # of the page's own address, which names all controls
+        ({"tab": "inside"}, False),  # the tab that is open anyway
+        ({"tab": "nowhere"}, False),
+        ({}, False),
+    ],
+)
+@pytest.mark.parametrize("name", [DPM])
+def test_a_link_that_names_a_tab_leads_to_it(open_page, name, link, leads):
+    page = open_page(name, **link)
+    names = [each.proto.component_name for each in page.app.get("bidi_component")]
+    assert ("dpviz.arrival" in names or "dpviz_arrival" in names) == leads

@@ -184,6 +184,30 @@ def test_bounds_from_the_records_and_no_privacy_are_not_released(opened, upload,
 
 
 @ONE
+def test_a_method_that_fails_with_this_noise_releases_nothing_and_says_so(opened, monkeypatch):
+    def fail(*_):
+        raise ValueError("The noisy count was below 1.")
+
+    page = opened()
+    monkeypatch.setattr(runs, "release", fail)
+    page = release(page)
+    assert any(error.value.startswith("Nothing was released: The noisy count") for error in page.app.error)
+    assert ledger_of(page) == []
+    assert not page.app.get("download_button")
+
+
+@ONE
+def test_a_file_that_is_forgotten_takes_its_runs_along(opened):
+    page = release(opened())
+    assert page.app.session_state[runs._RELEASED]
+    page.widget("button", "Forget it").click()
+    page.run()
+    assert runs._RELEASED not in page.app.session_state
+    assert page.app.session_state["dpviz:shown"] is None
+    assert len(ledger_of(page)) == 1, "what has left is not undone"
+
+
+@ONE
 def test_releases_add_up_over_bounds_and_settings_and_go_into_the_settings_file(opened, monkeypatch):
     page = release(opened(epsilon="0.5"))
     typed(page, {"age from": (0.0, 120.0)})

@@ -51,7 +51,7 @@ class Counterparts(Confidential):
         return cls(ari, nearest, least, near, len(exact.centers))
 
     @property
-    def found(self) -> frozenset[int]:
+    def nonprivate_found(self) -> frozenset[int]:
         """The clusters without privacy that are found again, by index."""
         return frozenset(int(j) for j, near in zip(self.nonprivate_nearest, self.nonprivate_near, strict=True) if near)
 
@@ -63,7 +63,7 @@ class Counterparts(Confidential):
     @property
     def sentence(self) -> str:
         """Say how many clusters are found again, how far the groups agree, and which centers have none of their own."""
-        k, n_found = self.n_clusters, len(self.found)
+        k, n_found = self.n_clusters, len(self.nonprivate_found)
         said = f"All {k}" if n_found == k and k > 1 else f"{n_found} of {k}"
         verb = "is" if n_found == 1 else "are"
         words = f"{said} clusters without privacy {verb} found again ({self.alike}, ARI {self._ari})."
@@ -74,7 +74,7 @@ class Counterparts(Confidential):
         """Say which released centers share a cluster without privacy, and which have none there; "" for none."""
         groups = [
             [i + 1 for i, near in enumerate(self.nonprivate_near) if near and self.nonprivate_nearest[i] == j]
-            for j in sorted(self.found)
+            for j in sorted(self.nonprivate_found)
         ]
         parts = [f"Released centers {_listed(group)} share one cluster." for group in groups if len(group) > 1]
         stray = [i + 1 for i, near in enumerate(self.nonprivate_near) if not near]
@@ -100,7 +100,7 @@ class Counterparts(Confidential):
         """Return the two numbers that stand beside a run's cost: exact ones."""
         return (
             Fact("Agreement with no privacy", f"{self._ari}, {self.alike}", HELP, False),
-            Fact("Clusters found again", f"{len(self.found)} of {self.n_clusters}", FOUND, False),
+            Fact("Clusters found again", f"{len(self.nonprivate_found)} of {self.n_clusters}", FOUND, False),
         )
 
 
@@ -109,7 +109,7 @@ def typical(runs: Sequence[Counterparts | None]) -> str:
     k = next((run.n_clusters for run in runs if run is not None), 0)
     if not k:
         return ""
-    n_all = sum(run is not None and len(run.found) == k for run in runs)
+    n_all = sum(run is not None and len(run.nonprivate_found) == k for run in runs)
     ari = float(np.median([0.0 if run is None else run.nonprivate_ari for run in runs]))
     every = "the cluster" if k == 1 else f"all {things(k, 'cluster')}"
     return (

@@ -63,6 +63,7 @@ FIRST_FEATURES = 2
 NO_LABEL, NO_MAP, NO_GROUP = "", "", ""
 IMPORT = "import"  # the answer that is no question's: which import was applied
 COMPARED = 1_000  # records whose distances are compared before and after a projection
+FORGOTTEN = "dpviz:upload-forgotten"  # since the last run of a page, which then forgets the runs on it
 _UPLOADER = "upload:file"
 _READ = "dpviz:read-file"
 
@@ -421,6 +422,7 @@ def _forget() -> None:
     answers.forget()
     st.session_state.pop(_READ, None)
     st.session_state.pop(_UPLOADER, None)
+    st.session_state[FORGOTTEN] = True
 
 
 def _columns(table: Table, *, public: bool) -> tuple[str, ...]:

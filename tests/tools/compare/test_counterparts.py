@@ -39,7 +39,7 @@ def test_a_small_cost_that_hides_a_group_which_does_not_exist_is_said():
     costs = [((points - each.centers[each.nonprivate_labels]) ** 2).sum() for each in (exact, other)]
     assert costs[1] < 1.02 * costs[0], "the cost does not show it"
     found = Counterparts.of(other, exact)
-    assert found.found == {0, 3, 4}, "a center beside the middle of two crowds is neither of them"
+    assert found.nonprivate_found == {0, 3, 4}, "a center beside the middle of two crowds is neither of them"
     assert found.nonprivate_ari < ALIKE[0][0]
     assert "3 of 5 clusters without privacy are found again" in found.sentence
     assert "Released centers 1 and 2 share one cluster." in found.sentence
@@ -71,9 +71,9 @@ def test_counterparts_are_those_of_brute_force_and_agreement_is_scikit_learns(se
     assert {len(line) for line in found.lines()} == {len(HEAD)}
     order = rng.permutation(m)
     turned = Counterparts.of(clusters(points, other.centers[order]), exact)
-    assert turned.found == found.found, "centers have no order"
+    assert turned.nonprivate_found == found.nonprivate_found, "centers have no order"
     same = Counterparts.of(exact, exact)
-    assert same.found == set(range(k))
+    assert same.nonprivate_found == set(range(k))
     assert (same.nonprivate_ari, same.alike) == (1.0, ALIKE[0][1])
     assert same.oddities == ""
 
