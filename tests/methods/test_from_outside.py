@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ASK = """
 import json
 from pathlib import Path
+from types import SimpleNamespace
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -33,8 +34,12 @@ from dpviz.tools.sweep.trials import run_trials
 from dpviz.tools.two_worlds.worlds import Change
 from dpviz.tools.two_worlds.worlds import WorldsQuestion, run_world
 from dpviz.navigation import control_names
-from dpviz.ui import home
+from dpviz.ui import asking, home
 from dpviz.ui.export import files, settings
+from dpviz.ui.server.background import Answers
+
+# No process starts beside this one: what pages ask of it is never done, as in tests/pages.
+asking.background = lambda: SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
 
 method, data = CATALOGUE["one_grid"], load("blobs", n=200)
 params = method.Params(epsilon=2.0, n_clusters=3)

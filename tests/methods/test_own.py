@@ -29,6 +29,7 @@ ASK = """
 import json
 import multiprocessing
 from pathlib import Path
+from types import SimpleNamespace
 import numpy as np
 import dpviz
 from streamlit.testing.v1 import AppTest
@@ -44,6 +45,11 @@ from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trials import run_trials
 from dpviz.tools.two_worlds.worlds import Change
 from dpviz.tools.two_worlds.worlds import WorldsQuestion, run_world
+from dpviz.ui import asking
+from dpviz.ui.server.background import Answers
+
+# No process starts beside this one: what pages ask of it is never done, as in tests/pages.
+asking.background = lambda: SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
 
 
 def page(name):

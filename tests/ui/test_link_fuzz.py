@@ -10,7 +10,7 @@ from dpviz.ui import state
 from tests.hostile import all_knobs, bad, good, names, texts
 
 KNOBS = all_knobs()
-QUICK, LONG = 250, 10_000  # links
+QUICK, LONG = 100, 10_000  # links
 EVERYWHERE = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much)
 quick = settings(max_examples=QUICK, suppress_health_check=EVERYWHERE)
 long = settings(max_examples=LONG, suppress_health_check=EVERYWHERE, phases=[Phase.generate, Phase.shrink])
