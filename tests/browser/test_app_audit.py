@@ -43,8 +43,11 @@ def stage(page: Page) -> Locator:
     return found
 
 
-def test_one_screen_has_both_numbers_and_the_stacks(page: Page, server: Server) -> None:
+def test_one_screen_has_both_numbers_and_the_stacks_and_its_runs_are_played_one_by_one(
+    page: Page, server: Server
+) -> None:
     page.goto(f"{server(APP)}/audit")
+    played(page)
     for (width, height), least in SIZES.items():
         page.set_viewport_size({"width": width, "height": height})
         found = stage(page)
@@ -71,7 +74,7 @@ def test_one_screen_has_both_numbers_and_the_stacks(page: Page, server: Server) 
     accessible(page, tabs="open")
 
 
-def test_words_numbers_and_stacks_move_together(page: Page, server: Server) -> None:
+def test_words_numbers_and_stacks_move_together_and_another_method_is_chosen(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/audit")
     found = stage(page)
     slider = found.get_by_role("slider")
@@ -84,15 +87,18 @@ def test_words_numbers_and_stacks_move_together(page: Page, server: Server) -> N
     page.keyboard.press("Home")
     expect(found.locator(".two b").first).to_have_text("0.1")
     expect(page).to_have_url(re.compile("audit_epsilon=0.1"), timeout=SLOW)
+    kept = re.compile("^(Kept so far|It promised 0.1; this attack)")
     found.get_by_role("button", name="Repaired").click()
-    expect(found.locator(".finding")).to_have_text(
-        re.compile("^(Kept so far|It promised 0.1; this attack)"), timeout=SLOW
-    )
+    expect(found.locator(".finding")).to_have_text(kept, timeout=SLOW)
     expect(page).to_have_url(re.compile("audited_mode=convergent_kmeans(&|$)"), timeout=SLOW)
+    found.get_by_role("button", name="Convergent k-means").click()
+    found.get_by_role("button", name="nD-Laplace").click()
+    expect(found.locator(".finding")).to_have_text(kept, timeout=SLOW)
+    expect(page).to_have_url(re.compile("audited=nd_laplace"), timeout=SLOW)
 
 
-def test_runs_are_played_one_by_one_and_why_opens(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/audit")
+def played(page: Page) -> None:
+    """Play the runs, stop in between and go on to the end, and see what the attack looks at."""
     found = stage(page)
     found.get_by_role("button", name=re.compile("^Play")).click()
     expect(found.locator(".finding")).to_have_text(re.compile("^\\d+ runs so far"))
@@ -107,15 +113,6 @@ def test_runs_are_played_one_by_one_and_why_opens(page: Page, server: Server) ->
     expect(dialog.get_by_role("img")).to_be_visible()
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
-
-
-def test_another_method_is_chosen_in_the_menu(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/audit")
-    found = stage(page)
-    found.get_by_role("button", name="Convergent k-means").click()
-    found.get_by_role("button", name="nD-Laplace").click()
-    expect(found.locator(".finding")).to_have_text(re.compile("^Kept so far"), timeout=SLOW)
-    expect(page).to_have_url(re.compile("audited=nd_laplace"), timeout=SLOW)
 
 
 def test_runs_are_stopped_begun_again_and_judged(page: Page, server: Server) -> None:

@@ -37,6 +37,11 @@ class Line:
         """How many bands were asked for."""
         return sum(question.startswith("band:") for question in self.asked)
 
+    @property
+    def n_pictures(self) -> int:
+        """How many pictures were asked for."""
+        return len(self.asked) - self.n_asked
+
 
 @pytest.fixture
 def line(page: Page) -> Iterator[Line]:
@@ -60,23 +65,27 @@ def opened(page: Page, server: Server) -> Locator:
     return stage
 
 
-def test_a_band_grows_while_the_page_is_idle_and_rests_in_a_drag(page: Page, server: Server, line: Line) -> None:
+def test_a_band_grows_while_the_page_is_idle_rests_in_a_drag_and_is_the_curators(
+    page: Page, server: Server, line: Line
+) -> None:
     stage = opened(page, server)
     until(page, line, 3)
     expect(stage.locator("path.band")).to_have_count(1)
     assert all(low <= middle <= high for low, middle, high in (band["values"] for band in line.bands))
     slider = stage.get_by_role("slider", name="ε")
     assert line.asked[0] == f"band:{slider.input_value()}", "the current value comes first"
-    before = line.n_asked
     box = stage.locator(".dpviz-instrument svg").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
+    before = None  # bands until ε has moved: on a busy machine many are asked for between two lines of this test
     for i in range(25):
         page.mouse.move(box["x"] + box["width"] * (0.5 + 0.015 * i), box["y"] + box["height"] / 2)
         page.wait_for_timeout(80)
-    pictures = [question for question in line.asked if not question.startswith("band:")]
-    assert len(pictures) > 3, "the drag moves ε"
+        if before is None and line.n_pictures:
+            before = line.n_asked
+    assert before is not None
+    assert line.n_pictures > 3, "the drag moves ε"
     assert line.n_asked <= before + 1, "what was under way may end, and no other is asked for"
     page.mouse.up()
     n_bands = len(line.bands)
@@ -85,10 +94,6 @@ def test_a_band_grows_while_the_page_is_idle_and_rests_in_a_drag(page: Page, ser
     indexes = [band["band"] for band in line.bands]
     assert len(indexes) == len(set(indexes)), "what is known is not asked for again"
 
-
-def test_everyone_has_no_band_and_none_is_asked_for(page: Page, server: Server, line: Line) -> None:
-    stage = opened(page, server)
-    until(page, line, 2)
     expect(stage.locator("path.band")).to_have_count(1)
     stage.get_by_role("radio", name="Everyone").click()
     expect(stage.locator("path.band")).to_have_count(0, timeout=SLOW)

@@ -74,9 +74,11 @@ def fault(seen: dict[str, Any], width: int, height: int) -> str:
     return ""
 
 
-def test_maps_numbers_and_chart_share_the_first_screen_at_every_size(page: Page, server: Server) -> None:
+def test_maps_numbers_and_chart_share_the_first_screen_at_every_size_and_epsilon_stays_in_reach(
+    page: Page, server: Server
+) -> None:
     page.goto(f"{server(APP)}/compare")
-    stage_of(page)
+    stays_in_reach(page)
     faults = []
     for audience in ("Curator", "Everyone"):
         page.get_by_role("button", name=audience, exact=True).click()
@@ -95,9 +97,9 @@ def test_maps_numbers_and_chart_share_the_first_screen_at_every_size(page: Page,
     assert not faults, "\n".join(faults)
 
 
-def test_epsilon_stays_in_reach_on_a_phone_however_far_it_is_scrolled(page: Page, server: Server) -> None:
+def stays_in_reach(page: Page) -> None:
+    """Scroll on a phone: ε is in a dock wherever its own slider is not to be seen."""
     page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{server(APP)}/compare")
     stage = stage_of(page)
     slider = stage.get_by_role("slider")  # the one that is there, as the other is not to be seen
     expect(slider).to_have_count(1)
@@ -128,7 +130,9 @@ def test_a_screen_that_lacks_something_is_noticed() -> None:
     assert "words" in fault(whole | {"words": ["word"] * 101}, 1366, 768)
 
 
-def test_while_epsilon_is_dragged_all_numbers_are_those_of_one_epsilon(page: Page, server: Server) -> None:
+def test_while_epsilon_is_dragged_all_numbers_are_those_of_one_epsilon_and_everyone_can_use_it(
+    page: Page, server: Server
+) -> None:
     page.goto(f"{server(APP)}/compare")
     stage = stage_of(page)
     chart = stage.locator(".tool").bounding_box()
@@ -151,10 +155,6 @@ def test_while_epsilon_is_dragged_all_numbers_are_those_of_one_epsilon(page: Pag
     at = stage.get_attribute("data-value")
     expect(page).to_have_url(re.compile(rf"compare_at={at}"), timeout=SLOW)  # the page follows at rest
 
-
-def test_conditions_stand_behind_a_button_and_everything_can_be_used_by_everyone(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/compare")
-    stage_of(page)
     page.get_by_role("button", name="What may be compared?").click()
     expect(page.get_by_role("dialog")).to_contain_text("Choosing ε")
     page.keyboard.press("Escape")

@@ -113,20 +113,17 @@ def check_data(text: str, answer: str, content: bytes, told: Decision) -> None:
     assert float(cost) == pytest.approx(row["inertia"] / told.floor, abs=0.0051, rel=0.006)
 
 
-@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["paper", "whole"])
-def test_a_table_becomes_a_paper_to_sign_and_a_link(
-    page: Page, browser: Browser, server: Server, *, whole: bool
-) -> None:
+@pytest.mark.slow  # tests/pages hold a paper against the same oracle, and test_app_story goes from a file to its paper
+def test_a_table_becomes_a_paper_to_sign_and_a_link(page: Page, browser: Browser, server: Server) -> None:
     content = city()
     page.set_viewport_size(SCREEN)
     page.goto(f"{server(APP)}/compare?data=upload:&{LINK}")
     mended(page, content)
     stage_of(page)
-    if whole:
-        go(page, "nD-Laplace")
-        picture_of(page)
-        expect(page.get_by_text(re.compile(r"[\d.]+ km elsewhere")).first).to_be_visible()
-        go(page, "Compare")
+    go(page, "nD-Laplace")
+    picture_of(page)
+    expect(page.get_by_text(re.compile(r"[\d.]+ km elsewhere")).first).to_be_visible()
+    go(page, "Compare")
     expect(page.locator(".dpviz-wait")).to_be_hidden(timeout=RUNS)
     page.get_by_role("tab", name="Solve for ε").click()
     answer = page.get_by_text(re.compile(r"^Smallest ε for at most 20 % more cost in half of the runs: "))
@@ -158,8 +155,6 @@ def test_a_table_becomes_a_paper_to_sign_and_a_link(
     page.get_by_role("button", name="Copy link").click(timeout=SLOW)
     expect(page.locator(".dpviz-share [role=status]").first).to_have_text("The link is copied.", timeout=SLOW)
     link = page.evaluate("navigator.clipboard.readText()")
-    if not whole:
-        return  # test_app_uploads has a link opened by somebody who has the file
 
     other = visitor(browser, viewport=SCREEN)
     theirs = other.new_page()

@@ -106,14 +106,12 @@ def ask_for(page: Page, server: Server, name: str, ask: str, give: str, file: Pa
     expect_file(page, file)
 
 
-@pytest.mark.parametrize(("name", "ask", "give"), [("compare", "button", "chosen"), ("dpm", "list", "dropped")])
-def test_a_file_that_is_asked_for_is_there(
-    page: Page, server: Server, files: dict[str, Path], name: str, ask: str, give: str
-) -> None:
-    ask_for(page, server, name, ask, give, files["first.csv"])
+def test_a_file_that_is_asked_for_is_there(page: Page, server: Server, files: dict[str, Path]) -> None:
+    """By the button; test_app_uploads asks by the list, and a file is chosen below."""
+    ask_for(page, server, "dpm", "button", "dropped", files["first.csv"])
 
 
-@pytest.mark.slow  # the test above goes two of these ways
+@pytest.mark.slow  # the test above goes one of these ways
 @pytest.mark.parametrize("name", PAGES)
 def test_a_file_is_there_on_every_page_by_every_way(
     page: Page, server: Server, files: dict[str, Path], name: str
@@ -137,7 +135,7 @@ def described(page: Page, server: Server, name: str, files: dict[str, Path]) -> 
 def replace_often(page: Page, files: dict[str, Path], times: int) -> None:
     for turn in range(times):
         file = files[list(files)[(turn + 1) % 2]]
-        GIVE[list(GIVE)[turn // 2 % 2]](page, file)
+        GIVE[list(GIVE)[(turn + turn // 2) % 2]](page, file)  # each file by each way, in four turns
         expect_picture(page, file)
 
 
@@ -145,7 +143,7 @@ def test_a_file_is_replaced_under_its_picture_forgotten_when_it_is_taken_away_an
     page: Page, server: Server, files: dict[str, Path]
 ) -> None:
     described(page, server, "compare", files)
-    replace_often(page, files, 4)
+    replace_often(page, files, 2)
     page.route(re.compile("/_stcore/upload_file/"), _late)
     choose(page, files["second.csv"])
     page.wait_for_timeout(1_000)

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dpviz.methods import CATALOGUE
+from dpviz.stories.method import SHORT
 from tests.browser.conftest import SIZE
 from tests.browser.first_screen import WORDS_SEEN
 from tests.browser.test_app import APP, SLOW, Server, check_edge, picture_of
@@ -104,26 +105,15 @@ def fault(seen: dict[str, Any], width: int, height: int) -> str:
     return ""
 
 
-@pytest.mark.parametrize(
-    ("name", "tabs"),
-    [
-        *((name, "open") for name in CATALOGUE),
-        *(pytest.param(name, "all", marks=pytest.mark.slow) for name in CATALOGUE),
-    ],
-)
-def test_one_screen_has_it_all_and_axe_finds_nothing_serious(
-    page: Page, server: Server, name: str, tabs: Literal["all", "open"]
-) -> None:
-    page.set_viewport_size({"width": 1366, "height": 768})
-    opened(page, server, name)
-    assert page.get_by_role("heading", level=1).inner_text()
+def check_screens(page: Page, name: str) -> None:
+    """Look at the first screen of an open page at every size; ε stays in sight on a phone."""
     wrong = {}
     for (width, height), scheme in zip(SIZES, cycle(SCHEMES), strict=False):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_timeout(300)
         if said := fault(page.evaluate(SEEN, PARTS), width, height):
-            wrong[f"{width} x {height}, {scheme}"] = said
+            wrong[f"{name}, {width} x {height}, {scheme}"] = said
         check_edge(page)
     assert wrong == {}
     page.set_viewport_size({"width": 390, "height": 844})
@@ -133,7 +123,32 @@ def test_one_screen_has_it_all_and_axe_finds_nothing_serious(
     assert 0 <= top < bottom <= 844, "ε has scrolled away on a phone"
     page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
     page.set_viewport_size(SIZE)
-    accessible(page, tabs=tabs)
+
+
+def test_one_screen_has_it_all_of_every_method(page: Page, server: Server) -> None:
+    """One reader goes from page to page, so that nothing is loaded again; axe looks at the first of them."""
+    first, *others = CATALOGUE
+    opened(page, server, first)
+    check_screens(page, first)
+    accessible(page, tabs="open")
+    for name in others:
+        page.set_viewport_size(SIZE)
+        method = CATALOGUE[name]
+        if method.targets is None:
+            page.get_by_role("link", name=SHORT.get(name, method.title), exact=True).first.click()
+            expect(page.get_by_role("heading", level=1)).to_have_text(method.title, timeout=SLOW)
+            picture_of(page)
+            settled(page)
+        else:  # it opens with records of its own where no others were chosen
+            opened(page, server, name)
+        check_screens(page, name)
+
+
+@pytest.mark.slow  # methods' pages are made of the same pieces, which axe sees above; every chart of every tab here
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_axe_finds_nothing_serious_in_any_tab_of_any_method(page: Page, server: Server, name: str) -> None:
+    opened(page, server, name)
+    accessible(page, tabs="all")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +176,9 @@ def test_what_is_cut_off_is_noticed() -> None:
     assert "101 words" in fault({**whole, "words": ["word"] * 101}, 1366, 768)
 
 
-def test_words_numbers_and_picture_agree_in_every_frame_of_a_drag(page: Page, server: Server) -> None:
+def test_words_numbers_and_picture_agree_in_every_frame_of_a_drag_and_k_and_audience_stand_on_the_stage(
+    page: Page, server: Server
+) -> None:
     opened(page, server, "convergent_kmeans", "tab=budgets&audience=curator")
     page.evaluate(FRAMES)
     drawing = page.locator(".dpviz-instrument svg")
@@ -180,8 +197,22 @@ def test_words_numbers_and_picture_agree_in_every_frame_of_a_drag(page: Page, se
     assert len({epsilon for *_, epsilon in frames}) > 5
     assert [each for each in frames if not all(each[1:4])] == []
 
+    picture = picture_of(page)
+    before = picture.get_attribute("data-dpviz-scene")
+    page.get_by_role("button", name="More: k").click()
+    expect(picture).not_to_have_attribute("data-dpviz-scene", before or "", timeout=SLOW)
+    expect(page.locator(".dpviz-stage .count output")).to_have_text("k = 6")
+    expect(page).to_have_url(re.compile("n_clusters=6"))
 
-def test_stepping_back_changes_the_finding_with_the_picture(page: Page, server: Server) -> None:
+    before = picture.get_attribute("data-dpviz-scene")
+    page.get_by_role("radio", name="Everyone").click()
+    expect(picture).not_to_have_attribute("data-dpviz-scene", before or "", timeout=SLOW)
+    expect(page).to_have_url(re.compile("audience=public"))
+    expect(page.get_by_role("radio", name="Everyone")).to_have_attribute("aria-checked", "true")
+    assert "secret" not in picture.inner_text().lower()
+
+
+def test_stepping_back_changes_the_finding_and_why_opens_the_card(page: Page, server: Server) -> None:
     opened(page, server, "dpm")
     finding = page.locator(".dpviz-stage .finding")
     at_the_end = finding.inner_text()
@@ -191,10 +222,6 @@ def test_stepping_back_changes_the_finding_with_the_picture(page: Page, server: 
     expect(page.locator(".loss-value")).to_contain_text("at the end")
     step.press("End")
     expect(finding).to_have_text(at_the_end)
-
-
-def test_why_opens_the_card_and_escape_closes_it(page: Page, server: Server) -> None:
-    opened(page, server, "dpm")
     card = page.locator("#dpviz-why")
     expect(card).to_be_hidden()
     page.get_by_role("button", name="Full guarantee").click()
@@ -202,17 +229,6 @@ def test_why_opens_the_card_and_escape_closes_it(page: Page, server: Server) -> 
     expect(card).to_contain_text("Guarantee")
     page.keyboard.press("Escape")
     expect(card).to_be_hidden()
-
-
-def test_everyone_sees_nothing_secret_and_the_choice_stands_on_the_stage(page: Page, server: Server) -> None:
-    opened(page, server, "convergent_kmeans", "tab=budgets&audience=curator")
-    picture = picture_of(page)
-    before = picture.get_attribute("data-dpviz-scene")
-    page.get_by_role("radio", name="Everyone").click()
-    expect(picture).not_to_have_attribute("data-dpviz-scene", before or "", timeout=SLOW)
-    expect(page).to_have_url(re.compile("audience=public"))
-    expect(page.get_by_role("radio", name="Everyone")).to_have_attribute("aria-checked", "true")
-    assert "secret" not in picture.inner_text().lower()
 
 
 def test_epsilon_sweeps_once_on_a_first_visit_and_a_touch_ends_it(browser: Browser, server: Server) -> None:
@@ -233,13 +249,3 @@ def test_epsilon_sweeps_once_on_a_first_visit_and_a_touch_ends_it(browser: Brows
     page.wait_for_timeout(2000)
     expect(page.locator(".dpviz-instrument")).to_have_attribute("data-value", "1")
     page.context.close()
-
-
-def test_k_stands_below_the_picture_where_the_method_has_one(page: Page, server: Server) -> None:
-    opened(page, server, "convergent_kmeans", "tab=budgets&audience=curator")
-    picture = picture_of(page)
-    before = picture.get_attribute("data-dpviz-scene")
-    page.get_by_role("button", name="More: k").click()
-    expect(picture).not_to_have_attribute("data-dpviz-scene", before or "", timeout=SLOW)
-    expect(page.locator(".dpviz-stage .count output")).to_have_text("k = 6")
-    expect(page).to_have_url(re.compile("n_clusters=6"))

@@ -79,7 +79,7 @@ def test_two_tabs_say_which_has_the_records_and_only_then(browser: Browser, serv
     context.close()
 
 
-@pytest.mark.parametrize("size", [(1366, 768), (390, 844)])
+@pytest.mark.parametrize("size", [pytest.param((1366, 768), marks=pytest.mark.slow), (390, 844)])
 def test_open_it_on_its_page_arrives_at_the_picture(page: Page, server: Server, size: tuple[int, int]) -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.goto(f"{server(APP)}/compare?chosen=dpm&chosen_epsilon=1.0")

@@ -42,7 +42,7 @@ def test_all_stills_are_saved_as_one_zip(page: Page, server: Server, tmp_path: P
     expect(page.get_by_text(f"{FILE} is saved.")).to_be_visible()
 
 
-@pytest.mark.parametrize("size", [(1366, 768), (390, 844)])
+@pytest.mark.parametrize("size", [(1366, 768), pytest.param((390, 844), marks=pytest.mark.slow)])
 def test_a_link_to_a_tab_opens_there_once_and_holds_nobody(page: Page, server: Server, size: tuple[int, int]) -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.goto(f"{server(APP)}/dpm?n=300&tab=worlds")

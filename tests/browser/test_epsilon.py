@@ -24,7 +24,10 @@ def slider(page: Page, server: Server) -> Locator:
     return found
 
 
-def test_arrow_keys_change_the_value_and_keep_the_focus(page: Page, slider: Locator) -> None:
+def test_arrow_keys_change_the_value_and_keep_the_focus_and_words_say_what_it_means(
+    page: Page, slider: Locator
+) -> None:
+    assert slider.locator(".ends span").all_text_contents() == ["private", "exact"]
     thumb = slider.get_by_role("slider", name="Privacy budget \u03b5")
     expect(page.get_by_text("epsilon: 1.0")).to_be_visible()
     thumb.focus()
@@ -36,13 +39,14 @@ def test_arrow_keys_change_the_value_and_keep_the_focus(page: Page, slider: Loca
     assert thumb.get_attribute("aria-valuetext") == "\u03b5 20, attacker right at most 99 in 100"
     expect(slider.locator(".value")).to_have_text("20")
     expect(slider.locator(".note")).to_have_text("An attacker is right at most 99 times in 100.")
+    described(slider)
+    slider.get_by_role("button", name="What is this?").click()
+    expect(slider.locator(".help-text")).to_have_text("Smaller values let less about one person through.")
 
 
-def test_the_ends_say_what_they_mean(slider: Locator) -> None:
-    assert slider.locator(".ends span").all_text_contents() == ["private", "exact"]
-
-
-def test_a_drag_sends_values_on_the_way_and_the_last_one(page: Page, slider: Locator) -> None:
+def test_a_drag_sends_values_on_the_way_and_the_last_one_and_the_page_can_move_the_thumb(
+    page: Page, slider: Locator
+) -> None:
     box = slider.locator("input").bounding_box()
     assert box is not None
     y = box["y"] + box["height"] / 2
@@ -59,10 +63,6 @@ def test_a_drag_sends_values_on_the_way_and_the_last_one(page: Page, slider: Loc
     page.wait_for_timeout(300)
     expect(slider).to_have_attribute("data-value", "14")
 
-
-def test_the_page_can_move_the_thumb(page: Page, slider: Locator) -> None:
-    slider.locator("input").press("ArrowRight")
-    expect(page.get_by_text("epsilon: 1.5")).to_be_visible()
     page.get_by_role("button", name="Preset").click()
     expect(page.get_by_text("epsilon: 0.1")).to_be_visible()
     expect(slider).to_have_attribute("data-value", "0.1")
@@ -75,7 +75,8 @@ def test_the_page_can_move_the_thumb(page: Page, slider: Locator) -> None:
     expect(slider).to_have_attribute("data-value", "5")
 
 
-def test_deployments_are_marked_without_overlap_and_described_as_text(page: Page, slider: Locator) -> None:
+def described(slider: Locator) -> None:
+    """Deployments are marked without overlap, and described as text."""
     marks = slider.get_by_role("option")
     assert marks.count() == 6
     boxes = marks.evaluate_all("all => all.map(e => e.getBoundingClientRect().toJSON())")
@@ -87,7 +88,7 @@ def test_deployments_are_marked_without_overlap_and_described_as_text(page: Page
     strip, about = slider.get_by_role("listbox", name="Triangles mark real deployments."), slider.locator(".about")
     strip.focus()  # one stop of the Tab key for all of them
     expect(about).to_contain_text("Wikimedia 2023")
-    page.keyboard.press("End")
+    slider.page.keyboard.press("End")
     expect(slider.get_by_role("option", selected=True)).to_have_count(1)
     expect(about).to_contain_text("US Census 2020, 17.1: Redistricting data, persons, <b>central</b> model")
     assert "Redistricting" in (marks.last.get_attribute("aria-label") or "")
@@ -96,11 +97,6 @@ def test_deployments_are_marked_without_overlap_and_described_as_text(page: Page
     root = slider.bounding_box()
     assert root is not None
     assert all(box["left"] >= root["x"] - 1 and box["right"] <= root["x"] + root["width"] + 1 for box in boxes)
-
-
-def test_help_opens_below_the_label(slider: Locator) -> None:
-    slider.get_by_role("button", name="What is this?").click()
-    expect(slider.locator(".help-text")).to_have_text("Smaller values let less about one person through.")
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,24 @@ def test_each_new_scene_is_drawn_once_and_an_equal_one_not_at_all(page: Page, se
     assert page.evaluate("history.length") == length
 
 
-def test_steps_go_by_button_key_and_range(page: Page, server: Server) -> None:
+def test_a_legend_chip_hides_its_layer_and_steps_go_by_button_key_and_range(page: Page, server: Server) -> None:
     picture = opened(page, server)
+    chip = picture.get_by_role("button", name="Records")
+    before = pixels(picture)
+    chip.click()
+    assert chip.get_attribute("aria-pressed") == "false"
+    without = pixels(picture)
+    assert without != before
+    chip.press("Enter")
+    assert chip.get_attribute("aria-pressed") == "true"
+    assert pixels(picture) == before
+    assert picture.locator(".chip[data-audience=curator] .lock").count() == 3
+    expect(picture.get_by_role("button", name="What may come out")).to_have_count(0)  # not in this frame
+    picture.get_by_role("button", name="Last step").click()
+    expect(picture.get_by_role("button", name="What may come out")).to_be_visible()
+    picture.get_by_role("button", name="First step").click()
+    expect(picture).to_have_attribute("data-dpviz-frame", "0")
+
     canvas = picture.locator("canvas")
     picture.get_by_role("button", name="One step forward").click()
     expect(picture).to_have_attribute("data-dpviz-frame", "1")
@@ -152,24 +168,7 @@ def test_zoom_and_pan_are_kept_between_updates(page: Page, server: Server) -> No
     expect(picture).to_have_attribute("data-dpviz-zoom", "1.000")
 
 
-def test_a_legend_chip_hides_its_layer(page: Page, server: Server) -> None:
-    picture = opened(page, server)
-    chip = picture.get_by_role("button", name="Records")
-    before = pixels(picture)
-    chip.click()
-    assert chip.get_attribute("aria-pressed") == "false"
-    without = pixels(picture)
-    assert without != before
-    chip.press("Enter")
-    assert chip.get_attribute("aria-pressed") == "true"
-    assert pixels(picture) == before
-    assert picture.locator(".chip[data-audience=curator] .lock").count() == 3
-    expect(picture.get_by_role("button", name="What may come out")).to_have_count(0)  # not in this frame
-    picture.get_by_role("button", name="Last step").click()
-    expect(picture.get_by_role("button", name="What may come out")).to_be_visible()
-
-
-def test_nothing_overflows_and_a_resize_is_drawn_without_counting_as_new_data(page: Page, server: Server) -> None:
+def test_nothing_overflows_and_neither_a_resize_nor_the_dark_counts_as_new_data(page: Page, server: Server) -> None:
     picture = opened(page, server)
     picture.get_by_role("button", name="Data table").click()
     for width, inside in ((360, 328), (800, None), (1280, None)):
@@ -185,9 +184,6 @@ def test_nothing_overflows_and_a_resize_is_drawn_without_counting_as_new_data(pa
         assert wide == [], width
     assert number(picture, "drawn") == 1
 
-
-def test_dark_and_light_have_their_own_colours(page: Page, server: Server) -> None:
-    picture = opened(page, server)
     blue = "canvas => { const d = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;"
     blue += " const seen = {}; for (let i = 0; i < d.length; i += 4) if (d[i + 3] === 255)"
     blue += " seen[[d[i], d[i + 1], d[i + 2]]] = (seen[[d[i], d[i + 1], d[i + 2]]] ?? 0) + 1; return seen; }"
