@@ -44,6 +44,7 @@ PICTURES = [
     (TARGET, {"data": "first_aid", "n": "300", "below": "record", "record": "42", "audience": "public"}),
     (TARGET, {"data": "digit_pair", "data_target_digit": "4", "x": "2", "y": "1"}),
 ]
+FEW = [each for each in PICTURES if each[1].get("mode") not in {*BASELINES} - {*BASELINES[::4]}]
 
 MOST_LINES = 25  # of an exported script
 
@@ -80,8 +81,9 @@ def run_in():
         yield run
 
 
-def test_every_script_makes_its_picture_in_another_process(open_page, run_in, tmp_path):
-    for name, link in PICTURES:
+@pytest.mark.parametrize("pictures", [FEW, pytest.param(PICTURES, marks=pytest.mark.slow)], ids=["few", "all"])
+def test_every_script_makes_its_picture_in_another_process(open_page, run_in, tmp_path, pictures):
+    for name, link in pictures:
         page = open_page(name, **link)
         expected = hashes(page)
         assert len(expected) == (2 if link.get("mode") == "both" else 1)
