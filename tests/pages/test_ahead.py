@@ -26,8 +26,14 @@ def drawn(offer, value):
     return dict(found)
 
 
-@pytest.mark.parametrize(("name", "mode"), CASES)
-@pytest.mark.parametrize("audience", ["curator", "public"])
+@pytest.mark.parametrize(
+    ("name", "mode", "audience"),
+    [  # in every run both audiences on each page; where it has several modes, they take turns
+        pytest.param(name, mode, audience, marks=pytest.mark.slow if (i + j) % 2 and len(modes_of(name)) > 1 else ())
+        for i, (name, mode) in enumerate(CASES)
+        for j, audience in enumerate(("curator", "public"))
+    ],
+)
 def test_what_comes_ahead_is_what_the_rerun_brings(open_page, caplog, name, mode, audience):
     page = open_page(name, **mode, audience=audience)
     offer = offer_of(page)

@@ -201,7 +201,7 @@ def test_the_answer_is_one_line_with_the_interval_that_the_runs_support(open_pag
 
 
 @pytest.mark.usefixtures("known")
-@pytest.mark.parametrize("tab", ["solve", "report"])
+@pytest.mark.parametrize("tab", ["solve", pytest.param("report", marks=pytest.mark.slow)])
 def test_a_search_that_is_stopped_says_what_its_runs_support_and_goes_on(open_page, monkeypatch, tab):
     """The picture's runs are there at once, the search's own as long as `left` lasts, forgotten when not asked for."""
     left, at_once_ask = SimpleNamespace(n=25), asking.background().ask

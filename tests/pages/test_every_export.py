@@ -63,18 +63,12 @@ IN_EVERY_RUN = {
 }
 
 
-@pytest.fixture(params=LINKED)
+@pytest.fixture
 def place(request, monkeypatch):
-    """Return the name of each page; what it would ask of another process is done at once."""
+    """Return the name of a page; what it would ask of another process is done at once."""
     if request.param in ACROSS:
         at_once(monkeypatch, {"audit": audit_tasks, "compare": compare_tasks}[request.param])
     return request.param
-
-
-@pytest.fixture(params=LINKS)
-def opened(request, open_page, place):
-    """Return each page with each kind of data on it, and the formats that its menu offers."""
-    return given(open_page(place, **LINKS[request.param], **QUICK.get(place, {})))
 
 
 def given(page):
@@ -98,7 +92,17 @@ def offered(page):
     return [name for name, _ in options["formats"]]
 
 
-def test_every_file_of_every_page_holds_what_is_on_screen(opened, place):
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [  # in every run each page with two kinds of data: one that the public sees, and one of the others in turn
+        pytest.param(place, kind, marks=() if "public" in kind or (i + j) % (len(LINKS) - 1) == 0 else pytest.mark.slow)
+        for i, place in enumerate(LINKED)
+        for j, kind in enumerate(LINKS)
+    ],
+    indirect=["place"],
+)
+def test_every_file_of_every_page_holds_what_is_on_screen(open_page, place, kind):
+    opened = given(open_page(place, **LINKS[kind], **QUICK.get(place, {})))
     shown = opened.app.session_state["dpviz:shown"]
     formats = offered(opened)
     blind = shown.public and place in ACROSS  # of records, these pages show the public nothing

@@ -94,7 +94,7 @@ def test_the_link_of_what_was_moved_makes_it_again(open_page, name):
 def test_a_hostile_link_is_answered_with_a_warning_for_each_value(open_page, name):
     plain = open_page(name)
     names = [key for key in plain.query if key != "data"]
-    for text in BAD:
+    for text in BAD if name == FIRST else BAD[PAGES.index(name) :: len(PAGES) - 1]:  # elsewhere in turn
         page = open_page(name, **dict.fromkeys(names, text))
         for key in names:
             assert any(f"{key} was" in warning for warning in page.warnings), (key, text)
