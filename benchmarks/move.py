@@ -28,13 +28,14 @@ def offered(mode: str, n: int) -> Any:
     """Open the page without a browser and return what its session offers to draw."""
     from streamlit.testing.v1 import AppTest
 
-    logging.getLogger("streamlit").setLevel(logging.ERROR)  # it misses the session that the server has
     name, _, _, rest = MODES[mode]
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
     seed = int(time.time() * 10) % 10**8
     app.query_params.update({"data": "blobs", "n": str(n), "noise_seed": str(seed), **rest})
     app.switch_page(f"pages/{name}.py")
     app.run()
+    # Without a server it misses the session, at every move. Streamlit sets each logger's level as it makes it.
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
     return app.session_state["dpviz:ahead"]
 
 
