@@ -79,6 +79,13 @@ SECRET = Ink(Role.EXACT, Audience.CURATOR)
 LAW = Ink(Role.NOISE, Audience.NOISE)
 SECRET_NOISE = Ink(Role.NOISE, Audience.CURATOR)
 UNRELEASED = Ink(Role.REFERENCE, Audience.CURATOR)  # no exact value, but no part of the release either
+UNPAID = Ink(Role.RELEASED, Audience.CURATOR)  # of a run outside of the budget: it is not published
+MEMBERS = Ink(Role.CLUSTER, Audience.CURATOR)  # records in their clusters' colors
+WRONG = Ink(Role.VIOLATION, Audience.CURATOR)
+CLUSTERS = Ink(Role.CLUSTER, Audience.RELEASED)
+REFUSED = Ink(Role.VIOLATION, Audience.RELEASED)
+AID = Ink(Role.REFERENCE, Audience.RELEASED)  # follows from the release, and helps to read it
+GUIDE = Ink(Role.REFERENCE, Audience.PUBLIC)  # scales, and where a control stands
 
 
 class Kind(Enum):

@@ -18,7 +18,7 @@ from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, Purpose
 from dpviz.core import Box, Centers, CentersRelease, Event, FloatArray, Labels, MovedCenters, Points, Step, unit_records
 from dpviz.core.arrays import array_cache
 from dpviz.metrics import matched_distance, nonprivate_cost
-from dpviz.plots import Frame, Layer, Measure, Scene, Strip
+from dpviz.plots import RELEASED, SECRET, SECRET_NOISE, UNRELEASED, Frame, Layer, Measure, Scene, Strip
 from dpviz.solvers import (
     BOX_MIDDLE,
     LloydRun,
@@ -37,7 +37,7 @@ from dpviz.stories.label import Contents
 from dpviz.stories.outcomes import Outcome
 from dpviz.stories.panel import Fact, Sentence, number
 from dpviz.stories.run import Chart, Run, S_co
-from dpviz.stories.stage import RELEASED, SECRET, SECRET_NOISE, UNRELEASED, Clock, Stage, StepsScene
+from dpviz.stories.stage import Clock, Stage, StepsScene
 from dpviz.stories.view import View, Words
 
 MOST_CLUSTERS = 250  # a group is one byte

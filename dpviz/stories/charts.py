@@ -11,7 +11,7 @@ import numpy as np
 from dpviz import attacks
 from dpviz.accounting import Purpose
 from dpviz.core import Box, Budget, CentersRelease, Confidential, FloatArray, Step
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.plots import GUIDE, LAW, SECRET, UNRELEASED, Audience, Axis, Ink, Kind, Layer, Role, Scene, always
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import ceiled
 from dpviz.stories.stage import Stops
@@ -53,11 +53,10 @@ def cost_chart(run: CentersRun[CentersRelease, Step], line: CostLine, stops: Sto
         row[: len(values), 1] = values / max(run.unit.shape[0], 1)
     rows, each = always(len(stops.frames)), np.arange(len(stops.frames), dtype=np.int16)
     highest, last = float(np.nanmax(curves[..., 1])), float(np.nanmax(curves[..., 0]))
-    secret, when = Audience.CURATOR, {"x": line.when}
     layers = (
-        Layer("Lloyd, no privacy", Kind.LINES, Role.EXACT, secret, {"xy": curves[:, 1:]}, rows, size=1.5, dash=True),
-        Layer("This run", Kind.LINES, Role.REFERENCE, secret, {"xy": curves[:, :1]}, rows, size=2.5),
-        Layer("Shown step", Kind.CURSOR, Role.REFERENCE, Audience.PUBLIC, when, each, legend=False),
+        Layer.of("Lloyd, no privacy", Kind.LINES, SECRET, curves[:, 1:], rows, size=1.5, dash=True, isolate=True),
+        Layer.of("This run", Kind.LINES, UNRELEASED, curves[:, :1], rows, size=2.5, isolate=True),
+        Layer.cursor("Shown step", GUIDE, line.when, each),
     )
     return Scene(
         title=f"Cost per {line.unit}",
@@ -102,9 +101,7 @@ def ledger_chart(
                 rects.append([left, low, left + BAR, low + row.epsilon])
                 floor[row.column] += row.epsilon
         rect, fill = np.array([rects]), FILLS.get(purpose, FULL)
-        layers.append(
-            Layer(purpose, Kind.BARS, role, Audience.PUBLIC, {"rect": rect}, always(1), fill=fill, isolate=False)
-        )
+        layers.append(Layer.of(purpose, Kind.BARS, Ink(role, Audience.PUBLIC), rect, fill=fill))
     spoken_symbol = "epsilon" if symbol == "ε" else symbol
     verb = "No limit:" if np.isinf(total) else "Adds up to" if proved else "Claimed, not established:"
     first = [row for row in finite if row.column == 0]
@@ -151,31 +148,17 @@ def layers_of(curves: Sequence[Curve], audience: Audience) -> tuple[tuple[Layer,
         role = Role.EXACT if curve.exact else Role.CLUSTER
         edges = np.stack([curve.x, curve.low, curve.high], axis=1)[None, None]
         bands.append(
-            Layer(
-                curve.name,
-                Kind.BANDS,
-                role,
-                audience,
-                {"edges": edges},
-                always(1),
-                fill=BAND_FILL,
-                hue=curve.hue,
-                legend=False,
-                isolate=False,
-            )
+            Layer.of(curve.name, Kind.BANDS, Ink(role, audience), edges, fill=BAND_FILL, hue=curve.hue, legend=False)
         )
         lines.append(
-            Layer(
+            Layer.of(
                 curve.name,
                 Kind.LINES,
-                role,
-                audience,
-                {"xy": np.stack([curve.x, curve.middle], axis=1)[None, None]},
-                always(1),
+                Ink(role, audience),
+                np.stack([curve.x, curve.middle], axis=1)[None, None],
                 size=THICK if curve.chosen else THIN,
                 dash=curve.exact or curve.dashed,
                 hue=curve.hue,
-                isolate=False,
                 pick=curve.pick,
             )
         )
@@ -297,21 +280,10 @@ def percentiles(logs: FloatArray) -> FloatArray:
 def _rules(x: Axis, cursor: float | None) -> list[Layer]:
     """The cost without privacy as a line over the whole width, and where epsilon stands now."""
     level = np.array([[x.view[0], 0.0], [x.view[1], 0.0]])[None, None]
-    floor = Layer(
-        "without privacy",
-        Kind.LINES,
-        Role.REFERENCE,
-        Audience.CURATOR,
-        {"xy": level},
-        always(1),
-        size=1.0,
-        isolate=False,
-    )
+    floor = Layer.of("without privacy", Kind.LINES, UNRELEASED, level, size=1.0)
     if cursor is None:
         return [floor]
-    here = Layer(
-        "Now", Kind.CURSOR, Role.REFERENCE, Audience.CURATOR, {"x": np.array([cursor])}, always(1), legend=False
-    )
+    here = Layer.cursor("Now", UNRELEASED, cursor)
     return [floor, here]
 
 
@@ -347,11 +319,10 @@ def roc_scene(
     keep = np.unique(np.linspace(0, len(roc.thresholds) - 1, MOST_DRAWN).astype(np.intp))
     band = attacks.roc_band(roc).true_positive
     edges = np.stack([roc.false_positive, band.low, band.high], axis=1)[keep]
-    law = Audience.NOISE
 
     def line(name: str, x: FloatArray, y: FloatArray, role: Role, *, dash: bool = False) -> Layer:
         xy = np.stack([x, y], axis=1)[None, None]
-        return Layer(name, Kind.LINES, role, law, {"xy": xy}, always(1), size=2.0, dash=dash, isolate=False)
+        return Layer.of(name, Kind.LINES, Ink(role, Audience.NOISE), xy, size=2.0, dash=dash)
 
     bare = (
         ()
@@ -366,16 +337,7 @@ def roc_scene(
         y=Axis("right alarms", view=(-0.02, 1.02)),
         equal=False,
         layers=(
-            Layer(
-                "95 % band",
-                Kind.BANDS,
-                Role.NOISE,
-                law,
-                {"edges": edges[None, None]},
-                always(1),
-                fill=0.2,
-                isolate=False,
-            ),
+            Layer.of("95 % band", Kind.BANDS, LAW, edges[None, None], fill=0.2),
             line("A coin", rates, rates, Role.REFERENCE, dash=True),
             line(limit, rates, attacks.roc_bound(rates, budget), Role.PUBLIC),
             *(() if best is None else (line("Best attack on this noise", rates, best(rates), Role.PUBLIC, dash=True),)),

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from dpviz.accounting import Purpose
 from dpviz.core import Centers, CentersRelease, Counts, FloatArray, Points, compiled, frozen
-from dpviz.plots import Audience, Kind, Layer, Role, Scene, rows_at
-from dpviz.plots.scene import SHADES, Ink
+from dpviz.plots import Audience, Ink, Kind, Layer, Role, Scene, rows_at
+from dpviz.plots.scene import SHADES
 from dpviz.solvers import BOX_MIDDLE, EMPTY_SCALES, noisy_means, steadied
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.ledger import noise_scales

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from dpviz.core import Centers, Confidential, FloatArray, Labels, Points, voronoi_borders
 from dpviz.data import Ground, Outline
-from dpviz.plots import Audience, Kind, Layer, Role, Scene, always
+from dpviz.plots import GUIDE, MEMBERS, PUBLIC, RELEASED, SECRET, SECRET_NOISE, WRONG, Ink, Kind, Layer, Scene, always
 from dpviz.plots.scene import MAP as MAP
-from dpviz.plots.scene import Ink
 from dpviz.solvers import Members, cluster_sums, means
-from dpviz.stories.stage import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Seen, Stage
+from dpviz.stories.stage import Stage
 from dpviz.stories.view import View, Words, spread
 
 MOST_DRAWN = 10_000  # records; every record is computed on, the rest are left out evenly
@@ -25,7 +24,6 @@ LONGEST_BAR = 0.2  # of the picture, that the bar may take; ours
 BAR_PLACE = (0.03, 0.05)  # of the picture: where the bar ends, from the right and from below
 BAR_END = 0.008  # half the height of the bar's ends
 SCALE = "Scale: "
-GROUND = Ink(Role.REFERENCE, Audience.PUBLIC)
 STREET, ROAD = 0.14, 0.18  # opacity
 WATER = 0.07
 OUTLINE = 0.45
@@ -37,10 +35,13 @@ def box_layer(stage: Stage, *, public: bool) -> list[Layer]:
     if corners is None:
         return []
     ends = np.concatenate([corners, np.roll(corners, -1, axis=0)], axis=1)[None]  # (1, 4, 4)
-    name, role = ("public bounds", Role.PUBLIC) if public else ("bounds from the data", Role.VIOLATION)
-    audience = Audience.PUBLIC if public else Audience.CURATOR
-    rows = stage.clock.always()
-    return [stage.layer(name, Kind.SEGMENTS, role, audience, rows, {"ends": ends}, size=1.0, isolate=False)]
+    name, ink = bounds_ink(public=public)
+    return [stage.layer(name, Kind.SEGMENTS, ink, stage.clock.always(), ends, size=1.0, isolate=False)]
+
+
+def bounds_ink(*, public: bool) -> tuple[str, Ink]:
+    """Return how bounds are called and drawn, `public` or taken from the records."""
+    return ("public bounds", PUBLIC) if public else ("bounds from the data", WRONG)
 
 
 def sample(n: int, n_rows: int = 1) -> NDArray[np.intp]:
@@ -66,12 +67,10 @@ def drawn_records(unit: Points, group: NDArray[np.uint8], rows: Mapping[int, int
     """Draw records (m, d) in the colors of `group`, (R, m)."""
     arrays: dict[str, NDArray[Any]] = {"xy": spread(unit, stage.projection)[None], "group": group}
     options = {"name": "person", "size": 4.0, **style}
-    return stage.layer(
-        kind=Kind.POINTS, role=Role.CLUSTER, audience=Audience.CURATOR, rows=rows, arrays=arrays, **options
-    )
+    return stage.layer(kind=Kind.POINTS, ink=MEMBERS, rows=rows, arrays=arrays, **options)
 
 
-def border_layer(name: str, ink: Seen, rows: Mapping[int, int], centers: FloatArray, stage: Stage) -> list[Layer]:
+def border_layer(name: str, ink: Ink, rows: Mapping[int, int], centers: FloatArray, stage: Stage) -> list[Layer]:
     """Borders between the clusters of `centers` (R, k, d); exact in two dimensions only, so drawn there only."""
     if stage.projection.d != 2:
         return []
@@ -80,7 +79,7 @@ def border_layer(name: str, ink: Seen, rows: Mapping[int, int], centers: FloatAr
 
 
 def _drawn_borders(
-    name: str, ink: Seen, rows: Mapping[int, int], ends: FloatArray, sites: FloatArray, stage: Stage
+    name: str, ink: Ink, rows: Mapping[int, int], ends: FloatArray, sites: FloatArray, stage: Stage
 ) -> Layer:
     """Draw borders (R, m, 4) between `sites` (R, k, 2), without the columns that no row fills."""
     filled = int((~np.isnan(ends[..., 0])).sum(axis=1).max(initial=0))  # a row's borders come first
@@ -88,11 +87,11 @@ def _drawn_borders(
     if sites.shape[1] <= MOST_TINTED:
         arrays["sites"] = np.clip(sites, 0.0, 1.0)  # as borders are found
     # A border belongs to two clusters, so that it never fades with one of them.
-    return stage.layer(name, Kind.SEGMENTS, ink.role, ink.audience, rows, arrays, size=1.5, isolate=False)
+    return stage.layer(name, Kind.SEGMENTS, ink, rows, arrays, size=1.5, isolate=False)
 
 
 def cluster_borders(
-    of_start: Seen, start: Centers, path: FloatArray, final: Centers, stage: Stage, ink: Seen = RELEASED
+    of_start: Ink, start: Centers, path: FloatArray, final: Centers, stage: Stage, ink: Ink = RELEASED
 ) -> list[Layer]:
     """Borders between the clusters of each iteration: those of the start, then of the path (T, k, d), of `final`."""
     if stage.projection.d != 2:
@@ -109,14 +108,14 @@ def cluster_borders(
     ]
 
 
-def start_seen(start: Centers | None, packing: Centers | None) -> Seen:
+def start_seen(start: Centers | None, packing: Centers | None) -> Ink:
     """Say what a release's start is: public, released where it was found from a public `packing`, or secret."""
     if start is None:
         return SECRET
     return PUBLIC if packing is None else RELEASED
 
 
-def path_layers(of_start: Seen, start: Centers, path: FloatArray, stage: Stage, ink: Seen = RELEASED) -> list[Layer]:
+def path_layers(of_start: Ink, start: Centers, path: FloatArray, stage: Stage, ink: Ink = RELEASED) -> list[Layer]:
     """The start, and the path (T, k, d) of the centers, which move in the last phase of each iteration.
 
     The release shows neither: it has its own marks.
@@ -130,7 +129,7 @@ def path_layers(of_start: Seen, start: Centers, path: FloatArray, stage: Stage, 
     opening = dict.fromkeys(range(len(clock.phases) + 1), 0)
     at = {**clock.during(*waiting, offset=-1), **clock.during(moving)}
     return [
-        stage.layer("path", Kind.TRAILS, ink.role, ink.audience, rows, arrays, size=2.0),
+        stage.layer("path", Kind.TRAILS, ink, rows, arrays, size=2.0),
         stage.marks("start", of_start, opening, start[None], symbol="square", size=9.0),
         stage.marks("center", ink, at, path, size=10.0),
     ]
@@ -165,7 +164,7 @@ def final_layers(
     *,
     noise: str = "noise",
     names: tuple[str, str] = ("released center", "true mean"),
-    ink: Seen = RELEASED,
+    ink: Ink = RELEASED,
     ids: tuple[str, ...] = (),
     steps: NoisySteps | None = None,
 ) -> list[Layer]:
@@ -197,7 +196,7 @@ def final_layers(
 
 
 def error_circles(
-    name: str, ink: Seen, rows: Mapping[int, int], centers: FloatArray, scale: FloatArray, stage: Stage
+    name: str, ink: Ink, rows: Mapping[int, int], centers: FloatArray, scale: FloatArray, stage: Stage
 ) -> list[Layer]:
     """How far Laplace noise of `scale` (R, k) on every axis goes in the plane, around `centers` (R, k, d).
 
@@ -210,7 +209,7 @@ def error_circles(
     if np.isnan(rings).all():
         return []
     arrays = {"center": stage.projection(centers), "radius": rings}
-    return [stage.layer(name, Kind.CIRCLES, ink.role, ink.audience, rows, arrays, size=1.5, fill=0.08, shown=False)]
+    return [stage.layer(name, Kind.CIRCLES, ink, rows, arrays, size=1.5, fill=0.08, shown=False)]
 
 
 def noise_length(scale: FloatArray, d: int) -> FloatArray:
@@ -253,7 +252,7 @@ def _public_map(ground: Ground | Outline, scene: Scene) -> tuple[Layer, ...]:
         n = next(iter(arrays.values())).shape[1]
         opacity = {} if kind is Kind.BANDS else {"alpha": np.full((1, n), alpha)}
         rows = always(len(scene.frames))
-        return Layer.of(MAP, kind, GROUND, {**arrays, **opacity}, rows, legend=False, **style)
+        return Layer.of(MAP, kind, GUIDE, {**arrays, **opacity}, rows, legend=False, **style)
 
     if isinstance(ground, Outline):
         return (layer(Kind.LINES, {"xy": scaled(ground.lines)[None, None]}, OUTLINE, size=1.25),)
@@ -282,13 +281,4 @@ def _bar(scene: Scene) -> Layer:
     x1, y = right - BAR_PLACE[0] * (right - left), bottom + BAR_PLACE[1] * (top - bottom)
     x0, half = x1 - meters / per_unit, BAR_END * (top - bottom)
     ends = np.array([[[x0, y, x1, y], [x0, y - half, x0, y + half], [x1, y - half, x1, y + half]]])
-    return Layer(
-        f"{SCALE}{length_said(meters)}",
-        Kind.SEGMENTS,
-        Role.REFERENCE,
-        Audience.PUBLIC,
-        {"ends": ends},
-        always(len(scene.frames)),
-        size=2.0,
-        isolate=False,
-    )
+    return Layer.of(f"{SCALE}{length_said(meters)}", Kind.SEGMENTS, GUIDE, ends, always(len(scene.frames)), size=2.0)

@@ -9,13 +9,13 @@ import numpy as np
 from dpviz.accounting import Purpose
 from dpviz.baselines.dp_em import FIRM_SCALES, EmStep, MixtureRelease
 from dpviz.core import Centers, Counts, FloatArray, algebra
-from dpviz.plots import Kind, Scene
+from dpviz.plots import RELEASED, Kind, Scene
 from dpviz.solvers import BOX_MIDDLE, Mixture
 from dpviz.stories import ensemble, ledger
 from dpviz.stories.center_facts import noise_share
 from dpviz.stories.centers import PHASES, CentersRun
 from dpviz.stories.ensemble import Ensembles
-from dpviz.stories.stage import RELEASED, Clock, Stage
+from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import HALF, TURNS, Projection, View
 
 
@@ -72,7 +72,7 @@ class MixtureRun(CentersRun[MixtureRelease, EmStep]):
         stage = Stage(plane, Clock(len(self.steps), PHASES))
         arrays = {"xy": ellipses(self.release.mixture, plane)[None]}
         rows = {stage.clock.release: 0}
-        layer = stage.layer("half of a component", Kind.LINES, RELEASED.role, RELEASED.audience, rows, arrays, size=1.5)
+        layer = stage.layer("half of a component", Kind.LINES, RELEASED, rows, arrays, size=1.5)
         return replace(scene, layers=(*scene.layers, layer))
 
 

@@ -8,15 +8,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Confidential, FloatArray, Points
-from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, always
+from dpviz.plots import (
+    PUBLIC,
+    SECRET,
+    SECRET_NOISE,
+    UNPAID,
+    UNRELEASED,
+    Audience,
+    Axis,
+    Frame,
+    Ink,
+    Kind,
+    Layer,
+    Scene,
+    always,
+)
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.charts import Curve, layers_of
 from dpviz.stories.panel import number
-from dpviz.stories.stage import PUBLIC, SECRET, SECRET_NOISE, Clock, Seen, Stage
+from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import Projection, Words
 
 PACE_MS = 450.0  # from one run to the next, without gliding: runs are independent
-UNPAID = Seen(Role.RELEASED, SECRET.audience)  # a release that nobody has paid for
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,42 +194,30 @@ def dot_chart(values: FloatArray, figure: Figure, threshold: float, *, n_dots: i
     frames, each = len(values), np.arange(len(values), dtype=np.int16)
     rows = always(frames)
     far, near = (
-        Layer(
+        Layer.of(
             name,
             Kind.MARKS,
-            Role.NOISE,
-            Audience.CURATOR,
-            {"xy": xy[mask][None]},
+            SECRET_NOISE,
+            xy[mask][None],
             rows,
-            symbol,
-            16.0,
+            symbol=symbol,
+            size=16.0,
             names=tuple(figure.words(float(at)) for at in places[mask]),
-            isolate=False,
         )
         for name, mask, symbol in (
             ("Beyond", beyond, "circle"),
             ("Not beyond", ~beyond, "ring"),
         )
     )
-    rule = _rule("Threshold", threshold, top, Role.REFERENCE, rows, size=2.5)
-    mark = [] if figure.mark is None else [_rule(figure.mark_name, figure.mark, top, Role.EXACT, rows, dash=True)]
+    rule = _rule("Threshold", threshold, top, UNRELEASED, rows, 2.5)
+    mark = [] if figure.mark is None else [_rule(figure.mark_name, figure.mark, top, SECRET, rows, dash=True)]
     known = values[np.isfinite(values)]
     bands = []
     for low, high in BANDS:
         rect = np.array([[[np.percentile(known, low), LOW, np.percentile(known, high), LOW + 0.6]]])
         name = f"Middle {high - low:.0f} % of runs"
-        bands.append(
-            Layer(name, Kind.BARS, Role.NOISE, Audience.CURATOR, {"rect": rect}, rows, fill=0.3, isolate=False)
-        )
-    cursor = Layer(
-        "Shown run",
-        Kind.CURSOR,
-        Role.RELEASED,
-        Audience.CURATOR,
-        {"x": np.where(np.isfinite(values), values, low)},
-        each,
-        legend=False,
-    )
+        bands.append(Layer.of(name, Kind.BARS, SECRET_NOISE, rect, rows, fill=0.3))
+    cursor = Layer.cursor("Shown run", UNPAID, np.where(np.isfinite(values), values, low), each)
     return Scene(
         title=f"{figure.name.capitalize()}, {n_dots} dots for {len(values)} runs",
         alt=f"Quantile dotplot of the {figure.name} of {len(values)} runs: {n_dots} equally likely outcomes.",
@@ -240,9 +241,7 @@ def band_chart(
     wide = Curve("90 in 100 runs", 0, at, quantiles[0], quantiles[2], quantiles[4])
     narrow = Curve("50 in 100 runs", 0, at, quantiles[1], quantiles[2], quantiles[3], chosen=True)
     bands, lines = layers_of((wide, narrow), Audience.CURATOR)
-    here = Layer(
-        "Now", Kind.CURSOR, Role.REFERENCE, Audience.CURATOR, {"x": np.array([np.log10(now)])}, always(1), legend=False
-    )
+    here = Layer.cursor("Now", UNRELEASED, np.log10(now))
     low, high = float(quantiles.min()), float(quantiles.max())
     if figure.mark is not None:
         low, high = min(low, figure.mark), max(high, figure.mark)
@@ -260,6 +259,8 @@ def band_chart(
     )
 
 
-def _rule(name: str, at: float, top: float, role: Role, rows: NDArray[np.int16], **style: object) -> Layer:
+def _rule(
+    name: str, at: float, top: float, ink: Ink, rows: NDArray[np.int16], size: float = 2.0, *, dash: bool = False
+) -> Layer:
     xy = np.array([[[[at, LOW], [at, top]]]])
-    return Layer(name, Kind.LINES, role, Audience.CURATOR, {"xy": xy}, rows, isolate=False, **{"size": 2.0, **style})  # type: ignore[arg-type]
+    return Layer.of(name, Kind.LINES, ink, xy, rows, size=size, dash=dash)

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dpviz.core import FloatArray, attacker_odds, frozen
-from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene, rows_at
+from dpviz.plots import RELEASED, Frame, Kind, Layer, Scene, rows_at
 from dpviz.stories.center_facts import cost_ratio
 from dpviz.stories.panel import Fact, Sentence, at_most, ceiled, number
 from dpviz.stories.view import View, project
@@ -51,9 +51,7 @@ def with_trail(scene: Scene, run: Any, view: View, centers: FloatArray) -> Scene
     projection = project(view, run.words, run.unit)
     xy = np.swapaxes(projection(centers), 0, 1)[None]  # (1, k, E, 2)
     last = len(scene.frames) - 1
-    trail = Layer(
-        TRAIL, Kind.LINES, Role.RELEASED, Audience.RELEASED, {"xy": xy}, rows_at(last + 1, {last: 0}), size=2.0
-    )
+    trail = Layer.of(TRAIL, Kind.LINES, RELEASED, xy, rows_at(last + 1, {last: 0}), size=2.0, isolate=True)
     return replace(scene, layers=(*scene.layers, trail))
 
 

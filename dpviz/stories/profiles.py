@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from dpviz.core import Box, Centers, FloatArray
 from dpviz.core.limits import number
 from dpviz.data.geography import TURN, LocalMap
-from dpviz.plots import Axis, Kind, Layer, Scene
-from dpviz.plots.scene import PUBLIC, RELEASED, Ink, Role
+from dpviz.plots import CLUSTERS, PUBLIC, Axis, Ink, Kind, Layer, Scene
+from dpviz.plots.scene import Role
 from dpviz.stories.view import Words
 from dpviz.stories.wording import length_words
 
@@ -47,7 +47,6 @@ ROOM, END = 0.03, 0.1  # of the axes' length; of a lane, half the height of an a
 WAYS = ("west to east", "south to north")
 AXIS = 0.4  # of a lane, where its axis stands: as high as its name
 MOST_MARKED = 600  # values that a pointer can read one by one
-CLUSTER = Ink(Role.CLUSTER, RELEASED.audience)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,13 +277,13 @@ def profile_chart(told: Sequence[Profile], centers: Centers, words: Words) -> Sc
     name = "public bounds" if words.box_public else "bounds from the data"
     layers = [
         Layer.of(name, Kind.SEGMENTS, bounds, np.concatenate([axes, ends])[None], size=1.5),
-        Layer.of("released center", Kind.LINES, CLUSTER, xy[None], size=2.0, isolate=True),
+        Layer.of("released center", Kind.LINES, CLUSTERS, xy[None], size=2.0, isolate=True),
     ]
     if 0 < k * d <= MOST_MARKED:
         group = np.repeat(np.arange(k, dtype=np.uint8), d)[None]
         read = tuple(f"{one.name}: {spelled(each.name)} {each.text}" for one in told for each in one.values)
         arrays: dict[str, NDArray[np.generic]] = {"xy": xy.reshape(1, -1, 2), "group": group}
-        layers.append(Layer.of("value", Kind.MARKS, CLUSTER, arrays, size=9.0, names=read, legend=False))
+        layers.append(Layer.of("value", Kind.MARKS, CLUSTERS, arrays, size=9.0, names=read, legend=False))
     low, high = float(unit.min(initial=0.0)), float(unit.max(initial=1.0))
     legend = []  # as "cluster 1: older (71 years), south-east; about 240 people"
     for one in told:

@@ -3,10 +3,10 @@
 import numpy as np
 
 from dpviz.core import FEWEST_STEPS, Box, CentersRelease, FloatArray, Guarantee, PointsRelease, Release
-from dpviz.plots import Frame, Kind, Scene
+from dpviz.plots import RELEASED, Frame, Kind, Scene
 from dpviz.stories.ground_layers import NO_GROUP, box_layer, sample
 from dpviz.stories.label import promise
-from dpviz.stories.stage import RELEASED, Clock, Stage
+from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
 
 _ROOM = 0.05  # of the released values' extent, left free around them where no box is known
@@ -33,12 +33,12 @@ def released_scene(release: Release, guarantee: Guarantee, words: Words | None =
     xy = plane(words.box.to_unit(values))
     always = stage.clock.always()
     if name == "center":
-        layer = stage.layer("released center", Kind.MARKS, RELEASED.role, RELEASED.audience, always, {"xy": xy[None]})
+        layer = stage.layer("released center", Kind.MARKS, RELEASED, always, xy[None])
     else:
         places = xy[sample(len(xy))][None]
         arrays: dict[str, np.ndarray] = {"xy": places, "group": np.full(places.shape[:2], NO_GROUP, dtype=np.uint8)}
         style = {"isolate": False, "total": len(xy)}
-        layer = stage.layer("released point", Kind.POINTS, RELEASED.role, RELEASED.audience, always, arrays, **style)
+        layer = stage.layer("released point", Kind.POINTS, RELEASED, always, arrays, **style)
     said = f"{len(values):,} released {name}{'' if len(values) == 1 else 's'}"
     return Scene(
         title=words.title,

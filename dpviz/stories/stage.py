@@ -2,23 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Step
-from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene, rows_at
-from dpviz.plots.scene import LAW as LAW
-from dpviz.plots.scene import PUBLIC as PUBLIC
-from dpviz.plots.scene import RELEASED as RELEASED
-from dpviz.plots.scene import SECRET as SECRET
-from dpviz.plots.scene import SECRET_NOISE as SECRET_NOISE
-from dpviz.plots.scene import UNRELEASED as UNRELEASED
-from dpviz.plots.scene import Ink
+from dpviz.plots import Frame, Ink, Kind, Layer, Scene, rows_at
 from dpviz.stories.view import Projection
-
-Seen: TypeAlias = Ink
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,33 +60,32 @@ class Stage:
         self,
         name: str,
         kind: Kind,
-        role: Role,
-        audience: Audience,
+        ink: Ink,
         rows: Mapping[int, int],
-        arrays: Mapping[str, NDArray[Any]],
+        arrays: NDArray[Any] | Mapping[str, NDArray[Any]],
         **style: Any,
     ) -> Layer:
-        """Make a layer whose `rows` are given as {frame: row}."""
-        return Layer(name, kind, role, audience, dict(arrays), rows_at(self.clock.n_frames, rows), **style)
+        """Make a layer whose `rows` are given as {frame: row}; `arrays` are those of `Layer.of`."""
+        return Layer.of(name, kind, ink, arrays, rows_at(self.clock.n_frames, rows), **{"isolate": True, **style})
 
-    def marks(self, name: str, ink: Seen, rows: Mapping[int, int], places: FloatArray, **style: Any) -> Layer:
+    def marks(self, name: str, ink: Ink, rows: Mapping[int, int], places: FloatArray, **style: Any) -> Layer:
         """Make marks at `places` (R, m, d), box units."""
-        return self.layer(name, Kind.MARKS, ink.role, ink.audience, rows, {"xy": self.projection(places)}, **style)
+        return self.layer(name, Kind.MARKS, ink, rows, self.projection(places), **style)
 
     def arrows(
-        self, name: str, ink: Seen, rows: Mapping[int, int], tails: FloatArray, heads: FloatArray, **style: Any
+        self, name: str, ink: Ink, rows: Mapping[int, int], tails: FloatArray, heads: FloatArray, **style: Any
     ) -> Layer:
         """Make arrows from `tails` to `heads`, both (R, m, d), box units."""
         arrays = {"tail": self.projection(tails), "head": self.projection(heads)}
-        return self.layer(name, Kind.ARROWS, ink.role, ink.audience, rows, arrays, **style)
+        return self.layer(name, Kind.ARROWS, ink, rows, arrays, **style)
 
     def threads(
-        self, name: str, ink: Seen, rows: Mapping[int, int], tails: FloatArray, heads: FloatArray, **style: Any
+        self, name: str, ink: Ink, rows: Mapping[int, int], tails: FloatArray, heads: FloatArray, **style: Any
     ) -> Layer:
         """Make lines from `tails` to `heads`, both (R, m, d), box units: noise, from what is exact to what came out."""
         arrays = {"ends": np.concatenate([self.projection(tails), self.projection(heads)], axis=-1)}
         options = {"size": 2.5, "glides": "index", **style}
-        return self.layer(name, Kind.SEGMENTS, ink.role, ink.audience, rows, arrays, **options)
+        return self.layer(name, Kind.SEGMENTS, ink, rows, arrays, **options)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

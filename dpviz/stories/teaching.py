@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, pure_epsilon
 from dpviz.core import Algorithm, Box, Choices, Event, FloatArray, Guarantee, Knob, Release, Step, attacker_odds
 from dpviz.data import Dataset
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.plots import MEMBERS, SECRET, Axis, Ink, Kind, Layer, Scene
 from dpviz.stories.center_facts import allowed
 from dpviz.stories.ledger import adjacency_of, leaves, words_of
 from dpviz.stories.panel import Sentence, ceiled, floored, number
 from dpviz.stories.run import ILLUSTRATION_SEED, Run
-from dpviz.stories.stage import SECRET, Seen
 from dpviz.stories.view import View, Words
 
 FEWEST_STEPS, MOST_STEPS = 5, 8
@@ -341,16 +340,14 @@ class Chapter:
         return self.control.default if self.asked is None else self.asked
 
 
-def marks(name: str, ink: Seen, places: FloatArray, **style: Any) -> Layer:
+def marks(name: str, ink: Ink, places: FloatArray, **style: Any) -> Layer:
     """Return marks at `places` (m, 2), scene coordinates."""
-    options = {"isolate": False, **style}
-    return Layer(name, Kind.MARKS, ink.role, ink.audience, {"xy": np.asarray(places)[None]}, always(1), **options)
+    return Layer.of(name, Kind.MARKS, ink, np.asarray(places)[None], **style)
 
 
-def segments(name: str, ink: Seen, ends: FloatArray, **style: Any) -> Layer:
+def segments(name: str, ink: Ink, ends: FloatArray, **style: Any) -> Layer:
     """Return line segments (m, 4), x0 y0 x1 y1 in scene coordinates."""
-    options = {"isolate": False, **style}
-    return Layer(name, Kind.SEGMENTS, ink.role, ink.audience, {"ends": np.asarray(ends)[None]}, always(1), **options)
+    return Layer.of(name, Kind.SEGMENTS, ink, np.asarray(ends)[None], **style)
 
 
 def still(title: str, alt: str, x: Axis, y: Axis, *layers: Layer, equal: bool = False) -> Scene:
@@ -370,8 +367,7 @@ def people(
     if groups is None:
         return marks(name, SECRET, places, symbol=symbol, size=size)
     arrays: dict[str, NDArray[Any]] = {"xy": np.asarray(places)[None], "group": groups[None].astype(np.uint8)}
-    options: dict[str, Any] = {"symbol": symbol, "size": size, "isolate": False}
-    return Layer(name, Kind.MARKS, Role.CLUSTER, Audience.CURATOR, arrays, always(1), **options)
+    return Layer.of(name, Kind.MARKS, MEMBERS, arrays, symbol=symbol, size=size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

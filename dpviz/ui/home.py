@@ -17,8 +17,7 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Choices, Knob
 from dpviz.data import load
 from dpviz.methods import CATALOGUE
-from dpviz.plots import Kind, Layer, Scene, StageWords, pack, svg
-from dpviz.plots.scene import SECRET
+from dpviz.plots import SECRET, Kind, Layer, Scene, StageWords, pack, svg
 from dpviz.plots.svg import thumbnail
 from dpviz.plots.theme import DARK, LIGHT
 from dpviz.stories import View

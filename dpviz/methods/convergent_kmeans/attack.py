@@ -17,18 +17,16 @@ from dpviz.attacks import PartitionSums, Segment, ZonePath
 from dpviz.core import Box, Confidential, FloatArray, Labels, Points, unit_records
 from dpviz.methods.convergent_kmeans import algorithm
 from dpviz.methods.convergent_kmeans.algorithm import Params, ZonesRelease
-from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene
+from dpviz.plots import SECRET, SECRET_NOISE, UNPAID, UNRELEASED, WRONG, Frame, Kind, Layer, Scene
 from dpviz.solvers import BOX_MIDDLE, EMPTY_SCALES, assign, cluster_sums, lloyd, su_split
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.outcomes import PACE_MS, Figure
 from dpviz.stories.panel import ceiled, number
-from dpviz.stories.stage import SECRET, Clock, Seen, Stage
+from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
 
 N_PRIOR = 2048  # places of the box, equally likely to somebody who knows nothing
 PICK = "attacked-record"
-GUESS = Seen(Role.VIOLATION, Audience.CURATOR)
-DISCLOSED = Seen(Role.RELEASED, Audience.CURATOR)  # exact, or of a run that nobody has paid for
 NEAR = 0.1  # box widths: a guess that is no farther off has found the record, roughly
 EXACT_STOPS = (
     Frame("1: what the attacker has", "All records but one, and so the centers without it."),
@@ -179,10 +177,10 @@ def exact_scene(knowledge: ExactKnowledge, unit: Points, words: Words, view: Vie
     layers = (
         *_ground(stage, unit, words, record),
         stage.marks("center without the record", SECRET, every, own[None], symbol="ring", size=11.0, isolate=False),
-        stage.marks("exact center, disclosed", DISCLOSED, after, exact[None], size=7.0, isolate=False),
-        stage.arrows("its move, times its count", GUESS, at_end, tail[None], guess, size=2.0, isolate=False),
+        stage.marks("exact center, disclosed", UNPAID, after, exact[None], size=7.0, isolate=False),
+        stage.arrows("its move, times its count", WRONG, at_end, tail[None], guess, size=2.0, isolate=False),
         _true(stage, knowledge.nonprivate_record),
-        stage.marks("attacker's guess", GUESS, at_end, guess, symbol="cross", size=13.0, isolate=False),
+        stage.marks("attacker's guess", WRONG, at_end, guess, symbol="cross", size=13.0, isolate=False),
     )
     return _scene(stage, words, layers, EXACT_STOPS, 2, "Exact centers and counts", pace=1200.0)
 
@@ -196,32 +194,15 @@ def runs_scene(guesses: Guesses, unit: Points, words: Words, view: View, record:
     layers = [*_ground(stage, unit, words, record)]
     if np.isfinite(lines).any():
         layers += [
-            stage.layer(
-                "lines of all runs",
-                Kind.LINES,
-                Role.REFERENCE,
-                SECRET.audience,
-                every,
-                {"xy": lines[None]},
-                size=1.0,
-                isolate=False,
-            ),
-            stage.layer(
-                "the record is on this line",
-                Kind.LINES,
-                GUESS.role,
-                GUESS.audience,
-                each,
-                {"xy": lines[:, None]},
-                size=2.5,
-                isolate=False,
-            ),
+            stage.layer("lines of all runs", Kind.LINES, UNRELEASED, every, lines[None], size=1.0, isolate=False),
+            stage.layer("the record is on this line", Kind.LINES, WRONG, each, lines[:, None], size=2.5, isolate=False),
         ]
     if np.isfinite(places).any():
-        ink = Seen(Role.NOISE, SECRET.audience)
         layers += [
-            stage.marks("guesses of all runs", ink, every, places[None], symbol="ring", size=6.0, isolate=False),
-            stage.marks("attacker's guess", GUESS, each, places[:, None], symbol="cross", size=13.0, isolate=False),
+            stage.marks(
+                "guesses of all runs", SECRET_NOISE, every, places[None], symbol="ring", size=6.0, isolate=False
+            ),
+            stage.marks("attacker's guess", WRONG, each, places[:, None], symbol="cross", size=13.0, isolate=False),
         ]
     layers.append(_true(stage, guesses.nonprivate_record))
     frames = tuple(Frame(f"Run {run + 1} of {n_runs}", "Same records, other noise.") for run in range(n_runs))

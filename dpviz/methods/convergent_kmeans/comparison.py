@@ -17,7 +17,7 @@ from dpviz.core import Box, CentersRelease, Confidential, FloatArray, Points, Re
 from dpviz.data.synthetic import stand_ins
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.metrics import nonprivate_costs
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.plots import Audience, Axis, Ink, Kind, Layer, Role, Scene
 from dpviz.stories.ledger import LedgerRow, ledger_rows
 from dpviz.stories.panel import number
 
@@ -241,16 +241,13 @@ def budget_chart(ledgers: Sequence[MethodLedger]) -> Scene:
             rect = (row.column - HALF, bottom, row.column + HALF, tops[row.column])
             bars.setdefault((row.purpose, ledger.proved), []).append((rect, words))
     layers = tuple(
-        Layer(
+        Layer.of(
             purpose,
             Kind.BARS,
-            Role.RELEASED if proved else Role.VIOLATION,
-            Audience.PUBLIC,
-            {"rect": np.array([[rect for rect, _ in pairs]])},
-            always(1),
+            Ink(Role.RELEASED if proved else Role.VIOLATION, Audience.PUBLIC),
+            np.array([[rect for rect, _ in pairs]]),
             fill=FILLS.get(purpose, FULL),
             names=tuple(words for _, words in pairs),
-            isolate=False,
         )
         for (purpose, proved), pairs in bars.items()
     )

@@ -23,7 +23,21 @@ from dpviz.core import Counts, FloatArray, Points, Result, unit_records
 from dpviz.mechanisms import exponential_probabilities
 from dpviz.methods.convergent_kmeans.run import SEEDS, plane_caption
 from dpviz.metrics import nonprivate_cost
-from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene
+from dpviz.plots import (
+    LAW,
+    MEMBERS,
+    PUBLIC,
+    RELEASED,
+    SECRET,
+    SECRET_NOISE,
+    UNRELEASED,
+    Frame,
+    Ink,
+    Kind,
+    Layer,
+    Role,
+    Scene,
+)
 from dpviz.solvers import EMPTY_SCALES, LloydRun, assign, lloyd, public_start
 from dpviz.stories import center_facts, charts, ensemble
 from dpviz.stories import ground_layers as ground
@@ -34,20 +48,7 @@ from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import leaves, noise_scales
 from dpviz.stories.panel import Fact, Sentence, counted, number, odds
 from dpviz.stories.run import Chart, Run, S_co
-from dpviz.stories.stage import (
-    LAW,
-    PUBLIC,
-    RELEASED,
-    SECRET,
-    SECRET_NOISE,
-    UNRELEASED,
-    Clock,
-    ExactScene,
-    Seen,
-    Stage,
-    Stops,
-    stack,
-)
+from dpviz.stories.stage import Clock, ExactScene, Stage, Stops, stack
 from dpviz.stories.view import Projection, View, Words
 
 CIRCLE = "Radius bound"
@@ -408,16 +409,7 @@ class FastLloydRun(LloydFamilyRun[BoundedRelease]):
             rows = clock.during(*clock.phases, offset=-1)
             circles.append((CIRCLE.lower(), RELEASED, rows, release.path[:-1], radius[1:]))
         drawn_circles = (
-            stage.layer(
-                name,
-                Kind.CIRCLES,
-                ink.role,
-                ink.audience,
-                rows,
-                {"center": plane(centers), "radius": radii},
-                size=1.0,
-                dash=True,
-            )
+            stage.layer(name, Kind.CIRCLES, ink, rows, {"center": plane(centers), "radius": radii}, size=1.0, dash=True)
             for name, ink, rows, centers, radii in circles
         )
         return (box, records, *drawn_circles, *others)
@@ -507,15 +499,7 @@ class EUGkMRun(FamilyRun[GridRelease, GridStep]):
         walking = {clock.frame(0, stop): i for i, stop in enumerate(STOPS)}
         labels = self.nonprivate_labels
         true = ground.exact_means(self.unit, labels, self.final)
-        way = stage.layer(
-            "path",
-            Kind.TRAILS,
-            UNRELEASED.role,
-            UNRELEASED.audience,
-            walking,
-            {"xy": plane(path)},
-            size=2.0,
-        )
+        way = stage.layer("path", Kind.TRAILS, UNRELEASED, walking, plane(path), size=2.0)
         lloyds, noise = self.reference.nonprivate_centers, "error of grid and noise"
         return (
             *ground.box_layer(stage, public=self.words.box_public),
@@ -559,17 +543,17 @@ class EUGkMRun(FamilyRun[GridRelease, GridStep]):
         highest = max(float(np.abs(noisy).max()), 1e-300)  # one scale for all three, and it is released
         after = dict.fromkeys(range(clock.frame(0, "noisy"), clock.n_frames), 0)
 
-        def cells(name: str, ink: Seen, rows: dict[int, int], counts: FloatArray) -> Layer:
+        def cells(name: str, ink: Ink, rows: dict[int, int], counts: FloatArray) -> Layer:
             # By the square root of the counts, nothing below zero: noise then looks alike everywhere.
             shade = np.rint(255.0 * np.sqrt(np.clip(counts / highest, 0.0, 1.0))).astype(np.uint8)
             arrays = {"rect": np.array([[[0.0, 0.0, 1.0, 1.0]]]), "value": shade[None, None]}
-            return stage.layer(name, Kind.GRID, ink.role, ink.audience, rows, arrays, isolate=False)
+            return stage.layer(name, Kind.GRID, ink, rows, arrays, isolate=False)
 
         return [
             *_wall_layer(low, high, stage),
             cells("exact count", SECRET, {clock.frame(0, "exact"): 0}, exact),
             cells("noisy count", RELEASED, after, noisy),
-            cells("count below zero", Seen(Role.NOISE, RELEASED.audience), after, -noisy),
+            cells("count below zero", Ink(Role.NOISE, RELEASED.audience), after, -noisy),
         ]
 
 
@@ -614,7 +598,7 @@ def _wall_layer(low: FloatArray, high: FloatArray, stage: Stage) -> list[Layer]:
         return []
     rows = {0: 0, stage.clock.frame(0, "exact"): 0}
     arrays = {"ends": walls[None]}
-    return [stage.layer("cell", Kind.SEGMENTS, PUBLIC.role, PUBLIC.audience, rows, arrays, size=0.5, isolate=False)]
+    return [stage.layer("cell", Kind.SEGMENTS, PUBLIC, rows, arrays, size=0.5, isolate=False)]
 
 
 # GUPT: every block of records finds its own centers, and noise hides the mean of them. The lesson is in the mean: where
@@ -702,17 +686,9 @@ class GuptRun(FamilyRun[BlocksRelease, BlocksStep]):
             ground.record_layer(self.unit, (None, self.nonprivate_labels), {0: 0, clock.release: 1}, stage),
             by_block,
             *ground.border_layer("border", RELEASED, end, final[None], stage),
+            stage.layer("to the mean", Kind.SEGMENTS, SECRET, averaged, lines, size=0.75, isolate=False),
             stage.layer(
-                "to the mean", Kind.SEGMENTS, Role.EXACT, Audience.CURATOR, averaged, lines, size=0.75, isolate=False
-            ),
-            stage.layer(
-                "center of a block",
-                Kind.POINTS,
-                Role.CLUSTER,
-                Audience.CURATOR,
-                from_answers,
-                {"xy": flat, "group": order},
-                size=8.0,
+                "center of a block", Kind.POINTS, MEMBERS, from_answers, {"xy": flat, "group": order}, size=8.0
             ),
             *starts,
             *ground.error_circles("likely error", LAW, noisy | end, final[None], scale, stage),
@@ -809,8 +785,7 @@ class PrivGeneRun(FamilyRun[GeneRelease, GeneStep]):
         candidates = stage.layer(
             "center of a candidate",
             Kind.POINTS,
-            UNRELEASED.role,
-            UNRELEASED.audience,
+            UNRELEASED,
             clock.during("candidates", "pick"),
             {"xy": xy, "group": np.zeros((1, xy.shape[1]), dtype=np.uint8)},
             size=4.0,
@@ -884,10 +859,9 @@ class PrivGeneRun(FamilyRun[GeneRelease, GeneStep]):
             stage.layer(
                 "where a child may move",
                 Kind.BARS,
-                LAW.role,
-                LAW.audience,
+                LAW,
                 clock.during("candidates", offset=-1),
-                {"rect": rect},
+                rect,
                 size=1.0,
                 fill=0.07,
                 isolate=False,

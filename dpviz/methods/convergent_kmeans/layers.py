@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Centers
-from dpviz.plots import Audience, Kind, Layer, Role
+from dpviz.plots import LAW, REFUSED, RELEASED, SECRET, SECRET_NOISE, Audience, Ink, Kind, Layer, Role
 from dpviz.solvers import clamped_laplace, spread_in_zone, zone_density
 from dpviz.stories.ground_layers import NoisySteps
-from dpviz.stories.stage import LAW, RELEASED, SECRET, SECRET_NOISE, Stage, stack
+from dpviz.stories.stage import Stage, stack
 from dpviz.stories.view import Projection
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def zone_layers(run: ConvergentKMeansRun, start: Centers, stage: Stage, *, rng: 
     mean, controller = means.mean.reshape(-1, d), means.controller.reshape(-1, d)
     if plane.d == 2 and np.isfinite(epsilon):
         value = _density(means, epsilon, plane)
-        draws = stage.layer("density of the draw", Kind.HEAT, law.role, law.audience, frames, {**zone, "value": value})
+        draws = stage.layer("density of the draw", Kind.HEAT, law, frames, {**zone, "value": value})
     else:  # a density in d dimensions has no picture in the plane, its draws have
         places = spread_in_zone(mean, controller, means.lam.ravel(), epsilon, n_draws, rng=rng).reshape(shape)
         draws = stage.marks("possible draw", law, frames, places, size=2.5, isolate=False)
@@ -56,8 +56,7 @@ def zone_layers(run: ConvergentKMeansRun, start: Centers, stage: Stage, *, rng: 
         stage.layer(
             "convergent zone",
             Kind.CIRCLES,
-            means.ink.role,
-            means.ink.audience if public_start else Audience.CURATOR,
+            Ink(means.ink.role, means.ink.audience if public_start else Audience.CURATOR),
             frames,
             circle,
             size=1.0,
@@ -74,7 +73,9 @@ def zone_layers(run: ConvergentKMeansRun, start: Centers, stage: Stage, *, rng: 
             isolate=False,
             shown=False,
         ),
-        stage.layer("sampling zone", Kind.CIRCLES, Role.NOISE, Audience.RELEASED, frames, zone, size=2.0, fill=0.06),
+        stage.layer(
+            "sampling zone", Kind.CIRCLES, Ink(Role.NOISE, Audience.RELEASED), frames, zone, size=2.0, fill=0.06
+        ),
         stage.marks("controller", means.ink, frames, means.controller, symbol="diamond", size=8.0),
     ]
 
@@ -134,9 +135,8 @@ def ray_layer(final: Centers, stage: Stage) -> Layer:
     return stage.layer(
         "ray through the true sum",
         Kind.SEGMENTS,
-        Role.VIOLATION,
-        Audience.RELEASED,
+        REFUSED,
         {stage.clock.release: 0},
-        {"ends": np.concatenate([stage.projection(corner), stage.projection(ends)], axis=1)[None]},
+        np.concatenate([stage.projection(corner), stage.projection(ends)], axis=1)[None],
         size=1.5,
     )

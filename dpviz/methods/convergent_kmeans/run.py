@@ -10,8 +10,7 @@ from dpviz.accounting import Purpose
 from dpviz.core import Centers, Counts, FloatArray, Points, Result, unit_records
 from dpviz.methods.convergent_kmeans import layers
 from dpviz.methods.convergent_kmeans.algorithm import Params, Step, ZonesRelease
-from dpviz.plots import Frame, Scene
-from dpviz.plots.scene import RELEASED, SECRET, Ink
+from dpviz.plots import RELEASED, SECRET, Frame, Ink, Scene
 from dpviz.solvers import LloydRun, lloyd
 from dpviz.stories import center_facts, charts, ensemble
 from dpviz.stories import ground_layers as ground

@@ -15,11 +15,24 @@ from dpviz.methods.dpm.algorithm import SplitTrace
 from dpviz.methods.dpm.cells import Cells
 from dpviz.methods.dpm.layers import PICK, about
 from dpviz.metrics import majority_accuracy, nonprivate_cost, one_way_distance
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.plots import (
+    AID,
+    CLUSTERS,
+    REFUSED,
+    RELEASED,
+    SECRET,
+    SECRET_NOISE,
+    UNRELEASED,
+    Axis,
+    Ink,
+    Kind,
+    Layer,
+    Role,
+    Scene,
+)
 from dpviz.solvers import assign, nonprivate_kmeans
 from dpviz.stories.center_facts import cost_ratio
 from dpviz.stories.panel import Fact, counted, number
-from dpviz.stories.stage import RELEASED, SECRET, SECRET_NOISE, Seen
 from dpviz.stories.view import Plane, View
 
 if TYPE_CHECKING:
@@ -40,32 +53,30 @@ def tree_chart(run: DPMRun) -> Scene:
     leaves = np.full((len(leaf), 2), np.nan)
     leaves[tree.centers[leaf]] = at[leaf]
     clusters = tuple(f"cluster {i + 1} ({about(float(n))})" for i, n in enumerate(run.result.release.noisy_counts))  # type: ignore[arg-type]
-    released = (Role.RELEASED, Audience.RELEASED)
     names = run.node_titles()
     layers = [
-        _layer("Side of a cut", Kind.LINES, *released, edges[None], size=1.25, legend=False),
-        _layer("Cluster", Kind.MARKS, Role.CLUSTER, Audience.RELEASED, leaves[None], names=clusters, size=15.0),
-        _layer(
+        Layer.of("Side of a cut", Kind.LINES, RELEASED, edges[None, None], size=1.25, legend=False),
+        Layer.of("Cluster", Kind.MARKS, CLUSTERS, leaves[None], names=clusters, size=15.0),
+        Layer.of(
             "Cut",
             Kind.MARKS,
-            *released,
+            RELEASED,
             np.where(inner[:, None], at, np.nan)[None],
             names=names,
             size=12.0,
             symbol="square",
         ),
-        _layer(
+        Layer.of(
             "Refused cut",
             Kind.MARKS,
-            Role.VIOLATION,
-            Audience.RELEASED,
+            REFUSED,
             np.where(cells.refused[:, None], at - [0.0, 0.3], np.nan)[None],
             names=names,
             size=8.0,
             symbol="cross",
         ),
-        _layer("Subset", Kind.MARKS, *released, at[None], names=names, size=3.0, pick=PICK, legend=False),
-        _layer("Chosen", Kind.MARKS, Role.REFERENCE, Audience.RELEASED, at[None, [run.node]], size=22.0, symbol="ring"),
+        Layer.of("Subset", Kind.MARKS, RELEASED, at[None], names=names, size=3.0, pick=PICK, legend=False),
+        Layer.of("Chosen", Kind.MARKS, AID, at[None, [run.node]], size=22.0, symbol="ring"),
     ]
     n_cuts, n_refused = int(cells.applied.sum()), int(cells.refused.sum())
     return Scene(
@@ -148,7 +159,7 @@ def strips(run: DPMRun, feature: int | None) -> tuple[tuple[str, Scene], ...]:
         ),
     )
     curve = np.stack([at, central], axis=1)[None, None]
-    centreness = _layer("Centreness", Kind.LINES, Role.REFERENCE, Audience.CURATOR, curve, size=2.5)
+    centreness = Layer.of("Centreness", Kind.LINES, UNRELEASED, curve, size=2.5)
     return tuple(
         (
             name,
@@ -222,19 +233,13 @@ def _places_axis(run: DPMRun, axis: int) -> Axis:
     return Axis(run.words.feature_names[axis], run.words.own_units[axis], (low - pad, high + pad), ends)
 
 
-def _bars(name: str, at: FloatArray, values: FloatArray, split: SplitTrace, axis: int, *, ink: Seen) -> Layer:
+def _bars(name: str, at: FloatArray, values: FloatArray, split: SplitTrace, axis: int, *, ink: Ink) -> Layer:
     """Make a bar for each candidate, as wide as its interval."""
     gaps = np.diff(split.positions[axis][split.exists[axis]])
     half = 0.46 * float(gaps.min()) if gaps.size else 0.01
     fill = 0.5 if ink.role is Role.NOISE else 0.25
     rect = np.stack([at - half, np.zeros_like(at), at + half, values], axis=1)[None]
-    return Layer(
-        name, Kind.BARS, ink.role, ink.audience, {"rect": rect}, always(1), size=0.75, fill=fill, isolate=False
-    )
-
-
-def _curve(at: FloatArray, values: FloatArray) -> FloatArray:
-    return np.stack([at, values], axis=1)[None, None]
+    return Layer.of(name, Kind.BARS, ink, rect, size=0.75, fill=fill)
 
 
 def _rules(run: DPMRun, split: SplitTrace, axis: int, ends: tuple[float, float]) -> tuple[Layer, ...]:
@@ -243,17 +248,12 @@ def _rules(run: DPMRun, split: SplitTrace, axis: int, ends: tuple[float, float])
     best = (float(split.positions[along, at]), along)
     lines = (float(run.cells.positions[run.node]), int(run.cells.axes[run.node]))
 
-    def rule(name: str, where: tuple[float, int], ink: Seen, size: float) -> Layer:
+    def rule(name: str, where: tuple[float, int], ink: Ink, size: float) -> Layer:
         x = where[0] if where[1] == axis else np.nan
         xy = np.array([[x, ends[0]], [x, ends[1]]])[None, None]
-        return _layer(name, Kind.LINES, ink.role, ink.audience, xy, size=size)
+        return Layer.of(name, Kind.LINES, ink, xy, size=size)
 
     return rule("Best cut", best, SECRET, 2.0), rule("Drawn cut", lines, RELEASED, 3.0)
-
-
-def _layer(name: str, kind: Kind, role: Role, audience: Audience, xy: FloatArray, **style: object) -> Layer:
-    array = xy if kind is not Kind.LINES or xy.ndim == 4 else xy[None]
-    return Layer(name, kind, role, audience, {"xy": array}, always(1), isolate=False, **style)  # type: ignore[arg-type]
 
 
 SIDE = 96  # columns and rows of the heat; ours
@@ -354,20 +354,9 @@ def heat_chart(run: DPMRun, many: ManyCuts, view: View) -> Scene:
     hidden = run.words.box.d > len(plane.features)
     more = f" Cuts along the other {run.words.box.d - len(plane.features)} features are not here." if hidden else ""
     n_runs = len(many.n_clusters)
-    applied = {"xy": cuts[None]}
     layers = (
-        Layer(
-            "Cuts of all runs",
-            Kind.GRID,
-            Role.NOISE,
-            Audience.CURATOR,
-            {"rect": square, "value": value},
-            always(1),
-            isolate=False,
-        ),
-        Layer(
-            "Cuts shown above", Kind.LINES, Role.RELEASED, Audience.RELEASED, applied, always(1), size=1.5, dash=True
-        ),
+        Layer.of("Cuts of all runs", Kind.GRID, SECRET_NOISE, {"rect": square, "value": value}),
+        Layer.of("Cuts shown above", Kind.LINES, RELEASED, cuts[None], size=1.5, dash=True, isolate=True),
     )
     return Scene(
         title="Where the runs cut",
@@ -389,24 +378,21 @@ def k_chart(run: DPMRun, many: ManyCuts) -> Scene:
     top = float(counts.max())
     rect = np.stack([ks - 0.38, np.zeros(len(ks)), ks + 0.38, counts], axis=1)[None].astype(np.float64)
     layers = [
-        Layer(
+        Layer.of(
             "Runs",
             Kind.BARS,
-            Role.NOISE,
-            Audience.CURATOR,
-            {"rect": rect},
-            always(1),
+            SECRET_NOISE,
+            rect,
             fill=0.5,
-            isolate=False,
             names=tuple(f"{n} runs find {k}" for k, n in zip(ks, counts, strict=True)),
         )
     ]
-    rules = [("Shown run", run.k, Role.RELEASED, Audience.RELEASED, 6.0)]
+    rules = [("Shown run", run.k, RELEASED, 6.0)]
     if known:  # on top, and thinner, as both are often the same number
-        rules.append(("Known classes", known[0], Role.EXACT, Audience.CURATOR, 2.0))
-    for name, k, role, audience, size in rules:
+        rules.append(("Known classes", known[0], SECRET, 2.0))
+    for name, k, ink, size in rules:
         xy = np.array([[[[k, 0.0], [k, 1.1 * top]]]], dtype=np.float64)
-        layers.append(Layer(name, Kind.LINES, role, audience, {"xy": xy}, always(1), size=size, isolate=False))
+        layers.append(Layer.of(name, Kind.LINES, ink, xy, size=size))
     return Scene(
         title="Clusters found",
         alt=f"Bar chart of the number of clusters that {len(many.n_clusters)} runs found.",

@@ -11,18 +11,16 @@ from numpy.typing import NDArray
 
 from dpviz.core import Confidential, FloatArray, Labels, frozen
 from dpviz.methods.dpm.algorithm import SplitTrace
-from dpviz.plots import Audience, Kind, Layer, Role
+from dpviz.plots import CLUSTERS, LAW, REFUSED, RELEASED, SECRET, SECRET_NOISE, Ink, Kind, Layer
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.panel import number
-from dpviz.stories.stage import LAW, PUBLIC, RELEASED, SECRET, SECRET_NOISE, Clock, Seen, Stage
+from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import Plane
 
 if TYPE_CHECKING:
     from dpviz.methods.dpm.run import DPMRun
 
 PHASES = ("score", "choose", "count")
-REFUSAL = Seen(Role.VIOLATION, Audience.RELEASED)
-CLUSTERS = Seen(Role.CLUSTER, Audience.RELEASED)
 MOST_WEIGHED = 4_000_000  # candidates over all nodes; more would keep the slider waiting
 PICK = "node"  # of layers whose mark i is node i
 WIDEST = 0.5  # box widths; a wider ellipse of a turned picture says only "anywhere"
@@ -67,10 +65,9 @@ def layers(run: DPMRun, plane: Plane) -> tuple[Layer, ...]:
 def _box_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     if plane.flat:
         return ground.box_layer(stage, public=run.words.box_public)
-    name, role = ("public bounds", Role.PUBLIC) if run.words.box_public else ("bounds from the data", Role.VIOLATION)
-    audience = PUBLIC.audience if run.words.box_public else Audience.CURATOR
-    arrays = {"ends": plane.box()[None]}
-    return [stage.layer(name, Kind.SEGMENTS, role, audience, stage.clock.always(), arrays, size=1.0, isolate=False)]
+    name, ink = ground.bounds_ink(public=run.words.box_public)
+    ends = plane.box()[None]
+    return [stage.layer(name, Kind.SEGMENTS, ink, stage.clock.always(), ends, size=1.0, isolate=False)]
 
 
 def _subsets(run: DPMRun) -> list[Labels]:
@@ -97,13 +94,11 @@ def _cell_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     if not plane.flat:
         outlines = plane.outlines(cells.low[leaves], cells.high[leaves])[None]
         rows = {clock.release: 0}
-        return [stage.layer("cell", Kind.LINES, *_of(CLUSTERS), rows, {"xy": outlines}, size=1.5, ids=ids)]
+        return [stage.layer("cell", Kind.LINES, CLUSTERS, rows, outlines, size=1.5, ids=ids)]
     group = np.array(_subsets(run), dtype=np.uint8)
     rows = {frame: level - 1 for frame, level in _grouped(clock).items() if level > 0}
     arrays: dict[str, NDArray[Any]] = {"xy": plane.rectangles(cells.low[leaves], cells.high[leaves])[None]}
-    return [
-        stage.layer("cell", Kind.LINES, *_of(CLUSTERS), rows, arrays | {"group": group}, size=0.0, fill=TINT, ids=ids)
-    ]
+    return [stage.layer("cell", Kind.LINES, CLUSTERS, rows, arrays | {"group": group}, size=0.0, fill=TINT, ids=ids)]
 
 
 def _cut_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
@@ -122,12 +117,12 @@ def _cut_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     still = before | counted | (last if plane.flat else {})  # in a turned picture outlines of cells take their place
     best = _best(run, plane, clock.n_steps)
 
-    def add(name: str, ink: Seen, rows: dict[int, int], xy: FloatArray, **style: Any) -> Layer:
+    def add(name: str, ink: Ink, rows: dict[int, int], xy: FloatArray, **style: Any) -> Layer:
         options: dict[str, Any] = {"isolate": False, "pick": PICK, "names": names, "ids": run.node_paths(), **style}
-        return stage.layer(name, Kind.LINES, ink.role, ink.audience, rows, {"xy": xy}, **options)
+        return stage.layer(name, Kind.LINES, ink, rows, xy, **options)
 
     return [
-        add("refused", REFUSAL, before | counted | last, refused, size=2.0, dash=True),
+        add("refused", REFUSED, before | counted | last, refused, size=2.0, dash=True),
         add("cut", RELEASED, still, upto, size=2.5),
         add("drawn cut", RELEASED, lines, now, size=3.5),
         add("best cut", SECRET, lines, best, size=1.75, names=()),
@@ -166,7 +161,7 @@ def _node_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
         what = "along a hidden feature"
         layers = [
             _marks(f"cut {what}", RELEASED, during, now & hidden, middles, run, stage, "diamond", 11.0, names),
-            _marks(f"refused {what}", REFUSAL, upto, refused, middles, run, stage, "cross", 9.0, why),
+            _marks(f"refused {what}", REFUSED, upto, refused, middles, run, stage, "cross", 9.0, why),
         ]
     counted = _sides(run, plane, now & ~hidden)
     sides = tuple(f"{about(float(count))} records" for count in np.nan_to_num(tree.child_counts).ravel())
@@ -174,9 +169,9 @@ def _node_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
         stage.layer(
             "noisy count",
             Kind.MARKS,
-            *_of(RELEASED),
+            RELEASED,
             clock.during("count"),
-            {"xy": counted},
+            counted,
             symbol="square",
             size=7.0,
             names=sides,
@@ -187,13 +182,13 @@ def _node_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     if run.node:
         outline = plane.outlines(cells.low[[run.node]], cells.high[[run.node]])[None]
         options: dict[str, Any] = {"size": 2.5, "dash": True, "isolate": False}
-        layers.append(stage.layer("chosen box", Kind.LINES, *_of(RELEASED), clock.always(), {"xy": outline}, **options))
+        layers.append(stage.layer("chosen box", Kind.LINES, RELEASED, clock.always(), outline, **options))
     return layers
 
 
 def _marks(
     name: str,
-    ink: Seen,
+    ink: Ink,
     rows: dict[int, int],
     frame_rows: NDArray[np.bool_],
     middles: FloatArray,
@@ -213,7 +208,7 @@ def _marks(
         "isolate": False,
         "ids": run.node_paths(),
     }
-    return stage.layer(name, Kind.MARKS, ink.role, ink.audience, rows, {"xy": xy}, **options)
+    return stage.layer(name, Kind.MARKS, ink, rows, xy, **options)
 
 
 def _sides(run: DPMRun, plane: Plane, frame_rows: NDArray[np.bool_]) -> FloatArray:
@@ -247,7 +242,7 @@ def _release_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     style: dict[str, Any] = {"size": 2.0, "ids": ids, "shown": False}
     return [
         *ground.final_layers(run.final, exact, best, stage, names=names, ids=ids),
-        stage.layer("half of the noise", Kind.LINES, *_of(LAW), last, {"xy": rings[None]}, **style),
+        stage.layer("half of the noise", Kind.LINES, LAW, last, rings[None], **style),
     ]
 
 
@@ -288,15 +283,15 @@ def _chance_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
             curve[:] = _ribbons(edge, edge.nonprivate_chance, plane)
     draws = [_draws(edge, plane) for edge in made[:MOST_TREMBLING]]
     during = clock.during("score", "choose") | {clock.release: len(run.levels)}
-    name, ink, last = "chance of each cut", _of(SECRET_NOISE), {clock.release: 0}
+    name, ink, last = "chance of each cut", SECRET_NOISE, {clock.release: 0}
     style: dict[str, Any] = {"isolate": False, "size": 1.25, "fill": 0.35}
-    layers = [stage.layer(name, Kind.LINES, *ink, during, {"xy": ribbons}, **style)] if most else []
+    layers = [stage.layer(name, Kind.LINES, ink, during, ribbons, **style)] if most else []
     if not draws:
         return layers
     around = np.concatenate(draws)
     style = {"isolate": False, "size": 1.0}
     arrays = {"xy": around[None], "alpha": np.full((1, len(around)), FAINT)}
-    return [stage.layer(f"noise of {N_DRAWS} draws", Kind.LINES, *ink, last, arrays, **style), *layers]
+    return [stage.layer(f"noise of {N_DRAWS} draws", Kind.LINES, ink, last, arrays, **style), *layers]
 
 
 def _binned(places: FloatArray, mass: FloatArray, low: float, high: float) -> FloatArray:
@@ -355,10 +350,6 @@ def drawn_noise(node: int, across: int) -> FloatArray:
     size = DRAW_PARTS + 2 * SMOOTH
     draws = (np.random.default_rng([seed, node, across]).gumbel(size=size) for seed in range(N_DRAWS))
     return frozen(np.stack([np.convolve(draw - np.euler_gamma, weights, mode="valid") for draw in draws]))
-
-
-def _of(ink: Seen) -> tuple[Role, Audience]:
-    return ink.role, ink.audience
 
 
 def about(count: float) -> str:

@@ -15,9 +15,7 @@ from dpviz.core import Box, Confidential, FloatArray, Labels, Points
 from dpviz.methods.morse import algorithm as morse
 from dpviz.methods.morse.algorithm import Params
 from dpviz.methods.morse.landscape import Colors, cut_height, most_cuts, painted, share, split_colors
-from dpviz.methods.morse.layers import CLUSTER, REFERENCE
-from dpviz.plots import Audience, Axis, Kind, Layer, Scene, always, rows_at
-from dpviz.plots.scene import SECRET, UNRELEASED
+from dpviz.plots import AID, CLUSTERS, SECRET, UNRELEASED, Audience, Axis, Kind, Layer, Scene, always, rows_at
 from dpviz.solvers import MergeTree
 from dpviz.stories.charts import Curve, layers_of
 from dpviz.stories.panel import number
@@ -99,14 +97,14 @@ def dendrogram(run: MorseRun) -> Scene:
             unreachable[[int(first), int(second)]] = np.isinf(height)
         if unreachable.any():
             dashed = curves[None, unreachable]
-            layers.append(Layer.of("No pass found", Kind.LINES, REFERENCE, dashed, each, size=1.0, dash=True))
+            layers.append(Layer.of("No pass found", Kind.LINES, AID, dashed, each, size=1.0, dash=True))
         whole = curves[None, ~unreachable]
         layers += [
-            Layer.of("Hierarchy", Kind.LINES, REFERENCE, whole, each, size=1.0, legend=False),
+            Layer.of("Hierarchy", Kind.LINES, AID, whole, each, size=1.0, legend=False),
             Layer.of(
                 "Cluster",
                 Kind.LINES,
-                CLUSTER,
+                CLUSTERS,
                 {"xy": np.stack([right_of(curves, -h / LOG10) for h in rules]), "group": groups[:, densest]},
                 rows,
                 isolate=True,
@@ -125,7 +123,7 @@ def dendrogram(run: MorseRun) -> Scene:
         Layer.of(
             "Peak",
             Kind.MARKS,
-            CLUSTER,
+            CLUSTERS,
             {"xy": ends, "group": groups},
             rows,
             isolate=True,
@@ -134,7 +132,7 @@ def dendrogram(run: MorseRun) -> Scene:
             names=names,
             legend=False,
         ),
-        Layer.of("Cut", Kind.CURSOR, REFERENCE, -rules / LOG10, rows, isolate=True, size=2.0, legend=False),
+        Layer.of("Cut", Kind.CURSOR, AID, -rules / LOG10, rows, isolate=True, size=2.0, legend=False),
     ]
     low = min(float(curves[:, :, 0].min(initial=-0.2)), float((-rules / LOG10).min()))
     lane_names = tuple(f"peak {int(run.colors[leaf]) + 1}" for leaf in order) if n <= MOST_NAMED else ()
@@ -198,11 +196,11 @@ def lanes(sketches: Sequence[Sketch]) -> Scene:
         x=Axis("density, share of the highest peak", view=(1.05 * least, 0.05), log=True),
         y=Axis("", view=(-0.05, n + 0.05), names=tuple(f"run {n - i}" for i in range(n))),
         layers=(
-            Layer.of("Hierarchy", Kind.LINES, REFERENCE, whole, size=1.0),
+            Layer.of("Hierarchy", Kind.LINES, AID, whole, size=1.0),
             Layer.of(
                 "Cut",
                 Kind.LINES,
-                CLUSTER,
+                CLUSTERS,
                 {"xy": np.concatenate(bold)[None], "group": np.concatenate(colors)[None]},
                 size=2.5,
             ),

@@ -20,12 +20,25 @@ from numpy.typing import NDArray
 from dpviz.core import Box, FloatArray, Points, frozen
 from dpviz.methods.morse import landscape as land
 from dpviz.methods.morse.landscape import NO_GROUP, Basins, share, unsigned
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, always, rows_at
-from dpviz.plots.scene import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Ink
+from dpviz.plots import (
+    AID,
+    CLUSTERS,
+    MEMBERS,
+    PUBLIC,
+    REFUSED,
+    RELEASED,
+    SECRET,
+    SECRET_NOISE,
+    Axis,
+    Kind,
+    Layer,
+    always,
+    rows_at,
+)
 from dpviz.plots.svg import GRID
 from dpviz.solvers import Mixture, TransitionPoint, assign_basins
 from dpviz.solvers.landscapes.saddles import ONE_BASIN, TRANSITION
-from dpviz.stories.ground_layers import sample
+from dpviz.stories.ground_layers import bounds_ink, sample
 from dpviz.stories.panel import number
 from dpviz.stories.stage import Stage
 from dpviz.stories.view import DEPTH, PLACES, Projection, View, Words, from_above, project, spread
@@ -33,9 +46,6 @@ from dpviz.stories.view import DEPTH, PLACES, Projection, View, Words, from_abov
 if TYPE_CHECKING:
     from dpviz.methods.morse.run import MorseRun
 
-CLUSTER = Ink(Role.CLUSTER, Audience.RELEASED)
-REFERENCE = Ink(Role.REFERENCE, Audience.RELEASED)
-REFUSED = Ink(Role.VIOLATION, Audience.RELEASED)
 MOST_PASSES = 40  # marks that can be clicked
 STRIP_HEIGHT = 0.82  # of the strip that a single feature's density fills
 FEW_RECORDS = 1500  # up to here a record is drawn larger
@@ -174,7 +184,7 @@ def ground_layers(run: MorseRun, stage: Stage) -> list[Layer]:
             deep = height[None] > run.rules[:, None, None]
             cells = np.where(deep[:, None], np.uint8(NO_GROUP), cells)
         arrays = {"rect": rect, "value": value, "group": cells}
-        layers.append(Layer.of("island" if sinking else "hill", Kind.GRID, CLUSTER, arrays, rows, isolate=True))
+        layers.append(Layer.of("island" if sinking else "hill", Kind.GRID, CLUSTERS, arrays, rows, isolate=True))
         if not sinking:
             layers += _border_layers(run, basins, rows)
     if sinking and run.regions is not None:
@@ -186,7 +196,7 @@ def ground_layers(run: MorseRun, stage: Stage) -> list[Layer]:
         layers.append(Layer.of("level", Kind.LINES, RELEASED, lines, rows, size=2.0))
     curves = land.contours(ground, land.contour_levels(), plane)
     xy = np.concatenate(curves)[None, None]  # those of all levels look alike: one line
-    return [*layers, Layer.of("contour", Kind.LINES, REFERENCE, xy, always_rows, size=1.0, shown=False)]
+    return [*layers, Layer.of("contour", Kind.LINES, AID, xy, always_rows, size=1.0, shown=False)]
 
 
 def _border_layers(run: MorseRun, basins: Basins, rows: NDArray[np.int16]) -> list[Layer]:
@@ -228,13 +238,13 @@ def _curve_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     curve = np.stack([x, height], axis=1)[None, None]
     layers = [
         Layer.of(
-            "hill", Kind.BANDS, CLUSTER, {"edges": bands[None], "group": run.groups}, rows, isolate=True, fill=0.45
+            "hill", Kind.BANDS, CLUSTERS, {"edges": bands[None], "group": run.groups}, rows, isolate=True, fill=0.45
         ),
         Layer.of("density", Kind.LINES, RELEASED, curve, _all_frames(stage), size=2.0),
     ]
     if run.look.moves == "level":
         line = [[[0.0, STRIP_HEIGHT * np.exp(-h)], [1.0, STRIP_HEIGHT * np.exp(-h)]] for h in run.rules]
-        layers.append(Layer.of("level", Kind.LINES, REFERENCE, np.array(line)[:, None], rows, size=1.5))
+        layers.append(Layer.of("level", Kind.LINES, AID, np.array(line)[:, None], rows, size=1.5))
     return layers
 
 
@@ -248,7 +258,7 @@ def record_layer(run: MorseRun, stage: Stage) -> Layer:
     return Layer.of(
         "person",
         Kind.POINTS,
-        Ink(Role.CLUSTER, Audience.CURATOR),
+        MEMBERS,
         {"xy": xy, "group": run.groups[:, run.nonprivate_basins[rows]]},
         _color_rows(run, stage),
         isolate=True,
@@ -272,7 +282,7 @@ def component_layers(run: MorseRun, stage: Stage) -> list[Layer]:
             Layer.of(
                 "component",
                 Kind.LINES,
-                CLUSTER,
+                CLUSTERS,
                 {"xy": xy, "group": run.groups[:, run.tree.landscape.component_minima]},
                 _color_rows(run, stage),
                 isolate=True,
@@ -330,9 +340,9 @@ def path_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     group, rows = run.groups[:, basins], _color_rows(run, stage)
     names = tuple(f"new point {i + 1}" for i in range(len(new)))
     flow, ways, marks = (place(each)[None] for each in (lines, lines[new], starts[new]))
-    climb = partial(Layer.of, "new point", ink=CLUSTER, rows=rows, isolate=True, names=names, shown=False)
+    climb = partial(Layer.of, "new point", ink=CLUSTERS, rows=rows, isolate=True, names=names, shown=False)
     return [
-        Layer.of("flow line", Kind.LINES, REFERENCE, flow, _all_frames(stage), size=1.0, shown=False),
+        Layer.of("flow line", Kind.LINES, AID, flow, _all_frames(stage), size=1.0, shown=False),
         climb(Kind.LINES, arrays={"xy": ways, "group": group}, size=2.5),
         climb(Kind.MARKS, arrays={"xy": marks, "group": group}, symbol="square", size=8.0, legend=False),
     ]
@@ -419,7 +429,7 @@ def _chain_layers(run: MorseRun, place: Place, rows: NDArray[np.int16]) -> list[
             Layer.of(
                 "high pass",
                 Kind.LINES,
-                CLUSTER,
+                CLUSTERS,
                 {"xy": curve, "group": run.groups[:, [i]]},
                 np.where(joined[rows], rows, -1).astype(np.int16),
                 isolate=True,
@@ -467,7 +477,7 @@ def mesh_layer(run: MorseRun, stage: SurfaceStage) -> Layer:
         mean = f[..., :4].mean(axis=-1)[raised] - surface.low
         group = np.where(mean > run.rules[:, None], np.uint8(NO_GROUP), group)
     rows = _color_rows(run, stage)
-    return Layer.of(NAME, Kind.LINES, CLUSTER, {"xy": xy, "group": group}, rows, isolate=True, size=1.0, fill=FILL)
+    return Layer.of(NAME, Kind.LINES, CLUSTERS, {"xy": xy, "group": group}, rows, isolate=True, size=1.0, fill=FILL)
 
 
 def surface_box_layers(run: MorseRun, stage: SurfaceStage) -> list[Layer]:
@@ -481,14 +491,12 @@ def surface_box_layers(run: MorseRun, stage: SurfaceStage) -> list[Layer]:
     ticks = np.concatenate([at, at + np.array([-TICK, 0.0, 0.0])], axis=1)[None]
     values = tuple(f"{AXIS} = {value:.0f}".replace("-", "−") for value in whole)
     layers = [
-        Layer.of(EDGE, Kind.LINES, REFERENCE, upright, rows, size=2.0, names=range_),
-        Layer.of(EDGE, Kind.SEGMENTS, REFERENCE, ticks, rows, size=2.0, names=values),
+        Layer.of(EDGE, Kind.LINES, AID, upright, rows, size=2.0, names=range_),
+        Layer.of(EDGE, Kind.SEGMENTS, AID, ticks, rows, size=2.0, names=values),
     ]
     if stage.projection.corners is None:
         return layers
-    name, ink = ("public bounds", PUBLIC)
-    if not run.words.box_public:
-        name, ink = "bounds from the data", Ink(Role.VIOLATION, Audience.CURATOR)
+    name, ink = bounds_ink(public=run.words.box_public)
     square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     floor = np.column_stack([square, np.full(4, bottom)])
     ends = np.concatenate([floor, np.roll(floor, -1, axis=0)], axis=1)[None]  # (1, 4, 6)

@@ -9,9 +9,8 @@ import numpy as np
 
 from dpviz.core import FloatArray, algebra
 from dpviz.methods.morse.landscape import paths
-from dpviz.methods.morse.layers import REFUSED, placing
-from dpviz.plots import Audience, Frame, Kind, Layer, Role, always, rows_at
-from dpviz.plots.scene import RELEASED, Ink
+from dpviz.methods.morse.layers import placing
+from dpviz.plots import REFUSED, RELEASED, Audience, Frame, Ink, Kind, Layer, Role, always, rows_at
 from dpviz.solvers.landscapes.saddles import DEGENERATE, ONE_BASIN, TRANSITION, WRONG_INDEX
 from dpviz.stories.stage import Stage
 

@@ -14,8 +14,7 @@ from dpviz.mechanisms import nd_laplace_noise, nearest_places
 from dpviz.methods.nd_laplace.algorithm import Params, cells_of, fit, noise_box
 from dpviz.methods.nd_laplace.layers import own_marks
 from dpviz.methods.nd_laplace.run import NDLaplaceRun, Settings
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene
-from dpviz.plots.scene import LAW, RELEASED, SECRET, Ink
+from dpviz.plots import AID, GUIDE, LAW, RELEASED, SECRET, Audience, Axis, Ink, Kind, Layer, Role, Scene
 from dpviz.solvers import geometric_median, lloyd
 from dpviz.stories.charts import pair_of, roc_scene
 from dpviz.stories.ground_layers import box_layer
@@ -116,7 +115,7 @@ def posterior_scene(run: NDLaplaceRun, posterior: Posterior) -> Scene:
     heat = posterior.weights.reshape(posterior.prior.shape).T if d == 2 else posterior.weights[None]
     value = np.rint(255.0 * heat / max(float(heat.max()), 1e-300)).astype(np.uint8)[None, None]
     rect = np.array([[[0.0, 0.0, corner[0], corner[1] if d == 2 else 1.0]]])
-    row, best = [run.record], Ink(Role.REFERENCE, Audience.RELEASED)
+    row, best = [run.record], AID
     guess = (posterior.guess if run.measure.shares else box.to_unit(posterior.guess[None])[0])[None]
     return Scene(
         title=f"Where is record {run.record}?",
@@ -396,7 +395,7 @@ def error_chart(run: NDLaplaceRun, n_releases: int) -> Scene:
         )
         for name, y, role, dash in curves
     ]
-    now = Layer.cursor("Now", Ink(Role.REFERENCE, Audience.PUBLIC), np.log10(n_releases))
+    now = Layer.cursor("Now", GUIDE, np.log10(n_releases))
     low, high = float(np.log10(unit * best.min())), float(np.log10(unit * mean.max()))
     return Scene(
         title="How far off the guesses are",

@@ -14,8 +14,7 @@ import scipy
 from dpviz.core import Box, FloatArray
 from dpviz.mechanisms import corner_probability, inside_probability, log_density, radius_probability, redraw_loss
 from dpviz.methods.nd_laplace.algorithm import noise_box
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene
-from dpviz.plots.scene import LAW, PUBLIC, SECRET_NOISE, Ink
+from dpviz.plots import LAW, PUBLIC, SECRET_NOISE, Audience, Axis, Ink, Kind, Layer, Role, Scene
 from dpviz.stories.panel import Fact, ceiled, number, odds, small_odds
 
 if TYPE_CHECKING:

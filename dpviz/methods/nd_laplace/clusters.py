@@ -15,8 +15,7 @@ from dpviz.methods.nd_laplace.algorithm import Params, fit
 from dpviz.methods.nd_laplace.layers import placed
 from dpviz.methods.nd_laplace.run import NDLaplaceRun, Settings
 from dpviz.metrics import Agreement, InternalScores, internal_scores, matched_labels, nonprivate_agreement
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene
-from dpviz.plots.scene import RELEASED, SECRET, Ink
+from dpviz.plots import AID, GUIDE, RELEASED, SECRET, Audience, Axis, Ink, Kind, Layer, Role, Scene
 from dpviz.solvers.local_clustering import (
     METHODS,
     ClusterSettings,
@@ -264,7 +263,7 @@ def score_chart(
         layers=(
             *bands,
             *lines,
-            Layer.cursor("Shown ε", Ink(Role.REFERENCE, Audience.PUBLIC), np.log10(run.level)),
+            Layer.cursor("Shown ε", GUIDE, np.log10(run.level)),
         ),
         equal=False,
         scrubber=False,
@@ -322,7 +321,7 @@ def _curve(
     pad = 0.08 * max(high - low, 1e-9)
     layers = [
         Layer.of(title, Kind.LINES, RELEASED, np.stack([x, y], axis=1)[None, None], size=2.0),
-        Layer.cursor("Chosen", Ink(Role.REFERENCE, Audience.RELEASED), float(choice)),
+        Layer.cursor("Chosen", AID, float(choice)),
     ]
     if error is not None:
         edges = np.stack([x, y - half, y + half], axis=1)[None, None]

@@ -22,8 +22,7 @@ from dpviz.attacks import (
 from dpviz.core import FEWEST_STEPS, Box, Confidential, FloatArray, Points, PointsRelease, frozen
 from dpviz.mechanisms import nd_laplace
 from dpviz.methods.nd_laplace.run import Measure, NDLaplaceRun
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene
-from dpviz.plots.scene import Ink
+from dpviz.plots import Audience, Axis, Ink, Kind, Layer, Role, Scene
 from dpviz.stories.panel import Fact, number, odds
 from dpviz.stories.view import View
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from dpviz.core import FloatArray, Labels, Points, algebra
 from dpviz.mechanisms import nd_laplace_noise
 from dpviz.methods.nd_laplace.algorithm import grid_of
-from dpviz.plots import Frame, Kind, Layer, Role, rows_at
-from dpviz.plots.scene import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Ink
+from dpviz.plots import GUIDE, PUBLIC, RELEASED, SECRET, SECRET_NOISE, Frame, Ink, Kind, Layer, rows_at
 from dpviz.stories.ground_layers import NO_GROUP, box_layer, length_said, sample
 from dpviz.stories.ground_layers import SCALE as SCALE_NAME
 from dpviz.stories.stage import Clock, Stage
@@ -39,7 +38,6 @@ PICK = "record"  # what a click on a record reports
 HALF, NINE_IN_TEN = "half land inside", "9 in 10 land inside"
 TURNS = 97  # vertices of a ring
 STRIP = 0.03  # half the height of a ring on a strip, where height has no meaning
-SCALE = Ink(Role.REFERENCE, PUBLIC.audience)
 SCALE_PLACE = (0.02, 0.025)  # of the bar's end, from the box's lower right corner
 
 
@@ -128,7 +126,7 @@ def layers_of(run: NDLaplaceRun, plane: Projection, rng: np.random.Generator) ->
         measure = run.measure
         said = length_said(measure.radius) if measure.unit == "m" else measure.radius_words
         name = f"{SCALE_NAME}{said} (the distance ε is for)"
-        layers.append(_layer(stage, name, Kind.SEGMENTS, SCALE, stage.clock.always(), ends[None], size=2.0))
+        layers.append(_layer(stage, name, Kind.SEGMENTS, GUIDE, stage.clock.always(), ends[None], size=2.0))
     if run.params.domain == "remap":
         places = plane(run.words.box.to_unit(grid_of(run.words.box, run.params)))
         xy, name = np.unique(np.round(places, 9), axis=0)[None], "Places of the public grid"

@@ -15,8 +15,7 @@ from dpviz.baselines.source_target_rivals import cluster_targets, nonprivate_stc
 from dpviz.core import Ball, Box, Confidential, FloatArray, Labels, Points, fingerprint
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm import Params
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene
-from dpviz.plots.scene import PUBLIC, RELEASED, SECRET, UNRELEASED, Ink
+from dpviz.plots import PUBLIC, RELEASED, SECRET, UNRELEASED, WRONG, Audience, Axis, Ink, Kind, Layer, Scene
 from dpviz.solvers import nearest_distance, select_centers
 from dpviz.stories.charts import Curve, layers_of
 from dpviz.stories.panel import number
@@ -30,7 +29,6 @@ METHODS = ("NNA", "NAS", "Private k-means, then STC", "Cluster T (ignores S)", "
 N_PRIVATE = 3  # of METHODS: those with noise, whose runs differ
 CLUSTER_T, FLOOR = 3, 4
 BAND = (10.0, 90.0)  # percentiles of the runs
-REFUSED = Ink(Role.VIOLATION, Audience.CURATOR)
 
 
 def count_chart(run: SourceTargetRun) -> Scene:
@@ -42,7 +40,7 @@ def count_chart(run: SourceTargetRun) -> Scene:
     layers = [_bars("Released", RELEASED, counts, 0)]
     if step.noisy_counts is not None and len(run.refused):
         refused = np.sort(step.noisy_counts[run.refused])[::-1]
-        layers.append(_bars("Refused", REFUSED, refused, len(counts)))
+        layers.append(_bars("Refused", WRONG, refused, len(counts)))
     r, top = step.n_averages, max(float(counts.max(initial=0.0)), 2.0 * release.threshold)
     level = np.array([[[[-1.0, release.threshold], [r + 1.0, release.threshold]]]])
     return Scene(
@@ -87,7 +85,7 @@ def bound_chart(run: SourceTargetRun) -> Scene:
         axes_public=False,
         layers=(
             Layer.of("Mean change of cost", Kind.BARS, SECRET, rect, fill=0.5, names=names),
-            Layer.of("Empty from here on", Kind.LINES, REFUSED, level, size=1.5, dash=True),
+            Layer.of("Empty from here on", Kind.LINES, WRONG, level, size=1.5, dash=True),
         ),
         equal=False,
         scrubber=False,

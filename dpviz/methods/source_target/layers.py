@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray
-from dpviz.plots import Audience, Kind, Layer, Role, rows_at
-from dpviz.plots.scene import PUBLIC, RELEASED, SECRET, SECRET_NOISE, Ink
+from dpviz.plots import AID, PUBLIC, REFUSED, RELEASED, SECRET, SECRET_NOISE, WRONG, Ink, Kind, Layer, rows_at
 from dpviz.stories.ground_layers import MOST_DRAWN, NO_GROUP
 from dpviz.stories.panel import counted, number
 from dpviz.stories.stage import Clock
@@ -34,9 +33,6 @@ SHORT = 0.1  # of the picture: a longer thread is fainter, so that all of them n
 FAINTEST = 0.3  # of its opacity, that it keeps
 AVERAGE = "noisy average"
 PICK = "source"  # what a click on a source record reports
-REFUSED = Ink(Role.VIOLATION, Audience.RELEASED)
-SERVED = Ink(Role.REFERENCE, Audience.RELEASED)
-UNSAFE = Ink(Role.VIOLATION, Audience.CURATOR)  # targets that follow from the records
 
 
 def thinning(n: int) -> int:
@@ -153,7 +149,7 @@ def choice_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
     floor = plane(run.targets[run.reference.nonprivate_selected][None])
     layers = []
     for name, ink, rows, hub, servers_of in (
-        ("nearest noisy average", SERVED, ~by_new, AVERAGE, servers),
+        ("nearest noisy average", AID, ~by_new, AVERAGE, servers),
         (f"nearest {center}", RELEASED, by_new, center, servers - run.n_released),
     ):  # each line glides to its target's next server
         ids = tuple(np.flatnonzero(rows).tolist())
@@ -171,7 +167,7 @@ def choice_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
 
 
 def _target_ink(run: SourceTargetRun) -> Ink:
-    return PUBLIC if run.targets_public else UNSAFE
+    return PUBLIC if run.targets_public else WRONG
 
 
 def _layer(

@@ -11,17 +11,14 @@ from dpviz.methods.source_target.algorithm import Params, SourceTargetRelease, S
 from dpviz.methods.source_target.charts import cost_of
 from dpviz.methods.source_target.layers import dots, thinning
 from dpviz.methods.source_target.run import SELECT_SEED
-from dpviz.plots import Audience, Frame, Kind, Layer, Role, Scene, rows_at
-from dpviz.plots.scene import SECRET, Ink
+from dpviz.plots import SECRET, UNPAID, WRONG, Audience, Frame, Ink, Kind, Layer, Role, Scene, rows_at
 from dpviz.solvers import nearest_distance, select_centers
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.panel import number
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project, spread
 
-HERE = Ink(Role.RELEASED, Audience.CURATOR)  # with known noise both releases are the curator's
 PLACES = Ink(Role.PUBLIC, Audience.CURATOR)
-CHANGED = Ink(Role.VIOLATION, Audience.CURATOR)
 FRAMES = (
     Frame("Before", "The release with the record where it is."),
     Frame("Both", "The same noise on both sources."),
@@ -95,18 +92,18 @@ def change_scene(change: SourceChange, params: Params, words: Words, view: View)
     source, places = spread(to_unit(change.nonprivate_before), plane), plane(to_unit(targets))
     tails, heads = (plane(to_unit(points)[None]) for points in change.shared)
     marks = (
-        ("Average before", HERE, BEFORE, first.centers, "diamond", 8.0),
-        ("Average after", HERE, LAST, second.centers, "diamond", 8.0),
-        ("Released before only", CHANGED, BEFORE, targets[lost], "cross", 9.0),
-        ("Released after only", CHANGED, AFTER, targets[gained], "square", 9.0),
-        ("New centers before", HERE, BEFORE, targets[first.selected], "circle", 11.0),
-        ("New centers after", HERE, AFTER, targets[second.selected], "ring", 18.0),
+        ("Average before", UNPAID, BEFORE, first.centers, "diamond", 8.0),
+        ("Average after", UNPAID, LAST, second.centers, "diamond", 8.0),
+        ("Released before only", WRONG, BEFORE, targets[lost], "cross", 9.0),
+        ("Released after only", WRONG, AFTER, targets[gained], "square", 9.0),
+        ("New centers before", UNPAID, BEFORE, targets[first.selected], "circle", 11.0),
+        ("New centers after", UNPAID, AFTER, targets[second.selected], "ring", 18.0),
     )
     layers = [
         *box_layer(Stage(plane, Clock(1, ("both",))), public=words.box_public),
         Layer.of("Source record", Kind.POINTS, SECRET, dots(source[:: thinning(len(source))]), ALWAYS, size=3.0),
         Layer.of("Target", Kind.POINTS, PLACES, dots(places), ALWAYS, size=4.0, symbol="square"),
-        Layer.of("Moves", Kind.ARROWS, HERE, {"tail": tails, "head": heads}, BOTH, size=1.5),
+        Layer.of("Moves", Kind.ARROWS, UNPAID, {"tail": tails, "head": heads}, BOTH, size=1.5),
         *(
             Layer.of(name, Kind.MARKS, ink, plane(to_unit(points)[None]), rows, symbol=symbol, size=size)
             for name, ink, rows, points, symbol, size in marks

@@ -8,11 +8,11 @@ import numpy as np
 from dpviz.accounting import spent_epsilon
 from dpviz.baselines.k_curve import CurveRelease, KCurve
 from dpviz.core import Adjacency, Centers, Labels, Points
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.plots import RELEASED, Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.ledger import leaves, words_of
 from dpviz.stories.panel import ceiled, number
-from dpviz.stories.stage import RELEASED, Clock, Stage
+from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
 from dpviz.tools.compare.frontier import Series, frontier, ranking
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from dpviz.core import Box, Centers, Confidential, FloatArray, Points, frozen, unit_records
 from dpviz.methods import ALGORITHMS, run_class
 from dpviz.metrics import nonprivate_cost
-from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, always
+from dpviz.plots import SECRET, UNPAID, Audience, Axis, Frame, Kind, Layer, Role, Scene, always
 from dpviz.solvers import assign
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.center_facts import cost_ratio
 from dpviz.stories.centers import CentersRun
 from dpviz.stories.panel import number
-from dpviz.stories.stage import SECRET, Clock, Seen, Stage
+from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import MARGIN, View, Words, project
 
 NamedParams = tuple[tuple[str, Hashable], ...]  # the fields of a method's parameters
@@ -28,7 +28,6 @@ NamedParams = tuple[tuple[str, Hashable], ...]  # the fields of a method's param
 PACE_MS = 160.0  # from one budget to the next
 SAME_NOISE = "The same random numbers at every ε."
 HIGHEST = 1e6  # ratio of costs in the chart
-UNPAID = Seen(Role.RELEASED, Audience.CURATOR)  # a release outside of the budget: it is not published
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,15 +85,7 @@ def scene(
         *ground.box_layer(stage, public=words.box_public),
         ground.drawn_records(unit[sampled], labels, rows, stage, total=len(unit)),
         *ground.border_layer("border", UNPAID, rows, centers, stage),
-        stage.layer(
-            "path as ε grows",
-            Kind.TRAILS,
-            UNPAID.role,
-            UNPAID.audience,
-            rows,
-            {"xy": stage.projection(centers)},
-            size=1.5,
-        ),
+        stage.layer("path as ε grows", Kind.TRAILS, UNPAID, rows, stage.projection(centers), size=1.5),
         *lloyds,
         stage.marks("center at this ε", UNPAID, rows, centers, size=12.0),
     ]

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, Points
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.plots import MEMBERS, SECRET, Audience, Axis, Kind, Layer, Scene, always
 from dpviz.stories.ground_layers import NO_GROUP, box_layer, sample
 from dpviz.stories.method import Cloud
-from dpviz.stories.stage import SECRET, Clock, Stage
+from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import Plane, View, Words, project, spread
 from dpviz.tools.two_worlds.worlds import ADD, Change, Neighbors
 
@@ -69,17 +69,7 @@ def cloud_scene(
     record_arrays: Arrays = {"xy": xy[None], "group": np.full((1, len(xy)), NO_GROUP, dtype=np.uint8)}
     layers = [
         *box_layer(stage, public=words.box_public),
-        stage.layer(
-            "person",
-            Kind.POINTS,
-            SECRET.role,
-            SECRET.audience,
-            ALWAYS,
-            record_arrays,
-            size=2.0,
-            pick=PICK,
-            isolate=False,
-        ),
+        stage.layer("person", Kind.POINTS, SECRET, ALWAYS, record_arrays, size=2.0, pick=PICK, isolate=False),
         *_cut_layers(clouds, change, flat, words, stage),
         *(_release_marks(what, each, world, stage, change.names[world]) for world, each in enumerate(releases)),
         *_changed_record(pair, change, words, stage),
@@ -110,8 +100,7 @@ def _release_marks(what: str, places: Points, world: int, stage: Stage, name: st
     return stage.layer(
         f"{what}: {name}",
         Kind.MARKS,
-        Role.CLUSTER,
-        Audience.CURATOR,
+        MEMBERS,
         ALWAYS,
         {"xy": xy[None], "group": np.zeros((1, most), dtype=np.uint8)},
         total=len(places),
@@ -131,7 +120,7 @@ def _changed_record(pair: Neighbors, change: Change, words: Words, stage: Stage)
 
     def mark(name: str, xy: FloatArray, symbol: str) -> Layer:
         style = {"symbol": symbol, "size": 14.0, "isolate": False}
-        return stage.layer(name, Kind.MARKS, SECRET.role, SECRET.audience, ALWAYS, {"xy": xy[None]}, **style)
+        return stage.layer(name, Kind.MARKS, SECRET, ALWAYS, xy[None], **style)
 
     record = mark("The record that is added" if added else f"Record {change.row}", here, "ring")
     if len(pair.nonprivate_spots) < 2:
@@ -142,7 +131,7 @@ def _changed_record(pair: Neighbors, change: Change, words: Words, stage: Stage)
         there[0, 1] = here[0, 1]
     arrow: Arrays = {"tail": here[None], "head": there[None]}
     return [
-        stage.layer("Its move", Kind.ARROWS, SECRET.role, SECRET.audience, ALWAYS, arrow, size=1.5, isolate=False),
+        stage.layer("Its move", Kind.ARROWS, SECRET, ALWAYS, arrow, size=1.5, isolate=False),
         record,
         mark("Where it is moved", there, "diamond"),
     ]
@@ -163,8 +152,7 @@ def _cut_layers(clouds: tuple[Cloud, Cloud], change: Change, view: View, words: 
             stage.layer(
                 f"Released cut: {change.names[world]}",
                 Kind.LINES,
-                Role.CLUSTER,
-                Audience.CURATOR,
+                MEMBERS,
                 ALWAYS,
                 {"xy": lines[order][None], "group": np.zeros((1, len(order)), dtype=np.uint8)},
                 size=1.5,

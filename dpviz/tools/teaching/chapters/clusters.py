@@ -7,9 +7,8 @@ import numpy as np
 
 from dpviz.attacks import exact_record
 from dpviz.core import Centers, FloatArray, Knob, Labels, Points, frozen
-from dpviz.plots import Axis, Scene
+from dpviz.plots import RELEASED, SECRET, Axis, Scene
 from dpviz.solvers import assign, cluster_sums, lloyd, means
-from dpviz.stories.stage import RELEASED, SECRET
 from dpviz.stories.teaching import Answer, Chapter, Question, marks, people, ranges, still
 
 # Chapter 4: people join the nearest center, centers move to the middle, again.

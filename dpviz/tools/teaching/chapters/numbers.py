@@ -11,10 +11,9 @@ from dpviz.attacks import exact_record
 from dpviz.audit import Batch, EpsilonBound, epsilon_lower_bound
 from dpviz.core import Adjacency, FloatArray, Knob, Points, attacker_odds
 from dpviz.mechanisms import laplace, randomized_response
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.plots import LAW, PUBLIC, RELEASED, SECRET, Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.stories.outcomes import stacked
 from dpviz.stories.panel import ceiled, floored, limit, number
-from dpviz.stories.stage import LAW, PUBLIC, RELEASED, SECRET
 from dpviz.stories.teaching import Answer, Chapter, Question, marks, ranges, segments, still
 
 # Chapter 1: two averages, each harmless, give one salary away.
