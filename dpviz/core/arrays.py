@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,11 @@ FloatArray = NDArray[np.float64]
 Points = FloatArray  # (n, d) data units, one record a row
 Centers = FloatArray  # (k, d) data units
 Counts = FloatArray  # (k,) records, noisy ones may be negative
-Labels = NDArray[np.intp]  # (n,) index of a center
+IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+ByteArray = NDArray[np.uint8]
+AnyArray = NDArray[Any]
+Labels = IntArray  # (n,) index of a center
 
 BLOCK_ROWS = 65_536  # records summed together, a multiple of every method's own portion; changing it changes last bits
 

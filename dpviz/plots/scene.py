@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.core import Confidential, FloatArray, frozen
+from dpviz.core import AnyArray, BoolArray, ByteArray, Confidential, FloatArray, IntArray, frozen
 
 PACK_VERSION = 1
 MAP = "Map"  # the name of layers that are a public map under a picture: they are in no table
@@ -72,6 +72,8 @@ class Ink:
     role: Role
     audience: Audience
 
+
+Rows = NDArray[np.int16]  # (n_frames,) row of each frame, -1: none
 
 RELEASED = Ink(Role.RELEASED, Audience.RELEASED)
 PUBLIC = Ink(Role.PUBLIC, Audience.PUBLIC)
@@ -181,8 +183,8 @@ class Layer(Confidential):
     kind: Kind
     role: Role
     audience: Audience
-    arrays: Mapping[str, NDArray[Any]]
-    rows: NDArray[np.int16]  # (n_frames,) row of each frame, -1 hides the layer
+    arrays: Mapping[str, AnyArray]
+    rows: Rows  # (n_frames,) row of each frame, -1 hides the layer
     symbol: str = "circle"  # marks: circle, ring, cross, square, diamond, lock, aid
     size: float = 6.0  # CSS pixels: symbol's diameter or line's width; 0: a filled curve without an outline
     dash: bool = False
@@ -224,8 +226,8 @@ class Layer(Confidential):
         name: str,
         kind: Kind,
         ink: Ink,
-        arrays: NDArray[Any] | Mapping[str, NDArray[Any]],
-        rows: NDArray[np.int16] | None = None,
+        arrays: AnyArray | Mapping[str, AnyArray],
+        rows: Rows | None = None,
         *,
         isolate: bool = False,
         **style: Any,
@@ -247,7 +249,7 @@ class Layer(Confidential):
         return cls(name, kind, ink.role, ink.audience, arrays, rows, isolate=isolate, **style)
 
     @classmethod
-    def cursor(cls, name: str, ink: Ink, at: ArrayLike, rows: NDArray[np.int16] | None = None) -> "Layer":
+    def cursor(cls, name: str, ink: Ink, at: ArrayLike, rows: Rows | None = None) -> "Layer":
         """Return a vertical rule at `at`, or at one place for each row (R,), which is not in the legend.
 
         `Layer.cursor("Now", UNRELEASED, np.log10(epsilon))`
@@ -403,9 +405,9 @@ class VisibleLayer:
 
     layer: Layer
     row: int
-    drain: NDArray[np.uint8] | None = None  # (n,) how much of its color each point loses, of `SHADES`; None: nothing
+    drain: ByteArray | None = None  # (n,) how much of its color each point loses, of `SHADES`; None: nothing
 
-    def array(self, name: str) -> NDArray[Any]:
+    def array(self, name: str) -> AnyArray:
         """Return the row of an array, without its row axis; positions as float64."""
         array = self.layer.arrays[name]
         row = array[0 if array.shape[0] == 1 else self.row]
@@ -417,13 +419,13 @@ class VisibleLayer:
         return "group" in self.layer.arrays
 
     @property
-    def groups(self) -> NDArray[np.intp]:
+    def groups(self) -> IntArray:
         """The cluster whose color each mark has (m,): from the group array, else its index."""
         if self.layer.kind is not Kind.GRID and self.has_groups:
             return self.array("group").astype(np.intp)
         return np.arange(self.layer.n_marks)
 
-    def of(self, marks: NDArray[np.bool_]) -> "VisibleLayer":
+    def of(self, marks: BoolArray) -> "VisibleLayer":
         """Return some of the marks (m,) in a layer of one row, without opacities of their own."""
         layer, some = self.layer, np.flatnonzero(marks)
         arrays = {name: self.array(name)[None, some] for name in layer.arrays if name != "alpha"}
@@ -434,7 +436,7 @@ class VisibleLayer:
         return VisibleLayer(replace(layer, arrays=arrays, rows=always(1), names=names, ids=ids), 0)
 
     @property
-    def cells(self) -> NDArray[np.intp]:
+    def cells(self) -> IntArray:
         """The cluster of each cell (m, gy, gx) of a GRID with groups."""
         group, (rows, columns) = self.array("group"), self.array("value").shape[1:]
         fine = group.repeat(rows // group.shape[1], axis=1).repeat(columns // group.shape[2], axis=2)
@@ -453,7 +455,7 @@ class VisibleLayer:
         return group_names[i] if one_each and i < len(group_names) else ""
 
 
-def rows_at(n_frames: int, rows: Mapping[int, int]) -> NDArray[np.int16]:
+def rows_at(n_frames: int, rows: Mapping[int, int]) -> Rows:
     """Return a layer's row per frame from {frame: row}; other frames hide the layer."""
     array = np.full(n_frames, -1, dtype=np.int16)
     for frame, row in rows.items():
@@ -461,7 +463,7 @@ def rows_at(n_frames: int, rows: Mapping[int, int]) -> NDArray[np.int16]:
     return frozen(array)
 
 
-def always(n_frames: int) -> NDArray[np.int16]:
+def always(n_frames: int) -> Rows:
     """Show row 0 in every frame."""
     return frozen(np.zeros(n_frames, dtype=np.int16))
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from html import escape
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dpviz.core import FloatArray, voronoi_borders
+from dpviz.core import BoolArray, ByteArray, FloatArray, IntArray, voronoi_borders
 from dpviz.plots.scene import Axis, Kind, Layer, Role, Scene, VisibleLayer
 from dpviz.plots.theme import (
     GROUP_SYMBOLS,
@@ -662,14 +662,14 @@ def _cased(d: str, layer: Layer, color: str, theme: Theme, grow: float, fill: st
     yield _path(d, f"{fill} {_pen(layer, color, grow)}")
 
 
-def _colored(visible: VisibleLayer, theme: Theme) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def _colored(visible: VisibleLayer, theme: Theme) -> Iterator[tuple[str, BoolArray]]:
     """Yield each color with its marks (m,)."""
     colors = theme.colors(visible.layer)[visible.groups % 256]
     for color in dict.fromkeys(colors.tolist()):
         yield color, colors == color
 
 
-def finite_runs(places: FloatArray) -> list[NDArray[np.intp]]:
+def finite_runs(places: FloatArray) -> list[IntArray]:
     """Return the indices of each unbroken run of finite rows of places (p, ...); one empty run where none is finite."""
     good = np.flatnonzero(np.isfinite(places).all(axis=1))
     return np.split(good, np.flatnonzero(np.diff(good) > 1) + 1)
@@ -728,7 +728,7 @@ def _corners(places: FloatArray) -> str:
     return "M" + fill_rows("%.2f %.2f ", places).rstrip() + "Z"
 
 
-def png(colors: NDArray[np.uint8]) -> bytes:
+def png(colors: ByteArray) -> bytes:
     """Write colors (height, width, 4), red, green, blue, opacity, as a PNG file (ISO 15948, color type 6)."""
     height, width, _ = colors.shape
     rows = np.concatenate([np.zeros((height, 1), np.uint8), colors.reshape(height, 4 * width)], axis=1)  # 0: no filter

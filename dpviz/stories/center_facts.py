@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from dpviz.accounting import GaussianEvent, PureEvent, Purpose, under_replace
-from dpviz.core import Adjacency, Centers, CentersRelease, Claim, FloatArray, Labels, Result, Step, attacker_odds
+from dpviz.core import (
+    Adjacency,
+    ByteArray,
+    Centers,
+    CentersRelease,
+    Claim,
+    FloatArray,
+    Labels,
+    Result,
+    Step,
+    attacker_odds,
+)
 from dpviz.metrics import matched_distance
 from dpviz.plots import Measure, Strip
 from dpviz.solvers import KMEANS_STARTS, dataless_centers
@@ -315,7 +325,7 @@ def outcome(run: CentersRun[CentersRelease, Step]) -> Outcome:
     return Outcome(run.final, cost_ratio(run.nonprivate_cost, best) if best > 0 else math.nan, COST)
 
 
-def recolored(centers: Centers, nonprivate_labels: Labels, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+def recolored(centers: Centers, nonprivate_labels: Labels, shape: tuple[int, int, int]) -> ByteArray:
     """Return the picture (height, width, 3) in which each pixel, row by row, wears its cluster's released center.
 
     The centers (k, 3) are colors from 0 to 255; noise that threw one out of this range leaves it at its end. Which

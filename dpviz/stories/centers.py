@@ -12,10 +12,21 @@ from statistics import median
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, Purpose, SequenceEvent
-from dpviz.core import Box, Centers, CentersRelease, Event, FloatArray, Labels, MovedCenters, Points, Step, unit_records
+from dpviz.core import (
+    Box,
+    ByteArray,
+    Centers,
+    CentersRelease,
+    Event,
+    FloatArray,
+    Labels,
+    MovedCenters,
+    Points,
+    Step,
+    unit_records,
+)
 from dpviz.core.arrays import array_cache
 from dpviz.metrics import matched_distance, nonprivate_cost
 from dpviz.plots import RELEASED, SECRET, SECRET_NOISE, UNRELEASED, Frame, Layer, Measure, Scene, Strip
@@ -185,7 +196,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         ledger = charts.ledger_chart(self.ledger(), proved=self.proved, unit="step")
         return (*self.profile_charts(), Chart("ledger", ledger))
 
-    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+    def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear their released center's color: the curator's."""
         return center_facts.recolored(self.release.centers, self.nonprivate_labels, shape)
 

@@ -14,10 +14,20 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.accounting import Purpose
-from dpviz.core import Centers, CentersRelease, Counts, FloatArray, Points, compiled, frozen
+from dpviz.core import (
+    AnyArray,
+    ByteArray,
+    Centers,
+    CentersRelease,
+    Counts,
+    FloatArray,
+    IntArray,
+    Points,
+    compiled,
+    frozen,
+)
 from dpviz.plots import Audience, Ink, Kind, Layer, Role, Scene, rows_at
 from dpviz.plots.scene import SHADES
 from dpviz.solvers import BOX_MIDDLE, EMPTY_SCALES, noisy_means, steadied
@@ -41,7 +51,7 @@ HAZE = 0.5  # opacity of a haze that is as narrow as a line
 STRIP = 0.08  # height of a single feature's dots, of the picture: it has no meaning
 
 Law: TypeAlias = Literal["laplace", "gaussian"]
-Shades: TypeAlias = NDArray[np.uint8]
+Shades: TypeAlias = ByteArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +132,7 @@ def moved(centers: Centers, scale: FloatArray | float, law: Law, n: int) -> Floa
     return np.clip(centers + scale * standard_noise(law, n, *centers.shape)[1], 0.0, 1.0)
 
 
-def chosen_again(scores: FloatArray, chances: FloatArray, uniform: FloatArray) -> NDArray[np.intp]:
+def chosen_again(scores: FloatArray, chances: FloatArray, uniform: FloatArray) -> IntArray:
     """Return which of m candidates with these `chances` (m,) `uniform` numbers (n,) choose, the curator's.
 
     The best come first, as in `exponential`: a number that stays chooses a better one as epsilon grows. A candidate of
@@ -142,14 +152,14 @@ def nearest_drain(draws: FloatArray) -> Callable[[Points, Shades], Shades]:
     )
 
 
-def shades_of(alike: NDArray[np.intp], n_draws: int) -> Shades:
+def shades_of(alike: IntArray, n_draws: int) -> Shades:
     """Return how gray records (n,) are of which so many of the draws say the same as the release."""
     share = alike / n_draws
     return np.rint(SHADES * (1.0 - share * share * share)).astype(np.uint8)
 
 
 @compiled
-def _alike(unit: Points, groups: Shades, draws: FloatArray) -> NDArray[np.intp]:
+def _alike(unit: Points, groups: Shades, draws: FloatArray) -> IntArray:
     """Count for each record how many draws leave it with its own center; for one without a cluster all do."""
     n, k, d = draws.shape
     result = np.full(len(unit), n, dtype=np.intp)
@@ -238,7 +248,7 @@ def with_ensembles(scene: Scene, run: "Run[Any, Any, Any]", view: View) -> Scene
         if plane.d == 1:  # in a strip
             heights = np.modf(GOLDEN * np.arange(1, places[..., 0].size + 1))[0] - 0.5
             places[..., 1] += STRIP * heights.reshape(places.shape[:2])
-        arrays: dict[str, NDArray[Any]] = {"xy": places[None]}
+        arrays: dict[str, AnyArray] = {"xy": places[None]}
         drain = {} if ensemble.drain is None else _drained(ensemble.drain, run.unit, scene.layers[at], last)
         above.append(Layer.of(cloud, Kind.ENSEMBLE, ink, arrays | drain, rows, size=DOT))
         if ensemble.ends is not None:
@@ -252,7 +262,7 @@ def with_ensembles(scene: Scene, run: "Run[Any, Any, Any]", view: View) -> Scene
 
 def _drained(
     drain: Callable[[Points, Shades], Shades], unit: Points, records: Layer, frame: int
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, AnyArray]:
     """Return how gray the drawn records are."""
     group = records.arrays["group"]
     drawn = ground.sample(len(unit), len(group))

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.core import Centers, Confidential, FloatArray, Labels, Points, voronoi_borders
+from dpviz.core import AnyArray, ByteArray, Centers, Confidential, FloatArray, IntArray, Labels, Points, voronoi_borders
 from dpviz.data import Ground, Outline
 from dpviz.plots import GUIDE, MEMBERS, PUBLIC, RELEASED, SECRET, SECRET_NOISE, WRONG, Ink, Kind, Layer, Scene, always
 from dpviz.plots.scene import MAP as MAP
@@ -44,7 +43,7 @@ def bounds_ink(*, public: bool) -> tuple[str, Ink]:
     return ("public bounds", PUBLIC) if public else ("bounds from the data", WRONG)
 
 
-def sample(n: int, n_rows: int = 1) -> NDArray[np.intp]:
+def sample(n: int, n_rows: int = 1) -> IntArray:
     """Return which of n records are drawn, evenly spread over them, with `n_rows` rows of colors."""
     most = min(n, MOST_DRAWN, max(1, MOST_COLORED // max(1, n_rows)))
     return np.arange(most) * n // max(1, most)
@@ -63,9 +62,9 @@ def record_layer(
     return drawn_records(unit[indices], group, rows, stage, **{"total": len(unit), **style})
 
 
-def drawn_records(unit: Points, group: NDArray[np.uint8], rows: Mapping[int, int], stage: Stage, **style: Any) -> Layer:
+def drawn_records(unit: Points, group: ByteArray, rows: Mapping[int, int], stage: Stage, **style: Any) -> Layer:
     """Draw records (m, d) in the colors of `group`, (R, m)."""
-    arrays: dict[str, NDArray[Any]] = {"xy": spread(unit, stage.projection)[None], "group": group}
+    arrays: dict[str, AnyArray] = {"xy": spread(unit, stage.projection)[None], "group": group}
     options = {"name": "person", "size": 4.0, **style}
     return stage.layer(kind=Kind.POINTS, ink=MEMBERS, rows=rows, arrays=arrays, **options)
 

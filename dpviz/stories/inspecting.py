@@ -6,16 +6,15 @@ Everything here is exact: the curator's only.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.core import FloatArray, Labels, Points
+from dpviz.core import BoolArray, FloatArray, Labels, Points
 from dpviz.stories.panel import number
 from dpviz.stories.view import Projection, View, Words, project, spread
 
 MOST_CLASSES = 6  # named, the largest first
 
 
-def inside(places: FloatArray, corners: FloatArray) -> NDArray[np.bool_]:
+def inside(places: FloatArray, corners: FloatArray) -> BoolArray:
     """Return which of `places` (n, 2) a polygon (m, 2) holds, by the parity of crossings to the right."""
     mask = np.zeros(len(places), dtype=bool)
     if len(corners) < 3 or not len(places):

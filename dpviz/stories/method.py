@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.core import Algorithm, Box, Choices, FloatArray, Knob, Points, Release, Step, frozen
+from dpviz.core import Algorithm, AnyArray, Box, Choices, FloatArray, IntArray, Knob, Points, Release, Step, frozen
 from dpviz.data import Dataset
 from dpviz.stories.run import Run
 from dpviz.stories.teaching import Lesson, Reading, RunChapter
@@ -26,14 +25,14 @@ class Cuts:
 
     low: FloatArray  # (c, d) the cell that was cut
     high: FloatArray  # (c, d)
-    axes: NDArray[np.intp]  # (c,)
+    axes: IntArray  # (c,)
     positions: FloatArray  # (c,)
 
     @classmethod
     def joined(cls, parts: Sequence["Cuts"]) -> "Cuts":
         """Put cuts together."""
 
-        def both(name: str) -> NDArray[Any]:
+        def both(name: str) -> AnyArray:
             return frozen(np.concatenate([getattr(part, name) for part in parts]))
 
         return cls(both("low"), both("high"), both("axes"), both("positions"))

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.core import Confidential, FloatArray, Points
+from dpviz.core import Confidential, FloatArray, IntArray, Points
 from dpviz.plots import (
     PUBLIC,
     SECRET,
@@ -20,6 +19,7 @@ from dpviz.plots import (
     Ink,
     Kind,
     Layer,
+    Rows,
     Scene,
     always,
 )
@@ -128,7 +128,7 @@ def dots(values: FloatArray, n_dots: int = N_DOTS) -> FloatArray:
     return np.asarray(np.quantile(known, (np.arange(n_dots) + 0.5) / n_dots, method="hazen"))
 
 
-def stacked(places: FloatArray, width: float) -> NDArray[np.intp]:
+def stacked(places: FloatArray, width: float) -> IntArray:
     """Return the level (m,) of each rising place, the lowest where dots as wide as `width` do not overlap."""
     last = np.full(len(places), -np.inf)  # where each level's last dot is
     levels = np.zeros(len(places), dtype=np.intp)
@@ -259,8 +259,6 @@ def band_chart(
     )
 
 
-def _rule(
-    name: str, at: float, top: float, ink: Ink, rows: NDArray[np.int16], size: float = 2.0, *, dash: bool = False
-) -> Layer:
+def _rule(name: str, at: float, top: float, ink: Ink, rows: Rows, size: float = 2.0, *, dash: bool = False) -> Layer:
     xy = np.array([[[[at, LOW], [at, top]]]])
     return Layer.of(name, Kind.LINES, ink, xy, rows, size=size, dash=dash)

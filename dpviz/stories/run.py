@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.core import (
     Adjacency,
+    ByteArray,
     Centers,
     CentersRelease,
     Confidential,
@@ -302,7 +302,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         """Return the stops of the scrubber; raises ValueError where a run cannot be stepped beside another one."""
         raise ValueError(f"{type(self).__name__} has no stops of its own: it cannot be stepped beside another run.")
 
-    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8] | None:
+    def recolored(self, shape: tuple[int, int, int]) -> ByteArray | None:
         """Return a photograph (height, width, 3) in released colors, None where there are none: the curator's."""
         del shape
         return None

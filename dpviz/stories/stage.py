@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.core import FloatArray, Step
+from dpviz.core import AnyArray, FloatArray, Step
 from dpviz.plots import Frame, Ink, Kind, Layer, Scene, rows_at
 from dpviz.stories.view import Projection
 
@@ -62,7 +61,7 @@ class Stage:
         kind: Kind,
         ink: Ink,
         rows: Mapping[int, int],
-        arrays: NDArray[Any] | Mapping[str, NDArray[Any]],
+        arrays: AnyArray | Mapping[str, AnyArray],
         **style: Any,
     ) -> Layer:
         """Make a layer whose `rows` are given as {frame: row}; `arrays` are those of `Layer.of`."""

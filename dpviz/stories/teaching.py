@@ -11,7 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, pure_epsilon
-from dpviz.core import Algorithm, Box, Choices, Event, FloatArray, Guarantee, Knob, Release, Step, attacker_odds
+from dpviz.core import (
+    Algorithm,
+    AnyArray,
+    Box,
+    Choices,
+    Event,
+    FloatArray,
+    Guarantee,
+    Knob,
+    Release,
+    Step,
+    attacker_odds,
+)
 from dpviz.data import Dataset
 from dpviz.plots import MEMBERS, SECRET, Axis, Ink, Kind, Layer, Scene
 from dpviz.stories.center_facts import allowed
@@ -366,7 +378,7 @@ def people(
     """Return people at `places` (m, 2) in the colors of their groups (m,), gray where they have none: the curator's."""
     if groups is None:
         return marks(name, SECRET, places, symbol=symbol, size=size)
-    arrays: dict[str, NDArray[Any]] = {"xy": np.asarray(places)[None], "group": groups[None].astype(np.uint8)}
+    arrays: dict[str, AnyArray] = {"xy": np.asarray(places)[None], "group": groups[None].astype(np.uint8)}
     return Layer.of(name, Kind.MARKS, MEMBERS, arrays, symbol=symbol, size=size)
 
 

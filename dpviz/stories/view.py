@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.core import Box, FloatArray, Points, algebra, frozen
+from dpviz.core import AnyArray, Box, FloatArray, IntArray, Points, algebra, frozen
 from dpviz.data import NEUTRAL, Dataset, Ground, Nouns, Outline
 from dpviz.data.geography import LocalMap
 from dpviz.data.transforms import Scale
@@ -263,7 +261,7 @@ class Plane:
         x = np.where(corners[:, 0], high[:, self.features], low[:, self.features])  # (m, 5)
         return np.stack([x, np.broadcast_to(corners[:, 1].astype(np.float64), x.shape)], axis=-1)
 
-    def cuts(self, low: FloatArray, high: FloatArray, axes: NDArray[np.intp], positions: FloatArray) -> FloatArray:
+    def cuts(self, low: FloatArray, high: FloatArray, axes: IntArray, positions: FloatArray) -> FloatArray:
         """Return cuts at `positions` (m,) along `axes` (m,) through cells (m, d)."""
         if len(self.features) == 1:
             return self._upright(np.where(axes == self.features[0], positions, np.nan))
@@ -357,7 +355,7 @@ def with_depth(scene: Scene, above: Scene, view: View) -> Scene:
     """
     layers = []
     for layer, other in zip(scene.layers, above.layers, strict=True):
-        depths: dict[str, NDArray[Any]] = {}
+        depths: dict[str, AnyArray] = {}
         if layer.name.startswith(FACING) and layer.kind is Kind.LINES:
             here, there = (one.arrays["xy"][..., :-1, :].mean(axis=-2) for one in (layer, other))  # the last: the first
             depths[f"xy{MIDDLE}"] = np.ascontiguousarray(np.concatenate([here, there[..., 1:]], axis=-1))

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.core import Centers
+from dpviz.core import ByteArray, Centers
 from dpviz.plots import LAW, REFUSED, RELEASED, SECRET, SECRET_NOISE, Audience, Ink, Kind, Layer, Role
 from dpviz.solvers import clamped_laplace, spread_in_zone, zone_density
 from dpviz.stories.ground_layers import NoisySteps
@@ -80,7 +79,7 @@ def zone_layers(run: ConvergentKMeansRun, start: Centers, stage: Stage, *, rng: 
     ]
 
 
-def _density(means: ZoneMeans, epsilon: float, plane: Projection) -> NDArray[np.uint8]:
+def _density(means: ZoneMeans, epsilon: float, plane: Projection) -> ByteArray:
     """Return each zone's density (T, k, g, g), scaled to 255 at its own highest cell."""
     n_steps, k, _ = means.mean.shape
     cells = (np.arange(HEAT_CELLS) + 0.5) / HEAT_CELLS * 2.0 - 1.0

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.core import Box, FloatArray, frozen
+from dpviz.core import BoolArray, Box, FloatArray, IntArray, frozen
 from dpviz.methods.dpm.algorithm import SplitTree
 from dpviz.stories.view import Plane
 
@@ -16,10 +15,10 @@ class Cells:
 
     low: FloatArray  # (m, d)
     high: FloatArray  # (m, d)
-    axes: NDArray[np.intp]  # (m,) of the tried cut, -1 where there was none
+    axes: IntArray  # (m,) of the tried cut, -1 where there was none
     positions: FloatArray  # (m,) NaN where there was none
-    refused: NDArray[np.bool_]  # (m,) tried, and not applied
-    levels: NDArray[np.intp]  # (m,)
+    refused: BoolArray  # (m,) tried, and not applied
+    levels: IntArray  # (m,)
     n_levels: int  # levels on which a cut was tried
 
     @classmethod
@@ -40,12 +39,12 @@ class Cells:
         )
 
     @property
-    def tried(self) -> NDArray[np.bool_]:
+    def tried(self) -> BoolArray:
         """Where a cut was tried, (m,)."""
         return np.asarray(self.axes >= 0)
 
     @property
-    def applied(self) -> NDArray[np.bool_]:
+    def applied(self) -> BoolArray:
         """Which subsets were cut in two, (m,)."""
         return self.tried & ~self.refused
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, Centers, FloatArray, Labels, Points, frozen, unit_records
+from dpviz.core import Box, Centers, FloatArray, IntArray, Labels, Points, frozen, unit_records
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.algorithm import SplitTrace
 from dpviz.methods.dpm.cells import Cells
@@ -98,7 +98,7 @@ def tree_chart(run: DPMRun) -> Scene:
     )
 
 
-def places(children: NDArray[np.intp], levels: NDArray[np.intp]) -> FloatArray:
+def places(children: IntArray, levels: IntArray) -> FloatArray:
     """Return where the nodes (m, 2) of a tree stand: leaves side by side, parents over the middle of their children."""
     at = np.zeros((len(children), 2))
     at[:, 1] = -levels
@@ -264,9 +264,9 @@ NEAR = 0.02  # of the axis: two cuts no farther apart are the same one; ours
 class ManyCuts:
     """The applied cuts of R runs, box units; each run is one more release, so all of it is the curator's."""
 
-    n_clusters: NDArray[np.intp]  # (R,)
-    runs: NDArray[np.intp]  # (c,) the run of each cut
-    axes: NDArray[np.intp]  # (c,)
+    n_clusters: IntArray  # (R,)
+    runs: IntArray  # (c,) the run of each cut
+    axes: IntArray  # (c,)
     positions: FloatArray  # (c,)
     low: FloatArray  # (c, d) the cell that was cut
     high: FloatArray  # (c, d)

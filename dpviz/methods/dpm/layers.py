@@ -7,9 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.core import Confidential, FloatArray, Labels, frozen
+from dpviz.core import AnyArray, BoolArray, Confidential, FloatArray, Labels, frozen
 from dpviz.methods.dpm.algorithm import SplitTrace
 from dpviz.plots import CLUSTERS, LAW, REFUSED, RELEASED, SECRET, SECRET_NOISE, Ink, Kind, Layer
 from dpviz.stories import ground_layers as ground
@@ -97,7 +96,7 @@ def _cell_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
         return [stage.layer("cell", Kind.LINES, CLUSTERS, rows, outlines, size=1.5, ids=ids)]
     group = np.array(_subsets(run), dtype=np.uint8)
     rows = {frame: level - 1 for frame, level in _grouped(clock).items() if level > 0}
-    arrays: dict[str, NDArray[Any]] = {"xy": plane.rectangles(cells.low[leaves], cells.high[leaves])[None]}
+    arrays: dict[str, AnyArray] = {"xy": plane.rectangles(cells.low[leaves], cells.high[leaves])[None]}
     return [stage.layer("cell", Kind.LINES, CLUSTERS, rows, arrays | {"group": group}, size=0.0, fill=TINT, ids=ids)]
 
 
@@ -190,7 +189,7 @@ def _marks(
     name: str,
     ink: Ink,
     rows: dict[int, int],
-    frame_rows: NDArray[np.bool_],
+    frame_rows: BoolArray,
     middles: FloatArray,
     run: DPMRun,
     stage: Stage,
@@ -211,7 +210,7 @@ def _marks(
     return stage.layer(name, Kind.MARKS, ink, rows, xy, **options)
 
 
-def _sides(run: DPMRun, plane: Plane, frame_rows: NDArray[np.bool_]) -> FloatArray:
+def _sides(run: DPMRun, plane: Plane, frame_rows: BoolArray) -> FloatArray:
     """Return the middles (T, 2m, 2) of both sides of the cuts that are `shown` (T, m)."""
     cells = run.cells
     rows = np.arange(len(cells.axes))

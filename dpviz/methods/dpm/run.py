@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.accounting import LaplaceEvent, Purpose
-from dpviz.core import Box, FloatArray, Labels, attacker_odds
+from dpviz.core import Box, ByteArray, FloatArray, IntArray, Labels, attacker_odds
 from dpviz.methods.dpm import layers, uncertainty
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
 from dpviz.methods.dpm.algorithm.plan import CHANCE, COUNT_DELTA_SHARE
@@ -107,7 +106,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return len(self.result.release.centers)
 
     @property
-    def leaves(self) -> NDArray[np.intp]:
+    def leaves(self) -> IntArray:
         """The node (k,) of each center's cell."""
         centers = self.release.tree.centers
         return np.argsort(centers)[np.count_nonzero(centers < 0) :]
@@ -176,7 +175,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return int(self.shared.shape[1])
 
     @cached_property
-    def shared(self) -> NDArray[np.intp]:
+    def shared(self) -> IntArray:
         """How many records each cluster shares with each known class (k, m); (k, 0) without any. The curator's."""
         if self.classes is None or not len(self.classes):
             return np.zeros((self.k, 0), dtype=np.intp)
@@ -302,7 +301,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         moves = self.final - middles[leaves]
         return center_facts.noise_share(self.result, moves, Purpose.AVERAGES, self._count_noise(leaves))
 
-    def _count_noise(self, leaves: NDArray[np.intp]) -> FloatArray:
+    def _count_noise(self, leaves: IntArray) -> FloatArray:
         """Return the standard deviation (k,) of the noisy counts of leaves: public.
 
         A leaf whose cut was refused has its own count, and its sides', each weighed by 1 / variance.
@@ -523,7 +522,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             parts.append("Colors are clusters. Gray is secret, blue released, orange noise, green public, red refused.")
         return " ".join(parts)
 
-    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+    def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear their released center's color: the curator's."""
         return center_facts.recolored(self.result.release.centers, self.last.nonprivate_labels, shape)
 
@@ -607,6 +606,6 @@ def rand_index(labels: Labels, classes: Labels) -> float:
     return float((inside - expected) / (most - expected)) if most != expected else 1.0
 
 
-def _pairs(counts: NDArray[np.intp]) -> float:
+def _pairs(counts: IntArray) -> float:
     wide = counts.astype(np.float64)
     return float((wide * (wide - 1.0)).sum() / 2.0)

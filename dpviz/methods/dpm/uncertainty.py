@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.core import FloatArray, Points, compiled
+from dpviz.core import BoolArray, FloatArray, IntArray, Points, compiled
 from dpviz.methods.dpm.algorithm import SplitTrace
 from dpviz.stories.ensemble import (
     DRAIN_DRAWS,
@@ -55,8 +54,8 @@ def ensembles(run: DPMRun, view: View) -> Ensembles:
 class Cuts:
     """Every applied cut drawn again and again from its own law, in its own cell: the curator's."""
 
-    nodes: NDArray[np.intp]  # (m,)
-    axes: NDArray[np.intp]  # (draws, m)
+    nodes: IntArray  # (m,)
+    axes: IntArray  # (draws, m)
     positions: FloatArray  # (draws, m) box units
 
     @classmethod
@@ -90,7 +89,7 @@ class Cuts:
         return shades_of(_together(np.ascontiguousarray(unit), leaves, exact, below, axes, positions), len(axes))
 
 
-def redrawn(split: SplitTrace, uniform: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
+def redrawn(split: SplitTrace, uniform: FloatArray) -> tuple[IntArray, FloatArray]:
     """Return axes and places (n,) of a cut that `uniform` numbers (n,) choose by its own law, within its cell."""
     scores = np.where(split.exists, split.score, -np.inf).ravel()
     chosen = chosen_again(scores, split.probabilities.ravel(), uniform)
@@ -101,12 +100,12 @@ def redrawn(split: SplitTrace, uniform: FloatArray) -> tuple[NDArray[np.intp], F
 @compiled
 def _together(
     unit: Points,
-    leaves: NDArray[np.intp],
+    leaves: IntArray,
     exact: FloatArray,
-    below: NDArray[np.bool_],
-    axes: NDArray[np.intp],
+    below: BoolArray,
+    axes: IntArray,
     positions: FloatArray,
-) -> NDArray[np.intp]:
+) -> IntArray:
     """Count for each record how many draws of the cuts leave it on the side of its leaf's exact mean."""
     n, m = axes.shape
     result = np.zeros(len(unit), dtype=np.intp)

@@ -14,9 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 from contourpy import LineType, contour_generator
-from numpy.typing import NDArray
 
-from dpviz.core import Confidential, FloatArray, Labels, Points, algebra, frozen
+from dpviz.core import ByteArray, Confidential, FloatArray, Labels, Points, algebra, frozen
 from dpviz.plots import Frame
 from dpviz.solvers import MergeTree, Mixture, basins_by_lattice, flow_lines, lattice_basins
 from dpviz.stories.panel import counted, floored, number
@@ -50,7 +49,7 @@ SLACK = 1e-9  # of a height: a stop at an event comes just after it
 GAP = 0.35  # of ln p: wider gaps between events have a stop in their middle
 BELOW = (0.7, 1.5, 2.5)  # of ln p, stops below the last event
 
-Colors: TypeAlias = NDArray[np.uint8]
+Colors: TypeAlias = ByteArray
 
 
 def signed(unit: FloatArray) -> FloatArray:

@@ -15,7 +15,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.core import Box, FloatArray, Points, frozen
 from dpviz.methods.morse import landscape as land
@@ -32,6 +31,7 @@ from dpviz.plots import (
     Axis,
     Kind,
     Layer,
+    Rows,
     always,
     rows_at,
 )
@@ -147,13 +147,13 @@ def _strip_height(run: MorseRun, places: FloatArray) -> FloatArray:
     return np.asarray(STRIP_HEIGHT * np.exp(run.mixture.log_density(places) - top))
 
 
-def _color_rows(run: MorseRun, stage: Stage) -> NDArray[np.int16]:
+def _color_rows(run: MorseRun, stage: Stage) -> Rows:
     """Return the row of each frame: its own, or the only one."""
     n = stage.clock.n_frames
     return rows_at(n, {f: f if len(run.groups) > 1 else 0 for f in range(n)})
 
 
-def _all_frames(stage: Stage) -> NDArray[np.int16]:
+def _all_frames(stage: Stage) -> Rows:
     """Show row 0 in every frame."""
     return always(stage.clock.n_frames)
 
@@ -199,7 +199,7 @@ def ground_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     return [*layers, Layer.of("contour", Kind.LINES, AID, xy, always_rows, size=1.0, shown=False)]
 
 
-def _border_layers(run: MorseRun, basins: Basins, rows: NDArray[np.int16]) -> list[Layer]:
+def _border_layers(run: MorseRun, basins: Basins, rows: Rows) -> list[Layer]:
     """Borders between clusters: those of the cut that is shown first, and those of all basins for the other cuts.
 
     Borders of basins that are joined by the same merge are one layer. Where many meet, their ends would be seen.
@@ -414,7 +414,7 @@ def critical_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     return layers
 
 
-def _chain_layers(run: MorseRun, place: Place, rows: NDArray[np.int16]) -> list[Layer]:
+def _chain_layers(run: MorseRun, place: Place, rows: Rows) -> list[Layer]:
     """Peak to pass to peak, a layer for each merge, in the rows that it has happened in; a click shows its search."""
     tree, landscape = run.tree, run.tree.landscape
     layers = []

@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.accounting import zcdp_rho
-from dpviz.core import Budget, Centers, Counts, FloatArray, Labels, Points, Result, unit_records
+from dpviz.core import Budget, ByteArray, Centers, Counts, FloatArray, Labels, Points, Result, unit_records
 from dpviz.methods.morse import landscape as land
 from dpviz.methods.morse import layers as draw
 from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
@@ -462,7 +461,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         note = f"{in_all} Everything after the mixture is free."
         return charts.ledger_chart(self.ledger(), proved=self.proved, unit="step", symbol="ρ", note=note)
 
-    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+    def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear their cluster's mean released color: curator."""
         clusters = self.tree.cut(self.n_clusters)
         colors = np.clip(np.rint(self._cluster_means()), 0, 255).astype(np.uint8)

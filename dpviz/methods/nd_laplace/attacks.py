@@ -5,11 +5,21 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz import attacks
 from dpviz.attacks import ClassifierRelease, GameScores
-from dpviz.core import Box, Budget, Centers, CentersRelease, Confidential, FloatArray, Points, PointsRelease, frozen
+from dpviz.core import (
+    BoolArray,
+    Box,
+    Budget,
+    Centers,
+    CentersRelease,
+    Confidential,
+    FloatArray,
+    Points,
+    PointsRelease,
+    frozen,
+)
 from dpviz.mechanisms import nd_laplace_noise, nearest_places
 from dpviz.methods.nd_laplace.algorithm import Params, cells_of, fit, noise_box
 from dpviz.methods.nd_laplace.layers import own_marks
@@ -296,7 +306,7 @@ def membership_chart(
     )
 
 
-def _rate(alarms: NDArray[np.bool_]) -> str:
+def _rate(alarms: BoolArray) -> str:
     """Write a rate with its interval; its threshold was fixed on other rounds."""
     band = attacks.clopper_pearson([int(alarms.sum())], alarms.size)
     low, high = 100.0 * float(band.low[0]), 100.0 * float(band.high[0])

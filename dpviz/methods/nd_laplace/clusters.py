@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.core import Box, Confidential, FloatArray, Labels, Points
+from dpviz.core import BoolArray, Box, ByteArray, Confidential, FloatArray, Labels, Points
 from dpviz.methods.nd_laplace.algorithm import Params, fit
 from dpviz.methods.nd_laplace.layers import placed
 from dpviz.methods.nd_laplace.run import NDLaplaceRun, Settings
@@ -63,7 +62,7 @@ class ClustersCompared(Confidential):
     agreement: Agreement
 
     @property
-    def flipped(self) -> NDArray[np.bool_]:
+    def flipped(self) -> BoolArray:
         """Which records (m,) are in another cluster than on clean data."""
         return np.asarray(self.nonprivate_matched != self.nonprivate_labels)
 
@@ -226,7 +225,7 @@ def _scene(
     """Return points (m, d), box units, colored by their clusters."""
     plane = run.plane(view)
     group = np.where((labels < 0) | (labels >= MOST_GROUPS), NO_GROUP, labels).astype(np.uint8)[None]
-    arrays: dict[str, FloatArray | NDArray[np.uint8]] = {"xy": placed(unit, plane, rows)[None], "group": group}
+    arrays: dict[str, FloatArray | ByteArray] = {"xy": placed(unit, plane, rows)[None], "group": group}
     points = Layer.of("Points", Kind.POINTS, Ink(Role.CLUSTER, audience), arrays, size=SIZE, isolate=True)
     n_groups = min(int(labels.max(initial=-1)) + 1, MOST_GROUPS)
     return Scene(

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-from dpviz.core import FloatArray, Labels, Points, algebra
+from dpviz.core import AnyArray, FloatArray, Labels, Points, algebra
 from dpviz.mechanisms import nd_laplace_noise
 from dpviz.methods.nd_laplace.algorithm import grid_of
 from dpviz.plots import GUIDE, PUBLIC, RELEASED, SECRET, SECRET_NOISE, Frame, Ink, Kind, Layer, rows_at
@@ -140,7 +139,7 @@ def _layer(
     kind: Kind,
     ink: Ink,
     rows: Mapping[int, int],
-    arrays: NDArray[np.float64] | Mapping[str, NDArray[Any]],
+    arrays: FloatArray | Mapping[str, AnyArray],
     **style: Any,
 ) -> Layer:
     """Return a layer whose `rows` are given as {frame: row}."""
@@ -158,12 +157,12 @@ def _crowd(run: NDLaplaceRun, stage: Stage) -> list[Layer]:
         smooth = scipy.ndimage.gaussian_filter(counts, BLUR)
         value = np.rint(255.0 * np.sqrt(smooth / max(float(smooth.max()), 1e-12))).astype(np.uint8)[None, None]
         middle, reach = np.full((1, 1, 2), sum(DENSE) / 2.0), np.full((1, 1), (DENSE[1] - DENSE[0]) / 2.0)
-        arrays: dict[str, NDArray[Any]] = {"center": middle, "radius": reach, "value": value}
+        arrays: dict[str, AnyArray] = {"center": middle, "radius": reach, "value": value}
         layers.append(_layer(stage, "Density of sent points", Kind.HEAT, RELEASED, release, arrays, shown=False))
     small, none = run.n > FEW, np.full((1, len(rows)), NO_GROUP, dtype=np.uint8)
 
     def points(name: str, ink: Ink, frames: dict[int, int], unit: Points, size: float, **style: str) -> Layer:
-        arrays: dict[str, NDArray[Any]] = {"xy": placed(unit[rows], plane, rows)[None], "group": none}
+        arrays: dict[str, AnyArray] = {"xy": placed(unit[rows], plane, rows)[None], "group": none}
         return _layer(stage, name, Kind.POINTS, ink, frames, arrays, size=size, total=run.n, glides="index", **style)
 
     # The moves of an even sample of the records, a faint thread each.

@@ -10,11 +10,10 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.attacks import laplace_total_variation, two_point_success
 from dpviz.attacks.location import MAX_FEATURES
-from dpviz.core import Box, FloatArray, Points, PointsRelease, Result, attacker_odds, frozen, unit_records
+from dpviz.core import Box, ByteArray, FloatArray, Points, PointsRelease, Result, attacker_odds, frozen, unit_records
 from dpviz.mechanisms import PerturbationArea, perturbation_area
 from dpviz.methods.nd_laplace.algorithm import Params, Step, local_claim, noise_box
 from dpviz.methods.nd_laplace.charts import radius_chart
@@ -377,7 +376,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         """Return the chart below the numbers: how far points move."""
         return (Chart("radius", radius_chart(self)),)
 
-    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+    def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear their released colors."""
         return np.clip(np.rint(self.result.release.points), 0, 255).astype(np.uint8).reshape(shape)
 

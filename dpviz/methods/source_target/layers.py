@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.core import FloatArray
+from dpviz.core import AnyArray, ByteArray, FloatArray
 from dpviz.plots import AID, PUBLIC, REFUSED, RELEASED, SECRET, SECRET_NOISE, WRONG, Ink, Kind, Layer, rows_at
 from dpviz.stories.ground_layers import MOST_DRAWN, NO_GROUP
 from dpviz.stories.panel import counted, number
@@ -40,7 +39,7 @@ def thinning(n: int) -> int:
     return max(1, -(-n // MOST_DRAWN))
 
 
-def dots(xy: FloatArray) -> dict[str, FloatArray | NDArray[np.uint8]]:
+def dots(xy: FloatArray) -> dict[str, FloatArray | ByteArray]:
     """Return the arrays of points (m, 2) that belong to no cluster."""
     return {"xy": xy[None], "group": np.full((1, len(xy)), NO_GROUP, dtype=np.uint8)}
 
@@ -175,7 +174,7 @@ def _layer(
     kind: Kind,
     ink: Ink,
     frames: tuple[int, ...],
-    arrays: FloatArray | Mapping[str, NDArray[Any]],
+    arrays: FloatArray | Mapping[str, AnyArray],
     **style: Any,
 ) -> Layer:
     """Return a layer that is drawn in some frames, and fades with no cluster."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from dpviz.core import (
     Ball,
+    ByteArray,
     Centers,
     Confidential,
     FloatArray,
@@ -484,7 +484,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         own = Chart("counts", count_chart(self)) if nna else Chart("bound", bound_chart(self))
         return (*self.profile_charts(), own)
 
-    def recolored(self, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+    def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear the nearest released color or center: curator."""
         colors = np.clip(np.rint(self.known), 0, 255).astype(np.uint8)
         nearest = np.asarray(cKDTree(self.known).query(self.words.box.from_unit(self.unit), k=1)[1])

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, Purpose, SequenceEvent
-from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Step, frozen
+from dpviz.core import BoolArray, Centers, Counts, Event, FloatArray, Labels, Step, frozen
 from dpviz.mechanisms import laplace
 from dpviz.methods.convergent_kmeans.algorithm.lookahead import Chance
 from dpviz.solvers import (
@@ -75,8 +74,8 @@ class ZoneStep(Step):
     seeds: CellSeeds | None = None  # the first step's, of a private start
     # Published mode's last iteration also has the final sums over noisy counts, and which of them were mended.
     final_counts: Counts | None = None  # (k,) noisy; the center times it is the exact sum
-    final_raised: NDArray[np.bool_] | None = None  # (k,) the noisy count was below 1 and became 1
-    final_clipped: NDArray[np.bool_] | None = None  # (k,) the center lay outside the box and was clipped into it
+    final_raised: BoolArray | None = None  # (k,) the noisy count was below 1 and became 1
+    final_clipped: BoolArray | None = None  # (k,) the center lay outside the box and was clipped into it
     final_centers: Centers | None = None  # (k, d) as released, box units
     nonprivate_final_counts: Counts | None = None  # (k,) of the clusters whose sums are released
     nonprivate_final_mean: Centers | None = None  # (k, d)
@@ -87,7 +86,7 @@ class ZoneStep(Step):
         return np.asarray(self.nonprivate_members[:], dtype=np.intp)
 
     @property
-    def leaves_convergent_zone(self) -> NDArray[np.bool_]:
+    def leaves_convergent_zone(self) -> BoolArray:
         """Whether each zone (k,) may reach out of its convergent zone, |X - S| > a: with "future" it can."""
         reach = lengths(self.controller - self.zone_mean)
         return np.asarray(reach > self.convergent_radius + ROUNDING)

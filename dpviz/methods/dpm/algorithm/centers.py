@@ -4,10 +4,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.accounting import GaussianEvent, ParallelEvent, Purpose, gaussian_sigma
-from dpviz.core import Box, Budget, Centers, CentersRelease, Counts, Event, FloatArray, Labels, Points, algebra, frozen
+from dpviz.core import (
+    BoolArray,
+    Box,
+    Budget,
+    Centers,
+    CentersRelease,
+    Counts,
+    Event,
+    FloatArray,
+    IntArray,
+    Labels,
+    Points,
+    algebra,
+    frozen,
+)
 from dpviz.mechanisms import gaussian
 from dpviz.methods.dpm.algorithm.plan import Plan
 from dpviz.methods.dpm.algorithm.records import RESOLUTION
@@ -16,7 +29,7 @@ from dpviz.solvers import cluster_sums
 
 EDGE = 2.0 / RESOLUTION  # a record's bin is a whole number, so it can lie so far outside its cell, in box units
 
-Indices = NDArray[np.intp]
+Indices = IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +99,7 @@ class CentersStep(DpmStep):
     center_sigmas: FloatArray  # (k, d) of the noise on the centers, before clipping
     tree: SplitTree
     centers: Centers  # (k, d) as released
-    clipped: NDArray[np.bool_]  # (k,) the average lay outside and was moved to the nearest place inside
+    clipped: BoolArray  # (k,) the average lay outside and was moved to the nearest place inside
     events: tuple[Event, ...]
 
 

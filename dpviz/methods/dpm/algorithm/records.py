@@ -22,7 +22,7 @@ from typing import IO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, FloatArray, Labels, Points, as_points, frozen
+from dpviz.core import BoolArray, Box, FloatArray, IntArray, Labels, Points, as_points, frozen
 from dpviz.data import Chunks, as_chunks
 
 RESOLUTION = 2**32  # places along an axis; a millionth of the finest interval
@@ -31,7 +31,7 @@ CHUNK = 2048  # rows; one chunk stays in the cache while it is turned
 
 Places: TypeAlias = NDArray[np.uint32]  # (d, n) in units of 1/RESOLUTION of the axis
 Bins: TypeAlias = NDArray[np.uint16]  # (d, n)
-Indices: TypeAlias = NDArray[np.intp]
+Indices: TypeAlias = IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ class SplitCandidates:
     """Where an axis can be split: the middles of intervals of `fractions`, as many as fit, at least one."""
 
     fractions: FloatArray  # (d,) interval size over the axis's width
-    numbers: NDArray[np.intp]  # (d,) of candidates
+    numbers: IntArray  # (d,) of candidates
 
     @classmethod
     def of(cls, fractions: FloatArray) -> "SplitCandidates":
@@ -61,7 +61,7 @@ class SplitCandidates:
         return np.where(self.exists, middles, np.nan)
 
     @property
-    def exists(self) -> NDArray[np.bool_]:
+    def exists(self) -> BoolArray:
         """Which of (d, most) there are."""
         return np.asarray(np.arange(self.most) < self.numbers[:, None])
 
@@ -91,7 +91,7 @@ def binned(places: Places, candidates: SplitCandidates) -> Bins:
 
 
 def interval_counts(
-    bins: Bins, nodes: NDArray[np.intp], n_nodes: int, candidates: SplitCandidates
+    bins: Bins, nodes: IntArray, n_nodes: int, candidates: SplitCandidates
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the records in each candidate's interval and those below it, both (n_nodes, d, most) and exact.
 
@@ -100,9 +100,7 @@ def interval_counts(
     return counts_and_ranks(histograms(bins, nodes, n_nodes, candidates), n_nodes, candidates)
 
 
-def histograms(
-    bins: Bins, nodes: NDArray[np.intp], n_nodes: int, candidates: SplitCandidates
-) -> Iterator[NDArray[np.intp]]:
+def histograms(bins: Bins, nodes: IntArray, n_nodes: int, candidates: SplitCandidates) -> Iterator[IntArray]:
     """Yield for each axis the records in every bin of every node, flat (n_nodes n_bins,); they add up over portions."""
     n_bins = candidates.n_bins
     inside = None if nodes.size == 0 or nodes.min() >= 0 else np.flatnonzero(nodes >= 0)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, Purpose
-from dpviz.core import Confidential, Counts, Event, FloatArray, Step, compiled, frozen
+from dpviz.core import BoolArray, Confidential, Counts, Event, FloatArray, IntArray, Step, compiled, frozen
 from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 from dpviz.methods.dpm.algorithm.plan import CLEAN_GAP, FIRST_GAP, Interval, Plan, count_event
 from dpviz.methods.dpm.algorithm.records import Cut, SplitCandidates, TreeRecords
@@ -215,7 +215,7 @@ class SplitTrace(Confidential):
     shifted_count: float  # what the noise of the choice stands on: n~, less the paper's offset if published
     epsilon: float  # of the choice
     weights: Weights
-    exists: NDArray[np.bool_]  # (d, s) which candidates there are
+    exists: BoolArray  # (d, s) which candidates there are
     positions: FloatArray  # (d, s) NaN where there is none
     nonprivate_count: int
     nonprivate_counts: NDArray[np.int32]  # (d, s) records in each candidate's interval
@@ -292,8 +292,8 @@ class Growth:
     apart: list[bool]  # taken for one cluster: a gap cut it out that is deep beside its own records
     tried: list[SplitTrace | None]
     children: list[tuple[int, int]]  # (-1, -1) for a leaf
-    first: list[NDArray[np.intp]]  # (d,) first candidate inside the cell
-    last: list[NDArray[np.intp]]  # (d,) one past the last
+    first: list[IntArray]  # (d,) first candidate inside the cell
+    last: list[IntArray]  # (d,) one past the last
 
     @classmethod
     def from_root(cls, records: TreeRecords, candidates: SplitCandidates, root_count: float) -> "Growth":
@@ -316,7 +316,7 @@ class Growth:
         )
 
     def add(
-        self, parent: int, axis: int, candidate: int, noisy: Counts, sizes: tuple[int, int], apart: NDArray[np.bool_]
+        self, parent: int, axis: int, candidate: int, noisy: Counts, sizes: tuple[int, int], apart: BoolArray
     ) -> None:
         """Cut a node in two; `apart` (2,) says which side the gap shows to be one cluster."""
         number = len(self.low)
@@ -436,7 +436,7 @@ def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator
 def _inspect_gaps(
     tree: Growth,
     candidates: "_Candidates",
-    chosen: NDArray[np.intp],
+    chosen: IntArray,
     noisy: Counts,
     sides: Counts,
     plan: Plan,
@@ -444,7 +444,7 @@ def _inspect_gaps(
     active: list[int],
     *,
     rng: np.random.Generator,
-) -> tuple[LaplaceEvent | None, FloatArray, FloatArray, NDArray[np.bool_]]:
+) -> tuple[LaplaceEvent | None, FloatArray, FloatArray, BoolArray]:
     """Count how deep the gap is at each chosen place; return the event, the noisy depths (nodes,), what sides need
     (nodes,), and which sides (nodes, 2) the gap shows to be one cluster. As published nothing is looked at.
     """
@@ -463,7 +463,7 @@ def _inspect_gaps(
     return event, gaps, needed, clear[:, None] & (gaps[:, None] >= clean * sides)
 
 
-def _possible(tree: Growth, active: list[int], weights: Weights) -> NDArray[np.bool_]:
+def _possible(tree: Growth, active: list[int], weights: Weights) -> BoolArray:
     """Return which candidates (nodes, d, s) each subset has: those inside its cell, which is public.
 
     As published all of them: one outside the cell is empty, but cuts nothing off.
@@ -481,11 +481,11 @@ def _possible(tree: Growth, active: list[int], weights: Weights) -> NDArray[np.b
 class _Candidates(Confidential):
     """What there is at every candidate of the subsets of a level: (nodes, d, s). Private but for `exists`."""
 
-    exists: NDArray[np.bool_]
+    exists: BoolArray
     counts: NDArray[np.int32]
     ranks: NDArray[np.int32]
     depths: NDArray[np.int32]  # as published: the counts
-    sizes: NDArray[np.intp]  # (nodes,) records of each subset
+    sizes: IntArray  # (nodes,) records of each subset
 
 
 def _choose(
@@ -496,7 +496,7 @@ def _choose(
     weights: Weights,
     *,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+) -> tuple[IntArray, IntArray]:
     """Return the chosen and the best candidate (nodes,) of each subset, as flat indices into (d, s)."""
     chosen = np.empty(len(noisy), dtype=np.intp)
     best = np.empty(len(noisy), dtype=np.intp)

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.accounting import GaussianEvent, PureEvent, Purpose
-from dpviz.core import Centers, Counts, Event, FloatArray, Labels, Points, Step, algebra, frozen
+from dpviz.core import BoolArray, Centers, Counts, Event, FloatArray, Labels, Points, Step, algebra, frozen
 from dpviz.mechanisms import gaussian, laplace
 from dpviz.methods.morse.algorithm.budget import (
     MorseScheme,
@@ -62,7 +61,7 @@ class MorseStep(Step):
     centers: Centers  # (K, D) after this pass
     mixture: Mixture | None  # after this pass; None where the base has no densities yet
     counts: Counts  # (K,) noisy
-    alive: NDArray[np.bool_]  # (K,) which components stand out from the noise
+    alive: BoolArray  # (K,) which components stand out from the noise
     events: tuple[Event, ...]
 
 
@@ -80,7 +79,7 @@ class MixtureEstimate:
 
     mixture: Mixture  # [-1, 1]^D, for the next assignment
     counts: Counts  # (K,) noisy
-    alive: NDArray[np.bool_]  # (K,) the count stands out from the noise
+    alive: BoolArray  # (K,) the count stands out from the noise
 
 
 def public_start(n_components: int, d: int, *, rng: np.random.Generator) -> Start:
@@ -227,7 +226,7 @@ def _pooled_covariances(
     covariances: FloatArray,
     means: Centers,
     counts: Counts,
-    alive: NDArray[np.bool_],
+    alive: BoolArray,
     sigma: float,
 ) -> FloatArray:
     """Shrink each covariance to the pooled one by the share v / (v + t^2) that noise has in its variance.
@@ -252,7 +251,7 @@ def _split_largest(
     covariances: FloatArray,
     weights: FloatArray,
     counts: Counts,
-    alive: NDArray[np.bool_],
+    alive: BoolArray,
     sigma: float,
 ) -> tuple[Centers, FloatArray, FloatArray]:
     """Replace the largest component by halves along its longest axis, one a drowned one, while halves stand out."""

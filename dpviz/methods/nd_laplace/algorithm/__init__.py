@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.accounting import PureEvent, Purpose
 from dpviz.core import (
@@ -28,6 +27,7 @@ from dpviz.core import (
     Claim,
     FloatArray,
     Guarantee,
+    IntArray,
     Points,
     PointsRelease,
     Result,
@@ -121,8 +121,8 @@ class Step(CoreStep):
     radius: FloatArray  # (n,) length of the displacement, in the unit that epsilon is per
     direction: FloatArray  # (n, d) unit vectors, in that unit
     before_domain: Points  # (n, d) z before the domain was looked at (the last draw, under redraw), data units
-    n_rejected: NDArray[np.intp]  # (n,) draws outside the box, under redraw
-    rejected_records: NDArray[np.intp]  # (m,) whose the rejected draws are
+    n_rejected: IntArray  # (n,) draws outside the box, under redraw
+    rejected_records: IntArray  # (m,) whose the rejected draws are
     rejected_points: Points  # (m, d) the first SHOWN_REJECTED of each record, data units
     points: Points  # (n, d) what is released, data units
     epsilon: float

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.core import Counts, Labels, Points, frozen
+from dpviz.core import BoolArray, Counts, Labels, Points, frozen
 
 REMEMBERED = 8  # coresets: the same targets are asked about at every value of the privacy slider
 
@@ -70,7 +69,7 @@ def _split(targets: bytes, d: int, radius: float) -> Coreset:
 
 
 def _halved(
-    rows: Labels, inside: Points, cells: Labels, starts: Labels, open_cells: NDArray[np.bool_]
+    rows: Labels, inside: Points, cells: Labels, starts: Labels, open_cells: BoolArray
 ) -> tuple[Labels, Labels]:
     """Return the points of the open cells, each cell's lower half first, and where each half begins."""
     widths = np.maximum.reduceat(inside, starts, axis=0) - np.minimum.reduceat(inside, starts, axis=0)
