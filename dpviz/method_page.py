@@ -5,6 +5,7 @@ what is its own. An instance is one drawing of the page; fragments keep it until
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,15 +19,24 @@ from dpviz.stories.method import AnyMethod, Page, RunClass
 from dpviz.tools.audit import page as audit_page
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
-from dpviz.ui import controls, frame, reading, reproduction, stage, state
+from dpviz.tools.two_worlds.page import WorldsTab
+from dpviz.ui import asking, controls, frame, reading, reproduction, stage, state
 from dpviz.ui.controls import DEPLOYMENTS
 from dpviz.ui.data.picker import DEFAULT, DataCatalog
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState
 from dpviz.ui.runs import AnyRun, Noise, RunRequest, run_method
+from dpviz.ui.server.background import Answers, Job
 from dpviz.ui.show import Slider, impossible, show, unreleased
 
 BUDGET = "epsilon"  # the parameter that the slider moves
+
+
+def under(name: str, method: str, *choices: tuple[str, str]) -> Knob:
+    """Return the knob of the tabs under a method's picture: its own `choices`, reproduction where there is one."""
+    if reproduction.exists(method):
+        choices = (*choices, ("reproduction", "Reproduction"))
+    return Knob(name, "choice", choices[0][0], "Under the picture", "", choices=(*choices, reading.CHOICE))
 
 
 class MethodPage:
@@ -63,10 +73,9 @@ class MethodPage:
     @property
     def tab(self) -> Knob:
         """What stands under the picture."""
-        choices = [("runs", "Many runs"), two_worlds.CHOICE, audit_page.CHOICE]
-        choices += [("reproduction", "Reproduction")] if reproduction.exists(self.method.name) else []
-        choices += [reading.CHOICE] if self.method.reading is not None else []
-        return Knob(f"{self.method.name}_tab", "choice", "runs", "Under the picture", "", choices=tuple(choices))
+        name = self.method.name
+        knob = under(f"{name}_tab", name, ("runs", "Many runs"), two_worlds.CHOICE, audit_page.CHOICE)
+        return knob if self.method.reading is not None else replace(knob, choices=knob.choices[:-1])
 
     def parameter_knobs(self) -> dict[str, Knob]:
         """Return the knobs of the parameters by name, the slider's among them."""
@@ -119,17 +128,36 @@ class MethodPage:
         two_worlds.follow_click(self.frame, picture)
 
     def tabs(self) -> dict[str, Callable[[], None]]:
-        """Return what draws each tab."""
-        contents: dict[str, Callable[[], None]] = {
-            "runs": lambda: many_runs.many(self.frame, self.request, self.budget, self.noise, self.view),
-            "worlds": lambda: two_worlds.worlds(
-                self.frame, two_worlds.WorldsTab(self.current_request), self.noise, self.view
-            ),
+        """Return what draws each tab that `tab` may have."""
+        return {
+            "runs": self.many,
+            "worlds": lambda: two_worlds.worlds(self.frame, self.worlds(), self.noise, self.view),
             "audit": lambda: audit_page.tab(self.frame, self.method.name),
+            "reproduction": lambda: reproduction.tables(self.method.name),
         }
-        if reproduction.exists(self.method.name):
-            contents["reproduction"] = lambda: reproduction.tables(self.method.name)
-        return contents
+
+    def many(self) -> None:
+        """Draw many runs: what they release, one after another."""
+        many_runs.many(self.frame, self.request, self.budget, self.noise, self.view)
+
+    def worlds(self) -> WorldsTab:
+        """Return what two worlds are told apart by."""
+        return WorldsTab(self.current_request)
+
+    # What tabs are drawn with.
+
+    def ask(self, jobs: Sequence[Job], *, what: str, key: str) -> Answers:
+        """Return the answers to `jobs` so far, which the background process computes on the page's records."""
+        secret, public = self.noise.secret, self.frame.public
+        return asking.ask(self.frame.source, jobs, what=what, key=key, secret=secret, public=public)
+
+    def found(self, jobs: Sequence[Job], *, what: str, key: str) -> list[Any] | None:
+        """Return the answers to `jobs` so far, each None while it is not there; None, and say why, where one failed."""
+        answers = self.ask(jobs, what=what, key=key)
+        if answers.problem:
+            st.error(state.plain(answers.problem))
+            return None
+        return list(answers.found)
 
     # The template.
 

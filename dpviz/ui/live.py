@@ -18,6 +18,7 @@ _MOST_CORNERS = 256  # of a region
 PARTS = (*PICTURE, "picture", "live_page", "component", "live_address")  # each after what it imports
 _LIVE = served("live", *PARTS, styles=("streamlit", "picture"))
 SESSION = "dpviz:session"  # in the session's state: its name, for the browser
+_CLICKS = "dpviz:clicks"  # the last ones that pages have followed
 _ARRIVING = "dpviz:arriving"  # the key of a picture that a link has led to and that is not on the screen yet
 
 Region = tuple[tuple[float, float], ...]  # a polygon's corners, scene coordinates
@@ -73,6 +74,15 @@ def live(
 def arrive(key: str) -> None:
     """Let the browser scroll to the picture `key` when it is drawn first: what led here was about that one."""
     st.session_state[_ARRIVING] = key
+
+
+def clicked(picture: LiveState | None, key: str) -> bool:
+    """Say whether the reader has clicked a layer, once for each click and `key`."""
+    clicks: dict[str, int] = st.session_state.setdefault(_CLICKS, {})
+    if picture is None or picture.picked is None or picture.pick_count == clicks.get(key):
+        return False
+    clicks[key] = picture.pick_count
+    return True
 
 
 def wrap(options: Mapping[str, object], *packed: bytes) -> bytes:

@@ -11,7 +11,7 @@ import streamlit as st
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import FloatArray, Knob, attacker_odds, knobs, unit_records
 from dpviz.data.synthetic import STAND_INS
-from dpviz.method_page import MethodPage
+from dpviz.method_page import MethodPage, under
 from dpviz.methods.convergent_kmeans import METHOD, attack
 from dpviz.methods.convergent_kmeans.algorithm import Params
 from dpviz.methods.convergent_kmeans.attack import AttackQuestion, ExactKnowledge, Guesses
@@ -34,12 +34,13 @@ from dpviz.stories.method import AnyMethod, RunClass
 from dpviz.stories.panel import attacker, ceiled, chance_limit, number
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
-from dpviz.ui import asking, controls, reading, reproduction, screen, stage, state
+from dpviz.tools.two_worlds.page import WorldsTab
+from dpviz.ui import controls, screen, stage, state
 from dpviz.ui.data import groups
-from dpviz.ui.live import LiveState, live
+from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
 from dpviz.ui.runs import AnyRun, RunRequest, along, scalars, words_of
-from dpviz.ui.server.background import Answers, Job
+from dpviz.ui.server.background import Job
 from dpviz.ui.show import IMPOSSIBLE, Slider, show, show_pair
 
 KNOBS = {knob.name: knob for knob in knobs(Params)}
@@ -64,22 +65,15 @@ MODE = Knob(
         *((name, METHODS[name]) for name in FAMILY),
     ),
 )
-TAB = Knob(
+TAB = under(
     "tab",
-    "choice",
-    "methods",
-    "Under the picture",
-    "",
-    choices=(
-        ("methods", "All methods"),
-        ("runs", "Many runs"),
-        ("play", "Play over ε"),
-        ("budgets", "Budgets"),
-        ("attack", "The attack"),
-        two_worlds.CHOICE,
-        ("reproduction", "Reproduction"),
-        reading.CHOICE,
-    ),
+    METHOD.name,
+    ("methods", "All methods"),
+    ("runs", "Many runs"),
+    ("play", "Play over ε"),
+    ("budgets", "Budgets"),
+    ("attack", "The attack"),
+    two_worlds.CHOICE,
 )
 
 # Of the tab "All methods".
@@ -111,7 +105,6 @@ RULES: dict[str, tuple[str, str, str, int]] = {
     ),
 }
 NO_COSTS = "Costs are exact, and each run is a separate release. Only the curator sees them."
-_CLICKS = "dpviz:clicks"
 _SWITCHES = "dpviz:methods"
 
 # Of the tab "Budgets".
@@ -143,7 +136,6 @@ ATTACKED = Knob(
 )
 TITLES = {"noisy": "Noisy counts and sums, run after run", "published": "Lu & Shen's release, run after run"}
 NO_ATTACK = "The attack is shown on an exact record: the curator sees it, you do not."
-_ATTACK_CLICK = "dpviz:attack-click"
 
 
 def own_knobs(method: str) -> tuple[tuple[str, Knob], ...]:
@@ -309,21 +301,18 @@ class ConvergentKMeansPage(MethodPage):
 
     def tabs(self) -> dict[str, Callable[[], None]]:
         """Return what draws each tab."""
-        public, worlds = self.frame.public, two_worlds.WorldsTab(self.current_request, planned=False)
+        public = self.frame.public
         return {
+            **super().tabs(),
             "methods": partial(_inform, NO_COSTS) if public else self.all_methods,
-            "runs": lambda: many_runs.many(self.frame, self.request, self.budget, self.noise, self.view),
             "play": lambda: many_runs.over(self.frame, self.request, self.budget, self.noise, self.view),
             "budgets": self.budgets,
             "attack": partial(_inform, NO_ATTACK) if public else self.attack,
-            "worlds": lambda: two_worlds.worlds(self.frame, worlds, self.noise, self.view),
-            "reproduction": lambda: reproduction.tables(self.method.name),
         }
 
-    def ask(self, jobs: Sequence[Job], *, what: str, key: str) -> Answers:
-        """Return the answers to `jobs` so far, which the background process computes on the page's records."""
-        secret, public = self.noise.secret, self.frame.public
-        return asking.ask(self.frame.source, jobs, what=what, key=key, secret=secret, public=public)
+    def worlds(self) -> WorldsTab:
+        """Return what two worlds are told apart by; the plan of a run follows a released number."""
+        return WorldsTab(self.current_request, planned=False)
 
     @st.fragment
     def all_methods(self) -> None:
@@ -354,13 +343,10 @@ class ConvergentKMeansPage(MethodPage):
         grid, seed = EPSILONS[spend], self.noise.seed_for(self.frame.source).value
         questions = [question, *(replace(question, epsilon=each) for each in grid)]
         jobs = [Job(run_many, (name, each, n_runs, seed), n_runs=n_runs) for each in questions for name in names]
-        answers = self.ask(jobs, what=f"{n_runs} runs of each method", key="wait")
-        if answers.problem:
-            st.error(state.plain(answers.problem))
+        found = self.found(jobs, what=f"{n_runs} runs of each method", key="wait")
+        if found is None:
             return
-        rows: list[tuple[MethodRuns | None, ...]] = [
-            answers.found[i : i + len(names)] for i in range(0, len(jobs), len(names))
-        ]
+        rows: list[list[MethodRuns | None]] = [found[i : i + len(names)] for i in range(0, len(jobs), len(names))]
         if rows[0][0] is None:
             st.caption("The first runs are on their way.")
             return
@@ -500,10 +486,9 @@ class ConvergentKMeansPage(MethodPage):
 
     def _follow_attack_click(self, picture: LiveState, record: int) -> None:
         """Attack the record that was clicked, once for each click."""
-        mark, count = picture.picked_mark, picture.pick_count
-        if picture.picked != attack.PICK or mark is None or count == st.session_state.get(_ATTACK_CLICK):
+        mark = picture.picked_mark
+        if picture.picked != attack.PICK or mark is None or not clicked(picture, "attack"):
             return
-        st.session_state[_ATTACK_CLICK] = count
         row = attack.picked_row(mark, self.frame.source.dataset.n, record)
         if row is not None:
             state.remember(RECORD, row)
@@ -540,12 +525,9 @@ def _medians(methods: Sequence[MethodRuns], floor: float) -> pd.DataFrame:
 
 def _follow_click(chart: LiveState, key: str) -> None:
     """Show the picture of the method whose line was clicked, once for each click."""
-    counts: dict[str, int] = st.session_state.setdefault(_CLICKS, {})
-    if chart.picked is None or chart.pick_count == counts.get(key):
-        return
-    counts[key] = chart.pick_count
-    state.remember(MODE, "published" if chart.picked in ("past", "future") else chart.picked)
-    state.run_again()
+    if clicked(chart, key):
+        state.remember(MODE, "published" if chart.picked in ("past", "future") else chart.picked)
+        state.run_again()
 
 
 def _inform(text: str) -> None:

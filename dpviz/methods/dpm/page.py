@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.core import Knob
-from dpviz.method_page import MethodPage
+from dpviz.method_page import MethodPage, under
 from dpviz.methods.dpm import METHOD, charts
 from dpviz.methods.dpm.algorithm import Params, Shares
 from dpviz.methods.dpm.algorithm.plan import PUBLISHED_SHARES
@@ -20,9 +20,10 @@ from dpviz.stories import center_facts
 from dpviz.stories.panel import number
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
-from dpviz.ui import asking, controls, panel, reading, reproduction, state
+from dpviz.tools.two_worlds.page import WorldsTab
+from dpviz.ui import controls, panel, state
 from dpviz.ui.asking import wait
-from dpviz.ui.live import LiveState, live
+from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
 from dpviz.ui.server.background import Job
 
@@ -34,22 +35,14 @@ BATCH = 10  # runs of one job
 CUT_AXIS = "The feature that was cut"
 PUBLIC_QUALITY = "Quality is measured on the exact records. The curator sees it; you do not."
 _LOOKED = "dpviz:dpm-looked"
-_CLICKS = "dpviz:dpm-clicks"
 
-TAB = Knob(
+TAB = under(
     "tab",
-    "choice",
-    "inside",
-    "Under the picture",
-    "",
-    choices=(
-        ("inside", "Inside a cut"),
-        ("many", "Many runs"),
-        ("quality", "Against k-means"),
-        two_worlds.CHOICE,
-        ("reproduction", "Reproduction"),
-        reading.CHOICE,
-    ),
+    METHOD.name,
+    ("inside", "Inside a cut"),
+    ("many", "Many runs"),
+    ("quality", "Against k-means"),
+    two_worlds.CHOICE,
 )
 
 HELP = {
@@ -184,14 +177,11 @@ class DPMPage(MethodPage):
 
     def tabs(self) -> dict[str, Callable[[], None]]:
         """Return what draws each tab."""
-        worlds = two_worlds.WorldsTab(self.current_request, planned=False)
-        return {
-            "inside": self.inside,
-            "many": self.many,
-            "quality": self.quality,
-            "worlds": lambda: two_worlds.worlds(self.frame, worlds, self.noise, self.view),
-            "reproduction": lambda: reproduction.tables("dpm"),
-        }
+        return {**super().tabs(), "inside": self.inside, "many": self.many, "quality": self.quality}
+
+    def worlds(self) -> WorldsTab:
+        """Return what two worlds are told apart by; the plan of a run follows a released number."""
+        return WorldsTab(self.current_request, planned=False)
 
     @st.fragment
     def inside(self) -> None:
@@ -244,18 +234,11 @@ class DPMPage(MethodPage):
         batches = enumerate(min(BATCH, n_runs - first) for first in range(0, n_runs, BATCH))
         seed = self.noise.seed_for(self.frame.source).value
         jobs = [Job(charts.run_many, (run.params, size, (seed, batch)), n_runs=size) for batch, size in batches]
-        answers = asking.ask(
-            self.frame.source,
-            jobs,
-            what=f"{n_runs} runs",
-            key="wait-many",
-            secret=self.noise.secret,
-            public=self.frame.public,
-        )
-        parts = [part for part in answers.found if part is not None]
-        if answers.problem:
-            st.error(state.plain(answers.problem))
-        elif parts:
+        found = self.found(jobs, what=f"{n_runs} runs", key="wait-many")
+        if found is None:
+            return
+        parts = [part for part in found if part is not None]
+        if parts:
             self.draw_cuts(run, ManyCuts.joined(parts))
         else:
             st.caption("The first runs are on their way.")
@@ -301,27 +284,16 @@ class DPMPage(MethodPage):
         labels = run.last.nonprivate_labels.astype(np.int32).tobytes()
         classes = None if run.classes is None else run.classes.astype(np.int32).tobytes()
         jobs = [Job(charts.compared, (labels, run.release.centers.tobytes(), classes), n_runs=0)]
-        answers = asking.ask(
-            self.frame.source,
-            jobs,
-            what="Comparison",
-            key="wait-quality",
-            secret=self.noise.secret,
-            public=self.frame.public,
-        )
-        if answers.problem:
-            st.error(state.plain(answers.problem))
-        elif answers.complete:
-            safe_table(pd.DataFrame(answers.found[0]).map(number))
+        found = self.found(jobs, what="Comparison", key="wait-quality")
+        if found and found[0] is not None:
+            safe_table(pd.DataFrame(found[0]).map(number))
             st.caption(charts.EXPLAINED)
 
 
 def look_into(chart: LiveState, key: str) -> None:
     """Look into the node that was clicked, once for each click."""
-    clicks: dict[str, int] = st.session_state.setdefault(_CLICKS, {})
-    if chart.picked != PICK or chart.picked_mark is None or chart.pick_count == clicks.get(key):
+    if chart.picked != PICK or chart.picked_mark is None or not clicked(chart, f"node-{key}"):
         return
-    clicks[key] = chart.pick_count
     if chart.picked_mark != state.value(NODE):
         state.remember(NODE, chart.picked_mark)
         state.run_again()

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.core import Knob
-from dpviz.method_page import MethodPage
+from dpviz.method_page import MethodPage, under
 from dpviz.methods.morse import METHOD, Params
 from dpviz.methods.morse.charts import RIGHT, SKETCHES, WAYS, AgreementRuns, ari_chart, lanes, run_many
 from dpviz.methods.morse.run import LandscapeLook
@@ -16,10 +16,11 @@ from dpviz.stories import center_facts
 from dpviz.stories.panel import number
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
-from dpviz.ui import asking, controls, reading, reproduction, state
+from dpviz.tools.two_worlds.page import WorldsTab
+from dpviz.ui import controls, state
 from dpviz.ui.data import groups
 from dpviz.ui.frame import PITCH, YAW
-from dpviz.ui.live import LiveState, live
+from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
 from dpviz.ui.server.background import Job
 
@@ -47,24 +48,11 @@ RELIEF = Knob(
     choices=(("flat", "Flat"), ("surface", "Surface")),
 )
 RUNS = Knob("n_morse_runs", "int", 10, "Runs for each budget", "More runs, steadier bands.", 5, 50, 5, 50)
-TAB = Knob(
-    "below",
-    "choice",
-    "runs",
-    "Under the picture",
-    "",
-    choices=(
-        ("runs", "Many runs"),
-        two_worlds.CHOICE,
-        *([("reproduction", "Reproduction")] if reproduction.exists("morse") else []),
-        reading.CHOICE,
-    ),
-)
+TAB = under("below", METHOD.name, ("runs", "Many runs"), two_worlds.CHOICE)
 PEAK = "Released peak"  # what two worlds are told apart by
 TILT = replace(PITCH, default=50)  # what lies behind a peak is seen from higher up
 PASSES = 2  # at first: few passes leave each more budget
 CALIBRATION = ("delta", "calibration", "adjacency", "estimator")
-_CLICK = "dpviz:morse-click"
 
 
 class MorsePage(MethodPage):
@@ -139,22 +127,16 @@ class MorsePage(MethodPage):
 
     def follow_click(self, picture: LiveState | None) -> None:
         """Show the search that found the transition point that was clicked, once for each click."""
-        if picture is not None and picture.picked and picture.pick_count != st.session_state.get(_CLICK):
-            st.session_state[_CLICK] = picture.pick_count
-            if pair := re.fullmatch(r"pair-(\d+)-(\d+)", picture.picked):
-                for knob, value in ((FIRST, int(pair[1])), (SECOND, int(pair[2])), (MOVES, "search")):
-                    state.remember(knob, value)
-                st.rerun(scope="app")
+        pair = re.fullmatch(r"pair-(\d+)-(\d+)", (picture and picture.picked) or "")
+        if pair and clicked(picture, "pair"):
+            for knob, value in ((FIRST, int(pair[1])), (SECOND, int(pair[2])), (MOVES, "search")):
+                state.remember(knob, value)
+            st.rerun(scope="app")
         super().follow_click(picture)
 
-    def tabs(self) -> dict[str, Callable[[], None]]:
-        """Return what draws each tab."""
-        worlds = two_worlds.WorldsTab(self.current_request, PEAK)
-        return {
-            "runs": self.many,
-            "worlds": lambda: two_worlds.worlds(self.frame, worlds, self.noise, self.view),
-            "reproduction": lambda: reproduction.tables("morse"),
-        }
+    def worlds(self) -> WorldsTab:
+        """Return what two worlds are told apart by."""
+        return WorldsTab(self.current_request, PEAK)
 
     def many(self) -> None:
         """Draw many runs: what they release, one after another, and how often the clusters are right."""
@@ -175,18 +157,11 @@ class MorsePage(MethodPage):
         seed = self.noise.seed_for(self.frame.source).value
         arguments = [(self.params(at), n_runs, seed) for at in order]
         twice = 2 * n_runs  # each with K components alone, too
-        answers = asking.ask(
-            self.frame.source,
-            [Job(run_many, each, classified=True, n_runs=twice) for each in arguments],
-            what=f"{n_runs} runs at each ε",
-            key="wait-morse",
-            secret=self.noise.secret,
-            public=self.frame.public,
-        )
-        if answers.problem:
-            st.error(state.plain(answers.problem))
+        jobs = [Job(run_many, each, classified=True, n_runs=twice) for each in arguments]
+        found = self.found(jobs, what=f"{n_runs} runs at each ε", key="wait-morse")
+        if found is None:
             return
-        runs = {at: answer for at, answer in zip(order, answers.found, strict=True) if answer is not None}
+        runs = {at: answer for at, answer in zip(order, found, strict=True) if answer is not None}
         if now in runs:
             draw_agreement(runs, now)
         else:

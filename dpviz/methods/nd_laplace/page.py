@@ -5,14 +5,15 @@ import secrets
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpviz.attacks import LocationScore, is_correct, tally_locations, tally_memberships
+from dpviz.attacks import is_correct, tally_locations, tally_memberships
 from dpviz.core import Knob, attacker_odds, knobs
-from dpviz.method_page import MethodPage
+from dpviz.method_page import MethodPage, under
 from dpviz.methods.nd_laplace import METHOD, attacks, charts, clusters, games
 from dpviz.methods.nd_laplace.algorithm import Params
 from dpviz.methods.nd_laplace.clusters import ClustersCompared, Helpers, ManyAgreements, PrivateClusters
@@ -26,10 +27,11 @@ from dpviz.stories.method import AnyMethod
 from dpviz.stories.panel import Fact, attacker, number
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
-from dpviz.ui import asking, controls, panel, reading, reproduction, screen, stage, state
+from dpviz.tools.two_worlds.page import WorldsTab
+from dpviz.ui import asking, controls, panel, screen, stage, state
 from dpviz.ui.asking import wait
 from dpviz.ui.data import groups
-from dpviz.ui.live import LiveState, live
+from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
 from dpviz.ui.runs import as_it_is
 from dpviz.ui.server.background import Answers, Job
@@ -97,97 +99,56 @@ HIDDEN = Knob(
     "An invented one, or one of your own data: then each round is one more release, which only you see.",
     choices=(("invented", "Invented"), ("own", "One of my people")),
 )
-TAB = Knob(
+TAB = under(
     "under",
-    "choice",
-    "clusters",
-    "Under the picture",
-    "",
-    choices=(
-        ("clusters", "Clusters"),
-        ("runs", "Many runs"),
-        ("attacks", "Attacks"),
-        ("play", "Play the attacker"),
-        two_worlds.CHOICE,
-        ("walls", "Near the wall"),
-        ("dimensions", "High dimensions"),
-        *([("reproduction", "Reproduction")] if reproduction.exists("nd_laplace") else []),
-        reading.CHOICE,
-    ),
+    METHOD.name,
+    ("clusters", "Clusters"),
+    ("runs", "Many runs"),
+    ("attacks", "Attacks"),
+    ("play", "Play the attacker"),
+    two_worlds.CHOICE,
+    ("walls", "Near the wall"),
+    ("dimensions", "High dimensions"),
 )
 LINKED = (RADIUS, RECORD, KNOBS["domain"], KNOBS["remap"], UNIT)  # as the link has them, before ε
-_CLICK = "dpviz:laplace-click"
-_LOCATIONS = "dpviz:laplace-game"
-_MEMBERSHIPS = "dpviz:laplace-who"
 
 
 @dataclass(slots=True)
-class PlayedLocations:
+class Played:
     """One session's game at one ε and radius, on invented or own records; the seed never leaves the server."""
 
+    name: str
     key: Hashable
     seed: int = field(default_factory=lambda: secrets.randbits(64))
     number: int = 0
     guess: int | None = None
-    click: int = 0
-    scores: list[LocationScore] = field(default_factory=list)
+    scores: list[Any] = field(default_factory=list)
 
-    @staticmethod
-    def of_session(key: Hashable) -> "PlayedLocations":
-        """Return the session's game; another ε, radius or other records are another game."""
-        game = st.session_state.get(_LOCATIONS)
-        if not isinstance(game, PlayedLocations) or game.key != key:
-            click = game.click if isinstance(game, PlayedLocations) else 0
-            game = st.session_state[_LOCATIONS] = PlayedLocations(key, click=click)
-        return game
+    @classmethod
+    def of_session(cls, name: str, key: Hashable) -> Self:
+        """Return the session's game; another ε, radius, person or other records are another game."""
+        game = st.session_state.get(f"dpviz:played-{name}")
+        return game if isinstance(game, cls) and game.key == key else cls(name, key).keep()
 
-    def take_click(self, picture: LiveState) -> bool:
-        """Take a click on one of the places as a guess, once."""
-        if picture.picked != games.PICK or picture.picked_mark is None or picture.pick_count == self.click:
-            return False
-        self.click = picture.pick_count
-        if picture.picked_mark >= games.PLACES**2:
-            return False
-        self.guess = picture.picked_mark
-        return True
+    def keep(self) -> Self:
+        """Make it the session's game."""
+        st.session_state[f"dpviz:played-{self.name}"] = self
+        return self
 
-    def go_on(self) -> None:
-        """Begin the next round."""
-        self.number, self.guess = self.number + 1, None
-
-    def start_again(self) -> None:
-        """Begin another game."""
-        st.session_state[_LOCATIONS] = PlayedLocations(self.key, click=self.click)
-
-
-@dataclass(slots=True)
-class PlayedPlaces:
-    """One session's game at one ε and radius; the seed never leaves the server."""
-
-    key: Hashable
-    seed: int = field(default_factory=lambda: secrets.randbits(64))
-    number: int = 0
-    guess: int | None = None
-    n_correct: int = 0
-
-    @staticmethod
-    def of_session(key: Hashable) -> "PlayedPlaces":
-        """Return the session's game; another ε, radius or person is another game."""
-        game = st.session_state.get(_MEMBERSHIPS)
-        if not isinstance(game, PlayedPlaces) or game.key != key:
-            game = st.session_state[_MEMBERSHIPS] = PlayedPlaces(key)
-        return game
-
-    def take_guess(self, game: games.TwoPlacesGame, index: int) -> None:
+    def take_guess(self, index: int, score: Callable[[int], object]) -> None:
         """Score a guess, once: a second click of one round comes too late."""
         if self.guess is None:
             self.guess = index
-            self.n_correct += is_correct(game.play(self.number, self.seed)[1], index)
+            self.scores.append(score(index))
 
     def go_on(self) -> None:
         """Begin the next round."""
         if self.guess is not None:
             self.number, self.guess = self.number + 1, None
+
+    def start_again(self) -> None:
+        """Begin another game."""
+        Played(self.name, self.key).keep()
 
 
 def pairs_of(*knobs: Knob) -> list[tuple[str, str]]:
@@ -281,9 +242,8 @@ class NDLaplacePage(MethodPage):
 
     def follow_click(self, picture: LiveState | None) -> None:
         """Look at the record that was clicked, once for each click."""
-        if picture is None or picture.picked != PICK or picture.pick_count == st.session_state.get(_CLICK):
+        if picture is None or picture.picked != PICK or not clicked(picture, "laplace"):
             return
-        st.session_state[_CLICK] = picture.pick_count
         rows = sample(self.frame.source.dataset.n)
         if picture.picked_mark is not None and picture.picked_mark < len(rows):
             state.remember(RECORD, int(rows[picture.picked_mark]))
@@ -293,17 +253,18 @@ class NDLaplacePage(MethodPage):
 
     def tabs(self) -> dict[str, Callable[[], None]]:
         """Return what draws each tab."""
-        worlds = two_worlds.WorldsTab(self.current_request, DRAW, record=None, radius=self.look.radius)
         return {
+            **super().tabs(),
             "clusters": self.clusters_tab,
-            "runs": self.many,
             "attacks": self.attacks_tab,
             "play": self.play,
-            "worlds": lambda: two_worlds.worlds(self.frame, worlds, self.noise, self.view),
             "walls": self.walls,
             "dimensions": self.dimensions,
-            "reproduction": lambda: reproduction.tables("nd_laplace"),
         }
+
+    def worlds(self) -> WorldsTab:
+        """Return what two worlds are told apart by; the page draws the choice of a record itself."""
+        return WorldsTab(self.current_request, DRAW, record=None, radius=self.look.radius)
 
     def run(self) -> NDLaplaceRun | None:
         """Return the run that the picture shows, None where there is none."""
@@ -367,18 +328,10 @@ class NDLaplacePage(MethodPage):
         if note:
             st.caption(note)
         jobs = self.cluster_jobs(run, method, n_clusters)
-        answers = asking.ask(
-            frame.source,
-            jobs,
-            what="Clusterings",
-            key="wait-clusters",
-            secret=self.noise.secret,
-            public=frame.public,
-        )
-        if answers.problem:
-            st.error(state.plain(answers.problem))
+        found = self.found(jobs, what="Clusterings", key="wait-clusters")
+        if found is None:
             return
-        first, curves, *many = answers.found
+        first, curves, *many = found
         self.draw_clusters(run, first)
         if not frame.public:
             self.draw_agreements(run, many)
@@ -575,7 +528,7 @@ class NDLaplacePage(MethodPage):
     def draw_locations(self, run: NDLaplaceRun, *, own: bool) -> None:
         """Draw a round of where the record was, take a guess, and show the score."""
         view, source = self.view, self.frame.source
-        played = PlayedLocations.of_session((run.level, run.measure, own and (source.key, view.x, view.y)))
+        played = Played.of_session("where", (run.level, run.measure, own and (source.key, view.x, view.y)))
         ground = None
         if own:  # the part of the map with the person of this round, drawn evenly among all
             person = int(np.random.default_rng([played.seed, played.number, 1]).integers(run.n))
@@ -588,8 +541,10 @@ class NDLaplacePage(MethodPage):
         with left:
             scene = game.scene(game_round, played.guess, None if is_open else secret, score)
             picture = self.draw_live(scene, "game", GAME_HEIGHT)
-        if is_open and played.take_click(picture) and played.guess is not None:
-            played.scores.append(game.score(game_round, secret, played.guess))
+        place = picture.picked_mark
+        is_new = is_open and picture.picked == games.PICK and place is not None and clicked(picture, "guess")
+        if is_new and place is not None and place < games.PLACES**2:
+            played.take_guess(place, partial(game.score, game_round, secret))
             st.rerun()
         with right:
             words = f"ε = {number(run.level)} per {run.measure.radius_words}"
@@ -613,7 +568,7 @@ class NDLaplacePage(MethodPage):
         ground = games.around(run, self.view, run.record, centered=True) if own else None
         game = games.TwoPlacesGame(run.level, run.measure, ground)
         person = ground and (self.frame.source.key, run.record, ground.axes)
-        played = PlayedPlaces.of_session((run.level, run.measure, person))
+        played = Played.of_session("who", (run.level, run.measure, person))
         game_round, secret = game.play(played.number, played.seed)
         left, right = st.columns([3, 2], gap="medium")
         with left:
@@ -628,15 +583,14 @@ class NDLaplacePage(MethodPage):
             if played.guess is None:
                 for index, (column, name) in enumerate(zip(st.columns(2), games.NAMES, strict=True)):
                     with column:
-                        guess = partial(played.take_guess, game, index)
+                        guess = partial(played.take_guess, index, partial(is_correct, secret))
                         st.button(f"It was {name}", on_click=guess, width="stretch", key=f"who-{name}")
             else:
                 st.caption("Right." if is_correct(secret, played.guess) else "Wrong.")
                 if played.number + 1 < games.MOST_MEMBERSHIPS:
                     st.button("Next point", on_click=played.go_on, width="stretch")
-            n_scored = played.number + (played.guess is not None)
-            if n_scored:
-                tally = tally_memberships(played.n_correct, n_scored, game.total_variation)
+            if played.scores:
+                tally = tally_memberships(sum(played.scores), len(played.scores), game.total_variation)
                 self.draw_facts("All guesses", games.membership_facts(tally))
 
 

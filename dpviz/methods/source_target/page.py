@@ -21,7 +21,7 @@ from dpviz.data.target_pairs import (
     source_of,
     spread_targets,
 )
-from dpviz.method_page import MethodPage
+from dpviz.method_page import MethodPage, under
 from dpviz.methods.source_target import METHOD, charts, one_record
 from dpviz.methods.source_target.algorithm import Params
 from dpviz.methods.source_target.charts import METHODS, N_PRIVATE, CostQuestion, Costs
@@ -33,11 +33,12 @@ from dpviz.stories.panel import ceiled, counted, floored, number
 from dpviz.stories.recipe import TargetSpread
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
-from dpviz.ui import asking, controls, reading, reproduction, screen, stage, state
+from dpviz.tools.two_worlds.page import WorldsTab
+from dpviz.ui import asking, controls, screen, stage, state
 from dpviz.ui.asking import wait
 from dpviz.ui.controls import set_epsilon
 from dpviz.ui.data.picker import DataCatalog, choose
-from dpviz.ui.live import LiveState, live
+from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
 from dpviz.ui.runs import AnyRun, RunRequest, scalars, words_of
 from dpviz.ui.server.background import Job
@@ -49,7 +50,6 @@ NO_TARGETS = (
     "how many, behind the method's button, or take a pair that has targets of its own under Data."
 )
 _SAID = "dpviz:no-targets"
-_CLICK = "dpviz:source-click"
 
 # Data: pairs of their own, or any set as the source with targets spread over its box.
 
@@ -109,20 +109,13 @@ DELTA = Knob(
 
 # Tabs.
 
-TAB = Knob(
+TAB = under(
     "below",
-    "choice",
-    "costs",
-    "Under the picture",
-    "",
-    choices=(
-        ("costs", "Cost of every method"),
-        ("runs", "Many runs"),
-        ("record", "One record"),
-        two_worlds.CHOICE,
-        *([("reproduction", "Reproduction")] if reproduction.exists("source_target") else []),
-        reading.CHOICE,
-    ),
+    METHOD.name,
+    ("costs", "Cost of every method"),
+    ("runs", "Many runs"),
+    ("record", "One record"),
+    two_worlds.CHOICE,
 )
 RECORD = replace(two_worlds.RECORD, label="Source record")
 POINT = "Noisy average"  # what two worlds are told apart by
@@ -281,9 +274,8 @@ class SourceTargetPage(MethodPage):
 
     def follow_click(self, picture: LiveState | None) -> None:
         """Look at the record that was clicked, once for each click."""
-        if picture is None or picture.picked != PICK or picture.pick_count == st.session_state.get(_CLICK):
+        if picture is None or picture.picked != PICK or not clicked(picture, "source"):
             return
-        st.session_state[_CLICK] = picture.pick_count
         if picture.picked_mark is None:
             return
         state.remember(RECORD, picture.picked_mark * thinning(self.frame.source.dataset.n))
@@ -293,14 +285,11 @@ class SourceTargetPage(MethodPage):
 
     def tabs(self) -> dict[str, Callable[[], None]]:
         """Return what draws each tab."""
-        worlds = two_worlds.WorldsTab(self.current_request, POINT, record=RECORD)
-        return {
-            "costs": self.costs,
-            "runs": self.many,
-            "record": self.changes,
-            "worlds": lambda: two_worlds.worlds(self.frame, worlds, self.noise, self.view),
-            "reproduction": lambda: reproduction.tables("source_target"),
-        }
+        return {**super().tabs(), "costs": self.costs, "record": self.changes}
+
+    def worlds(self) -> WorldsTab:
+        """Return what two worlds are told apart by."""
+        return WorldsTab(self.current_request, POINT, record=RECORD)
 
     def many(self) -> None:
         """Draw many runs before the public targets."""
@@ -328,18 +317,12 @@ class SourceTargetPage(MethodPage):
             CostQuestion.of(params, sorted({each for each in CENTERS if each <= n_targets} | {k})),
             *(CostQuestion.of(self.params(budget), (k,)) for budget in budgets),
         ]
-        answers = asking.ask(
-            self.frame.source,
-            [Job(charts.run_many, (each, n_runs, seed), n_runs=N_PRIVATE * n_runs) for each in questions],
-            what=f"Budgets, {n_runs} runs each",
-            key="wait-source-target",
-            secret=self.noise.secret,
-            public=self.frame.public,
+        jobs = [Job(charts.run_many, (each, n_runs, seed), n_runs=N_PRIVATE * n_runs) for each in questions]
+        costs: list[Costs | None] | None = self.found(
+            jobs, what=f"Budgets, {n_runs} runs each", key="wait-source-target"
         )
-        if answers.problem:
-            st.error(state.plain(answers.problem))
+        if costs is None:
             return
-        costs: list[Costs | None] = list(answers.found)
         over_k, by_budget = costs[0], {at: one for at, one in zip(budgets, costs[1:], strict=True) if one is not None}
         symbol, unit = "ρ" if self.budget.name == "rho" else "ε", self.unit
         if over_k is None:

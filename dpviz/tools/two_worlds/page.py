@@ -20,7 +20,7 @@ from dpviz.tools.two_worlds.pictures import PICK, cloud_scene, pickable, row_of
 from dpviz.tools.two_worlds.worlds import OPERATIONS, REMOVE, Change, WorldsQuestion
 from dpviz.ui import asking, controls, state
 from dpviz.ui.frame import PageFrame
-from dpviz.ui.live import LiveState, live
+from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.runs import AnyRun, Noise, RunRequest, as_it_is, run_method, scalars, words_of
 from dpviz.ui.server.background import Job
 
@@ -67,7 +67,6 @@ LOOK = Knob(
 KNOBS = (RECORD, WHAT, WHERE, ACROSS, UP, RUNS, LOOK)
 BATCH = 25  # runs of one job
 MOST_CACHED = 12  # finished answers: switching back is no new work
-_CLICKS = "dpviz:world-clicks"
 _WAIT = "wait-worlds"
 _CACHE = "dpviz:worlds"
 _STOPPED = "dpviz:worlds-stopped"
@@ -97,10 +96,8 @@ def adapter(tab: Knob) -> Callable[[Scene], Scene]:
 
 def follow_click(frame: PageFrame, picture: LiveState | None, key: str = "picture") -> None:
     """Choose the record that was clicked, once for each click."""
-    clicks: dict[str, int] = st.session_state.setdefault(_CLICKS, {})
-    if picture is None or picture.picked != PICK or picture.pick_count == clicks.get(key):
+    if picture is None or picture.picked != PICK or not clicked(picture, f"worlds-{key}"):
         return
-    clicks[key] = picture.pick_count
     row = None if picture.picked_mark is None else row_of(picture.picked_mark, frame.source.dataset.n)
     if row is not None and row != state.value(RECORD):
         state.remember(RECORD, row)
