@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as peer
 
 from dpviz.metrics import (
+    adjusted_rand,
     convergence_degree,
     cost_gap,
     internal_scores,
@@ -225,3 +226,15 @@ def test_the_pair_error_is_the_mean_over_pairs(n):
     brute = (1 / (1 + np.exp(2.0 * np.linalg.norm(points[i] - points[j], axis=1)))).mean()
     assert math.isclose(mean_pair_error(points, epsilon=2.0), brute, rel_tol=1e-9)
     assert math.isnan(mean_pair_error(points[:1], epsilon=2.0))
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40))
+def test_the_rand_index_is_scikit_learns(pairs):
+    labels, classes = np.array(pairs).T
+    assert adjusted_rand(labels, classes) == pytest.approx(peer.adjusted_rand_score(classes, labels), abs=1e-12)
+    assert adjusted_rand(labels, labels) == 1.0
+
+
+def test_the_rand_index_of_one_record_is_1():
+    one = np.zeros(1, dtype=int)
+    assert adjusted_rand(one, one) == peer.adjusted_rand_score(one, one) == 1.0

@@ -9,7 +9,6 @@ import dataclasses
 import functools
 import math
 from dataclasses import dataclass
-from typing import SupportsIndex
 
 import numpy as np
 import scipy
@@ -25,7 +24,7 @@ from dpviz.accounting import (
     gdp_epsilon,
     gdp_mu,
 )
-from dpviz.core import Adjacency, Budget, Counts, Event, FloatArray, check_params, knob, quoted
+from dpviz.core import Adjacency, Budget, Counts, Event, FloatArray, check_params, knob, whole
 from dpviz.mechanisms import SecretGenerator, laplace
 
 ADJACENCIES = (("add_remove", "Add or remove one record"), ("replace", "Change one record"))
@@ -42,11 +41,6 @@ NOISY_DELTA_CAVEAT = (
     f"released, counted as {LEAST_RECORDS:,.0f} where it is less, rounded down to a power of two. What it is in this "
     "run is no proof: another run on the same records may release a smaller number."
 )
-
-
-def whole(*, least: int) -> int | None:
-    """Declare a field that is None or a whole number of at least `least`; `ClusterParams` checks it."""
-    return dataclasses.field(default=None, metadata={"least": least})
 
 
 def epsilon_knob() -> float:
@@ -84,15 +78,6 @@ class ClusterParams:
     def __post_init__(self) -> None:
         """Raise KnobError or ValueError for a value that is not allowed."""
         check_params(self)
-        for field in dataclasses.fields(self):
-            if "least" not in field.metadata:
-                continue
-            value, least = getattr(self, field.name), field.metadata["least"]
-            is_whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
-            if value is not None and not (is_whole and value >= least):
-                raise ValueError(
-                    f"{field.name} was {quoted(value)}, but it must be a whole number >= {least}, or None."
-                )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

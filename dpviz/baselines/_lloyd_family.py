@@ -34,7 +34,6 @@ from dpviz.baselines._base import (
     epsilon_knob,
     known_size,
     start_knob,
-    whole,
 )
 from dpviz.core import (
     Adjacency,
@@ -52,6 +51,7 @@ from dpviz.core import (
     Step,
     ceiled,
     frozen,
+    whole,
 )
 from dpviz.data import Chunks
 from dpviz.mechanisms import SUMS_CAVEAT, laplace

@@ -39,7 +39,6 @@ from dpviz.baselines._base import (
     known_size,
     most_delta,
     size_caveats,
-    whole,
 )
 from dpviz.core import (
     Adjacency,
@@ -60,6 +59,7 @@ from dpviz.core import (
     check_arguments,
     frozen,
     unit_records,
+    whole,
 )
 from dpviz.mechanisms import SUMS_CAVEAT, gaussian
 from dpviz.solvers import (

@@ -47,7 +47,7 @@ from functools import partial
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose, cell_event
-from dpviz.baselines._base import KnownSize, OneShotParams, adjacency_of, known_size, size_caveats, size_differs, whole
+from dpviz.baselines._base import KnownSize, OneShotParams, adjacency_of, known_size, size_caveats, size_differs
 from dpviz.core import (
     Adjacency,
     Box,
@@ -66,6 +66,7 @@ from dpviz.core import (
     frozen,
     knob,
     unit_records,
+    whole,
 )
 from dpviz.data import ArrayChunks, Chunks, as_chunks, trusting
 from dpviz.mechanisms import SUMS_CAVEAT, laplace

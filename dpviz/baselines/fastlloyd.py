@@ -38,7 +38,6 @@ from dpviz.baselines._base import (
     most_delta,
     size_caveats,
     size_differs,
-    whole,
 )
 from dpviz.baselines._lloyd_family import (
     REPLACED,
@@ -68,6 +67,7 @@ from dpviz.core import (
     check_arguments,
     frozen,
     knob,
+    whole,
 )
 from dpviz.data import Chunks, trusting
 from dpviz.mechanisms import SUMS_CAVEAT, gaussian

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose
-from dpviz.baselines._base import KnownSize, OneShotParams, adjacency_of, known_size, size_caveats, whole
+from dpviz.baselines._base import KnownSize, OneShotParams, adjacency_of, known_size, size_caveats
 from dpviz.core import (
     Adjacency,
     Box,
@@ -41,6 +41,7 @@ from dpviz.core import (
     frozen,
     knob,
     unit_records,
+    whole,
 )
 from dpviz.mechanisms import SUMS_CAVEAT, laplace
 from dpviz.solvers import lloyd_in_blocks, public_start

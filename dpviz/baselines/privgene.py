@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import PureEvent, Purpose, SequenceEvent
-from dpviz.baselines._base import KnownSize, OneShotParams, adjacency_of, known_size, size_caveats, whole
+from dpviz.baselines._base import KnownSize, OneShotParams, adjacency_of, known_size, size_caveats
 from dpviz.core import (
     Box,
     Centers,
@@ -43,6 +43,7 @@ from dpviz.core import (
     knob,
     squared_norms,
     unit_records,
+    whole,
 )
 from dpviz.mechanisms import CHOICES_CAVEAT, Indices, exponential
 

@@ -24,7 +24,7 @@ from dpviz.core.arrays import (
 from dpviz.core.box import FEWEST_STEPS, Ball, Box, unit_projected, unit_records
 from dpviz.core.compiled import compiled
 from dpviz.core.geometry import voronoi_borders
-from dpviz.core.knobs import Knob, KnobError, check_params, friendly, knob, knobs, quoted
+from dpviz.core.knobs import Knob, KnobError, check_params, friendly, knob, knobs, quoted, whole
 from dpviz.core.limits import ceiled, floored, number
 from dpviz.core.method import (
     Algorithm,
@@ -116,5 +116,6 @@ __all__ = [
     "unit_projected",
     "unit_records",
     "voronoi_borders",
+    "whole",
     "without_charge",
 ]

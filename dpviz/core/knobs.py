@@ -140,10 +140,30 @@ def _class_knobs(params: type) -> tuple[Knob, ...]:
     )
 
 
-def check_params(params: object) -> None:
-    """Check every knob of a dataclass instance; call it from `__post_init__`. Raises KnobError."""
+def whole(*, least: int, most: float = math.inf) -> int | None:
+    """Declare a dataclass field that is None or a whole number from `least` to `most`; `check_params` checks it."""
+    field: int | None = dataclasses.field(default=None, metadata={"whole": (least, most)})
+    return field
+
+
+def check_params(params: Any) -> None:
+    """Check every knob and whole number of a dataclass instance; call it from `__post_init__`.
+
+    Raises KnobError, and ValueError for what is no whole number.
+    """
     for each in knobs(params):
         object.__setattr__(params, each.name, each.check(getattr(params, each.name)))
+    for field in dataclasses.fields(params):
+        value = getattr(params, field.name)
+        if value is None or "whole" not in field.metadata:
+            continue
+        least, most = field.metadata["whole"]
+        is_whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
+        if not (is_whole and least <= value <= most):
+            upto = "" if math.isinf(most) else f" and <= {most:g}"
+            raise ValueError(
+                f"{field.name} was {quoted(value)}, but it must be a whole number >= {least}{upto}, or None."
+            )
 
 
 def friendly(low: float, high: float, *, digits: Sequence[float] = FRIENDLY) -> tuple[float, ...]:

@@ -49,6 +49,11 @@ def wait(
     _WAIT(data=data, key=key, on_tick_change=lambda: None)  # the fragment that runs again is the answer
 
 
+def after_picture(key: str) -> None:
+    """Run the fragment again after each change of the picture; nothing is waited for, and nothing shown."""
+    wait(done=1, all=1, what="", follow="picture", key=key)
+
+
 _FOLDER = "dpviz-asking"
 _GLANCE = 0.01  # s between two looks at what is about to come
 _SESSION = "dpviz:asking"  # before the name of what asks, in the session

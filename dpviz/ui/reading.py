@@ -11,7 +11,7 @@ from dpviz.methods import CATALOGUE
 from dpviz.stories.recipe import excerpt
 from dpviz.stories.teaching import Formula, Misreading, Paper, known, used
 from dpviz.ui import controls, hiding, panel, state
-from dpviz.ui.asking import wait
+from dpviz.ui.asking import after_picture
 from dpviz.ui.export.files import recipe
 from dpviz.ui.screen import MethodScreen, latest
 
@@ -31,7 +31,7 @@ def draw_tab(name: str) -> None:
     """Draw everything that there is to read about the picture of this page, anew when the picture changes."""
     if state.is_blank():
         return
-    wait(done=1, all=1, what="", follow="picture", key="wait-read")
+    after_picture("wait-read")
     screen, page = latest(), CATALOGUE[name].reading
     if page is None:
         return

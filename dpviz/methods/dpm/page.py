@@ -22,7 +22,7 @@ from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.tools.two_worlds.page import WorldsTab
 from dpviz.ui import controls, panel, state
-from dpviz.ui.asking import wait
+from dpviz.ui.asking import after_picture
 from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
 from dpviz.ui.server.background import Job
@@ -188,7 +188,7 @@ class DPMPage(MethodPage):
         """Draw the split tree, and beside it the chosen subset's numbers and strips."""
         if state.is_blank():
             return
-        wait(done=1, all=1, what="", follow="picture", key="wait-inside")
+        after_picture("wait-inside")
         run = self.run()
         if run is None:
             return

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose
-from dpviz.core import Box, ByteArray, FloatArray, IntArray, Labels, attacker_odds
+from dpviz.core import Box, ByteArray, FloatArray, IntArray, attacker_odds
 from dpviz.methods.dpm import layers, uncertainty
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
 from dpviz.methods.dpm.algorithm.plan import CHANCE, COUNT_DELTA_SHARE
 from dpviz.methods.dpm.cells import Cells
-from dpviz.metrics import nonprivate_cost
+from dpviz.metrics import adjusted_rand, nonprivate_cost
 from dpviz.plots import Frame, Measure, Scene, Strip
 from dpviz.solvers import LloydRun, assign, nonprivate_kmeans
 from dpviz.stories import center_facts, charts, ledger
@@ -167,7 +167,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         """Adjusted Rand index of the cells with the known classes; None without any. The curator's."""
         if self.classes is None or len(self.classes) < 2:
             return None
-        return rand_index(self.last.nonprivate_labels, self.classes)
+        return adjusted_rand(self.last.nonprivate_labels, self.classes)
 
     @property
     def n_classes(self) -> int:
@@ -589,23 +589,3 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         assert isinstance(first, PlanStep)
         cuts = np.flatnonzero(self.cells.applied)
         return sum(tree.gap_depths[i] > first.plan.clear(tree.levels[i], tree.noisy_counts[i]) for i in cuts)
-
-
-def rand_index(labels: Labels, classes: Labels) -> float:
-    """Return the adjusted Rand index of two labellings (n,) (Hubert & Arabie 1985), 1 where both have one group only.
-
-    As scikit-learn's, which takes more than a second to load.
-    """
-    _, labels = np.unique(labels, return_inverse=True)
-    _, classes = np.unique(classes, return_inverse=True)
-    width = int(classes.max(initial=0)) + 1
-    table = np.bincount(labels * width + classes, minlength=(int(labels.max(initial=0)) + 1) * width).reshape(-1, width)
-    inside, rows, columns = (_pairs(counts) for counts in (table.ravel(), table.sum(axis=1), table.sum(axis=0)))
-    expected = rows * columns / max(_pairs(np.array([len(labels)])), 1.0)
-    most = (rows + columns) / 2.0
-    return float((inside - expected) / (most - expected)) if most != expected else 1.0
-
-
-def _pairs(counts: IntArray) -> float:
-    wide = counts.astype(np.float64)
-    return float((wide * (wide - 1.0)).sum() / 2.0)

@@ -19,6 +19,7 @@ from dpviz.methods.morse.charts import dendrogram
 from dpviz.methods.morse.landscape import Colors, DensityLevel, Regions, painted, signed, split_colors, unsigned
 from dpviz.methods.morse.layers import AXIS, Surface, SurfaceStage
 from dpviz.methods.morse.search import Search, find, search_layers
+from dpviz.metrics import adjusted_rand
 from dpviz.plots import Frame, Layer, Measure, Scene, Strip
 from dpviz.solvers import MergeTree, Mixture, TransitionPoint, assign_basins, merge_tree
 from dpviz.stories import center_facts, charts
@@ -497,19 +498,3 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         peaks = unsigned(self.tree.landscape.minima)
         ari = self.nonprivate_ari
         return Outcome(peaks, self.tree.n_leaves, PEAKS) if ari is None else Outcome(peaks, ari, AGREEMENT)
-
-
-def adjusted_rand(first: Labels, second: Labels) -> float:
-    """Return the adjusted Rand index of two labelings (n,), n > 0, by whole numbers from 0: 1 is perfect, 0 is chance.
-
-    Hubert & Arabie (1985), equation (5). 1 where both have one cluster, or both one for each record.
-    """
-    n_second = int(second.max()) + 1
-    joint = np.bincount(first.astype(np.intp) * n_second + second, minlength=(int(first.max()) + 1) * n_second)
-    table = joint.reshape(-1, n_second)
-    both, rows, columns, every = (
-        float((counts * (counts - 1) // 2).sum()) for counts in (table, table.sum(1), table.sum(0), table.sum())
-    )
-    expected = rows * columns / every if every else 0.0
-    most = (rows + columns) / 2
-    return 1.0 if most == expected else (both - expected) / (most - expected)

@@ -29,7 +29,7 @@ from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.tools.two_worlds.page import WorldsTab
 from dpviz.ui import asking, controls, panel, screen, stage, state
-from dpviz.ui.asking import wait
+from dpviz.ui.asking import after_picture
 from dpviz.ui.data import groups
 from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
@@ -275,7 +275,7 @@ class NDLaplacePage(MethodPage):
         """Return the run for a fragment that is drawn again after the picture; None where there is nothing to draw."""
         if state.is_blank():
             return None
-        wait(done=1, all=1, what="", follow="picture", key=key)
+        after_picture(key)
         return self.run()
 
     def draw_live(self, scene: Scene, key: str, height: int = HEIGHT) -> LiveState:
@@ -423,7 +423,7 @@ class NDLaplacePage(MethodPage):
             return
         run = self.run()
         if run is None or not run.n:
-            wait(done=1, all=1, what="", follow="picture", key="wait-attacks")
+            after_picture("wait-attacks")
             st.caption("There is no record to attack.")
             return
         answers = self.ask_memberships(run)

@@ -35,7 +35,7 @@ from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.tools.two_worlds.page import WorldsTab
 from dpviz.ui import asking, controls, screen, stage, state
-from dpviz.ui.asking import wait
+from dpviz.ui.asking import after_picture
 from dpviz.ui.controls import set_epsilon
 from dpviz.ui.data.picker import DataCatalog, choose
 from dpviz.ui.live import LiveState, clicked, live
@@ -379,7 +379,7 @@ class SourceTargetPage(MethodPage):
             place = two_worlds.stated_place(self.frame, self.view, dataset.points[row])
         screen.follow([(WHAT.name, str(what)), *two_worlds.link(self.frame)], key="address-record")
         change = one_record.change_record(dataset.points, dataset.box, params, row, place, seed.value)
-        wait(done=1, all=1, what="", follow="picture", key="wait-record")
+        after_picture("wait-record")
         if seed.secret or source.uploaded:
             asking.count(source, {(scalars(params), row, None if place is None else tuple(place.tolist())): 2})
             asking.tally(source)

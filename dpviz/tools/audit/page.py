@@ -38,7 +38,7 @@ from dpviz.tools.audit.runs import (
 from dpviz.tools.audit.stage import HALVES
 from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION, least, line
 from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
-from dpviz.ui.asking import wait
+from dpviz.ui.asking import after_picture
 from dpviz.ui.controls import nearest
 from dpviz.ui.export import files
 from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, PageFrame
@@ -441,7 +441,7 @@ def explain(page: PageFrame, question: AuditQuestion, case: AuditCase | None) ->
     """Draw what there is to read about this audit."""
     if state.is_blank():
         return
-    wait(done=1, all=1, what="", follow="picture", key="wait-read")
+    after_picture("wait-read")
     there, parts, code = known(page, question), [], ""
     if case is not None and there is not None:
         formulas = audit_reading.formulas(there.audited, public=page.public)

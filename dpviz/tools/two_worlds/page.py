@@ -188,7 +188,7 @@ def _worlds(frame: PageFrame, tab: WorldsTab, change: Change, noise: Noise, view
         method = tab.method()
         result = run_method(method, frame.source, noise).result
     except ValueError:
-        asking.wait(done=1, all=1, what="", follow="picture", key=_WAIT)
+        asking.after_picture(_WAIT)
         st.caption(NO_RUN)
         return
     dataset, guarantee = frame.source.dataset, result.guarantee
@@ -228,11 +228,11 @@ def find(
     key = (frame.source.key, question, n_runs, seed.value, guarantee.proved is not None)
     if key in cache and cache[key].score is not None:
         cache.move_to_end(key)
-        asking.wait(done=1, all=1, what="", follow="picture", key=_WAIT)
+        asking.after_picture(_WAIT)
         return cache[key]
     if st.session_state.get(_STOPPED) == key:
         asking.drop(frame.source, _WAIT)
-        asking.wait(done=1, all=1, what="", follow="picture", key=_WAIT)
+        asking.after_picture(_WAIT)
         st.caption("Stopped. The attacker's score needs all runs.")
         st.button("Go on", on_click=_stop, args=(None,))
         return cache.get(key, WorldsAnswer(None))

@@ -24,7 +24,6 @@ post-processing. The rest goes to the one iteration.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import SupportsIndex
 
 import numpy as np
 
@@ -45,7 +44,7 @@ from dpviz.core import (
     check_params,
     frozen,
     knob,
-    quoted,
+    whole,
 )
 from dpviz.data import Chunks, trusting
 from dpviz.mechanisms import SUMS_CAVEAT, laplace
@@ -139,17 +138,13 @@ class Params:
     max_iterations: int = knob(
         30, "Most iterations", "Published mode stops here if not converged.", low=1, high=100, minimum=1, maximum=10_000
     )
-    n_iterations: int | None = None  # repaired mode's T; None: Su et al.'s rule from a noisy number of records
+    n_iterations: int | None = whole(least=1)  # repaired mode's T; None: Su et al.'s rule, from a noisy n
     tolerance: float = 0.0  # box units; published mode also stops when no center moved farther
-    start_seed: int | None = None  # public seed of the start; None: `rng` is used
+    start_seed: int | None = whole(least=0)  # public seed of the start; None: `rng` is used
 
     def __post_init__(self) -> None:
         """Validate the fields."""
         check_params(self)
-        for name, value, least in (("n_iterations", self.n_iterations, 1), ("start_seed", self.start_seed, 0)):
-            whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
-            if value is not None and not (whole and value >= least):
-                raise ValueError(f"{name} was {quoted(value)}, but it must be a whole number >= {least}, or None.")
         if not self.tolerance >= 0:
             raise ValueError(f"tolerance was {self.tolerance}, but it must be >= 0. Use 0 to wait for equal labels.")
         if self.mode == "repaired" and self.orientation == "future":

@@ -34,7 +34,6 @@ candidates inside a subset's cell are offered, and averages stand on that cell.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import SupportsIndex
 
 import numpy as np
 
@@ -50,7 +49,7 @@ from dpviz.core import (
     check_params,
     frozen,
     knob,
-    quoted,
+    whole,
 )
 from dpviz.data import Chunks
 from dpviz.mechanisms import CHOICES_CAVEAT, SUMS_CAVEAT
@@ -171,16 +170,14 @@ class Params:
         maximum=1e6,
     )
     delta: float | None = None  # None: 1/(n sqrt n) of the noisy n, or of `n_public`
-    n_levels: int | None = None  # tau; None: follows the noisy n, 7 when published
+    n_levels: int | None = whole(least=1, most=20)  # tau; None: follows the noisy n, 7 when published
     shares: Shares | None = None  # None: follow the noisy n, the paper's when published
-    n_public: int | None = None  # number of records if public: it need not be counted for depth, shares and delta
+    n_public: int | None = whole(least=0)  # number of records if public: not counted for depth, shares and delta
 
     def __post_init__(self) -> None:
         """Raise KnobError or ValueError for a value that is not allowed."""
         check_params(self)
         check_centreness(self.t, self.q)
-        _check_whole("n_levels", self.n_levels, least=1, most=20)
-        _check_whole("n_public", self.n_public, least=0)
         if self.delta is not None and not 0.0 < self.delta < 1.0:
             raise ValueError(
                 f"delta was {self.delta}, but it must be in (0, 1): Gaussian noise has no pure guarantee. Use None for "
@@ -280,10 +277,3 @@ def _guarantee(params: Params, plan: Plan, d: int) -> Guarantee:
         delta_in_run=plan.delta,
     )
     return Guarantee(claim, proved, (*delta_caveats, *public, *COMMON_CAVEATS), REPAIRS)
-
-
-def _check_whole(name: str, value: int | None, *, least: int, most: float = np.inf) -> None:
-    whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
-    if value is not None and not (whole and least <= value <= most):
-        upto = "" if np.isinf(most) else f" and <= {most:g}"
-        raise ValueError(f"{name} was {quoted(value)}, but it must be a whole number >= {least}{upto}, or None.")
