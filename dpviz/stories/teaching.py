@@ -2,15 +2,18 @@
 
 import math
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, pure_epsilon
+from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import (
     Algorithm,
     AnyArray,
@@ -193,6 +196,24 @@ class Reading:
     papers: tuple[Paper, ...]
     formulas: Callable[[Known], tuple[Formula, ...]]
     words: Callable[[Known], Mapping[str, str]]  # what symbols stand for
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        formulas: Callable[[Known], tuple[Formula, ...]],
+        words: Callable[[Known], Mapping[str, str]],
+        *more: Paper,
+    ) -> Self:
+        """Return what the file of all methods has of one, with `more` papers."""
+        written = _written()[name]
+        papers = (Paper(each["title"], tuple(map(tuple, each["places"]))) for each in written["papers"])
+        return cls(tuple(Misreading(**each) for each in written["misreadings"]), (*papers, *more), formulas, words)
+
+
+@cache
+def _written() -> dict[str, Any]:
+    return tomllib.loads((ASSETS / "reading.toml").read_text("utf-8"))
 
 
 def known(run: Any, params: Any) -> Known:

@@ -26,8 +26,6 @@ from dpviz.stories.teaching import (
     Known,
     Lesson,
     LessonStep,
-    Misreading,
-    Paper,
     Question,
     Reading,
     RunChapter,
@@ -250,64 +248,6 @@ LESSON = Lesson(
 
 # How the picture is read: misreadings, formulas with the run's numbers, papers.
 
-MISREADINGS = (
-    Misreading(
-        "The published zones hide the mean: the center is drawn at random inside them.",
-        "The zones are made of exact means. Where a zone lies, how large it is and where it ends all follow from the "
-        "records, so that an outcome can be possible with you and impossible without you. No [[epsilon]] bounds that.",
-        "The tab “The attack”: from the published center one record is computed to ten digits and more.",
-    ),
-    Misreading(
-        "Moving ε hardly changes the published picture, so privacy costs nothing here.",
-        "The data place the zones, and ε only chooses within one: over a whole [[sampling zone]] it changes the "
-        "density by at most e^(0.30 ε). From ε = 0.05 to 5 the mean step only falls from 0.68 to 0.65 of the way.",
-        "The repaired mode beside it: its zones stand on noisy means, and ε moves them visibly.",
-    ),
-    Misreading(
-        "The center lies inside the ring, so the cost must fall.",
-        "The cost falls inside the [[convergent zone]] of the exact mean. In repaired mode the ring stands on a noisy "
-        "mean, and with the future orientation a [[sampling zone]] can reach outside the [[convergent zone]].",
-        "The cost chart beside the picture, and how many zones the run counts outside.",
-    ),
-    Misreading(
-        "A little noise at the end is enough: the last step blurs the centers.",
-        "The published last step adds noise to the counts only. Every center stays exactly on the ray from the box's "
-        "low corner through its true sum, so the ratio of its coordinates is exact.",
-        "The formulas below: that ratio, read from the release, whatever ε₀ is.",
-    ),
-    Misreading(
-        "It converges like Lloyd's algorithm, so it ends in Lloyd's clusters.",
-        "Ending is not ending in the same place. With the past orientation between 22 in 100 runs (S1) and 99 in 100 "
-        "(House) end where [[Lloyd's algorithm]] ends from the same start.",
-        "The tab “Reproduction”: the convergence degree of each data set, beside the paper's.",
-    ),
-)
-
-PAPERS = (
-    Paper(
-        "Lu & Shen, Differentially Private k-Means Clustering with Guaranteed Convergence",
-        (
-            ("definitions 5 and 6", "convergent zone, sampling zone, orientation controller"),
-            ("lemma 1", "how far the cost falls; its condition fails, the ball of definition 5 holds"),
-            ("algorithms 1 and 2", "the published mode, step by step"),
-            ("theorem 5", "the published total ε, claimed and not established"),
-        ),
-    ),
-    Paper(
-        "Su, Cao, Li, Bertino & Jin 2016, Differentially Private K-Means Clustering",
-        (("DPLloyd", "repaired mode's number of iterations and split between counts and sums"),),
-    ),
-    Paper(
-        "Diaa, Humphries & Kerschbaum 2025, FastLloyd: Federated, Accurate, Secure, and Tunable k-Means Clustering "
-        "with Differential Privacy",
-        (("the authors' code", "FastLloyd's radius, number of iterations, and split between counts and moves"),),
-    ),
-    Paper(
-        "Dwork & Roth 2014, The Algorithmic Foundations of Differential Privacy",
-        (("definition 3.3", "Laplace noise"), ("theorem 3.16", "epsilons of one run add up")),
-    ),
-    KAIROUZ,
-)
 
 WORDS = SYMBOLS | {
     r"T,\ d": "number of iterations, number of features",
@@ -424,7 +364,7 @@ def _published(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
     )
 
 
-READING = Reading(MISREADINGS, PAPERS, formulas, words)
+READING = Reading.of("convergent_kmeans", formulas, words, KAIROUZ)
 
 
 # Two worlds: zones and rays beside the centers.

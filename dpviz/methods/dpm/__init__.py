@@ -25,7 +25,6 @@ from dpviz.methods.dpm.algorithm import (
 from dpviz.methods.dpm.run import DPMRun
 from dpviz.methods.dpm.teaching import CHAPTER, LESSON, WORLDS
 from dpviz.stories.method import Method, Thumbnail
-from dpviz.stories.teaching import Reading
 
 METHOD = Method(
     name="dpm",
@@ -62,7 +61,7 @@ METHOD = Method(
     ),
     run=DPMRun,
     worlds=WORLDS,
-    reading=Reading(teaching.MISREADINGS, teaching.PAPERS, teaching.formulas, teaching.words),
+    reading=teaching.READING,
     lesson=LESSON,
     chapter=CHAPTER,
 )

@@ -23,9 +23,8 @@ from dpviz.stories.teaching import (
     Known,
     Lesson,
     LessonStep,
-    Misreading,
-    Paper,
     Question,
+    Reading,
     RunChapter,
     noise_of,
     odds_of,
@@ -192,66 +191,6 @@ CHAPTER = RunChapter(
 )
 
 
-MISREADINGS = (
-    Misreading(
-        "The cuts show where the records are sparse.",
-        "A cut is one draw of the [[exponential mechanism]]: likely where a place is empty and near the middle, and "
-        "possible everywhere. With little ε it goes through a cluster.",
-        "The chances under “Inside a cut”, and “Many runs”: cuts that come again and again mean something.",
-    ),
-    Misreading(
-        "It has found k clusters, so the data have k.",
-        "k is where the noisy counts stop the cutting: at sides with too few records or gaps too shallow. Depth, "
-        "[[epsilon]] and "
-        "chance decide that as much as the records do.",
-        "How k spreads over many runs, and the refused cuts in red.",
-    ),
-    Misreading(
-        "A missing cut says that no gap is there.",
-        "A subset stays whole when a gap does not stand out from its noise, a side is too small, or the depth is used "
-        "up. The gap may be there and be refused.",
-        "The split tree: which cuts were tried and refused, with both noisy counts.",
-    ),
-    Misreading(
-        "The ribbons may be published: they only show chances.",
-        "The chances follow from exact counts and ranks. What is released of a cut is the place that was drawn, not "
-        "how likely it was.",
-        "The picture as the public sees it: the ribbons, and everything else that is gray or locked, is gone.",
-    ),
-    Misreading(
-        "As published and repaired differ in taste: both keep ε.",
-        "The published interval size takes a [[sensitivity]] of 2 that is false for two or more features. On a data "
-        "set made for it, ε = 1 and one record take an event from 0.003 % to 78 %.",
-        "The guarantee beside the picture: “not established” as published, proved when repaired. The Audit page finds "
-        "it.",
-    ),
-)
-
-LIEBENOW = "Liebenow et al., DPM: Clustering Sensitive Data through Separation"
-PAPERS = (
-    Paper(
-        LIEBENOW,
-        (
-            ("definitions 5 to 7", "emptiness, centreness and their sum, the score"),
-            ("equation 2", "the budget of each level"),
-            ("algorithms 1 and 2", "the recursion, and the interval size"),
-            ("lemma 1", "the interval size's sensitivity: false for two or more features"),
-            ("lemma 5", "the score's sensitivity"),
-            ("theorem 1", "the whole run's (ε, δ), claimed"),
-            ("theorem 2", "how good a cut the draw finds"),
-        ),
-    ),
-    Paper(
-        "Balle & Wang 2018, Improving the Gaussian Mechanism for Differential Privacy",
-        (("theorems 8 and 9", "the noise of the centers, exactly as much as (ε, δ) needs"),),
-    ),
-    Paper(
-        "McSherry & Talwar 2007, Mechanism Design via Differential Privacy",
-        (("the exponential mechanism", "the law that draws a cut"),),
-    ),
-    KAIROUZ,
-)
-
 WORDS = SYMBOLS | {
     r"\tilde n": "noisy number of records, released",
     r"\tau": "levels of cuts",
@@ -275,13 +214,11 @@ def formulas(it: Known) -> tuple[Formula, ...]:
     )
 
 
+READING = Reading.of("dpm", formulas, lambda _: WORDS, KAIROUZ)
+
+
 _PAPER = "Liebenow et al."
 SMALL_SIDE = "A side with no more is refused"
-
-
-def words(_it: Known) -> dict[str, str]:
-    """Return what the symbols stand for."""
-    return WORDS
 
 
 def _count(event: Event) -> LaplaceEvent | None:

@@ -25,7 +25,6 @@ from dpviz.methods.morse.algorithm import (
 from dpviz.methods.morse.run import MorseRun
 from dpviz.methods.morse.teaching import CHAPTER, LESSON, WORLDS
 from dpviz.stories.method import Method, Thumbnail
-from dpviz.stories.teaching import Reading
 
 AUDIT_DELTA = 1e-3  # large enough to be seen in many runs; ours
 
@@ -72,7 +71,7 @@ METHOD = Method(
     ),
     run=MorseRun,
     worlds=WORLDS,
-    reading=Reading(teaching.MISREADINGS, teaching.PAPERS, teaching.formulas, teaching.words),
+    reading=teaching.READING,
     lesson=LESSON,
     chapter=CHAPTER,
 )

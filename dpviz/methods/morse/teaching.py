@@ -24,9 +24,8 @@ from dpviz.stories.teaching import (
     Known,
     Lesson,
     LessonStep,
-    Misreading,
-    Paper,
     Question,
+    Reading,
     RunChapter,
     odds_of,
     ranges,
@@ -215,68 +214,6 @@ CHAPTER = RunChapter(
 )
 
 
-MISREADINGS = (
-    Misreading(
-        "Every cut of the dendrogram is one more question to the records, and costs again.",
-        "Landscape, [[transition point|transition points]], dendrogram and cut are computed from the released mixture: "
-        "[[post-processing]]. You may cut as often as you like.",
-        "The ledger: it ends with the mixture, and no move of the cut adds a row.",
-    ),
-    Misreading(
-        "Two moons come out right in the paper's picture, so they do at ε = 1.",
-        "That is one seed. Over 25 runs with 8 components and the paper's noise, [[ARI]] is 0.23 on average and the "
-        "middle half lies between 0.06 and 0.29; the paper shows 1.",
-        "“Many runs”: how often the clusters are right, not how one run looks.",
-    ),
-    Misreading(
-        "Each component is a peak, so there are as many peaks as components.",
-        "Components overlap. Some have no peak of their own, and two Gaussians can have three peaks: the third lies "
-        "where neither mean is.",
-        "The peaks' own marks, and the number of leaves of the dendrogram.",
-    ),
-    Misreading(
-        "Height in the dendrogram is distance: what joins late lies far apart.",
-        "Height is how much deeper the pass is than the highest peak, as a difference of log densities. Near clusters "
-        "with a deep valley between them join late.",
-        "The [[transition point]] that belongs to a join: hover over it, and see how low the density is there.",
-    ),
-    Misreading(
-        "Tight noise is less noise for the same promise.",
-        "Only in part. For two features, 10 passes and ε = 1 the published noise is 54.0. The same promise needs 34.9. "
-        "The 24.7 of the first picture's kind is for other neighbors: [[add or remove]] instead of [[replace]].",
-        "The guarantee's line about neighbors, and the formulas below for both calibrations.",
-    ),
-)
-
-PAPERS = (
-    Paper(
-        "Byun, Choi & Lee, Improving the Utility of Differentially Private Clustering through Dynamical Processing",
-        (
-            ("algorithm 1", "DPMoG-hard, and its noise"),
-            ("section 4.1.2", "soft responsibilities, composed over components"),
-            ("algorithm 2", "the transition points; of its steps 7 and 11 one is a misprint"),
-            ("algorithm 3", "the hierarchy"),
-            ("theorem 4.1", "that all of this costs nothing"),
-            ("theorem E.2", "labels of new points"),
-            ("algorithm 4, appendix C", "DPLloyd-MoG, and the budget's proof"),
-            ("appendix G", "why a level set's clusters are found"),
-        ),
-    ),
-    Paper(
-        "Bun & Steinke 2016, Concentrated Differential Privacy",
-        (("propositions 1.3 and 1.6", "from Gaussian noise to ρ, and from ρ to (ε, δ)"),),
-    ),
-    Paper(
-        "Dong, Roth & Su 2022, Gaussian Differential Privacy",
-        (("corollaries 2.13 and 3.3", "the tight noise: what several Gaussian steps cost together"),),
-    ),
-    Paper(
-        "Park, Foulds, Chaudhuri & Welling 2017, DP-EM",
-        (("DP-EM", "the private mixture with soft responsibilities"),),
-    ),
-    KAIROUZ,
-)
-
 WORDS = SYMBOLS | {
     r"D,\ \tau,\ K_0": "features, passes over the records, components; the box is 2 wide",
     "L": "the logarithm of 1/δ",
@@ -293,9 +230,7 @@ def formulas(it: Known) -> tuple[Formula, ...]:
     return (*noise, *some(_sum(it), odds_of(it)))
 
 
-def words(_it: Known) -> dict[str, str]:
-    """Return what the symbols stand for."""
-    return WORDS
+READING = Reading.of("morse", formulas, lambda _: WORDS, KAIROUZ)
 
 
 def _sigma(it: Known) -> float:

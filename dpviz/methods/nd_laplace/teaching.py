@@ -11,7 +11,7 @@ from dpviz.core import Box, Knob, Labels, Points, PointsRelease, attacker_odds, 
 from dpviz.data import Dataset, load
 from dpviz.mechanisms import epsilon_of_level, nd_laplace, perturbation_area
 from dpviz.mechanisms.nd_laplace import radius_quantile
-from dpviz.methods.nd_laplace.algorithm import ANDRES, PAPER, Params, fit
+from dpviz.methods.nd_laplace.algorithm import Params, fit
 from dpviz.methods.nd_laplace.run import PointsLook
 from dpviz.stories.method import Cloud, Worlds
 from dpviz.stories.panel import attacker, limit, number
@@ -21,8 +21,6 @@ from dpviz.stories.teaching import (
     Known,
     Lesson,
     LessonStep,
-    Misreading,
-    Paper,
     Question,
     Reading,
     RunChapter,
@@ -32,65 +30,6 @@ from dpviz.stories.teaching import (
 
 # Reading: misreadings, papers, formulas with the numbers of a run.
 
-MISREADINGS = (
-    Misreading(
-        "The circle is where a person must have been.",
-        "No circle holds a place for certain: the noise has no end. The [[perturbation area]] is as wide as the noise "
-        "is long on average. In two dimensions 59 in 100 releases fall inside, 41 outside.",
-        "The rings of 50, 90 and 95 in 100, which the legend switches on, and the 95 % radius among the formulas.",
-    ),
-    Misreading(
-        "ε = 1 here is as private as ε = 1 on the other pages.",
-        "Here ε counts per distance: [[geo-indistinguishability]]. In meters or in kilometers the same number is "
-        "another promise, and places far apart are told apart easily.",
-        "The level within the stated radius, and the guarantee's table of distances.",
-    ),
-    Misreading(
-        "The attacker errs at most in the share that the error formula gives.",
-        "The other way round: 1/(1 + e^(ε d)) is the least error between two equally likely places, reached only "
-        "beyond one of them. At ε d = 1 it is 27 in 100; on average over releases the attacker errs 35 times.",
-        "“Attacks”: what an attacker who knows the noise really reaches.",
-    ),
-    Misreading(
-        "Drawing again until the point is inside is harmless: it only keeps the map tidy.",
-        "Near a wall it tells that you are near a wall. In general it costs up to twice the ε. Moving the point onto "
-        "the wall is [[post-processing]] and costs nothing.",
-        "“Near the wall”, and the guarantee's two claims when you choose to draw again.",
-    ),
-    Misreading(
-        "One release hides me, so a release every day does, too.",
-        "The noise averages out. The error of the mean falls as one over the root of the number of releases, and their "
-        "ε add up: [[composition]].",
-        "“Play the attacker”: release again and again, and watch budget and error.",
-    ),
-)
-
-PAPERS = (
-    Paper(
-        PAPER,
-        (
-            ("equations 3.1 to 3.3", "the guarantee, the density and the radius"),
-            ("equation 3.4", "the perturbation area"),
-            ("algorithm 1", "drawing again; that it keeps ε does not hold"),
-            ("equation 2.2", "geo-indistinguishability as an error; printed the wrong way round"),
-            ("section 4", "the attacks"),
-        ),
-    ),
-    Paper(ANDRES, (("section 4.1", "the radius by Lambert's W"), ("definition 3.1", "level and radius"))),
-    Paper(
-        "Chatzikokolakis, Elsalamouny & Palamidessi 2017, Efficient Utility Improvement for Location Privacy",
-        (("optimal remapping", "the remap to a public grid under a public prior"),),
-    ),
-    Paper(
-        "Yan et al. 2022, Perturb and optimize users' location privacy using geo-indistinguishability and location "
-        "semantics",
-        (("perturbation area", "the circle whose radius is the noise's mean length"),),
-    ),
-    Paper(
-        "Yeom et al. 2018, Privacy Risk in Machine Learning",
-        (("the threshold attack", "membership by a threshold on how well a record fits"),),
-    ),
-)
 
 SYMBOLS = {
     r"\varepsilon": "the budget per unit of distance",
@@ -167,7 +106,7 @@ def _exp(level: float) -> float:
     return math.exp(level) if level < MOST_EXPONENT else math.inf
 
 
-READING = Reading(MISREADINGS, PAPERS, formulas, lambda _: SYMBOLS)
+READING = Reading.of("nd_laplace", formulas, lambda _: SYMBOLS)
 
 
 # Two worlds: one record, moved many times.

@@ -20,8 +20,6 @@ from dpviz.stories.teaching import (
     Known,
     Lesson,
     LessonStep,
-    Misreading,
-    Paper,
     Question,
     Reading,
     RunChapter,
@@ -208,64 +206,6 @@ CHAPTER = RunChapter(
     1.0,
 )
 
-MISREADINGS = (
-    Misreading(
-        "The blue points of S′ are records of the source.",
-        "Each is an average with noise: of the records nearest to one target (NNA), or of a target's t nearest records "
-        "(NAS). With little ε a point lies far from all of them.",
-        "The count behind a point, and the arrows from exact to released in the curator's view.",
-    ),
-    Misreading(
-        "A cell without a blue point has no records.",
-        "Its noisy count was below the threshold. It may have records, and now and then an empty cell passes: with the "
-        "published threshold more often than γ says.",
-        "The refused cells and their noisy counts, and the threshold among the formulas.",
-    ),
-    Misreading(
-        "ρ = 3 is as private as ε = 3.",
-        "[[rho]] is another scale, that of [[zCDP]]: ρ = 3 is about ε = 12.9 at δ = 0.00001. Costs at ρ = 3 and at ε = "
-        "3 do not compare.",
-        "The guarantee: it states both for the run on screen.",
-    ),
-    Misreading(
-        "NAS averages more records for every target, so it is the more exact one.",
-        "Its noise grows with the number of averages, as each record may be in all of them. At ε = 3 on synthetic set "
-        "1, NAS closes none of the gap to no privacy, NNA about half.",
-        "“Cost of every method”, and how the noise below is made.",
-    ),
-    Misreading(
-        "Everyone in the picture is protected.",
-        "Only the source is. Targets, ball and box are public inputs, drawn in green: no noise hides who is a target.",
-        "The guarantee's line “Protects”, and its list of public inputs.",
-    ),
-)
-
-PAPERS = (
-    Paper(
-        "Schnapp & Sabato 2025, Differentially Private Source-Target Clustering",
-        (
-            ("observations 4.1 and 4.2", "why one record can move the cost on some inputs"),
-            ("algorithm 1, theorems 5.3, 5.10, 5.12", "NAS and its noise"),
-            ("algorithm 2, theorems 5.11, 5.13", "NNA and its noise"),
-            ("lemma 5.9", "the threshold of an empty cell"),
-            ("theorem 5.5", "the bound made of the mean distance and the noise"),
-            ("section 6", "coreset, rivals and data sets"),
-        ),
-    ),
-    Paper(
-        "de Mathelin, Deheeger, Mougeot & Vayatis 2022, Discrepancy-Based Active Learning for Domain Adaptation",
-        (("as cited by Schnapp & Sabato", "source-target clustering without privacy"),),
-    ),
-    Paper(
-        "Schubert & Rousseeuw 2021, Fast and Eager k-Medoids Clustering",
-        (("FasterPAM", "how the centers are chosen from the targets"),),
-    ),
-    Paper(
-        "Bun & Steinke 2016, Concentrated Differential Privacy",
-        (("propositions 1.3 and 1.6", "ρ of Gaussian noise, and (ε, δ) from ρ"),),
-    ),
-    KAIROUZ,
-)
 
 WORDS = {
     r"d,\ n,\ t": "features, number of averages, neighbors in an average; the ball is 1 wide",
@@ -380,4 +320,4 @@ def _bound(it: Known, scheme: SourceTargetScheme) -> Formula:
     )
 
 
-READING = Reading(MISREADINGS, PAPERS, formulas, lambda _run: SYMBOLS | WORDS)
+READING = Reading.of("source_target", formulas, lambda _: SYMBOLS | WORDS, KAIROUZ)
