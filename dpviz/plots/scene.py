@@ -400,6 +400,14 @@ class Scene(Confidential):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Plot(Scene):
+    """A chart: each axis has a scale of its own, and it follows another picture's frames, if any."""
+
+    equal: bool = False
+    scrubber: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class VisibleLayer:
     """A layer with the row of one frame."""
 

@@ -46,7 +46,7 @@ from dpviz.stories import ground_layers as ground
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import Contents
 from dpviz.stories.outcomes import Outcome
-from dpviz.stories.panel import Fact, Sentence, number
+from dpviz.stories.panel import Fact, Sentence, cluster_names, places_words
 from dpviz.stories.run import Chart, Run, S_co
 from dpviz.stories.stage import Clock, Stage, StepsScene
 from dpviz.stories.view import View, Words
@@ -127,7 +127,7 @@ class CentersRun(Run[Any, C_co, S_co]):
     @property
     def places(self) -> str:
         """The first released centers in words, data units: public."""
-        return "; ".join(", ".join(number(float(x)) for x in center[:3]) for center in self.release.centers[:8])
+        return places_words(self.release.centers)
 
     @cached_property
     def noise_share(self) -> float | None:
@@ -232,7 +232,7 @@ class CentersRun(Run[Any, C_co, S_co]):
             layers=layers,
             frames=(FRAMES[0], *steps, FRAMES[1]),
             start_frame=len(always) - 1,
-            group_names=tuple(f"cluster {i + 1}" for i in range(k)),
+            group_names=cluster_names(k),
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from dpviz import attacks
 from dpviz.accounting import Purpose
 from dpviz.core import Box, Budget, CentersRelease, Confidential, FloatArray, Step
-from dpviz.plots import GUIDE, LAW, SECRET, UNRELEASED, Audience, Axis, Ink, Kind, Layer, Role, Scene, always
+from dpviz.plots import GUIDE, LAW, SECRET, UNRELEASED, Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene, always
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import ceiled
 from dpviz.stories.stage import Stops
@@ -58,7 +58,7 @@ def cost_chart(run: CentersRun[CentersRelease, Step], line: CostLine, stops: Sto
         Layer.of("This run", Kind.LINES, UNRELEASED, curves[:, :1], rows, size=2.5, isolate=True),
         Layer.cursor("Shown step", GUIDE, line.when, each),
     )
-    return Scene(
+    return Plot(
         title=f"Cost per {line.unit}",
         alt=f"Line chart of the clustering cost after each {line.unit}, for this run and for Lloyd's algorithm.",
         caption="Mean squared distance to the nearest center, in box widths. Exact: the curator's.",
@@ -68,8 +68,6 @@ def cost_chart(run: CentersRun[CentersRelease, Step], line: CostLine, stops: Sto
         layers=layers,
         frames=stops.frames,
         start_frame=stops.start_frame,
-        equal=False,
-        scrubber=False,
     )
 
 
@@ -109,15 +107,13 @@ def ledger_chart(
         sizes = all(row.purpose == Purpose.SIZE.value for row in first)
         opening = OPENING if sizes else f"Bar 0: before the first {unit}." if last > 0 else AT_ONCE
     opening = f" {opening}" if first else ""
-    return Scene(
+    return Plot(
         title=f"Budget per {unit}",
         alt=f"Bar chart of the privacy budget of each {unit}. {verb} {spoken_symbol} {ceiled(total)}.",
         caption=f"{verb} {symbol} = {ceiled(total)}.{opening}{note}",
         x=Axis(unit, view=(-0.6, last + 0.6), whole=True),
         y=Axis(symbol, view=(0.0, 1.15 * float(floor.max()) if floor.any() else 1.0)),
         layers=tuple(layers),
-        equal=False,
-        scrubber=False,
     )
 
 
@@ -173,15 +169,13 @@ def curve_chart(title: str, curves: Sequence[Curve], *, x: str, y: str, caption:
     low, high = (float(heights.min()), float(heights.max())) if len(heights) else (0.0, 1.0)
     pad = 0.04 * max(high - low, 0.1)
     bands, lines = layers_of(curves, Audience.PUBLIC)
-    return Scene(
+    return Plot(
         title=title,
         alt=f"Line chart of {y} against {x}, for {', '.join(curve.name for curve in curves)}.",
         caption=caption,
         x=Axis(x, view=(min(at for at, _ in ends) - 0.03, max(at for _, at in ends) + 0.03), log=True),
         y=Axis(y, view=(low - pad, high + pad), log=True),
         layers=(*bands, *lines),
-        equal=False,
-        scrubber=False,
     )
 
 
@@ -255,7 +249,7 @@ def _chart(
     ink = [*LEAST_VIEW, *(float(value) for value in ends if np.isfinite(value))]
     bands, lines = layers_of(curves, Audience.CURATOR)
     pad = 0.04 * (max(ink) - min(ink))
-    return Scene(
+    return Plot(
         title=title,
         alt=f"Line chart of the clustering cost {what}, for {', '.join(spread.name for spread in spreads)}.",
         caption="Lines are medians, bands the middle 90 % of runs. 1 is the least cost without privacy.",
@@ -264,8 +258,6 @@ def _chart(
         y=Axis("cost", "× k-means", view=(min(ink) - pad, max(ink) + pad), log=True),
         axes_public=False,  # the axes end at exact costs
         layers=(*bands, *_rules(x, cursor), *lines),
-        equal=False,
-        scrubber=False,
     )
 
 

@@ -19,6 +19,7 @@ from dpviz.plots import (
     Ink,
     Kind,
     Layer,
+    Plot,
     Rows,
     Scene,
     always,
@@ -218,7 +219,7 @@ def dot_chart(values: FloatArray, figure: Figure, threshold: float, *, n_dots: i
         name = f"Middle {high - low:.0f} % of runs"
         bands.append(Layer.of(name, Kind.BARS, SECRET_NOISE, rect, rows, fill=0.3))
     cursor = Layer.cursor("Shown run", UNPAID, np.where(np.isfinite(values), values, low), each)
-    return Scene(
+    return Plot(
         title=f"{figure.name.capitalize()}, {n_dots} dots for {len(values)} runs",
         alt=f"Quantile dotplot of the {figure.name} of {len(values)} runs: {n_dots} equally likely outcomes.",
         caption=f"Each dot is one of {n_dots} equally likely outcomes. Bar: the middle 90 % of runs, dark 50 %.",
@@ -227,8 +228,6 @@ def dot_chart(values: FloatArray, figure: Figure, threshold: float, *, n_dots: i
         axes_public=False,
         layers=(*bands, *mark, rule, cursor, near, far),
         frames=tuple(Frame("") for _ in range(frames)),
-        equal=False,
-        scrubber=False,
     )
 
 
@@ -246,7 +245,7 @@ def band_chart(
     if figure.mark is not None:
         low, high = min(low, figure.mark), max(high, figure.mark)
     pad = 0.06 * max(high - low, 1e-9)
-    return Scene(
+    return Plot(
         title=f"{figure.name.capitalize()} against {symbol}",
         alt=f"Line chart of the {figure.name} against {symbol}: the median of many runs, with bands.",
         caption=f"{len(values[0])} runs at each {symbol}: the line is their median, bands the middle 50 and 90 %.",
@@ -254,8 +253,6 @@ def band_chart(
         y=Axis(figure.name, figure.unit, (low - pad, high + pad)),
         axes_public=False,
         layers=(*bands, here, replace(lines[1], name="Median")),
-        equal=False,
-        scrubber=False,
     )
 
 

@@ -4,6 +4,7 @@ import math
 import re
 from dataclasses import dataclass, field
 
+from dpviz.core import FloatArray
 from dpviz.core.limits import ceiled as ceiled  # stories write numbers and limits with what stands here
 from dpviz.core.limits import floored as floored
 from dpviz.core.limits import number as number
@@ -121,3 +122,13 @@ def beside(ratio: float) -> str:
 def at_least(percent: float) -> str:
     """Write a lower limit as whole cases in 100, never more than it is."""
     return f"{floored(percent, decimals=0)} in 100"
+
+
+def cluster_names(k: int) -> tuple[str, ...]:
+    """Return what k clusters are called."""
+    return tuple(f"cluster {i + 1}" for i in range(k))
+
+
+def places_words(places: FloatArray) -> str:
+    """Write the first of `places` (k, d), with up to three features of each."""
+    return "; ".join(", ".join(number(float(x)) for x in place[:3]) for place in places[:8])

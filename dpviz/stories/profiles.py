@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpviz.core import Box, Centers, FloatArray
 from dpviz.core.limits import number
 from dpviz.data.geography import TURN, LocalMap
-from dpviz.plots import CLUSTERS, PUBLIC, Axis, Ink, Kind, Layer, Scene
+from dpviz.plots import CLUSTERS, PUBLIC, Axis, Ink, Kind, Layer, Plot, Scene
 from dpviz.plots.scene import Role
 from dpviz.stories.view import Words
 from dpviz.stories.wording import length_words
@@ -289,15 +289,13 @@ def profile_chart(told: Sequence[Profile], centers: Centers, words: Words) -> Sc
     for one in told:
         line = f"{one.name}: {one.sentence[:1].lower()}{one.sentence[1:].removesuffix('.')}"
         legend.append(f"{line}; {one.size} {words.nouns.record[1]}" if one.size else line)
-    return Scene(
+    return Plot(
         title="Profiles of the clusters",
         alt="Parallel coordinates of the released centers. " + " ".join(f"{one.name}: {one.sentence}" for one in told),
         caption="One line for each released center; each axis runs from one public bound to the other.",
         x=Axis("", view=(low - ROOM, high + ROOM), ticks=False),
         y=Axis("", view=(0.0, float(d)), names=tuple(reversed(_lane_names(words)))),
         layers=tuple(layers),
-        equal=False,
-        scrubber=False,
         group_names=tuple(legend),
     )
 

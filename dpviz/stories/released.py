@@ -6,6 +6,7 @@ from dpviz.core import FEWEST_STEPS, Box, CentersRelease, FloatArray, Guarantee,
 from dpviz.plots import RELEASED, Frame, Kind, Scene
 from dpviz.stories.ground_layers import NO_GROUP, box_layer, sample
 from dpviz.stories.label import promise
+from dpviz.stories.panel import cluster_names
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
 
@@ -48,7 +49,7 @@ def released_scene(release: Release, guarantee: Guarantee, words: Words | None =
         y=plane.y,
         layers=(*(box_layer(stage, public=words.box_public) if known else ()), layer),
         frames=(Frame(""),),
-        group_names=tuple(f"cluster {i + 1}" for i in range(len(values))) if name == "center" else (),
+        group_names=cluster_names(len(values)) if name == "center" else (),
     )
 
 

@@ -11,6 +11,7 @@ from dpviz.data.geography import LocalMap
 from dpviz.data.transforms import Scale
 from dpviz.plots import Axis, Kind, Scene
 
+CURATORS_PLANE = "Principal directions are computed from the records: curator only. Two features have a public view."
 MARGIN = 0.04  # of the box, left free around it
 SOLID_REACH = 0.5 * np.sqrt(3.0) + 0.02  # from the middle of a turned box to the end of its picture, box widths
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)  # multiples of it fill [0, 1] evenly, without randomness

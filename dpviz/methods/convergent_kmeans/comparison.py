@@ -17,7 +17,7 @@ from dpviz.core import Box, CentersRelease, Confidential, FloatArray, Points, Re
 from dpviz.data.synthetic import stand_ins
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.metrics import nonprivate_costs
-from dpviz.plots import Audience, Axis, Ink, Kind, Layer, Role, Scene
+from dpviz.plots import Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene
 from dpviz.stories.ledger import LedgerRow, ledger_rows
 from dpviz.stories.panel import number
 
@@ -253,7 +253,7 @@ def budget_chart(ledgers: Sequence[MethodLedger]) -> Scene:
     )
     last = max((row.column for ledger in finite for row in ledger.rows), default=1)
     names = tuple(ledger.name for ledger in reversed(finite))
-    return Scene(
+    return Plot(
         title="Where the budget goes",
         alt="Bar chart of the privacy budget that each method spends in each iteration: "
         + "; ".join(f"{ledger.name} {number(sum(row.epsilon for row in ledger.rows))}" for ledger in finite),
@@ -264,6 +264,4 @@ def budget_chart(ledgers: Sequence[MethodLedger]) -> Scene:
         x=Axis("iteration", view=(-0.6, last + 0.6), whole=True),
         y=Axis("", view=(-0.15, max(len(finite), 1) + 0.05), names=names),
         layers=layers,
-        equal=False,
-        scrubber=False,
     )

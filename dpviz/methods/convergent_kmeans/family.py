@@ -46,7 +46,7 @@ from dpviz.stories.charts import CostLine
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import leaves, noise_scales
-from dpviz.stories.panel import Fact, Sentence, counted, number, odds
+from dpviz.stories.panel import Fact, Sentence, cluster_names, counted, number, odds
 from dpviz.stories.run import Chart, Run, S_co
 from dpviz.stories.stage import Clock, ExactScene, Stage, Stops, stack
 from dpviz.stories.view import Projection, View, Words
@@ -178,7 +178,7 @@ class FamilyRun(CentersRun[C_co, S_co]):
             layers=self.layers(plane),
             frames=stops.frames,
             start_frame=stops.start_frame,
-            group_names=tuple(f"cluster {i + 1}" for i in range(self.params.n_clusters)),
+            group_names=cluster_names(self.params.n_clusters),
         )
 
 

@@ -19,10 +19,10 @@ from dpviz.stories.charts import CostLine
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import noise_scales
-from dpviz.stories.panel import Fact, ceiled, counted, number, odds
+from dpviz.stories.panel import Fact, ceiled, cluster_names, counted, number, odds
 from dpviz.stories.run import Chart
 from dpviz.stories.stage import Clock, Stage, Stops, stack
-from dpviz.stories.view import Projection, View, Words
+from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words
 
 ZONE_EXPONENT = 0.303  # of epsilon: the score varies by at most 1.2105 in a zone, and the exponent is a quarter of it
 TERMS = (
@@ -74,7 +74,7 @@ MORE_FEATURES = "Zones are balls in all of them, drawn with their true radius."
 def plane_caption(plane: Projection, two: str, more: str) -> str:
     """Return what is drawn, from public facts only: `two` is said of two features, `more` of two out of more."""
     if plane.nonprivate:
-        return "Principal directions are computed from the records: curator only. Two features have a public view."
+        return CURATORS_PLANE
     if plane.d == 1:
         return "One feature. Height has no meaning: records are spread out so that they can be seen."
     return two if plane.d == 2 else f"Two of {plane.d} features. {more}"
@@ -289,5 +289,5 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
             ),
             frames=stops.frames,
             start_frame=stops.start_frame,
-            group_names=tuple(f"cluster {i + 1}" for i in range(self.params.n_clusters)),
+            group_names=cluster_names(self.params.n_clusters),
         )

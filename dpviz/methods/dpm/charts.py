@@ -27,6 +27,7 @@ from dpviz.plots import (
     Ink,
     Kind,
     Layer,
+    Plot,
     Role,
     Scene,
 )
@@ -43,7 +44,7 @@ ROOM = 0.5  # levels left free above the root and below the deepest leaf
 
 def tree_chart(run: DPMRun) -> Scene:
     """Return the tree, a row a level; a click on a node reports it. All of it is released."""
-    tree, cells = run.result.release.tree, run.cells
+    tree, cells = run.release.tree, run.cells
     at = places(tree.children, tree.levels)
     m, n_leaves, deepest = len(at), int((tree.children[:, 0] < 0).sum()), int(tree.levels.max())
     inner, leaf = tree.children[:, 0] >= 0, np.flatnonzero(tree.children[:, 0] < 0)
@@ -52,7 +53,7 @@ def tree_chart(run: DPMRun) -> Scene:
     edges[child] = np.stack([at[tree.parents[child]], at[child]], axis=1)
     leaves = np.full((len(leaf), 2), np.nan)
     leaves[tree.centers[leaf]] = at[leaf]
-    clusters = tuple(f"cluster {i + 1} ({about(float(n))})" for i, n in enumerate(run.result.release.noisy_counts))  # type: ignore[arg-type]
+    clusters = tuple(f"cluster {i + 1} ({about(float(n))})" for i, n in enumerate(run.release.noisy_counts))  # type: ignore[arg-type]
     names = run.node_titles()
     layers = [
         Layer.of("Side of a cut", Kind.LINES, RELEASED, edges[None, None], size=1.25, legend=False),
@@ -79,7 +80,7 @@ def tree_chart(run: DPMRun) -> Scene:
         Layer.of("Chosen", Kind.MARKS, AID, at[None, [run.node]], size=22.0, symbol="ring"),
     ]
     n_cuts, n_refused = int(cells.applied.sum()), int(cells.refused.sum())
-    return Scene(
+    return Plot(
         title="Split tree",
         alt=f"Tree of {counted(m, 'subset')}: {n_cuts} cut in two, {counted(n_refused, 'cut')} refused, "
         f"{counted(n_leaves, 'cluster')}.",
@@ -93,8 +94,6 @@ def tree_chart(run: DPMRun) -> Scene:
             whole=True,
         ),
         layers=tuple(layers),
-        equal=False,
-        scrubber=False,
     )
 
 
@@ -163,7 +162,7 @@ def strips(run: DPMRun, feature: int | None) -> tuple[tuple[str, Scene], ...]:
     return tuple(
         (
             name,
-            Scene(
+            Plot(
                 title=f"{title} along {where}",
                 alt=f"Bar chart over the candidates along {where} of one subset.",
                 caption="",
@@ -174,8 +173,6 @@ def strips(run: DPMRun, feature: int | None) -> tuple[tuple[str, Scene], ...]:
                 ),
                 axes_public=False,
                 layers=(bars, *([centreness] if name == "emptiness" else []), *_rules(run, split, axis, ends)),
-                equal=False,
-                scrubber=False,
             ),
         )
         for name, label, title, ends, bars in charts
@@ -184,7 +181,7 @@ def strips(run: DPMRun, feature: int | None) -> tuple[tuple[str, Scene], ...]:
 
 def facts(run: DPMRun) -> tuple[Fact, ...]:
     """Return the chosen subset in numbers, each for its audience."""
-    tree, node = run.result.release.tree, run.node
+    tree, node = run.release.tree, run.node
     counted = Fact("Records", about(float(tree.noisy_counts[node])), "Counted with noise.", True)
     split = run.split(node)
     became = Fact("Outcome", run.reason(node), "A cut needs two sides that look large enough.", True)
@@ -393,7 +390,7 @@ def k_chart(run: DPMRun, many: ManyCuts) -> Scene:
     for name, k, ink, size in rules:
         xy = np.array([[[[k, 0.0], [k, 1.1 * top]]]], dtype=np.float64)
         layers.append(Layer.of(name, Kind.LINES, ink, xy, size=size))
-    return Scene(
+    return Plot(
         title="Clusters found",
         alt=f"Bar chart of the number of clusters that {len(many.n_clusters)} runs found.",
         caption="Runs with the same knobs and other noise.",
@@ -401,8 +398,6 @@ def k_chart(run: DPMRun, many: ManyCuts) -> Scene:
         y=Axis("runs", view=(0.0, 1.12 * top), whole=True),
         axes_public=False,
         layers=tuple(layers),
-        equal=False,
-        scrubber=False,
     )
 
 

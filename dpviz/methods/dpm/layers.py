@@ -142,7 +142,7 @@ def _best(run: DPMRun, plane: Plane, n_levels: int) -> FloatArray:
 
 def _node_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     """Marks of whole subsets: cut along a hidden feature or refused there, and the noisy counts of both sides."""
-    cells, clock, tree = run.cells, stage.clock, run.result.release.tree
+    cells, clock, tree = run.cells, stage.clock, run.release.tree
     levels = np.arange(clock.n_steps)[:, None]
     middles = plane.middles(cells.low, cells.high)
     now = cells.tried & (cells.levels == levels)
@@ -225,7 +225,7 @@ def _sides(run: DPMRun, plane: Plane, frame_rows: BoolArray) -> FloatArray:
 
 def _release_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     """The released averages, and for the curator the true ones, the noise between them, and k-means' centers."""
-    release, cells = run.result.release, run.cells
+    release, cells = run.release, run.cells
     box, leaves = run.words.box, run.leaves
     whole = (np.zeros_like(run.final), np.ones_like(run.final))
     bounds = whole if run.published else (cells.low[leaves], cells.high[leaves])

@@ -24,7 +24,18 @@ from dpviz.stories.glossary import meant
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.outcomes import Outcome
-from dpviz.stories.panel import Fact, Sentence, attacker, ceiled, chance_limit, counted, number, rarely
+from dpviz.stories.panel import (
+    Fact,
+    Sentence,
+    attacker,
+    ceiled,
+    chance_limit,
+    cluster_names,
+    counted,
+    number,
+    places_words,
+    rarely,
+)
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Clock
 from dpviz.stories.view import Plane, View
@@ -93,17 +104,17 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     @cached_property
     def cells(self) -> Cells:
         """The released tree, box units."""
-        return Cells.of(self.result.release.tree, self.words.box)
+        return Cells.of(self.release.tree, self.words.box)
 
     @cached_property
     def final(self) -> FloatArray:
         """The released centers (k, d), box units."""
-        return self.words.box.to_unit(self.result.release.centers)
+        return self.words.box.to_unit(self.release.centers)
 
     @property
     def k(self) -> int:
         """Number of clusters found; released."""
-        return len(self.result.release.centers)
+        return len(self.release.centers)
 
     @property
     def leaves(self) -> IntArray:
@@ -124,14 +135,14 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     @property
     def last(self) -> CentersStep:
         """The last step."""
-        last = self.result.trace[-1]
+        last = self.steps[-1]
         assert isinstance(last, CentersStep)
         return last
 
     @property
     def levels(self) -> tuple[LevelStep, ...]:
         """The levels of cuts."""
-        return tuple(step for step in self.result.trace if isinstance(step, LevelStep))
+        return tuple(step for step in self.steps if isinstance(step, LevelStep))
 
     def split(self, node: int) -> SplitTrace | None:
         """Return the cut that was tried at a node, None where there was none; the curator's."""
@@ -202,7 +213,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         to be cut at all.
         """
         homes = np.bincount(self.shared.argmax(axis=0), minlength=self.k)
-        first, tree = self.result.trace[0], self.release.tree
+        first, tree = self.steps[0], self.release.tree
         assert isinstance(first, PlanStep)
         for node in np.flatnonzero(tree.centers >= 0).tolist():
             if homes[tree.centers[node]] < 2:
@@ -341,7 +352,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def utility(self) -> tuple[Fact, ...]:
         """Return what was found, public, and how good it is, the curator's."""
-        tree = self.result.release.tree
+        tree = self.release.tree
         n_refused, n_tried = int(self.cells.refused.sum()), int(self.cells.tried.sum())
         exact = self.words.box.to_unit(self.last.nonprivate_centers)
         without = cost_ratio(nonprivate_cost(self.unit, exact, assign(self.unit, exact)), self.best_cost)
@@ -395,7 +406,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def risk(self) -> tuple[Fact, ...]:
         """Return what the guarantee allows an attacker; public."""
-        return center_facts.risk(self.result.guarantee.proved)
+        return center_facts.risk(self.guarantee.proved)
 
     def contents(self) -> Contents:
         """Declare what a run protects, takes as public, and shows in confidence."""
@@ -419,7 +430,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         if self.published:
             return ()
         return center_facts.drowned(
-            center_facts.last_noise(self.result, Purpose.AVERAGES), self.result.release, self.words.box.d
+            center_facts.last_noise(self.result, Purpose.AVERAGES), self.release, self.words.box.d
         )
 
     def _depth(self) -> str:
@@ -429,7 +440,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def _delta(self) -> tuple[str, str]:
         """Return delta and where it comes from."""
-        claim = self.result.guarantee.stated
+        claim = self.guarantee.stated
         if self.params.delta is not None:
             return f"{rarely(claim.delta)}, given", "You chose it."
         delta = rarely(claim.delta)
@@ -440,14 +451,14 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def _candidates(self) -> str:
         box = self.words.box
-        numbers = np.maximum(np.floor(box.widths / self.result.release.interval_sizes + 1e-9), 1.0)
+        numbers = np.maximum(np.floor(box.widths / self.release.interval_sizes + 1e-9), 1.0)
         low, high = int(numbers.min()), int(numbers.max())
         return f"{low} per feature" if low == high else f"{low} to {high} per feature"
 
     def ledger(self) -> tuple[LedgerRow, ...]:
         """Return the ledger, public: each level's counts and cuts, then the averages, at what is theirs of delta."""
         share = 1.0 - COUNT_DELTA_SHARE if self.published else 1.0
-        rows = ledger.ledger_rows(self.result, delta=share * self.result.guarantee.stated.calibrated_delta)
+        rows = ledger.ledger_rows(self.result, delta=share * self.guarantee.stated.calibrated_delta)
         return tuple(sorted(rows, key=lambda row: row.column))
 
     def ledger_chart(self) -> Scene:
@@ -479,7 +490,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             layers=layers.layers(self, plane),
             frames=self._frames(clock),
             start_frame=clock.release,
-            group_names=tuple(f"cluster {i + 1}" for i in range(self.k)),
+            group_names=cluster_names(self.k),
         )
 
     def _frames(self, clock: Clock) -> tuple[Frame, ...]:
@@ -495,9 +506,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def _alt(self) -> str:
         """Describe the picture from public parameters and the release alone."""
-        places = "; ".join(
-            ", ".join(number(float(x)) for x in center[:3]) for center in self.result.release.centers[:8]
-        )
+        places = places_words(self.release.centers)
         return (
             f"{self.words.title}: {counted(self.k, 'cluster')} that DPM found by cutting the box on "
             f"{counted(self.cells.n_levels, 'level')}, "
@@ -524,7 +533,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear their released center's color: the curator's."""
-        return center_facts.recolored(self.result.release.centers, self.last.nonprivate_labels, shape)
+        return center_facts.recolored(self.release.centers, self.last.nonprivate_labels, shape)
 
     def outcome(self) -> Outcome:
         """Return what many runs show of this one: its centers, and their cost beside k-means' with as many."""
@@ -532,7 +541,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def reason(self, node: int) -> str:
         """Say in public words what became of a node."""
-        tree, least = self.result.release.tree, float(self.result.release.tree.needed[node])
+        tree, least = self.release.tree, float(self.release.tree.needed[node])
         if self.cells.applied[node]:
             return "cut in two"
         if not self.cells.tried[node]:
@@ -545,7 +554,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def stop_reason(self, node: int) -> str:
         """Say why a subset was not cut, in a few public words."""
-        tree, level = self.result.release.tree, int(self.cells.levels[node])
+        tree, level = self.release.tree, int(self.cells.levels[node])
         if self.cells.tried[node]:
             return "no clear gap" if math.isinf(tree.needed[node]) else "a side too small"
         if level >= len(tree.least_counts):
@@ -555,12 +564,12 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def why_stopped(self) -> str:
         """Count why subsets were not cut, the commonest first."""
-        why = Counter(self.stop_reason(int(node)) for node in np.flatnonzero(self.result.release.tree.centers >= 0))
+        why = Counter(self.stop_reason(int(node)) for node in np.flatnonzero(self.release.tree.centers >= 0))
         return ", ".join(f"{reason} ({times})" for reason, times in why.most_common())
 
     def cut_place(self, node: int) -> str:
         """Say where the tried cut of a node is."""
-        tree, axis = self.result.release.tree, int(self.result.release.tree.split_axes[node])
+        tree, axis = self.release.tree, int(self.release.tree.split_axes[node])
         unit = f" {self.words.own_units[axis]}" if self.words.own_units[axis] else ""
         place = self.words.along(axis, float(tree.split_positions[node]))
         return f"{self.words.feature_names[axis]} at {number(place)}{unit}"
@@ -568,14 +577,14 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     def node_paths(self) -> tuple[str, ...]:
         """Name every node by its way from all records, 0 below each cut and 1 above it; other runs have the same."""
         names: list[str] = []
-        parents = self.result.release.tree.parents.tolist()
+        parents = self.release.tree.parents.tolist()
         for node, parent in enumerate(parents):
             names.append("" if node == 0 else names[parent] + str(int(parents[node - 1] == parent)))
         return tuple(names)
 
     def node_titles(self) -> tuple[str, ...]:
         """Name every node, in public words."""
-        tree = self.result.release.tree
+        tree = self.release.tree
         return tuple(
             f"{'All records' if node == 0 else f'Subset {node}'} ({layers.about(float(tree.noisy_counts[node]))}): "
             + (f"{self.cut_place(node)}, {self.reason(node)}" if self.cells.tried[node] else self.reason(node))
@@ -585,7 +594,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     @property
     def n_clear_cuts(self) -> int:
         """Return how many of the cuts of a repaired run were made at a gap that stands out, by released numbers."""
-        tree, first = self.result.release.tree, self.result.trace[0]
+        tree, first = self.release.tree, self.steps[0]
         assert isinstance(first, PlanStep)
         cuts = np.flatnonzero(self.cells.applied)
         return sum(tree.gap_depths[i] > first.plan.clear(tree.levels[i], tree.noisy_counts[i]) for i in cuts)

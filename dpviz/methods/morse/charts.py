@@ -15,7 +15,7 @@ from dpviz.core import Box, Confidential, FloatArray, Labels, Points
 from dpviz.methods.morse import algorithm as morse
 from dpviz.methods.morse.algorithm import Params
 from dpviz.methods.morse.landscape import Colors, cut_height, most_cuts, painted, share, split_colors
-from dpviz.plots import AID, CLUSTERS, SECRET, UNRELEASED, Audience, Axis, Kind, Layer, Scene, always, rows_at
+from dpviz.plots import AID, CLUSTERS, SECRET, UNRELEASED, Audience, Axis, Kind, Layer, Plot, Scene, always, rows_at
 from dpviz.solvers import MergeTree
 from dpviz.stories.charts import Curve, layers_of
 from dpviz.stories.panel import number
@@ -140,7 +140,7 @@ def dendrogram(run: MorseRun) -> Scene:
     without = f" No pass was found to {lost} {'parts' if lost > 1 else 'part'}: dashed, joined last." if lost else ""
     merges = ", ".join(share(float(h)) if np.isfinite(h) else "no pass" for h in tree.linkage[::-1, 2][:8])
     alt = f"Dendrogram of {number(n)} peaks. From the root, branches part at {merges} of the highest density."
-    return Scene(
+    return Plot(
         title="Dendrogram",
         alt=alt if merges else "Dendrogram with one leaf: the landscape has one peak.",
         caption=f"Branches meet at the pass between their basins; the rule is the cut.{without}",
@@ -149,8 +149,6 @@ def dendrogram(run: MorseRun) -> Scene:
         layers=tuple(layers),
         frames=run.frames,
         start_frame=run.start_frame,
-        equal=False,
-        scrubber=False,
     )
 
 
@@ -189,7 +187,7 @@ def lanes(sketches: Sequence[Sketch]) -> Scene:
         faint.append(curves)
     whole = np.concatenate(faint)[None]
     least = min(float(np.nanmin(whole[..., 0])), -0.2)
-    return Scene(
+    return Plot(
         title="The same records, other noise",
         alt=f"{n} small dendrograms, of {', '.join(str(one.n_leaves) for one in sketches)} peaks.",
         caption="One lane a run. Colors are the clusters of the cut. Peaks and joins change.",
@@ -205,8 +203,6 @@ def lanes(sketches: Sequence[Sketch]) -> Scene:
                 size=2.5,
             ),
         ),
-        equal=False,
-        scrubber=False,
     )
 
 
@@ -276,7 +272,7 @@ def ari_chart(epsilons: Sequence[float], runs: Sequence[AgreementRuns], epsilon:
     )[None]
     right = np.array([[[x[0] - 1.0, RIGHT], [x[-1] + 1.0, RIGHT]]])[None]
     what = "the true classes" if runs[0].against_classes else "a run without noise"
-    return Scene(
+    return Plot(
         title=f"Agreement with {what}",
         alt=f"Line chart of the adjusted Rand index with {what} against ε, before and after Morse processing.",
         caption="Lines are medians, bands the middle 80 % of runs, rings single runs: most are all right or all wrong.",
@@ -290,6 +286,4 @@ def ari_chart(epsilons: Sequence[float], runs: Sequence[AgreementRuns], epsilon:
             *lines,
             Layer.of("Each run of Morse", Kind.MARKS, SECRET, each, symbol="ring", size=5.0),
         ),
-        equal=False,
-        scrubber=False,
     )

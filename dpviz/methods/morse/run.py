@@ -28,10 +28,10 @@ from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, counted, number, odds
+from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, cluster_names, counted, number, odds, places_words
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Clock, Stage
-from dpviz.stories.view import Projection, View, Words
+from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words
 from dpviz.stories.wording import Doubt, in_words, opened, things
 
 DENDROGRAM_HEIGHT = 250  # CSS pixels
@@ -356,7 +356,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             layers=(),
             frames=self.frames,
             start_frame=self.start_frame,
-            group_names=tuple(f"cluster {i + 1}" for i in range(min(self.n_cuts, MOST_NAMED))),
+            group_names=cluster_names(min(self.n_cuts, MOST_NAMED)),
         )
         clock = Clock(len(self.frames) - 2, ("stop",))
         if view.surface and plane.d > 1:
@@ -409,7 +409,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     def _alt(self) -> str:
         """The picture described from public parameters and the release alone."""
         peaks: FloatArray = self.words.ends.from_unit(unsigned(self.tree.landscape.minima))
-        places = "; ".join(", ".join(number(float(x)) for x in peak[:3]) for peak in peaks[:8])
+        places = places_words(peaks)
         what = {"cut": "cuts of its hierarchy", "level": "levels of its density", "search": "the search of one pair"}
         return (
             f"{self.words.title}: the landscape of a private mixture of "
@@ -421,7 +421,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         """Say what is drawn, from public facts only."""
         d = self.words.box.d
         if plane.nonprivate:
-            return "Principal directions are computed from the records: curator only. Two features have a public view."
+            return CURATORS_PLANE
         if d > 2:
             return (
                 f"Two of {d} features. Shading and contours are the exact marginal density of the two; peaks and "

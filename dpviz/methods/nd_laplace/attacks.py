@@ -24,7 +24,7 @@ from dpviz.mechanisms import nd_laplace_noise, nearest_places
 from dpviz.methods.nd_laplace.algorithm import Params, cells_of, fit, noise_box
 from dpviz.methods.nd_laplace.layers import own_marks
 from dpviz.methods.nd_laplace.run import NDLaplaceRun, Settings
-from dpviz.plots import AID, GUIDE, LAW, RELEASED, SECRET, Audience, Axis, Ink, Kind, Layer, Role, Scene
+from dpviz.plots import AID, GUIDE, LAW, RELEASED, SECRET, Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene
 from dpviz.solvers import geometric_median, lloyd
 from dpviz.stories.charts import pair_of, roc_scene
 from dpviz.stories.ground_layers import box_layer
@@ -90,7 +90,7 @@ def posterior_of(run: NDLaplaceRun) -> Posterior:
     prior = attacks.uniform_prior(box, CELLS[d])
     cells = cells_of(run.words.box, params) if params.domain == "remap" else None
     adversary = attacks.location_adversary(prior, epsilon=params.epsilon, domain=params.domain, cells=cells)
-    released = run.result.release.points[[run.record]]
+    released = run.release.points[[run.record]]
     if run.measure.shares:
         released = run.words.box.to_unit(released)
     if cells is not None:  # the way to the data's unit and back rounds, but only a cell's own output has a likelihood
@@ -372,7 +372,7 @@ def repeat_facts(run: NDLaplaceRun, releases: FloatArray) -> tuple[Fact, ...]:
 
 def budget_facts(run: NDLaplaceRun, n_releases: int) -> tuple[Fact, ...]:
     """Return what so many releases of one record cost together: public."""
-    claim = run.result.guarantee.proved
+    claim = run.guarantee.proved
     if claim is None:
         return (Fact("Spent", "no limit established", "There is no proof for this run.", True),)
     total = attacks.spent(claim.epsilon, n_releases).epsilon * run.measure.radius
@@ -407,15 +407,13 @@ def error_chart(run: NDLaplaceRun, n_releases: int) -> Scene:
     ]
     now = Layer.cursor("Now", GUIDE, np.log10(n_releases))
     low, high = float(np.log10(unit * best.min())), float(np.log10(unit * mean.max()))
-    return Scene(
+    return Plot(
         title="How far off the guesses are",
         alt="Line chart of the error of two guesses against the number of releases of the same record.",
         caption=f"Root mean square distance, before the box is looked at; measured on {N_RECORDS} invented records.",
         x=Axis("releases of one record", view=(-0.05, float(x[-1]) + 0.05), log=True),
         y=Axis("error", run.measure.axis_unit, (low - 0.1, high + 0.1), log=True),
         layers=(*layers, now),
-        equal=False,
-        scrubber=False,
     )
 
 

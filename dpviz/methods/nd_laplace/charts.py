@@ -14,7 +14,7 @@ import scipy
 from dpviz.core import Box, FloatArray
 from dpviz.mechanisms import corner_probability, inside_probability, log_density, radius_probability, redraw_loss
 from dpviz.methods.nd_laplace.algorithm import noise_box
-from dpviz.plots import LAW, PUBLIC, SECRET_NOISE, Audience, Axis, Ink, Kind, Layer, Role, Scene
+from dpviz.plots import LAW, PUBLIC, SECRET_NOISE, Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene
 from dpviz.stories.panel import Fact, ceiled, number, odds, small_odds
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def radius_chart(run: NDLaplaceRun) -> Scene:
     counts = np.histogram(run.step.radius * epsilon, edges)[0] / max(run.n, 1) / np.diff(edges)
     bars = np.stack([edges[:-1], np.zeros(len(counts)), edges[1:], counts], axis=1)[None]
     name = "The law, before drawing again" if run.params.domain == "redraw" else "The law"
-    return Scene(
+    return Plot(
         title="How far points move",
         alt="Density of the distance between record and released point.",
         caption=f"Gamma law of shape {d}: mean {run.measure.words(d * (1.0 / epsilon))}.",
@@ -52,8 +52,6 @@ def radius_chart(run: NDLaplaceRun) -> Scene:
             Layer.of("Records' radii", Kind.BARS, SECRET_NOISE, bars, fill=0.5),
             Layer.of(name, Kind.LINES, LAW, law, size=2.0),
         ),
-        equal=False,
-        scrubber=False,
     )
 
 
@@ -127,7 +125,7 @@ def profile_chart(run: NDLaplaceRun) -> Scene:
         )
         for hue, d in enumerate(DIMENSIONS)
     )
-    return Scene(
+    return Plot(
         title="How far a point moves, by the number of features",
         alt="Density of the distance between record and release for 1 to 30 features.",
         caption="The density of places falls with distance, but there are more places far away: r to the power n - 1. "
@@ -135,8 +133,6 @@ def profile_chart(run: NDLaplaceRun) -> Scene:
         x=distance_axis(run, float(scaled[-1])),
         y=Axis("density", view=(0.0, 0.6), ticks=False),
         layers=layers,
-        equal=False,
-        scrubber=False,
     )
 
 

@@ -14,7 +14,7 @@ from dpviz.methods.nd_laplace.algorithm import Params, fit
 from dpviz.methods.nd_laplace.layers import placed
 from dpviz.methods.nd_laplace.run import NDLaplaceRun, Settings
 from dpviz.metrics import Agreement, InternalScores, internal_scores, matched_labels, nonprivate_agreement
-from dpviz.plots import AID, GUIDE, RELEASED, SECRET, Audience, Axis, Ink, Kind, Layer, Role, Scene
+from dpviz.plots import AID, GUIDE, RELEASED, SECRET, Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene
 from dpviz.solvers.local_clustering import (
     METHODS,
     ClusterSettings,
@@ -28,7 +28,7 @@ from dpviz.solvers.local_clustering import (
 )
 from dpviz.stories.charts import Curve, layers_of
 from dpviz.stories.ground_layers import NO_GROUP, box_layer
-from dpviz.stories.panel import Fact, number, odds
+from dpviz.stories.panel import Fact, cluster_names, number, odds
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
 
@@ -236,7 +236,7 @@ def _scene(
         y=plane.y,
         axes_public=not plane.nonprivate,
         layers=(*box_layer(Stage(plane, Clock(-1, ("still",))), public=run.words.box_public), points, *more),
-        group_names=tuple(f"cluster {i + 1}" for i in range(n_groups)),
+        group_names=cluster_names(n_groups),
     )
 
 
@@ -253,7 +253,7 @@ def score_chart(
             middle = np.array([each.mean() for each in values])
             curves.append(Curve(METHODS[method], hue, x[: len(values)], low, middle, high))
     bands, lines = layers_of(curves, Audience.CURATOR)
-    return Scene(
+    return Plot(
         title=name,
         alt=f"Line chart of {name} of clean and private clusters against epsilon, for three methods.",
         caption="1: the same clusters as on clean data, 0: chance. Lines are means, bands the middle 80 % of runs.",
@@ -264,8 +264,6 @@ def score_chart(
             *lines,
             Layer.cursor("Shown ε", GUIDE, np.log10(run.level)),
         ),
-        equal=False,
-        scrubber=False,
     )
 
 
@@ -325,13 +323,11 @@ def _curve(
     if error is not None:
         edges = np.stack([x, y - half, y + half], axis=1)[None, None]
         layers.insert(0, Layer.of("One standard error", Kind.BANDS, RELEASED, edges, fill=0.15))
-    return Scene(
+    return Plot(
         title=title,
         alt=f"{title}: {label} against {axis.label}.",
         caption=words,
         x=axis,
         y=Axis(label, view=(low - pad, high + pad)),
         layers=tuple(layers),
-        equal=False,
-        scrubber=False,
     )

@@ -340,7 +340,7 @@ class NDLaplacePage(MethodPage):
 
     def cluster_jobs(self, run: NDLaplaceRun, method: str, n_clusters: int) -> list[Job]:
         """Return the clusters of this run, the parameter curves and, for curators, many runs by every method."""
-        released = run.result.release.points
+        released = run.release.points
         sample = released[clusters.clustered_rows(run.n, method)].tobytes()
         k = n_clusters if method == "kmeans" else 0
         jobs = [

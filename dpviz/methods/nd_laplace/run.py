@@ -139,7 +139,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
     @property
     def step(self) -> Step:
         """The one step."""
-        return self.result.trace[0]
+        return self.steps[0]
 
     @property
     def level(self) -> float:
@@ -149,7 +149,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
     @property
     def proved_level(self) -> float | None:
         """The level that is proved, None where nothing is."""
-        claim = self.result.guarantee.proved
+        claim = self.guarantee.proved
         return None if claim is None else claim.epsilon * self.measure.radius
 
     @property
@@ -160,12 +160,12 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
     @property
     def released(self) -> Points:
         """The released points (n, d), box units."""
-        return self.words.box.to_unit(self.result.release.points)
+        return self.words.box.to_unit(self.release.points)
 
     @property
     def n(self) -> int:
         """Number of records: public, every person sends a row."""
-        return len(self.result.release.points)
+        return len(self.release.points)
 
     @property
     def area(self) -> PerturbationArea:
@@ -278,7 +278,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
             Fact("90 in 100 move at most", words(area.radii[1]), "Quantile of the Gamma law.", True),
         ]
         if self.n:
-            box, points = self.words.box, self.result.release.points
+            box, points = self.words.box, self.release.points
             outside = ((points < box.low) | (points > box.high)).any(axis=1)
             move = nonprivate_displacement(self.unit / self.scales, self.released / self.scales)
             facts += [
@@ -378,7 +378,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear their released colors."""
-        return np.clip(np.rint(self.result.release.points), 0, 255).astype(np.uint8).reshape(shape)
+        return np.clip(np.rint(self.release.points), 0, 255).astype(np.uint8).reshape(shape)
 
     def outcome(self) -> Outcome:
         """Return what many runs show of this one: where the chosen record is seen, and how far it was moved."""

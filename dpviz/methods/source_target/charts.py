@@ -15,7 +15,7 @@ from dpviz.baselines.source_target_rivals import cluster_targets, nonprivate_stc
 from dpviz.core import Ball, Box, Confidential, FloatArray, Labels, Points, fingerprint
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm import Params
-from dpviz.plots import PUBLIC, RELEASED, SECRET, UNRELEASED, WRONG, Audience, Axis, Ink, Kind, Layer, Scene
+from dpviz.plots import PUBLIC, RELEASED, SECRET, UNRELEASED, WRONG, Audience, Axis, Ink, Kind, Layer, Plot, Scene
 from dpviz.solvers import nearest_distance, select_centers
 from dpviz.stories.charts import Curve, layers_of
 from dpviz.stories.panel import number
@@ -43,7 +43,7 @@ def count_chart(run: SourceTargetRun) -> Scene:
         layers.append(_bars("Refused", WRONG, refused, len(counts)))
     r, top = step.n_averages, max(float(counts.max(initial=0.0)), 2.0 * release.threshold)
     level = np.array([[[[-1.0, release.threshold], [r + 1.0, release.threshold]]]])
-    return Scene(
+    return Plot(
         title="Noisy counts",
         alt=f"Bar chart of the noisy counts of {len(counts)} released cells beside the threshold of "
         f"{number(release.threshold)} records.",
@@ -51,8 +51,6 @@ def count_chart(run: SourceTargetRun) -> Scene:
         x=Axis("cells", view=(-1.0, r + 1.0), ticks=False),
         y=Axis("records, with noise", view=(min(0.0, -0.1 * top), 1.08 * top)),
         layers=(*layers, Layer.of("Threshold", Kind.LINES, PUBLIC, level, size=1.5)),
-        equal=False,
-        scrubber=False,
     )
 
 
@@ -76,7 +74,7 @@ def bound_chart(run: SourceTargetRun) -> Scene:
     rect = np.array([[[0.0, i + 0.15, value, i + 0.85] for i, value in enumerate(values)]])
     top = float(np.nanmax(np.append(values[np.isfinite(values)], EMPTY)))
     level = np.array([[[[EMPTY, 0.0], [EMPTY, len(lanes)]]]])
-    return Scene(
+    return Plot(
         title="The bound and the truth",
         alt="Bar chart of the parts of the data-dependent bound beside the measured difference.",
         caption="In diameters of the ball. A bound to the right of the line is empty: it says nothing.",
@@ -87,8 +85,6 @@ def bound_chart(run: SourceTargetRun) -> Scene:
             Layer.of("Mean change of cost", Kind.BARS, SECRET, rect, fill=0.5, names=names),
             Layer.of("Empty from here on", Kind.LINES, WRONG, level, size=1.5, dash=True),
         ),
-        equal=False,
-        scrubber=False,
     )
 
 
@@ -198,7 +194,7 @@ def _chart(title: str, x: str, at: FloatArray, values: Sequence[FloatArray], now
     bands, lines = layers_of(curves, Audience.CURATOR)
     top = max(float(np.percentile(each, BAND[1], axis=1).max()) for each in values)
     pad = 0.04 * max(float(np.ptp(at)), 0.1)
-    return Scene(
+    return Plot(
         title=title,
         alt=f"Line chart of the cost of {', '.join(METHODS)} against {x}; the highest is {number(top)}{unit}.",
         caption="Lines are medians, bands the middle 80 % of runs. Exact: the curator's.",
@@ -206,6 +202,4 @@ def _chart(title: str, x: str, at: FloatArray, values: Sequence[FloatArray], now
         y=Axis("mean distance", unit.strip(), view=(0.0, 1.06 * top if top > 0 else 1.0)),
         axes_public=False,
         layers=(*bands, Layer.cursor("Now", UNRELEASED, now), *lines),
-        equal=False,
-        scrubber=False,
     )

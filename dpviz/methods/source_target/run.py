@@ -42,10 +42,10 @@ from dpviz.stories.glossary import meant
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.label import Contents, both_limits, box_words
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, ceiled, counted, number
+from dpviz.stories.panel import Fact, Sentence, ceiled, counted, number, places_words
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Stage
-from dpviz.stories.view import Projection, View, Words, project
+from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words, project
 from dpviz.stories.wording import about, length_words, opened, things
 
 SELECT_SEED = 0  # of selections that stand beside the run: they need it for very many targets only
@@ -163,7 +163,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     @property
     def step(self) -> SanitiseStep:
         """The first step; of its arrays only what the release has as well is public."""
-        step = self.result.trace[0]
+        step = self.steps[0]
         assert isinstance(step, SanitiseStep)
         return step
 
@@ -392,7 +392,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     def risk(self) -> tuple[Fact, ...]:
         """Return what the guarantee allows an attacker; public."""
-        return center_facts.risk(self.result.guarantee.proved)
+        return center_facts.risk(self.guarantee.proved)
 
     def contents(self) -> Contents:
         """Return what a run protects, takes as public, and shows in confidence."""
@@ -414,7 +414,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         del rng
         plane = project(view, self.words, self.unit)
         places = self.params.targets[self.release.selected]
-        where = "; ".join(", ".join(number(float(x)) for x in place[:3]) for place in places[:8])
+        where = places_words(places)
         return Scene(
             title=self.words.title,
             alt=f"{self.words.title}: {len(self.targets)} public targets, {self.n_released} released points in place "
@@ -437,7 +437,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     def caption(self, plane: Projection) -> str:
         """Return what is drawn, from public facts only."""
         if plane.nonprivate:
-            return "Principal directions are computed from the records: curator only. Two features have a public view."
+            return CURATORS_PLANE
         released, d = self.released, self.words.box.d
         if d > 2:
             text = f"Two of {d} features: what is near in the picture need not be near."

@@ -13,7 +13,7 @@ import numpy as np
 from dpviz import attacks
 from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE
 from dpviz.audit.bound import AuditEvent
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.plots import Audience, Axis, Kind, Layer, Plot, Role, Scene, always
 from dpviz.stories.charts import roc_scene
 from dpviz.stories.glossary import meant
 from dpviz.stories.panel import Fact, Sentence, ceiled, floored, number
@@ -133,7 +133,7 @@ def histogram(audited: Audited) -> Scene:
         layers.append(Layer("Threshold", Kind.LINES, role, audience, {"xy": rule}, always(1), size=2.5, isolate=False))
     words = "" if event is None else f" The event: {event_words(event)}."
     name = "statistic" if event is None else statistic_words(event.statistic)
-    return Scene(
+    return Plot(
         title="The two worlds",
         alt=f"Histograms of {name} in the two worlds, over {bound.n_estimating:,} runs each. "
         + sentence(audited).curator,
@@ -142,8 +142,6 @@ def histogram(audited: Audited) -> Scene:
         x=Axis(name if not audited.is_own else "statistic", view=(low, high)),
         y=Axis("share of the runs", view=(0.0, 1.1 * tallest)),
         layers=tuple(layers),
-        equal=False,
-        scrubber=False,
         axes_public=not audited.is_own,
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpviz.core import Confidential, FloatArray
-from dpviz.plots import Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.plots import Audience, Axis, Kind, Layer, Plot, Role, Scene, always
 from dpviz.stories import center_facts
 from dpviz.stories.charts import BAND, HIGHEST_RATIO, Curve, layers_of, percentiles
 from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, number
@@ -227,7 +227,7 @@ def frontier(
             place = [[curve.x[i], curve.middle[i]]]
             ring = [_layer("Chosen", Kind.MARKS, Role.REFERENCE, place, symbol="ring", size=19.0)]
     names = ", ".join(one.legend for one in series)
-    return Scene(
+    return Plot(
         title="Cost against ε",
         alt=f"Line chart of the clustering cost as a multiple of the cost without privacy against ε, for {names}.",
         caption="Lines are medians, bands the middle 90 % of runs, 1 is the cost without privacy. "
@@ -237,8 +237,6 @@ def frontier(
         y=Axis("cost", "× without privacy", view=(low - pad, high + pad), log=True),
         axes_public=False,  # the axes end at exact costs
         layers=(*bands, *level_lines, *lines, *rules, *marks, *ring),
-        equal=False,
-        scrubber=False,
     )
 
 

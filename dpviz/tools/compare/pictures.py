@@ -8,10 +8,10 @@ import numpy as np
 from dpviz.accounting import spent_epsilon
 from dpviz.baselines.k_curve import CurveRelease, KCurve
 from dpviz.core import Adjacency, Centers, Labels, Points
-from dpviz.plots import RELEASED, Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.plots import RELEASED, Audience, Axis, Kind, Layer, Plot, Role, Scene, always
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.ledger import leaves, words_of
-from dpviz.stories.panel import ceiled, number
+from dpviz.stories.panel import ceiled, cluster_names, number
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
 from dpviz.tools.compare.frontier import Series, frontier, ranking
@@ -102,15 +102,13 @@ def curve_scene(release: CurveRelease, k: int) -> Scene:
         Layer("Private cost", Kind.MARKS, Role.RELEASED, released, marks, frame, isolate=False, size=8.0, names=names),
         Layer("Knee", Kind.MARKS, Role.REFERENCE, released, knee, frame, isolate=False, symbol="ring", size=19.0),
     )
-    return Scene(
+    return Plot(
         title="Private cost against k",
         alt=f"Line chart of the private cost against k; the knee is at {release.suggested}.",
         caption=f"The knee is at k = {release.suggested}: a reading of the curve, not a proof of so many groups.",
         x=Axis("clusters k", view=(0.5, len(ks) + 0.5), whole=True),
         y=Axis("cost", "× that of one center", view=(low - pad, high + pad), log=True),
         layers=layers,
-        equal=False,
-        scrubber=False,
     )
 
 
@@ -150,6 +148,6 @@ def run_scene(
         layers=layers,
         scrubber=False,
         axes_public=words.box_public,
-        group_names=tuple(f"cluster {i + 1}" for i in range(len(centers))),
+        group_names=cluster_names(len(centers)),
     )
     return ground.on_map(scene, words, view)

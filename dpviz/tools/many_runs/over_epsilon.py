@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from dpviz.core import Box, Centers, Confidential, FloatArray, Points, frozen, unit_records
 from dpviz.methods import ALGORITHMS, run_class
 from dpviz.metrics import nonprivate_cost
-from dpviz.plots import SECRET, UNPAID, Audience, Axis, Frame, Kind, Layer, Role, Scene, always
+from dpviz.plots import SECRET, UNPAID, Audience, Axis, Frame, Kind, Layer, Plot, Role, Scene, always
 from dpviz.solvers import assign
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.center_facts import cost_ratio
 from dpviz.stories.centers import CentersRun
-from dpviz.stories.panel import number
+from dpviz.stories.panel import cluster_names, number
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import MARGIN, View, Words, project
 
@@ -101,7 +101,7 @@ def scene(
         layers=tuple(layers),
         frames=_frames(states),
         start_frame=nearest(stops, start),
-        group_names=tuple(f"cluster {i + 1}" for i in range(centers.shape[1])),
+        group_names=cluster_names(centers.shape[1]),
         pace=PACE_MS,
     )
 
@@ -120,7 +120,7 @@ def cost_chart(states: Sequence[State], floor: float) -> Scene:
     level = np.array([[-MARGIN, 0.0], [1.0 + MARGIN, 0.0]])[None, None]
     moving = np.arange(len(states), dtype=np.int16)
     curve = np.stack([x, y], axis=1)
-    return Scene(
+    return Plot(
         title="Cost at each ε",
         alt="Line chart of the clustering cost against ε.",
         caption="1 is k-means' cost without privacy. One run: other noise would draw another line.",
@@ -134,8 +134,6 @@ def cost_chart(states: Sequence[State], floor: float) -> Scene:
             layer("ε", Kind.CURSOR, Role.REFERENCE, arrays={"x": x}, rows=moving, legend=False),
         ),
         frames=_frames(states),
-        equal=False,
-        scrubber=False,
     )
 
 
