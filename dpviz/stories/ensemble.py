@@ -77,7 +77,7 @@ def standard_noise(law: Law, n: int, k: int, d: int) -> tuple[FloatArray, FloatA
     """Return independent noise of scale 1, or sigma 1, on counts (n, k) and on sums (n, k, d); the same every time."""
     rng = np.random.default_rng(SEED)
     draw = rng.laplace if law == "laplace" else rng.standard_normal
-    return frozen(np.asarray(draw(size=(n, k)))), frozen(np.asarray(draw(size=(n, k, d))))
+    return frozen(draw(size=(n, k))), frozen(draw(size=(n, k, d)))
 
 
 @lru_cache(maxsize=64)

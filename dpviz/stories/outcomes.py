@@ -126,7 +126,7 @@ def dots(values: FloatArray, n_dots: int = N_DOTS) -> FloatArray:
     known = values[np.isfinite(values)]
     if not len(known):
         raise ValueError("No run had a figure, but a dotplot needs one at least.")
-    return np.asarray(np.quantile(known, (np.arange(n_dots) + 0.5) / n_dots, method="hazen"))
+    return np.quantile(known, (np.arange(n_dots) + 0.5) / n_dots, method="hazen")
 
 
 def stacked(places: FloatArray, width: float) -> IntArray:

@@ -103,7 +103,7 @@ class Projection:
 
     def __call__(self, unit: FloatArray) -> FloatArray:
         """Project box units (..., d) to (..., 2)."""
-        return np.asarray(self.offset + _seen(unit, self.matrix))
+        return self.offset + _seen(unit, self.matrix)
 
     def pinned(self, xy: FloatArray) -> FloatArray:
         """Return places (..., 2) of the picture, those outside of the box on its edge, where its middle lies behind.

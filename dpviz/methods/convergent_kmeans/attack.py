@@ -155,7 +155,7 @@ def guess_published(
 def partitions_of(release: ZonesRelease) -> FloatArray:
     """Return the centers (T, k, d) whose clusters each iteration looks at; the first only where it is public."""
     before = release.path[:-1]
-    return np.asarray(before if release.start is None else np.concatenate([release.start[None], before]))
+    return before if release.start is None else np.concatenate([release.start[None], before])
 
 
 def known_of(partitions: FloatArray, others: Points) -> tuple[FloatArray, FloatArray]:

@@ -390,7 +390,7 @@ class FastLloydRun(LloydFamilyRun[BoundedRelease]):
     def sums_around(self) -> FloatArray:
         """The centers before the last move; where they were not released, the noise of counts is left out."""
         path, start = self.release.path, self.release.start
-        return np.asarray(path[-2] if len(path) > 1 else self.final if start is None else start)
+        return path[-2] if len(path) > 1 else self.final if start is None else start
 
     def layers(self, plane: Projection) -> tuple[Layer, ...]:
         """Return what is drawn, from back to front: the circles lie on the box and the records.
@@ -580,7 +580,7 @@ def shaded(counts: Counts, low: FloatArray, high: FloatArray) -> FloatArray:
     corners = ((begin, begin), (end, begin), (begin, end), (end, end))  # (x, y)
     at = np.concatenate([y[:, 1] * shape[1] + x[:, 0] for x, y in corners])
     changes = np.bincount(at, np.concatenate([shares, -shares, -shares, shares]), math.prod(shape)).reshape(shape)
-    return np.asarray(changes.cumsum(axis=0).cumsum(axis=1)[:-1, :-1])
+    return changes.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]
 
 
 def _wall_layer(low: FloatArray, high: FloatArray, stage: Stage) -> list[Layer]:

@@ -41,7 +41,7 @@ class Cells:
     @property
     def tried(self) -> BoolArray:
         """Where a cut was tried, (m,)."""
-        return np.asarray(self.axes >= 0)
+        return self.axes >= 0
 
     @property
     def applied(self) -> BoolArray:

@@ -337,7 +337,7 @@ def heat(many: ManyCuts, features: tuple[int, ...]) -> FloatArray:
             passed[run, first:last, at] = True
         else:
             passed[run, at, first:last] = True
-    return np.asarray(passed.mean(axis=0)) if len(passed) else np.zeros((rows, SIDE))
+    return passed.mean(axis=0) if len(passed) else np.zeros((rows, SIDE))
 
 
 def heat_chart(run: DPMRun, many: ManyCuts, view: View) -> Scene:

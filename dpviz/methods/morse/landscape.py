@@ -235,7 +235,7 @@ def bridge(first: FloatArray, middle: FloatArray, last: FloatArray) -> FloatArra
     """Return a curve (p, D) from one place over a middle one to another: a parabola that passes through all three."""
     t = np.linspace(0.0, 1.0, BRIDGE_POINTS)[:, None]
     bent = 2.0 * middle - (first + last) / 2.0
-    return np.asarray((1.0 - t) ** 2 * first + 2.0 * t * (1.0 - t) * bent + t**2 * last)
+    return (1.0 - t) ** 2 * first + 2.0 * t * (1.0 - t) * bent + t**2 * last
 
 
 def contour_levels() -> FloatArray:
@@ -279,7 +279,7 @@ def flow_starts(d: int) -> FloatArray:
     for _ in range(32):
         ratio = (1.0 + ratio) ** (1.0 / (d + 1))
     shares = np.modf(0.5 + np.arange(1, PATH_STARTS**2 + 1)[:, None] * ratio ** -np.arange(1.0, d + 1))[0]
-    return np.asarray(shares * 1.86 - 0.93)
+    return shares * 1.86 - 0.93
 
 
 def split_colors(tree: MergeTree) -> Labels:

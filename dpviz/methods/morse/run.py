@@ -121,7 +121,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     @cached_property
     def nonprivate_clusters(self) -> Labels:
         """The cluster (n,) of every record."""
-        return np.asarray(self.tree.cut(self.params.n_clusters)[self.nonprivate_basins])
+        return self.tree.cut(self.params.n_clusters)[self.nonprivate_basins]
 
     @cached_property
     def nonprivate_ari(self) -> float | None:
@@ -491,7 +491,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         means = weights @ release.centers / np.where(total > 0, total, 1.0)
         peaks = self.words.box.from_unit(unsigned(self.tree.landscape.minima))
         firsts = np.unique(clusters, return_index=True)[1]
-        return np.asarray(np.where(total > 0, means, peaks[firsts]))
+        return np.where(total > 0, means, peaks[firsts])
 
     def outcome(self) -> Outcome:
         """Return what many runs show of this one: its peaks, and how well its clusters agree with the known classes."""

@@ -69,7 +69,7 @@ def density_scene(run: NDLaplaceRun, where: str) -> Scene:
     inside = float(inside_probability(record[None], box, epsilon=epsilon)[0])
     logs = log_density(_middles(box), record, epsilon=epsilon) - math.log(inside)
     heat = np.exp(logs - logs.max()).reshape(CELLS, CELLS).T
-    here = np.asarray((record - box.low) / box.widths.max())[None, None]
+    here = ((record - box.low) / box.widths.max())[None, None]
     caption = (
         f"{odds(100.0 * inside)} draws land inside. What would fall outside is spread over the box: the density "
         f"here is {number(1.0 / inside)} times as high as without walls."

@@ -56,7 +56,7 @@ class Ground(Confidential):
 
     def project(self, places: FloatArray) -> FloatArray:
         """Return places (m, 2) or (2,) in scene coordinates (1, m, 2)."""
-        return np.asarray((np.atleast_2d(places) - self.box.low) / self.side)[None]
+        return ((np.atleast_2d(places) - self.box.low) / self.side)[None]
 
     def marks(self, name: str, places: Points, role: Role, symbol: str, size: float, pick: str = "") -> Layer:
         """Return marks at `places` (m, 2) or (2,)."""
@@ -137,7 +137,7 @@ class LocationGame:
     @property
     def places(self) -> Points:
         """The places (m, 2) that can be guessed."""
-        return np.asarray(self.adversary.prior.locations)
+        return self.adversary.prior.locations
 
     def scene(
         self,

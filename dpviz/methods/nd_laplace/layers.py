@@ -109,7 +109,7 @@ def outlines(centers: FloatArray, radii: FloatArray, run: NDLaplaceRun, plane: P
     rings = radii[:, None, None] * (circle @ root)
     if plane.d == 1:
         rings[..., 1] = STRIP * circle[:, 1]
-    return np.asarray(centers[:, None, :] + rings)
+    return centers[:, None, :] + rings
 
 
 def layers_of(run: NDLaplaceRun, plane: Projection, rng: np.random.Generator) -> list[Layer]:

@@ -175,7 +175,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     @property
     def selected(self) -> Points:
         """The new centers (k, d), box units."""
-        return np.asarray(self.targets[self.release.selected])
+        return self.targets[self.release.selected]
 
     @property
     def released(self) -> Points:
@@ -185,7 +185,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     @property
     def representatives(self) -> Points:
         """The targets that have an average of their own (r, d), box units."""
-        return np.asarray(self.targets[self.step.core.representatives])
+        return self.targets[self.step.core.representatives]
 
     @property
     def refused(self) -> Labels:
@@ -487,8 +487,8 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear the nearest released color or center: curator."""
         colors = np.clip(np.rint(self.known), 0, 255).astype(np.uint8)
-        nearest = np.asarray(cKDTree(self.known).query(self.words.box.from_unit(self.unit), k=1)[1])
-        return np.asarray(colors[nearest].reshape(shape))
+        nearest = cKDTree(self.known).query(self.words.box.from_unit(self.unit), k=1)[1]
+        return colors[nearest].reshape(shape)
 
     def outcome(self) -> Outcome:
         """Return what many runs show of this one: its new centers, and what they cost beside the source."""

@@ -89,7 +89,7 @@ class ZoneStep(Step):
     def leaves_convergent_zone(self) -> BoolArray:
         """Whether each zone (k,) may reach out of its convergent zone, |X - S| > a: with "future" it can."""
         reach = lengths(self.controller - self.zone_mean)
-        return np.asarray(reach > self.convergent_radius + ROUNDING)
+        return reach > self.convergent_radius + ROUNDING
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -160,7 +160,7 @@ def average(
         center_sigmas=frozen((sigma * reach)[:, None] * units / np.maximum(noisy_counts, 1.0)[:, None]),
         tree=released_tree(tree, box, plan),
         centers=frozen(centers),
-        clipped=frozen(np.asarray(clipped.any(axis=1))),
+        clipped=frozen(clipped.any(axis=1)),
         events=(ParallelEvent("averages", parts),),
     )
 

@@ -129,7 +129,7 @@ def level_epsilons(epsilon: float, n_levels: int, *, even: bool = False) -> Floa
     if not epsilon > 0 or n_levels < 0:
         raise ValueError(f"epsilon was {epsilon} and n_levels {n_levels}, but they must be > 0 and >= 0.")
     weights = np.ones(n_levels) if even else np.sqrt(np.ldexp(1.0, np.arange(n_levels)))
-    return frozen(np.asarray(epsilon * (weights / weights.sum()) if n_levels else weights))
+    return frozen(epsilon * (weights / weights.sum()) if n_levels else weights)
 
 
 def levels_for(n_records: float, epsilon: float) -> int:

@@ -63,7 +63,7 @@ class SplitCandidates:
     @property
     def exists(self) -> BoolArray:
         """Which of (d, most) there are."""
-        return np.asarray(np.arange(self.most) < self.numbers[:, None])
+        return np.arange(self.most) < self.numbers[:, None]
 
     @property
     def n_bins(self) -> int:

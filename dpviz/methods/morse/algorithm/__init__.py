@@ -197,7 +197,7 @@ class MorseRelease(CentersRelease):
     @property
     def component_clusters(self) -> Labels:
         """Cluster (K,) of each component at the cut."""
-        return np.asarray(self.tree.cut(self.n_clusters)[self.tree.landscape.component_minima])
+        return self.tree.cut(self.n_clusters)[self.tree.landscape.component_minima]
 
 
 def fit(
