@@ -211,7 +211,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         layers = (
             *ground.box_layer(stage, public=self.words.box_public),
             ground.record_layer(self.unit, [None, self.nonprivate_members], always | {release: 1}, stage),
-            *ground.border_layer("border", RELEASED, {release: 0}, self.final[None], stage),
+            *ground.border_layer(RELEASED, {release: 0}, self.final[None], stage),
             *_moves(moves, self, stage),
             stage.marks("released center", RELEASED, {release: 0}, self.final[None], size=13.0),
             # Where centers were before their noise, on top of the centers: exact, so the curator's.

@@ -79,11 +79,6 @@ def pieces(text: str) -> Iterator[tuple[str, str]]:
         yield text[end:], ""
 
 
-def plainly(text: str) -> str:
-    """Return the text without its marks."""
-    return "".join(words for words, _ in pieces(text))
-
-
 def noticed(text: str) -> tuple[tuple[str, str], ...]:
     """Return an unmarked text in pieces as `pieces` does: the first mention of each term stands for it."""
     end, terms, chunk = 0, set(), []
@@ -195,8 +190,8 @@ def _curve(law: Callable[[float], float], color: str, height: float = 42.0, low:
     return path([(x, GROUND - height * law(x)) for x in steps], color)
 
 
-def _laplace(at: float, scale: float = 11.0) -> Callable[[float], float]:
-    return lambda x: math.exp(-abs(x - at) / scale)
+def _laplace(at: float) -> Callable[[float], float]:
+    return lambda x: math.exp(-abs(x - at) / 11.0)
 
 
 def _bell(at: float, sigma: float = 12.0) -> Callable[[float], float]:

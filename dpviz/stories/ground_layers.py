@@ -69,12 +69,12 @@ def drawn_records(unit: Points, group: ByteArray, rows: Mapping[int, int], stage
     return stage.layer(kind=Kind.POINTS, ink=MEMBERS, rows=rows, arrays=arrays, **options)
 
 
-def border_layer(name: str, ink: Ink, rows: Mapping[int, int], centers: FloatArray, stage: Stage) -> list[Layer]:
+def border_layer(ink: Ink, rows: Mapping[int, int], centers: FloatArray, stage: Stage) -> list[Layer]:
     """Borders between the clusters of `centers` (R, k, d); exact in two dimensions only, so drawn there only."""
     if stage.projection.d != 2:
         return []
     sites = stage.projection(centers)
-    return [_drawn_borders(name, ink, rows, voronoi_borders(sites), sites, stage)]
+    return [_drawn_borders("border", ink, rows, voronoi_borders(sites), sites, stage)]
 
 
 def _drawn_borders(

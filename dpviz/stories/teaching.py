@@ -35,9 +35,6 @@ from dpviz.stories.panel import Sentence, ceiled, floored, number
 from dpviz.stories.run import ILLUSTRATION_SEED, Run
 from dpviz.stories.view import View, Words
 
-FEWEST_STEPS, MOST_STEPS = 5, 8
-MOST_WORDS = 60  # of a step's text
-
 
 @dataclass(frozen=True, slots=True)
 class Range:
@@ -339,9 +336,6 @@ def parts(names: str) -> list[str]:
 def some(*formulas: Formula | None) -> tuple[Formula, ...]:
     """Return the formulas that there are."""
     return tuple(each for each in formulas if each is not None)
-
-
-MOST_CHAPTER_WORDS = 46  # of a chapter's text, and of its answer: a phone shows both beside the picture
 
 
 class DrawChapter(Protocol):

@@ -57,9 +57,9 @@ def in_words(n: int) -> str:
     return _NUMBERS[n] if 0 <= n < len(_NUMBERS) else f"{n:,}"
 
 
-def things(n: int, one: str, many: str = "") -> str:
+def things(n: int, one: str) -> str:
     """Write a number of things, `one` being one of them: "one cluster", "five clusters"."""
-    return f"{in_words(n)} {one if n == 1 else many or f'{one}s'}"
+    return f"{in_words(n)} {one if n == 1 else f'{one}s'}"
 
 
 def opened(sentence: str) -> str:

@@ -17,7 +17,6 @@ from dpviz.stories.glossary import (
     meant,
     noticed,
     pieces,
-    plainly,
     search,
 )
 from dpviz.tools.teaching.chapters import NAMES
@@ -66,7 +65,7 @@ def test_terms_stand_for_themselves_and_unknown_ones_are_refused():
         (".", ""),
     ]
     with pytest.raises(KeyError, match="zoo is not in the glossary"):
-        plainly("the [[zoo]]")
+        list(pieces("the [[zoo]]"))
     with pytest.raises(KeyError):
         meant("zoo")
 

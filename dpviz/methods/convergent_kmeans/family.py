@@ -505,7 +505,7 @@ class EUGkMRun(FamilyRun[GridRelease, GridStep]):
             *ground.box_layer(stage, public=self.words.box_public),
             *([] if plane.nonprivate else self._grid_layers(stage)),
             ground.record_layer(self.unit, (None, labels), {0: 0, clock.release: 1}, stage, size=3.0),
-            *ground.border_layer("border", RELEASED, {clock.release: 0}, self.final[None], stage),
+            *ground.border_layer(RELEASED, {clock.release: 0}, self.final[None], stage),
             way,
             stage.marks("center", UNRELEASED, walking, path, size=9.0),
             *ground.final_layers(self.final, true, lloyds, stage, noise=noise),
@@ -685,7 +685,7 @@ class GuptRun(FamilyRun[BlocksRelease, BlocksStep]):
             *ground.box_layer(stage, public=self.words.box_public),
             ground.record_layer(self.unit, (None, self.nonprivate_labels), {0: 0, clock.release: 1}, stage),
             by_block,
-            *ground.border_layer("border", RELEASED, end, final[None], stage),
+            *ground.border_layer(RELEASED, end, final[None], stage),
             stage.layer("to the mean", Kind.SEGMENTS, SECRET, averaged, lines, size=0.75, isolate=False),
             stage.layer(
                 "center of a block", Kind.POINTS, MEMBERS, from_answers, {"xy": flat, "group": order}, size=8.0
@@ -800,7 +800,7 @@ class PrivGeneRun(FamilyRun[GeneRelease, GeneStep]):
         return (
             *ground.box_layer(stage, public=self.words.box_public),
             records,
-            *ground.border_layer("border", RELEASED, {clock.release: 0}, final[None], stage),
+            *ground.border_layer(RELEASED, {clock.release: 0}, final[None], stage),
             candidates,
             *self._move_layers(firsts, stage),
             stage.marks("best candidate", SECRET, clock.during("pick"), best, symbol="ring", size=15.0, isolate=False),

@@ -84,7 +84,7 @@ def scene(
     layers = [
         *ground.box_layer(stage, public=words.box_public),
         ground.drawn_records(unit[sampled], labels, rows, stage, total=len(unit)),
-        *ground.border_layer("border", UNPAID, rows, centers, stage),
+        *ground.border_layer(UNPAID, rows, centers, stage),
         stage.layer("path as ε grows", Kind.TRAILS, UNPAID, rows, stage.projection(centers), size=1.5),
         *lloyds,
         stage.marks("center at this ε", UNPAID, rows, centers, size=12.0),

@@ -12,12 +12,12 @@ from sklearn.cluster import KMeans
 from dpviz.methods import CATALOGUE
 from dpviz.plots import pack
 from dpviz.stories.ledger import ledger_rows
-from dpviz.stories.teaching import MOST_CHAPTER_WORDS
 from dpviz.tools.teaching.chapters import CHAPTERS, END, NAMES, after, after_lesson, clusters, numbers
 from dpviz.tools.teaching.page.course import measured
 from dpviz.ui.lessons import LESSONS
 from dpviz.ui.lessons import measured as lesson_measured
 
+MOST_CHAPTER_WORDS = 46  # of a chapter's text, and of its answer: a phone shows both beside the picture
 PROMISED = ("average", "coin", "mean", "clusters", "leak", "noise", "cuts", "hills", "sending", "helpers", "audit")
 PROMISED += ("decide",)
 
