@@ -24,13 +24,11 @@ from dpviz.core import (
     attacker_odds,
 )
 from dpviz.metrics import matched_distance
-from dpviz.plots import Measure, Strip
+from dpviz.plots import Strip
 from dpviz.solvers import KMEANS_STARTS, dataless_centers
-from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.ledger import leaves, scale_of
-from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, at_most, attacker, counted, limit, number
-from dpviz.stories.wording import Doubt, about, opened, percent, things
+from dpviz.stories.outcomes import Figure
+from dpviz.stories.panel import Fact, at_most, attacker, counted, limit, number
 
 if TYPE_CHECKING:
     from dpviz.stories.centers import CentersRun
@@ -69,70 +67,8 @@ def not_established(_: float) -> str:
     return "No limit is established: the start or the bounds come from the records."
 
 
-LOST, FOUND = 0.5, 0.1  # of the cost that centers save beside a blind guess: what a run may lose of it; ours
-EXACT = 0.002  # of the diagonal: centers this near are on their true places, as far as a picture shows; ours
-NOISY, QUIET = 0.5, 0.1  # typical noise, as a share of what a blind guess misses by; ours
 ROOM = 1.3  # of a strip's axis, above its dashed line
 DIAGONAL = "of the diagonal"
-
-
-def sentence(run: CentersRun[CentersRelease, Step]) -> Sentence:
-    """Say the run in one sentence, by its exact cost, its distance from noise-free centers, and the law of its noise.
-
-    That noise has moved the centers is said only where its law is large too, and that a draw was lucky only where the
-    centers land though it is.
-    """
-    k, guarantee = len(run.final), run.guarantee
-    if guarantee.published is guarantee.proved is None:
-        said = f"{things(k, 'center')} {'is' if k == 1 else 'are'} released, and nobody claims to hide anything"
-        return Sentence(opened(said), opened(said))
-    return Sentence(opened(_curators(run, k, run.doubt)), opened(_publics(run, k, run.doubt)))
-
-
-def _curators(run: CentersRun[CentersRelease, Step], k: int, doubt: Doubt) -> str:
-    the, crowd = ("the center", "its crowd") if k == 1 else ("the centers", "their crowds")
-    miss, land, find = ("misses", "lands", "finds") if k == 1 else ("miss", "land", "find")
-    lost, law = lost_share(run), run.noise_share
-    loud = law is not None and law >= NOISY * run.blind_share
-    if lost >= 1.0:
-        return doubt.ends(f"{BLIND if k > 1 else BLIND.replace('centers are', 'center is')}")
-    if lost >= LOST:
-        if loud:
-            return doubt.ends(f"noise drags {the} off {crowd}")
-        return doubt.ends(f"{the} {miss} {crowd}")
-    if run.distance_share >= NOISY * run.blind_share > 0.0:  # one of several ways to divide the crowds
-        stand, serve = ("stands", "serves its crowd") if k == 1 else ("stand", "serve their crowds")
-        return f"{the} {stand} elsewhere, and {serve} {'less' if lost >= FOUND else 'just as'} well"
-    if lost >= FOUND:
-        return doubt.ends(f"{the} {'wobbles' if k == 1 else 'wobble'}, but {find} {crowd}")
-    if loud:
-        return f"lucky noise: {the} {land}, but most draws this noisy would miss"
-    if doubt is Doubt.GONE:
-        if run.distance_share < EXACT:
-            return f"{the} {'is' if k == 1 else 'are'} exact, but the guarantee no longer protects anyone"
-        return f"{the} {'is' if k == 1 else 'are'} nearly exact, but the guarantee is gone"
-    should = "where it should" if k == 1 else "where they should"
-    return doubt.ends(f"{things(k, 'center')} {land} {should}")
-
-
-def _publics(run: CentersRun[CentersRelease, Step], k: int, doubt: Doubt) -> str:
-    law, these = run.noise_share, things(k, "center")
-    if law is None:
-        return doubt.ends(f"{these} {'is' if k == 1 else 'are'} released")
-    if law >= NOISY * RANDOM:
-        return doubt.ends(f"{'this center is' if k == 1 else 'these centers are'} mostly noise")
-    if law >= QUIET * RANDOM:
-        return doubt.ends(f"noise blurs the {these if k > 1 else 'center'}")
-    return doubt.ends(f"noise hardly moves the {these if k > 1 else 'center'}")
-
-
-def lost_share(run: CentersRun[CentersRelease, Step]) -> float:
-    """Return what a run loses of the cost that k-means saves beside a blind guess: 0 is k-means', 1 no better."""
-    best, without = run.best_cost, run.no_data_cost
-    cost = run.nonprivate_cost
-    if without > best:
-        return max(cost - best, 0.0) / (without - best)
-    return 0.0 if cost <= without else 1.0
 
 
 def blind_share(exact: Centers) -> float:
@@ -191,47 +127,10 @@ def _is_gaussian(result: Result[CentersRelease, Step], purpose: Purpose) -> bool
     )
 
 
-def strips(run: CentersRun[CentersRelease, Step]) -> tuple[Strip | None, Strip | None]:
-    """Return the axis of what the centers miss by, and the public's, of what noise moves them by."""
-    public = None if run.noise_share is None else noise_strip("Noise moves centers by")
-    blind = 100.0 * run.blind_share
-    lines = ((blind, "a blind guess"),) if blind > 0 else ()
-    return Strip("Centers miss by", DIAGONAL, "off", 0.0, ROOM * blind or 1.0, lines), public
-
-
 def noise_strip(label: str) -> Strip:
     """Return the axis of how far noise moves what is released: public, and the same for all records."""
     line = (100.0 * RANDOM, "random places")
     return Strip(label, DIAGONAL, "noise", 0.0, ROOM * line[0], (line,))
-
-
-def losses(run: CentersRun[CentersRelease, Step]) -> tuple[Measure | None, Measure | None]:
-    """Return what the centers miss by, and what noise moves them by on average."""
-    off, law = run.distance_share, run.noise_share
-    off = 0.0 if off < ROUNDING else off
-    power = (
-        run.noise_power if law is not None and law < 1.0 / max(len(run.final), 1) else 0.0
-    )  # no center is at its end
-    public = None if law is None else Measure(100.0 * law, about(percent(law)), power)
-    return Measure(100.0 * off, percent(off)), public
-
-
-ROUNDING = 1e-12  # of the diagonal: rounding errors are no distance
-
-
-def cost_facts(run: CentersRun[CentersRelease, Step], start: str) -> tuple[Fact, ...]:
-    """Return the cost beside k-means', what no data costs, and the distance to Lloyd's centers: the curator's.
-
-    `start` says what the cost is held against.
-    """
-    cost, best = run.nonprivate_cost, run.best_cost
-    off = number(round(100.0 * run.distance_share, 9))  # rounding errors are no distance
-    far = "Mean distance to Lloyd's centers under the best matching."
-    return (
-        Fact("Cost", f"{number(cost_ratio(cost, best))} × k-means", start, False),
-        no_data_fact(cost, run.no_data_cost, best, "k-means"),
-        Fact("Off Lloyd's centers", f"{off} % of the box's diagonal", far, False),
-    )
 
 
 def cost_ratio(cost: float, best: float) -> float:
@@ -248,11 +147,6 @@ def no_data_fact(cost: float, without_data: float, best: float, beside: str) -> 
     """Return what no data costs as a multiple of `best`, called `beside`, and say where a run's `cost` is no less."""
     cost_words = f"{number(cost_ratio(without_data, best))} × {beside}"
     return Fact("Without any data", f"{cost_words}: no worse" if cost >= without_data else cost_words, HELP, False)
-
-
-def notices(run: CentersRun[CentersRelease, Step]) -> tuple[str, ...]:
-    """Return what has to be said beside this run's guarantee: exact, so the curator's."""
-    return (AS_GOOD,) if run.nonprivate_cost >= run.no_data_cost else ()
 
 
 def public_notices(run: CentersRun[CentersRelease, Step]) -> tuple[str, ...]:
@@ -287,12 +181,6 @@ def drowned(noise: FloatArray, release: CentersRelease, d: int) -> tuple[str, ..
     )
 
 
-def lloyd_fact(run: CentersRun[CentersRelease, Step]) -> Fact:
-    """Return how long Lloyd's algorithm took: exact, so the curator's."""
-    rounds = str(run.reference.n_iterations)
-    return Fact("Lloyd's iterations", rounds, "Until assignments repeat, no privacy.", False)
-
-
 def risk(proved: Claim | None) -> tuple[Fact, ...]:
     """Return what the guarantee allows beyond the odds that stand beside the slider; public."""
     if proved is None or proved.adjacency is Adjacency.REPLACE:
@@ -304,25 +192,6 @@ def risk(proved: Claim | None) -> tuple[Fact, ...]:
         "tell which of two answers you gave? The second is easier."
     )
     return (Fact("Which of two answers you gave", at_most(two), why, True),)
-
-
-def contents(run: CentersRun[CentersRelease, Step]) -> Contents:
-    """Declare what a run that releases centers protects, takes as public, and shows in confidence."""
-    public = [box_words(run.words), "k, ε and every other knob"]
-    secret = ["Records, and who is in which cluster", "True means and counts, costs, Lloyd's centers"]
-    if getattr(run.params, "start", "packing") == "records":
-        secret.append("The start: real records, which are published all the same")
-    elif getattr(run.params, "start", "packing") == "private":
-        public.append("The packing that the start's search begins at, which looks at no record")
-    else:
-        public.append("The start: a packing of the box, which looks at no record")
-    return Contents(RECORD, tuple(public), tuple(secret))
-
-
-def outcome(run: CentersRun[CentersRelease, Step]) -> Outcome:
-    """Return what many runs show of this one: its centers, and their cost beside k-means'."""
-    best = run.best_cost
-    return Outcome(run.final, cost_ratio(run.nonprivate_cost, best) if best > 0 else math.nan, COST)
 
 
 def recolored(centers: Centers, nonprivate_labels: Labels, shape: tuple[int, int, int]) -> ByteArray:

@@ -44,12 +44,13 @@ from dpviz.solvers import (
 from dpviz.stories import center_facts, charts
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.glossary import meant
-from dpviz.stories.label import Contents
+from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.outcomes import Outcome
-from dpviz.stories.panel import Fact, Sentence, cluster_names, places_words
+from dpviz.stories.panel import Fact, Sentence, cluster_names, number, places_words
 from dpviz.stories.run import Chart, Run, S_co
 from dpviz.stories.stage import Clock, Stage, StepsScene
 from dpviz.stories.view import View, Words
+from dpviz.stories.wording import Doubt, about, opened, percent, things
 
 MOST_CLUSTERS = 250  # a group is one byte
 TERMS = (
@@ -61,6 +62,11 @@ FRAMES = (Frame("Records", "What the curator has."), Frame("Release", "What the 
 PHASES = ("step",)
 CAPTION = "Colors are clusters. Gray is secret, blue released, green public."
 PUBLIC_CAPTION = "Blue is released, green is public."
+
+LOST, FOUND = 0.5, 0.1  # of the cost that centers save beside a blind guess: what a run may lose of it; ours
+EXACT = 0.002  # of the diagonal: centers this near are on their true places, as far as a picture shows; ours
+NOISY, QUIET = 0.5, 0.1  # typical noise, as a share of what a blind guess misses by; ours
+ROUNDING = 1e-12  # of the diagonal: rounding errors are no distance
 
 
 C_co = TypeVar("C_co", bound=CentersRelease, covariant=True)
@@ -160,36 +166,128 @@ class CentersRun(Run[Any, C_co, S_co]):
         return f"Find crowds of {self.words.nouns.record[1]}; only **blue centers** are published."
 
     def finding(self) -> Sentence:
-        """Return the run in one sentence; it names no protection that is not proved."""
-        return center_facts.sentence(self)
+        """Say the run in one sentence, by its exact cost, its distance from noise-free centers, and its noise's law.
+
+        That noise has moved the centers is said only where its law is large too, and that a draw was lucky only where
+        the centers land though it is.
+        """
+        k, guarantee = len(self.final), self.guarantee
+        if guarantee.published is guarantee.proved is None:
+            said = f"{things(k, 'center')} {'is' if k == 1 else 'are'} released, and nobody claims to hide anything"
+            return Sentence(opened(said), opened(said))
+        return Sentence(opened(self._curators_finding(k, self.doubt)), opened(self._publics_finding(k, self.doubt)))
+
+    def _curators_finding(self, k: int, doubt: Doubt) -> str:
+        the, crowd = ("the center", "its crowd") if k == 1 else ("the centers", "their crowds")
+        miss, land, find = ("misses", "lands", "finds") if k == 1 else ("miss", "land", "find")
+        lost, law = self.lost_share, self.noise_share
+        loud = law is not None and law >= NOISY * self.blind_share
+        if lost >= 1.0:
+            blind = center_facts.BLIND
+            return doubt.ends(blind if k > 1 else blind.replace("centers are", "center is"))
+        if lost >= LOST:
+            if loud:
+                return doubt.ends(f"noise drags {the} off {crowd}")
+            return doubt.ends(f"{the} {miss} {crowd}")
+        if self.distance_share >= NOISY * self.blind_share > 0.0:  # one of several ways to divide the crowds
+            stand, serve = ("stands", "serves its crowd") if k == 1 else ("stand", "serve their crowds")
+            return f"{the} {stand} elsewhere, and {serve} {'less' if lost >= FOUND else 'just as'} well"
+        if lost >= FOUND:
+            return doubt.ends(f"{the} {'wobbles' if k == 1 else 'wobble'}, but {find} {crowd}")
+        if loud:
+            return f"lucky noise: {the} {land}, but most draws this noisy would miss"
+        if doubt is Doubt.GONE:
+            if self.distance_share < EXACT:
+                return f"{the} {'is' if k == 1 else 'are'} exact, but the guarantee no longer protects anyone"
+            return f"{the} {'is' if k == 1 else 'are'} nearly exact, but the guarantee is gone"
+        should = "where it should" if k == 1 else "where they should"
+        return doubt.ends(f"{things(k, 'center')} {land} {should}")
+
+    def _publics_finding(self, k: int, doubt: Doubt) -> str:
+        law, these = self.noise_share, things(k, "center")
+        if law is None:
+            return doubt.ends(f"{these} {'is' if k == 1 else 'are'} released")
+        if law >= NOISY * center_facts.RANDOM:
+            return doubt.ends(f"{'this center is' if k == 1 else 'these centers are'} mostly noise")
+        if law >= QUIET * center_facts.RANDOM:
+            return doubt.ends(f"noise blurs the {these if k > 1 else 'center'}")
+        return doubt.ends(f"noise hardly moves the {these if k > 1 else 'center'}")
+
+    @property
+    def lost_share(self) -> float:
+        """What it loses of the cost that k-means saves beside a blind guess: 0 is k-means', 1 no better."""
+        best, without = self.best_cost, self.no_data_cost
+        cost = self.nonprivate_cost
+        if without > best:
+            return max(cost - best, 0.0) / (without - best)
+        return 0.0 if cost <= without else 1.0
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
         """Return the axis of what the centers miss by, and the public's, of what noise moves them by."""
-        return center_facts.strips(self)
+        public = None if self.noise_share is None else center_facts.noise_strip("Noise moves centers by")
+        blind = 100.0 * self.blind_share
+        lines = ((blind, "a blind guess"),) if blind > 0 else ()
+        top = center_facts.ROOM * blind or 1.0
+        return Strip("Centers miss by", center_facts.DIAGONAL, "off", 0.0, top, lines), public
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
         """Return what the centers miss by, and what noise moves them by on average."""
-        return center_facts.losses(self)
+        off, law = self.distance_share, self.noise_share
+        off = 0.0 if off < ROUNDING else off
+        inside = law is not None and law < 1.0 / max(len(self.final), 1)  # no center is at its end
+        power = self.noise_power if inside else 0.0
+        public = None if law is None else Measure(100.0 * law, about(percent(law)), power)
+        return Measure(100.0 * off, percent(off)), public
 
     def utility(self) -> tuple[Fact, ...]:
         """Return how good the released centers are: exact, so the curator's."""
-        return center_facts.cost_facts(self, center_facts.PACKED_START)
+        return self.cost_facts(center_facts.PACKED_START)
+
+    def cost_facts(self, start: str) -> tuple[Fact, ...]:
+        """Return the cost beside k-means', what no data costs, and the distance to Lloyd's centers: the curator's.
+
+        `start` says what the cost is held against.
+        """
+        cost, best = self.nonprivate_cost, self.best_cost
+        off = number(round(100.0 * self.distance_share, 9))  # rounding errors are no distance
+        far = "Mean distance to Lloyd's centers under the best matching."
+        return (
+            Fact("Cost", f"{number(center_facts.cost_ratio(cost, best))} × k-means", start, False),
+            center_facts.no_data_fact(cost, self.no_data_cost, best, "k-means"),
+            Fact("Off Lloyd's centers", f"{off} % of the box's diagonal", far, False),
+        )
+
+    @property
+    def lloyd_fact(self) -> Fact:
+        """How long Lloyd's algorithm took: exact, so the curator's."""
+        rounds = str(self.reference.n_iterations)
+        return Fact("Lloyd's iterations", rounds, "Until assignments repeat, no privacy.", False)
 
     def risk(self) -> tuple[Fact, ...]:
         """Return what the guarantee allows an attacker; public."""
         return center_facts.risk(self.guarantee.proved)
 
     def contents(self) -> Contents:
-        """Return what the run protects, takes as public, and shows in confidence."""
-        return center_facts.contents(self)
+        """Declare what a run that releases centers protects, takes as public, and shows in confidence."""
+        public = [box_words(self.words), "k, ε and every other knob"]
+        secret = ["Records, and who is in which cluster", "True means and counts, costs, Lloyd's centers"]
+        if getattr(self.params, "start", "packing") == "records":
+            secret.append("The start: real records, which are published all the same")
+        elif getattr(self.params, "start", "packing") == "private":
+            public.append("The packing that the start's search begins at, which looks at no record")
+        else:
+            public.append("The start: a packing of the box, which looks at no record")
+        return Contents(RECORD, tuple(public), tuple(secret))
 
     def nonprivate_notices(self) -> tuple[str, ...]:
         """Return what has to be said beside this run's guarantee: exact, so the curator's."""
-        return center_facts.notices(self)
+        return (center_facts.AS_GOOD,) if self.nonprivate_cost >= self.no_data_cost else ()
 
     def outcome(self) -> Outcome:
-        """Return what a picture of many runs shows of this one: its centers, and their cost beside k-means'."""
-        return center_facts.outcome(self)
+        """Return what many runs show of this one: its centers, and their cost beside k-means'."""
+        best = self.best_cost
+        ratio = center_facts.cost_ratio(self.nonprivate_cost, best) if best > 0 else math.nan
+        return Outcome(self.final, ratio, center_facts.COST)
 
     def charts(self) -> tuple[Chart, ...]:
         """Return the clusters' profiles, and what the run spends, from its events."""

@@ -13,7 +13,7 @@ from dpviz.methods import ALGORITHMS, run_class
 from dpviz.methods.dpm.run import DPMRun
 from dpviz.solvers import lloyd, nonprivate_kmeans
 from dpviz.stories import pair
-from dpviz.stories.center_facts import cost_ratio, lost_share
+from dpviz.stories.center_facts import cost_ratio
 from dpviz.stories.centers import CentersRun
 from dpviz.stories.charts import CostSpread, cost_by_epsilon
 from dpviz.stories.view import Words
@@ -78,7 +78,7 @@ def test_no_ratio_is_below_one(name, seed, n, n_spots, epsilon):
     assert told.best_cost <= nonprivate_kmeans(told.unit, k).nonprivate_costs[-1]
     if name != "dpm":
         assert told.best_cost <= told.reference.nonprivate_costs[-1]
-        assert lost_share(told) >= 0.0
+        assert told.lost_share >= 0.0
 
 
 def test_a_lloyds_run_that_is_stuck_is_no_measure():
@@ -97,7 +97,7 @@ def test_centers_that_cost_less_by_chance_cost_as_much():
     lucky.__dict__["nonprivate_cost"] = 0.9 * best  # what is measured once, and kept
     assert lucky.outcome().nonprivate_value == 1.0
     assert next(fact.value for fact in lucky.utility() if fact.label == "Cost") == "1 × k-means"
-    assert lost_share(lucky) == 0.0
+    assert lucky.lost_share == 0.0
     assert [cost_ratio(*costs) for costs in ((2.0, 4.0), (4.0, 2.0), (0.0, 0.0), (1.0, 0.0))] == [1.0, 2.0, 1.0, np.inf]
 
 

@@ -143,7 +143,7 @@ class FamilyRun(CentersRun[C_co, S_co]):
         """Return how good the released centers are: exact, so the curator's."""
         same = self.same_start and getattr(self.params, "start", "") != "private"
         start = center_facts.SAME_START if same else center_facts.PACKED_START
-        return (*center_facts.cost_facts(self, start), *self.own_facts(), center_facts.lloyd_fact(self))
+        return (*self.cost_facts(start), *self.own_facts(), self.lloyd_fact)
 
     def public_notices(self) -> tuple[str, ...]:
         """Return what has to be said beside this run's guarantee; public."""

@@ -179,9 +179,9 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
             why_stopped += " A round of the future orientation is two Lloyd steps."
         start = center_facts.SAME_START if self.release.start_packing is None else center_facts.PACKED_START
         facts = [
-            *center_facts.cost_facts(self, start),
+            *self.cost_facts(start),
             Fact("Iterations", str(rounds), why_stopped, self.repaired),
-            center_facts.lloyd_fact(self),
+            self.lloyd_fact,
         ]
         if future:
             leaving = 100.0 * float(np.mean([step.leaves_convergent_zone for step in self.steps]))
