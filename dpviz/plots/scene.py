@@ -249,6 +249,11 @@ class Layer(Confidential):
         return cls(name, kind, ink.role, ink.audience, arrays, rows, isolate=isolate, **style)
 
     @classmethod
+    def line(cls, name: str, ink: Ink, x: ArrayLike, y: ArrayLike, **style: Any) -> "Layer":
+        """Return a curve through the places (p,) in scene coordinates."""
+        return cls.of(name, Kind.LINES, ink, np.stack([x, y], axis=1)[None, None], **style)
+
+    @classmethod
     def cursor(cls, name: str, ink: Ink, at: ArrayLike, rows: Rows | None = None) -> "Layer":
         """Return a vertical rule at `at`, or at one place for each row (R,), which is not in the legend.
 

@@ -141,17 +141,15 @@ def layers_of(curves: Sequence[Curve], audience: Audience) -> tuple[tuple[Layer,
     """Return (bands, lines), so that a chart can put something between them."""
     bands, lines = [], []
     for curve in curves:
-        role = Role.EXACT if curve.exact else Role.CLUSTER
+        ink = Ink(Role.EXACT if curve.exact else Role.CLUSTER, audience)
         edges = np.stack([curve.x, curve.low, curve.high], axis=1)[None, None]
-        bands.append(
-            Layer.of(curve.name, Kind.BANDS, Ink(role, audience), edges, fill=BAND_FILL, hue=curve.hue, legend=False)
-        )
+        bands.append(Layer.of(curve.name, Kind.BANDS, ink, edges, fill=BAND_FILL, hue=curve.hue, legend=False))
         lines.append(
-            Layer.of(
+            Layer.line(
                 curve.name,
-                Kind.LINES,
-                Ink(role, audience),
-                np.stack([curve.x, curve.middle], axis=1)[None, None],
+                ink,
+                curve.x,
+                curve.middle,
                 size=THICK if curve.chosen else THIN,
                 dash=curve.exact or curve.dashed,
                 hue=curve.hue,
@@ -313,8 +311,7 @@ def roc_scene(
     edges = np.stack([roc.false_positive, band.low, band.high], axis=1)[keep]
 
     def line(name: str, x: FloatArray, y: FloatArray, role: Role, *, dash: bool = False) -> Layer:
-        xy = np.stack([x, y], axis=1)[None, None]
-        return Layer.of(name, Kind.LINES, Ink(role, Audience.NOISE), xy, size=2.0, dash=dash)
+        return Layer.line(name, Ink(role, Audience.NOISE), x, y, size=2.0, dash=dash)
 
     bare = (
         ()

@@ -257,5 +257,4 @@ def band_chart(
 
 
 def _rule(name: str, at: float, top: float, ink: Ink, rows: Rows, size: float = 2.0, *, dash: bool = False) -> Layer:
-    xy = np.array([[[[at, LOW], [at, top]]]])
-    return Layer.of(name, Kind.LINES, ink, xy, rows, size=size, dash=dash)
+    return Layer.line(name, ink, (at, at), (LOW, top), rows=rows, size=size, dash=dash)

@@ -157,8 +157,7 @@ def strips(run: DPMRun, feature: int | None) -> tuple[tuple[str, Scene], ...]:
             _bars("Chance", at, chances, split, axis, ink=SECRET_NOISE),
         ),
     )
-    curve = np.stack([at, central], axis=1)[None, None]
-    centreness = Layer.of("Centreness", Kind.LINES, UNRELEASED, curve, size=2.5)
+    centreness = Layer.line("Centreness", UNRELEASED, at, central, size=2.5)
     return tuple(
         (
             name,
@@ -247,8 +246,7 @@ def _rules(run: DPMRun, split: SplitTrace, axis: int, ends: tuple[float, float])
 
     def rule(name: str, where: tuple[float, int], ink: Ink, size: float) -> Layer:
         x = where[0] if where[1] == axis else np.nan
-        xy = np.array([[x, ends[0]], [x, ends[1]]])[None, None]
-        return Layer.of(name, Kind.LINES, ink, xy, size=size)
+        return Layer.line(name, ink, (x, x), ends, size=size)
 
     return rule("Best cut", best, SECRET, 2.0), rule("Drawn cut", lines, RELEASED, 3.0)
 
@@ -387,9 +385,7 @@ def k_chart(run: DPMRun, many: ManyCuts) -> Scene:
     rules = [("Shown run", run.k, RELEASED, 6.0)]
     if known:  # on top, and thinner, as both are often the same number
         rules.append(("Known classes", known[0], SECRET, 2.0))
-    for name, k, ink, size in rules:
-        xy = np.array([[[[k, 0.0], [k, 1.1 * top]]]], dtype=np.float64)
-        layers.append(Layer.of(name, Kind.LINES, ink, xy, size=size))
+    layers += [Layer.line(name, ink, (k, k), (0.0, 1.1 * top), size=size) for name, k, ink, size in rules]
     return Plot(
         title="Clusters found",
         alt=f"Bar chart of the number of clusters that {len(many.n_clusters)} runs found.",

@@ -235,12 +235,11 @@ def _curve_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     bands = np.stack([np.stack([x, np.zeros_like(x), height], axis=1)] * run.tree.n_leaves)
     for leaf, band in enumerate(bands):
         band[basins != leaf] = np.nan
-    curve = np.stack([x, height], axis=1)[None, None]
     layers = [
         Layer.of(
             "hill", Kind.BANDS, CLUSTERS, {"edges": bands[None], "group": run.groups}, rows, isolate=True, fill=0.45
         ),
-        Layer.of("density", Kind.LINES, RELEASED, curve, _all_frames(stage), size=2.0),
+        Layer.line("density", RELEASED, x, height, rows=_all_frames(stage), size=2.0),
     ]
     if run.look.moves == "level":
         line = [[[0.0, STRIP_HEIGHT * np.exp(-h)], [1.0, STRIP_HEIGHT * np.exp(-h)]] for h in run.rules]

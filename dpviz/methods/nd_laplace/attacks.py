@@ -395,14 +395,7 @@ def error_chart(run: NDLaplaceRun, n_releases: int) -> Scene:
         ("Best possible for many", best, Role.NOISE, True),
     )
     layers = [
-        Layer.of(
-            name,
-            Kind.LINES,
-            Ink(role, LAW.audience),
-            np.stack([x, np.log10(unit * y)], axis=1)[None, None],
-            size=2.0,
-            dash=dash,
-        )
+        Layer.line(name, Ink(role, LAW.audience), x, np.log10(unit * y), size=2.0, dash=dash)
         for name, y, role, dash in curves
     ]
     now = Layer.cursor("Now", GUIDE, np.log10(n_releases))

@@ -38,7 +38,6 @@ def radius_chart(run: NDLaplaceRun) -> Scene:
     d, epsilon = run.words.box.d, run.params.epsilon
     edges = np.linspace(0.0, d + 5.0 * np.sqrt(d) + 2.0, 41)  # of ε r: public, to far beyond the mean
     density = np.diff(radius_probability(edges, d, epsilon=1.0)) / np.diff(edges)
-    law = np.stack([0.5 * (edges[1:] + edges[:-1]), density], axis=1)[None, None]
     counts = np.histogram(run.step.radius * epsilon, edges)[0] / max(run.n, 1) / np.diff(edges)
     bars = np.stack([edges[:-1], np.zeros(len(counts)), edges[1:], counts], axis=1)[None]
     name = "The law, before drawing again" if run.params.domain == "redraw" else "The law"
@@ -50,7 +49,7 @@ def radius_chart(run: NDLaplaceRun) -> Scene:
         y=Axis("density", view=(0.0, 1.5 * float(density.max())), ticks=False),
         layers=(
             Layer.of("Records' radii", Kind.BARS, SECRET_NOISE, bars, fill=0.5),
-            Layer.of(name, Kind.LINES, LAW, law, size=2.0),
+            Layer.line(name, LAW, 0.5 * (edges[1:] + edges[:-1]), density, size=2.0),
         ),
     )
 
@@ -115,11 +114,11 @@ def profile_chart(run: NDLaplaceRun) -> Scene:
     per = 1.0 / run.params.epsilon
     scaled = np.linspace(0.0, DIMENSIONS[-1] * 1.5, BINS)
     layers = tuple(
-        Layer.of(
+        Layer.line(
             f"{d} {'features' if d > 1 else 'feature'}: mean {run.measure.words(d * per)}",
-            Kind.LINES,
             Ink(Role.CLUSTER, Audience.NOISE),
-            np.stack([scaled, scipy.stats.gamma(d).pdf(scaled)], axis=1)[None, None],
+            scaled,
+            scipy.stats.gamma(d).pdf(scaled),
             size=2.0,
             hue=hue,
         )

@@ -317,7 +317,7 @@ def _curve(
     low, high = (float((y - half)[known].min()), float((y + half)[known].max())) if known.any() else (0.0, 1.0)
     pad = 0.08 * max(high - low, 1e-9)
     layers = [
-        Layer.of(title, Kind.LINES, RELEASED, np.stack([x, y], axis=1)[None, None], size=2.0),
+        Layer.line(title, RELEASED, x, y, size=2.0),
         Layer.cursor("Chosen", AID, float(choice)),
     ]
     if error is not None:

@@ -42,7 +42,6 @@ def count_chart(run: SourceTargetRun) -> Scene:
         refused = np.sort(step.noisy_counts[run.refused])[::-1]
         layers.append(_bars("Refused", WRONG, refused, len(counts)))
     r, top = step.n_averages, max(float(counts.max(initial=0.0)), 2.0 * release.threshold)
-    level = np.array([[[[-1.0, release.threshold], [r + 1.0, release.threshold]]]])
     return Plot(
         title="Noisy counts",
         alt=f"Bar chart of the noisy counts of {len(counts)} released cells beside the threshold of "
@@ -50,7 +49,7 @@ def count_chart(run: SourceTargetRun) -> Scene:
         caption="Cells from the fullest on. A cell below the threshold is refused: nothing of it is released.",
         x=Axis("cells", view=(-1.0, r + 1.0), ticks=False),
         y=Axis("records, with noise", view=(min(0.0, -0.1 * top), 1.08 * top)),
-        layers=(*layers, Layer.of("Threshold", Kind.LINES, PUBLIC, level, size=1.5)),
+        layers=(*layers, Layer.line("Threshold", PUBLIC, (-1.0, r + 1.0), (release.threshold,) * 2, size=1.5)),
     )
 
 
@@ -73,7 +72,6 @@ def bound_chart(run: SourceTargetRun) -> Scene:
     names, values = tuple(lanes), np.array(list(lanes.values()))
     rect = np.array([[[0.0, i + 0.15, value, i + 0.85] for i, value in enumerate(values)]])
     top = float(np.nanmax(np.append(values[np.isfinite(values)], EMPTY)))
-    level = np.array([[[[EMPTY, 0.0], [EMPTY, len(lanes)]]]])
     return Plot(
         title="The bound and the truth",
         alt="Bar chart of the parts of the data-dependent bound beside the measured difference.",
@@ -83,7 +81,7 @@ def bound_chart(run: SourceTargetRun) -> Scene:
         axes_public=False,
         layers=(
             Layer.of("Mean change of cost", Kind.BARS, SECRET, rect, fill=0.5, names=names),
-            Layer.of("Empty from here on", Kind.LINES, WRONG, level, size=1.5, dash=True),
+            Layer.line("Empty from here on", WRONG, (EMPTY, EMPTY), (0.0, len(lanes)), size=1.5, dash=True),
         ),
     )
 
