@@ -151,7 +151,7 @@ class MethodPage:
         secret, public = self.noise.secret, self.frame.public
         return asking.ask(self.frame.source, jobs, what=what, key=key, secret=secret, public=public)
 
-    def found(self, jobs: Sequence[Job], *, what: str, key: str) -> list[Any] | None:
+    def answers(self, jobs: Sequence[Job], *, what: str, key: str) -> list[Any] | None:
         """Return the answers to `jobs` so far, each None while it is not there; None, and say why, where one failed."""
         answers = self.ask(jobs, what=what, key=key)
         if answers.problem:

@@ -343,10 +343,10 @@ class ConvergentKMeansPage(MethodPage):
         grid, seed = EPSILONS[spend], self.noise.seed_for(self.frame.source).value
         questions = [question, *(replace(question, epsilon=each) for each in grid)]
         jobs = [Job(run_many, (name, each, n_runs, seed), n_runs=n_runs) for each in questions for name in names]
-        found = self.found(jobs, what=f"{n_runs} runs of each method", key="wait")
-        if found is None:
+        answers = self.answers(jobs, what=f"{n_runs} runs of each method", key="wait")
+        if answers is None:
             return
-        rows: list[list[MethodRuns | None]] = [found[i : i + len(names)] for i in range(0, len(jobs), len(names))]
+        rows: list[list[MethodRuns | None]] = [answers[i : i + len(names)] for i in range(0, len(jobs), len(names))]
         if rows[0][0] is None:
             st.caption("The first runs are on their way.")
             return

@@ -234,10 +234,10 @@ class DPMPage(MethodPage):
         batches = enumerate(min(BATCH, n_runs - first) for first in range(0, n_runs, BATCH))
         seed = self.noise.seed_for(self.frame.source).value
         jobs = [Job(charts.run_many, (run.params, size, (seed, batch)), n_runs=size) for batch, size in batches]
-        found = self.found(jobs, what=f"{n_runs} runs", key="wait-many")
-        if found is None:
+        answers = self.answers(jobs, what=f"{n_runs} runs", key="wait-many")
+        if answers is None:
             return
-        parts = [part for part in found if part is not None]
+        parts = [part for part in answers if part is not None]
         if parts:
             self.draw_cuts(run, ManyCuts.joined(parts))
         else:
@@ -284,9 +284,9 @@ class DPMPage(MethodPage):
         labels = run.last.nonprivate_labels.astype(np.int32).tobytes()
         classes = None if run.classes is None else run.classes.astype(np.int32).tobytes()
         jobs = [Job(charts.compared, (labels, run.release.centers.tobytes(), classes), n_runs=0)]
-        found = self.found(jobs, what="Comparison", key="wait-quality")
-        if found and found[0] is not None:
-            safe_table(pd.DataFrame(found[0]).map(number))
+        answers = self.answers(jobs, what="Comparison", key="wait-quality")
+        if answers and answers[0] is not None:
+            safe_table(pd.DataFrame(answers[0]).map(number))
             st.caption(charts.EXPLAINED)
 
 

@@ -158,10 +158,10 @@ class MorsePage(MethodPage):
         arguments = [(self.params(at), n_runs, seed) for at in order]
         twice = 2 * n_runs  # each with K components alone, too
         jobs = [Job(run_many, each, classified=True, n_runs=twice) for each in arguments]
-        found = self.found(jobs, what=f"{n_runs} runs at each ε", key="wait-morse")
-        if found is None:
+        answers = self.answers(jobs, what=f"{n_runs} runs at each ε", key="wait-morse")
+        if answers is None:
             return
-        runs = {at: answer for at, answer in zip(order, found, strict=True) if answer is not None}
+        runs = {at: answer for at, answer in zip(order, answers, strict=True) if answer is not None}
         if now in runs:
             draw_agreement(runs, now)
         else:

@@ -328,10 +328,10 @@ class NDLaplacePage(MethodPage):
         if note:
             st.caption(note)
         jobs = self.cluster_jobs(run, method, n_clusters)
-        found = self.found(jobs, what="Clusterings", key="wait-clusters")
-        if found is None:
+        answers = self.answers(jobs, what="Clusterings", key="wait-clusters")
+        if answers is None:
             return
-        first, curves, *many = found
+        first, curves, *many = answers
         self.draw_clusters(run, first)
         if not frame.public:
             self.draw_agreements(run, many)

@@ -318,7 +318,7 @@ class SourceTargetPage(MethodPage):
             *(CostQuestion.of(self.params(budget), (k,)) for budget in budgets),
         ]
         jobs = [Job(charts.run_many, (each, n_runs, seed), n_runs=N_PRIVATE * n_runs) for each in questions]
-        costs: list[Costs | None] | None = self.found(
+        costs: list[Costs | None] | None = self.answers(
             jobs, what=f"Budgets, {n_runs} runs each", key="wait-source-target"
         )
         if costs is None:
