@@ -56,7 +56,7 @@ def tree_chart(run: DPMRun) -> Scene:
     clusters = tuple(f"cluster {i + 1} ({about(float(n))})" for i, n in enumerate(run.release.noisy_counts))  # type: ignore[arg-type]
     names = run.node_titles()
     layers = [
-        Layer.of("Side of a cut", Kind.LINES, RELEASED, edges[None, None], size=1.25, legend=False),
+        Layer.of("Side of a cut", Kind.LINES, RELEASED, edges[None], size=1.25, legend=False),
         Layer.of("Cluster", Kind.MARKS, CLUSTERS, leaves[None], names=clusters, size=15.0),
         Layer.of(
             "Cut",
