@@ -35,7 +35,7 @@ def settled(page: Page) -> None:
     page.wait_for_function(
         "() => !document.querySelector('[data-testid=stApp][data-test-script-state=running]')", timeout=SLOW
     )
-    page.wait_for_timeout(800)  # pictures are drawn, colors have faded over
+    page.wait_for_timeout(400)  # pictures are drawn, colors have faded over
 
 
 def violations(page: Page, context: str | None = None, **options: object) -> list[str]:
@@ -122,7 +122,7 @@ def accessible(page: Page, *, tabs: Literal["all", "open"] = "all") -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow) if name in ("lesson", "teach") else name
+        pytest.param(name, marks=pytest.mark.slow) if name in ("lesson", "quiz", "teach") else name
         for name in (*sorted(PAGES - {*WITH_A_STAGE, COURSE}), "lesson")
     ],
 )

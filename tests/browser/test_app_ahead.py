@@ -57,7 +57,7 @@ def settled(page: Page) -> None:
     """Wait until the slider's moves are answered and nothing is on its way."""
     expect(page.locator(".dpviz-stage[data-dpviz-ahead]")).to_have_count(0, timeout=SLOW)
     expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)
-    page.wait_for_timeout(700)
+    page.wait_for_timeout(300)
 
 
 def again(page: Page) -> str:

@@ -38,10 +38,8 @@ def test_a_click_attacks_another_record_and_noise_hides_it(page: Page, server: S
     expect(page).to_have_url(shown)  # and the picture without the tab
 
 
-@pytest.mark.parametrize(
-    ("words", "key"),
-    [("Find one record in exact centers", "attack"), pytest.param("Guess who", "game", marks=pytest.mark.slow)],
-)
+@pytest.mark.slow  # test_app_teach follows a link to a tab, and tests/pages those of home
+@pytest.mark.parametrize(("words", "key"), [("Find one record in exact centers", "attack"), ("Guess who", "game")])
 def test_home_leads_to_the_attack_itself(page: Page, server: Server, words: str, key: str) -> None:
     page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(server(APP))

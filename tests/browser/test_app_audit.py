@@ -52,7 +52,7 @@ def test_one_screen_has_both_numbers_and_the_stacks_and_its_runs_are_played_one_
         page.set_viewport_size({"width": width, "height": height})
         found = stage(page)
         expect(found.locator(".finding")).to_have_text(BROKEN)
-        page.wait_for_timeout(400)
+        page.wait_for_timeout(200)
         left, top, wide, high = (
             float(each) for each in (found.locator(".picture").get_attribute("data-dpviz-box") or "").split()
         )

@@ -87,7 +87,7 @@ def test_maps_numbers_and_chart_share_the_first_screen_at_every_size_and_epsilon
         )
         for width, height in SIZES:
             page.set_viewport_size({"width": width, "height": height})
-            page.wait_for_timeout(400)
+            page.wait_for_timeout(200)
             for key in ("Home", "End"):
                 page.get_by_role("slider").press(key)
                 page.wait_for_timeout(100)

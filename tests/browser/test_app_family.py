@@ -71,6 +71,7 @@ def test_two_modes_step_together(page: Page, server: Server) -> None:
     assert picture.bounding_box()["y"] == other.bounding_box()["y"]  # type: ignore[index]
 
 
+@pytest.mark.slow  # a layer is hidden and shown in test_live and test_app_picture, where it stays while ε moves
 def test_what_the_paper_rejects_is_drawn_when_it_is_asked_for(page: Page, server: Server) -> None:
     picture = opened(page, server, f"{SMALL}&tab=budgets&audience=curator")
     step = page.get_by_role("slider", name="Step", exact=True)

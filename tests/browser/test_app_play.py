@@ -45,6 +45,7 @@ def test_epsilon_is_scrubbed_played_and_stepped_without_the_server(page: Page, s
     expect(picture).to_have_attribute("data-dpviz-drawn", "1")
 
 
+@pytest.mark.slow  # tests/pages have the play of every stop, and none of it for the public
 def test_the_published_method_plays_its_steps_budget_and_the_public_sees_no_release_that_nobody_paid_for(
     page: Page, server: Server
 ) -> None:

@@ -111,7 +111,7 @@ def check_screens(page: Page, name: str) -> None:
     for (width, height), scheme in zip(SIZES, cycle(SCHEMES), strict=False):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_timeout(300)
+        page.wait_for_timeout(150)
         if said := fault(page.evaluate(SEEN, PARTS), width, height):
             wrong[f"{name}, {width} x {height}, {scheme}"] = said
         check_edge(page)
