@@ -27,9 +27,11 @@ from dpviz.data.files import (
     FileOrPath,
     TableError,
     TableFormat,
+    binary_format,
+    load_parsers,
     read_bytes,
 )
-from dpviz.data.table import Table, binary_format, columns_of, load_parsers
+from dpviz.data.table import Table, columns_of
 
 SECONDS = 4.5  # from the first byte to the answer; ours, below the five that a reader is promised
 LOADING = 30.0  # s that a process may take to load its packages, where none is ready; a busy machine needs some

@@ -8,9 +8,10 @@ table unpacks to.
 import gzip
 import hashlib
 import io
+import pkgutil
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -49,21 +50,8 @@ FileOrPath = str | Path | IO[bytes]
 Texts = NDArray[np.object_]  # (n,) of str
 
 GZIP_MAGIC = b"\x1f\x8b"
-ZIP_MAGIC = b"PK\x03\x04"
 PARQUET_MAGIC = b"PAR1"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-# First bytes of files that are sometimes renamed to .csv, with what they are.
-MAGICS = (
-    (ZIP_MAGIC, "an Excel workbook or a ZIP archive"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
-    (b"\x89PNG", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF8", "a GIF image"),
-    (b"%PDF", "a PDF document"),
-    (PARQUET_MAGIC, "a Parquet file"),
-    (b"\x93NUMPY", "a NumPy array"),
-    (b"SQLite format 3", "an SQLite database"),
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,6 +194,60 @@ class Columns(Confidential):
     beginning: Beginning = TableError.beginning
 
 
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """One format of files. The first bytes of a file decide which it is, not its name."""
+
+    title: str  # in a message
+    magic: bytes = b""  # first bytes; none: a text format
+    suffixes: tuple[str, ...] = ()
+    parser: str = ""  # "module:function", loaded with the first file, takes bytes or decoded text; none: it is refused
+    settings: tuple[str, ...] = ("decimal",)  # those of `TableFormat` that can be set by hand
+
+    def parse(self, content: bytes | str, limits: Limits, reading: TableFormat) -> Columns:
+        """Return the columns of a file. Raises TableError."""
+        if not self.parser:
+            raise TableError(f"The file was {self.title}, but a table must be {READABLE}. Save it as CSV.")
+        parser: Callable[[bytes | str, Limits, TableFormat], Columns] = pkgutil.resolve_name(self.parser)
+        return parser(content, limits, reading)
+
+
+CSV = FileFormat("text", b"", ("csv", "tsv", "txt", "gz"), "dpviz.data.parsing:parse", ("decimal", "sep", "header"))
+PARQUET = FileFormat("a Parquet file", b"PAR1", ("parquet",), "dpviz.data.parquet:read_parquet")
+WORKBOOK = FileFormat(
+    "an Excel workbook or a ZIP archive",
+    b"PK\x03\x04",
+    ("xlsx",),
+    "dpviz.data.workbook:read_workbook",
+    ("decimal", "sheet", "header"),
+)
+GEOJSON = FileFormat("GeoJSON", b"", ("geojson", "json"), "dpviz.data.geojson:read_geojson")
+READABLE = "CSV, TSV, Excel (.xlsx), Parquet or points in GeoJSON"
+FORMATS = (
+    *(CSV, PARQUET, WORKBOOK, GEOJSON),
+    # Files that are sometimes renamed to .csv.
+    FileFormat("an old Excel workbook", b"\xd0\xcf\x11\xe0"),
+    FileFormat("a PNG image", b"\x89PNG"),
+    FileFormat("a JPEG image", b"\xff\xd8\xff"),
+    FileFormat("a GIF image", b"GIF8"),
+    FileFormat("a PDF document", b"%PDF"),
+    FileFormat("a NumPy array", b"\x93NUMPY"),
+    FileFormat("an SQLite database", b"SQLite format 3"),
+)
+
+
+def binary_format(data: bytes) -> FileFormat | None:
+    """Return the binary format of a file by its first bytes, None for text, plain or packed."""
+    return next((each for each in FORMATS if each.magic and data.startswith(each.magic)), None)
+
+
+def load_parsers() -> None:
+    """Load the parsers: pandas and pyarrow take as long as all of the methods do, and most processes read no file."""
+    for each in FORMATS:
+        if each.parser:
+            pkgutil.resolve_name(each.parser)
+
+
 def day_of(text: str) -> float | None:
     """Return the date that `text` is in days since DAY_ZERO, a time as a part of a day; None for anything else."""
     if iso := re.fullmatch(ISO_DATE, text):
@@ -282,9 +324,8 @@ def decode(data: bytes, limits: Limits = UPLOADED) -> tuple[str, tuple[str, ...]
     """
     if data.startswith(GZIP_MAGIC):
         data = _unpacked(data, limits.n_bytes or limits.n_unpacked)
-    for magic, kind in MAGICS:
-        if data.startswith(magic):
-            raise TableError(f"The file was {kind}, but a table must be CSV, Excel (.xlsx) or Parquet. Save it as CSV.")
+    if binary := binary_format(data):
+        raise TableError(f"The file was {binary.title}, but here it must be text, plain or packed. Save it as text.")
     notes: tuple[str, ...] = ()
     encoding = "utf-16" if data.startswith(UTF16_MARKS) else _utf16_without_mark(data)
     try:

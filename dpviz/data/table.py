@@ -8,11 +8,10 @@ are public inputs, never taken from the records; what happens to a record follow
 """
 
 import math
-import pkgutil
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -22,10 +21,10 @@ from numpy.typing import NDArray
 from dpviz.core import Box, Confidential, FloatArray, frozen
 from dpviz.data.dataset import Dataset
 from dpviz.data.files import (
-    PARQUET_MAGIC,
+    CSV,
+    GEOJSON,
     READ_OFF,
     UPLOADED,
-    ZIP_MAGIC,
     Columns,
     FileOrPath,
     Header,
@@ -33,6 +32,7 @@ from dpviz.data.files import (
     TableError,
     TableFormat,
     TableWarning,
+    binary_format,
     date_of,
     decode,
     is_json,
@@ -85,36 +85,6 @@ EACH, SAME, DATA = "each", "same", "data"  # how bounds are given
 Pair = tuple[float, float] | None  # None: from the data
 
 
-@dataclass(frozen=True, slots=True)
-class FileFormat:
-    """One format of files."""
-
-    suffixes: tuple[str, ...]
-    parser: str  # "module:function", loaded with the first file; takes bytes, of a text format the decoded text
-    magic: bytes = b""  # first bytes; none: a text format
-    settings: tuple[str, ...] = ("decimal",)  # those of `TableFormat` that can be set by hand
-
-    def parse(self, content: bytes | str, limits: Limits, reading: TableFormat) -> Columns:
-        """Return the columns of a file. Raises TableError."""
-        parser: Callable[[bytes | str, Limits, TableFormat], Columns] = pkgutil.resolve_name(self.parser)
-        return parser(content, limits, reading)
-
-
-CSV = FileFormat(("csv", "tsv", "txt", "gz"), "dpviz.data.parsing:parse", settings=("decimal", "sep", "header"))
-GEOJSON = FileFormat(("geojson", "json"), "dpviz.data.geojson:read_geojson")
-FORMATS = (
-    CSV,
-    FileFormat(("parquet",), "dpviz.data.parquet:read_parquet", PARQUET_MAGIC),
-    FileFormat(("xlsx",), "dpviz.data.workbook:read_workbook", ZIP_MAGIC, ("decimal", "sheet", "header")),
-    GEOJSON,
-)
-
-
-def binary_format(data: bytes) -> FileFormat | None:
-    """Return the binary format of a file by its first bytes, None for text, plain or packed."""
-    return next((each for each in FORMATS if each.magic and data.startswith(each.magic)), None)
-
-
 def columns_of(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
     """Return the columns of a file's bytes, as `read_table` does, but within `limits`. Raises TableError."""
     binary = binary_format(data)
@@ -123,12 +93,6 @@ def columns_of(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = RE
     text, notes = decode(data, limits)
     columns = (GEOJSON if is_json(text) else CSV).parse(text, limits, reading)
     return replace(columns, notes=(*notes, *columns.notes))
-
-
-def load_parsers() -> None:
-    """Load the parsers: pandas and pyarrow take as long as all of the methods do, and most processes read no file."""
-    for each in FORMATS:
-        pkgutil.resolve_name(each.parser)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

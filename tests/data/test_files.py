@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpviz.data import TableError, files
+from dpviz.data import TableError, files, read_table
 from dpviz.data.files import MAX_BYTES, MAX_SHOWN, quoted
 
 TEXT = "größe,y\n1,2\n3,4\n"
@@ -95,11 +95,14 @@ def test_reading_stops_at_the_limit():
     assert asked == [1_000_001]
 
 
-@pytest.mark.parametrize("magic", [magic for magic, _ in files.MAGICS])
-def test_renamed_binary_files_are_named(magic):
-    kind = dict(files.MAGICS)[magic]
-    with pytest.raises(TableError, match=f"The file was {kind}, but a table must be CSV"):
-        decode(io.BytesIO(magic + b"\x00\x01\x02" * 50))
+@pytest.mark.parametrize("kind", [each for each in files.FORMATS if each.magic])
+def test_renamed_binary_files_are_named(kind):
+    data = kind.magic + b"\x00\x01\x02" * 50
+    with pytest.raises(TableError, match=f"The file was {kind.title}, but here it must be text"):
+        decode(io.BytesIO(gzip.compress(data)))
+    if not kind.parser:
+        with pytest.raises(TableError, match=f"The file was {kind.title}, but a table must be CSV"):
+            read_table(io.BytesIO(data))
 
 
 @pytest.mark.parametrize(

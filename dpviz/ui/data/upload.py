@@ -31,9 +31,9 @@ from dpviz.data import (
     get_ready,
     read_confined,
 )
-from dpviz.data.files import READ_OFF, Beginning, date_of
+from dpviz.data.files import CSV, FORMATS, GEOJSON, READ_OFF, READABLE, Beginning, binary_format, date_of
 from dpviz.data.geography import likely_map
-from dpviz.data.table import CSV, FORMATS, GEOJSON, SAME, Category, binary_format
+from dpviz.data.table import SAME, Category
 from dpviz.data.transforms import LEAST_CHANGE, MAX_SEED, Scale
 from dpviz.ui import state, tabs
 from dpviz.ui.data import answers, background, bounding
@@ -43,7 +43,7 @@ from dpviz.ui.server import uploads
 
 PREVIEWED = 5  # rows
 LIMITS = (
-    f"CSV, TSV, Excel (.xlsx), Parquet or points in GeoJSON, at most {MAX_BYTES // 1_000_000} MB, {MAX_ROWS:,} rows "
+    f"{READABLE}, at most {MAX_BYTES // 1_000_000} MB, {MAX_ROWS:,} rows "
     f"and {MAX_COLUMNS} columns. Dates of Excel count as days. Large tables load fastest as Parquet. The file stays in "
     "this session's memory."
 )

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from streamlit.runtime import Runtime
 
-from dpviz.data.table import load_parsers
+from dpviz.data.files import load_parsers
 from dpviz.ui.home import THUMBNAILS, thumbnail_address
 from dpviz.ui.server.startup import raise_file_limit
 
