@@ -215,18 +215,18 @@ class FileFormat:
 CSV = FileFormat("text", b"", ("csv", "tsv", "txt", "gz"), "dpviz.data.parsing:parse", ("decimal", "sep", "header"))
 PARQUET = FileFormat("a Parquet file", b"PAR1", ("parquet",), "dpviz.data.parquet:read_parquet")
 WORKBOOK = FileFormat(
-    "an Excel workbook or a ZIP archive",
+    "a workbook or a ZIP archive",
     b"PK\x03\x04",
-    ("xlsx",),
+    ("xlsx", "xlsm", "ods"),
     "dpviz.data.workbook:read_workbook",
     ("decimal", "sheet", "header"),
 )
 GEOJSON = FileFormat("GeoJSON", b"", ("geojson", "json"), "dpviz.data.geojson:read_geojson")
-READABLE = "CSV, TSV, Excel (.xlsx), Parquet or points in GeoJSON"
+READABLE = "CSV, TSV, Excel (.xlsx), OpenDocument (.ods), Parquet or points in GeoJSON"
 FORMATS = (
     *(CSV, PARQUET, WORKBOOK, GEOJSON),
-    # Files that are sometimes renamed to .csv.
-    FileFormat("an old Excel workbook", b"\xd0\xcf\x11\xe0"),
+    # Files that are sometimes renamed to .csv. The reader of workbooks takes .xls, and dies of damaged ones.
+    FileFormat("an old Excel workbook or one with a password", b"\xd0\xcf\x11\xe0"),
     FileFormat("a PNG image", b"\x89PNG"),
     FileFormat("a JPEG image", b"\xff\xd8\xff"),
     FileFormat("a GIF image", b"GIF8"),
