@@ -1,8 +1,8 @@
-"""Parses Parquet files; a file is refused before it unpacks to more than the limits, whatever its summary promises.
+"""Parses Parquet files, within the limits of what they unpack to.
 
-The summary at the end of the file and the head of every page state how much unpacks; the heads are what the reader
-allocates by, so they are added up here first. Texts stay in their dictionaries, so that one long text repeated in every
-row costs its length once.
+The summary at the end of the file states how much unpacks, and is refused before anything does. It can lie: what comes
+is added up in portions, and uploads are read in a process with limits (`dpviz.data.confined`). Texts stay in their
+dictionaries, so that one long text repeated in every row costs its length once.
 """
 
 from collections.abc import Sequence
@@ -31,15 +31,9 @@ from dpviz.data.parsing import column_names, finite, typed
 
 BATCH, SMALL_BATCH = 20_000, 200  # rows that are unpacked at a time
 DICTIONARY_ENCODINGS = {"PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"}  # of values and levels
-MAX_PAGES = 100_000  # ours; a file has a few for each column
-MAX_DEPTH = 8  # of structures in the head of a page
 WAY_OUT = "Save the table again as Parquet or CSV."
 GEO = b"geo"  # the name under which a GeoParquet file describes its columns of shapes
 PLACES = "To use the places in it, save the points as GeoJSON, or as two columns of latitude and longitude."
-
-# Kinds of value in Thrift's compact protocol, in which heads of pages are written.
-TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
-UNPACKED_SIZE, PACKED_SIZE = 2, 3  # fields of a page's head (parquet.thrift, PageHeader)
 
 
 def read_parquet(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
@@ -55,9 +49,9 @@ def read_parquet(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = 
         if len(set(schema.names)) < len(schema.names):
             raise TableError(f"Two columns of the file have one name, but names must differ. {WAY_OUT}")
         cells = _cells(_batches(file, [schema.names[i] for i in flat], limits), [names[i] for i in flat], limits)
-    except TableError:
+    except (TableError, MemoryError):  # pyarrow's own error of memory is one
         raise
-    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, MemoryError, OverflowError) as error:
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError) as error:
         # The messages of pyarrow can hold cells.
         raise TableError(f"The Parquet file was damaged or unusual ({type(error).__name__}). {WAY_OUT}") from None
     return _columns(tuple(names[i] for i in flat), *cells, (*notes, *omissions), reading)
@@ -103,7 +97,7 @@ def _omission(name: str, schema: pa.Schema, place: int) -> str:
 
 
 def _open(data: bytes, limits: Limits) -> pq.ParquetFile:
-    """Open the file if its summary and its pages promise no more than the limits."""
+    """Open the file if its summary promises no more than the limits."""
     file = pq.ParquetFile(pa.BufferReader(data))
     summary = file.metadata
     limits.refuse_size(summary.num_rows, summary.num_columns)
@@ -112,7 +106,6 @@ def _open(data: bytes, limits: Limits) -> pq.ParquetFile:
     groups = [summary.row_group(i) for i in range(summary.num_row_groups)]
     chunks = [group.column(i) for group in groups for i in range(group.num_columns) if group.num_rows]
     limits.refuse_unpacked(sum(chunk.total_uncompressed_size for chunk in chunks))
-    limits.refuse_unpacked(_page_sizes(data, chunks))
     # pyarrow refuses to make a dictionary of what other encodings hold.
     others = {chunk.path_in_schema for chunk in chunks if not DICTIONARY_ENCODINGS.issuperset(chunk.encodings)}
     texts = [
@@ -140,10 +133,10 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _batches(file: pq.ParquetFile, columns: list[str], limits: Limits) -> list[pa.RecordBatch]:
-    """Return the `columns`, BATCH rows at a time.
+    """Return the `columns`, BATCH rows at a time; raises TableError as soon as more than the limits have come.
 
-    Texts whose beginnings are stored once (DELTA_BYTE_ARRAY) unpack to more than their pages: they are added up as they
-    come, in smaller batches.
+    Texts whose beginnings are stored once (DELTA_BYTE_ARRAY) unpack to more than the summary says: their batches are
+    smaller.
     """
     groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
     is_delta = any(
@@ -151,10 +144,10 @@ def _batches(file: pq.ParquetFile, columns: list[str], limits: Limits) -> list[p
     )
     n_bytes, batches = 0, []
     for batch in file.iter_batches(batch_size=SMALL_BATCH if is_delta else BATCH, columns=columns, use_threads=False):
-        if is_delta:
-            n_bytes += batch.nbytes
-            limits.refuse_unpacked(n_bytes)
         batches.append(batch.select(columns))
+        # Batches share a dictionary, whose texts are counted for every row in `_cells`.
+        n_bytes += sum(getattr(column, "indices", column).nbytes for column in batches[-1].columns)
+        limits.refuse_unpacked(n_bytes)
     return batches
 
 
@@ -209,66 +202,3 @@ def _columns(
         nonprivate_numbers={**columns, **converted.nonprivate_numbers},
         notes=(*notes, *converted.notes),
     )
-
-
-def _page_sizes(data: bytes, chunks: list[pq.ColumnChunkMetaData]) -> int:
-    """Add up what all pages of the column `chunks` unpack to, by their own heads."""
-    total, n_pages = 0, 0
-    for chunk in chunks:
-        begins = [chunk.data_page_offset, chunk.dictionary_page_offset if chunk.has_dictionary_page else None]
-        place = min(begin for begin in begins if begin)  # older writers give 0 where they give none
-        end = place + chunk.total_compressed_size
-        while place < end:
-            head, place = _struct(data, place, 0)
-            if head.get(UNPACKED_SIZE, -1) < 0 or head.get(PACKED_SIZE, -1) < 0:
-                raise ValueError("a page without size")
-            total, n_pages, place = total + head[UNPACKED_SIZE], n_pages + 1, place + head[PACKED_SIZE]
-            if n_pages > MAX_PAGES:
-                raise TableError(f"The file had more than {MAX_PAGES} pages, but that is the most. {WAY_OUT}")
-    return total
-
-
-def _struct(data: bytes, place: int, depth: int) -> tuple[dict[int, int], int]:
-    """Read a structure of Thrift's compact protocol at `place`: its whole-number fields, and where it ends."""
-    if depth > MAX_DEPTH:
-        raise ValueError("too deep")
-    fields: dict[int, int] = {}
-    number = 0
-    while head := data[place]:
-        place += 1
-        if head >> 4:
-            number += head >> 4
-        else:
-            number, place = _whole(data, place)
-        kind = head & 15
-        if kind in (I16, I32, I64):
-            fields[number], place = _whole(data, place)
-        elif kind in (BYTE, DOUBLE):
-            place += 1 if kind == BYTE else 8
-        elif kind == BINARY:
-            length, place = _varint(data, place)
-            place += length
-        elif kind == STRUCT:
-            place = _struct(data, place, depth + 1)[1]
-        elif kind not in (TRUE, FALSE):
-            raise ValueError("no head of a page")  # lists and maps, which none holds
-    return fields, place + 1
-
-
-def _whole(data: bytes, place: int) -> tuple[int, int]:
-    """Read a zigzag number and return it with where it ends."""
-    value, place = _varint(data, place)
-    return (value >> 1) ^ -(value & 1), place
-
-
-def _varint(data: bytes, place: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[place]
-        place += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, place
-        shift += 7
-        if shift > 63:
-            raise ValueError("no number")
