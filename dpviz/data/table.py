@@ -13,9 +13,10 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
+from annotated_types import Ge, Gt, Le, Len, Lt
 from numpy.typing import NDArray
 
 from dpviz.core import Box, Confidential, FloatArray, frozen
@@ -46,6 +47,7 @@ from dpviz.data.geography import EAST, METER, NORTH, filled, on_plane
 from dpviz.data.transforms import (
     LARGEST,
     LEAST_CHANGE,
+    MAX_SEED,
     Bounds,
     Clipping,
     Scale,
@@ -55,11 +57,21 @@ from dpviz.data.transforms import (
     sample_mask,
 )
 
+MOST_FEATURES = 50
+MOST_CATEGORIES = 20  # of one column
+MOST_NAME, MOST_UNIT = 1_000, 12  # characters
+LEAST_SHARE = 0.001  # of the rows that a sample takes; ours
+LARGEST_AMOUNT = 1e300
+
 Missing = Literal["error", "drop", "middle"]
 Classes = NDArray[np.object_] | FloatArray  # (n,) text or numbers, as the file has them
 Scaling = Literal["none", "unit"]
 Unlisted = Literal["zeros", "drop"]
-Category = tuple[str, tuple[str, ...]]  # a column, and its values that are features
+How = Literal["each", "same", "data"]  # of bounds: one by one, one pair for all, from the data
+Name = Annotated[str, Len(1, MOST_NAME)]
+Category = tuple[Name, Annotated[tuple[Name, ...], Len(1, MOST_CATEGORIES)]]  # a column, its values that are features
+End = Annotated[float, Gt(-LARGEST_AMOUNT), Lt(LARGEST_AMOUNT)]
+Pair = tuple[End, End] | None  # None: from the data
 FROM_DATA = "Taken from the data: not private."
 TYPED = "Typed by you."
 UPLOADED_TITLE = "Uploaded records"  # not the file's name, which can tell whose records they are
@@ -73,7 +85,6 @@ REPLACED = (
     "among the records; how many there are is public."
 )
 OTHERS = "Only rows whose {} is {} are records here; the others have no part in any result."
-MAX_UNIT = 12  # characters
 COUNTING_NAMES = ("index", "key", "nr", "no", "row", "rownames", "row names", "number", "case")  # whole names
 NAMING = re.compile(r"\b(id|ids|uuid|guid|rownames)\b|^unnamed 0$")  # in any place of a name
 COUNTING = re.compile(r"\b(no|key|index|number)$|(nr|nummer)$")  # names of numbers, where these all differ
@@ -81,8 +92,9 @@ NAMELESS = "column 1"  # as the first column is called where the file has no nam
 FEWEST_NUMBERED = 100  # rows from which on near numbers that all differ are no chance, ours
 MOST_SPAN = 2.0  # of values that number n rows, times n; ours
 HALF = math.sqrt(0.5)  # a change of category moves a record along two features
-EACH, SAME, DATA = "each", "same", "data"  # how bounds are given
-Pair = tuple[float, float] | None  # None: from the data
+EACH: How = "each"  # how bounds are given
+SAME: How = "same"
+DATA: How = "data"
 
 
 def columns_of(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
@@ -271,7 +283,7 @@ class Table(Confidential):
         units = (units,) if isinstance(units, str) else tuple(units)
         if units and len(units) != len(names):
             raise TableError(f"There were {len(units)} units for {len(names)} columns. Give one for each, '' for none.")
-        units = tuple("".join(c for c in str(unit) if c.isprintable()).strip()[:MAX_UNIT] for unit in units)
+        units = tuple("".join(c for c in str(unit) if c.isprintable()).strip()[:MOST_UNIT] for unit in units)
         if axes is not None:
             points, chosen, here = on_plane(points, chosen, axes)
             named = dict(zip(here.axes, (EAST, NORTH), strict=True))
@@ -425,26 +437,29 @@ class Table(Confidential):
 class Choices:
     """What a person chose for a table of their own; `dataset` applies it, in the app and in scripts.
 
-    `bounds` and `units` are parallel to `features`; extremes of the records are not in here.
+    `bounds` and `units` are parallel to `features`; extremes of the records are not in here. Ranges and lengths hold
+    for choices that come from outside, in a file of settings or a link.
     """
 
-    features: tuple[str, ...]
-    label: str | None = None  # a column of classes; left out for the public
+    features: Annotated[tuple[Name, ...], Len(1, MOST_FEATURES)]
+    label: Name | None = None  # a column of classes; left out for the public
     missing: Missing = "error"
     scaling: Scaling = "none"
-    share: float = 1.0  # of the rows, each kept by its own values
-    how: str = EACH
+    share: Annotated[float, Ge(LEAST_SHARE), Le(1)] = 1.0  # of the rows, each kept by its own values
+    how: How = EACH
     bounds: tuple[Pair, ...] = ()
-    units: tuple[str, ...] = ()
+    units: tuple[Annotated[str, Len(0, MOST_UNIT)], ...] = ()
     place: tuple[str, str] | None = None  # features that are latitude and longitude, degrees
-    projected: int | None = None  # features that they are projected to, at random; None: not at all
-    projection_seed: int = 0  # public
+    projected: Annotated[int, Ge(1)] | None = None  # features that they are projected to, at random; None: not at all
+    projection_seed: Annotated[int, Ge(0), Le(MAX_SEED)] = 0  # public
     reading: TableFormat = READ_OFF  # settings by which the file was read
-    per_kilometer: tuple[float | None, ...] = ()  # of a scaled map: what of each feature weighs as much as a kilometer
+    # Of a scaled map: what of each feature weighs as much as a kilometer.
+    per_kilometer: tuple[Annotated[float, Gt(0), Lt(LARGEST_AMOUNT)] | None, ...] = ()
     categories: tuple[Category, ...] = ()  # columns whose values, as typed, are features; they need scaling="unit"
-    category_weight: float = 1.0  # how far a change of category moves a record at most; 1: as far as a feature's bounds
+    # How far a change of category moves a record at most; 1: as far as a feature's bounds.
+    category_weight: Annotated[float, Ge(LEAST_CHANGE), Le(1)] = 1.0
     unlisted: Unlisted = "zeros"  # what happens to a row whose value is not in the list of its column
-    group: tuple[str, str] | None = None  # a column, and the value of it that the rows have which count
+    group: tuple[Name, Name] | None = None  # a column, and the value of it that the rows have which count
 
     @property
     def indicators(self) -> tuple[str, ...]:
@@ -565,7 +580,7 @@ def read_table(
     header: Header = "infer",
     sheet: str | None = None,
 ) -> Table:
-    """Read CSV text (plain or gzip), an Excel workbook (.xlsx), Parquet or points in GeoJSON, from a path or a file.
+    """Read CSV text (plain or gzip), a workbook (.xlsx, .ods), Parquet or points in GeoJSON, from a path or file.
 
     The bytes decide which it is, not the name. Takes comma, semicolon, tab or bar between cells, decimal commas, UTF-8,
     UTF-16 and Latin-1. Writes nothing anywhere. A table may have as many rows and columns as memory holds; limits are

@@ -8,44 +8,22 @@ not in here: the same file has them again.
 
 import csv
 import io
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, replace
 from typing import Any, TypedDict, TypeVar
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from dpviz.data import Choices, Missing, Scaling, Table, TableError, TableFormat, Unlisted
+from dpviz.data import Choices, Table, TableError, TableFormat
 from dpviz.data.files import READ_OFF
-from dpviz.data.table import DATA, EACH, SAME, Category, Pair
-from dpviz.data.transforms import LEAST_CHANGE, MAX_SEED
+from dpviz.data.table import DATA, EACH, MOST_FEATURES, MOST_NAME, SAME
 from dpviz.ui import state
 
 T = TypeVar("T")
-MOST_FEATURES = 50
-MOST_CATEGORIES = 20  # of one column
-MOST_NAME, MOST_UNIT = 1_000, 12
-LEAST_SHARE = 0.001  # of the rows that a sample takes; ours
-MOST_DIGITS = 11
-LARGEST_AMOUNT = 1e300
 PREFIX = "data_"  # of the form's names in a link
 READING = ("sep", "decimal", "thousands", "header", "sheet")  # as `TableFormat` calls them
-CATEGORIES = ("categories", "change", "others", "group")
-LINKED = (
-    "columns",
-    "bounds",
-    "units",
-    "map",
-    "missing",
-    "scale",
-    "per_km",
-    "share",
-    "label",
-    "project",
-    *CATEGORIES,
-    *READING,
-)
 SIGNS = {
     ",": "comma",
     ";": "semicolon",
@@ -208,111 +186,51 @@ def to_file(form: Choices, *, public: bool) -> dict[str, Any]:
 
 def from_file(written: object) -> Choices | None:
     """Return the form of untrusted JSON, None where it has no features; other invalid values become defaults."""
-    if not isinstance(written, Mapping):
+    return _form_of(written, strict=True) if isinstance(written, Mapping) else None
+
+
+def _form_of(values: Mapping[str, object], *, strict: bool) -> Choices | None:
+    """Return the form of untrusted values, of which numbers may be texts unless `strict`; None without features."""
+    from pydantic import TypeAdapter, ValidationError  # slow to load, and most sessions read no form
+
+    choices = TypeAdapter(Choices)
+    wrong: set[object] = set()
+    for _ in range(2):
+        rest = {name: value for name, value in values.items() if name not in wrong}
+        try:
+            return _consistent(choices.validate_json(json.dumps(rest), strict=strict))
+        except ValidationError as error:
+            wrong = {place for each in error.errors() for place in each["loc"][:1]}
+    return None
+
+
+def _consistent(form: Choices) -> Choices | None:
+    """Return a form whose parts fit each other, None where its features are not distinct."""
+    names = form.features
+    if len(set(names)) < len(names):
         return None
-    names = written.get("features")
-    if not isinstance(names, list) or not 1 <= len(names) <= MOST_FEATURES:
-        return None
-    if not all(isinstance(name, str) and len(name) <= MOST_NAME for name in names) or len(set(names)) < len(names):
-        return None
-    label, share, how, place = (written.get(name) for name in ("label", "share", "how", "place"))
-    pairs, units = written.get("bounds"), written.get("units")
-    n_projected = _whole(written.get("projected"), 1, MOST_FEATURES)
-    missing: Missing = "drop" if written.get("missing") == "drop" else "error"
-    if not isinstance(share, int | float) or isinstance(share, bool) or not LEAST_SHARE <= share <= 1.0:
-        share = 1.0
-    if not isinstance(place, list | tuple) or len(place) != 2 or not all(each in names for each in place):
-        place = None
-    place = None if place is None or place[0] == place[1] else (place[0], place[1])
-    categories = _categories(written.get("categories"), names)
-    scaling: Scaling = "unit" if written.get("scaling") == "unit" or categories else "none"
-    unlisted: Unlisted = "drop" if written.get("unlisted") == "drop" else "zeros"
-    weight, group = written.get("category_weight"), written.get("group")
-    if not isinstance(weight, int | float) or isinstance(weight, bool) or not LEAST_CHANGE <= weight <= 1.0:
-        weight = 1.0
-    if not isinstance(group, list | tuple) or len(group) != 2 or not all(map(_is_name, group)):
-        group = None
-    n_features = len(names) + sum(len(values) for _, values in categories)
-    n_projected = None if n_projected is None or n_projected >= n_features else n_projected
-    return Choices(
-        tuple(names),
-        label if isinstance(label, str) and len(label) <= MOST_NAME else None,
-        "middle" if written.get("missing") == "middle" else missing,
-        scaling,
-        float(share),
-        how if how in (EACH, SAME, DATA) else EACH,
-        tuple(_pair(pair) for pair in pairs[: len(names)]) if isinstance(pairs, list) else (),
-        tuple(str(unit)[:MOST_UNIT] for unit in units[: len(names)]) if isinstance(units, list) else (),
-        place,
-        n_projected,
-        0 if n_projected is None else _whole(written.get("projection_seed"), 0, MAX_SEED) or 0,
-        _reading(written.get("reading")),
-        per_kilometer=_amounts(written.get("per_kilometer"), names, place) if scaling == "unit" else (),
-        categories=categories,
-        category_weight=float(weight) if categories else 1.0,
-        unlisted=unlisted if categories else "zeros",
-        group=None if group is None else (group[0], group[1]),
+    lists = [[*names, *(column for column, _ in form.categories)], *(values for _, values in form.categories)]
+    if any(len(set(each)) < len(each) for each in lists) or len(form.axes) > MOST_FEATURES:
+        form = replace(form, categories=())
+    if not form.categories:
+        form = replace(form, category_weight=1.0, unlisted="zeros")
+    else:
+        form = replace(form, scaling="unit")
+    place = form.place if form.place and len({*form.place} & {*names}) == 2 else None
+    amounts = form.per_kilometer
+    if place is None or form.scaling != "unit" or len(amounts) != len(names):
+        amounts = ()
+    amounts = tuple(None if name in (place or ()) else amount for name, amount in zip(names, amounts, strict=False))
+    is_projected = form.projected is not None and form.projected < len(form.axes)
+    return replace(
+        form,
+        bounds=form.bounds[: len(names)],
+        units=form.units[: len(names)],
+        place=place,
+        per_kilometer=amounts if any(amounts) else (),
+        projected=form.projected if is_projected else None,
+        projection_seed=form.projection_seed if is_projected else 0,
     )
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= MOST_NAME
-
-
-def _categories(written: object, names: Sequence[str]) -> tuple[Category, ...]:
-    """Return the categories of untrusted values beside the features `names`, none at all where any is invalid."""
-    if not isinstance(written, list | tuple):
-        return ()
-    found: list[Category] = []
-    for each in written:
-        if not isinstance(each, list | tuple) or len(each) != 2 or not isinstance(each[1], list | tuple):
-            return ()
-        column, values = each[0], tuple(each[1])
-        if not _is_name(column) or not all(map(_is_name, values)) or not 1 <= len(values) <= MOST_CATEGORIES:
-            return ()
-        if len(set(values)) < len(values) or column in (*names, *(other for other, _ in found)):
-            return ()
-        found.append((column, values))
-    return tuple(found) if len(names) + sum(len(values) for _, values in found) <= MOST_FEATURES else ()
-
-
-def _whole(value: object, low: int, high: int) -> int | None:
-    """Return `value` where it is a whole number from low to high."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high else None
-
-
-def _pair(pair: object) -> Pair:
-    if not isinstance(pair, list) or len(pair) != 2 or any(isinstance(end, bool) for end in pair):
-        return None
-    low, high = (float(end) if isinstance(end, int | float) and abs(end) < 1e300 else math.nan for end in pair)
-    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
-
-
-def _amounts(written: object, names: Sequence[str], place: tuple[str, str] | None) -> tuple[float | None, ...]:
-    """Return what of each feature weighs as much as a kilometer of a map, () where that is invalid or there is none."""
-    if place is None or not isinstance(written, list | tuple) or len(written) != len(names):
-        return ()
-    amounts: list[float | None] = []
-    for name, amount in zip(names, written, strict=True):
-        if amount is None or name in place:
-            amounts.append(None)
-        elif isinstance(amount, int | float) and not isinstance(amount, bool) and 0.0 < amount < LARGEST_AMOUNT:
-            amounts.append(float(amount))
-        else:
-            return ()
-    return tuple(amounts) if any(amount is not None for amount in amounts) else ()
-
-
-def _reading(written: object) -> TableFormat:
-    """Return the settings of untrusted JSON, none at all where any is invalid."""
-    if not isinstance(written, Mapping):
-        return READ_OFF
-    settings = {name: written[name] for name in READING if name in written}
-    usable = all(value is None or isinstance(value, str | int) for value in settings.values())
-    try:
-        return TableFormat(**settings) if usable else READ_OFF
-    except TableError:
-        return READ_OFF
 
 
 def to_link(form: Choices, *, public: bool) -> tuple[tuple[str, str], ...]:
@@ -342,68 +260,45 @@ def to_link(form: Choices, *, public: bool) -> tuple[tuple[str, str], ...]:
 
 def from_link(query: Mapping[str, str]) -> Choices | None:
     """Return the form that a link's query has, None where it has none; every value is checked as a file's is."""
-    texts = {name.removeprefix(PREFIX): text for name, text in query.items() if name.removeprefix(PREFIX) in LINKED}
+    texts = {name.removeprefix(PREFIX): text for name, text in query.items() if name.startswith(PREFIX)}
     if "columns" not in texts:
         return None
     names = _cells(texts["columns"])
-    how, bounds = _bounds_from_link(texts.get("bounds", ""), len(names))
     n_projected, _, seed = texts.get("project", "").partition(":")
     categories = [_cells(cells) for cells in _cells(texts.get("categories", ""))]
-    return from_file(
-        {
-            "features": names,
-            "label": texts.get("label"),
-            "missing": texts.get("missing"),
-            "scaling": texts.get("scale"),
-            "share": _number(texts.get("share", "")),
-            "how": how,
-            "bounds": bounds,
-            "units": _cells(texts["units"]) if "units" in texts else None,
-            "place": _cells(texts["map"]) if "map" in texts else None,
-            "projected": _digits(n_projected),
-            "projection_seed": _digits(seed),
-            "per_kilometer": [_amount(text) for text in texts.get("per_km", "").split(",")],
-            "categories": [(cells[0], cells[1:]) for cells in categories if cells],
-            "category_weight": _number(texts.get("change", "")),
-            "unlisted": texts.get("others"),
-            "group": _cells(texts["group"]) if "group" in texts else None,
-            "reading": {name: _setting(name, texts[name]) for name in READING if name in texts},
-        }
-    )
+    how, bounds = EACH, texts.get("bounds", "")
+    if bounds == DATA:
+        how, bounds = DATA, ",".join([DATA] * len(names))
+    elif bounds.startswith(f"{SAME}:"):
+        how, bounds = SAME, ",".join([bounds.removeprefix(f"{SAME}:")] * len(names))
+    pairs = [None if pair == DATA else pair.split(":") for pair in bounds.split(",")]
+    values = {
+        "features": names,
+        "label": texts.get("label"),
+        "missing": texts.get("missing"),
+        "scaling": texts.get("scale"),
+        "share": texts.get("share"),
+        "how": how,
+        "bounds": pairs if len(pairs) == len(names) else [],
+        "units": _cells(texts.get("units", "")),
+        "place": _cells(texts.get("map", "")),
+        "projected": n_projected,
+        "projection_seed": seed,
+        "per_kilometer": [amount or None for amount in texts.get("per_km", "").split(",")],
+        "categories": [(cells[0], cells[1:]) for cells in categories if cells],
+        "category_weight": texts.get("change"),
+        "unlisted": texts.get("others"),
+        "group": _cells(texts.get("group", "")),
+        "reading": {name: _setting(name, texts[name]) for name in READING if name in texts},
+    }
+    return _form_of(values, strict=False)
 
 
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _amount(text: str) -> float | None:
-    """Return an amount of a link, None for an empty one, and for anything else a number that no amount can be."""
-    number = _number(text)
-    return math.nan if text and number is None else number
-
-
-def _setting(name: str, text: str) -> str | int | None:
+def _setting(name: str, text: str) -> str | None:
     """Return a format setting that a link has; what is none becomes a word that no setting allows."""
     if name == "header":
-        return None if text == "none" else _digits(text) if _digits(text) is not None else text
+        return None if text == "none" else text
     return text if name == "sheet" else next((sign for sign, word in SIGNS.items() if word == text), text)
-
-
-def _bounds_from_link(text: str, n: int) -> tuple[str, list[list[float] | None] | None]:
-    """Return how bounds are given, and those of the n features; None for what cannot be read, to be typed again."""
-    if text == DATA:
-        return DATA, [None] * n
-    how = SAME if text.startswith(f"{SAME}:") else EACH
-    parts = [text.removeprefix(f"{SAME}:")] * n if how == SAME else text.split(",")
-    try:
-        pairs = [None if part == DATA else [float(end) for end in part.split(":")] for part in parts]
-    except ValueError:
-        return how, None
-    good = len(pairs) == n and all(pair is None or (len(pair) == 2 and all(map(math.isfinite, pair))) for pair in pairs)
-    return how, pairs if good else None
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -418,7 +313,3 @@ def _cells(text: str) -> list[str]:
         return next(csv.reader(io.StringIO(text[: MOST_FEATURES * MOST_NAME], newline="")), [])
     except csv.Error:
         return []
-
-
-def _digits(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < MOST_DIGITS else None

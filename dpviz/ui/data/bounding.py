@@ -16,12 +16,12 @@ from dpviz.data import Choices, Scaling, Table
 from dpviz.data.files import date_of, day_of
 from dpviz.data.geography import MOST_LATITUDE, TURN, map_of
 from dpviz.data.parsing import COMMA, POINT, is_ambiguous, number_of
-from dpviz.data.table import DATA, EACH, SAME, Pair
+from dpviz.data.table import DATA, EACH, SAME, How, Pair
 from dpviz.data.transforms import KILOMETER, why_scaled
 from dpviz.ui import state
 from dpviz.ui.data.answers import answer, field, keep, set_answers
 
-HOW = {EACH: "For each feature", SAME: "One pair for all", DATA: "From the data: not private"}
+HOW: dict[How, str] = {EACH: "For each feature", SAME: "One pair for all", DATA: "From the data: not private"}
 TYPED, DATES = "typed", "dates"
 DAYS = "days"
 SLASHED = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")  # in America the month comes first, elsewhere the day
@@ -103,7 +103,7 @@ def likely(name: str) -> str:
     return next((key for key, known in KNOWN.items() if re.search(known.pattern, spaced)), TYPED)
 
 
-def how() -> str:
+def how() -> How:
     """Return how bounds are given."""
     choice = answer("how", EACH)
     return choice if choice in HOW else EACH

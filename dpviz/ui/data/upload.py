@@ -33,11 +33,11 @@ from dpviz.data import (
 )
 from dpviz.data.files import CSV, FORMATS, GEOJSON, READ_OFF, READABLE, Beginning, binary_format, date_of
 from dpviz.data.geography import likely_map
-from dpviz.data.table import SAME, Category
+from dpviz.data.table import LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, SAME, Category
 from dpviz.data.transforms import LEAST_CHANGE, MAX_SEED, Scale
 from dpviz.ui import state, tabs
 from dpviz.ui.data import answers, background, bounding
-from dpviz.ui.data.answers import LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, answer, field, set_answers
+from dpviz.ui.data.answers import answer, field, set_answers
 from dpviz.ui.panel import safe_table
 from dpviz.ui.server import uploads
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.data import TableFormat
-from dpviz.data.table import Choices
-from dpviz.ui.data.answers import MOST_FEATURES, from_file, from_link, to_file, to_link
+from dpviz.data.table import MOST_FEATURES, Choices
+from dpviz.ui.data.answers import from_file, from_link, to_file, to_link
 from dpviz.ui.data.bounding import KNOWN, likely, readings, words_of
 
 FORM = Choices(("a", "b"), "c", "middle", "unit", 0.05, "each", ((0.0, 1.5), None), ("m", ""))
