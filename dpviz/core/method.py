@@ -3,7 +3,7 @@
 Nominal base classes draw the privacy boundary of a run: a Step is never a Release.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -162,7 +162,8 @@ class Targets(Generic[R]):
     """The measures of a method that chooses among public targets."""
 
     cost: Callable[[Points, Points, Points], float]  # (targets, records, chosen) -> mean distance of a target
-    choose: Callable[[Points, Points, int, str, np.random.Generator], Labels]  # (targets, records, k, solver, rng)
+    # (targets, records, k, selections that are known, rng) -> the cheapest choice that is found, without privacy
+    best: Callable[[Points, Points, int, Sequence[Labels], np.random.Generator], Labels]
     selected: Callable[[R], Labels]  # which targets a release names
 
 

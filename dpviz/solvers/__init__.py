@@ -2,6 +2,7 @@
 
 from dpviz.solvers.capped_medoids import (
     SOLVERS,
+    best_centers,
     cost,
     nearest_distance,
     select_centers,
@@ -128,6 +129,7 @@ __all__ = [
     "assign_clusters",
     "assign_components",
     "basins_by_lattice",
+    "best_centers",
     "centered_sums",
     "clamped_laplace",
     "cluster_costs",

@@ -26,6 +26,7 @@ SAMPLE = 4000  # points of one sample beyond that: 64 MB; ours
 N_SAMPLES = 2  # the cheaper selection on all points wins; ours
 CHUNK = 16  # candidates whose dissimilarities are computed at a time, so that a block stays in the cache
 BLOCK = 64  # candidates evaluated together by the lazy greedy choice and by the pruned search; ours
+N_STARTS = 4  # of the reference without privacy, beside the greedy choice; ours
 UPDATES = 50  # most rounds of medoid updates; ours, they end long before
 MAX_SWEEPS = 100  # of FasterPAM over all candidates; ours, it ends long before
 
@@ -110,6 +111,36 @@ def select_several(
     else:
         selections = (_select_from_samples(points, ceilings, mass, k, solver, rng=rng) for k in smaller)
     return [np.sort(next(selections)) if k < n else np.arange(n, dtype=np.intp) for k in ks]
+
+
+def best_centers(
+    targets: ArrayLike,
+    source_points: ArrayLike,
+    n_centers: int,
+    known: Sequence[Labels] = (),
+    *,
+    rng: np.random.Generator,
+) -> Labels:
+    """Return the cheapest selection beside the source itself that is found: the reference without privacy.
+
+    FasterPAM from the greedy choice, from N_STARTS random ones, and from the selections `known`, (min(k, n),) each.
+    None of these is cheaper than what is returned; beyond FULL points they are updated as AkM does. Raises ValueError
+    as `select_centers` does.
+    """
+    tries = [select_centers(targets, source_points, n_centers, rng=rng), *known]
+    points = _checked_targets(targets)
+    n, k = len(points), len(tries[0])
+    if k == n:
+        return tries[0]
+    ceilings = nearest_distance(points, _optional(source_points, points.shape[1], "source_points"))
+    if n <= FULL:
+        matrix = capped_dissimilarities(points, ceilings, np.ones(n))
+        starts = [*(rng.choice(n, k, replace=False) for _ in range(N_STARTS)), *known]
+        tries += [faster_pam(matrix, start) for start in starts]
+    else:
+        tries += [accelerated_medoids(points, ceilings, np.ones(n), start) for start in known]
+    costs = [float(np.minimum(ceilings, nearest_distance(points, points[one])).mean()) for one in tries]
+    return np.sort(tries[int(np.argmin(costs))])
 
 
 def _select_from_samples(

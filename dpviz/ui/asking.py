@@ -58,6 +58,7 @@ _FOLDER = "dpviz-asking"
 _GLANCE = 0.01  # s between two looks at what is about to come
 _SESSION = "dpviz:asking"  # before the name of what asks, in the session
 _RUNS = "dpviz:curator-runs"
+OF_RECORDS = "dpviz:of-records"  # before a session's keys of what was computed on records, which `forget` forgets
 TALLY = "Runs on these records beside the picture: {:,}, for the curator alone. Publishing one is one more release."
 
 
@@ -156,6 +157,15 @@ def drop(source: Source, key: str) -> None:
     asking = _of_session(key)
     asking.progress = None
     background().ask(source, [], asking.own)
+
+
+def forget() -> None:
+    """Forget what was computed on this session's own records, and have the process that computes forget them."""
+    for key in [str(key) for key in st.session_state if str(key).startswith((f"{_SESSION}:", f"{OF_RECORDS}:"))]:
+        kept = st.session_state.pop(key)
+        for future in kept.own.values() if isinstance(kept, _Asking) else ():
+            future.cancel()  # if it has not begun, it never begins
+    background().forget()
 
 
 async def answer(request: Request) -> Response:

@@ -13,7 +13,7 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
-from dpviz.ui import controls, hiding, ledger, lessons, panel, state
+from dpviz.ui import asking, controls, hiding, ledger, lessons, panel, state
 from dpviz.ui.data import answers
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
 from dpviz.ui.data.upload import FORGOTTEN, clipped_columns, clipped_words, say_scaling
@@ -104,6 +104,7 @@ def start(
     state.begin()
     if st.session_state.pop(FORGOTTEN, False):
         forget_own()
+        asking.forget()
         keep(None)
     st.html(STYLE)
     hiding.begin()

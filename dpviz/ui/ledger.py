@@ -67,6 +67,11 @@ def record(source: Source, entry: ReleaseEntry) -> None:
     _ledgers()[_name(source)] = Ledger((*of(source).entries, entry))
 
 
+def last_release(source: Source) -> ReleaseFiles | None:
+    """Return the last release of these people that this session has made."""
+    return _files().get(_name(source))
+
+
 def expect(ledger: Ledger) -> None:
     """Have the ledger of imported settings go on with the file that is there, or comes next."""
     st.session_state[_EXPECTED] = ledger.carried()
@@ -155,7 +160,7 @@ def step(source: Source, request: RunRequest[AnyRun], run: AnyRun) -> None:
 
     A release is made by one button alone, after its box is ticked, and never by looking.
     """
-    ledger, last = of(source), _files().get(_name(source))
+    ledger, last = of(source), last_release(source)
     rehearsed = TEACHING in run.guarantee.caveats
     st.caption(REHEARSAL if rehearsed else SHOWN)
     with st.expander("Release"):

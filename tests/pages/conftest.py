@@ -24,7 +24,7 @@ from dpviz.ui.server.background import Answers
 @pytest.fixture(autouse=True)
 def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
-    idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
+    idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)), forget=lambda: None)
     monkeypatch.setattr(asking, "background", lambda: idle)
 
 
@@ -82,7 +82,7 @@ def at_once(monkeypatch, *modules):
                 known[job] = _DONE[key]
         return Answers(tuple(known.get(job) for job in jobs))
 
-    monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
+    monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask, forget=lambda: None))
     return known
 
 

@@ -306,3 +306,14 @@ def test_what_there_is_to_read_has_the_runs_numbers_and_code_that_makes_the_fron
     exec("\n".join(line for line in code.value.split("\n") if "page" not in line), scope)
     on_screen = page.app.session_state["dpviz:shown"].scenes
     assert [scene_hash(scene) for scene in scope["scenes"]] == [scene_hash(scene) for scene in on_screen]
+
+
+def test_names_of_clusters_travel_in_the_link(open_page, known):
+    del known
+    page = open_page("compare", **SU, n_clusters="3", name_2="**Retired**", name_9="nobody")
+    assert page.query["name_2"] == "**Retired**"
+    assert "name_9" not in page.query
+    again = open_page("compare", **page.query)
+    assert again.query["name_2"] == "**Retired**"
+    again.look("public")
+    assert again.query["name_2"] == "**Retired**"

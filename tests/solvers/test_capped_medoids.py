@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from dpviz.solvers import SOLVERS, cost, select_centers, select_several
+from dpviz.solvers import SOLVERS, best_centers, cost, select_centers, select_several
 from dpviz.solvers import capped_medoids as module
 from dpviz.solvers.capped_medoids import capped_dissimilarities, faster_pam, greedy_medoids, nearest_distance
 
@@ -197,6 +197,33 @@ def test_no_exchange_of_one_medoid_helps(made, data):
     assert total(matrix, found) <= total(matrix, start) * (1 + ROUNDING)
     assert best_exchange(matrix, found) >= total(matrix, found) * (1 - ROUNDING) - 1e-9
     assert np.array_equal(found, faster_pam(matrix, start))
+
+
+@given(st.integers(0, 10_000), st.integers(2, 40), st.integers(0, 9), st.integers(1, 6), st.sampled_from([20, 3000]))
+@settings(max_examples=60, deadline=None)
+def test_no_selection_that_is_known_is_cheaper_than_the_reference(seed, n, m, k, full):
+    with pytest.MonkeyPatch.context() as patch:  # hypothesis takes no fixture of one test
+        patch.setattr(module, "FULL", full)
+        rng = np.random.default_rng(seed)
+        targets, sources = rng.random((n, 2)), rng.random((m, 2))
+        known = [np.sort(rng.choice(n, min(k, n), replace=False)) for _ in range(2)]
+        known += [chosen_by(solver, targets, sources, k) for solver in SOLVERS]
+        best = best_centers(targets, sources, k, known, rng=np.random.default_rng(seed))
+    assert list(best) == sorted(set(best.tolist()))
+    assert len(best) == min(k, n)
+    least = min(cost(targets, sources, targets[each]) for each in known)
+    assert cost(targets, sources, targets[best]) <= least
+
+
+def test_several_starts_find_what_one_misses():
+    better = 0
+    for seed in range(40):
+        targets, sources, _ = instance(seed, n=60, m=4)
+        one = cost(targets, sources, targets[chosen_by("fasterpam", targets, sources, 6)])
+        best = cost(targets, sources, targets[best_centers(targets, sources, 6, rng=np.random.default_rng(0))])
+        assert best <= one
+        better += best < one
+    assert better > 0, "else the starts would be for nothing"
 
 
 def test_the_start_is_seldom_left_with_nothing_to_gain():

@@ -5,13 +5,15 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpviz.core import Box, CentersRelease, Guarantee, Result, frozen, unit_records
 from dpviz.methods import ALGORITHMS, run_class
 from dpviz.methods.dpm.run import DPMRun
-from dpviz.solvers import lloyd, nonprivate_kmeans
+from dpviz.methods.source_target import algorithm as source_target
+from dpviz.methods.source_target.run import SourceTargetRun
+from dpviz.solvers import SOLVERS, lloyd, nonprivate_kmeans, select_centers
 from dpviz.stories import pair
 from dpviz.stories.center_facts import cost_ratio
 from dpviz.stories.centers import CentersRun
@@ -25,6 +27,41 @@ WORDS = Words("records", UNIT, ("x", "y"), ("", ""))
 NAMES = sorted(name for name in ALGORITHMS if issubclass(run_class(name), CentersRun | DPMRun))
 SPOTS = np.array([[0.05, 0.1], [0.12, 0.1], [0.9, 0.85], [0.97, 0.9]])  # two pairs, far apart
 COSTS = ("Cost", "Without any data", "With exact means")
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(0, 60), k=st.integers(1, 9), epsilon=st.sampled_from((0.5, 1e4)))
+@example(seed=0, n=0, k=3, epsilon=1.0)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_way_to_help_is_never_shorter_than_without_privacy(solver, seed, n, k, epsilon):
+    rng = np.random.default_rng(seed)
+    targets, points = rng.random((40, 2)), frozen(rng.random((n, 2)))
+    params = source_target.Params(targets, n_centers=k, solver=solver, epsilon=epsilon)
+    result = source_target.fit(points, UNIT, params, rng=np.random.default_rng(seed))
+    told = SourceTargetRun.of(
+        result, params, points, WORDS, SourceTargetRun.find_reference(points, WORDS, result, params)
+    )
+    cost, floor = told.costs
+    chosen = targets[result.release.selected]
+    assert cost == pytest.approx(
+        np.linalg.norm(targets[:, None] - np.concatenate([points, chosen]), axis=2).min(1).mean()
+    )
+    assert floor <= min(cost, told.cost_of_ignoring)
+    for each in SOLVERS:
+        other = select_centers(targets, points, k, solver=each, rng=np.random.default_rng(0))
+        assert floor <= told.nonprivate_cost(other) + 1e-12
+    assert told.outcome().nonprivate_value >= told.outcome().figure.mark
+
+
+def test_a_run_that_is_better_than_the_search_is_the_reference():
+    """Planted: the search has found bad places, and a run by luck better ones."""
+    targets, points = np.array([[0.1, 0.1], [0.5, 0.5], [0.9, 0.9]]), frozen(np.array([[0.1, 0.12]]))
+    params = source_target.Params(targets, n_centers=1, epsilon=1e3)
+    result = source_target.fit(points, UNIT, params, rng=np.random.default_rng(0))
+    found = SourceTargetRun.find_reference(points, WORDS, result, params)
+    worse = dataclasses.replace(found, nonprivate_selected=np.array([0]))
+    told = SourceTargetRun.of(result, params, points, WORDS, worse)
+    assert told.nonprivate_cost(worse.nonprivate_selected) > told.costs[0] == told.costs[1]
 
 
 def brute(points, centers):

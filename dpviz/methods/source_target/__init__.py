@@ -24,6 +24,7 @@ from dpviz.methods.source_target.algorithm import (
 )
 from dpviz.methods.source_target.run import SourceTargetRun
 from dpviz.methods.source_target.teaching import CHAPTER, LESSON, READING
+from dpviz.solvers import best_centers
 from dpviz.stories.method import Method, Thumbnail
 
 
@@ -60,7 +61,7 @@ METHOD = Method(
     ),
     targets=Targets(
         cost,
-        lambda targets, records, k, solver, rng: select_centers(targets, records, k, solver=solver, rng=rng),
+        lambda targets, records, k, known, rng: best_centers(targets, records, k, known, rng=rng),
         lambda release: release.selected,
     ),
     run=SourceTargetRun,

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpviz.baselines.source_target_rivals import cluster_targets, nonprivate_stc, private_kmeans_points
+from dpviz.baselines.source_target_rivals import cluster_targets, private_kmeans_points
 from dpviz.core import Ball, Box, Confidential, FloatArray, Labels, Points, fingerprint
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm import Params
 from dpviz.plots import PUBLIC, RELEASED, SECRET, UNRELEASED, WRONG, Audience, Axis, Ink, Kind, Layer, Plot, Scene
-from dpviz.solvers import nearest_distance, select_centers
+from dpviz.solvers import best_centers, nearest_distance, select_centers
 from dpviz.stories.charts import Curve, layers_of
 from dpviz.stories.panel import number
 
@@ -117,7 +117,10 @@ def cost_of(distances: FloatArray, targets: Points, chosen: Labels) -> float:
 
 
 def run_many(source: Points, box: Box, question: CostQuestion, n_runs: int, seed: int) -> Costs:
-    """Run every method `n_runs` times with different noise; each S' serves all k."""
+    """Run every method `n_runs` times with different noise; each S' serves all k.
+
+    The choice without privacy is the cheapest that any search finds, those of the runs included.
+    """
     params, targets = question.params, question.params.targets
     ball = Ball.around(box) if params.ball is None else params.ball
     distances = nearest_distance(targets, source)
@@ -125,7 +128,7 @@ def run_many(source: Points, box: Box, question: CostQuestion, n_runs: int, seed
     for column, k in enumerate(question.n_centers):
         rng = np.random.default_rng([seed, k])
         alone = cluster_targets(targets, k, solver=params.solver, rng=rng)
-        beside = nonprivate_stc(source, targets, k, solver=params.solver, rng=rng)
+        beside = best_centers(targets, source, k, (alone,), rng=rng)
         costs[CLUSTER_T, column] = cost_of(distances, targets, alone)
         costs[FLOOR, column] = cost_of(distances, targets, beside)
     for run in range(n_runs):
@@ -140,6 +143,7 @@ def run_many(source: Points, box: Box, question: CostQuestion, n_runs: int, seed
             for column, k in enumerate(question.n_centers):
                 chosen = select_centers(targets, points, k, solver=params.solver, rng=rng)
                 costs[row, column, run] = cost_of(distances, targets, chosen)
+    costs[FLOOR] = np.minimum(costs[FLOOR], costs.min(axis=(0, 2))[:, None])
     return Costs(question.n_centers, costs)
 
 
@@ -155,6 +159,7 @@ def budget_chart(budgets: Sequence[float], costs: Sequence[Costs], now: float, s
     """Return every method's cost against the budget, at one k: each of `costs` has that k alone."""
     at = np.log10(np.array(budgets))
     values = list(np.stack([each.nonprivate_costs[:, 0] for each in costs], axis=1))
+    values[FLOOR] = np.full_like(values[FLOOR], values[FLOOR].min())  # no budget changes it
     k = costs[0].n_centers[0]
     return _chart(f"Cost against {symbol}, for k = {k}", symbol, at, values, float(np.log10(now)), unit)
 

@@ -12,7 +12,7 @@ from dpviz.methods.source_target.charts import cost_of
 from dpviz.methods.source_target.layers import dots, thinning
 from dpviz.methods.source_target.run import SELECT_SEED
 from dpviz.plots import SECRET, UNPAID, WRONG, Audience, Frame, Ink, Kind, Layer, Role, Scene, rows_at
-from dpviz.solvers import nearest_distance, select_centers
+from dpviz.solvers import best_centers, nearest_distance
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.panel import number
 from dpviz.stories.stage import Clock, Stage
@@ -73,11 +73,11 @@ def change_record(points: Points, box: Box, params: Params, row: int, place: Poi
     worlds = (points, other)
     before, after = (algorithm.fit(each, box, params, rng=np.random.default_rng(seed)) for each in worlds)
     targets, costs = params.targets, np.empty((3, 2))
+    both = before.release.selected, after.release.selected
     for column, each in enumerate(worlds):
         distances = nearest_distance(targets, each)
-        rng = np.random.default_rng(SELECT_SEED)
-        best = select_centers(targets, each, params.n_centers, solver=params.solver, rng=rng)
-        for line, chosen in enumerate((before.release.selected, after.release.selected, best)):
+        best = best_centers(targets, each, params.n_centers, both, rng=np.random.default_rng(SELECT_SEED))
+        for line, chosen in enumerate((*both, best)):
             costs[line, column] = cost_of(distances, targets, chosen)
     return SourceChange(row, points, other, before, after, costs)
 

@@ -76,10 +76,10 @@ class Counterparts(Confidential):
             [i + 1 for i, near in enumerate(self.nonprivate_near) if near and self.nonprivate_nearest[i] == j]
             for j in sorted(self.nonprivate_found)
         ]
-        parts = [f"Released centers {_listed(group)} share one cluster." for group in groups if len(group) > 1]
+        parts = [f"Released centers {listed(group)} share one cluster." for group in groups if len(group) > 1]
         stray = [i + 1 for i, near in enumerate(self.nonprivate_near) if not near]
         if stray:
-            which = f"center {stray[0]} has" if len(stray) == 1 else f"centers {_listed(stray)} have"
+            which = f"center {stray[0]} has" if len(stray) == 1 else f"centers {listed(stray)} have"
             parts.append(f"Released {which} no counterpart without privacy.")
         return " ".join(parts)
 
@@ -118,5 +118,7 @@ def typical(runs: Sequence[Counterparts | None]) -> str:
     )
 
 
-def _listed(numbers: Sequence[int]) -> str:
-    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+def listed(numbers: Sequence[int]) -> str:
+    """Write numbers in a sentence, at least one: "2, 3 and 5"."""
+    first = ", ".join(map(str, numbers[:-1]))
+    return f"{first} and {numbers[-1]}" if first else str(numbers[-1])

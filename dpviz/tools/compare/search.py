@@ -24,9 +24,10 @@ FEWEST = 20  # people
 REASONING = (
     "The best estimate is the smallest {axis} of those tried that is not ruled out, and of whose runs enough kept the "
     "limit. Every {axis} is judged by its own runs, as a larger one need not be better. Runs are made ten at a time, "
-    "where they decide most. What is not excluded, and what is said to do harm, follows from bets on the runs, which "
-    "chance wins in at most {error} of 100 searches, whenever one stops. All of this holds together with "
-    "{confidence:.0f} % confidence, for these records. Nothing is said of values between those that were tried."
+    "where they decide most, at most {most} of a method beside those it began with. What is not excluded, and what is "
+    "said to do harm, follows from bets on the runs, which chance wins in at most {error} of 100 searches, whenever "
+    "one stops. All of this holds together with {confidence:.0f} % confidence, for these records. Nothing is said of "
+    "values between those that were tried."
 )
 
 
@@ -212,7 +213,10 @@ class Recommendation:
                 else f"{sure}, no smaller one that was tried does."
             )
         if best.high is None:
-            return f"{sure} the smallest is {best.span}, if any of those tried does."
+            return (
+                f"{sure} no smaller one than {number(best.low)} does. Whether this or a larger one does, "
+                f"{best.n_runs:,} runs cannot tell: too many shares lie near to what was asked."
+            )
         return f"{sure} the smallest is from {number(best.low)} to {number(best.high)}."
 
     @property
@@ -327,4 +331,4 @@ def reasoning(search: CostSearch) -> str:
     """Say how the answers were found, and what they rest on."""
     axis = "ε" if search.epsilon is None else "people"
     error = number(100.0 * (1.0 - search.each))
-    return REASONING.format(axis=axis, error=error, confidence=100.0 * search.confidence)
+    return REASONING.format(axis=axis, error=error, confidence=100.0 * search.confidence, most=MOST_RUNS)

@@ -266,7 +266,7 @@ def next_value(
 
     At first the smallest value that looks good gets ENOUGH runs, and every one below it some, halfway in between before
     all others. Then come by turns: of the values below that are not ruled out the one that is soonest, the estimate
-    itself, and what shows soonest that a value reaches the aim at all.
+    itself, and what brings the upper end of the interval down soonest.
     """
     bets = _Bets.of(values, outcomes, probability, confidence)
     runs = [tuple(outcomes.get(value, ())) for value in values]
@@ -293,7 +293,7 @@ def next_value(
         return missing / gain if gain > 0 else math.inf
 
     below = [i for i in left if i < min(best, end)]
-    above = [i for i in good if i >= best] if bets.high is None else []
+    above = [i for i in good if best <= i < end]
     turns = (
         min(below, key=lambda i: runs_to_go(i, bets.least - bets.against[i]), default=None),
         best if best < end else None,

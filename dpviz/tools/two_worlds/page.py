@@ -68,7 +68,7 @@ KNOBS = (RECORD, WHAT, WHERE, ACROSS, UP, RUNS, LOOK)
 BATCH = 25  # runs of one job
 MOST_CACHED = 12  # finished answers: switching back is no new work
 _WAIT = "wait-worlds"
-_CACHE = "dpviz:worlds"
+_CACHE = f"{asking.OF_RECORDS}:worlds"
 _STOPPED = "dpviz:worlds-stopped"
 
 

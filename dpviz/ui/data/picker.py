@@ -162,13 +162,7 @@ def _source(name: str, shelves: Mapping[str, DataCatalog], data: Described | Non
     """Draw the knobs of a set and return it."""
     if data is not None:
         upload.draw(data, "", public=public)
-        # The fingerprint is a function of all records: whoever knows all but one could try the last.
-        file = ("data", UPLOAD if public else f"{UPLOAD}:{data.digest}")
-        link = (file, *answers.to_link(data.form, public=public))
-        clipping = None if public else data.nonprivate_clipping
-        return Source(
-            data.dataset, (UPLOAD, *data.key), link, uploaded=True, form=data.form, nonprivate_clipping=clipping
-        )
+        return source_of(data, public=public)
     if name == drawing.DRAW:
         dataset, key, link, sheet = drawing.source()
         return Source(dataset, key, link, uploaded=False, sheet=sheet)
@@ -200,6 +194,15 @@ def _source(name: str, shelves: Mapping[str, DataCatalog], data: Described | Non
     arguments = (name, n, seed, tuple(sorted(values.items())))
     groups = shelf.groups(name, **values)
     return Source(_load(*arguments, shelf.load), arguments, link, uploaded=False, n_groups=groups)
+
+
+def source_of(data: Described, *, public: bool) -> Source:
+    """Return the set of a described file, with its part of a link."""
+    # The fingerprint is a function of all records: whoever knows all but one could try the last.
+    file = ("data", UPLOAD if public else f"{UPLOAD}:{data.digest}")
+    link = (file, *answers.to_link(data.form, public=public))
+    clipping = None if public else data.nonprivate_clipping
+    return Source(data.dataset, (UPLOAD, *data.key), link, uploaded=True, form=data.form, nonprivate_clipping=clipping)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

@@ -107,9 +107,14 @@ def described() -> tuple[Described | None, str]:
         form = _form(table)
         if form is None:
             return None, ""
-        dataset = background.below(form.dataset(table))
+        return describe(table, form), ""
     except (TableError, ValueError) as error:  # also of a box that ends before it begins
         return None, str(error)
+
+
+def describe(table: Table, form: Choices) -> Described:
+    """Return the data set that `form` makes of `table`. Raises TableError, and ValueError for impossible bounds."""
+    dataset = background.below(form.dataset(table))
     box = form.box(table)
     bounds = (*box.low.tolist(), *box.high.tolist())
     choices = (form.label, form.missing, form.scaling, form.share, form.units, form.place, form.per_kilometer)
@@ -117,7 +122,7 @@ def described() -> tuple[Described | None, str]:
     groups = (form.categories, form.category_weight, form.unlisted, form.group)
     key = (table.digest, form.features, bounds, *choices, *fewer, *groups, dataset.bounds_from_data, form.reading)
     clipping = form.clipping(table) if dataset.nonprivate_n_clipped else None
-    return Described(dataset, key, table.digest, table.name, form, clipping), ""
+    return Described(dataset, key, table.digest, table.name, form, clipping)
 
 
 def _suggest(table: Table) -> None:

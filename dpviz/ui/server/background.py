@@ -5,6 +5,7 @@ rests while a reader moves a slider. Records go through a pipe and stay in memor
 """
 
 import contextlib
+import math
 import os
 import threading
 import time
@@ -24,6 +25,7 @@ from dpviz.ui.server import worker
 
 TRIES = 2  # more for a job during which the process died
 FORGIVEN = 60.0  # s after which such a job may run again: what killed the process may be gone
+IDLE_SECONDS = 120.0  # after the last job on a reader's own records, which the process then forgets; ours
 AHEAD_SECONDS = 0.5  # of queued work: two threads of one core disturb each other at any priority
 MOST_AHEAD = 16
 FIRST_GUESS = 0.1  # s
@@ -75,6 +77,7 @@ class Background:
         self._moves: Connection | None = None  # reports moves to the process
         self._reporting = threading.Lock()
         self._sources: OrderedDict[Hashable, None] = OrderedDict()  # data sets in the process
+        self._own: dict[Hashable, float] = {}  # of readers' own records, when the process last got a job
         self._shared: OrderedDict[Hashable, Work] = OrderedDict()
         self._seconds = FIRST_GUESS  # of a job, on average
         self._deaths: dict[Hashable, tuple[int, float]] = {}  # job -> how often the process died during it, when last
@@ -135,6 +138,27 @@ class Background:
             if self._moves is not None:
                 self._moves.send_bytes(b"move")
 
+    def forget(self) -> None:
+        """Let the process end after the jobs that it has, so that nothing of what it was sent is left.
+
+        Its caches hold records and what follows from them, in many places. The next job starts another process.
+        """
+        with self._lock:
+            if self._pool is not None:
+                self._pool.shutdown(wait=False)
+            self._pool = None
+            self._sources.clear()
+            self._own.clear()
+        with self._reporting:
+            self._moves = None
+
+    def forget_idle(self) -> None:
+        """Forget what the process has where a reader's own records were last used IDLE_SECONDS ago."""
+        with self._lock:
+            latest = min(self._own.values(), default=math.inf)
+        if time.monotonic() - latest > IDLE_SECONDS:
+            self.forget()
+
     def close(self) -> None:
         """Stop the process."""
         with self._lock:
@@ -183,6 +207,9 @@ class Background:
                 self._moves = sender
             self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=worker.settle, initargs=(receiver,))
             self._sources.clear()
+            self._own.clear()
+        if source.own:
+            self._own[source.key] = time.monotonic()
         if source.key not in self._sources:
             # A job of its own, in no session's list: cancelling a job must not take the records with it. One process
             # works through its queue in order, so it drops the same records at the same place as `_sources`.

@@ -22,6 +22,7 @@ from streamlit.runtime import Runtime
 
 from dpviz.data.files import load_parsers
 from dpviz.ui.home import THUMBNAILS, thumbnail_address
+from dpviz.ui.server.background import background
 from dpviz.ui.server.startup import raise_file_limit
 
 PATIENCE = 3.0  # s without a word on the terminal
@@ -93,7 +94,7 @@ def load() -> None:
 
 @contextlib.asynccontextmanager
 async def lifespan(_app: object) -> AsyncIterator[None]:
-    """Clean up every few seconds, for as long as the server runs."""
+    """Clean up every few seconds, for as long as the server runs: sessions, records of the process for long work."""
     tasks = [asyncio.create_task(each) for each in (_watch_sessions(), close_slow_requests())]
     try:
         yield
@@ -107,6 +108,7 @@ async def _watch_sessions() -> None:
     while True:
         await asyncio.sleep(SESSIONS_EVERY)
         with contextlib.suppress(Exception):  # a change in Streamlit may cost memory, and no more
+            await asyncio.to_thread(background().forget_idle)
             n_sessions = expire_sessions()
             if n_sessions < n_before:  # sessions are reference cycles
                 await asyncio.to_thread(gc.collect)

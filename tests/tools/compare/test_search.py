@@ -70,7 +70,8 @@ def test_what_runs_do_not_decide_is_an_estimate_with_its_runs_and_what_they_do_n
     asked, now = found({"a": lambda at: 0.9 if at == 2.0 else 0.0})  # exactly the limit: no number of runs shows it
     best = search.recommendation(asked, now, NAMES, ["a"])
     assert (best.best.value, best.best.low, best.best.high) == (2.0, 2.0, None)
-    assert "With 95 % confidence the smallest is 2 or more, if any of those tried does." in best.sentence
+    assert "With 95 % confidence no smaller one than 2 does. Whether this or a larger one does, " in best.sentence
+    assert f" {best.best.n_runs} runs cannot tell: " in best.sentence
     assert best.best.n_there <= best.best.n_runs <= 10 * MOST_ROUNDS + 5 * 30
     (line,) = search.lines(asked, now, LEGENDS)
     assert line["Kept the limit there"] == f"{best.best.n_kept} of {best.best.n_there}"

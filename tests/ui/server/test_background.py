@@ -356,3 +356,49 @@ def test_the_process_loads_no_streamlit():
     loaded, after_another = done.stdout.split()
     assert loaded == "False"
     assert after_another == "True", "else this test shows nothing"
+
+
+def alive(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def ended(process):
+    until = time.monotonic() + WAIT
+    while alive(process):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return True
+
+
+@pytest.mark.skipif(os.name != "posix", reason="asks for a process by its number")
+def test_what_is_forgotten_goes_with_its_process_after_the_work_of_others(fresh):
+    mine, theirs = {}, {}
+    ((_, _, process),) = finished(fresh, source("mine", uploaded=True), [Job(total, (1.0,))], mine).found
+    fresh.ask(source("theirs"), [Job(slow, (0.3,))], theirs)
+    fresh.forget()
+    assert finished(fresh, source("theirs"), [Job(slow, (0.3,))], theirs).found == (0.3,), "and no problem"
+    assert ended(process), "caches of a process end with it alone"
+    ((value, _, other),) = finished(fresh, source("mine", uploaded=True), [Job(total, (2.0,))], mine).found
+    assert value == 2.0 * float(source().dataset.points.sum())
+    assert other != process
+    fresh.forget()
+    fresh.forget()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="asks for a process by its number")
+def test_own_records_that_nobody_asks_about_any_more_are_forgotten_and_public_ones_may_stay(fresh, monkeypatch):
+    ((_, _, process),) = finished(fresh, source("public"), [Job(total, (1.0,))], {}).found
+    monkeypatch.setattr(background, "IDLE_SECONDS", 0.0)
+    fresh.forget_idle()
+    assert alive(process)
+    monkeypatch.setattr(background, "IDLE_SECONDS", 1e6)
+    finished(fresh, source("mine", uploaded=True), [Job(total, (1.0,))], {})
+    fresh.forget_idle()
+    assert alive(process), "it was just used"
+    monkeypatch.setattr(background, "IDLE_SECONDS", 0.0)
+    fresh.forget_idle()
+    assert ended(process)

@@ -12,18 +12,19 @@ from dpviz.stories.recipe import Calls, calls_excerpt
 from dpviz.tools.compare import frontier as compare
 from dpviz.tools.compare import reading as compare_reading
 from dpviz.tools.compare.frontier import Series
-from dpviz.tools.compare.page import cards, onstage, report, tabs
+from dpviz.tools.compare.page import cards, onstage, report, tabs, years
 from dpviz.tools.compare.page.runs import (
     CLUSTERS,
     KNOBS,
     TALLIED,
     ask,
+    drawn,
     follow_read_at,
     gathered,
     own_default,
     renew,
 )
-from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Rows
+from dpviz.tools.compare.runs import CENTERS, ENTRIES, CompareQuestion, Rows
 from dpviz.tools.sweep.trials import OK
 from dpviz.ui import controls, frame, hiding, reading, state
 from dpviz.ui.data import groups
@@ -31,6 +32,7 @@ from dpviz.ui.export.files import CURATOR, PUBLIC, data_of
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.panel import safe_table
+from dpviz.ui.runs import words_of
 from dpviz.ui.screen import ChartScreen, address, keep
 from dpviz.ui.stage import follow_choice, message
 
@@ -48,6 +50,7 @@ TAB = Knob(
         ("solve", "Solve for ε"),
         ("people", "How many people"),
         ("clusters", "Find k"),
+        ("years", "Another year"),
         ("report", "Report"),
         reading.CHOICE,
     ),
@@ -86,10 +89,10 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
     if follow_choice("audience", frame.AUDIENCE, onstage.KEY):
         state.run_again()
     at = follow_read_at(question, message(onstage.KEY))
-    query = state.query([*link(page), ("audience", str(state.value(frame.AUDIENCE)))])
+    own_link = [*link(page), ("audience", str(state.value(frame.AUDIENCE)))]
     if not question.entries:
         page.stage.info("No method is chosen. Choose at least one under More.")
-        address(query)
+        address(state.query(own_link))
         return
     # Created by every run: a fragment may only write where the last whole run has written.
     with page.stage:
@@ -97,16 +100,19 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
     top, below = page.numbers.container(), page.more_pictures.container()
     if page.public:
         runs = onstage.released_runs(page, question, progress)
+        query = state.query([*own_link, *_names(page, question, runs.rows, at)])
         with place:
             onstage.draw(page, question, runs.rows, (), at, query)
         _keep(page, question, at, {}, (), query)
         with below:
+            years.draw_public(page)
             report.ask_rows(page)
             report.offer_public(page, question, query)
         return
     with progress:
         runs = gathered(page.source, question.parts(page.source.dataset.n), TALLIED, "Parts of the runs")
     rows = runs.rows
+    query = state.query([*own_link, *_names(page, question, rows, at)])
     bounds_public = not page.source.dataset.bounds_from_data
     series = compare.all_series(question.entries, rows, question.adjacency, bounds_public=bounds_public)
     shared = tuple(one for one in series if not one.per_distance)
@@ -177,10 +183,24 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
             "solve": lambda: tabs.solve(page, question, rows, complete=runs.complete),
             "people": lambda: tabs.solve(page, question, rows, complete=runs.complete, people=True),
             "clusters": lambda: tabs.find_k(page, question, at),
+            "years": lambda: years.draw(page, question, rows, at),
             "report": offer,
             reading.CHOICE[0]: explain,
         }
         controls.fill(TAB, contents)
+
+
+def _names(page: PageFrame, question: CompareQuestion, rows: Rows, at: float) -> list[tuple[str, str]]:
+    """Return the link's part about clusters' names, in the order of the first method's centers in the maps at `at`.
+
+    Whoever opens the link finds the same centers there, as their seeds are in it.
+    """
+    seed = question.seed + drawn(question)
+    shown = (row for row in rows.get(question.entries[0], ()) if (row["epsilon"], row["noise_seed"]) == (at, seed))
+    centers = next((row.get(CENTERS) for row in shown), None)
+    if centers is None:
+        return []
+    return groups.link_names(groups.names_of(page.source, words_of(page.source), centers))
 
 
 def _keep(

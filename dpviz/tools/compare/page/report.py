@@ -64,7 +64,7 @@ HERE, ELSEWHERE = "this computer's memory", "the memory of the computer that ser
 LOCAL = ("localhost", "127.0.0.1", "::1")
 KEPT = (
     "In {place}, never on a disk: until “Forget it”, or about two minutes after the browser's tab is closed or "
-    "reloaded. The process that makes the runs keeps the last two tables until the app is stopped."
+    "reloaded. The process that makes the runs forgets them with “Forget it”, too, or two minutes after its last run."
 )
 
 

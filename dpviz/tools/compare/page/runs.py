@@ -68,7 +68,7 @@ KNOBS = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, START_SEED, SEED, AT, D
 PATIENCE = 0.4  # s a search waits for its next rounds before it draws: most take less than a drawing does
 TALLIED = "frontier"  # the place that says how many runs there have been, once on the page
 _PILLS = "dpviz:compare-methods"
-_CACHE, _STOPPED = "dpviz:compare-kept", "dpviz:compare-stopped"
+_CACHE, _STOPPED = f"{asking.OF_RECORDS}:compare", "dpviz:compare-stopped"
 
 
 def ask(frame: PageFrame) -> CompareQuestion:
