@@ -543,7 +543,7 @@ class _Exact(float):
 
 def workbook(sheets: Mapping[str, Iterable[Sequence[Cell]]]) -> bytes:
     """Return an Excel workbook with these sheets; numbers keep all digits, and text is never a formula."""
-    from xlsxwriter import Workbook  # slow to load, for a click
+    from xlsxwriter import Workbook  # type: ignore[import-untyped]  # slow to load, for a click; it ships no types
 
     out = io.BytesIO()
     with Workbook(out, {"in_memory": True}) as book:  # nothing is written to a disk

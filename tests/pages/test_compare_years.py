@@ -94,7 +94,7 @@ def test_other_units_are_asked_about_and_the_same_file_is_no_other_year(upload):
     page = given(unit_bounds(upload(CSV, **YEARS)), file_of(ROWS * [1, 0.01]))
     assert any("income goes from" in each and "is it in other units?" in each for each in page.warnings)
     page = given(unit_bounds(upload(CSV, **YEARS)), CSV)
-    assert any("the file under Data itself" in each for each in page.warnings)
+    assert any("the file under Data itself" in each for each in errors(page))
 
 
 def test_without_typed_bounds_or_a_file_it_says_what_is_needed(upload, open_page):

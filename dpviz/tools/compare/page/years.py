@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from dpviz.core import Confidential, FoundClusters
+from dpviz.core import Centers, Confidential
 from dpviz.data import Choices, Table, TableError, read_confined
 from dpviz.data.table import FORMATS
 from dpviz.data.transforms import MOST_APART
@@ -77,26 +77,20 @@ def draw(page: PageFrame, question: CompareQuestion, rows: Rows, at: float) -> N
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.caption(f"**{state.plain(table.name)}** is still here.", width="content")
                 st.button("Forget this file", on_click=_forget)
-        before = _source(table, now.form, public=False)
+        before = _source(table, now, public=False)
     except (TableError, ValueError) as error:
         st.error(state.plain(str(error)))
-        return
-    if before.people == now.people:
-        st.warning("This is the file under Data itself: both have one fingerprint. Choose the other year's.")
         return
     for doubt in _doubts(table, now.form):
         st.warning(state.plain(doubt))
     for source, whose in ((now, THIS), (before, LAST)):
-        clipping = source.nonprivate_clipping
-        if clipping is not None and clipping.nonprivate_is_too_much:
-            columns = upload.clipped_columns(now.form.axes, clipping)
-            words = upload.clipped_words(clipping.nonprivate_n_moved, clipping.nonprivate_n, columns)
-            st.error(state.plain(f"Of {whose} file {words}. Nothing is concluded until the bounds hold both years."))
-            return
-    if before.dataset.nonprivate_n_clipped:
-        columns = upload.clipped_columns(now.form.axes, before.nonprivate_clipping)
-        words = upload.clipped_words(before.dataset.nonprivate_n_clipped, before.dataset.n, columns)
-        st.caption(state.plain(f"Of {LAST} file {words}."))
+        if source.dataset.nonprivate_n_clipped:
+            columns = upload.clipped_columns(now.form.axes, source.nonprivate_clipping)
+            words = upload.clipped_words(source.dataset.nonprivate_n_clipped, source.dataset.n, columns)
+            if source.nonprivate_is_held:
+                st.error(state.plain(f"Of {whose} file {words}. Nothing is concluded until bounds hold both years."))
+                return
+            st.caption(state.plain(f"Of {whose} file {words}."))
     chosen = cards.chosen()
     if chosen is None or chosen[0] not in question.entries or chosen[1] not in question.epsilons:
         chosen = question.entries[0], at
@@ -117,7 +111,7 @@ def _both(now: Source, before: Source, question: CompareQuestion, rows: Rows, ke
     (theirs,) = repeated(before, [part_of(key, shown[1])], "years-before")
     if ours is None or theirs is None:
         return
-    years = Years(*(_centers(each.clusters, of) for each, of in ((ours, now), (theirs, before))))
+    years = Years(_year(ours.clusters.centers, now), _year(theirs.clusters.centers, before))
     colors = np.arange(len(years.before.values)) + len(years.now.values)  # of those without a counterpart
     for pair in years.pairs:
         colors[pair.before] = pair.now
@@ -134,8 +128,12 @@ def _both(now: Source, before: Source, question: CompareQuestion, rows: Rows, ke
             spent = ledger.of(source)
             st.caption(ledger.spent_words(spent) if spent.entries else ledger.NOTHING)
     st.markdown(f"**{state.plain(years.sentence)}**")
-    others = [row for row in rows[key] if _is_other(row, shown[0])]
-    st.markdown(state.plain(years.beside_noise([_centers_of(row, now) for row in others])))
+    others = [
+        _year(row[CENTERS], now)
+        for row in rows[key]
+        if row["epsilon"] == epsilon and row["noise_seed"] != shown[0]["noise_seed"] and row[CENTERS] is not None
+    ]
+    st.markdown(state.plain(years.beside_noise(others)))
     safe_table(pd.DataFrame(years.lines()), hide_index=True)
     table = [_costs(*each) for each in (("This year", now, shown[0]), ("Last year", before, shown[1]))]
     safe_table(pd.DataFrame(table), hide_index=True)
@@ -150,7 +148,7 @@ def draw_public(page: PageFrame) -> None:
         return
     try:
         table = _table(None, page.source.form)
-        before = None if table is None else _source(table, page.source.form, public=True)
+        before = None if table is None else _source(table, page.source, public=True)
     except (TableError, ValueError):
         st.error(upload.UNUSABLE)
         return
@@ -161,12 +159,12 @@ def draw_public(page: PageFrame) -> None:
 
 def _draw_released(now: Source, before: Source) -> bool:
     """Draw what changed from the last release of one file to that of the other; False where there are not both."""
-    files = ledger.last_release(now), ledger.last_release(before)
-    if files[0] is None or files[1] is None:
+    ours, theirs = ledger.last_release(now), ledger.last_release(before)
+    if ours is None or theirs is None:
         return False
     st.subheader("What was released of both years")
     years = []
-    for whose, each in zip(("This year's", "Last year's"), files, strict=True):
+    for whose, each in (("This year's", ours), ("Last year's", theirs)):
         st.caption(state.plain(f"{whose}: {each.entry.title}, ε = {number(each.entry.epsilon)}, {each.entry.day}."))
         centers = YearCenters.of_table(each.table)
         if centers is None:
@@ -204,9 +202,10 @@ def _table(uploaded: UploadedFile | None, form: Choices) -> Table | None:
     return kept.read
 
 
-def _source(table: Table, form: Choices, *, public: bool) -> Source:
-    """Return the other year's records by `form`. Raises TableError for columns that it has not, or not as numbers."""
-    found = table.nonprivate_columns.names
+def _source(table: Table, now: Source, *, public: bool) -> Source:
+    """Return the other year's records by the form of `now`. Raises TableError for a file that does not fit it."""
+    form, found = now.form, table.nonprivate_columns.names
+    assert form is not None  # a drawing has no other year
     used = [*form.features, *(column for column, _ in form.categories), *(form.group[:1] if form.group else ())]
     missing = [name for name in used if name not in found]
     if missing:
@@ -219,7 +218,10 @@ def _source(table: Table, form: Choices, *, public: bool) -> Source:
     if texts:
         raise TableError(f"{', '.join(texts)} must be numbers, as in {THIS} file. Correct the file, or how it is read.")
     label = form.label if form.label in found else None  # classes are for the curator, and no method uses them
-    return picker.source_of(upload.describe(table, replace(form, label=label)), public=public)
+    source = picker.source_of(upload.describe(table, replace(form, label=label)), public=public)
+    if source.people == now.people:
+        raise TableError("This is the file under Data itself: both have one fingerprint. Choose the other year's.")
+    return source
 
 
 def _doubts(table: Table, form: Choices) -> list[str]:
@@ -239,18 +241,8 @@ def _doubts(table: Table, form: Choices) -> list[str]:
     return doubts
 
 
-def _centers(found: FoundClusters, source: Source) -> YearCenters:
-    return YearCenters.of(found.centers, source.dataset, source.form)
-
-
-def _centers_of(row: Row, source: Source) -> YearCenters:
-    return YearCenters.of(row[CENTERS], source.dataset, source.form)
-
-
-def _is_other(row: Row, shown: Row) -> bool:
-    """Whether a run is at the ε of the one that is shown, and another one that released centers."""
-    is_same = row["noise_seed"] == shown["noise_seed"]
-    return row["epsilon"] == shown["epsilon"] and not is_same and row["status"] == OK and row[CENTERS] is not None
+def _year(centers: Centers, source: Source) -> YearCenters:
+    return YearCenters.of(centers, source.dataset, source.form)
 
 
 def _costs(title: str, source: Source, row: Row) -> dict[str, str]:
