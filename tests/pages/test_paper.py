@@ -110,8 +110,9 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
 def test_a_name_that_a_person_gives_to_a_cluster_is_in_the_paper(open_page, papers):
     opened(open_page, survey(240, seed=1), name_2="Harbor")
     told = document.markdown(papers["decision"])
-    assert re.search(r"Center 2.{0,9}Harbor\. (?:High|Low|Above|Below|Close)", told)
-    assert told.count("Harbor") == 1
+    assert re.search(r"Center \d.{0,9}Harbor\. (?:High|Low|Above|Below|Close)", told)
+    assert told.count("Harbor") == 2, "beside its center, and in the link"
+    assert told.replace("\\", "").count("name_2=Harbor") == 1
 
 
 def test_categories_are_named_with_their_bounds(open_page, papers):

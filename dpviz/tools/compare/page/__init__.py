@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -191,15 +192,19 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
 
 
 def _names(page: PageFrame, question: CompareQuestion, rows: Rows, at: float) -> list[tuple[str, str]]:
-    """Return the link's part about clusters' names, in the order of the first method's centers in the maps at `at`.
+    """Return the link's part about clusters' names, in the order of the centers of the first map at `at` that has k.
 
-    Whoever opens the link finds the same centers there, as their seeds are in it.
+    Whoever opens the link finds the same centers there, as their seeds are in it. Until all maps are there the names
+    of this page's own link stay in it.
     """
-    seed = question.seed + drawn(question)
-    shown = (row for row in rows.get(question.entries[0], ()) if (row["epsilon"], row["noise_seed"]) == (at, seed))
-    centers = next((row.get(CENTERS) for row in shown), None)
+    here = at, question.seed + drawn(question)
+    runs = [row for key in question.entries for row in rows.get(key, ()) if (row["epsilon"], row["noise_seed"]) == here]
+    if len(runs) < len(question.entries):
+        return groups.link_names([state.opening_query().get(name, "") for name in state.CLUSTER_NAMES])
+    released = sorted((row[CENTERS] for row in runs if row[CENTERS] is not None), key=len, reverse=True)
+    centers = next((each for each in released if len(each) == question.n_clusters), None)
     if centers is None:
-        return []
+        centers = released[0] if released else np.empty((0, page.source.dataset.d))
     return groups.link_names(groups.names_of(page.source, words_of(page.source), centers))
 
 
