@@ -12,7 +12,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpviz.core import Centers, Confidential
 from dpviz.data import Choices, Table, TableError, read_confined
-from dpviz.data.table import FORMATS
+from dpviz.data.files import FORMATS
 from dpviz.data.transforms import MOST_APART
 from dpviz.stories.panel import number
 from dpviz.tools.compare.frontier import median_at
