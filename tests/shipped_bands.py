@@ -18,6 +18,8 @@ from dpviz.methods import CATALOGUE
 from dpviz.ui import bands
 
 ROOT = Path(__file__).resolve().parents[1]
+HOME = "home"  # the page that the app opens with
+PAGES = (*CATALOGUE, HOME)
 DIGITS = 6  # of a band: a strip is some hundred pixels high
 
 
@@ -31,7 +33,9 @@ def questions(page: str) -> tuple[bands.Request, Any, Any, Sequence[float]]:
 
     with patch.object(bands, "offered", offered):
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
-        app.switch_page(f"pages/{page}.py").run()
+        if page != HOME:
+            app.switch_page(f"pages/{page}.py")
+        app.run()
     assert asked, f"{page} asks for no bands."
     return asked[-1]
 
@@ -52,7 +56,7 @@ def computed(page: str, values: Sequence[float] | None = None) -> dict[str, Any]
 def main() -> None:
     """Write the bands of all pages down."""
     whole: dict[str, Any] = {}
-    for page in CATALOGUE:
+    for page in PAGES:
         whole |= computed(page)
     bands.FILE.write_text(json.dumps(whole, separators=(",", ":")) + "\n", encoding="utf-8")
 

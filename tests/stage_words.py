@@ -73,8 +73,9 @@ def _lines(words: StageWords) -> Iterator[str]:
         lines = "".join(f"; at {value:.3g} {said}" for value, said in strip.lines)
         yield f"    {strip.label} ... {strip.unit} ({strip.short}), {ends}{lines}"
     if words.loss is not None:
-        power = f", by the power {words.loss.power:g}" if words.loss.power else ""
-        yield f"    at {words.loss.value:.3g}: {words.loss.text}{power}"
+        ends = [words.loss.law[at] for at in (0, -1)] if words.loss.law else []
+        law = "".join(f"; at {times:.3g} ε {low:.3g} to {high:.3g}" for times, low, _, high in ends)
+        yield f"    at {words.loss.value:.3g}: {words.loss.text}{law}"
 
 
 def text(page: str) -> str:

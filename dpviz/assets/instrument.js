@@ -10,7 +10,7 @@
 // The thumb is where the reader has moved it; ε, dots and numbers are of the picture on the screen.
 
 import { make, setText, SVG } from "./elements.js";
-import { clamp } from "./live_base.js";
+import { clamp, mix } from "./live_base.js";
 import { Slider } from "./slider.js";
 
 const SWEEP = [10, 6, 3, 2, 1, 0.6, 0.4, 0.25, 0.15, 0.1, 0.1, 0.1, 0.15, 0.25, 0.4, 0.6, 1]; // ε of the first visit
@@ -19,6 +19,7 @@ const COIN_ODDS = 50; // times in 100 that a guess is right
 const SURE_ODDS = 100;
 const ROOM_PX = 12; // between a value and its dot
 const LINE_ROOM_PX = 180; // that the words of a dashed line take, at most
+const NUMBER_ROOM_PX = 170; // that a number takes with its unit, right of the line
 const ENDS_PX = 10; // of the track, from the edges
 const LEFT_FROM = 0.62; // share of the width from which values stand left of the line
 const SIZES = { // CSS pixels: height of a strip, between the two, over the track, under it; type of values and words; radii
@@ -124,7 +125,7 @@ export class Instrument extends Slider {
     this.said = words;
     this.place = index;
     this.end = end;
-    if (words?.loss && words.loss.power === 0) this.visited.set(index, words.loss.value);
+    if (words?.loss && !words.loss.law.length) this.visited.set(index, words.loss.value);
     this.draw();
   }
 
@@ -292,18 +293,14 @@ export class Instrument extends Slider {
     const y = (value) => top + strip - clamp((along(value) - low) / (high - low), 0, 1) * strip;
     this.lossY = y;
     const marks = [drawn("line", { x1: 0, x2: width, y1: top + strip, y2: top + strip, class: "rule" })];
-    const known = this.bands.map((band, i) => band && [x(this.places[i]), ...band]).filter(Boolean);
+    const found = this.bands.filter(Boolean).length > 1 ? this.bands : this.expected(words.loss?.law);
+    const known = found.map((band, i) => band && [x(this.places[i]), ...band]).filter(Boolean);
     if (known.length > 1) {
       const [upper, lower] = [known.map(([px, , , most]) => [px, y(most)]), known.map(([px, least]) => [px, y(least)])];
       marks.push(drawn("path", { d: `${pathOf(upper)}${pathOf(lower.reverse()).replace("M", "L")}Z`, class: "band" }),
         drawn("path", { d: pathOf(known.map(([px, , middle]) => [px, y(middle)])), class: "middle" }));
-    } else if (words.loss?.power > 0) {
-      const { value, power } = words.loss;
-      const law = this.data.values.map((epsilon, i) => [i, value * (this.data.values[this.place] / epsilon) ** power]);
-      const seen = law.filter(([, lost]) => lost <= scale.high && lost >= scale.low);
-      marks.push(drawn("path", { d: pathOf(seen.map(([i, lost]) => [x(this.places[i]), y(lost)])), class: "middle" }));
     }
-    if (words.loss?.power === 0) {
+    if (words.loss && !words.loss.law.length) {
       for (const [i, value] of this.visited) if (i !== this.place) marks.push(drawn("circle", { cx: x(this.places[i]), cy: y(value), r: 2.5, class: "been" }));
     }
     if (!phone) marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, scale.label));
@@ -311,12 +308,26 @@ export class Instrument extends Slider {
     for (const [value, line] of scale.lines) {
       marks.push(drawn("line", { x1: 0, x2: width, y1: y(value), y2: y(value), class: "dashed" }));
       const free = taken === null || Math.abs(y(value) - taken) > sizes.words + 2;
-      const meets = words.loss && at > width - LINE_ROOM_PX && Math.abs(y(value) - y(words.loss.value)) < sizes.value + sizes.words;
+      const near = words.loss && Math.abs(y(value) - y(words.loss.value)) < sizes.value + sizes.words;
+      const meets = near && at > width - LINE_ROOM_PX - (at > width * LEFT_FROM ? 0 : NUMBER_ROOM_PX);
       const side = meets ? { x: 0, class: "faint" } : { x: width, class: "faint end" }; // beside the number, not under it
       if (!phone && !this.brief && free) marks.push(drawn("text", { ...side, y: y(value) - 6 }, line));
       if (free) taken = y(value);
     }
     return marks;
+  }
+
+  /** What is expected at every value of ε: [low, middle, high], by the law that came with the picture. */
+  expected(law) {
+    if (!law?.length) return [];
+    const { data: { values }, place } = this;
+    return values.map((epsilon) => {
+      const times = epsilon / values[place];
+      const after = clamp(law.filter(([factor]) => factor < times).length, 1, law.length - 1);
+      const [[from, ...less], [to, ...more]] = [law[after - 1], law[after]];
+      const share = clamp(Math.log(times / from) / Math.log(to / from), 0, 1);
+      return less.map((value, c) => (value > 0 && more[c] > 0 ? value ** (1 - share) * more[c] ** share : mix(value, more[c], share)));
+    });
   }
 
   track({ x, at, y, sizes, phone }) {

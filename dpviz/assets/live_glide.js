@@ -12,8 +12,11 @@ const PLACES = { marks: ["xy"], circles: ["center", "radius"], arrows: ["tail", 
   ensemble: ["xy"] };
 const NAMED_PLACES = { points: ["xy"], segments: ["ends"], lines: ["xy"] };
 const AT_ONCE = new Set(["points", "bars", "cursor"]); // change without fading: a record stays where it is
-const places = (layer) => (layer.arrays.sites ? ["sites"]
-  : PLACES[layer.kind] ?? (layer.ids || layer.glides ? NAMED_PLACES[layer.kind] : undefined) ?? []);
+const places = (layer) => {
+  if (layer.arrays.sites) return ["sites"];
+  const named = (layer.ids || layer.glides) && !(layer.kind === "points" && markCount(layer) > MOST_POINTS);
+  return PLACES[layer.kind] ?? (named ? NAMED_PLACES[layer.kind] : undefined) ?? [];
+};
 /** How many things of a layer glide: borders follow the places that they lie between. */
 const movers = (layer) => layer.arrays.sites?.shape[1] ?? markCount(layer);
 
@@ -34,8 +37,17 @@ function comparable(old, scene) {
   if (axes(old) !== axes(scene)) return false;
   const records = ({ layers }) => layers.find(({ kind, audience }) => kind === "points" && audience === "curator")?.arrays.xy.data;
   const [before, now] = [records(old), records(scene)];
-  return before === undefined || now === undefined
-    || (before.length === now.length && before.every((value, i) => value === now[i]));
+  return before === undefined || now === undefined || (before.length === now.length && equal(before, 0, now, 0, now.length));
+}
+
+/** Whether `count` numbers of two arrays are the same; a plain loop, as there may be ten thousand. */
+function equal(a, from, b, to, count) {
+  for (let i = 0; i < count; i += 1) {
+    const one = a[from + i];
+    const other = b[to + i];
+    if (one !== other && !(Number.isNaN(one) && Number.isNaN(other))) return false;
+  }
+  return true;
 }
 
 /** Whether both layers look the same in these rows, mark by mark. */
@@ -46,8 +58,7 @@ function alike(old, layer, oldRow, row) {
     if (before?.shape.slice(1).join() !== shape.slice(1).join()) return false;
     const size = data.length / shape[0];
     const [from, to] = [before.shape[0] === 1 ? 0 : oldRow * size, shape[0] === 1 ? 0 : row * size];
-    for (let i = 0; i < size; i += 1) if (!Object.is(before.data[from + i], data[to + i])) return false;
-    return true;
+    return equal(before.data, from, data, to, size);
   });
 }
 
@@ -73,10 +84,17 @@ function partners(old, layer, oldRow, row) {
   return was;
 }
 
+/** The numbers of one row of an array, where they are now if they are on their way from `starts`. */
+function numbersOf({ data, shape }, row, size, starts = null, t = 1) {
+  const length = (shape[1] ?? 1) * size;
+  const own = data.subarray(shape[0] === 1 ? 0 : row * length, (shape[0] === 1 ? 0 : row * length) + length);
+  return !starts || t >= 1 ? own : Float64Array.from(own, (value, at) => starts[at] + (value - starts[at]) * t);
+}
+
 /** Where the marks of one layer start: {starts: name -> numbers, was, left: old marks that are no more}, or null. */
 function startsOf(old, layer, oldRow, row, glide) {
   const names = places(layer);
-  if (!names.length || (layer.kind === "points" && markCount(layer) > MOST_POINTS)) return null;
+  if (!names.length) return null;
   const width = (array) => array.shape.slice(2).reduce((product, size) => product * size, 1);
   if (names.some((name) => !old.arrays[name] || width(old.arrays[name]) !== width(layer.arrays[name]))) return null;
   const was = partners(old, layer, oldRow, row);
@@ -85,13 +103,16 @@ function startsOf(old, layer, oldRow, row, glide) {
   for (const name of names) {
     const array = layer.arrays[name];
     const size = width(array);
-    const before = placed(reader(old.arrays[name], oldRow), glide?.starts[name], size, glide?.t ?? 1);
-    const now = reader(array, row);
-    starts[name] = new Float64Array(was.length * size);
+    const before = numbersOf(old.arrays[name], oldRow, size, glide?.starts[name], glide?.t ?? 1);
+    const now = numbersOf(array, row, size);
+    starts[name] = new Float64Array(now); // numbers alone: the curves of a picture have ten thousand corners
     for (let i = 0; i < was.length; i += 1) {
-      for (let c = 0; c < size; c += 1) {
-        if (was[i] >= 0 && Number.isNaN(before(was[i], c)) !== Number.isNaN(now(i, c))) was[i] = -1; // not drawn in one
-        starts[name][i * size + c] = was[i] >= 0 ? before(was[i], c) : now(i, c);
+      const [from, to] = [was[i] * size, i * size];
+      for (let c = 0; c < size && was[i] >= 0; c += 1) {
+        const a = before[from + c];
+        const b = now[to + c];
+        if (Number.isNaN(a) === Number.isNaN(b)) starts[name][to + c] = a;
+        else was[i] = -1; // not drawn in one
       }
     }
   }
@@ -119,6 +140,7 @@ export function glideTo(scene, frame, shown) {
     if (row < 0) continue;
     if (oldRow < 0) { ways.set(layer, "new"); continue; }
     before.delete(key);
+    if (AT_ONCE.has(layer.kind) && !places(layer).length) continue;
     const own = shown.glide?.ways.get(old);
     if (!own && alike(old, layer, oldRow, row)) continue; // it stays where it is
     const way = startsOf(old, layer, oldRow, row, own?.starts ? { ...own, t } : null);

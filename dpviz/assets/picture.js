@@ -280,7 +280,7 @@ export class Picture extends Tools {
     this.tableButton.disabled = Boolean(this.options.coarse);
     if (first) this.isolated = this.reported = this.options.selected ?? null;
     this.picks = Math.max(this.picks, this.options.picks ?? 0);
-    this.theme = readTheme(this.root);
+    if (first || options || !packed) this.theme = readTheme(this.root); // it stays while ε moves
     this.theme.round = Boolean(this.options.stage); // borders part the clusters there: dots are calmer than eight shapes
     if (this.options.stage) this.theme.background = this.theme.box;
     this.theme.slots = this.slots;
@@ -398,7 +398,7 @@ export class Picture extends Tools {
     this.pending = true;
     this.showFrame();
     this.announce(false);
-    this.layOut();
+    if (!(this.options.size && this.room > 0)) this.layOut(); // the stage has: asked for a size, the browser lays out the page
     this.patch();
     this.draw();
     if (this.glide) this.schedule();
@@ -528,7 +528,7 @@ export class Picture extends Tools {
     Object.assign(this, drawScene(this.ctx, scene, this.view(this.angles ? 1 : t, dpr, glided)));
     if (this.options.stage && !this.angles) drawLabels(this.ctx, scene, this.view(t, dpr, glided), this);
     this.drawTools(this.ctx);
-    if (this.options.stage && (this.pending || JSON.stringify(this.box) !== this.boxTold)) this.tellBox();
+    if (this.options.stage && JSON.stringify(this.box) !== this.boxTold) this.tellBox();
     if (!this.pending) return;
     this.pending = false;
     this.counters.drawn += 1;
@@ -544,9 +544,10 @@ export class Picture extends Tools {
   tellBox() {
     if (!this.box) return;
     const at = this.canvas.getBoundingClientRect();
-    this.boxTold = JSON.stringify(this.box);
     const { left, top, width, height } = this.box;
-    for (const [side, px] of Object.entries(this.box)) this.picture.style.setProperty(`--box-${side}`, `${px}px`);
+    const box = JSON.stringify(this.box);
+    if (box !== this.boxTold) for (const [side, px] of Object.entries(this.box)) this.picture.style.setProperty(`--box-${side}`, `${px}px`);
+    this.boxTold = box;
     this.root.dataset.dpvizBox = [at.left + left, at.top + top, width, height].map((px) => px.toFixed(1)).join(" ");
   }
 

@@ -22,6 +22,8 @@ class StageComponent {
     this.bands = null;
     this.aheadSlider = null; // the slider that has moved it, and
     this.aheadMove = 0; // number of the slider's move that the picture shows ahead of the page
+    this.came = new Map(); // key -> picture that came with the latest move
+    this.comingMove = 0; // its number
     this.awaited = 0; // number of the last move: until the page has followed it, files of the picture wait
     this.listen();
     lookAfterPage();
@@ -94,12 +96,17 @@ class StageComponent {
     setQuery(this.options.query, this.stage.lead?.chosen ?? null);
   }
 
-  /** Draw what came ahead of the page, unless it came later than that. */
+  /** Draw what came ahead of the page, unless it came later than that; two beside each other on one frame. */
   updateAhead({ move, key, body }) {
     if (!this.stage || move < this.aheadMove) return;
+    if (move !== this.comingMove) this.came.clear();
+    this.comingMove = move;
+    this.came.set(key, body);
+    if (this.came.size < this.stage.pictures.size) return;
     this.aheadMove = move;
     this.aheadSlider = this.options.instrument?.key;
-    this.stage.show(key, body, this.stage.instrument.indexOf(move));
+    const index = this.stage.instrument.indexOf(move);
+    for (const [each, packed] of this.came) this.stage.show(each, packed, index);
   }
 
   destroy() {

@@ -41,6 +41,7 @@ _LAYER_FIELDS = (
 )
 _SCENE_FIELDS = ("title", "alt", "start_frame", "equal", "scrubber", "group_names")
 
+Law: TypeAlias = tuple[tuple[float, float, float, float], ...]  # (times this ε, low, middle, high), ascending
 Glides: TypeAlias = Literal["", "index", "place"]
 
 
@@ -273,7 +274,7 @@ class Measure:
 
     value: float  # on the strip's axis
     text: str  # "0.9 %", "over 99", "about 3.7"
-    power: float = 0.0  # an expectation that goes by ε to the power of -power, drawn for all ε; 0: one run's
+    law: Law = ()  # of an expectation: what it is at other ε; (): one run's
 
 
 @dataclass(frozen=True, slots=True)

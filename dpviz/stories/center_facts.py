@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cache
 from statistics import median
 from typing import TYPE_CHECKING
@@ -24,11 +25,14 @@ from dpviz.core import (
     attacker_odds,
 )
 from dpviz.metrics import matched_distance
-from dpviz.plots import Strip
-from dpviz.solvers import KMEANS_STARTS, dataless_centers
+from dpviz.plots import Measure, Strip
+from dpviz.plots.scene import Law
+from dpviz.solvers import KMEANS_STARTS, dataless_centers, su_iterations
+from dpviz.stories.ensemble import FEWEST_DRAWS, MOST_DRAWS, standard_noise
 from dpviz.stories.ledger import leaves, scale_of
 from dpviz.stories.outcomes import Figure
 from dpviz.stories.panel import Fact, at_most, attacker, counted, limit, number
+from dpviz.stories.wording import about, percent
 
 if TYPE_CHECKING:
     from dpviz.stories.centers import CentersRun
@@ -99,26 +103,100 @@ def mean_length(d: int, *, gaussian: bool) -> float:
     return float(value + rest) / (2.0 * math.sqrt(math.pi))
 
 
-def noise_share(
-    result: Result[CentersRelease, Step], moves: FloatArray, purpose: Purpose, of_counts: FloatArray | None = None
-) -> float | None:
-    """Return how far noise moves a released average on average, as a share of the diagonal; None without that law.
+FACTORS = np.sqrt(2.0) ** np.arange(-18, 19)  # times this ε: from either end of a slider to the other
+BAND = (0.1, 0.9)  # quantiles, as of the curator's bands
+MOST_NUMBERS = 8192  # draws times centers times features
 
-    `purpose` is that of the noise on sums. An average that lies `moves` (k, d), box units, from the place that its sum
-    was taken around is off by Z_s / n~ - moves Z_c / n~ to first order, with noise Z_c on its count n~: of standard
-    deviations `of_counts` (k,), None for what was drawn beside the sums. The mean length of both is the root of the sum
-    of their squared mean lengths: exact where one is nothing, else at most 3 % too small. A place is off by a diagonal
-    at most. Public.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoiseLaw:
+    """How far noise moves k released averages, shares of the diagonal: public."""
+
+    lengths: FloatArray  # (k,) on average
+    draws: FloatArray  # (n, k) of public noise
+
+    @property
+    def share(self) -> float:
+        """The mean over the averages; a place is off by a diagonal at most."""
+        return float(np.minimum(self.lengths, 1.0).mean())
+
+    def measure(self, growth: FloatArray | None) -> Measure:
+        """Return the mean in percent, and with what band it is expected for the same averages at other ε.
+
+        `growth` is how many times larger the noise is at `FACTORS` times this ε, None where no rule says it.
+        """
+        value, words = 100.0 * self.share, about(percent(self.share))
+        if growth is None:
+            return Measure(value, words)
+        middles = 100.0 * np.minimum(growth[:, None] * self.lengths, 1.0).mean(axis=1)
+        moved = np.sort(100.0 * np.minimum(growth[:, None, None] * self.draws, 1.0).mean(axis=2), axis=1)
+        low, high = (moved[:, round(share * (len(self.draws) - 1))] for share in BAND)
+        return Measure(value, words, _law(low, middles, high))
+
+
+def inverse(low: float, middle: float, high: float) -> Law:
+    """Return how what is expected at this ε goes with 1/ε."""
+    return _law(low / FACTORS, middle / FACTORS, high / FACTORS)
+
+
+def _law(low: FloatArray, middle: FloatArray, high: FloatArray) -> Law:
+    rows = zip(*(np.asarray(each).tolist() for each in (FACTORS, low, middle, high)), strict=True)
+    return tuple((rounded(a), rounded(b), rounded(c), rounded(d)) for a, b, c, d in rows)
+
+
+def rounded(value: float) -> float:
+    """Return as many digits as a strip can show."""
+    return float(f"{value:.4g}")
+
+
+def noise_law(
+    result: Result[CentersRelease, Step], moves: FloatArray, purpose: Purpose, of_counts: FloatArray | None = None
+) -> NoiseLaw | None:
+    """Return how far noise moves released averages; None without that law.
+
+    `purpose` is that of the noise on sums, `moves` (k, d), box units, and `of_counts` (k,), None for what was drawn
+    beside the sums, are those of `law_of_averages`. Public.
     """
-    counts, of_sums, d = result.release.noisy_counts, last_noise(result, purpose), moves.shape[1]
+    counts, of_sums = result.release.noisy_counts, last_noise(result, purpose)
     if counts is None or not len(counts) or not len(of_sums):
         return None
     of_counts = last_noise(result, Purpose.COUNTS) if of_counts is None else of_counts
-    lengths: FloatArray = mean_length(d, gaussian=_is_gaussian(result, purpose)) * of_sums + np.zeros(len(counts))
-    if len(of_counts):
-        along = mean_length(1, gaussian=_is_gaussian(result, Purpose.COUNTS)) * of_counts
-        lengths = np.hypot(lengths, along * np.linalg.norm(moves, axis=1))
-    return float(np.minimum(lengths / np.maximum(counts, 1.0) / math.sqrt(d), 1.0).mean())
+    gaussian = (_is_gaussian(result, Purpose.COUNTS), _is_gaussian(result, purpose))
+    per = np.maximum(counts, 1.0) * math.sqrt(moves.shape[1])
+    return law_of_averages(moves, of_counts if len(of_counts) else np.zeros(1), of_sums, per, gaussian)
+
+
+def law_of_averages(
+    moves: FloatArray, of_counts: FloatArray, of_sums: FloatArray, per: FloatArray, gaussian: tuple[bool, bool]
+) -> NoiseLaw:
+    """Return how far noise moves averages: noisy sums over noisy counts.
+
+    An average that lies `moves` (k, d) from the place that its sum was taken around is off by Z_s / n~ - moves Z_c / n~
+    to first order, with noise of standard deviations `of_sums` on each axis and `of_counts`, (k,) or (1,), Gaussian or
+    Laplace: of counts, then of sums. `per` (k,) is n~ in diagonals. The mean length of both is the root of the sum of
+    their squared mean lengths: exact where one is nothing, else at most 3 % too small. Public.
+    """
+    k, d = moves.shape
+    lengths = np.hypot(
+        mean_length(d, gaussian=gaussian[1]) * of_sums,
+        mean_length(1, gaussian=gaussian[0]) * of_counts * np.linalg.norm(moves, axis=1),
+    )
+    n = int(np.clip(MOST_NUMBERS // (k * d), FEWEST_DRAWS, MOST_DRAWS))
+    (of_count, _), (_, of_sum) = (standard_noise("gaussian" if each else "laplace", n, k, d) for each in gaussian)
+    deviations = [1.0 if each else math.sqrt(2.0) for each in gaussian]  # of that noise
+    draws = (of_sums / deviations[1])[:, None] * of_sum - (of_counts / deviations[0] * of_count)[..., None] * moves
+    return NoiseLaw(lengths / per, np.linalg.norm(draws, axis=2) / per)
+
+
+def su_growth(run: CentersRun[CentersRelease, Step], times: FloatArray, most: float = math.inf) -> FloatArray:
+    """Return how many times larger the last noise is at `times` ε where Su et al.'s rule plans the rounds: public.
+
+    They share ε evenly. What the rule takes for the number of records are the released counts.
+    """
+    counts, (k, d) = run.release.noisy_counts, run.final.shape
+    n = 0.0 if counts is None else float(counts.sum())
+    now, *then = (min(su_iterations(each * run.params.epsilon, n, k, d), most) for each in (1.0, *times.tolist()))
+    return np.array(then) / now / times
 
 
 def _is_gaussian(result: Result[CentersRelease, Step], purpose: Purpose) -> bool:

@@ -43,6 +43,7 @@ from dpviz.solvers import (
 )
 from dpviz.stories import center_facts, charts
 from dpviz.stories import ground_layers as ground
+from dpviz.stories.center_facts import NoiseLaw
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.outcomes import Outcome
@@ -50,7 +51,7 @@ from dpviz.stories.panel import Fact, Sentence, cluster_names, number, places_wo
 from dpviz.stories.run import Chart, Run, S_co
 from dpviz.stories.stage import Clock, Stage, StepsScene
 from dpviz.stories.view import View, Words
-from dpviz.stories.wording import Doubt, about, opened, percent, things
+from dpviz.stories.wording import Doubt, opened, percent, things
 
 MOST_CLUSTERS = 250  # a group is one byte
 TERMS = (
@@ -136,19 +137,24 @@ class CentersRun(Run[Any, C_co, S_co]):
         return places_words(self.release.centers)
 
     @cached_property
+    def noise_law(self) -> NoiseLaw | None:
+        """How far noise moves released centers; None where no law says it: public."""
+        return center_facts.noise_law(self.result, self.final - self.sums_around, Purpose.SUMS)
+
+    @cached_property
     def noise_share(self) -> float | None:
         """How far noise moves a released center on average, of the diagonal; None where no law says it: public."""
-        return center_facts.noise_share(self.result, self.final - self.sums_around, Purpose.SUMS)
+        return None if self.noise_law is None else self.noise_law.share
 
     @property
     def sums_around(self) -> FloatArray | float:
         """The places (k, d), box units, from which records are taken before they are summed: public."""
         return BOX_MIDDLE
 
-    @property
-    def noise_power(self) -> float:
-        """The power of 1/ε that the noise goes by, 0 where it goes by none; public."""
-        return 0.0
+    def noise_growth(self, times: FloatArray) -> FloatArray | None:
+        """Return how many times larger the noise is at `times` (m,) this ε, None where no rule says it; public."""
+        del times
+        return None
 
     @cached_property
     def distance_share(self) -> float:
@@ -232,11 +238,9 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
         """Return what the centers miss by, and what noise moves them by on average."""
-        off, law = self.distance_share, self.noise_share
+        off, law = self.distance_share, self.noise_law
         off = 0.0 if off < ROUNDING else off
-        inside = law is not None and law < 1.0 / max(len(self.final), 1)  # no center is at its end
-        power = self.noise_power if inside else 0.0
-        public = None if law is None else Measure(100.0 * law, about(percent(law)), power)
+        public = None if law is None else law.measure(self.noise_growth(center_facts.FACTORS))
         return Measure(100.0 * off, percent(off)), public
 
     def utility(self) -> tuple[Fact, ...]:

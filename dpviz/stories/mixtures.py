@@ -12,7 +12,7 @@ from dpviz.core import Centers, Counts, FloatArray, algebra
 from dpviz.plots import RELEASED, Kind, Scene
 from dpviz.solvers import BOX_MIDDLE, Mixture
 from dpviz.stories import ensemble, ledger
-from dpviz.stories.center_facts import noise_share
+from dpviz.stories.center_facts import NoiseLaw, noise_law
 from dpviz.stories.centers import PHASES, CentersRun
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.stage import Clock, Stage
@@ -58,11 +58,10 @@ class MixtureRun(CentersRun[MixtureRelease, EmStep]):
         return ensemble.centered(noise.landed(exact, sums, before, means, n)), ensemble.Ensemble(true)
 
     @cached_property
-    def noise_share(self) -> float | None:
-        """How far noise moves a released center on average, of the diagonal: public. Sums are in [-1, 1]^d."""
-        moves = 2.0 * (self.final - BOX_MIDDLE)
-        law = noise_share(self.result, moves, Purpose.SUMS)
-        return None if law is None else law / 2.0
+    def noise_law(self) -> NoiseLaw | None:
+        """How far noise moves released centers: public. Sums are in [-1, 1]^d."""
+        law = noise_law(self.result, 2.0 * (self.final - BOX_MIDDLE), Purpose.SUMS)
+        return None if law is None else NoiseLaw(law.lengths / 2.0, law.draws / 2.0)
 
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Draw the centers, and in a plane the ellipses of the release; a single feature has none."""

@@ -186,7 +186,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     @property
     def lede(self) -> str:
         """What the method is for, and who the points are; public. **What is released** stands between asterisks."""
-        return f"{self.points_are} Only what is **blue** is published."
+        return f"{self.points_are} Only **blue** is published."
 
     def risk_measure(self) -> Measure | None:
         """Return how often an attacker can be right, times in 100, None where no limit is proved; public."""

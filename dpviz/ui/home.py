@@ -26,7 +26,7 @@ from dpviz.stories.label import promise
 from dpviz.stories.method import AnyMethod, Attack
 from dpviz.stories.run import ILLUSTRATION_SEED
 from dpviz.stories.teaching import still_of
-from dpviz.ui import controls, frame, hiding, lessons, stage, state
+from dpviz.ui import bands, controls, frame, hiding, lessons, stage, state
 from dpviz.ui.data.picker import Source, own_data
 from dpviz.ui.lessons import LESSONS
 from dpviz.ui.live import arrive
@@ -119,19 +119,27 @@ def _stage() -> None:
     if (page := stage.chosen("open")) in pages:
         st.switch_page(pages[str(page)])
     epsilon = controls.stage_slider(EPSILON, stage.message(), note=allowed)
-    key = state.widget_key(EPSILON.name)
+    key, values = state.widget_key(EPSILON.name), controls.slider_values(EPSILON)
 
     def packed(value: float) -> Iterator[tuple[str, bytes]]:
         yield stage.KEY, pack(last_frame(value))
 
-    offer = ahead.offer(controls.slider_values(EPSILON), packed)
+    asked = (_request, _source(), Noise(SEED), values)
+    first = bands.offered(*asked, public=False)
+    offer = ahead.offer(values, packed, first)
     stage.draw(
         (StagePicture(stage.KEY, last_frame(epsilon)),),
         public=False,
         query="",
         instrument=controls.drawn_slider(key),
         audience=None,
-        ahead={"address": offer, "slider": key, "move": controls.last_move(key)},
+        ahead={
+            "address": offer,
+            "slider": key,
+            "move": controls.last_move(key),
+            "bands": first.key if first else None,
+            "known": bands.news(first, *asked),
+        },
         sweeps=not hiding.hides("sweep"),
         home={"question": TITLE, "actions": [[START, "learn"], [COMPARE, "compare"]], "below": BELOW},
     )
@@ -147,12 +155,20 @@ def _heading(title: str, words: str) -> None:
     st.caption(words)
 
 
+def _request(epsilon: float) -> RunRequest[AnyRun]:
+    method = CATALOGUE[FEATURED]
+    return RunRequest(method, method.run, method.Params(epsilon=epsilon))
+
+
+@st.cache_resource(show_spinner=False)
+def _source() -> Source:
+    return Source(load("blobs"), ("home",), (), uploaded=False)
+
+
 @st.cache_resource(show_spinner=False, max_entries=64)
 def last_frame(epsilon: float) -> Scene:
     """Return the end of a run on the home page's synthetic records at another ε, with you among them."""
-    method = CATALOGUE[FEATURED]
-    source = Source(load("blobs"), ("home",), (), uploaded=False)
-    run = run_method(RunRequest(method, method.run, method.Params(epsilon=epsilon)), source, Noise(SEED))
+    run = run_method(_request(epsilon), _source(), Noise(SEED))
     scene = still_of(run.picture())
     words = scene.stage
     assert words is not None  # every run has them

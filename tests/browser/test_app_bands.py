@@ -96,7 +96,8 @@ def test_a_band_grows_while_the_page_is_idle_rests_in_a_drag_and_is_the_curators
 
     expect(stage.locator("path.band")).to_have_count(1)
     stage.get_by_role("radio", name="Everyone").click()
-    expect(stage.locator("path.band")).to_have_count(0, timeout=SLOW)
+    expect(stage.get_by_text("Noise moves centers by")).to_be_visible(timeout=SLOW)
+    expect(stage.locator("path.band")).to_have_count(1)
     page.wait_for_timeout(500)
     before = line.n_asked
     page.wait_for_timeout(3000)

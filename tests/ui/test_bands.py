@@ -17,7 +17,7 @@ from dpviz.ui.data.drawing import start_sheet
 from dpviz.ui.data.picker import UPLOAD, Source
 from dpviz.ui.runs import Noise, RunRequest
 from dpviz.ui.server.background import Answers
-from tests.shipped_bands import computed, questions
+from tests.shipped_bands import PAGES, computed, questions
 
 METHOD = CATALOGUE["convergent_kmeans"]
 VALUES = (0.1, 1.0, 10.0)
@@ -137,7 +137,7 @@ def test_what_is_shipped_is_neither_run_nor_told_twice(process, monkeypatch):
     assert (process.runs, process.asked) == (0, [])
 
 
-@pytest.mark.parametrize("page", CATALOGUE)
+@pytest.mark.parametrize("page", PAGES)
 def test_shipped_bands_are_those_of_runs_made_here(page):
     ((name, found),) = computed(page, [1.0]).items()
     there = bands.shipped()[name]

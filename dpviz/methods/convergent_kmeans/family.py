@@ -41,9 +41,10 @@ from dpviz.plots import (
 from dpviz.solvers import EMPTY_SCALES, LloydRun, assign, lloyd, public_start
 from dpviz.stories import center_facts, charts, ensemble
 from dpviz.stories import ground_layers as ground
+from dpviz.stories.center_facts import NoiseLaw
 from dpviz.stories.centers import C_co, CentersRun
 from dpviz.stories.charts import CostLine
-from dpviz.stories.ensemble import Ensembles
+from dpviz.stories.ensemble import Ensembles, n_draws, standard_noise
 from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import leaves, noise_scales
 from dpviz.stories.panel import Fact, Sentence, cluster_names, counted, number, odds
@@ -200,12 +201,11 @@ class LloydFamilyRun(FamilyRun[L_co, LloydStep]):
     end: ClassVar[str] = "The last noisy means are released."
     noisy: ClassVar[bool] = True
 
-    @property
-    def noise_power(self) -> float:
-        """1 where the number of iterations does not follow ε, so that all noise is 1/ε of that at ε = 1."""
+    def noise_growth(self, times: FloatArray) -> FloatArray | None:
+        """Return how many times larger the noise is at `times` this ε: by its iterations, if they follow ε; public."""
         params = self.params
         planned = params.n_iterations is not None or isinstance(params, FixedParams)
-        return 1.0 if planned or self.release.start_packing is not None else 0.0
+        return 1.0 / times if planned or self.release.start_packing is not None else center_facts.su_growth(self, times)
 
     @classmethod
     def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: Any) -> LloydRun:
@@ -381,10 +381,8 @@ class FastLloydRun(LloydFamilyRun[BoundedRelease]):
     )
     ledger_note = " Gaussian noise has no ε of its own: its bars share the run's ε, at the run's δ, as they share μ²."
 
-    @property
-    def noise_power(self) -> float:
-        """0: how Gaussian noise goes with ε is no power of it."""
-        return 0.0
+    def noise_growth(self, times: FloatArray) -> None:
+        """None: how Gaussian noise goes with ε is no rule of the release's."""
 
     @property
     def sums_around(self) -> FloatArray:
@@ -616,15 +614,17 @@ class GuptRun(FamilyRun[BlocksRelease, BlocksStep]):
     clock = Clock(1, ("blocks", "answers", "mean", "noise"))
 
     @cached_property
-    def noise_share(self) -> float:
-        """How far noise moves a released center on average, of the diagonal: public."""
-        scale, d = noise_scales(self.result, Purpose.BLOCKS)[0], self.words.box.d
-        return min(center_facts.mean_length(d, gaussian=False) * math.sqrt(2.0) * scale / math.sqrt(d), 1.0)
+    def noise_law(self) -> NoiseLaw:
+        """How far noise moves released centers: public."""
+        k, d = self.final.shape
+        scale = noise_scales(self.result, Purpose.BLOCKS)[0] / math.sqrt(d)
+        lengths = np.full(k, center_facts.mean_length(d, gaussian=False) * math.sqrt(2.0) * scale)
+        _, noise = standard_noise("laplace", n_draws(k), k, d)
+        return NoiseLaw(lengths, scale * np.linalg.norm(noise, axis=2))
 
-    @property
-    def noise_power(self) -> float:
-        """1: all noise is 1/ε of that at ε = 1, but for what it makes of the number of blocks."""
-        return 1.0
+    def noise_growth(self, times: FloatArray) -> FloatArray:
+        """Return 1 / times: all noise is 1/ε of that at ε = 1, but for what it makes of the number of blocks."""
+        return 1.0 / times
 
     @classmethod
     def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: Any) -> LloydRun:

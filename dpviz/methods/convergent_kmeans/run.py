@@ -159,10 +159,10 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
         means = stack(trace, "zone_mean")
         return ZoneMeans(means, stack(trace, "controller"), stack(trace, "lam"), exact, released=False)
 
-    @property
-    def noise_power(self) -> float:
-        """1 where the number of iterations does not follow ε, so that all noise is 1/ε of that at ε = 1."""
-        return 1.0 if self.params.n_iterations is not None or self.release.start_packing is not None else 0.0
+    def noise_growth(self, times: FloatArray) -> FloatArray:
+        """Return how many times larger the noise is at `times` this ε: by its iterations, if they follow ε; public."""
+        fixed = self.params.n_iterations is not None or self.release.start_packing is not None
+        return 1.0 / times if fixed else center_facts.su_growth(self, times, self.params.max_iterations)
 
     def utility(self) -> tuple[Fact, ...]:
         """Return how good the released centers are: exact, so the curator's."""

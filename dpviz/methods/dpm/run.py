@@ -3,21 +3,21 @@
 import math
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
-from dpviz.accounting import LaplaceEvent, Purpose
-from dpviz.core import Box, ByteArray, FloatArray, IntArray, attacker_odds
+from dpviz.accounting import LaplaceEvent, Purpose, gaussian_sigma
+from dpviz.core import Box, Budget, ByteArray, FloatArray, IntArray, attacker_odds
 from dpviz.methods.dpm import layers, uncertainty
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
-from dpviz.methods.dpm.algorithm.plan import CHANCE, COUNT_DELTA_SHARE
+from dpviz.methods.dpm.algorithm.plan import CHANCE, COUNT_DELTA_SHARE, shares_for
 from dpviz.methods.dpm.cells import Cells
 from dpviz.metrics import adjusted_rand, nonprivate_cost
 from dpviz.plots import Frame, Measure, Scene, Strip
 from dpviz.solvers import LloydRun, assign, nonprivate_kmeans
 from dpviz.stories import center_facts, charts, ledger
-from dpviz.stories.center_facts import AS_GOOD, cost_ratio, no_data_fact
+from dpviz.stories.center_facts import AS_GOOD, FACTORS, NoiseLaw, cost_ratio, no_data_fact
 from dpviz.stories.centers import no_data_cost
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
@@ -39,12 +39,13 @@ from dpviz.stories.panel import (
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Clock
 from dpviz.stories.view import Plane, View
-from dpviz.stories.wording import Doubt, about, in_words, opened, percent, things
+from dpviz.stories.wording import Doubt, in_words, opened, percent, things
 
 LEFT, RIGHT = "below", "above"
 TOO_FEW = "too few records for the noise"
 TIGHT = 0.8  # of the way to one center for everyone: clusters are tighter; ours
 COARSE = 0.1  # of all records: a side that may be refused for its noise is as large as a cluster; ours
+TYPICAL_DELTA = 1e-5
 TERMS = (
     (
         "Colors",
@@ -89,6 +90,14 @@ def allowed(epsilon: float) -> str:
 def unproved(_: float) -> str:
     """Say that the published claim is not proved."""
     return "No limit is established for two or more features: lemma 1 of the paper is false there."
+
+
+@cache
+def _sigmas() -> tuple[FloatArray, FloatArray]:
+    """Return logarithms of ε and of sigma: how sigma goes with ε hardly depends on δ."""
+    epsilons = np.geomspace(1e-5, 1e3, 81)
+    sigmas = [gaussian_sigma(1.0, Budget(float(each), TYPICAL_DELTA)) for each in epsilons]
+    return np.log(epsilons), np.log(sigmas)
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,8 +307,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return f"{cuts}, {in_words(self.n_clear_cuts)} of them at clear gaps, {leave}"
 
     @cached_property
-    def noise_share(self) -> float | None:
-        """How far noise moves a released average on average, of the diagonal: public; None as published.
+    def noise_law(self) -> NoiseLaw | None:
+        """How far noise moves released averages: public; None as published.
 
         That averages are moved back into their cells is left out. Published sums are taken in data units, from 0 on.
         """
@@ -310,7 +319,17 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         whole = np.flatnonzero(self.release.tree.centers >= 0)
         leaves[self.release.tree.centers[whole]] = whole
         moves = self.final - middles[leaves]
-        return center_facts.noise_share(self.result, moves, Purpose.AVERAGES, self._count_noise(leaves))
+        return center_facts.noise_law(self.result, moves, Purpose.AVERAGES, self._count_noise(leaves))
+
+    def noise_growth(self, times: FloatArray) -> FloatArray:
+        """Return how many times larger the averages' noise is at `times` (m,) this ε, with the same cuts: public."""
+        n, d, epsilons = float(self.release.tree.noisy_counts[0]), self.words.box.d, self.params.epsilon * times
+        now, *then = (
+            math.log(each * (self.params.shares or shares_for(n, each, d)).averages)
+            for each in (self.params.epsilon, *epsilons.tolist())
+        )
+        known = _sigmas()
+        return np.asarray(np.exp(np.interp(then, *known) - np.interp(now, *known)))
 
     def _count_noise(self, leaves: IntArray) -> FloatArray:
         """Return the standard deviation (k,) of the noisy counts of leaves: public.
@@ -344,8 +363,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
         """Return how many known clusters are found, else the spread that is left, and how far noise moves averages."""
-        law = self.noise_share
-        public = None if law is None else Measure(100.0 * law, about(percent(law)))
+        public = None if self.noise_law is None else self.noise_law.measure(self.noise_growth(FACTORS))
         if self.n_classes:
             return Measure(float(self.n_found), str(self.n_found)), public
         return Measure(100.0 * self.spread_share, percent(self.spread_share)), public

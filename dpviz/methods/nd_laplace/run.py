@@ -14,13 +14,14 @@ import numpy as np
 from dpviz.attacks import laplace_total_variation, two_point_success
 from dpviz.attacks.location import MAX_FEATURES
 from dpviz.core import Box, ByteArray, FloatArray, Points, PointsRelease, Result, attacker_odds, frozen, unit_records
-from dpviz.mechanisms import PerturbationArea, perturbation_area
+from dpviz.mechanisms import PerturbationArea, perturbation_area, radius_quantile
 from dpviz.methods.nd_laplace.algorithm import Params, Step, local_claim, noise_box
 from dpviz.methods.nd_laplace.charts import radius_chart
 from dpviz.methods.nd_laplace.layers import frames_of, layers_of
 from dpviz.metrics import mean_pair_error, nonprivate_displacement
 from dpviz.plots import Measure as StripMeasure
 from dpviz.plots import Scene, Strip
+from dpviz.stories.center_facts import BAND, inverse
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import NOBODY, Contents, box_words
 from dpviz.stories.outcomes import Figure, Outcome
@@ -266,9 +267,12 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
         move = self.nonprivate_move
         # Without walls what was moved goes by 1/ε as the law does, up to the luck of this draw.
-        power = 1.0 if self.params.domain == "none" else 0.0
-        run = StripMeasure(times * move, words(move), power) if self.n else None
-        return run, StripMeasure(times * law, words(law), 1.0) if self.words.box_public else None
+        own = inverse(times * move, times * move, times * move) if self.params.domain == "none" else ()
+        run = StripMeasure(times * move, words(move), own) if self.n else None
+        d = self.words.box.d
+        low, high = times * radius_quantile(BAND, d, epsilon=d / law)
+        expected = StripMeasure(times * law, words(law), inverse(low, times * law, high))
+        return run, expected if self.words.box_public else None
 
     def utility(self) -> tuple[Fact, ...]:
         """Return how far the release is from the records: theirs alone, but for the law."""

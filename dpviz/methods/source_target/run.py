@@ -5,7 +5,7 @@ Everything public is computed from the release, the targets and the parameters.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -46,14 +46,14 @@ from dpviz.stories.panel import Fact, Sentence, ceiled, counted, number, places_
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Stage
 from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words, project
-from dpviz.stories.wording import about, length_words, opened, things
+from dpviz.stories.wording import length_words, opened, things
 
 SELECT_SEED = 0  # of selections that stand beside the run: of their random starts and samples
 NEAR = 0.1  # of the way without privacy: so much farther is hardly any farther; ours
 SAVED = 0.9  # of what helpers save: losing as much is as bad as ignoring them; ours
 SECRET_LIMIT = 75.0  # times in 100 that an attacker is right at most; ours
 SCATTERED = 0.5  # of the averages, outside of the box; ours
-LEAST_WAY, MOST_WAY, MOST_ALONE = 0.8, 1.3, 1.15  # ends of strips, of the lines on them
+LEAST_WAY, MOST_WAY, LEAST_NOISE = 0.8, 1.3, 0.3  # ends of strips, of the lines on them
 TERMS = (
     (
         "Colors",
@@ -241,7 +241,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     def lede(self) -> str:
         """What it is for, and who the points are; public."""
         wanted = "Choose centers for the" if self.is_neutral else "Bring help closer to"
-        return f"{wanted} {self.words.nouns.target[1]}; only what is **blue** is published."
+        return f"{wanted} {self.words.nouns.target[1]}; only **blue** is published."
 
     def finding(self) -> Sentence:
         """Say the run in one sentence; it names no protection that is not proved."""
@@ -299,41 +299,46 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         """Cost of the centers for targets alone, beside the source: the curator's."""
         return self.nonprivate_cost(self.reference.ignorant)
 
-    @cached_property
-    def cost_without_source(self) -> float:
-        """Mean distance of a target to its nearest of the centers for targets alone, data units: public."""
-        return float(nearest_distance(self.params.targets, self.params.targets[self.reference.ignorant]).mean())
-
     def strips(self) -> tuple[Strip | None, Strip | None]:
-        """Return the axis of the way to the nearest helper, and the public's, of the way as released averages tell it.
+        """Return the axis of the way to the nearest helper, and the public's, of what noise moves averages by.
 
-        The public's ends where nobody of the source helped. Without public targets it has none.
+        How the way goes with ε follows from the records. Without public targets the public has no axis.
         """
         _, floor = self.costs
-        ignored, alone = self.cost_of_ignoring, self.cost_without_source
+        ignored = self.cost_of_ignoring
         many, where = self.source_words, "Way to a center" if self.is_neutral else "Way to help"
         lines = ((ignored, f"ignoring the {many}"), (floor, "without privacy"))
         low, high = LEAST_WAY * floor, max(MOST_WAY * ignored, floor) or 1.0
-        public = Strip(
-            f"{where}, by the averages",
-            "",
-            "away",
-            0.0,
-            MOST_ALONE * alone or 1.0,
-            ((alone, f"without {many}"),),
-        )
+        public = replace(center_facts.noise_strip("Noise moves averages by"), low=LEAST_NOISE, high=100.0, log=True)
         return Strip(where, "", "away", low, high, lines), (
             public if self.targets_public and self.words.box_public else None
         )
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
-        """Return the way to the nearest helper, and the way as the released averages tell it."""
+        """Return the way to the nearest helper, and how far noise moves a released average."""
         unit, (cost, _) = unit_of_cost(self.words.units).strip(), self.costs
-        told = float(self.service[0].mean())
-        public = Measure(told, about(length_words(told, unit)))
-        return Measure(cost, length_words(cost, unit)), (
-            public if self.targets_public and self.words.box_public else None
-        )
+        public = self.n_released > 0 and self.targets_public and self.words.box_public
+        return Measure(cost, length_words(cost, unit)), self._noise_law.measure(
+            self.noise_growth(center_facts.FACTORS)
+        ) if public else None
+
+    @property
+    def _noise_law(self) -> center_facts.NoiseLaw:
+        """How far noise moves the released averages: public; the noise is in diameters of the ball."""
+        release, box, gaussian = self.release, self.words.box, self.params.noise == "gaussian"
+        ball = Ball.around(box) if self.params.ball is None else self.params.ball
+        per = np.full(self.n_released, box.diagonal / (2.0 * ball.radius))
+        noise = np.array([release.scale * (1.0 if gaussian else math.sqrt(2.0))])
+        of_counts = np.zeros(1) if release.noisy_counts is None else noise
+        counts = 1.0 if release.noisy_counts is None else np.maximum(release.noisy_counts, 1.0)
+        moves = (release.centers - ball.center) / (2.0 * ball.radius)
+        return center_facts.law_of_averages(moves, of_counts, noise, counts * per, (gaussian, gaussian))
+
+    def noise_growth(self, times: FloatArray) -> FloatArray | None:
+        """Return how many times larger the noise is at `times` (m,) this ε or ρ, None without a power; public."""
+        if self.params.rho is not None:
+            return 1.0 / np.sqrt(times)
+        return 1.0 / times if self.params.noise == "laplace" else None
 
     def utility(self) -> tuple[Fact, ...]:
         """Return what the release says, public, and what it costs, which is exact: the curator's."""

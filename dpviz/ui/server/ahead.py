@@ -4,8 +4,8 @@ A rerun of the slider's fragment costs Streamlit and the browser about 200 ms, w
 draw its picture at any of the slider's values, at an address that only its own session knows; the picture asks there
 first, and the rerun follows at rest with the words, the numbers and the charts. The run is cached, not repeated.
 
-Two pictures on one page come one after the other: the second is drawn while the browser draws the first. During a
-drag, the picture that comes next at the same pace is drawn before it is asked for.
+Two pictures on one page come one after the other, and the browser shows both on one frame. During a drag, the picture
+that comes next at the same pace is drawn before it is asked for.
 
 While the slider rests, the same WebSocket answers what many runs lose at a value: the band of the stage's strip. The
 background process computes it, and no picture waits for it.

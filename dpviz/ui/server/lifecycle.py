@@ -78,6 +78,8 @@ def prepare() -> None:
         load()
     finally:
         notice.cancel()
+    gc.collect()
+    gc.freeze()  # a full collection would look at half a million objects that stay, while a picture waits
 
 
 def load() -> None:
