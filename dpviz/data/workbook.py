@@ -71,8 +71,8 @@ def read_workbook(data: bytes, limits: Limits = UPLOADED, reading: TableFormat =
         if not isinstance(error, UNREADABLE) and type(error).__name__ != "PanicException":
             raise
         raise TableError(
-            f"The file was no workbook that can be read ({type(error).__name__}): it is damaged, or is "
-            f"another kind of file. {WAY_OUT}"
+            f"The file was no Excel or OpenDocument workbook that can be read ({type(error).__name__}): it is damaged "
+            f"or another kind of file. {WAY_OUT}"
         ) from None
     notes = columns.notes
     if len(names) > 1:
