@@ -25,6 +25,8 @@ UNUSED = (
 )
 FLAGS = ("--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-background-networking")
 FLAGS += (f"--disable-features={UNUSED}",)
+# Between two tests a page is empty; the next page would get a process of its own, which reads Streamlit's script anew.
+FLAGS += ("--process-per-site",)
 SIZE = {"width": 1280, "height": 1000}
 START_SECONDS = 60
 FAILED = pytest.StashKey[bool]()
