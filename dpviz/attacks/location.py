@@ -81,24 +81,6 @@ def uniform_prior(box: Box, shape: Sequence[int]) -> Prior:
     return Prior(box, cells, frozen(locations), frozen(np.full(len(locations), 1.0 / len(locations))))
 
 
-def empirical_prior(box: Box, shape: Sequence[int], points: ArrayLike, *, smoothing: float = 0.0) -> Prior:
-    """Return the prior that counts *public* `points` (p, n) in the cells, `smoothing` >= 0 more in each.
-
-    The points must be public (an old census, a road map): a prior from the private records is no attacker's. Points
-    outside the box count at its wall. Raises ValueError as `uniform_prior` does, for bad points or smoothing, and where
-    nothing would have any weight.
-    """
-    even = uniform_prior(box, shape)
-    cell = _cells(even, as_points(points, n_features=box.d))
-    counts = np.bincount(cell, minlength=len(even.weights)) + smoothing
-    if not 0 <= smoothing < math.inf or not counts.sum() > 0:
-        raise ValueError(
-            f"smoothing was {smoothing} with {len(cell)} points, but it must be >= 0 and finite, and positive when "
-            "there are no points."
-        )
-    return Prior(box, even.shape, even.locations, frozen(counts / counts.sum()))
-
-
 def location_adversary(
     prior: Prior, *, epsilon: float, domain: str = "none", cells: GridCells | None = None
 ) -> LocationAdversary:

@@ -95,15 +95,11 @@ def center_fit_scores(release: CentersRelease, records: ArrayLike) -> FloatArray
     The fit is the loss of a clustering at a record; a record inside pulls a center towards itself. -inf for all when no
     center was released. Yeom et al. 2018, section 3, with this loss.
     """
-    return _fit_scores(release.centers, records)
-
-
-def row_fit_scores(release: PointsRelease, records: ArrayLike) -> FloatArray:
-    """Return minus the distance of each of `records` (t, d) to the nearest released row: (t,), data units.
-
-    For an attacker who does not know which row belongs to whom; who does uses `nearer_scores` or the posterior.
-    """
-    return _fit_scores(release.points, records)
+    rows = as_points(records, n_features=release.centers.shape[1], name="records")
+    if not len(release.centers):
+        return np.full(len(rows), -np.inf)
+    distances, _ = KDTree(release.centers).query(rows)
+    return -np.asarray(distances, dtype=np.float64)
 
 
 def yeom_guesses(scores: ArrayLike, average_loss: float) -> NDArray[np.bool_]:
@@ -118,14 +114,6 @@ def yeom_guesses(scores: ArrayLike, average_loss: float) -> NDArray[np.bool_]:
     if np.isnan(losses).any() or math.isnan(average_loss):
         raise ValueError("scores or average_loss held NaN, but a loss must be a number or infinite.")
     return np.asarray(losses <= average_loss)
-
-
-def _fit_scores(places: Points, records: ArrayLike) -> FloatArray:
-    rows = as_points(records, n_features=places.shape[1], name="records")
-    if not len(places):
-        return np.full(len(rows), -np.inf)
-    distances, _ = KDTree(places).query(rows)
-    return -np.asarray(distances, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

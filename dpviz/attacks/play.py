@@ -6,7 +6,6 @@ release. Scoring takes both, after the guess. Records are invented here, drawn f
 caller: a game on real records would be one more release of them in each round.
 """
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -74,7 +73,6 @@ class LocationTally:
     n_rounds: int
     mean_loss: float
     expected_loss: float  # the best adversary's, averaged over the same rounds
-    standard_error: float  # of mean_loss - expected_loss for the best adversary; nan for one round
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +135,10 @@ def tally_locations(scores: list[LocationScore]) -> LocationTally:
     """
     if not scores:
         raise ValueError("There were no scores, but a tally needs one round at least.")
-    surprises = np.array([score.adversary_loss - score.expected_loss for score in scores])
-    spread = float(surprises.std(ddof=1)) / math.sqrt(len(scores)) if len(scores) > 1 else math.nan
     return LocationTally(
         len(scores),
         float(np.mean([score.player_loss for score in scores])),
         float(np.mean([score.expected_loss for score in scores])),
-        spread,
     )
 
 

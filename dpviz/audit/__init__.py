@@ -18,14 +18,11 @@ from dpviz.audit.bound import (
     epsilon_lower_bound,
     least_epsilons,
 )
-from dpviz.audit.outcomes import AuditStoppedError, Batch, Outcomes, Progress, gather, joined
+from dpviz.audit.outcomes import Batch, Outcomes, gather, joined
 from dpviz.audit.statistics import Family
 from dpviz.audit.theory import (
     Profile,
     events_profile,
-    gaussian_profile,
-    laplace_profile,
-    region_profile,
     trade_off,
 )
 
@@ -34,7 +31,6 @@ __all__ = [
     "N_EVENTS",
     "VERDICT_CONFIDENCE",
     "AuditEvent",
-    "AuditStoppedError",
     "Batch",
     "BoundOptions",
     "ChosenEvents",
@@ -42,16 +38,12 @@ __all__ = [
     "Family",
     "Outcomes",
     "Profile",
-    "Progress",
     "chances",
     "chosen_events",
     "epsilon_lower_bound",
     "events_profile",
     "gather",
-    "gaussian_profile",
     "joined",
-    "laplace_profile",
     "least_epsilons",
-    "region_profile",
     "trade_off",
 ]

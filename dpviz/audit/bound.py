@@ -10,18 +10,16 @@ Notation: D -> points, "first" world; D' -> neighbour, "second"; R -> n_runs, pe
 Sources: Jagielski, Ullman & Oprea 2020 (the bound); Nasr et al. 2023 (audits with several events).
 """
 
-import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from dpviz.audit.outcomes import Batch, Outcomes, Progress, Run, Statistic, gather, joined
+from dpviz.audit.outcomes import Batch, Outcomes, Run, gather
 from dpviz.audit.statistics import MOST_STATISTICS, Family, Learned, learn, varies
 from dpviz.core import Adjacency, FloatArray, Points, as_points, frozen
 
@@ -66,11 +64,15 @@ def chances(n_runs: int, beta: float) -> Chances:
 
     The low end p solves P(hits or more | p) = beta, the high end P(hits or fewer | p) = beta: quantiles of Beta laws.
     """
-    hits = np.arange(n_runs + 1, dtype=np.float64)
-    low, high = np.zeros(n_runs + 1), np.ones(n_runs + 1)
-    low[1:] = betaincinv(hits[1:], n_runs - hits[1:] + 1.0, beta)
-    high[:-1] = betaincinv(hits[:-1] + 1.0, n_runs - hits[:-1], 1.0 - beta)
+    low, high = ends(np.arange(n_runs + 1), n_runs, beta)
     return frozen(low), frozen(high)
+
+
+def ends(hits: ArrayLike, n_runs: ArrayLike, beta: float) -> Chances:
+    """Return the ends (m,) of `chances` for so many hits of so many runs."""
+    k, n = np.asarray(hits, dtype=np.float64), np.asarray(n_runs, dtype=np.float64)
+    low = np.where(k > 0, betaincinv(np.maximum(k, 1.0), n - k + 1.0, beta), 0.0)
+    return low, np.where(k < n, betaincinv(k + 1.0, np.maximum(n - k, 1.0), 1.0 - beta), 1.0)
 
 
 def log_ratio(low: ArrayLike, high: ArrayLike, delta: float) -> FloatArray:
@@ -84,10 +86,7 @@ def least_epsilons(hits: ArrayLike, other_hits: ArrayLike, n_runs: ArrayLike, be
 
     All of (m,), or scalars; both ends are those of `chances`, each at level `beta`.
     """
-    a, b, n = (np.asarray(each, dtype=np.float64) for each in (hits, other_hits, n_runs))
-    low = np.where(a > 0, betaincinv(np.maximum(a, 1.0), n - a + 1.0, beta), 0.0)
-    high = np.where(b < n, betaincinv(b + 1.0, np.maximum(n - b, 1.0), 1.0 - beta), 1.0)
-    return log_ratio(low, high, delta)
+    return log_ratio(ends(hits, n_runs, beta)[0], ends(other_hits, n_runs, beta)[1], delta)
 
 
 def strength(event: AuditEvent) -> tuple[float, bool]:
@@ -102,12 +101,11 @@ class BoundOptions:
     delta: float = 0.0
     confidence: float = CONFIDENCE
     n_events: int = N_EVENTS  # K
-    n_looks: int = 1
 
     def level(self, confidence: float | None = None) -> float:
-        """Return the error allowed at one end of one event: beta / (2 K), and a share of it for each look."""
+        """Return the error allowed at one end of one event: beta / (2 K)."""
         sure = self.confidence if confidence is None else confidence
-        return (1.0 - sure) / (2.0 * self.n_events * self.n_looks)
+        return (1.0 - sure) / (2.0 * self.n_events)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,69 +154,36 @@ def epsilon_lower_bound(
     points: ArrayLike,
     neighbour: ArrayLike,
     *,
-    statistics: Family | Mapping[str, Statistic] | None = None,
+    statistics: Family | None = None,
     adjacency: Adjacency | None = None,
     delta: float = 0.0,
     n_runs: int,
     confidence: float = CONFIDENCE,
-    n_events: int = N_EVENTS,
-    looks: Sequence[int] | None = None,
-    stop_above: float = math.inf,
-    jobs: int = 1,
-    progress: Progress | None = None,
     rng: np.random.Generator,
 ) -> EpsilonBound:
     """Run a mechanism on two neighboring data sets and bound its epsilon at `delta` from below.
 
     `run(points, rng)` returns a Release or a plain array; a `Batch` returns many runs at once. `points` (n, d) and
     `neighbour` (n', d) differ by one record, in whatever order they have them: one is in only one of them, or another
-    in its place; `adjacency` says which of the two, where the claim is about one alone. `statistics` are a `Family`, or
-    functions of what a run returns, by name; by default the family of everything. There are `n_runs` per data set, in
-    `jobs` processes. `looks`, numbers of runs per data set fixed beforehand and ending at `n_runs`, are where it may
-    stop early, as soon as the bound is above `stop_above`: each has its share of beta.
+    in its place; `adjacency` says which of the two, where the claim is about one alone. `statistics` are by default the
+    family of everything. There are `n_runs` per data set.
 
-    Raises ValueError for data sets that are no neighbors, fewer than FEWEST_RUNS runs at any look, a delta outside
-    [0, 1), a confidence outside (0, 1) and looks that do not rise to n_runs; AuditStoppedError when `progress` returns
-    False.
+    Raises ValueError for data sets that are no neighbors, fewer than FEWEST_RUNS runs, a delta outside [0, 1) and a
+    confidence outside (0, 1).
     """
     records = as_points(points)
     others = as_points(neighbour, n_features=records.shape[1], name="neighbour")
     _check_neighbors(records, others, adjacency)
-    marks = (n_runs,) if looks is None else tuple(int(mark) for mark in looks)
     for name, value, fits, allowed in (
         ("n_runs", n_runs, n_runs >= FEWEST_RUNS, f"at least {FEWEST_RUNS} per data set"),
         ("delta", delta, 0 <= delta < 1, "in [0, 1)"),
         ("confidence", confidence, 0 < confidence < 1, "in (0, 1), such as 0.95"),
-        ("n_events", n_events, n_events >= 1, "at least 1"),
     ):
         if not fits:
             raise ValueError(f"{name} was {value}, but it must be {allowed}.")
-    rising = all(early < late for early, late in pairwise(marks))
-    if not marks or not rising or marks[0] < FEWEST_RUNS or marks[-1] != n_runs:
-        raise ValueError(
-            f"looks were {marks}, but they must rise from at least {FEWEST_RUNS} to n_runs={n_runs}, all fixed "
-            "before the first run."
-        )
-    named = statistics if isinstance(statistics, Mapping) else None
-    family = statistics if isinstance(statistics, Family) else Family()
-    if named is not None:
-        family = Family(ratios=False, differences=False)
-    options = BoundOptions(delta, confidence, n_events, len(marks))
-    generators = rng.spawn(2)
-    worlds: tuple[list[Outcomes], list[Outcomes]] = ([], [])
-    before = 0
-    for mark in marks:
-        for world, rows in enumerate((records, others)):
-            done = 2 * before + world * (mark - before)
-            shifted = None if progress is None else _shifted(progress, done, 2 * n_runs)
-            worlds[world].append(
-                gather(run, rows, mark - before, statistics=named, jobs=jobs, progress=shifted, rng=generators[world])
-            )
-        bound = chosen_events(joined(worlds[0]), joined(worlds[1]), family=family, options=options).counted()
-        if bound.epsilon_lower > stop_above:
-            break
-        before = mark
-    return bound
+    worlds = zip((records, others), rng.spawn(2), strict=True)
+    first, other = (gather(run, rows, n_runs, rng=generator) for rows, generator in worlds)
+    return chosen_events(first, other, family=statistics, options=BoundOptions(delta, confidence)).counted()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,10 +273,6 @@ def _check_neighbors(records: Points, others: Points, adjacency: Adjacency | Non
             f"neighbour, and {n_come} of {len(others)} of neighbour are not in points. They must differ by "
             f"{difference}. Take one data set twice, and change that in one of them."
         )
-
-
-def _shifted(progress: Progress, done: int, total: int) -> Progress:
-    return lambda part, _: progress(done + part, total)
 
 
 def _candidates(name: str, one: FloatArray, two: FloatArray, ends: Chances, delta: float) -> Iterator[AuditEvent]:

@@ -6,29 +6,19 @@ Everything in a release is published, so everything counts: arrays and numbers o
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed  # type: ignore[import-untyped]  # joblib ships no types
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.core import FloatArray, Points, Release
 from dpviz.core.arrays import DType
 
 Run = Callable[[Points, np.random.Generator], Release | ArrayLike]  # (points, rng) -> what is published
-Statistic = Callable[[Any], float]  # what one run published -> a number
-Progress = Callable[[int, int], bool | None]  # (runs done, runs in all) -> False to stop
-CHUNKS = 50  # of the runs, one at a time to a process, so that progress moves; ours
 PLAIN = "value"  # the path of a run that returns an array
 
 
 Values = NDArray[np.generic] | tuple[NDArray[np.generic], ...]  # one array a run: stacked where all have one shape
 Published = dict[str, NDArray[np.generic]]  # path -> an array or number of what one run published
-
-
-class AuditStoppedError(Exception):
-    """The audit was stopped by its caller; there is no result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,43 +60,17 @@ class Outcomes:
         return table
 
 
-def gather(
-    run: Run | Batch,
-    points: Points,
-    n_runs: int,
-    *,
-    statistics: Mapping[str, Statistic] | None = None,
-    jobs: int = 1,
-    progress: Progress | None = None,
-    rng: np.random.Generator,
-) -> Outcomes:
-    """Run `n_runs` times on `points` (n, d) and return what is published, or only the numbers `statistics` of it.
+def gather(run: Run | Batch, points: Points, n_runs: int, *, rng: np.random.Generator) -> Outcomes:
+    """Run `n_runs` times on `points` (n, d) and return what is published.
 
-    Every run has a generator of its own, so the outcomes do not depend on `jobs`, the number of processes (a `Batch`
-    has one for all). Raises AuditStoppedError when `progress` returns False.
+    Every run has a generator of its own; a `Batch` has one for all.
     """
-    if isinstance(run, Batch):
-        rows = np.asarray(run.draw(points, n_runs, rng))
-        if rows.shape[:1] != (n_runs,):
-            raise ValueError(f"The batch had shape {rows.shape}, but it must be ({n_runs}, ...): one run a row.")
-        _tell(progress, n_runs, n_runs)
-        if statistics is None:
-            return Outcomes(n_runs, {PLAIN: rows})
-        return stacked([measured(row, statistics) for row in rows])
-    generators = rng.spawn(n_runs)
-    size = max(1, -(-n_runs // CHUNKS))
-    chunks = [generators[i : i + size] for i in range(0, n_runs, size)]
-    work = partial(_run_chunk, run, points, statistics)
-    runs: list[Published] = []
-    # In order, as they are done; the end of the loop closes the generator, which cancels the rest.
-    for part in (
-        map(work, chunks)
-        if jobs == 1
-        else Parallel(n_jobs=jobs, return_as="generator")(delayed(work)(chunk) for chunk in chunks)
-    ):
-        runs += part
-        _tell(progress, len(runs), n_runs)
-    return stacked(runs)
+    if not isinstance(run, Batch):
+        return stacked([arrays_of(run(points, generator)) for generator in rng.spawn(n_runs)])
+    rows = np.asarray(run.draw(points, n_runs, rng))
+    if rows.shape[:1] != (n_runs,):
+        raise ValueError(f"The batch had shape {rows.shape}, but it must be ({n_runs}, ...): one run a row.")
+    return Outcomes(n_runs, {PLAIN: rows})
 
 
 def joined(parts: Sequence[Outcomes]) -> Outcomes:
@@ -132,26 +96,6 @@ def arrays_of(published: Release | ArrayLike) -> Published:
     if not arrays:
         raise ValueError(f"A run returned {type(published).__name__}, but an audit needs a Release or an array.")
     return arrays
-
-
-def measured(published: object, statistics: Mapping[str, Statistic]) -> Published:
-    """Return the numbers that `statistics` makes of what one run published; NaN counts as minus infinity."""
-    return {name: np.asarray(float(statistic(published))) for name, statistic in statistics.items()}
-
-
-def _run_chunk(
-    run: Run,
-    points: Points,
-    statistics: Mapping[str, Statistic] | None,
-    generators: Sequence[np.random.Generator],
-) -> list[Published]:
-    outputs = (run(points, generator) for generator in generators)
-    return [arrays_of(output) if statistics is None else measured(output, statistics) for output in outputs]
-
-
-def _tell(progress: Progress | None, done: int, total: int) -> None:
-    if progress is not None and progress(done, total) is False:
-        raise AuditStoppedError(f"The audit was stopped after {done} of {total} runs.")
 
 
 def _walk(value: object, path: str) -> Iterator[tuple[str, NDArray[np.generic]]]:

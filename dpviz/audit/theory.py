@@ -5,13 +5,12 @@ have the same profile, the largest right alarms at false alarms a are min over e
 delta(epsilon) and of 1 - e^-epsilon (1 - delta(epsilon) - a): Dong, Roth & Su 2022, proposition 6 with equation 5.
 """
 
-import math
 from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.accounting import gdp_delta, privacy_loss_distribution, pure_epsilon
+from dpviz.accounting import privacy_loss_distribution, pure_epsilon
 from dpviz.core import Adjacency, Event, FloatArray
 
 Profile = Callable[[FloatArray], FloatArray]  # epsilon (m,) >= 0 -> delta (m,)
@@ -35,33 +34,6 @@ def trade_off(profile: Profile, false_positive: ArrayLike) -> FloatArray:
     steep = np.exp(epsilons) * at + deltas
     flat = 1.0 - np.exp(-epsilons) * (1.0 - deltas - at)
     return np.asarray(np.minimum(np.minimum(steep, flat).min(axis=-1), 1.0))
-
-
-def region_profile(epsilon: float, delta: float = 0.0) -> Profile:
-    """Return the profile of the worst (epsilon, delta)-DP mechanism.
-
-    At a smaller e it is 1 - (1 - delta) (1 + e^e) / (1 + e^epsilon): randomised response that fails with delta.
-    """
-
-    def profile(at: FloatArray) -> FloatArray:
-        # (1 + e^at) / (1 + e^epsilon), without overflow
-        share = np.exp(np.minimum(at - epsilon, 0.0)) * (1.0 + np.exp(-at)) / (1.0 + math.exp(-epsilon))
-        return np.asarray(np.where(at >= epsilon, delta, 1.0 - (1.0 - delta) * share))
-
-    return profile
-
-
-def laplace_profile(ratio: float) -> Profile:
-    """Return the profile of one number with Laplace noise, `ratio` = sensitivity / scale.
-
-    delta(e) = 1 - exp((e - ratio) / 2) below the ratio, else 0 (Balle, Barthe & Gaboardi 2018, theorem 3).
-    """
-    return lambda at: np.asarray(np.maximum(-np.expm1((at - ratio) / 2.0), 0.0))
-
-
-def gaussian_profile(mu: float) -> Profile:
-    """Return the profile of Gaussian noise, `mu` = L2 sensitivity / sigma (Dong, Roth & Su 2022, corollary 1)."""
-    return lambda at: np.array([gdp_delta(mu, float(epsilon)) for epsilon in at])
 
 
 def events_profile(events: Iterable[Event], adjacency: Adjacency) -> Profile:

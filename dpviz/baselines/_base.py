@@ -8,7 +8,7 @@ every account here. (Continuous Laplace noise of scale 1/a has the same largest 
 import dataclasses
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -24,7 +24,7 @@ from dpviz.accounting import (
     gdp_epsilon,
     gdp_mu,
 )
-from dpviz.core import Adjacency, Budget, Counts, Event, FloatArray, check_params, knob, whole
+from dpviz.core import Adjacency, Budget, Claim, Counts, Event, FloatArray, check_params, knob, whole
 from dpviz.mechanisms import SecretGenerator, laplace
 
 ADJACENCIES = (("add_remove", "Add or remove one record"), ("replace", "Change one record"))
@@ -104,12 +104,21 @@ class KnownSize:
 
 
 def known_size(
-    n: int, epsilon: float, n_public: int | None, adjacency: Adjacency, *, rng: np.random.Generator
+    n: int,
+    epsilon: float,
+    n_public: int | None,
+    adjacency: Adjacency,
+    *,
+    needed: bool = True,
+    rng: np.random.Generator,
 ) -> KnownSize:
     """Return `n_public` or, under REPLACE, where neighbors have equally many records, `n` itself: both are free.
 
-    Otherwise n + Laplace(1 / eps_n) with eps_n = SIZE_SHARE epsilon (one record moves n by one).
+    Otherwise n + Laplace(1 / eps_n) with eps_n = SIZE_SHARE epsilon (one record moves n by one). 0, free, where it is
+    not `needed`.
     """
+    if not needed:
+        return KnownSize(0.0, epsilon, ())
     if n_public is not None:
         return KnownSize(float(n_public), epsilon, ())
     if adjacency is Adjacency.REPLACE:
@@ -163,6 +172,11 @@ def delta_for(n_records: ArrayLike) -> FloatArray:
     return np.asarray(np.ldexp(1.0, np.frexp(1.0 / (n * np.sqrt(n)))[1] - 1))
 
 
+def own_delta(delta: float | None, size: KnownSize) -> float:
+    """Return the delta that a run's noise is made for: `delta`, else what follows from the number of records."""
+    return float(delta_for(size.n_records)) if delta is None else delta
+
+
 def most_delta(delta: float | None, size: KnownSize) -> float:
     """Return the guarantee's delta: the largest that any noisy number of records makes, where it follows one.
 
@@ -178,6 +192,12 @@ def delta_caveats(delta: float | None, n_public: int | None, adjacency: Adjacenc
     """Say where delta is from, if it follows from a noisy number."""
     noisy = delta is None and n_public is None and adjacency is Adjacency.ADD_REMOVE
     return (NOISY_DELTA_CAVEAT,) if noisy else ()
+
+
+def as_stated(claim: Claim, paper: str) -> Claim:
+    """Return a claim as the paper makes it of the same numbers."""
+    numbers = "epsilon and delta" if claim.delta > 0 else "epsilon"
+    return replace(claim, reference=f"{paper}: its {numbers}; the neighbors are those of this run")
 
 
 def noisy_whole(counts: Counts, epsilon: float, *, rng: np.random.Generator) -> Counts:

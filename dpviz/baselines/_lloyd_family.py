@@ -31,6 +31,7 @@ from dpviz.baselines._base import (
     KnownSize,
     adjacency_knob,
     adjacency_of,
+    as_stated,
     epsilon_knob,
     known_size,
     start_knob,
@@ -382,11 +383,11 @@ def noisy_guarantee(
 ) -> Guarantee:
     """Claim epsilon as the paper does of what it prints, and prove `spent`, fixed before the run."""
     adjacency = adjacency_of(params.adjacency)
-    published = Claim(params.epsilon, 0.0, adjacency, f"{paper}: its epsilon; the neighbors are those of this run")
     proved = Claim(spent, 0.0, adjacency, "Laplace counts and centered sums, composed over the iterations")
     double = f"When one record is changed instead of added or removed, the same run is {ceiled(2 * spent)}-private."
     always = (SUMS_CAVEAT,) if adjacency is Adjacency.REPLACE else (double, SUMS_CAVEAT)
     ours = ((adjacency is Adjacency.REPLACE, REPLACED), (params.start == "private", SEEDED))
     otherwise = "; ".join((*filter(None, differs), *(words for holds, words in ours if holds)))
     said = (*start_caveats(params), *caveats, *always)
+    published = as_stated(replace(proved, epsilon=params.epsilon), paper)
     return Guarantee(published, None if from_records(params) else proved, said, otherwise)

@@ -25,19 +25,19 @@ which is counted with noise only where delta follows from it. All else is post-p
 import functools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from dpviz.accounting import GaussianEvent, Purpose, SequenceEvent, gdp_mu
 from dpviz.baselines._base import (
     ApproxParams,
-    KnownSize,
     adjacency_of,
+    as_stated,
     delta_caveats,
-    delta_for,
     known_size,
     most_delta,
+    own_delta,
     size_caveats,
 )
 from dpviz.core import (
@@ -130,12 +130,11 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     release = MixtureRelease(centers=last.centers, noisy_counts=last.counts, mixture=last.mixture)
     words = "Gaussian DP of counts, sums and second moments"
     claim = Claim(params.epsilon, run.most_delta, run.adjacency, words, delta_in_run=run.delta)
-    published = replace(claim, reference=f"{PAPER}: its epsilon and delta; the neighbors are those of this run")
     # A given delta needs no number of records.
     known = size_caveats(params.n_public, run.adjacency) if params.delta is None else ()
     caveats = (LOCAL_CAVEAT, *delta_caveats(params.delta, params.n_public, run.adjacency), *known, SUMS_CAVEAT)
     events = tuple(event for step in trace for event in step.events)
-    return Result(release, trace, events, Guarantee(published, claim, caveats, DIFFERS))
+    return Result(release, trace, events, Guarantee(as_stated(claim, PAPER), claim, caveats, DIFFERS))
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[EmStep]:
@@ -193,10 +192,9 @@ class _DpEmRun(Confidential):
         """Scale the records, place the start and fix the noise."""
         unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
         size_rng, start_rng, loop_rng = rng.spawn(3)
-        size = KnownSize(0.0, params.epsilon, ())  # a given delta needs no number of records
-        if params.delta is None:
-            size = known_size(len(unit), params.epsilon, params.n_public, adjacency, rng=size_rng)
-        delta = float(delta_for(size.n_records)) if params.delta is None else params.delta
+        needed = params.delta is None
+        size = known_size(len(unit), params.epsilon, params.n_public, adjacency, needed=needed, rng=size_rng)
+        delta = own_delta(params.delta, size)
         packing = public_start(params.n_clusters, box.d, seed=params.start_seed, rng=start_rng)
         return cls(
             data=records(frozen(2.0 * unit - 1.0)),

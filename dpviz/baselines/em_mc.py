@@ -29,7 +29,7 @@ The shares of rho add up to 1. k-means on the picks and the fallback for groups 
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,12 +37,13 @@ from dpviz.accounting import PureEvent, SequenceEvent, zcdp_rho_for
 from dpviz.baselines._base import (
     ApproxParams,
     adjacency_of,
+    as_stated,
     counts_event,
     delta_caveats,
-    delta_for,
     known_size,
     most_delta,
     noisy_whole,
+    own_delta,
     size_caveats,
     sums_event,
 )
@@ -170,8 +171,6 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     adjacency = run.adjacency
     words = "picks, counts and averages composed as zCDP"
     claim = Claim(params.epsilon, run.most_delta, adjacency, words, account=Account.ZCDP, delta_in_run=run.delta)
-    reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
-    published = replace(claim, reference=reference)
     projected = (AXES_CAVEAT,) if box.d > params.n_axes else ()
     known = size_caveats(params.n_public, adjacency)
     caveats = (
@@ -182,7 +181,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         SUMS_CAVEAT,
         CHOICES_CAVEAT,
     )
-    guarantee = Guarantee(published, claim, caveats, DIFFERS)
+    guarantee = Guarantee(as_stated(claim, PAPER), claim, caveats, DIFFERS)
     return Result(release, trace, tuple(e for step in trace for e in step.events), guarantee)
 
 
@@ -312,7 +311,7 @@ class _EmMcRun(Confidential):
         unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
         size_rng, axes_rng, loop_rng = rng.spawn(3)
         size = known_size(len(unit), params.epsilon, params.n_public, adjacency, rng=size_rng)
-        delta = float(delta_for(size.n_records)) if params.delta is None else params.delta
+        delta = own_delta(params.delta, size)
         chosen = axes_rng if params.start_seed is None else np.random.default_rng(params.start_seed)
         axes = public_axes(box.d, params.n_axes, rng=chosen)
         shares = shares_of(Budget(size.epsilon, delta), params.n_clusters * params.n_scales, adjacency)

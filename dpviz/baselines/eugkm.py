@@ -204,9 +204,8 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
     """Yield one `GridStep` for each iteration of the weighted k-means; the first carries all that was spent."""
     records, adjacency = as_chunks(points, n_features=box.d), adjacency_of(params.adjacency)
     size_rng, noise_rng, start_rng, marginal_rng, outer_rng = rng.spawn(5)
-    size = KnownSize(0.0, params.epsilon, ())  # a given grid needs no number of records
-    if params.cells_per_axis is None:
-        size = known_size(records.n, params.epsilon, params.n_public, adjacency, rng=size_rng)
+    needed = params.cells_per_axis is None
+    size = known_size(records.n, params.epsilon, params.n_public, adjacency, needed=needed, rng=size_rng)
     side, capped = _side(params, size, box.d)
     plan = _Plan(even_grid((side,) * box.d), size.epsilon, np.ones(box.d), (), capped)
     if params.grid != "even" and params.cells_per_axis is None:

@@ -31,11 +31,12 @@ from dpviz.accounting import GaussianEvent, ParallelEvent, Purpose, SequenceEven
 from dpviz.baselines._base import (
     KnownSize,
     adjacency_of,
+    as_stated,
     check_delta,
     delta_caveats,
-    delta_for,
     known_size,
     most_delta,
+    own_delta,
     size_caveats,
     size_differs,
 )
@@ -209,7 +210,7 @@ class _FastLloydRun:
             size = known_size(problem.n, epsilon, params.n_public, adjacency, rng=plan_rng)
             epsilon, spent = size.epsilon, size.events
         known = KnownSize(0.0, epsilon, ()) if size is None else size
-        delta = float(delta_for(known.n_records)) if params.delta is None else params.delta
+        delta = own_delta(params.delta, known)
         mu = gdp_mu(Budget(epsilon, delta))
         n_iterations = params.n_iterations or iterations_for(
             mu, known.n_records, params.n_clusters, box.d, params.alpha
@@ -273,11 +274,8 @@ class _FastLloydRun:
     def guarantee(self) -> Guarantee:
         """Claim epsilon and delta as the paper does, and prove them."""
         params, size = self.params, (self.params.n_public, self.adjacency)
-        claim = functools.partial(Claim, params.epsilon, self.most_delta, self.adjacency, delta_in_run=self.delta)
-        reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
-        published = claim(reference=reference)
         words = "Gaussian DP of counts and of moves within a public radius"
-        proved = None if from_records(params) else claim(reference=words)
+        claim = Claim(params.epsilon, self.most_delta, self.adjacency, words, delta_in_run=self.delta)
         caveats = (
             *start_caveats(params),
             *delta_caveats(params.delta, params.n_public, self.adjacency),
@@ -291,4 +289,5 @@ class _FastLloydRun:
             REPLACED if self.adjacency is Adjacency.REPLACE else "",
             SEEDED if params.start == "private" else "",
         )
-        return Guarantee(published, proved, caveats, "; ".join(filter(None, ours)))
+        differs = "; ".join(filter(None, ours))
+        return Guarantee(as_stated(claim, PAPER), None if from_records(params) else claim, caveats, differs)

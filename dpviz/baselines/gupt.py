@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose
-from dpviz.baselines._base import KnownSize, OneShotParams, adjacency_of, known_size, size_caveats
+from dpviz.baselines._base import OneShotParams, adjacency_of, as_stated, known_size, size_caveats
 from dpviz.core import (
     Adjacency,
     Box,
@@ -101,10 +101,9 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         centers=frozen(box.clip(box.from_unit(last.released_centers))), n_blocks=len(last.nonprivate_block_centers)
     )
     claim = Claim(params.epsilon, 0.0, adjacency, "each record draws one block; Laplace noise on the blocks' mean")
-    published = Claim(params.epsilon, 0.0, adjacency, f"{PAPER}: its epsilon; the neighbors are those of this run")
     # A given number of blocks needs no number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_blocks is None else ()
-    guarantee = Guarantee(published, claim, (ORDER_CAVEAT, *known, SUMS_CAVEAT), DIFFERS)
+    guarantee = Guarantee(as_stated(claim, PAPER), claim, (ORDER_CAVEAT, *known, SUMS_CAVEAT), DIFFERS)
     return Result(release, trace, last.events, guarantee)
 
 
@@ -112,9 +111,8 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     """Yield the one `BlocksStep`."""
     unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
     size_rng, start_rng, block_rng, noise_rng = rng.spawn(4)
-    size = KnownSize(0.0, params.epsilon, ())  # a given number of blocks needs no number of records
-    if params.n_blocks is None:
-        size = known_size(len(unit), params.epsilon, params.n_public, adjacency, rng=size_rng)
+    needed = params.n_blocks is None
+    size = known_size(len(unit), params.epsilon, params.n_public, adjacency, needed=needed, rng=size_rng)
     n_blocks = n_blocks_for(size.n_records) if params.n_blocks is None else params.n_blocks
     start = in_order(public_start(params.n_clusters, box.d, seed=params.start_seed, rng=start_rng))
     blocks = draw_blocks(len(unit), n_blocks, rng=block_rng)

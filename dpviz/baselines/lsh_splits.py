@@ -23,7 +23,7 @@ as spent. Steps 1, 2 and 3-4 add up to (epsilon, delta). Weights and k-means are
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,13 +31,14 @@ from dpviz.accounting import GaussianEvent, gdp_mu
 from dpviz.baselines._base import (
     ApproxParams,
     adjacency_of,
+    as_stated,
     counts_event,
     delta_caveats,
-    delta_for,
     joint_mu,
     known_size,
     most_delta,
     noisy_whole,
+    own_delta,
     size_caveats,
     sums_event,
 )
@@ -210,11 +211,9 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     adjacency, plan = adjacency_of(params.adjacency), first.plan
     words = "a private mean; level counts and leaf sums composed together"
     claim = Claim(params.epsilon, plan.most_delta, adjacency, words, account=Account.PLD, delta_in_run=plan.delta)
-    reference = f"{PAPER}: its epsilon and delta; the neighbors are those of this run"
-    published = replace(claim, reference=reference)
     known = size_caveats(params.n_public, adjacency)
     caveats = (DROPPED_CAVEAT, *delta_caveats(params.delta, params.n_public, adjacency), *known, SUMS_CAVEAT)
-    guarantee = Guarantee(published, claim, caveats, DIFFERS)
+    guarantee = Guarantee(as_stated(claim, PAPER), claim, caveats, DIFFERS)
     return Result(release, trace, tuple(e for step in trace for e in step.events), guarantee)
 
 
@@ -243,7 +242,7 @@ def make_plan(n: int, d: int, params: Params, *, rng: np.random.Generator) -> Ls
     """Fix delta, noise and minima, counting the `n` records with noise where their number is not public."""
     adjacency = adjacency_of(params.adjacency)
     size = known_size(n, params.epsilon, params.n_public, adjacency, rng=rng)
-    delta = float(delta_for(size.n_records)) if params.delta is None else params.delta
+    delta = own_delta(params.delta, size)
     mean_budget = Budget(CENTER_SHARE * size.epsilon, CENTER_SHARE * delta)
     times = 1 if adjacency is Adjacency.ADD_REMOVE else 2
     rest = (1.0 - CENTER_SHARE) * size.epsilon, (1.0 - CENTER_SHARE) * delta

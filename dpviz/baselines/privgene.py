@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import PureEvent, Purpose, SequenceEvent
-from dpviz.baselines._base import KnownSize, OneShotParams, adjacency_of, known_size, size_caveats
+from dpviz.baselines._base import KnownSize, OneShotParams, adjacency_of, as_stated, known_size, size_caveats
 from dpviz.core import (
     Box,
     Centers,
@@ -116,19 +116,18 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         row[:] = step.population[step.chosen]
     release = GeneRelease(centers=frozen(box.clip(box.from_unit(trace[-1].released_centers))), parents=frozen(parents))
     claim = Claim(params.epsilon, 0.0, adjacency, "every pick is an exponential mechanism of sensitivity d")
-    published = Claim(params.epsilon, 0.0, adjacency, f"{PAPER}: its epsilon; the neighbors are those of this run")
     # A given number of rounds needs no number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_rounds is None else ()
-    return Result(release, trace, events, Guarantee(published, claim, (RULE_CAVEAT, *known, CHOICES_CAVEAT), DIFFERS))
+    guarantee = Guarantee(as_stated(claim, PAPER), claim, (RULE_CAVEAT, *known, CHOICES_CAVEAT), DIFFERS)
+    return Result(release, trace, events, guarantee)
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GeneStep]:
     """Yield one `GeneStep` a round; the last one's pick is the result."""
     unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
     size_rng, start_rng, loop_rng = rng.spawn(3)
-    size = KnownSize(0.0, params.epsilon, ())  # a given number of rounds needs no number of records
-    if params.n_rounds is None:
-        size = known_size(len(unit), params.epsilon, params.n_public, adjacency, rng=size_rng)
+    needed = params.n_rounds is None
+    size = known_size(len(unit), params.epsilon, params.n_public, adjacency, needed=needed, rng=size_rng)
     n_rounds = rounds_for(size, params) if params.n_rounds is None else params.n_rounds
     chosen = start_rng if params.start_seed is None else np.random.default_rng(params.start_seed)
     population = chosen.random((params.population, params.n_clusters, box.d))

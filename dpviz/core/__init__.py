@@ -22,7 +22,7 @@ from dpviz.core.arrays import (
     trusting,
 )
 from dpviz.core.box import FEWEST_STEPS, Ball, Box, unit_projected, unit_records
-from dpviz.core.compiled import compiled
+from dpviz.core.compiled import compiled, writable
 from dpviz.core.geometry import voronoi_borders
 from dpviz.core.knobs import Knob, KnobError, check_params, friendly, knob, knobs, quoted, whole
 from dpviz.core.limits import ceiled, floored, number
@@ -118,4 +118,5 @@ __all__ = [
     "voronoi_borders",
     "whole",
     "without_charge",
+    "writable",
 ]

@@ -3,7 +3,7 @@
 A matrix library picks its kernels by the processor, and cuts a product into as many parts as it has threads: the order
 of its sums, and with it the last bits, differ from machine to machine. Here every entry is added up in one order, so
 that the same seed gives the same release anywhere. All functions of matrices take stacks (..., rows, columns) as
-NumPy's do.
+NumPy's do. Those named `..._each` overwrite their arguments, and may be called in machine code of other files.
 
 `squared_norms`, `projections` and `squared_distances` follow from one record alone, feature by feature in their order.
 A matrix library or `einsum` may round the same record in another way when there are more records, or when they lie in
@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from dpviz.core.arrays import FloatArray, Points
-from dpviz.core.compiled import compiled
+from dpviz.core.compiled import compiled, writable
 
 TILE = 4096  # entries of a product that are added to together: they stay in the cache; ours
 SWEEPS = 40  # of rotations; a matrix of 64 rows has settled after 8
@@ -41,21 +41,21 @@ def solved(matrices: FloatArray, right: FloatArray) -> FloatArray:
     stack = _stack(matrices, right)
     rows = np.array(np.broadcast_to(matrices, stack + matrices.shape[-2:]), dtype=np.float64, order="C")
     solution = np.array(np.broadcast_to(right, stack + right.shape[-2:]), dtype=np.float64, order="C")
-    _solve(_row(rows), _row(solution))
+    solve_each(_row(rows), _row(solution))
     return solution
 
 
 def cholesky(matrices: FloatArray) -> FloatArray:
     """Return lower L (..., m, m) with L L' the symmetric `matrices`; NaN where one is not positive definite."""
     lower = np.array(matrices, dtype=np.float64, order="C")
-    _cholesky(_row(lower))
+    cholesky_each(_row(lower))
     return lower
 
 
 def inverse_lower(lower: FloatArray) -> FloatArray:
     """Return L^-1 (..., m, m) of lower triangular L, lower triangular itself."""
     inverse = np.zeros(lower.shape)
-    _inverse_lower(_stacked(lower, lower.shape[:-2]), _row(inverse))
+    inverse_each(_stacked(lower, lower.shape[:-2]), _row(inverse))
     return inverse
 
 
@@ -67,7 +67,7 @@ def eigen(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     rows = np.array(matrices, dtype=np.float64, order="C")
     vectors, values = np.empty_like(rows), np.empty(rows.shape[:-1])
-    _eigen(_row(rows), _row(vectors), _row(values[..., None, :])[:, 0])
+    eigen_each(_row(rows), _row(vectors), _row(values[..., None, :])[:, 0])
     return values, vectors
 
 
@@ -90,13 +90,10 @@ def _stack(one: FloatArray, other: FloatArray) -> tuple[int, ...]:
 
 
 def _stacked(matrices: FloatArray, stack: tuple[int, ...]) -> FloatArray:
-    """Return matrices (s, rows, columns) in order of memory and writable; one matrix stands for a whole stack.
-
-    Always of one type: the kernels would be compiled again for any other, such as read-only arrays.
-    """
+    """Return matrices (s, rows, columns) in order of memory and writable; one matrix stands for a whole stack."""
     if matrices.ndim > 2 and matrices.shape[:-2] != stack:
         matrices = np.broadcast_to(matrices, stack + matrices.shape[-2:])
-    return _row(np.require(matrices, np.float64, ["C", "W"]))
+    return _row(writable(matrices))
 
 
 def _row(matrices: FloatArray) -> FloatArray:
@@ -131,7 +128,7 @@ def _product(ones: FloatArray, others: FloatArray, out: FloatArray) -> None:
 
 
 @compiled
-def _solve(matrices: FloatArray, right: FloatArray) -> None:
+def solve_each(matrices: FloatArray, right: FloatArray) -> None:
     """Overwrite `right` (s, m, n) by the solutions and `matrices` (s, m, m) by their triangles."""
     m, n = right.shape[1:]
     for s in range(len(matrices)):
@@ -161,7 +158,8 @@ def _solve(matrices: FloatArray, right: FloatArray) -> None:
 
 
 @compiled
-def _cholesky(matrices: FloatArray) -> None:
+def cholesky_each(matrices: FloatArray) -> None:
+    """Overwrite symmetric `matrices` (s, m, m) by their lower triangles L; NaN where one is not positive definite."""
     m = matrices.shape[1]
     for s in range(len(matrices)):
         a = matrices[s]
@@ -180,7 +178,7 @@ def _cholesky(matrices: FloatArray) -> None:
 
 
 @compiled
-def _inverse_lower(lower: FloatArray, out: FloatArray) -> None:
+def inverse_each(lower: FloatArray, out: FloatArray) -> None:
     """Write the inverses into `out` (s, m, m), which holds zeros."""
     m = lower.shape[1]
     for s in range(len(lower)):
@@ -195,7 +193,7 @@ def _inverse_lower(lower: FloatArray, out: FloatArray) -> None:
 
 
 @compiled
-def _eigen(matrices: FloatArray, vectors: FloatArray, values: FloatArray) -> None:
+def eigen_each(matrices: FloatArray, vectors: FloatArray, values: FloatArray) -> None:
     """Overwrite `matrices` (s, m, m), and write vectors (s, m, m) and values (s, m)."""
     m = matrices.shape[1]
     rows = np.empty((m, m))  # of the vectors while they are turned: one below the other

@@ -1,15 +1,20 @@
 """Loops in machine code, where a step of few numbers would cost NumPy more by the call than by the number.
 
-The machine code is cached beside the source, in `__pycache__`, and compiled again when the file changes. The cache
-watches that file alone: a compiled function must call none that is compiled in another file.
+The machine code is cached beside the source, in `__pycache__`, and compiled again when the file or one of LIBRARIES
+changes. The cache watches these alone: a compiled function must call none that is compiled in another file.
 """
 
 import contextlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core.caching import FunctionCache
+from numpy.typing import NDArray
+
+LIBRARIES = [Path(__file__).with_name(name) for name in ("algebra.py", "functions.py")]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -17,6 +22,13 @@ T = TypeVar("T")
 
 class _DiskCache(FunctionCache):
     """Machine code on the disk, if there is room for it."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        """Find the function's files; raises RuntimeError where no folder is writable."""
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        files = self._cache_file
+        with contextlib.suppress(OSError):  # a package without source files
+            files._source_stamp = (files._source_stamp, *(each.read_bytes() for each in LIBRARIES))
 
     def save_overload(self, sig: object, data: object) -> None:
         """Ignore a full disk: the cache is optional."""
@@ -32,5 +44,10 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     machine_code: Any = numba.njit(function, nogil=True, error_model="numpy")
     # Where no folder is writable, nothing is cached, and every start compiles again.
     with contextlib.suppress(RuntimeError):
-        machine_code._cache = _DiskCache(function)  # type: ignore[no-untyped-call]
+        machine_code._cache = _DiskCache(function)
     return cast(Callable[P, T], machine_code)
+
+
+def writable(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the array in order of memory, copied if it is read-only: code would be compiled again for such ones."""
+    return np.require(array, np.float64, ["C", "W"])

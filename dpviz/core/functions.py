@@ -29,12 +29,12 @@ FAR = 2.0**20  # larger angles are reduced to their remainder first
 
 def exp(values: ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
     """Return e^x of every entry; `out` is where to write, `values` themselves saves an array."""
-    return _each(_exp, values, out)
+    return _each(exp_each, values, out)
 
 
 def log(values: ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
     """Return ln x of every entry, -inf at 0, NaN below it; `out` as in `exp`."""
-    return _each(_log, values, out)
+    return _each(log_each, values, out)
 
 
 def expm1(values: ArrayLike) -> FloatArray:
@@ -120,8 +120,11 @@ def _each(function: Callable[[FloatArray], None], values: ArrayLike, out: FloatA
 
 
 @compiled
-def _exp(x: FloatArray) -> None:
-    """x = n ln 2 + r, |r| <= ln 2 / 2; e^x = 2^n e^r. 2^n is a product of two, so that it may be below normal."""
+def exp_each(x: FloatArray) -> None:
+    """Overwrite `x` (n,) by e^x.
+
+    x = n ln 2 + r, |r| <= ln 2 / 2; e^x = 2^n e^r. 2^n is a product of two, so that it may be below normal.
+    """
     rounded = np.empty(BLOCK)
     whole = rounded.view(np.int64)
     low, high = np.empty(BLOCK), np.empty(BLOCK)
@@ -157,8 +160,11 @@ def _exp(x: FloatArray) -> None:
 
 
 @compiled
-def _log(x: FloatArray) -> None:
-    """x = 2^k (1 + f), sqrt(1/2) < 1 + f < sqrt(2); ln x = k ln 2 + 2 artanh(f / (2 + f))."""
+def log_each(x: FloatArray) -> None:
+    """Overwrite `x` (n,) by ln x.
+
+    x = 2^k (1 + f), sqrt(1/2) < 1 + f < sqrt(2); ln x = k ln 2 + 2 artanh(f / (2 + f)).
+    """
     mantissa, shift = np.empty(BLOCK), np.empty(BLOCK)
     bits = mantissa.view(np.int64)
     powers = np.empty(BLOCK)
@@ -204,9 +210,9 @@ def _is_near(x: FloatArray) -> bool:
 def _expm1(x: FloatArray) -> None:
     """u = e^x; (u - 1) x / ln u (Kahan): what u's rounding adds to u - 1 it adds to ln u."""
     power = x.copy()
-    _exp(power)
+    exp_each(power)
     logs = power.copy()
-    _log(logs)
+    log_each(logs)
     for i in range(len(x)):
         less = power[i] - 1.0
         result = less * (x[i] / logs[i])
@@ -218,7 +224,7 @@ def _expm1(x: FloatArray) -> None:
 def _log1p(x: FloatArray) -> None:
     """u = 1 + x; ln u x / (u - 1) (Kahan): what u's rounding adds to ln u it adds to u - 1."""
     logs = 1.0 + x
-    _log(logs)
+    log_each(logs)
     for i in range(len(x)):
         more = (1.0 + x[i]) - 1.0
         result = logs[i] * (x[i] / more)

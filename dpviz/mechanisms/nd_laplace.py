@@ -25,7 +25,6 @@ from dpviz.mechanisms.release_law import check_epsilon, corner_probability
 
 BLOCK = 1 << 14  # coordinates drawn at a time: their arrays stay in the processor's cache
 FEW_EXPONENTIALS = 3  # dimensions up to which adding them is quicker than a Gamma variate
-NEAR_BRANCH = 1e-8  # p below which W_-1 is expanded; the next term is 1e-9 of the radius
 AREA_LEVELS = (0.5, 0.9, 0.95)  # of the circles drawn around a record; ours
 LEAST_INSIDE = 0.01  # public worst case below which redrawing is refused: 100 draws a record; ours
 TOGETHER = 1 << 16  # records drawn again together: fewer rounds than of smaller blocks, still in the cache; ours
@@ -85,36 +84,6 @@ def nd_laplace_noise(n: int, d: int, *, epsilon: float, rng: np.random.Generator
         radius[block] = lengths
         direction[block] = _directions(len(lengths), d, rng=rng).T
     return PolarNoise(radius, direction)
-
-
-def planar_laplace(points: ArrayLike, *, epsilon: float, rng: np.random.Generator) -> Points:
-    """Do what `nd_laplace` does for points (n, 2), in the thesis's own form: algorithm 2, equation 3.3.
-
-    The radius is C_epsilon^-1(p), p uniform in [0, 1), and the angle uniform in [0, 2 pi). Equal in law to `nd_laplace`
-    (tested), not draw by draw. Guarantee and errors are those of `nd_laplace`.
-    """
-    exact = as_points(points)
-    if exact.shape[1] != 2:
-        raise ValueError(
-            f"points had {exact.shape[1]} columns, but the Lambert-W form is for 2. Use nd_laplace, for any number."
-        )
-    check_epsilon(epsilon)
-    radius = planar_radius(rng.random(len(exact)), epsilon=epsilon)
-    angle = rng.uniform(0.0, 2.0 * np.pi, len(exact))
-    released: Points = exact + radius[:, None] * np.column_stack([functions.cos(angle), functions.sin(angle)])
-    return released
-
-
-def planar_radius(p: ArrayLike, *, epsilon: float) -> FloatArray:
-    """Return C_epsilon^-1(p) = -(1/epsilon) (W_-1((p - 1)/e) + 1), the radius below which z lies with probability p.
-
-    `p` in [0, 1), any shape; d = 2. Source: thesis, equation 3.3; Andres et al. 2013, section 4.1.
-    """
-    chance = np.asarray(p, dtype=np.float64)
-    branch = special.lambertw((np.maximum(chance, NEAR_BRANCH) - 1.0) / math.e, k=-1).real
-    # Beside the branch point -1/e the argument's rounding is all that is left of p: there C(r) = r^2/2 - r^3/3 + ...
-    root = np.sqrt(2.0 * chance)
-    return np.asarray(np.where(chance < NEAR_BRANCH, root * (1.0 + root / 3.0), -(branch + 1.0)) / epsilon)
 
 
 def radius_probability(radius: ArrayLike, d: int, *, epsilon: float) -> FloatArray:

@@ -5,12 +5,6 @@ utility improvement for location privacy" (optimal remap: the place of least exp
 
 z is first rounded to the nearest of the public places, then moved to a middle of that place's posterior: the mean for
 squared error, the geometric median for distance. The table of all moves is computed once from public inputs.
-
-Geometric medians of one set of places under many weights are by Newton's method: f(y) = sum_j w_j sqrt(|y - p_j|^2
-+ s^2) with s = SMOOTH of the extent, which moves a median by no more than s. f is strictly convex and smooth, so
-Newton's steps end in a few rounds where Weiszfeld's iteration takes a hundred. Where a place holds more weight than the
-pull of the others, |R| < w (Vardi & Zhang 2000), the median is there up to s, and is known at once. A step that does
-not lower f is cut to a quarter.
 """
 
 import math
@@ -25,6 +19,7 @@ from scipy.spatial.distance import cdist
 
 from dpviz.core import Box, FloatArray, Labels, Points, algebra, as_points, frozen, functions
 from dpviz.mechanisms.release_law import GridCells, Lattice, cell_law, lattice_of
+from dpviz.solvers import geometric_median
 
 GRID_PLACES = 1024  # of the default grid, at most; the table of moves needs its square
 MOST_PLACES = 4096  # ours: 4096^2 posterior weights are 134 MB
@@ -33,13 +28,6 @@ MIRROR = 1e-12  # of an axis: ticks this even are their own mirror image
 ROWS = 256  # of the posterior in memory at a time; ours
 CACHED_TABLES = 16  # of 16 kB each
 RULES = ("nearest", "mean", "median")
-SMOOTH = 1e-6  # of the places' extent
-TOLERANCE = 1e-9  # of the extent: a Newton step this short is the last
-ROUNDS = 60  # ours; all but a few medians are there after 6
-CAPTURE = 0.99  # of the weight of a place: a pull that strong or weaker cannot leave it; ours
-NEAR = 1.5  # of the weight of a place: a pull up to that strong leaves a bend to go round; ours
-LOOKS = (0, 3, 6, 10, 15, 20, 30, 40)  # rounds that begin with a test of the nearest place; ours
-BLOCK = 32  # medians together, so that their weights and distances to 1,024 places stay in the cache; ours
 
 
 def default_grid(box: Box) -> Points:
@@ -93,12 +81,7 @@ def posterior_means(places: FloatArray, prior: FloatArray, epsilon: float) -> Fl
 
 def posterior_medians(places: FloatArray, prior: FloatArray, epsilon: float) -> FloatArray:
     """Return the geometric median of the places under P(x = places[j] | z nearest to places[i]), (m, d)."""
-    return _moves(
-        places,
-        prior,
-        epsilon,
-        lambda posterior: weighted_medians(posterior, places, algebra.product(posterior, places)),
-    )
+    return _moves(places, prior, epsilon, lambda posterior: geometric_median(places, posterior))
 
 
 def _moves(
@@ -218,104 +201,3 @@ def _density_posterior(places: FloatArray, prior: FloatArray, epsilon: float, ro
     log_weights -= log_weights.max(axis=1, keepdims=True)  # a prior that rules out what is near leaves its nearest
     weights: FloatArray = functions.exp(log_weights)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
-
-
-def weighted_medians(weights: FloatArray, places: FloatArray, start: FloatArray) -> FloatArray:
-    """Return argmin_y f(y) (r, d) for each row of `weights` (r, m) >= 0, not all 0, over `places` (m, d).
-
-    `start` (r, d) is where the search begins. On a line the weighted median is returned, the lower of two.
-    """
-    if places.shape[1] == 1:
-        order = np.argsort(places[:, 0])
-        reached = np.cumsum(weights[:, order], axis=1)
-        return np.asarray(places[order[(reached >= reached[:, -1:] / 2.0).argmax(axis=1)]])
-    middle, extent = places.mean(axis=0), float(np.ptp(places, axis=0).max()) or 1.0
-    unit, begin = (places - middle) / extent, (start - middle) / extent
-    tree, medians = cKDTree(unit), np.empty_like(begin)
-    for first in range(0, len(weights), BLOCK):
-        block = slice(first, first + BLOCK)
-        some = weights[block]
-        medians[block] = _newton_medians(some / some.sum(axis=1, keepdims=True), unit, tree, begin[block])
-    return np.asarray(medians * extent + middle)
-
-
-def _newton_medians(weights: FloatArray, places: FloatArray, tree: cKDTree, start: FloatArray) -> FloatArray:
-    """Return `weighted_medians` of places of extent 1, in `tree` too, and rows of weights that add up to 1."""
-    done, moving, current = start.copy(), np.arange(len(start)), start.copy()
-    # The last accepted place, the value there, the step from there, and the part of it that is tried.
-    accepted, best, step, part = start.copy(), np.full(len(start), np.inf), np.zeros_like(start), np.ones(len(start))
-    for turn in range(ROUNDS):
-        if turn in LOOKS:
-            pulled, there = _nearest_pull(weights, places, tree, current)
-            current[pulled], best[pulled] = there[pulled], np.inf
-        value, slope, bend = _derivatives(weights, places, current)
-        better = value <= best * (1.0 + 1e-14)
-        newton = -algebra.solved(bend, slope[..., None])[..., 0]
-        step, accepted = np.where(better[:, None], newton, step), np.where(better[:, None], current, accepted)
-        best, part = np.where(better, value, best), np.where(better, 1.0, part / 4.0)
-        current = accepted + part[:, None] * step
-        short = np.abs(step).max(axis=1) * part <= TOLERANCE
-        done[moving] = np.where(short[:, None], current, accepted)
-        if short.any():
-            weights, moving = weights[~short], moving[~short]
-            current, accepted, best, step, part = (values[~short] for values in (current, accepted, best, step, part))
-        if not len(moving):
-            break
-    return done
-
-
-def _derivatives(
-    weights: FloatArray, places: FloatArray, current: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return f (r,), its gradient (r, d) and its Hessian (r, d, d) at `current` (r, d)."""
-    d = places.shape[1]
-    gaps = [current[:, axis, None] - places[:, axis] for axis in range(d)]  # each (r, m)
-    lengths = np.full_like(gaps[0], SMOOTH**2)
-    for gap in gaps:
-        lengths += gap * gap
-    np.sqrt(lengths, out=lengths)
-    value = np.einsum("ij,ij->i", weights, lengths)
-    near = np.reciprocal(lengths, out=lengths)
-    pulls = weights * near
-    total = pulls.sum(axis=1)
-    slope, bend = np.empty((len(current), d)), np.empty((len(current), d, d))
-    for axis, gap in enumerate(gaps):
-        slope[:, axis] = np.einsum("ij,ij->i", pulls, gap)
-        gap *= near
-    for one in range(d):
-        pulled = pulls * gaps[one]
-        for other in range(one, d):
-            bend[:, one, other] = bend[:, other, one] = -np.einsum("ij,ij->i", pulled, gaps[other])
-        bend[:, one, one] += total * (1.0 + 1e-12)  # a trace more: places on a line leave nothing across it
-    return value, slope, bend
-
-
-def _nearest_pull(
-    weights: FloatArray, places: FloatArray, tree: cKDTree, current: FloatArray
-) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Return which rows the place nearest to `current` (r, d) pulls at, and where to go on for them, (r, d).
-
-    Within s of the place the others pull with a force R that hardly changes, and w u / sqrt(u^2 + s^2) = |R| gives
-    u = s |R| / sqrt(w^2 - |R|^2). Where |R| is as large as w, f has a bend there that Newton's steps leap over from
-    every side but one, or leave in many small steps: they go on from where the others' own bend h, along R, would stop
-    R - w, at u = (|R| - w) / h.
-    """
-    here = places[tree.query(current)[1]]
-    gaps = [places[:, axis] - here[:, axis, None] for axis in range(places.shape[1])]
-    squares = gaps[0] * gaps[0]
-    for gap in gaps[1:]:
-        squares += gap * gap
-    same = squares == 0.0  # the place itself, and its copies
-    mass = np.einsum("ij,ij->i", weights, same)
-    squares[same] = np.inf
-    pulls = weights / np.sqrt(squares, out=squares)
-    force = np.stack([np.einsum("ij,ij->i", pulls, gap) for gap in gaps], axis=1)
-    strength = np.sqrt((force**2).sum(axis=1))
-    near, caught = strength < NEAR * mass, strength < CAPTURE * mass
-    reach = np.where(caught, SMOOTH / np.sqrt(np.where(caught, mass**2 - strength**2, 1.0)), 0.0)
-    for row in np.flatnonzero(near & ~caught):
-        along = force[row] / strength[row]
-        turned = sum(gap[row] * part for gap, part in zip(gaps, along, strict=True))
-        bend = float((pulls[row] * (1.0 - turned * turned / squares[row] ** 2)).sum())  # squares hold lengths by now
-        reach[row] = max(SMOOTH, (strength[row] - mass[row]) / bend) / strength[row]
-    return near, here + reach[:, None] * force

@@ -31,9 +31,7 @@ from dpviz.solvers.landscapes.mixture import (
 from dpviz.solvers.landscapes.saddles import (
     Landscape,
     TransitionPoint,
-    critical_points,
     landscape,
-    transition_points,
 )
 from dpviz.solvers.lloyd import (
     ClusterSums,
@@ -137,7 +135,6 @@ __all__ = [
     "cluster_totals",
     "controller_angle",
     "cost",
-    "critical_points",
     "dataless_centers",
     "draw_in_zone",
     "draws_ahead",
@@ -176,7 +173,6 @@ __all__ = [
     "su_iterations",
     "su_split",
     "tosses",
-    "transition_points",
     "unpacked",
     "zone_density",
     "zone_offset",

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from dpviz.core import Centers, Confidential, Counts, FloatArray, Labels, Points, compiled, squared_norms
@@ -21,7 +20,6 @@ from dpviz.core import Centers, Confidential, Counts, FloatArray, Labels, Points
 BLOCK = 64  # records side by side: what is computed of them stays in the cache
 THREADED_ROWS = 32_768  # from here on the records are shared among the cores; below, threads cost more than they give
 FEW_AXES = 3  # up to here sums are added axis by axis, beyond it by one sparse product; ours
-TILE_ROWS = 32  # of a block of `lloyd_in_blocks` side by side; its last ones are zero rows of no weight
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,77 +198,39 @@ def cluster_costs(sums: ClusterSums, squares: FloatArray, centers: Centers) -> F
     return np.asarray(np.maximum(squares - 2.0 * inner + sums.nonprivate_counts * norms, 0.0))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Tiles:
-    """Records in tiles of TILE_ROWS, every tile of one block."""
-
-    rows: FloatArray  # (t, d, TILE_ROWS)
-    block: Labels  # (t,) rising
-    real: NDArray[np.bool_]  # (t, TILE_ROWS) whether the row is a record
-
-    def assign(self, centers: FloatArray) -> Labels:
-        """Return the nearest center (t, TILE_ROWS) of each row among its block's, the lowest index on a tie."""
-        n_blocks, k, d = centers.shape
-        offsets = -squared_norms(centers.reshape(-1, d)).reshape(n_blocks, k)
-        return _argmax_in_tiles(self.rows, self.block, 2.0 * centers, offsets)
-
-
 def lloyd_in_blocks(
     points: Points, blocks: Labels, n_blocks: int, start: Centers, *, max_iterations: int
 ) -> FloatArray:
     """Return Lloyd's centers (L, k, d) of each block: `lloyd` of its records from `start` (k, d), without privacy.
 
     `blocks` (n,) from 0 to L - 1 says where each record belongs. A block stops when none of its records changes
-    cluster, or after `max_iterations`; an empty cluster keeps its center, and an empty block all of `start`. One
-    block's centers depend on its own records only: every product has the same shape, whatever the others hold.
+    cluster, or after `max_iterations`; an empty cluster keeps its center, and an empty block all of `start`.
     """
-    (n, d), k = points.shape, len(start)
-    sizes = np.bincount(blocks, minlength=n_blocks)
-    n_tiles = -(-sizes // TILE_ROWS)  # an empty block has none
-    # The records of each block, in their order, fill as many tiles as they need.
     order = np.argsort(blocks, kind="stable")
-    within = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    places = np.repeat((np.cumsum(n_tiles) - n_tiles) * TILE_ROWS, sizes) + within
-    rows, real = np.zeros((int(n_tiles.sum()) * TILE_ROWS, d)), np.zeros(int(n_tiles.sum()) * TILE_ROWS, dtype=np.bool_)
-    rows[places] = points[order]
-    real[places] = True
-    columns = np.ascontiguousarray(rows.reshape(-1, TILE_ROWS, d).transpose(0, 2, 1))
-    tiles = _Tiles(columns, np.repeat(np.arange(n_blocks), n_tiles), real.reshape(-1, TILE_ROWS))
-    centers = np.broadcast_to(start, (n_blocks, k, d)).copy()
-    labels = tiles.assign(centers)
-    for _ in range(max_iterations):
-        if not len(tiles.block):
-            break
-        cells = (tiles.block[:, None] * k + labels).ravel()
-        weights = tiles.real.ravel().astype(np.float64)
-        counts = np.bincount(cells, weights=weights, minlength=n_blocks * k).reshape(n_blocks, k)
-        for axis in range(d):  # a zero row adds an exact 0
-            column = tiles.rows[:, axis].ravel()
-            sums = np.bincount(cells, weights=column, minlength=n_blocks * k).reshape(n_blocks, k)
-            np.divide(sums, counts, out=centers[:, :, axis], where=counts > 0)
-        following = tiles.assign(centers)
-        moving = np.zeros(n_blocks, dtype=np.bool_)
-        moving[tiles.block[((following != labels) & tiles.real).any(axis=1)]] = True
-        going = moving[tiles.block]
-        tiles, labels = _Tiles(tiles.rows[going], tiles.block[going], tiles.real[going]), following[going]
-    return centers
+    ends = np.append(0, np.cumsum(np.bincount(blocks, minlength=n_blocks)))
+    return _lloyd_in_blocks(points[order], ends, np.array(start), max_iterations)
 
 
 @compiled
-def _argmax_in_tiles(rows: FloatArray, block: Labels, slopes: FloatArray, offsets: FloatArray) -> Labels:
-    """Return which score of its block (t, TILE_ROWS) is highest, the first on a tie, as in `argmax_linear`."""
-    labels, best, score = np.zeros((len(rows), TILE_ROWS), dtype=np.intp), np.empty(TILE_ROWS), np.empty(TILE_ROWS)
-    for tile in range(len(rows)):
-        winner, features = labels[tile], rows[tile]
-        mine, from_here = slopes[block[tile]], offsets[block[tile]]
-        best[:] = -np.inf
-        for k in range(len(from_here)):
-            score[:] = from_here[k]
-            for f in range(len(features)):
-                slope, feature = mine[k, f], features[f]
-                for j in range(TILE_ROWS):
-                    score[j] += slope * feature[j]
-            for j in range(TILE_ROWS):
-                better = score[j] > best[j]
-                best[j], winner[j] = score[j] if better else best[j], k if better else winner[j]
-    return labels
+def _lloyd_in_blocks(points: Points, ends: Labels, start: Centers, most: int) -> FloatArray:
+    """Do what `lloyd_in_blocks` does for the records (n, d) of each block one after the other, up to its end."""
+    centers, counts, sums = np.empty((len(ends) - 1, *start.shape)), np.empty(len(start)), np.empty(start.shape)
+    for block in range(len(centers)):
+        mine, records = centers[block], points[ends[block] : ends[block + 1]]
+        mine[:] = start
+        labels = argmax_linear(records, 2.0 * mine, -squared_norms(mine))
+        for _ in range(most if len(records) else 0):
+            counts[:] = 0.0
+            sums[:] = 0.0
+            for i in range(len(records)):
+                counts[labels[i]] += 1.0
+                for f in range(records.shape[1]):
+                    sums[labels[i], f] += records[i, f]
+            for k in range(len(mine)):
+                if counts[k] > 0:
+                    mine[k] = sums[k] / counts[k]
+            following = argmax_linear(records, 2.0 * mine, -squared_norms(mine))
+            if (following == labels).all():
+                break
+            labels = following
+    return centers

@@ -10,7 +10,6 @@ from scipy import stats
 
 from dpviz.accounting import gaussian_sigma, gdp_epsilon
 from dpviz.audit import (
-    AuditStoppedError,
     Batch,
     BoundOptions,
     Outcomes,
@@ -222,80 +221,12 @@ def test_data_sets_of_other_features_are_refused():
         epsilon_lower_bound(laplace_count(), np.zeros((3, 2)), np.zeros((2, 3)), n_runs=20, rng=rng())
 
 
-def peeked(n_audits, marks, beta, generator):
-    """How often a single fixed event refutes epsilon = 1 at one of `marks`, where 1 is the truth: (audits,) bools."""
-    likely = 0.5
-    steps = np.diff([0, *marks])
-    hits = generator.binomial(steps, likely, (n_audits, len(marks))).cumsum(axis=1)
-    others = generator.binomial(steps, likely * math.exp(-1.0), (n_audits, len(marks))).cumsum(axis=1)
-    alarm = np.zeros(n_audits, dtype=bool)
-    for i, mark in enumerate(marks):
-        low, high = chances(mark, beta / 2)
-        alarm |= np.log(low[hits[:, i]] / high[others[:, i]]) > 1.0
-    return alarm.mean()
-
-
-def test_looking_again_and_again_needs_a_share_of_beta_for_each_look():
-    """Looking every 250 of 10,000 estimating runs at the level of one look raises false alarms many times."""
-    n_audits, beta = 2_000, 0.05
-    marks = np.arange(250, 10_001, 250)
-    error = 6 * math.sqrt(beta * (1 - beta) / n_audits)
-    once = peeked(n_audits, marks[-1:], beta, rng(0))
-    often = peeked(n_audits, marks, beta, rng(0))
-    divided = peeked(n_audits, marks, beta / len(marks), rng(0))
-    assert once <= beta
-    assert divided <= beta
-    assert often > 5 * max(once, 0.005)  # specification: .005 to .048
-    assert divided < often - error
-
-
-def test_it_stops_at_a_look_and_pays_for_all_of_them():
-    looks = (500, 2_000, 20_000)
-    found = audit(laplace_count(scale=0.1), 20_000, looks=looks, stop_above=1.0)
-    assert found.n_runs == 500
-    assert found.options.n_looks == 3
-    alone = audit(laplace_count(scale=0.1), 500)
-    assert found.lower_at(0.95) < alone.ceiling
-    assert found.ceiling < alone.ceiling
-    never = audit(laplace_count(), 2_000, looks=(500, 2_000), stop_above=1.0)
-    assert never.n_runs == 2_000
-    assert never.epsilon_lower <= audit(laplace_count(), 2_000).epsilon_lower + 0.1
-
-
-def test_progress_is_told_and_can_stop():
-    told = []
-    run = laplace_run(1.0)
-    audit(run, 100, progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (200, 200)
-    assert [done for done, _ in told] == sorted({done for done, _ in told})
-    with pytest.raises(AuditStoppedError, match="stopped after"):
-        audit(run, 100, progress=lambda done, _: done < 50)
-
-
-class laplace_run:  # noqa: N801 (a function that can be sent to another process)
-    def __init__(self, scale):
-        self.scale = scale
-
-    def __call__(self, points, rng):
-        return len(points) + rng.laplace(scale=self.scale)
-
-
-@pytest.mark.slow
-def test_processes_change_no_digit():
-    one, two = (audit(laplace_run(1.0), 60, jobs=jobs) for jobs in (1, 2))
-    assert one.events == two.events
-    assert np.array_equal(one.scores, two.scores)
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"n_runs": 10}, "n_runs was 10"),
         ({"delta": 1.0}, "delta was"),
         ({"confidence": 1.0}, "confidence was"),
-        ({"n_events": 0}, "n_events was"),
-        ({"looks": (50, 40)}, "looks were"),
-        ({"looks": (50, 90)}, "looks were"),
     ],
 )
 def test_bad_input_is_refused(options, words):

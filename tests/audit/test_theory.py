@@ -8,16 +8,27 @@ from scipy import stats
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent
 from dpviz.attacks import roc_bound
-from dpviz.audit import (
-    events_profile,
-    gaussian_profile,
-    laplace_profile,
-    region_profile,
-    trade_off,
-)
+from dpviz.audit import events_profile, trade_off
 from dpviz.core import Adjacency, Budget
 
 RATES = np.linspace(0.0, 1.0, 201)
+
+
+def region_profile(epsilon, delta=0.0):
+    """At a smaller e it is 1 - (1 - delta) (1 + e^e) / (1 + e^epsilon): randomized response that fails with delta."""
+    return lambda at: np.where(
+        at >= epsilon, delta, 1.0 - (1.0 - delta) * (1.0 + np.exp(np.minimum(at, epsilon))) / (1.0 + math.exp(epsilon))
+    )
+
+
+def laplace_profile(ratio):
+    """delta(e) = 1 - exp((e - ratio) / 2) below sensitivity / scale (Balle, Barthe & Gaboardi 2018, theorem 3)."""
+    return lambda at: np.maximum(-np.expm1((at - ratio) / 2.0), 0.0)
+
+
+def gaussian_profile(mu):
+    """Dong, Roth & Su 2022, corollary 1."""
+    return lambda at: stats.norm.cdf(mu / 2 - at / mu) - np.exp(at + stats.norm.logcdf(-mu / 2 - at / mu))
 
 
 def gaussian_curve(mu):

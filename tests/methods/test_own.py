@@ -42,7 +42,7 @@ from dpviz.plots import scene_hash
 from dpviz.stories import View, Words, recipe
 from dpviz.tools.many_runs.runs import Draws, run_many
 from dpviz.tools.audit.cases import cases
-from dpviz.tools.audit.runs import audited
+from dpviz.tools.audit.runs import worst
 from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trials import run_trials
@@ -87,7 +87,7 @@ if __name__ == "__main__":
     asked = WorldsQuestion(name, (), Change("remove", 3), params)
     with multiprocessing.get_context("spawn").Pool(1) as pool:  # long work is done so
         elsewhere = pool.apply(run_world, (data.points, data.box, asked, 0, 4, (1,)))
-    told_of = {key: audited(cases()[key], runs=RUNS, seed=1) for key in (name, "noise_forgotten")}
+    told_of = {key: worst([cases()[key]], runs=RUNS, seed=1)[1] for key in (name, "noise_forgotten")}
     again = recipe.RecipeRun(method, params)
     made = recipe.script(recipe.Recipe(recipe.Data("blobs", 200, 0), (again,), 5, View(), False))
     Path("script.py").write_text(made, "utf-8")
@@ -102,7 +102,7 @@ if __name__ == "__main__":
         "cloud": elsewhere.n_runs, "entry": name in ENTRIES, "hash": scene_hash(picture),
         "pages": {each: drawn(each) for each in (*names, "fails_late")},
         "silent": [[row["status"], row["published_epsilon"], row["proved_epsilon"]] for row in silent],
-        "judged": [audited(cases()[each], runs=40, seed=1).epsilon_lower for each in names[1:]],
+        "judged": [worst([cases()[each]], runs=40, seed=1)[1].epsilon_lower for each in names[1:]],
         "home": [each.value for each in app.exception], "first": [each.value for each in app.title],
         "script": said.getvalue(),
         "audits": {key: [one.epsilon_lower, one.violates(1.0)] for key, one in told_of.items()},

@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris, make_blobs
 
 from dpviz.solvers import assign, cluster_costs, cluster_sums, cluster_totals, lloyd, lloyd_in_blocks, means
 from dpviz.solvers.lloyd import BLOCK, THREADED_ROWS
-from dpviz.solvers.lloyd import TILE_ROWS as ROWS
+from dpviz.solvers.lloyd import BLOCK as ROWS
 
 problems = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 60), st.integers(1, 12), st.integers(1, 6))
 

@@ -22,7 +22,6 @@ from dpviz.attacks import (
     posterior,
     reconstruct_mean,
     reconstruct_median,
-    row_fit_scores,
     tree_release,
 )
 from dpviz.core import Box, Centers, CentersRelease, Labels, Points, PointsRelease, Release, Result, Step
@@ -76,7 +75,6 @@ def the_attacks_accept(
 ) -> None:
     """Pass each attack what it may see."""
     center_fit_scores(centers, [[0.0]])
-    row_fit_scores(points, [[0.0]])
     nearer_scores(points, [0.0], [1.0])
     posterior(points, adversary)
     reconstruct_mean(points)
@@ -90,7 +88,6 @@ def the_attacks_refuse(
 ) -> None:
     """Pass each attack a step that looks like a release, a whole result, or bare records."""
     center_fit_scores(step, [[0.0]])  # type: ignore[arg-type]
-    row_fit_scores(step, [[0.0]])  # type: ignore[arg-type]
     nearer_scores(step, [0.0], [1.0])  # type: ignore[arg-type]
     posterior(step, adversary)  # type: ignore[arg-type]
     posterior(result, adversary)  # type: ignore[arg-type]

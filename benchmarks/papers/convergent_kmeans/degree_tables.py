@@ -10,10 +10,10 @@ from scipy.spatial.distance import cdist
 from benchmarks.papers.cells import interval, interval_columns, over, rounded
 from benchmarks.papers.convergent_kmeans import bounds
 from benchmarks.papers.convergent_kmeans.lloyd_runs import STRATEGIES, SetRuns, n_solutions, reach_and_angle
+from benchmarks.papers.convergent_kmeans.quality import convergence_degree, iteration_ratio
 from benchmarks.papers.statistics import Estimate, ratio_estimate, share_estimate
 from dpviz.core import FloatArray
 from dpviz.experiments.tables import Cell, Column, ResultTable
-from dpviz.metrics import convergence_degree, iteration_ratio
 
 PAPER_DEGREES = {"past": "at most 80 %, about 50 % on most", "future": "at least 84 %, 90 % on most"}
 SET, STRATEGY = Column("set", "Data set"), Column("strategy", "Strategy")

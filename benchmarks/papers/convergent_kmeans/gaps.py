@@ -15,12 +15,13 @@ from joblib import Parallel, delayed
 
 from benchmarks.papers.cells import significant
 from benchmarks.papers.convergent_kmeans.lloyd_runs import MOST, STRATEGIES
+from benchmarks.papers.convergent_kmeans.quality import cost_gap
 from benchmarks.papers.statistics import spread
 from benchmarks.papers.table_sets import SetRecords
 from dpviz.core import Result
 from dpviz.experiments.tables import Cell, Column, ResultTable
 from dpviz.methods.convergent_kmeans.comparison import METHODS, FamilyQuestion, configure, spent
-from dpviz.metrics import cost_gap, nonprivate_costs
+from dpviz.metrics import nonprivate_costs
 
 REFERENCE = "lloyd"
 WELL_BELOW = 0.99  # of Lloyd's cost: better by more than the noise of a run that ends in the same solution; ours

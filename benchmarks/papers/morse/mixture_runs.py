@@ -70,7 +70,7 @@ def one_run(records: LabelledRecords | None, setting: MixtureSetting, seed: int)
     n = len(data.points)
     rows = np.random.default_rng([seed, 3]).choice(n, min(n, JUDGED), replace=False)
     signed, classes = signed_points(data.points[rows], data.box), data.labels[rows]
-    components = release.mixture.quick_log_terms(signed).argmax(axis=1)
+    components = release.mixture.log_terms(signed).argmax(axis=1)
     clusters = assign(release.mixture, signed, data.n_clusters)
     return MorseRun(
         before=float(adjusted_rand_score(classes, components)),

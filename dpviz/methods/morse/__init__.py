@@ -14,13 +14,11 @@ from dpviz.methods.morse.algorithm import (
     TransitionPoint,
     assign,
     clustered,
-    critical_points,
     disagreement,
     fit,
     merge_tree,
     signed_points,
     steps,
-    transition_points,
 )
 from dpviz.methods.morse.run import MorseRun
 from dpviz.methods.morse.teaching import CHAPTER, LESSON, WORLDS
@@ -86,11 +84,9 @@ __all__ = [
     "Step",
     "TransitionPoint",
     "assign",
-    "critical_points",
     "disagreement",
     "fit",
     "merge_tree",
     "signed_points",
     "steps",
-    "transition_points",
 ]

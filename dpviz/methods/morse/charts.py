@@ -245,7 +245,7 @@ def run_many(points: Points, box: Box, classes: Labels | None, params: Params, n
         labels = (
             morse.assign(mixture, signed, k),
             np.asarray(means.predict(signed), dtype=np.intp),
-            alone.release.mixture.quick_log_terms(signed).argmax(axis=1),
+            alone.release.mixture.log_terms(signed).argmax(axis=1),
         )
         ari[:, run] = [adjusted_rand_score(truth, each) for each in labels]
         if run < SKETCHES:

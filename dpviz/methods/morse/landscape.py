@@ -75,7 +75,7 @@ class Relief:
 class Regions(Confidential):
     """The minimum that each cell's middle, and each record, flows to."""
 
-    cells: Labels  # (LABELLED, LABELLED) rows of `critical_points`, row 0 at low y
+    cells: Labels  # (LABELLED, LABELLED) rows of `Landscape.minima`, row 0 at low y
     nonprivate_records: Labels  # (n,)
 
 
@@ -105,7 +105,7 @@ def lattice(plane: Projection, n: int) -> FloatArray:
 def relief(density: Mixture, plane: Projection) -> Relief:
     """Return the marginal `density` over the plane."""
     cells = lattice(plane, CELLS)
-    logs = density.quick_log_density(cells.reshape(-1, 2)).reshape(CELLS, CELLS)
+    logs = density.log_density(cells.reshape(-1, 2)).reshape(CELLS, CELLS)
     return Relief(frozen(cells[0, :, 0].copy()), frozen(logs - logs.max()), float(logs.max()))
 
 

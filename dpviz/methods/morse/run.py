@@ -289,7 +289,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             why = "Adjusted Rand index of the records' clusters and their true classes: 1 is perfect, 0 is chance."
             facts.append(Fact("Agreement with the classes (ARI)", number(self.nonprivate_ari), why, False))
         if len(self.unit):
-            likeliest = self.mixture.quick_log_terms(signed(self.unit)).argmax(axis=1)
+            likeliest = self.mixture.log_terms(signed(self.unit)).argmax(axis=1)
             shortcut = tree.cut(self.params.n_clusters)[landscape.component_minima[likeliest]]
             off = 100.0 * float(np.mean(shortcut != self.nonprivate_clusters))
             why = "Records that the likeliest component alone would put into another cluster than the flow does."

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpviz.core import FloatArray, Labels, Points, algebra, as_points, frozen, functions
-from dpviz.solvers.landscapes.flow import FLOW_STEPS, Traps, axes, flow, settle
+from dpviz.solvers.landscapes.flow import NONE, axes, flow, settle
 from dpviz.solvers.landscapes.merge import merge_tree
 from dpviz.solvers.landscapes.mixture import Mixture
-from dpviz.solvers.landscapes.plane import flow_down
 from dpviz.solvers.landscapes.saddles import landscape
+from dpviz.solvers.landscapes.walks import Traps
 
 ROWS = 8192  # points at a time: temporaries stay in the cache; ours
 RIM_POINTS = 256  # directions in which a rim is sampled; ours
@@ -30,7 +30,7 @@ RIM_DROP = 0.25  # of the squared radius: ln p must have fallen by this on the w
 
 
 def assign_basins(mixture: Mixture, points: ArrayLike) -> Labels:
-    """Return the minimum (n,), a row of `critical_points`, that each of `points` (n, D) flows down to."""
+    """Return the minimum (n,), a row of `Landscape.minima`, that each of `points` (n, D) flows down to."""
     rows = as_points(points, n_features=mixture.d)
     labels = np.zeros(len(rows), dtype=np.intp)
     if len(landscape(mixture).minima) > 1:
@@ -44,7 +44,7 @@ def assign_basins(mixture: Mixture, points: ArrayLike) -> Labels:
 def assign_components(mixture: Mixture, points: ArrayLike) -> Labels:
     """Return the minimum (n,) that the mean of each point's likeliest component flows to: cheap, and not the flow."""
     rows = as_points(points, n_features=mixture.d)
-    best = [mixture.quick_log_terms(rows[i : i + ROWS]).argmax(axis=1) for i in range(0, len(rows), ROWS)]
+    best = [mixture.log_terms(rows[i : i + ROWS]).argmax(axis=1) for i in range(0, len(rows), ROWS)]
     components = np.concatenate(best) if best else np.empty(0, dtype=np.intp)
     return np.asarray(landscape(mixture).component_minima[components])
 
@@ -76,7 +76,7 @@ def traps(mixture: Mixture) -> Traps:
     """Return a trap for each minimum: the largest of RADII that holds no other critical point and has a low rim."""
     land = landscape(mixture)
     rims = _directions(mixture.d)
-    here = axes(mixture.at(land.minima))
+    here = axes(mixture, land.minima)
     bent = -mixture.hessian(land.minima)
     # In the basis where R is 1, the ellipsoid's axes are 1 / sqrt(curvature) long.
     stretch = here.basis / np.sqrt(np.maximum(here.curvatures, 1e-12))[:, None]
@@ -91,19 +91,15 @@ def traps(mixture: Mixture) -> Traps:
         if not len(rest):
             continue
         rim = land.minima[rest, None] + algebra.product(np.sqrt(squared) * rims, stretch[rest].transpose(0, 2, 1))
-        highest = mixture.quick_log_density(rim.reshape(-1, mixture.d)).reshape(len(rest), -1).max(axis=1)
+        highest = mixture.log_density(rim.reshape(-1, mixture.d)).reshape(len(rest), -1).max(axis=1)
         low = highest < land.log_densities[rest] - RIM_DROP * squared
         radii[rest[low]], levels[rest[low]] = squared, highest[low]
     # A rim is sampled in finitely many directions: stay clear of it by half the radius and a quarter of the drop.
     margin = np.where(radii > 0, (land.log_densities - np.where(radii > 0, levels, 0.0)) / 4, 0.0)
     values, vectors = algebra.eigen(bent)
-    roots = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None]).transpose(1, 2, 0)  # (D, D, L)
-    return Traps(
-        middles=frozen(np.einsum("ld,del->el", land.minima, roots)),
-        whiteners=frozen(roots.reshape(mixture.d, -1)),
-        radii=frozen(radii / 2),
-        rims=frozen(levels + margin),
-    )
+    roots = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None]).transpose(0, 2, 1)
+    middles = np.einsum("lfe,le->lf", roots, land.minima)
+    return Traps(*(frozen(np.ascontiguousarray(each)) for each in (middles, roots, radii / 2, levels + margin)))
 
 
 @functools.lru_cache(maxsize=16)
@@ -129,7 +125,7 @@ def lattice_basins(mixture: Mixture, n_cells: int) -> Labels:
     at = (2.0 * np.arange(n_cells) + 1.0) / n_cells - 1.0
     middles = np.stack(np.meshgrid(at, at), axis=-1).reshape(-1, 2)  # row by row from low y
     # From the densest on: the later ones climb to cells that have a label already.
-    order = np.argsort(-mixture.quick_log_density(middles), kind="stable")
+    order = np.argsort(-mixture.log_density(middles), kind="stable")
     _flowed(mixture, middles[order], cells, own=order)
     return cells.reshape(n_cells, n_cells)
 
@@ -143,7 +139,7 @@ def basins_by_lattice(mixture: Mixture, points: Points, cells: Labels) -> Labels
     """
     if len(traps(mixture).radii) == 1:
         return np.zeros(len(points), dtype=np.intp)
-    return _flowed(mixture, points, np.array(cells).ravel(), own=np.empty(0, dtype=np.intp))
+    return _flowed(mixture, points, np.array(cells).ravel(), own=NONE)
 
 
 def _flowed(mixture: Mixture, points: Points, cells: Labels, *, own: Labels) -> Labels:
@@ -151,9 +147,7 @@ def _flowed(mixture: Mixture, points: Points, cells: Labels, *, own: Labels) -> 
 
     Start i labels the cell `own[i]`, where it stands for one.
     """
-    if mixture.plane is None:
-        raise AssertionError("this mixture is not in the plane")
-    places, labels, _ = flow_down(mixture.plane, points, traps(mixture).rows(), cells, own, FLOW_STEPS)
+    places, labels, _ = flow(mixture, points, traps(mixture), cells, own)
     rest = _settle_rest(mixture, places, labels)
     if len(own):
         cells[own[rest]] = labels[rest]

@@ -23,21 +23,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
-from dpviz.core import FloatArray, Labels, Points, algebra, frozen, functions
-from dpviz.solvers.landscapes.flow import CONVERGED, axes, beside, distinct, settle, solved, unit_lengths
-from dpviz.solvers.landscapes.mixture import FEW_AXES, Local, Mixture
-from dpviz.solvers.landscapes.plane import (
-    ARRIVED,
-    CLOSE,
-    FLAT,
-    LONGEST_STEP,
-    LOST,
-    STUCK,
-    WALKING,
-    BoolArray,
-    climb_steps,
-    known_at,
-)
+from dpviz.core import BoolArray, FloatArray, Labels, Points, algebra, frozen, functions
+from dpviz.solvers.landscapes.flow import axes, beside, distinct, newton, settle, solved, unit_lengths
+from dpviz.solvers.landscapes.mixture import Mixture
+from dpviz.solvers.landscapes.walks import ARRIVED, FEW_AXES, FLAT, WALKING, climb_steps
 
 STRING_POINTS = 20  # m, Byun et al., appendix H
 SEGMENT_POINTS = 33  # on the segment between two minima, both ends among them; ours
@@ -78,7 +67,7 @@ class TransitionPoint:
 
     location: FloatArray  # (D,) data units of the mixture
     density: float  # p there; 0 where it underflows
-    minima: tuple[int, int]  # i < j, rows of `critical_points`
+    minima: tuple[int, int]  # i < j, rows of `Landscape.minima`
     log_density: float  # ln p there
     pair: tuple[int, int] | None  # the pair of components of its start; None: a start between more of them
     curvature: float  # the negative one, in units of the metric R
@@ -106,16 +95,6 @@ class Landscape:
     candidates: Candidates
     strings: Strings
     string_candidates: Labels  # (P, tau2 + 1) the candidate of the walk from each string iterate; -1: none, or no walk
-
-
-def critical_points(mixture: Mixture) -> Points:
-    """Return the minima of f = -p, the modes of the mixture, as (L, D), highest density first."""
-    return landscape(mixture).minima
-
-
-def transition_points(mixture: Mixture) -> tuple[TransitionPoint, ...]:
-    """Return the transition points, highest density first; its `minima` are rows of `critical_points`."""
-    return landscape(mixture).transitions
 
 
 @functools.lru_cache(maxsize=64)
@@ -191,10 +170,10 @@ def quadratic_strings(mixture: Mixture) -> Strings:
             string = line + (share - share**2) * bend[:, None]
         else:
             string = line
-        densities = mixture.quick_log_density(string.reshape(-1, mixture.d)).reshape(len(pairs), STRING_POINTS)
+        densities = mixture.log_density(string.reshape(-1, mixture.d)).reshape(len(pairs), STRING_POINTS)
         low = string[np.arange(len(pairs)), densities.argmin(axis=1)]
         lowest.append(low)
-        here = mixture.quick_at(low)
+        here = mixture.at(low)
         iterates.append(low + STRING_SHARE * solved(here.metric, here.gradient))  # a share of the mean shift
     return Strings(pairs, np.stack(lowest, axis=1), np.stack(iterates, axis=1))
 
@@ -233,7 +212,7 @@ def _ridges(mixture: Mixture, pairs: Labels, logits: FloatArray) -> tuple[FloatA
     metric = ((1 - share) * precisions[first] + share * precisions[second]).reshape(-1, mixture.d, mixture.d)
     pull = (1 - share) * pulls[first] + share * pulls[second]
     ridge = solved(metric, pull.reshape(-1, mixture.d))
-    return ridge.reshape(pull.shape), mixture.quick_log_density(ridge).reshape(logits.shape)
+    return ridge.reshape(pull.shape), mixture.log_density(ridge).reshape(logits.shape)
 
 
 def simplex_starts(mixture: Mixture) -> Points:
@@ -249,7 +228,7 @@ def simplex_starts(mixture: Mixture) -> Points:
     pulls = np.einsum("kij,kj->ki", precisions, mixture.means[alive])
     metric = algebra.product(shares, precisions.reshape(len(alive), -1)).reshape(-1, mixture.d, mixture.d)
     places = solved(metric, algebra.product(shares, pulls))
-    here = mixture.quick_at(places)
+    here = mixture.at(places)
     count = SIMPLEX_STARTS if mixture.d <= FEW_AXES else SIMPLEX_STARTS // 2
     return np.asarray(places[np.argsort(unit_lengths(here), kind="stable")[:count]])
 
@@ -273,7 +252,7 @@ def walking_from(mixture: Mixture, starts: Points, strings: Labels) -> Labels:
     """Return the starts that walk: of each string the few flattest, and all that are on none (-1)."""
     if not len(starts):
         return np.empty(0, dtype=np.intp)
-    order = np.lexsort((unit_lengths(mixture.quick_at(starts)), strings))
+    order = np.lexsort((unit_lengths(mixture.at(starts)), strings))
     firsts = np.searchsorted(strings[order], strings[order])  # where each start's string begins
     walks = WALKS_PER_STRING if mixture.d <= FEW_AXES else WALKS_PER_STRING // 2
     chosen = (np.arange(len(order)) - firsts < walks) | (strings[order] < 0)
@@ -293,37 +272,18 @@ def climb(mixture: Mixture, starts: Points) -> tuple[Points, BoolArray, Labels]:
         if not len(active):
             break
         if count in MEETINGS:
-            active = active[_met(places[active], mixture.quick_at(places[active]).metric, active, follows)]
+            active = active[_met(places[active], mixture.at(places[active]).metric, active, follows)]
         at = places[active]
-        if mixture.plane is None:
-            steps, states = general_climb_steps(mixture.quick_at(at), lost, active)
-        else:
-            steps, states = climb_steps(known_at(mixture.plane, at), lost, active)
+        steps, states = climb_steps(*mixture.code, at, lost, active)
         near[active[states == ARRIVED]] = True
         moving = states == WALKING
         active = active[moving]
         places[active] += steps[moving]
     active = np.flatnonzero(near)
-    active = active[_met(places[active], mixture.quick_at(places[active]).metric, active, follows)]
+    active = active[_met(places[active], mixture.at(places[active]).metric, active, follows)]
     critical = np.zeros(len(starts), dtype=bool)
-    critical[active] = _polish(mixture, places, active)
+    critical[active] = newton(mixture, places, active, CLIMB_STEPS)  # line 14
     return places[follows], critical[follows], follows
-
-
-def general_climb_steps(local: Local, lost: Labels, active: Labels) -> tuple[FloatArray, Labels]:
-    """Return the step (w, D) of each of the `active` walks (w,), and its state (w,); count in `lost` (m,)."""
-    here = axes(local)
-    shares = 1.0 / np.maximum(np.abs(here.curvatures), FLAT)
-    falling = (here.curvatures < 0).sum(axis=1)
-    shares[:, -1] *= -1.0  # up along the softest axis, also where it still curves upwards
-    moves = shares * here.slopes
-    length = np.sqrt(np.vecdot(moves, moves))
-    arrived = (falling == 1) & (length < CLOSE)
-    shares *= np.minimum(1.0, LONGEST_STEP / np.maximum(length, LONGEST_STEP))[:, None]
-    steps = here.step(shares)
-    lost[active] = np.where(falling > 0, 0, lost[active] + 1)
-    walking = np.isfinite(steps).all(axis=1) & (lost[active] < LOST)
-    return steps, np.where(arrived, ARRIVED, np.where(walking, WALKING, STUCK))
 
 
 def _met(at: Points, metric: FloatArray, walks: Labels, follows: Labels) -> Labels:
@@ -352,27 +312,6 @@ def _odd_numbers(count: int) -> Labels:
     return frozen(2 * numbers + 1)
 
 
-def _polish(mixture: Mixture, places: Points, rows: Labels) -> BoolArray:
-    """Move `places[rows]` to where grad f = 0 by Newton's method (line 14); return which ones converge."""
-    converged, active = np.zeros(len(rows), dtype=bool), np.arange(len(rows))
-    for _ in range(CLIMB_STEPS):
-        if not len(active):
-            break
-        here = mixture.at(places[rows[active]])
-        done = unit_lengths(here) < CONVERGED
-        converged[active[done]] = True
-        active = active[~done]
-        bent = -here.hessian[~done]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = solved(bent, here.gradient[~done])
-            flat = ~np.isfinite(step).all(axis=1)  # exactly flat: there is no Newton step
-            step[flat] = solved(bent[flat] + FLAT * np.eye(mixture.d), here.gradient[~done][flat])
-        moving = np.isfinite(step).all(axis=1)
-        places[rows[active[moving]]] += step[moving]
-        active = active[moving]
-    return converged
-
-
 def _gaps(mixture: Mixture, minima: Points, candidates: Candidates) -> Points:
     """Return where the density is least on the way from each part that no pass reaches to its nearest neighbor (m, D).
 
@@ -392,8 +331,7 @@ def _gaps(mixture: Mixture, minima: Points, candidates: Candidates) -> Points:
 
 def _classified(mixture: Mixture, places: Points) -> tuple[Candidates, Points, Labels]:
     """Return the candidates with their outcomes, the minima (L, D), and each component's minimum (K,)."""
-    here = axes(mixture.at(places)) if len(places) else None
-    curvatures = here.curvatures if here is not None else np.empty((0, mixture.d))
+    curvatures = axes(mixture, places).curvatures
     flat = (np.abs(curvatures) < FLAT).any(axis=1)
     index_one = ~flat & ((curvatures < 0).sum(axis=1) == 1)
     sides = beside(mixture, places[index_one])  # (s, 2, D)
@@ -412,7 +350,7 @@ def _classified(mixture: Mixture, places: Points) -> tuple[Candidates, Points, L
     outcomes = np.where(flat, DEGENERATE, np.where(~index_one, WRONG_INDEX, np.where(apart, TRANSITION, ONE_BASIN)))
     candidates = Candidates(
         locations=frozen(places.copy()),
-        log_densities=frozen(mixture.log_density(places) if len(places) else np.empty(0)),
+        log_densities=frozen(mixture.log_density(places)),
         curvatures=frozen(curvatures),
         outcomes=tuple(str(word) for word in outcomes),
         ends=frozen(ends),
@@ -439,7 +377,7 @@ def _same_level(mixture: Mixture, minima: Points) -> Labels:
     exactly flat bottom, like that of two unit Gaussians at distance 2, is one minimum or two that have just parted.
     """
     gaps = minima[None] - minima[:, None]
-    near = np.einsum("ijd,ide,ije->ij", gaps, mixture.quick_at(minima).metric, gaps) < NEIGHBOR**2
+    near = np.einsum("ijd,ide,ije->ij", gaps, mixture.at(minima).metric, gaps) < NEIGHBOR**2
     first, second = np.nonzero(np.triu(near, 1))
     if not len(first):
         return np.arange(len(minima))

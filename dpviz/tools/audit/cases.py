@@ -67,31 +67,6 @@ def corner(d: int) -> FloatArray:
     return np.asarray(np.arange(d) % 2 == 0, dtype=np.float64)
 
 
-def corner_record() -> Pair:
-    """Return records in the middle, with and without one in a corner: each coordinate's sum moves by half the box.
-
-    The corner lies off the ray through the middle, so that a ratio of coordinates moves too.
-    """
-    points = np.vstack([np.full((RECORDS, 2), 0.5), corner(2)])
-    return _pair("", "Records in the box's middle, with and without one in a corner.", points, points[:-1])
-
-
-def corner_moved() -> Pair:
-    """Return records in the middle and one that moves from a corner to the opposite one."""
-    points = np.vstack([np.full((RECORDS, 2), 0.5), corner(2)])
-    other = points.copy()
-    other[-1] = 1.0 - other[-1]
-    return _pair(
-        "", "Records in the box's middle, and one that moves from a corner to the opposite one.", points, other
-    )
-
-
-def farthest_places() -> Pair:
-    """Return one record that moves from a corner to the opposite one: others are perturbed without it."""
-    words = "One record that moves from a corner of the box to the opposite one."
-    return _pair("", words, corner(2)[None], 1.0 - corner(2)[None])
-
-
 def alternating_gaps() -> Pair:
     """Return the counterexample to Liebenow et al., lemma 1: gaps are small along one axis where they are large along
     the other, and without the first record they meet.
@@ -127,20 +102,21 @@ def pairs_in(box: Box, adjacency: Adjacency, *, alone: bool = False) -> tuple[Pa
     near = np.where(far == box.low, box.high, box.low)
     ends = np.where((np.arange(RECORDS) % 2 == 0)[:, None], far, near)
     places = (
-        ("Records in the box's middle", middle, slanting, "a corner"),
-        ("Records in the box's middle", middle, far, "the corner farthest from 0"),
-        ("Records in one corner of the box", np.tile(near, (RECORDS, 1)), far, "the opposite one"),
-        ("Records in two opposite corners of the box", ends, far, "one of them"),
+        ("Records in the box's middle", middle, slanting, "a corner", "the opposite one"),
+        ("Records in the box's middle", middle, far, "the corner farthest from 0", "the opposite one"),
+        ("Records in one corner of the box", np.tile(near, (RECORDS, 1)), far, "the opposite one", "theirs"),
+        ("Records in two opposite corners of the box", ends, far, "one of them", "the other"),
     )
     pairs = []
-    for where, others, place, there in places[:1] if alone else places:
+    for where, others, place, there, across in places[:1] if alone else places:
         opposite = np.where(place == box.low, box.high, box.low)
         records = np.vstack([others[:0] if alone else others, place])
         if adjacency is Adjacency.ADD_REMOVE:
             words, neighbour = f"{where}, with and without one in {there}.", records[:-1]
         else:
-            moving = f"that moves from {there} to the one across"
-            words = f"One record {moving}." if alone else f"{where}, and one {moving}."
+            words = f"{where}, and one that moves from {there} to {across}."
+            if alone:
+                words = f"One record that moves from {there} of the box to {across}."
             neighbour = np.vstack([records[:-1], opposite])
         pairs.append(_pair("", words, records, neighbour, box))
     return tuple(pairs)
@@ -326,10 +302,12 @@ def _cases(method: str) -> Iterator[AuditCase]:
     for knob in knobs(algorithm.Params):
         if knob.kind == "choice" and knob.name not in plan.idle:
             modes += ({knob.name: value} for value, _ in knob.choices if value != knob.default)
-    pairs = (farthest_places(),) if plan.by_record else (alternating_gaps(), None) if plan.gaps else (None,)
+    pairs: tuple[Pair | None, ...] = (alternating_gaps(), None) if plan.gaps else (None,)
+    if plan.by_record:
+        pairs = pairs_in(UNIT, Adjacency.REPLACE, alone=True)
     for choices in (*modes, *plan.more):
         try:
-            params = params_of(method, choices, corner_record().box)
+            params = params_of(method, choices, UNIT)
         except ValueError:
             continue  # the method refuses this combination
         for pair in pairs:
@@ -358,6 +336,6 @@ def _case(method: str, mode_key: str, choices: Choices, params: Any, pair: Pair 
 @lru_cache(maxsize=CACHED_PAIRS)
 def _usual_pair(key: str) -> Pair:
     """Return the usual neighbors for the claim of a case. Only cases that are audited are run: some take a second."""
-    case, usual = cases()[key], corner_record()
+    case, usual = cases()[key], pairs_in(UNIT, Adjacency.ADD_REMOVE)[0]
     adjacency = _claim_on(case.method, usual.points, usual.box, case.params).adjacency
-    return corner_moved() if adjacency is Adjacency.REPLACE else usual
+    return pairs_in(UNIT, adjacency)[0]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.audit import AuditEvent, BoundOptions, EpsilonBound, joined
-from dpviz.core import Box, FloatArray, frozen
-from dpviz.tools.audit.cases import AUDITED, calibrations, cases, scaled
-from dpviz.tools.audit.runs import CONSTRUCTED, AuditQuestion, Counted, cases_of, counted_of, part, sizes_of
+from dpviz.audit import AuditEvent, BoundOptions, EpsilonBound
+from dpviz.core import FloatArray, frozen
+from dpviz.tools.audit.cases import AUDITED, UNIT, calibrations, cases, scaled
+from dpviz.tools.audit.runs import CONSTRUCTED, AuditQuestion, Counted, counted
 
 FILE = ASSETS / "audit" / "opening.json"
 RUNS, SEED = 500, 0  # of the page when it opens
@@ -39,25 +39,6 @@ def found(question: AuditQuestion) -> Counted | None:
     if bound is None or replace(question, runs=RUNS, seed=SEED, record=CONSTRUCTED) != question:
         return None
     return scaled(cases()[question.key], question.epsilon), bound
-
-
-def counted(question: AuditQuestion) -> Counted:
-    """Return the answer to a question about synthetic records by running the method, as the page does."""
-    empty, box = np.empty((0, 2)), Box.cube(0.0, 1.0, 2)  # neither plays a part in pairs of the method's own
-    pairs = cases_of(question.key, empty, box, question.record, question.epsilon)
-    sizes, worlds = sizes_of(pairs[0], question.runs), []
-    for pair in range(len(pairs)):
-        first, other = (
-            joined(
-                [
-                    part(empty, box, question.key, question.record, question.epsilon, pair, world, i, n, question.seed)
-                    for i, n in enumerate(sizes)
-                ]
-            )
-            for world in (0, 1)
-        )
-        worlds.append((first, other))
-    return counted_of(pairs, worlds)
 
 
 @lru_cache(maxsize=1)
@@ -86,7 +67,8 @@ def main() -> None:
     """Write the file."""
     lines = []
     for question in questions():
-        row: dict[str, Any] = {"key": question.key, "epsilon": question.epsilon, **asdict(counted(question)[1])}
+        _, bound = counted(np.empty((0, 2)), UNIT, question)  # neither plays a part in pairs of the method's own
+        row: dict[str, Any] = {"key": question.key, "epsilon": question.epsilon, **asdict(bound)}
         for name in ("scores", "other_scores"):
             row[name] = base64.b64encode(np.asarray(row[name]).astype("<f8").tobytes()).decode("ascii")
         lines.append(json.dumps(row))

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.audit import Batch, Outcomes, joined
+from dpviz.audit import Batch, Outcomes
 from dpviz.core import Adjacency, Confidential, Knob
 from dpviz.experiments.tables import Cell, Report, TablesError, read_tables
 from dpviz.methods import CATALOGUE
@@ -31,9 +31,9 @@ from dpviz.tools.audit.runs import (
     AuditQuestion,
     against_limit,
     cases_of,
-    counted_of,
+    counted_from,
     part,
-    sizes_of,
+    parts_of,
 )
 from dpviz.tools.audit.stage import HALVES
 from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION, least, line
@@ -359,18 +359,12 @@ def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
     there = known(page, question)
     if there is not None:
         return there
-    sizes = sizes_of(pairs[0], question.runs)
-    arguments = [
-        (question.key, question.record, question.epsilon, pair, world, chunk, size, question.seed)
-        for pair in range(len(pairs))
-        for world in (0, 1)
-        for chunk, size in enumerate(sizes)
-    ]
+    arguments = parts_of(pairs, question)
     if isinstance(pairs[0].runner, Batch):
         dataset = page.source.dataset
         parts: Sequence[Outcomes] = [part(dataset.points, dataset.box, *each) for each in arguments]
         if page.source.uploaded and question.is_own:
-            asking.count(page.source, {name: 2 * sizes[0]})
+            asking.count(page.source, {name: sum(each[-2] for each in arguments)})
             asking.tally(page.source)
     else:
         jobs = [Job(part, each, n_runs=each[-2] if question.is_own else 0) for each in arguments]
@@ -380,13 +374,11 @@ def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
         if not answers.complete:
             return Unfinished("running", answers.n_done / len(jobs))
         parts = answers.found
-    worlds = [joined(parts[i : i + len(sizes)]) for i in range(0, len(parts), len(sizes))]
     for each in [each for each in audits if each[1].is_own]:  # real records leave no more traces than they must
         del audits[each]
     while len(audits) >= MOST_FOUND:
         del audits[next(iter(audits))]
-    counted = counted_of(pairs, list(zip(worlds[::2], worlds[1::2], strict=True)))
-    audits[name] = _finished(against_limit(*counted, is_own=question.is_own))
+    audits[name] = _finished(against_limit(*counted_from(pairs, parts), is_own=question.is_own))
     return audits[name]
 
 
@@ -428,12 +420,12 @@ def keep_on_screen(
     notes = (promise(case.guarantee), *((files.PUBLIC,) if public else own))
     view = tuple(scene.public() for scene in scenes) if public else scenes
     guarantees = () if public and question.is_own else (described(case.guarantee),)
-    keep(ChartScreen(page.source, view, public, query, notes, calls_of(page, question, case), guarantees))
+    keep(ChartScreen(page.source, view, public, query, notes, code_of(page, question), guarantees))
 
 
-def calls_of(page: PageFrame, question: AuditQuestion, case: AuditCase) -> Calls:
+def code_of(page: PageFrame, question: AuditQuestion) -> Calls:
     """Return the calls that compute the pictures again."""
-    return audit_reading.code(files.data_of(page.source, public=page.public), question, case)
+    return audit_reading.code(files.data_of(page.source, public=page.public), question)
 
 
 @st.fragment
@@ -446,7 +438,7 @@ def explain(page: PageFrame, question: AuditQuestion, case: AuditCase | None) ->
     if case is not None and there is not None:
         formulas = audit_reading.formulas(there.audited, public=page.public)
         parts = [reading.FormulaPart("", formulas, audit_reading.WORDS)]
-        code = calls_excerpt(calls_of(page, question, case))
+        code = calls_excerpt(code_of(page, question))
     reading.article(audit_reading.MISREADINGS, audit_reading.PAPERS, parts, code, CODE)
 
 

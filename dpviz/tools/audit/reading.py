@@ -6,9 +6,8 @@ from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound
 from dpviz.audit.bound import AuditEvent, chances
 from dpviz.stories.recipe import Calls, Data
 from dpviz.stories.teaching import BUDGET, KAIROUZ, SYMBOLS, Formula, Misreading, Paper, attackers_share, tex
-from dpviz.tools.audit.cases import AuditCase
 from dpviz.tools.audit.pictures import percent
-from dpviz.tools.audit.runs import Audited, AuditQuestion, sizes_of
+from dpviz.tools.audit.runs import Audited, AuditQuestion
 
 MISREADINGS = (
     Misreading(
@@ -68,7 +67,6 @@ WORDS = {
     BUDGET: SYMBOLS[BUDGET],
     "N": "runs that estimate, in each world: those that did not choose the event",
     "K": "events that the other half of the runs chooses",
-    "L": "looks at the runs, fixed beforehand",
     r"\alpha": "error allowed at one end of one event",
     "a,\\ b": "how often the event happened where it is likely, and in the other world",
     "p_-,\\ p_+": "least and greatest chance that fits",
@@ -80,12 +78,11 @@ def formulas(audited: Audited, *, public: bool = False) -> tuple[Formula, ...]:
     """Return how the counts become a measured ε; counts on real records are not the `public`'s."""
     bound, options = audited.bound, audited.bound.options
     n, level, confidence = bound.n_estimating, options.level(), tex(options.confidence)
-    looks = rf" \cdot {options.n_looks}" if options.n_looks > 1 else ""
     parts = [
         Formula(
             "Error allowed at one end of one event",
-            rf"\alpha = \frac{{1 - {confidence}}}{{2 K{' L' if looks else ''}}}",
-            rf"\alpha = \frac{{1 - {confidence}}}{{2 \cdot {options.n_events}{looks}}}",
+            rf"\alpha = \frac{{1 - {confidence}}}{{2 K}}",
+            rf"\alpha = \frac{{1 - {confidence}}}{{2 \cdot {options.n_events}}}",
             level,
             source="the union bound over all ends",
         ),
@@ -143,19 +140,15 @@ def _of_event(bound: EpsilonBound, event: AuditEvent) -> list[Formula]:
     ]
 
 
-def code(data: Data, question: AuditQuestion, case: AuditCase) -> Calls:
-    """Return the calls behind the pictures of an audit of `case`."""
-    key, n_runs = (question.key, question.record, question.epsilon), sizes_of(case, question.runs)
-    parts = f"[runs.part(*data, *key, pair, world, i, n, {question.seed!r}) for i, n in enumerate({n_runs!r})]"
+def code(data: Data, question: AuditQuestion) -> Calls:
+    """Return the calls behind the pictures of an audit."""
     return Calls(
         data,
-        ("from dpviz.audit import joined", "from dpviz.tools.audit import pictures, runs"),
+        ("from dpviz.tools.audit import pictures, runs",),
         (
-            "data = (dataset.points, dataset.box)",
-            f"key = name, record, epsilon = {key!r}",
-            "cases = runs.cases_of(name, *data, record, epsilon)",
-            f"worlds = [[joined({parts}) for world in (0, 1)] for pair in range(len(cases))]",
-            "audited = runs.against_limit(*runs.counted_of(cases, worlds), is_own=record >= 0)",
+            f"question = runs.{question!r}",
+            "found = runs.counted(dataset.points, dataset.box, question)",
+            "audited = runs.against_limit(*found, is_own=question.is_own)",
             "scenes = [pictures.histogram(audited), pictures.roc(audited)]",
         ),
     )

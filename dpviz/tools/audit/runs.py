@@ -7,6 +7,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,9 @@ from dpviz.audit import (
     EpsilonBound,
     Outcomes,
     chosen_events,
-    epsilon_lower_bound,
     events_profile,
     gather,
+    joined,
     trade_off,
 )
 from dpviz.core import Adjacency, Box, Budget, FloatArray, Points
@@ -73,29 +74,15 @@ class AuditQuestion:
         return self.record != CONSTRUCTED
 
 
-def audited(case: AuditCase, *, runs: int, seed: int) -> EpsilonBound:
-    """Audit one case; the seed and the case's key decide every digit. As `epsilon_lower_bound`."""
-    claim = judged(case.guarantee)
-    return epsilon_lower_bound(
-        case.runner,
-        case.pair.points,
-        case.pair.neighbour,
-        statistics=case.family,
-        adjacency=claim.adjacency,
-        delta=claim.delta,
-        n_runs=_n_runs(case, runs),
-        rng=_case_rng(case, seed),
-    )
-
-
 def worst(pairs: Sequence[AuditCase], *, runs: int, seed: int) -> Counted:
-    """Audit one mode on several pairs, with so many runs on each, and count the pair on which it looks worst."""
-    if len(pairs) == 1:
-        return pairs[0], audited(pairs[0], runs=runs, seed=seed)
-    worlds = []
-    for case, rng in zip(pairs, _case_rng(pairs[0], seed).spawn(len(pairs)), strict=True):
-        rows = zip((case.pair.points, case.pair.neighbour), rng.spawn(2), strict=True)
-        first, other = (gather(case.runner, records, _n_runs(case, runs), rng=each) for records, each in rows)
+    """Audit one mode, with so many runs on each of its pairs, and count the pair on which it looks worst.
+
+    The seed and the first case's key decide every digit: another method in the catalogue changes no other's figures.
+    """
+    rng, worlds = np.random.default_rng([seed, *pairs[0].key.encode()]), []
+    for case, one in zip(pairs, [rng] if len(pairs) == 1 else rng.spawn(len(pairs)), strict=True):
+        rows = zip((case.pair.points, case.pair.neighbour), one.spawn(2), strict=True)
+        first, other = (gather(case.runner, records, sum(sizes_of(case, runs)), rng=each) for records, each in rows)
         worlds.append((first, other))
     return counted_of(pairs, worlds)
 
@@ -110,15 +97,6 @@ def counted_of(pairs: Sequence[AuditCase], worlds: Sequence[tuple[Outcomes, Outc
         excesses.append(events[-1].promise - (limit if math.isfinite(limit) else 0.0))
     best = excesses.index(max(excesses))
     return pairs[best], events[best].counted()
-
-
-def _n_runs(case: AuditCase, runs: int) -> int:
-    return runs * BATCHED if isinstance(case.runner, Batch) else runs
-
-
-def _case_rng(case: AuditCase, seed: int) -> np.random.Generator:
-    """Return the generator of a case: another method in the catalogue changes no other method's figures."""
-    return np.random.default_rng([seed, *case.key.encode()])
 
 
 def cases_of(key: str, points: Points, box: Box, record: int, scale: float = 1.0) -> tuple[AuditCase, ...]:
@@ -154,6 +132,29 @@ def sizes_of(case: AuditCase, n_runs: int) -> list[int]:
     if isinstance(case.runner, Batch):
         return [n_runs * BATCHED]
     return [min(CHUNK, n_runs - start) for start in range(0, n_runs, CHUNK)]
+
+
+def parts_of(pairs: Sequence[AuditCase], question: AuditQuestion) -> list[tuple[Any, ...]]:
+    """Return what `part` is called with beside the data, for each part: those of a world and of a pair together."""
+    return [
+        (question.key, question.record, question.epsilon, pair, world, chunk, size, question.seed)
+        for pair in range(len(pairs))
+        for world in (0, 1)
+        for chunk, size in enumerate(sizes_of(pairs[0], question.runs))
+    ]
+
+
+def counted_from(pairs: Sequence[AuditCase], parts: Sequence[Outcomes]) -> Counted:
+    """Return the answer to a question from all of its `parts_of`."""
+    size = len(parts) // (2 * len(pairs))
+    worlds = [joined(parts[i : i + size]) for i in range(0, len(parts), size)]
+    return counted_of(pairs, list(zip(worlds[::2], worlds[1::2], strict=True)))
+
+
+def counted(points: Points, box: Box, question: AuditQuestion) -> Counted:
+    """Return the answer to a question, as the page finds it. Raises ValueError as `cases_of` does."""
+    pairs = cases_of(question.key, points, box, question.record, question.epsilon)
+    return counted_from(pairs, [part(points, box, *each) for each in parts_of(pairs, question)])
 
 
 def against_limit(case: AuditCase, bound: EpsilonBound, *, is_own: bool, with_best: bool = True) -> Audited:

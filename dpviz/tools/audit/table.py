@@ -1,13 +1,12 @@
 """The audit table: for every method and mode the published claim, what is proved, and what the runs themselves show."""
 
-import json
 import math
+import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]  # joblib ships no types
+from joblib import Memory, Parallel, delayed, parallel_config  # type: ignore[import-untyped]  # joblib ships no types
 
 from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound
 from dpviz.core import Adjacency, Box, Claim, Points
@@ -21,7 +20,7 @@ from dpviz.tools.sweep.trials import versions
 
 RUNS = 2_000  # per data set; BATCHED times as many where many runs are one call
 DECIMALS = 4  # of a measured ε in a row
-SUFFIX = ".part"  # of the file beside the table with its finished lines
+SUFFIX = ".part"  # of the folder beside the table with its finished lines
 TITLE = "Audit: measured privacy beside claimed privacy"
 SOURCE = "Our own runs on neighbors that are far apart by construction"
 NEIGHBORS = {Adjacency.ADD_REMOVE: "add or remove", Adjacency.REPLACE: "change"}
@@ -65,9 +64,9 @@ def audit_report(out: Path, *, runs: int, seed: int, jobs: int, runs_unproved: i
     """Audit every method and mode and return the table, with the command that computes it again.
 
     `runs` per data set, ten times as many where they are cheap, and `runs_unproved` (None: as many) for the modes that
-    nothing is proved of. Finished lines stay in a file beside `out` until the table is whole, and `finished` removes
-    it: the same command goes on from there. The figures do not depend on `jobs`. Raises ValueError for runs or jobs
-    that are too few, a negative seed, and lines beside `out` that another command wrote.
+    nothing is proved of. Finished lines are kept in a folder beside `out` until `finished` removes it: the same command
+    goes on from there. The figures do not depend on `jobs`. Raises ValueError for runs or jobs that are too few and for
+    a negative seed.
     """
     unproved = runs if runs_unproved is None else runs_unproved
     minimums = {"runs": (runs, 20), "runs_unproved": (unproved, 20), "jobs": (jobs, 1), "seed": (seed, 0)}
@@ -75,16 +74,13 @@ def audit_report(out: Path, *, runs: int, seed: int, jobs: int, runs_unproved: i
         if value < fewest:
             raise ValueError(f"{option} was {value}, but it must be >= {fewest}.")
     libraries = {name.replace("_", "-"): str(value) for name, value in versions().items()}
-    file = LineFile(out, {"runs": runs, "runs_unproved": unproved, "seed": seed, **libraries})
-    rows = file.rows()
-    missing = [key for key in cases() if key not in rows]
-    line = _Line(runs, unproved, seed)
+    kept = Memory(out.with_name(out.name + SUFFIX), verbose=0).cache(_line)
+    rows = []
     # One thread for each process: the figures are the same for any number of them, and more would get in the way.
     with one_thread(), parallel_config("loky", inner_max_num_threads=1):
-        parallel = Parallel(n_jobs=jobs, return_as="generator") if jobs > 1 else None
-        for row in map(line, missing) if parallel is None else parallel(delayed(line)(key) for key in missing):
-            file.add(row)
-            rows[str(row["key"])] = row
+        tasks = (delayed(kept)(key, runs, unproved, seed, libraries) for key in cases())
+        for row in Parallel(n_jobs=jobs, return_as="generator")(tasks):
+            rows.append(row)
             print(f"{len(rows)}/{len(cases())} {row['key']}: {row['verdict']}", file=sys.stderr, flush=True)
     name = out.name if out.is_absolute() or ".." in out.parts else PurePath(out).as_posix()
     fewer = "" if unproved == runs else f" --runs-unproved {unproved}"
@@ -101,77 +97,23 @@ def audit_report(out: Path, *, runs: int, seed: int, jobs: int, runs_unproved: i
                 "All methods and modes",
                 "What is claimed, what is proved, and what the runs show.",
                 COLUMNS,
-                tuple(rows[key] for key in cases()),
+                tuple(rows),
                 NOTES,
             ),
         ),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """Makes one line from a case's key; it can be sent to another process, a closure cannot.
-
-    A proof must survive many runs, what is broken shows in few.
-    """
-
-    runs: int
-    runs_unproved: int
-    seed: int
-
-    def __call__(self, key: str) -> TableRow:
-        case = cases()[key]
-        runs = self.runs_unproved if case.guarantee.proved is None else self.runs
-        return row_of(*worst(cases_in(case, case.pair.box), runs=runs, seed=self.seed))
+def _line(key: str, runs: int, runs_unproved: int, seed: int, _libraries: Mapping[str, str]) -> TableRow:
+    """Return one line: a proof must survive many runs, what is broken shows in few. It is kept by its arguments."""
+    case = cases()[key]
+    n_runs = runs_unproved if case.guarantee.proved is None else runs
+    return row_of(*worst(cases_in(case, case.pair.box), runs=n_runs, seed=seed))
 
 
 def finished(out: Path) -> None:
-    """Remove the file of lines beside `out`: the table is written."""
-    LineFile(out, {}).path.unlink(missing_ok=True)
-
-
-class LineFileError(ValueError):
-    """A file of lines that does not continue this table; the message says what is in it and the way out."""
-
-
-class LineFile:
-    """Finished lines of a table, written as they come, so that an interruption loses one line at most.
-
-    A JSON object a line, under a first one with everything that decides their figures.
-    """
-
-    def __init__(self, table: Path, plan: Mapping[str, str | int]) -> None:
-        """Name the file beside `table`; `plan` is everything that a line's figures follow from, but its key."""
-        self.path = table.with_name(table.name + SUFFIX)
-        self._plan = dict(plan)
-
-    def rows(self) -> dict[str, TableRow]:
-        """Return the lines of the file, by key, and create the file where there is none.
-
-        The last line may be cut off, by an interruption: it is left out. Raises LineFileError for lines of another
-        plan, and for a file that is damaged elsewhere.
-        """
-        if not self.path.exists():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_text(json.dumps(self._plan) + "\n", "utf-8")
-            return {}
-        whole = [line for line in self.path.read_text("utf-8").splitlines(keepends=True) if line.endswith("\n")]
-        try:
-            plan, *lines = map(json.loads, whole)
-            rows = {str(row["key"]): row for row in lines}
-        except (ValueError, KeyError, TypeError):
-            raise LineFileError(f"{self.path} is damaged. Delete it: its lines are made again.") from None
-        if plan != self._plan:
-            raise LineFileError(
-                f"{self.path} holds lines of {plan}, but this is {self._plan}. Finish that table, or delete the file."
-            )
-        self.path.write_text("".join(whole), "utf-8")
-        return rows
-
-    def add(self, row: TableRow) -> None:
-        """Append one line."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+    """Remove the lines that are kept beside `out`: the table is written."""
+    shutil.rmtree(out.with_name(out.name + SUFFIX), ignore_errors=True)
 
 
 def line(_points: Points, box: Box, key: str, runs: int, seed: int) -> TableRow:

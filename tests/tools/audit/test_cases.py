@@ -27,11 +27,10 @@ from dpviz.methods.dpm.algorithm import interval_size
 from dpviz.tools.audit import cases as audit_cases
 from dpviz.tools.audit.cases import (
     AUDITED,
+    UNIT,
     AuditCase,
     cases,
     cases_in,
-    corner_moved,
-    corner_record,
     judged,
     own_case,
     own_pair,
@@ -39,7 +38,7 @@ from dpviz.tools.audit.cases import (
     params_of,
     scaled,
 )
-from dpviz.tools.audit.runs import audited, counted_of, worst
+from dpviz.tools.audit.runs import counted_of, worst
 from dpviz.tools.audit.table import NONE_FOUND, NOTHING_CLAIMED, UNDECIDED, VIOLATION, row_of, verdict
 
 CASES = cases()
@@ -57,6 +56,11 @@ CAUGHT = (
     "convergent_kmeans:mode=published,orientation=future",
     "dpm:calibration=published:gaps",
 )
+
+
+def bound_of(case, *, runs, seed):
+    """Audit one case on its own pair."""
+    return worst([case], runs=runs, seed=seed)[1]
 
 
 def test_every_method_is_audited():
@@ -133,7 +137,7 @@ def test_the_pair_that_is_counted_was_chosen_by_other_runs():
 
 def test_the_table_says_where_runs_are_too_few():
     case = CASES["eugkm:grid=even"]
-    few, many = (audited(scaled(case, 10.0), runs=runs, seed=0) for runs in (20, 40))
+    few, many = (bound_of(scaled(case, 10.0), runs=runs, seed=0) for runs in (20, 40))
     assert few.ceiling_at(0.9999) < 10.0
     assert verdict(scaled(case, 10.0), few) == verdict(scaled(case, 10.0), many) == UNDECIDED
     assert row_of(scaled(case, 10.0), few)["verdict"] == UNDECIDED
@@ -143,13 +147,13 @@ def test_the_table_says_where_runs_are_too_few():
 @pytest.mark.parametrize("key", MANY_RUNS)
 def test_what_is_proved_and_quick_is_not_caught_in_more_runs(key):
     case = CASES[key]
-    assert verdict(case, audited(case, runs=MORE, seed=12)) == NONE_FOUND
+    assert verdict(case, bound_of(case, runs=MORE, seed=12)) == NONE_FOUND
 
 
 @pytest.mark.parametrize("key", ONE_OF_EACH)
 def test_what_is_proved_is_not_caught(key):
     case = CASES[key]
-    found = audited(case, runs=FEW, seed=11)
+    found = bound_of(case, runs=FEW, seed=11)
     assert verdict(case, found) == NONE_FOUND
     # With so many runs, worlds that never look alike would be caught.
     assert found.lower_at(0.9999, ((found.n_estimating, 0),)) > case.epsilon_of(case.guarantee.proved)
@@ -159,21 +163,21 @@ def test_what_is_proved_is_not_caught(key):
 @pytest.mark.parametrize("key", PROVED)
 def test_what_is_proved_is_not_caught_in_many_runs(key):
     case = CASES[key]
-    assert verdict(case, audited(case, runs=MANY, seed=12)) == NONE_FOUND
+    assert verdict(case, bound_of(case, runs=MANY, seed=12)) == NONE_FOUND
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", PROVED)
 def test_what_is_proved_is_not_caught_in_very_many_runs(key):
     case = CASES[key]
-    assert verdict(case, audited(case, runs=20_000, seed=12)) == NONE_FOUND
+    assert verdict(case, bound_of(case, runs=20_000, seed=12)) == NONE_FOUND
 
 
 @pytest.mark.parametrize("key", CAUGHT)
 def test_what_is_broken_is_caught(key):
     case = CASES[key]
     assert case.guarantee.proved is None
-    found = audited(case, runs=ENOUGH, seed=13)
+    found = bound_of(case, runs=ENOUGH, seed=13)
     assert verdict(case, found) == VIOLATION
     if key.startswith("convergent"):
         assert found.at_ceiling
@@ -187,10 +191,10 @@ def test_noise_in_floating_point_is_caught_by_its_last_bits_and_exact_noise_is_n
     """
     quick, exact = (CASES[key] for key in ("noisy_count:sampler=quick", "noisy_count"))
     assert quick.params.epsilon == exact.params.epsilon == 1.0
-    found = audited(quick, runs=MANY, seed=13)
+    found = bound_of(quick, runs=MANY, seed=13)
     assert verdict(quick, found) == VIOLATION
     assert found.epsilon_lower > 2.0
-    assert verdict(exact, audited(exact, runs=MANY, seed=13)) == NONE_FOUND
+    assert verdict(exact, bound_of(exact, runs=MANY, seed=13)) == NONE_FOUND
 
 
 def test_the_published_interval_is_caught_by_its_size_alone_and_the_repaired_one_is_not():
@@ -214,7 +218,7 @@ def test_too_little_noise_is_caught_in_a_proved_mode(monkeypatch):
 
     case = CASES["convergent_kmeans"]
     monkeypatch.setattr(_zone_step, "laplace", bare)
-    found = audited(case, runs=ENOUGH // 2, seed=14)
+    found = bound_of(case, runs=ENOUGH // 2, seed=14)
     assert verdict(case, found) == VIOLATION
 
 
@@ -225,14 +229,14 @@ def test_half_the_noise_is_caught_in_a_proved_mode(monkeypatch):
 
     case = CASES["convergent_kmeans"]
     monkeypatch.setattr(_zone_step, "laplace", halved)
-    assert verdict(case, audited(case, runs=20_000, seed=15)) == VIOLATION
+    assert verdict(case, bound_of(case, runs=20_000, seed=15)) == VIOLATION
 
 
 def test_a_cheap_method_is_audited_with_more_runs_and_reaches_its_epsilon():
     case = CASES["nd_laplace"]
     assert isinstance(case.runner, Batch)
     assert case.epsilon_of(judged(case.guarantee)) == pytest.approx(1.0)
-    found = audited(case, runs=2_000, seed=16)
+    found = bound_of(case, runs=2_000, seed=16)
     assert found.n_runs == 20_000
     assert 0.5 < found.epsilon_lower <= 1.0
     # The batch and single runs have one law: the same bound within the scatter of 1,000 runs.
@@ -244,12 +248,12 @@ def test_a_cheap_method_is_audited_with_more_runs_and_reaches_its_epsilon():
 
 def test_rows_say_what_was_found_and_never_that_it_is_verified():
     case = CASES["lloyd"]
-    row = row_of(case, audited(case, runs=40, seed=0))
+    row = row_of(case, bound_of(case, runs=40, seed=0))
     assert row["verdict"] == NOTHING_CLAIMED
     assert row["published"] is None
     assert row["proved"] is None
     moved = CASES["nd_laplace"]
-    row = row_of(moved, audited(moved, runs=40, seed=0))
+    row = row_of(moved, bound_of(moved, runs=40, seed=0))
     assert row["verdict"] == NONE_FOUND
     assert row["published"] == pytest.approx(1.0)
     assert "verified" not in str(row)
@@ -258,7 +262,7 @@ def test_rows_say_what_was_found_and_never_that_it_is_verified():
 @pytest.mark.parametrize("key", ["blum", "blum:adjacency=replace", "nd_laplace", "source_target"])
 def test_somebody_s_own_record_can_be_audited(key):
     rng = np.random.default_rng(0)
-    box = corner_record().box
+    box = UNIT
     points = rng.random((30, 2))
     case = own_case(CASES[key], points, box, 7)
     claim = judged(case.guarantee)
@@ -271,7 +275,7 @@ def test_somebody_s_own_record_can_be_audited(key):
         assert {*case.pair.neighbour[7]} <= {0.0, 1.0}
     else:
         assert np.array_equal(case.pair.neighbour, np.delete(points, 7, axis=0))
-    assert not audited(case, runs=40, seed=1).violates(case.epsilon_of(claim))
+    assert not bound_of(case, runs=40, seed=1).violates(case.epsilon_of(claim))
     with pytest.raises(ValueError, match="row from 0 to 29"):
         own_case(CASES[key], points, box, 30)
     assert math.isfinite(case.epsilon_of(claim))
@@ -329,7 +333,7 @@ def test_a_record_that_is_replaced_goes_to_the_corner_farthest_from_it(box, shar
     assert pair.distance == pytest.approx(gaps.max())
     assert np.linalg.norm((pair.points[0] - pair.neighbour[0]) / scale) == pytest.approx(gaps.max())
     assert np.array_equal(pair.points[1:], pair.neighbour[1:])
-    assert corner_moved().distance == pytest.approx(corner_record().box.diagonal)
+    assert pairs_in(UNIT, Adjacency.REPLACE)[0].distance == pytest.approx(UNIT.diagonal)
 
 
 def noisy_mean(points, box, params, rng, *, wide=True):
@@ -372,7 +376,7 @@ def test_noise_that_forgets_the_boxs_width_is_caught_in_the_boxs_own_corners(bro
     assert (verdict(case, bound) == VIOLATION) == (name != "unit"), "in the unit box there is nothing to forget"
     assert name == "unit" or bound.epsilon_lower > 3.4
     if name == "wide":  # records in the unit box's corners alone show nothing
-        pair = corner_record()
+        pair = pairs_in(UNIT, Adjacency.ADD_REMOVE)[0]
 
         def run(points, rng):
             return forgetful_mean(points, pair.box, wrong.params, rng).release

@@ -2,12 +2,14 @@
 
 import math
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpviz.accounting import LaplaceEvent
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.audit import (
     VERDICT_CONFIDENCE,
@@ -15,11 +17,11 @@ from dpviz.audit import (
     BoundOptions,
     EpsilonBound,
     epsilon_lower_bound,
-    laplace_profile,
+    events_profile,
     trade_off,
 )
 from dpviz.audit.bound import AuditEvent
-from dpviz.core import Budget
+from dpviz.core import Adjacency, Budget
 from dpviz.experiments.tables import read_tables
 from dpviz.stories.panel import floored, number
 from dpviz.tools.audit import pictures
@@ -149,7 +151,7 @@ def test_the_attack_stays_below_a_true_limit_and_crosses_a_false_one():
         attack, limit = lines["The attack"], lines[name]
         return (attack[:, 1] - np.interp(attack[:, 0], limit[:, 0], limit[:, 1])).max()
 
-    best = lambda rates: trade_off(laplace_profile(1.0), rates)  # noqa: E731
+    best = partial(trade_off, events_profile([LaplaceEvent("count", 1.0, 1.0)], Adjacency.ADD_REMOVE))
     error = 6 * math.sqrt(0.25 / 10_000) * (1 + math.e)
     honest = audited(n_runs=20_000, best=best)
     assert above(honest, "What is proved") < error

@@ -22,7 +22,7 @@ from typing import IO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import BoolArray, Box, FloatArray, IntArray, Labels, Points, as_points, frozen
+from dpviz.core import BoolArray, Box, FloatArray, IntArray, Labels, Points, as_points, compiled, frozen
 from dpviz.data import Chunks, as_chunks
 
 RESOLUTION = 2**32  # places along an axis; a millionth of the finest interval
@@ -102,12 +102,17 @@ def interval_counts(
 
 def histograms(bins: Bins, nodes: IntArray, n_nodes: int, candidates: SplitCandidates) -> Iterator[IntArray]:
     """Yield for each axis the records in every bin of every node, flat (n_nodes n_bins,); they add up over portions."""
-    n_bins = candidates.n_bins
-    inside = None if nodes.size == 0 or nodes.min() >= 0 else np.flatnonzero(nodes >= 0)
-    base = (nodes if inside is None else nodes[inside]) * n_bins
     for row in bins:
-        keys = base + (row if inside is None else row[inside])
-        yield np.bincount(keys, minlength=n_nodes * n_bins)
+        yield _histogram(row, nodes, n_nodes, candidates.n_bins)
+
+
+@compiled
+def _histogram(row: NDArray[np.uint16], nodes: Labels, n_nodes: int, n_bins: int) -> Indices:
+    counts = np.zeros(n_nodes * n_bins, dtype=np.intp)
+    for i in range(len(nodes)):
+        if nodes[i] >= 0:
+            counts[nodes[i] * n_bins + row[i]] += 1
+    return counts
 
 
 def counts_and_ranks(
@@ -404,7 +409,13 @@ class _Route:
 
     def step(self, nodes: Labels, bins: Bins) -> Labels:
         """Return the next node of each record of `bins` (d, n) that is in `nodes` (n,)."""
-        n = nodes.size
-        # One flat index: several index arrays at once take twice as long.
-        of_cut_axis = bins.reshape(-1).take(self._axes.take(nodes) * n + np.arange(n))
-        return self._children.take(2 * nodes + (of_cut_axis > self._last.take(nodes)))
+        return _next_nodes(nodes, bins, self._axes, self._last, self._children)
+
+
+@compiled
+def _next_nodes(nodes: Labels, bins: Bins, axes: Indices, last: NDArray[np.uint16], children: Indices) -> Labels:
+    following = np.empty(len(nodes), dtype=np.intp)
+    for i in range(len(nodes)):
+        node = nodes[i]
+        following[i] = children[2 * node + (bins[axes[node], i] > last[node])]
+    return following

@@ -5,7 +5,7 @@ A private mixture of many small Gaussians is a landscape; its minima of f = -p a
 into a hierarchy, and cutting that gives clusters of any shape. Only the mixture costs budget.
 
 Notation, paper -> code: K_0 -> n_components, K -> n_clusters, tau_1 -> n_iterations, pi, mu, Sigma -> `Mixture`,
-SEV -> minimum, TEV -> transition point, T -> `transition_points`, C -> `MergeTree.cut`.
+SEV -> minimum, TEV -> transition point, T -> `Landscape.transitions`, C -> `MergeTree.cut`.
 
 The guarantees are proved in `budget` and `cubes`: what is released is counts, sums and raw second moments
 of clusters that earlier releases fix, in the public box scaled to [-1, 1]^D, the start is public, and everything else
@@ -58,12 +58,10 @@ from dpviz.solvers import (
     MomentRecords,
     TransitionPoint,
     assign_clusters,
-    critical_points,
     merge_tree,
     moment_length,
     portions,
     records,
-    transition_points,
 )
 
 TITLE = "Morse processing"
@@ -80,13 +78,11 @@ __all__ = [
     "Step",
     "TransitionPoint",
     "assign",
-    "critical_points",
     "disagreement",
     "fit",
     "merge_tree",
     "signed_points",
     "steps",
-    "transition_points",
 ]
 
 Step = MorseStep

@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 
 from benchmarks.papers.convergent_kmeans.gaps import COMPARED, Gap, gaps_table, one_start
+from benchmarks.papers.convergent_kmeans.quality import cost_gap
 from benchmarks.papers.table_sets import PaperSet, SetRecords
 from dpviz.core import frozen
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.convergent_kmeans.comparison import METHODS
-from dpviz.metrics import cost_gap, nonprivate_costs
+from dpviz.metrics import nonprivate_costs
 from dpviz.solvers import lloyd
 
 EPSILONS = (0.2, 1.0)

@@ -18,9 +18,9 @@ from dpviz.methods.morse.algorithm import (
     merge_tree,
     signed_points,
     steps,
-    transition_points,
 )
 from dpviz.solvers import assign as nearest_center
+from dpviz.solvers import landscape
 
 BASES = ("dpmog_hard", "dpmog", "dplloyd_mog", "dpcube")
 FLOOR = 0.01
@@ -215,7 +215,7 @@ def test_released_landscapes_hang_together(seed):
     release = run(points, box, seed=seed, n_components=12, epsilon=3.0, n_iterations=3).release
     tree = release.tree
     assert tree.n_unreachable == 0
-    assert len(transition_points(release.mixture)) >= tree.n_leaves - 1
+    assert len(landscape(release.mixture).transitions) >= tree.n_leaves - 1
     for k in range(1, tree.n_leaves + 2):
         labels = assign(release.mixture, release.mixture.means, k)
         assert labels.max() < min(k, tree.n_leaves)

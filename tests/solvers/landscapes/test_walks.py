@@ -1,4 +1,4 @@
-"""The plane's machine code beside the general forms it stands for: a third axis of its own changes nothing in two."""
+"""Walks in the plane, whose eigenvalues are written out, beside those in space, where a third axis changes nothing."""
 
 import math
 
@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from dpviz.solvers import Mixture, flow_lines, landscape
-from dpviz.solvers.landscapes import plane, saddles
+from dpviz.solvers.landscapes import saddles, walks
 from dpviz.solvers.landscapes.basins import traps
 from dpviz.solvers.landscapes.flow import FLOW_STEPS, axes, distinct, flow
-from dpviz.solvers.landscapes.plane import LOST, climb_steps, log_density_at
+from dpviz.solvers.landscapes.walks import LOST, climb_steps
 
 SEEDS = st.integers(0, 10**6)
 NONE = np.empty(0, dtype=np.intp)
@@ -41,11 +41,14 @@ def lifted(points):
 def test_what_is_known_of_a_place_is_the_landscape(seed, n_components):
     mixture, rng = drawn(seed, n_components=n_components)
     points = rng.uniform(-1.2, 1.2, (50, 2))
-    known, here = plane.known_at(mixture.plane, points), with_third_axis(mixture).at(lifted(points))
-    upper = [each[:, [0, 0, 1], [0, 1, 1]] for each in (here.metric, here.spread)]
-    expected = np.concatenate([here.log_density[:, None], here.gradient[:, :2], *upper], axis=1)
-    np.testing.assert_allclose(known, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
-    assert (known[:, 6] * known[:, 8] >= known[:, 7] ** 2 * (1.0 - 1e-12)).all()  # S is no saddle
+    known, here = mixture.at(points), with_third_axis(mixture).at(lifted(points))
+    expected = (here.log_density, here.gradient[:, :2], here.metric[:, :2, :2], here.spread[:, :2, :2])
+    for one, other in zip(known, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11 * np.abs(other).max())
+    for matrix in (known.metric, known.spread):
+        np.testing.assert_array_equal(matrix, matrix.transpose(0, 2, 1))
+    s11, s12, s22 = known.spread[:, 0, 0], known.spread[:, 0, 1], known.spread[:, 1, 1]
+    assert (s11 * s22 >= s12**2 * (1.0 - 1e-12)).all()  # S is no saddle
 
 
 @settings(max_examples=30)
@@ -53,7 +56,8 @@ def test_what_is_known_of_a_place_is_the_landscape(seed, n_components):
 def test_log_densities_of_many_places_are_those_of_each(seed, n_components, n_points, far):
     mixture, rng = drawn(seed, n_components=n_components)
     points = rng.uniform(-2.0, 2.0, (n_points, 2)) * 10.0 ** rng.integers(0, far + 1, (n_points, 1))
-    np.testing.assert_allclose(log_density_at(mixture.plane, points), mixture.log_density(points), rtol=1e-13)
+    alone = np.array([mixture.at(point[None]).log_density[0] for point in points])
+    np.testing.assert_allclose(mixture.log_density(points), alone, rtol=1e-13)
 
 
 def test_a_component_without_weight_counts_for_nothing():
@@ -64,15 +68,17 @@ def test_a_component_without_weight_counts_for_nothing():
         np.concatenate([mixture.covariances, [np.eye(2)]]),
     )
     points = rng.uniform(-1.0, 1.0, (70, 2))
-    for look in (plane.known_at, log_density_at):
-        np.testing.assert_allclose(look(dead.plane, points), look(mixture.plane, points), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(dead.log_density(points), mixture.log_density(points), rtol=1e-12, atol=1e-12)
+    for one, other in zip(dead.at(points), mixture.at(points), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
 def test_so_far_out_that_the_density_underflows_nothing_is_known():
     mixture, _ = drawn(5)
     out = np.array([[1e200, 0.0]])
-    np.testing.assert_array_equal(plane.known_at(mixture.plane, out), [[-np.inf] + [0.0] * 8])
-    assert log_density_at(mixture.plane, out) == -np.inf
+    first, *others = mixture.at(out)
+    assert first == mixture.log_density(out) == -np.inf
+    assert not any(each.any() for each in others)
 
 
 def test_the_step_solves_its_differential_equation():
@@ -80,13 +86,12 @@ def test_the_step_solves_its_differential_equation():
     mixture, rng = drawn(3)
     for point in rng.uniform(-0.5, 0.5, (20, 1, 2)):
         here = mixture.at(point)
-        x, y, ahead_x, ahead_y, used = plane._step(tuple(plane.known_at(mixture.plane, point)[0]), 0.3)
+        place, move = walks.known_at(*mixture.code, point)[0], np.empty(2)
+        used = walks._exact_step(mixture.code[0], place, 0.3, move, np.empty((5, 1, 2, 2)))
         speed = math.sqrt(here.gradient[0] @ here.metric[0] @ here.gradient[0])
         system = np.zeros((3, 3))
         system[:2, :2], system[:2, 2] = here.hessian[0], here.gradient[0]
-        np.testing.assert_allclose([x, y], expm(used / speed * system)[:2, 2], rtol=1e-9)
-        foretold = here.gradient[0] + here.hessian[0] @ [x, y]
-        np.testing.assert_allclose([ahead_x, ahead_y], foretold, rtol=1e-9, atol=1e-9 * speed)
+        np.testing.assert_allclose(move, expm(used / speed * system)[:2, 2], rtol=1e-9)
 
 
 @settings(max_examples=20)
@@ -113,13 +118,16 @@ def test_the_flow_and_its_lines_are_those_of_any_number_of_axes(seed):
 def test_a_start_in_a_trap_or_among_cells_that_agree_stays(seed):
     mixture, rng = drawn(seed)
     sure, starts = traps(mixture), rng.uniform(-1.1, 1.1, (400, 2))
-    caught = sure.caught(starts, mixture.log_density(starts))
+    white = np.einsum("lij,nj->nli", sure.whiteners, starts) - sure.middles
+    inside = ((white**2).sum(axis=2) < sure.radii) & (mixture.log_density(starts)[:, None] > sure.rims)
+    caught = np.where(inside.any(axis=1), inside.argmax(axis=1), -1)
     places, labels, _ = flow(mixture, starts, sure)
     np.testing.assert_array_equal(labels[caught >= 0], caught[caught >= 0])
     np.testing.assert_array_equal(places[caught >= 0], starts[caught >= 0])
     side = 5
     cells = rng.integers(-1, 2, side**2)
-    _, labels, _ = plane.flow_down(mixture.plane, starts, np.empty((8, 0)), cells, NONE, 0)
+    none = walks.Traps(*(each[:0] for each in sure))
+    _, labels, _ = walks.flow_down(*mixture.code, starts, none, cells, NONE, 0)
     for (x, y), label in zip(starts, labels, strict=True):
         # The corners of the cells around: the nearest corner's four, the outermost standing for what is beyond.
         column, row = (math.floor((at + 1.0) * side / 2.0 + 0.5) for at in (x, y))
@@ -133,7 +141,7 @@ def test_a_cell_speaks_as_soon_as_it_knows():
     peak = landscape(mixture).minima[0]
     cells = np.full(4, -1)
     starts = np.repeat(peak[None], 4, axis=0)
-    _, labels, _ = plane.flow_down(mixture.plane, starts, traps(mixture).rows(), cells, np.arange(4), FLOW_STEPS)
+    _, labels, _ = walks.flow_down(*mixture.code, starts, traps(mixture), cells, np.arange(4), FLOW_STEPS)
     np.testing.assert_array_equal(labels, 0)
     np.testing.assert_array_equal(cells, 0)
 
@@ -146,13 +154,13 @@ def test_a_climbing_step_is_that_of_any_number_of_axes(seed):
     passes = [each.location for each in landscape(mixture).transitions]
     starts[: len(passes)] = np.reshape(passes, (-1, 2)) + 1e-4
     counted = rng.integers(0, LOST, 60)
-    walks, lost, other = np.arange(60), counted.copy(), counted.copy()
-    steps, states = climb_steps(plane.known_at(mixture.plane, starts), lost, walks)
-    here = with_third_axis(mixture).at(lifted(starts))
-    general, also = saddles.general_climb_steps(here, other, walks)
+    rows, lost, other = np.arange(60), counted.copy(), counted.copy()
+    steps, states = climb_steps(*mixture.code, starts, lost, rows)
+    solid = with_third_axis(mixture)
+    general, also = climb_steps(*solid.code, lifted(starts), other, rows)
     np.testing.assert_array_equal(states, also)
     np.testing.assert_array_equal(lost, other)
-    soft = axes(here).curvatures
+    soft = axes(solid, lifted(starts)).curvatures
     told_apart = soft[:, 1] - soft[:, 2] > 1e-3  # else any axis is the softest
     assert told_apart.sum() > 10
     walking = (states == saddles.WALKING) & told_apart
@@ -163,23 +171,27 @@ def test_a_climbing_step_is_that_of_any_number_of_axes(seed):
 @pytest.mark.parametrize("starts", [np.empty((0, 2)), np.zeros((1, 2))])
 def test_few_starts_are_no_exception(starts):
     mixture, _ = drawn(0)
-    assert len(flow(mixture, starts)[0]) == len(plane.known_at(mixture.plane, starts)) == len(starts)
+    assert len(flow(mixture, starts)[0]) == len(mixture.at(starts).metric) == len(starts)
     assert flow_lines(mixture, starts, n_steps=3, reach=0.3, end=1e-3).shape == (len(starts), 3, 2)
 
 
 @settings(max_examples=50)
-@given(SEEDS, st.sampled_from([1e-3, 0.05, 0.2]))
-def test_leaders_are_those_found_one_after_the_other(seed, radius):
+@given(SEEDS, st.sampled_from([1e-4, 1e-3, 0.05, 0.3]), st.booleans())
+def test_points_are_named_one_after_the_other(seed, radius, solid):
     mixture, rng = drawn(seed)
     points = rng.uniform(-0.5, 0.5, (20, 2))[rng.integers(20, size=60)]
+    points += 10.0 ** rng.uniform(-7, -2, (60, 1)) * rng.standard_normal((60, 2))
+    if solid:
+        mixture, points = with_third_axis(mixture), lifted(points)
     names, leaders = [], []
-    metric = mixture.quick_at(points).metric
+    metric = mixture.at(points).metric
     for point in points:
         near = [i for i, j in enumerate(leaders) if (point - points[j]) @ metric[j] @ (point - points[j]) < radius**2]
         if not near:
             leaders.append(len(names))
         names.append(near[0] if near else len(leaders) - 1)
     np.testing.assert_array_equal(distinct(mixture, points, radius=radius), names)
+    assert len(distinct(mixture, points[:0])) == 0
 
 
 @settings(max_examples=50)

@@ -1,0 +1,56 @@
+"""How near a run comes to Lloyd's algorithm from the same start: the figures of Lu & Shen, section 7."""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def iteration_ratio(iterations: ArrayLike, lloyd_iterations: ArrayLike) -> float:
+    """Return mean(iterations) / mean(lloyd_iterations), one entry a run (R,), both from the same starts.
+
+    The ratio of the averages, not the average of the ratios: Lu & Shen's figures 9b and 10b divide one average by the
+    other (5.89 / 6.07 = 0.97). Raises ValueError for no runs, another number of runs, and a mean of Lloyd's of 0.
+    """
+    ours, lloyds = np.asarray(iterations, dtype=np.float64), np.asarray(lloyd_iterations, dtype=np.float64)
+    if ours.ndim != 1 or ours.shape != lloyds.shape or not ours.size:
+        raise ValueError(
+            f"The iterations had shapes {ours.shape} and {lloyds.shape}, but both must be (R,) with R >= 1: pass one "
+            "entry for each run."
+        )
+    if not lloyds.mean() > 0:
+        raise ValueError("Lloyd's iterations were 0 on average, but a run computes its means at least once.")
+    return float(ours.mean() / lloyds.mean())
+
+
+def convergence_degree(centers: ArrayLike, lloyd_centers: ArrayLike, *, tolerance: float = 0.01) -> float:
+    """Return the share of runs that end where Lloyd's algorithm ends from the same start.
+
+    `centers` and `lloyd_centers` are (R, k, d) in the same units, row i of both from the same initial center. A run
+    counts when every coordinate of every center c satisfies |c - l| <= tolerance |l|, l being Lloyd's ("in [0.99, 1.01]
+    of Lloyd's algorithm", Lu & Shen, section 7.2). It is a share of runs and not of centers or coordinates, because
+    definition 4 is the probability that a run from given centers ends in Lloyd's solution. A coordinate where Lloyd's
+    is 0 must be 0. Raises ValueError for another shape, no runs, and a negative tolerance.
+    """
+    ours, lloyds = np.asarray(centers, dtype=np.float64), np.asarray(lloyd_centers, dtype=np.float64)
+    if ours.ndim != 3 or ours.shape != lloyds.shape or not ours.size:
+        raise ValueError(
+            f"The centers had shapes {ours.shape} and {lloyds.shape}, but both must be (R, k, d): pass the centers of "
+            "each run, np.stack makes one array of them."
+        )
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance was {tolerance}, but it must be >= 0. Use 0.01 for the paper's 1 %.")
+    return float((np.abs(ours - lloyds) <= tolerance * np.abs(lloyds)).all(axis=(1, 2)).mean())
+
+
+def cost_gap(cost: float, lloyd_cost: float) -> float:
+    """Return |cost / lloyd_cost - 1|, Lu & Shen's figure 7: how far a run's cost is from Lloyd's from the same start.
+
+    Both are sums of squared distances to the nearest center, in the same units. A gap can come from a better cost too.
+    Where Lloyd's cost is 0 the gap is 0 for a cost of 0 and infinite otherwise. Raises ValueError for a negative cost.
+    """
+    if not (cost >= 0 and lloyd_cost >= 0):
+        raise ValueError(f"The costs were {cost} and {lloyd_cost}, but a sum of squared distances is >= 0.")
+    if lloyd_cost == 0:
+        return 0.0 if cost == 0 else math.inf
+    return abs(float(cost) / float(lloyd_cost) - 1.0)
