@@ -1,19 +1,18 @@
-"""Startup checks in plain words, and the open-file limit. Standard library only: nothing else may be installed yet."""
+"""Startup checks in plain words, and the open-file limit. All that may be installed is Streamlit, with `packaging`."""
 
 import contextlib
-import re
 import sys
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
-from itertools import zip_longest
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 OLDEST_PYTHON = (3, 11)  # requires-python in pyproject.toml
 REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a clone
 _PIP = r".venv\Scripts\python -m pip" if sys.platform == "win32" else "python3 -m pip --python .venv/bin/python"
 WAY_OUT = f"Install what is needed: {_PIP} install -r requirements.txt"
-_LINE = re.compile(r"(?P<name>[A-Za-z][\w.-]*)(?P<range>[^;#]*)(?P<where>;[^#]*)?")
-_BOUND = re.compile(r"(>=|<=|==|<|>)\s*([\d.]+)")
 
 
 def missing(
@@ -31,27 +30,21 @@ def missing(
         return []  # an installed package: its requirements were installed with it
     text = REQUIREMENTS.read_text(encoding="utf-8") if requirements is None else requirements
     problems = []
-    for line in text.splitlines():
-        match = _LINE.match(line)
-        if match is None or (platform == "win32" and 'sys_platform != "win32"' in (match["where"] or "")):
+    for line in (line.partition("#")[0].strip() for line in text.splitlines()):
+        if not line or line.startswith("-"):
             continue
-        name, bounds = match["name"], match["range"].strip()
+        needed = Requirement(line)
+        if needed.marker is not None and not needed.marker.evaluate({"sys_platform": platform}):
+            continue
+        words = line.partition(";")[0].strip()
         try:
-            own = installed(name)
+            own = installed(needed.name)
         except PackageNotFoundError:
-            problems.append(f"{name} is not installed, but dpviz needs {name}{bounds}.")
+            problems.append(f"{needed.name} is not installed, but dpviz needs {words}.")
             continue
-        if not all(_holds(own, sign, bound) for sign, bound in _BOUND.findall(bounds)):
-            problems.append(f"{name} is {own}, but dpviz needs {name}{bounds}.")
+        if not needed.specifier.contains(Version(own).base_version):  # a candidate is as good as its release
+            problems.append(f"{needed.name} is {own}, but dpviz needs {words}.")
     return [*problems, WAY_OUT] if problems else []
-
-
-def _holds(own: str, sign: str, bound: str) -> bool:
-    """Whether a version satisfies a bound; suffixes as in 1.2rc1 or 1.2+cpu are ignored."""
-    releases = (re.match(r"\d+(\.\d+)*", text) for text in (own, bound))
-    numbers = (map(int, release[0].split(".")) if release else () for release in releases)
-    a, b = zip(*zip_longest(*numbers, fillvalue=0), strict=True)
-    return {">=": a >= b, "<=": a <= b, "==": a == b, "<": a < b, ">": a > b}[sign]
 
 
 def raise_file_limit() -> None:
