@@ -29,7 +29,10 @@ const ease = (t) => (t < 0.5 ? 4 * t * t * t : 1 - (-2 * t + 2) ** 3 / 2);
 /** A child of an SVG with attributes and text; text is only ever text. */
 function draw(parent, tag, attributes, text = "") {
   const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "style") element.style.cssText = value; // a published page's policy refuses the attribute
+    else element.setAttribute(name, value);
+  }
   if (text) element.textContent = text;
   parent.append(element);
   return element;
@@ -247,7 +250,7 @@ class CompareStage extends Slider {
     const most = phone ? side * 1.2 : Math.max(Math.min(height * MOST_MAP, height - others), LEAST_MAP) / rows;
     this.size = { width: Math.floor(Math.min(side, most * aspect)), height: 0 };
     this.size.height = Math.floor(this.size.width / aspect);
-    this.maps.style.gridTemplateColumns = `repeat(${columns}, ${phone ? "minmax(0, 1fr)" : `${side}px`})`;
+    this.maps.style.gridTemplateColumns = `repeat(${columns}, ${phone ? "minmax(0, 1fr)" : side + "px"})`;
     this.maps.style.gap = `${phone ? 10 : gap}px ${gap}px`;
     this.dots = this.records && this.recordsImage();
     this.words();

@@ -1,6 +1,6 @@
 // Bytes in scripts: two in each letter of a file of two bytes a letter; what is no letter is another one after a mark.
 
-const MARK = 0x100; // dpviz/ui/export/states.py writes them
+const MARK = 0x100; // `dense` in dpviz/ui/export/kept_page.py writes them
 const AWAY = 0x8000;
 
 /** The bytes that a dense text stands for, so many of them. */

@@ -30,7 +30,7 @@ const CLEAR = /^rgba\(.*, 0\)$|^transparent$/;
 const either = (choices) => [choices.slice(0, -1).join(", "), ...choices.slice(-1)].filter(Boolean).join(" or ") || "left out";
 
 /** What was asked for and is not there, in sentences; `query` has the names that links have. */
-function missed(query, { slider, control, stops, knob, mode, modes, audiences, seeds, sets = {} }) {
+function missed(query, { slider, control, stops, knob, mode, modes, audiences, seeds, tool, sets = {} }) {
   const [least, most] = slider ? [slider.values[0], slider.values.at(-1)] : [];
   const among = (choices) => [either(choices), (text) => choices.includes(text)];
   const known = {
@@ -42,6 +42,7 @@ function missed(query, { slider, control, stops, knob, mode, modes, audiences, s
     noise_seed: ["seed", ...among(seeds.map(String))],
     frame: ["step", "a whole number from 1", (text) => /^[1-9]\d{0,5}$/.test(text)],
   };
+  if (tool) delete known[knob]; // its stage goes to the nearest value that it has
   return [...query].filter(([name, text]) => known[name] && !known[name][2](text))
     .map(([name, text]) => `${known[name][0]} was “${text}”, but here it must be ${known[name][1]}.`);
 }
@@ -76,9 +77,15 @@ class Embedded extends Site {
     return false;
   }
 
-  /** Find where the whole page says what is on screen: in its headline, or after its control. */
+  /** Find where the whole page says what is on screen: in its headline, or after its control. A tool's stage says all. */
   build(state) {
-    const places = [...parsed(this.files.text(state.frame)).querySelectorAll("[data-leaf], [data-slider], [data-range]")];
+    const frame = parsed(this.files.text(state.frame));
+    const stage = frame.querySelector("[data-tool]");
+    if (stage) {
+      this.main.append(stage);
+      this.filled = state.leaves.map((key, i) => (String(i) === stage.dataset.leaf ? null : key));
+    }
+    const places = [...frame.querySelectorAll("[data-leaf], [data-slider], [data-range]")];
     const after = places.slice(places.findIndex((place) => !("leaf" in place.dataset)) + 1);
     this.after = after.find((place) => "leaf" in place.dataset)?.dataset.leaf;
   }
@@ -91,6 +98,7 @@ class Embedded extends Site {
 
   fill(state) {
     if (this.index.staged) return; // its words stand on the stage
+    if (this.filled.length) return void super.fill(state);
     if (!this.key) this.place(state.pictures.map(({ key }) => key));
     const leaves = state.leaves.map((key) => this.files.text(key));
     const of = (mark, selector) => parsed(leaves.find((text) => text.includes(mark)) ?? "").querySelector(selector);
@@ -133,6 +141,7 @@ class Embedded extends Site {
     for (const timer of [this.waiting, this.following]) clearTimeout(timer);
     this.control?.destroy();
     this.stage?.destroy();
+    this.tool?.end?.();
     for (const { picture } of this.pictures.values()) picture.destroy();
   }
 }

@@ -46,6 +46,6 @@ export function setQuery(query, step = null) {
   if (!query) return;
   if (step !== null) query += `&${FRAME}=${step + 1}`;
   const frame = [...new URLSearchParams(location.search)].filter(([name]) => name.startsWith("embed")); // Streamlit's own
-  const search = `?${query}${frame.map(([name, value]) => `&${name}=${encodeURIComponent(value)}`).join("")}`;
+  const search = `?${query}${frame.map(([name, value]) => "&" + name + "=" + encodeURIComponent(value)).join("")}`;
   if (location.search !== search) history.replaceState(history.state, "", `${location.pathname}${search}${location.hash}`);
 }

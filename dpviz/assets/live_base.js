@@ -77,7 +77,7 @@ export const toData = (axis, at) => (axis.log ? 10 ** toAxis(axis, at) : toAxis(
 export const toScene = (axis, value) =>
   ((axis.log ? Math.log10(value) : value) - axis.values[0]) / (axis.values[1] - axis.values[0]);
 export const axisTitle = (axis) => (axis.unit ? `${axis.label} (${axis.unit})` : axis.label);
-export const withUnit = (axis, text) => `${text}${axis.unit ? ` ${axis.unit}` : ""}`;
+export const withUnit = (axis, text) => (axis.unit ? `${text} ${axis.unit}` : text);
 
 /** The data value of a scene coordinate as text; a whole number stays whole, whatever float32 made of it. */
 export function valueText(axis, at) {

@@ -25,8 +25,7 @@ function tableOf(scene, layer, row) {
   const spans = [scene.x, scene.y].map((axis) => Math.abs(axis.values[1] - axis.values[0]));
   const sameUnit = spans[0] === spans[1] && !scene.x.log && !scene.y.log;
   const R = (radius) => threeDigits(sameUnit ? radius * spans[0] : radius);
-  const radiusTitle = sameUnit
-    ? `radius${scene.x.unit ? ` (${scene.x.unit})` : ""}` : "radius (share of the box)";
+  const radiusTitle = sameUnit ? axisTitle({ label: "radius", unit: scene.x.unit }) : "radius (share of the box)";
   const name = (i) => markName(scene, layer, row, i) || String(i + 1);
   const { arrays } = layer;
   const at = (key) => reader(arrays[key], row);

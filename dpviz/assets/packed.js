@@ -6,13 +6,13 @@ import { bytesOf } from "./dense.js";
 const packed = "@PACKED@";
 const length = @LENGTH@; // bytes
 const plain = new URL("dpviz.js", document.currentScript.src).href;
-const early = { dpvizData: [], dpvizIndex: [] }; // calls of files that came before the script
-for (const [name, calls] of Object.entries(early)) window[name] = (...given) => calls.push(given);
+const early = []; // what the page says of itself may come before the script
+window.dpvizIndex = (index) => early.push(index);
 
 function run(src, failed = () => {}) {
   const script = document.createElement("script");
   script.addEventListener("load", () => {
-    for (const [name, calls] of Object.entries(early)) for (const given of calls.splice(0)) window[name](...given);
+    for (const index of early.splice(0)) window.dpvizIndex(index);
   });
   script.addEventListener("error", failed);
   script.src = src;

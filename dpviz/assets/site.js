@@ -5,7 +5,7 @@ import { mount, housed } from "./picture.js";
 import { mountSlider } from "./slider.js";
 import { make } from "./elements.js";
 import { Stage } from "./stage_view.js";
-import { Files, LATE } from "./site_files.js";
+import { Files, handed, LATE } from "./site_files.js";
 
 const AUDIENCES = ["curator", "public"]; // in the order of the switch's words
 const WHY = "dpviz-why"; // the id of the card that a stage opens
@@ -19,6 +19,12 @@ function longNames(query, { knob, mode }) {
   const names = { ...SHORT, eps: knob, mode };
   const long = (name) => (names[name] && !query.has(names[name]) ? names[name] : name);
   return new URLSearchParams([...query].map(([name, value]) => [long(name), value]));
+}
+
+/** The place of the value that is nearest to a wanted one, null where none is wanted. */
+function nearest(values, wanted) {
+  const far = values.map((value) => Math.abs(Math.log(value / wanted)));
+  return wanted > 0 ? far.indexOf(Math.min(...far)) : null;
 }
 
 export class Site {
@@ -36,8 +42,13 @@ export class Site {
     this.slider = make("div", "slider");
     this.control = null;
     this.stage = null;
+    this.tool = null;
     this.move = null; // number of the last move that was asked for
     this.main.addEventListener("dpviz:moving", ({ detail }) => {
+      if (this.tool) {
+        this.tool.index = detail.index;
+        return void this.tellAddress();
+      }
       this.move = detail.number;
       this.go({ stop: detail.index });
     });
@@ -59,10 +70,8 @@ export class Site {
       const i = list.map(String).indexOf(this.query.get(name));
       return i < 0 ? kept : i;
     };
-    const wanted = Number(this.query.get(knob));
-    const stop = !slider ? (control ? found(stops, knob, control.index) : 0) : wanted > 0 && this.query.has(knob)
-      ? slider.values.reduce((best, value, i) => (Math.abs(Math.log(value / wanted)) < Math.abs(Math.log(slider.values[best] / wanted)) ? i : best), 0)
-      : slider.index;
+    const stop = slider ? nearest(slider.values, Number(this.query.get(knob))) ?? slider.index
+      : control ? found(stops, knob, control.index) : 0;
     return { mode: found(modes, mode), seed: found(seeds, "noise_seed"), audience: found(audiences, "audience"), stop, asked: question !== null && !this.query.has(knob) };
   }
 
@@ -122,6 +131,7 @@ export class Site {
 
   /** Bring words and charts after the picture, once that is on the screen: they take as long as it does. */
   accompany(state, main, name) {
+    if (this.isBehind) this.setStage(state);
     if (this.index.why) this.dress();
     this.fill(state);
     this.pictures.get(main?.key)?.picture.resize(); // the words may leave it other room
@@ -144,7 +154,7 @@ export class Site {
 
   /** Put the page's frame up, and into it what lives longer than a frame. */
   build(state) {
-    this.filled = this.came ? state.leaves.map((key) => (this.files.blobs.has(key) ? key : null)) : [];
+    this.filled = this.came ? state.leaves.map((key, i) => (this.leaf(i).hasChildNodes() ? key : null)) : [];
     if (!this.came) {
       this.main.innerHTML = this.files.text(state.frame);
       this.offer();
@@ -174,10 +184,30 @@ export class Site {
   fill(state) {
     state.leaves.forEach((key, i) => {
       if (key === this.filled[i] || !this.files.blobs.has(key)) return;
-      this.main.querySelector(`[data-leaf="${i}"]`).innerHTML = this.files.text(key);
+      const [place, text] = [this.leaf(i), this.files.text(key)];
+      if ("tool" in place.dataset) this.useTool(place, JSON.parse(text)).catch(() => this.fail());
+      else place.innerHTML = text;
       this.filled[i] = key;
     });
     if (!this.at.asked && this.verdict) this.main.querySelector("h1").after(this.verdict);
+  }
+
+  leaf(i) {
+    return this.main.querySelector(`[data-leaf="${i}"]`);
+  }
+
+  /** Show the stage of a tool: all that it shows at any ε has come with its words. */
+  async useTool(place, data) {
+    const values = data.epsilons ?? data.values;
+    this.tool ??= { values, index: nearest(values, Number(this.query.get(this.index.knob))) ?? data.index };
+    this.tool.host ??= place;
+    if (place !== this.tool.host) { // of another frame: ε and the method that is looked at live on
+      this.tool.host.dataset.leaf = place.dataset.leaf;
+      place.replaceWith(this.tool.host);
+    }
+    const [start, sheet] = await (this.tool.script ??= handed("data/stage.js", this.files.base));
+    this.tool.root ??= housed(this.tool.host, sheet);
+    this.tool.end = start({ data: { ...data, index: this.tool.index }, parentElement: this.tool.root, setStateValue: () => {} });
   }
 
   draw({ key, height, fits, named, follow, whole = false, ...told }) {
@@ -193,8 +223,19 @@ export class Site {
     this.pictures.set(key, { host: place, picture: mount(housed(place, SHEETS.picture), this.files.scene(told), options) });
   }
 
-  /** Draw the stage: its words come with its picture, on one frame. */
+  /** Draw the stage: its words come with its picture, on one frame. Where ε alone has moved, all else waits. */
   drawStage(state) {
+    const { mode, seed, audience, stop } = this.at;
+    const pictures = state.pictures.filter(({ stage }) => stage);
+    const rest = [mode, seed, audience, ...pictures.map(({ key }) => key)].join();
+    this.isBehind = this.stageHost?.isConnected && rest === this.rest;
+    this.rest = rest;
+    if (!this.isBehind) return void this.setStage(state);
+    for (const told of pictures) this.stage.show(told.key, this.files.scene(told), stop);
+  }
+
+  /** Put the whole stage up. */
+  setStage(state) {
     const place = this.main.querySelector("[data-stage]");
     if (!this.stage) {
       this.stageHost = place;
@@ -244,30 +285,13 @@ export class Site {
   // -- Controls --
 
   choose(place, knob) {
-    const { label, words } = this.index.switches[knob] ?? {};
-    const { audiences, modes } = this.index;
-    if (knob === "audience" && audiences.length > 1 && !this.index.staged) {
-      place.append(make("span", "label", label), this.segments(words, AUDIENCES.map((each) => audiences.indexOf(each)), "audience", label));
-    } else if (knob === this.index.mode && modes.length > 1) {
-      const select = make("select", "", "", { "aria-label": label });
-      this.index.modeWords.forEach((text, i) => select.append(make("option", "", text, { value: String(i) })));
-      select.value = String(this.at.mode);
-      select.addEventListener("change", () => this.go({ mode: Number(select.value) }));
-      place.append(select);
-    }
-  }
-
-  segments(words, values, field, label) {
-    const group = make("span", "segments", "", { role: "radiogroup", "aria-label": label });
-    words.forEach((text, i) => {
-      const button = make("button", "", text, { type: "button", role: "radio", "aria-checked": String(this.at[field] === values[i]) });
-      button.addEventListener("click", () => {
-        for (const each of group.children) each.setAttribute("aria-checked", String(each === button));
-        this.go({ [field]: values[i] });
-      });
-      group.append(button);
-    });
-    return group;
+    const { mode, modes, modeWords, switches } = this.index;
+    if (knob !== mode || modes.length < 2) return;
+    const select = make("select", "", "", { "aria-label": switches[knob].label });
+    modeWords.forEach((text, i) => select.append(make("option", "", text, { value: String(i) })));
+    select.value = String(this.at.mode);
+    select.addEventListener("change", () => this.go({ mode: Number(select.value) }));
+    place.append(select);
   }
 
   /** The reader has guessed, or would rather be told. */
@@ -337,7 +361,8 @@ export class Site {
   /** The query of the state on screen. */
   get here() {
     const { knob, slider, control, stops, seeds, audiences, mode, modes } = this.index;
-    const value = slider ? slider.values[this.at.stop] : control ? stops[this.at.stop] : null;
+    const moved = slider ?? this.tool;
+    const value = moved ? moved.values[slider ? this.at.stop : moved.index] : control ? stops[this.at.stop] : null;
     const query = new URLSearchParams(value === null || this.at.asked ? [] : [[knob, String(value)]]);
     if (seeds.length) query.set("noise_seed", seeds[this.at.mode ? 0 : this.at.seed]);
     if (audiences.length > 1) query.set("audience", audiences[this.at.audience]);
@@ -352,7 +377,7 @@ export class Site {
     clearTimeout(this.telling);
     this.telling = setTimeout(() => {
       try {
-        history.replaceState(null, "", `${query.size ? `?${query}` : location.pathname}${location.hash}`);
+        history.replaceState(null, "", (query.size ? `?${query}` : location.pathname) + location.hash);
       } catch { /* a page opened as a file has no address of its own */ }
     }, 400); // browsers refuse many changes in a row
   }

@@ -7,6 +7,7 @@ export const LATE = "late"; // the file of what the first picture did without
 const KEPT = new Map(); // name -> text of a file that came with the page itself, and its bytes where it is dense
 const ASKED = new Map(); // address of a script that was asked for -> {promise, take}: of what it hands over
 const decoder = new TextDecoder();
+for (const { dataset, textContent } of document.querySelectorAll("script[data-state]")) KEPT.set(dataset.state, [textContent]);
 
 /** What a script at an address hands over when it has run. */
 export function handed(path, base) {
@@ -26,16 +27,6 @@ export function handed(path, base) {
   return asked.promise;
 }
 
-/** Wait for a script that the page itself is loading; those that are none of its own, or have run, are not waited for. */
-function comingWithPage(href) {
-  const script = [...document.scripts].find(({ src, defer }) => defer && src === href);
-  if (!script || document.readyState === "complete") return null;
-  return new Promise((done) => {
-    for (const type of ["load", "error"]) script.addEventListener(type, done);
-    window.addEventListener("load", done); // where it has run before
-  });
-}
-
 /** Who takes what the script hands over that is running; undefined for one that stands in the page. */
 export const taker = () => ASKED.get(document.currentScript?.src)?.take;
 
@@ -45,44 +36,19 @@ function fromRows(bytes, width) {
   return bytes;
 }
 
-/** Coordinates from codes of 12 bits, as the bytes of so many float32: `low` and `step` are each column's, 0 is nowhere. */
-function fromCodes(held, size, low, step, ordered) {
+/** Coordinates from codes of two bytes, as the bytes of so many float32: of each column the low bytes, then the high ones;
+ *  `low` and `step` are each column's, 0 is nowhere. Of sorted points the first column says what changes from each to the next. */
+function fromCodes(held, size, low, step, sorted) {
   const values = new Float32Array(size / 4).fill(NaN); // padding, too
-  const codes = ordered ? alongCurve(held) : inThrees(held);
-  for (let i = 0; i < codes.length; i += 1) {
-    const c = i % low.length;
-    if (codes[i]) values[i] = low[c] + (codes[i] - 1) * step[c];
+  const n = held.length / (2 * low.length);
+  for (let c = 0; c < low.length; c += 1) {
+    const column = held.subarray(2 * n * c);
+    for (let i = 0, code = 0; i < n; i += 1) {
+      code = (sorted && !c ? code : 0) + column[i] + 256 * column[n + i];
+      if (code) values[low.length * i + c] = low[c] + (code - 1) * step[c];
+    }
   }
   return new Uint8Array(values.buffer);
-}
-
-/** Two numbers of 12 bits in each three bytes. */
-function inThrees(held) {
-  return Uint16Array.from({ length: Math.floor(held.length / 1.5) }, (_, i) => {
-    const at = (3 * i) >> 1;
-    return i % 2 ? ((held[at] & 15) << 8) | held[at + 1] : (held[at] << 4) | (held[at + 1] >> 4);
-  });
-}
-
-/** Places x, y, ... that are told by the way from each to the next on Morton's curve: low bytes, middle ones, high ones. */
-function alongCurve(held) {
-  const n = held.length / 3;
-  const codes = new Uint16Array(2 * n);
-  for (let i = 0, at = 0; i < n; i += 1) {
-    at += held[i] | (held[n + i] << 8) | (held[2 * n + i] << 16);
-    codes[2 * i] = everyOther(at);
-    codes[2 * i + 1] = everyOther(at >> 1);
-  }
-  return codes;
-}
-
-/** Every other one of 24 bits. */
-function everyOther(bits) {
-  let held = bits & 0x555555;
-  held = (held | (held >> 1)) & 0x333333;
-  held = (held | (held >> 2)) & 0x0f0f0f;
-  held = (held | (held >> 4)) & 0xff00ff;
-  return (held | (held >> 8)) & 0xfff;
 }
 
 /** Files of states, each asked for once; a blob is kept for all states that name it. */
@@ -101,9 +67,7 @@ export class Files {
   }
 
   async fetch(name) {
-    const path = `data/${name}.js`;
-    if (!KEPT.has(name)) await comingWithPage(new URL(path, this.base).href);
-    const [text, size] = KEPT.get(name) ?? await handed(path, this.base).catch((error) => {
+    const [text, size] = KEPT.get(name) ?? await handed(`data/${name}.js`, this.base).catch((error) => {
       this.states.delete(name); // so that it can be asked for again
       throw error;
     });

@@ -132,11 +132,12 @@ export class Stage {
   show(key, packed, index) {
     const known = this.pictures.get(key);
     if (!known) return;
+    const isLead = known.picture === this.lead;
+    if (isLead) this.index = index; // its frame is told while it is drawn, and said then
+    this.hasSaid = !isLead;
     known.picture.update(packed);
     known.picture.waiting?.(false);
-    if (known.picture !== this.lead) return;
-    this.index = index;
-    this.say();
+    if (!this.hasSaid) this.say();
   }
 
   put(key, packed, options) {
@@ -161,6 +162,7 @@ export class Stage {
   say() {
     const { lead } = this;
     const scene = lead?.scene;
+    this.hasSaid = true;
     if (!scene) return void this.sayNothing();
     const words = scene.stage ?? null;
     const end = lead.frame === scene.start_frame || scene.frames.length < 2;

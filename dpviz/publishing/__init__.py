@@ -26,7 +26,7 @@ from dpviz.ui.export.kept_page import state_of
 from dpviz.ui.server.background import background
 from dpviz.ui.server.worker import end_with_parent
 
-EXTRA = ("markdown_it", "latex2mathml")  # packages of the extra `publish`
+EXTRA = ("markdown_it", "latex2mathml", "rjsmin", "rcssmin")  # packages of the extra `publish`
 MISSING = "The site needs the extra `publish`: pip install 'dpviz[publish]'."
 _FILES = "files.json"  # the files of the last run, in the cache
 _PART = 25  # states that a process makes at a time
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
     options = parser.parse_args(arguments)
     if absent := [name for name in EXTRA if find_spec(name) is None]:
-        print(f"{MISSING} ({' and '.join(absent)}: not installed)", file=sys.stderr)
+        print(f"{MISSING} ({', '.join(absent)}: not installed)", file=sys.stderr)
         return 2
     try:
         plan = read_plan(options.config) if options.config else default_plan()
@@ -193,7 +193,7 @@ def make(part: Sequence[Visit], states: Path, folders: Sequence[str]) -> None:
             writer = Writer(partial(address, each.folder, folders=folders), frozenset(dict(each.link)))
             main = visit(each.page, dict(each.link))
             page = writer.write(main, each.tab)
-            page.bands = bands_of(main, each.banded) if each.banded else []
+            page.bands = bands_of(main, each.banded) if each.banded else page.bands
             path = states / each.key()
             whole = path.with_suffix(f".{os.getpid()}")
             whole.write_bytes(pickle.dumps((page, state_of(page.frame, page.leaves, page.pictures))))

@@ -1,18 +1,21 @@
 """The files of a site: pages with their links, the states that a page loads, and what all pages share.
 
-A page opens with a small part of its first state: on a slow network a kilobyte takes 5 ms.
+A page carries a small part of its first state in itself: on Fast 3G a kilobyte takes 5 ms, but none while script and
+sheet have been asked for, and no answer has begun.
 """
 
 import gzip
 import json
 import math
 import shutil
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
@@ -20,15 +23,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.assets import SERIF, module, plain, site_script, site_sheet, slim, words_sheet
+from dpviz.assets import SERIF, module, plain, site_script, text, words_sheet
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
 from dpviz.plots import read_header
-from dpviz.publishing.pages import DRAWINGS, WrittenPage
+from dpviz.publishing.pages import DRAWINGS, TOOLS, WrittenPage
 from dpviz.publishing.plan import ARTICLE, COURSE, GLOSSARY, PagePlan, SitePlan, words_of_modes
 from dpviz.stories.method import SHORT
 from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS
-from dpviz.ui.export.kept_page import LISTS, PageState, arrays_of, dense, dense_script, rounded, shared, two_byte
+from dpviz.ui.export.kept_page import (
+    LISTS,
+    PageState,
+    arrays_of,
+    dense,
+    dense_script,
+    packed,
+    rounded,
+    shared,
+    two_byte,
+)
 from dpviz.ui.lessons import RIGHT, WRONG
 from dpviz.ui.panel import WHY
 
@@ -38,12 +51,13 @@ _POLICY = (  # a blob is the script that packed.js unpacks: only a script can ma
     "base-uri 'none'; form-action 'none'"
 )
 MEANINGS = '<div class="dpviz-meanings"'  # of the glossary's words: they open at what a reader points at
+_SKETCHED = {"lines", "ensemble"}  # kinds of marks
 _PLACES = {"xy", "ends", "head", "tail", "center"}  # arrays whose last axis is x, y, x, y
 _POINTS = {"xy", "group"}  # arrays of a layer whose points can be in any order
 _SMALL = 512  # bytes: less is not worth an entry of its own
 WORDS = "words.css"  # the sheet of what is read below the stage
 _LONG = 512  # bytes of words: with a stage, so many stand below it or open at a touch
-_CODES = 4095  # of 12 bits, without the one for what is nowhere
+_CODES = 65_535  # without the one for what is nowhere
 _FINE = 1 / 2000  # of an axis's view, from one code to the next: half a pixel of a picture of 1,000
 
 
@@ -86,7 +100,7 @@ def write_page(
     opens = slider["index"] if slider else control["index"] if control else 0
     name_of_first = ASKED if page.asks else f"0.0.0.{opens}"
     first = states[name_of_first][0]
-    _write_states(data, {name: state for name, (_, state) in states.items()}, name_of_first, len(page.audiences))
+    opens_with = _write_states(data, {name: state for name, (_, state) in states.items()}, name_of_first, page)
     if drawings := {name: drawing for written, _ in states.values() for name, drawing in written.drawings.items()}:
         (place / DRAWINGS).mkdir(exist_ok=True)
         for name, drawing in drawings.items():
@@ -123,42 +137,62 @@ def write_page(
         "switches": sample.switches,
         "staged": sample.staged,
         "home": sample.home,
+        "tool": bool(sample.tool),
         "why": _explained(sample),
         "bands": [rounded(states[f"{m}.0.0.0"][0].bands) for m in range(max(1, len(page.modes))) if not page.asks],
         "sets": sets,
     }
+    if sample.tool:
+        stage = module(sample.tool, *TOOLS[sample.tool]).replace("\nexport default ", "\nconst start = ")
+        hands = f'dpvizData("stage", start, {json.dumps(text(f"{sample.tool}.css"))});'
+        script = minified("(() => {\n" + stage.replace("\nexport ", "\n") + hands + "\n})();\n")
+        (data / "stage.js").write_text(script, "utf-8")
     (data / "index.js").write_text(f"dpvizIndex({json.dumps(index)});\n", "utf-8")
-    (place / "index.html").write_text(_html(page, plan, name_of_first, first), "utf-8")
+    (place / "index.html").write_text(_html(page, plan, first, opens_with), "utf-8")
 
 
-def _write_states(data: Path, states: Mapping[str, PageState], first: str, n_audiences: int) -> None:
+def _write_states(data: Path, states: Mapping[str, PageState], first: str, page: PagePlan) -> str:
     """Write each state's own blobs; those of many states, and those common to all audiences, have files of their own.
 
-    The file of the `first` state is all that the page needs to open; the rest of that state is in the file `late`.
+    The file of the `first` state is all that a picture needs to open; the rest of that state is in the file `late`.
+    Return what a page carries of the first state, as an element.
     """
+    sketches = {key: codes for state in states.values() for key, codes in sketched(state).items()}
 
-    def write(name: str, directory: object, blobs: Mapping[str, bytes], **parts: object) -> None:
-        (data / f"{name}.js").write_bytes(dense_script(name, directory, blobs, **parts))
+    def write(
+        name: str,
+        directory: object,
+        blobs: Mapping[str, bytes],
+        coarse: Mapping[str, Coarse] = MappingProxyType({}),
+        absent: Mapping[str, int] = MappingProxyType({}),
+    ) -> bytes:
+        coarse = {**{key: sketches[key] for key in blobs.keys() & sketches.keys()}, **coarse}
+        whole = {**blobs, **{key: each.packed for key, each in coarse.items()}}
+        told = {key: (each.size, each.low, each.step, each.order is not None) for key, each in coarse.items()}
+        held = packed(directory, whole, coarse=told, absent={**absent})
+        (data / f"{name}.js").write_bytes(dense_script(name, held))
+        return held
 
-    opens = opening(states[first])
-    write(first, states[first].directory, opens.blobs, **opens.parts)
+    opens = opening(states[first], sketches)
+    held = write(first, states[first].directory, opens.blobs, opens.coarse, opens.absent)
     write("late", None, opens.late)
     known = set(states[first].blobs)
-    for a in range(n_audiences):
+    for a in range(len(page.audiences)):
         common = shared(state for name, state in states.items() if name == ASKED or name.split(".")[2] == str(a))
         write(f"shared.{a}", None, {key: blob for key, blob in common.items() if key not in known})
         known |= common.keys()
     for name, state in states.items():
         own = {key: blob for key, blob in state.blobs.items() if key not in known}
-        if n_audiences > 1:
+        if len(page.audiences) > 1:
             mode, seed, audience, stop = name.split(".")
-            views = [states[f"{mode}.{seed}.{a}.{stop}"].blobs for a in range(n_audiences)]
+            views = [states[f"{mode}.{seed}.{a}.{stop}"].blobs for a in range(len(page.audiences))]
             together = {key: blob for key, blob in own.items() if all(key in each for each in views)}
             own = {key: blob for key, blob in own.items() if key not in together}
             if audience == "0":
                 write(f"{mode}.{seed}.all.{stop}", None, together)
         if name != first:
             write(name, state.directory, own)
+    return f'<script type="text/plain" data-state="{first}">{b64encode(held).decode()}</script>'
 
 
 def _slider(slider: dict[str, Any], page: PagePlan, *, staged: bool) -> dict[str, Any]:
@@ -178,7 +212,7 @@ def _explained(page: WrittenPage) -> bool:
     return any(f'id="{WHY}"' in leaf for leaf in page.leaves)
 
 
-def _html(page: PagePlan, plan: SitePlan, name_of_first: str, first: WrittenPage) -> str:
+def _html(page: PagePlan, plan: SitePlan, first: WrittenPage, state: str) -> str:
     top = page.above or page.folder
     more = [each for each in plan.pages if top in (each.above, each.folder)]
     more = more if top and len(more) > 1 else []
@@ -194,11 +228,11 @@ def _html(page: PagePlan, plan: SitePlan, name_of_first: str, first: WrittenPage
             f'<nav class="more" aria-label="Read">Read: <a href="{ARTICLE}/index.html">{escape(plan.article)}</a></nav>'
         )
     title = page.title if page.folder else "dpviz"
-    head = f'<script src="data/index.js" defer></script><script src="data/{name_of_first}.js" defer></script>'
+    head = '<script src="data/index.js" defer></script>'
     above = f"<header><h1>{escape(CATALOGUE[page.page].title)}</h1><h2>{page.tab}</h2></header>" if page.tab else ""
     if not _explained(first):  # else it comes with the words, after the picture
         head = f'<link rel="stylesheet" href="{_up(page.folder)}{WORDS}">{head}'
-    return document(title, page.folder, body, plan, above=above, below=below, head=head)
+    return document(title, page.folder, body, plan, above=above, below=below + state, head=head)
 
 
 def document(
@@ -239,121 +273,163 @@ def _current(here: str, folder: str, *, within: bool = False) -> str:
 
 
 def write_common(folder: Path) -> None:
-    """Write the shared files: script, style, font and icon."""
-    script = plain(site_script())
+    """Write the shared files: script, style, font and icon.
+
+    The script comes packed: 70 kB instead of 210, which are 700 ms on Fast 3G; unminified it had 25 kB more.
+    """
+    from rcssmin import cssmin  # type: ignore[import-untyped]  # of the extra `publish`
+
+    script = minified(site_script(cssmin))
     (folder / "dpviz.js").write_text(script, "utf-8")
-    packed = gzip.compress(script.encode(), 9, mtime=0)
-    loader = slim(module("packed", "dense").replace("\nexport ", "\n"))
-    loader = loader.replace("@PACKED@", dense(packed)).replace("@LENGTH@", str(len(packed)))
-    (folder / "packed.js").write_bytes(two_byte(f"(() => {{\n{loader}}})();\n"))
-    (folder / "site.css").write_text(site_sheet(), "utf-8")
-    (folder / WORDS).write_text(words_sheet(), "utf-8")
+    whole = gzip.compress(script.encode(), 9, mtime=0)
+    loader = minified(module("packed", "dense").replace("\nexport ", "\n"))
+    loader = loader.replace("@PACKED@", dense(whole)).replace("@LENGTH@", str(len(whole)))
+    (folder / "packed.js").write_bytes(two_byte(f"(() => {{\n{loader}\n}})();\n"))
+    (folder / "site.css").write_text(cssmin(text("site.css")), "utf-8")
+    (folder / WORDS).write_text(cssmin(words_sheet()), "utf-8")
     for name in ("alone.js", "icon.png", SERIF):
         shutil.copyfile(ASSETS / name, folder / name)
 
 
+def minified(source: str) -> str:
+    """Return a script without comments and unnecessary spaces, in ASCII."""
+    from rjsmin import jsmin  # type: ignore[import-untyped]  # of the extra `publish`
+
+    return plain(jsmin(source))
+
+
 @dataclass(frozen=True, slots=True)
 class Coarse:
-    """Places as codes of 12 bits: code c of a column is low + (c - 1) step, 0 is nowhere."""
+    """Places as codes of two bytes: code c of a column is low + (c - 1) step, 0 is nowhere.
+
+    The first picture's places take 12 to 37 kB less than as float32, which are 60 to 190 ms on Fast 3G.
+    """
 
     size: int  # of the exact places, bytes
     low: tuple[float, ...]  # for each column
     step: tuple[float, ...]
-    codes: NDArray[np.uint16]  # (n, columns)
+    codes: NDArray[np.uint16]  # (n, columns), in the order of the file
     order: NDArray[np.intp] | None = None  # of a layer's points in the file; None: their own
 
     @property
     def packed(self) -> bytes:
-        """The codes as bytes: three for two of them, or the steps from each point to the next on Morton's curve."""
-        if self.order is None:
-            return twelve_bits(self.codes)
-        steps = np.diff(_along(self.codes)[self.order], prepend=np.uint32(0))
-        return steps.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :3].T.tobytes()
+        """The codes as bytes: of each column the low ones, then the high ones.
+
+        Of sorted points the first column holds the steps from each to the next.
+        """
+        columns = np.array(self.codes.T, "<u2", order="C")
+        if self.order is not None:
+            columns[0, 1:] = np.diff(columns[0])
+        return columns.view(np.uint8).reshape(len(columns), -1, 2).transpose(0, 2, 1).tobytes()
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
     """A state in two parts: the data of the first picture, and the data that replace or complete it later."""
 
-    blobs: Mapping[str, bytes]  # as in `PageState`, or coarse
-    coarse: Mapping[str, Coarse]
+    blobs: Mapping[str, bytes]  # as in `PageState`, but for the order of points
+    coarse: Mapping[str, Coarse]  # in place of exact ones
     absent: Mapping[str, int]  # arrays that come later, with their size in bytes
     late: Mapping[str, bytes]  # the exact arrays of both, and words
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Use:
+    """A layer's array in a picture of a state."""
+
+    layer: Mapping[str, Any]
+    name: str
+    key: str  # of its blob
+    shape: Sequence[int]
+    view: Sequence[Sequence[float]]  # of both axes
+    start: int  # the frame that the picture opens with
+    picture: int
+    staged: bool
+
     @property
-    def parts(self) -> dict[str, object]:
-        """The description of the blobs in the file of the first part."""
-        coarse = {key: (each.size, each.low, each.step, each.order is not None) for key, each in self.coarse.items()}
-        return {"coarse": coarse, "absent": self.absent}
+    def visible(self) -> bool:
+        """Whether the first picture shows it."""
+        return bool(self.layer["shown"]) and self.layer["rows"][self.start] >= 0
+
+    @property
+    def unordered(self) -> bool:
+        """Whether it holds places of points that can be in any order."""
+        arrays, named = self.layer["arrays"], self.layer["names"] or self.layer.get("ids")
+        plain = self.name == "xy" and self.layer["kind"] == "points" and not named and set(arrays) == _POINTS
+        return plain and self.shape[0] == 1
 
 
-def opening(state: PageState) -> Opening:
-    """Split a state: what the first picture does not show comes late, and so do exact places.
-
-    In a picture of 1,000 CSS pixels a coarse place is at most a quarter of one from the exact one. Points of one layer
-    are sorted along Morton's curve, which takes half the bytes: their order cannot be seen in a picture.
-    """
-    visible: set[str] = set()
-    hidden: set[str] = set()
-    exact: set[str] = set()  # visible, and without codes
-    coarse: dict[str, Coarse] = {}
-    users: Counter[str] = Counter()  # arrays that use a blob
-    points: dict[int, dict[str, str]] = {}  # layer -> the blobs of its arrays, where points can be in any order
-    drains: dict[int, list[tuple[str, int]]] = {}  # picture -> blobs that say how gray each of n points is, and n
-    pictures: dict[int, int] = {}  # layer -> its picture, by number
-    arrays_in_use: list[tuple[dict[str, Any], str, str, list[int], list[list[float]], int, int]] = []
-    for number, packed in enumerate(state.directory["pictures"]):
-        header = read_header(state.blobs[packed["header"]])
-        keys = dict(zip(arrays_of(header), packed["arrays"], strict=True))
-        view, start = [header[axis]["view"] for axis in "xy"], header["start_frame"]
-        arrays_in_use += (  # which keeps the layers alive, so that no two have one id
-            (layer, name, keys[array["offset"]], array["shape"], view, start, number)
+def _uses(state: PageState) -> list[_Use]:
+    """Return all arrays in use; blobs that several use are there as often."""
+    found = []
+    for number, picture in enumerate(state.directory["pictures"]):
+        header = read_header(state.blobs[picture["header"]])
+        keys = dict(zip(arrays_of(header), picture["arrays"], strict=True))
+        facts = [header[axis]["view"] for axis in "xy"], header["start_frame"], number, bool(picture["stage"])
+        found += [
+            _Use(layer, name, keys[array["offset"]], array["shape"], *facts)
             for layer in header["layers"]
             for name, array in layer["arrays"].items()
-        )
-    for layer, name, key, shape, view, frame, picture in arrays_in_use:
-        users[key] += 1
-        pictures[id(layer)] = picture
-        if name == "drain":
-            drains.setdefault(picture, []).append((key, shape[-1]))
-        arrays, named = layer["arrays"], layer["names"] or layer.get("ids")
-        if layer["kind"] == "points" and not named and set(arrays) == _POINTS and arrays["xy"]["shape"][0] == 1:
-            points.setdefault(id(layer), {})[name] = key
-        if len(state.blobs[key]) < _SMALL:
-            continue
-        if not layer["shown"] or layer["rows"][frame] < 0:
-            hidden.add(key)
-            continue
-        visible.add(key)
-        codes = coded(state.blobs[key], shape, view) if name in _PLACES else None
+        ]
+    return found
+
+
+def sketched(state: PageState) -> dict[str, Coarse]:
+    """Return the arrays of a stage that are coarse for good: vertices of curves, and draws, whose places are only seen.
+
+    DPM's states take a third less.
+    """
+    coarse: dict[str, Coarse] = {}
+    exact = set()
+    for use in _uses(state):
+        blob = state.blobs[use.key]
+        seen = use.staged and use.layer["kind"] in _SKETCHED and use.name in _PLACES and len(blob) >= _SMALL
+        codes = coded(blob, use.shape, use.view) if seen else None
         if codes is None:
-            exact.add(key)
+            exact.add(use.key)
         else:
-            coarse[key] = codes
-    coarse = {key: codes for key, codes in coarse.items() if key not in exact}
-    grouped: dict[str, bytes] = {}  # the groups of sorted points
-    for at, places, groups in ((at, each["xy"], each["group"]) for at, each in points.items()):
-        if places not in coarse or users[places] > 1:
+            coarse[use.key] = codes
+    return {key: codes for key, codes in coarse.items() if key not in exact}
+
+
+def opening(state: PageState, sketches: Mapping[str, Coarse]) -> Opening:
+    """Split a state: what the first picture does not show comes late, and so do exact places, but for `sketches`.
+
+    In a picture of 1,000 CSS pixels a coarse place is at most a quarter of one from the exact one. Points of one layer
+    are sorted, which cannot be seen in a picture: 10,000 take 14 kB less, 70 ms on Fast 3G.
+    """
+    uses = _uses(state)
+    users = Counter(use.key for use in uses)
+    large = [use for use in uses if len(state.blobs[use.key]) >= _SMALL]
+    visible = {use.key for use in large if use.visible}
+    exact = {use.key for use in large if use.visible and use.name not in _PLACES}
+    coarse = dict[str, Coarse]()
+    for use in large:
+        if use.visible and use.key not in exact:
+            codes = sketches.get(use.key) or coded(state.blobs[use.key], use.shape, use.view)
+            coarse |= {use.key: codes} if codes else {}
+    grouped = dict[str, bytes]()  # what else is known of sorted points
+    for use in uses:
+        if not use.unordered or use.key not in coarse or users[use.key] > 1:
             continue
-        ordered = in_order(coarse[places])
-        assert ordered.order is not None
-        n = len(ordered.order)
-        turned: dict[str, bytes] = {}
-        for key in (groups, *(key for key, size in drains.get(pictures[at], []) if size == n)):
-            blob = np.frombuffer(state.blobs[key], np.uint8)
-            rows = blob[: len(blob) // n * n].reshape(-1, n)
-            if np.ptp(rows, axis=1).any():  # else all orders are the same
-                turned[key] = rows[:, ordered.order].tobytes() + blob[rows.size :].tobytes()
-        if any(users[key] > 1 for key in turned):
-            continue
-        grouped |= turned
-        coarse[places] = ordered
-    absent = {key: len(state.blobs[key]) for key in hidden - visible}
+        places = in_order(coarse[use.key])
+        n = len(places.codes)
+        turned = {}
+        for each in uses:
+            own = each.layer is use.layer if each.name == "group" else each.picture == use.picture
+            if each.name in ("group", "drain") and own and each.shape[-1] == n:
+                blob = np.frombuffer(state.blobs[each.key], np.uint8)
+                rows = blob[: len(blob) // n * n].reshape(-1, n)
+                if np.ptp(rows, axis=1).any():  # else all orders are the same
+                    turned[each.key] = rows[:, places.order].tobytes() + blob[rows.size :].tobytes()
+        if all(users[key] == 1 for key in turned):
+            grouped |= turned
+            coarse[use.key] = places
+    absent = {use.key: len(state.blobs[use.key]) for use in large if use.key not in visible}
     staged = any(picture["stage"] for picture in state.directory["pictures"])
     words = {key for key in state.directory["leaves"] if _can_wait(state.blobs[key], staged=staged)}
-    late = words | absent.keys() | coarse.keys() | grouped.keys()
-    blobs = {key: blob for key, blob in state.blobs.items() if key not in late} | grouped
-    blobs |= {key: each.packed for key, each in coarse.items()}
+    late = words | absent.keys() | (coarse.keys() - sketches.keys()) | grouped.keys()
+    blobs = {key: blob for key, blob in state.blobs.items() if key not in late | coarse.keys()} | grouped
     return Opening(blobs, coarse, absent, {key: state.blobs[key] for key in sorted(late)})
 
 
@@ -363,32 +439,21 @@ def _can_wait(leaf: bytes, *, staged: bool) -> bool:
 
 
 def in_order(coarse: Coarse) -> Coarse:
-    """Sort places (n, 2) along Morton's curve, so that near ones follow each other."""
-    return replace(coarse, order=np.argsort(_along(coarse.codes), kind="stable"))
+    """Sort places (n, 2) by their first codes."""
+    order = np.lexsort(coarse.codes.T[::-1])
+    return replace(coarse, codes=coarse.codes[order], order=order)
 
 
-def _along(codes: NDArray[np.uint16]) -> NDArray[np.uint32]:
-    """Return the positions of places of two codes (n, 2) on Morton's curve: their bits by turns, 24 of them."""
-    bits = np.arange(12, dtype=np.uint32)
-    digits = (codes.astype(np.uint32)[:, :, None] >> bits) & 1  # (n, 2, 12)
-    return np.asarray((digits << (2 * bits + np.arange(2, dtype=np.uint32)[:, None])).sum(axis=(1, 2)), np.uint32)
-
-
-def coded(blob: bytes, shape: list[int], view: list[list[float]]) -> Coarse | None:
+def coded(blob: bytes, shape: Sequence[int], view: Sequence[Sequence[float]]) -> Coarse | None:
     """Return places (..., x, y, ...) of float32 as codes, None where these are too few."""
-    values = np.frombuffer(blob, np.float32, int(np.prod(shape))).reshape(-1, shape[-1]).astype(np.float64)
+    columns = shape[-1]
+    values = np.frombuffer(blob, np.float32, int(np.prod(shape))).reshape(-1, columns).astype(np.float64)
     finite = np.isfinite(values)
     if not finite.any(axis=0).all():
         return None
     low = np.where(finite, values, np.inf).min(axis=0)
-    step = _FINE * np.resize([high - low for low, high in view], shape[-1])
+    step = _FINE * np.resize([high - low for low, high in view], columns)
     codes = np.where(finite, 1.0 + np.rint((np.where(finite, values, low) - low) / step), 0.0)
     if np.any(codes > _CODES):
         return None
     return Coarse(len(blob), tuple(low.tolist()), tuple(step.tolist()), codes.astype(np.uint16))
-
-
-def twelve_bits(codes: NDArray[np.uint16]) -> bytes:
-    """Pack numbers below 4096, two in three bytes."""
-    bits = np.unpackbits(codes.astype(">u2").reshape(-1, 1).view(np.uint8), axis=1)[:, 4:]
-    return np.packbits(bits).tobytes()

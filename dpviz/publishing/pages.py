@@ -23,7 +23,10 @@ from streamlit.util import calc_hash
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.navigation import HOME
 from dpviz.plots import read_header
-from dpviz.plots.scene import ALIGNMENT, pack
+from dpviz.plots.scene import ALIGNMENT
+from dpviz.tools.audit.page import PARTS as AUDIT_PARTS
+from dpviz.tools.compare.page.cards import CLICK
+from dpviz.tools.compare.page.onstage import PARTS as COMPARE_PARTS
 from dpviz.ui import home, state
 from dpviz.ui.bands import Band, bands
 from dpviz.ui.controls import wanted_key
@@ -49,9 +52,8 @@ _SWITCH = re.compile(r'<div class="switch"[^>]*></div>')
 _LEAF = "data-leaf"
 _HEADINGS = {"title": "h1", "header": "h2", "subheader": "h3"}
 _GUESS = "guess:"  # before the number of an answer to a chapter's question
-TOOL_STAGES = ("audit_stage", "compare_stage")  # components that a site has charts in place of
-CHART_HEIGHT = 400  # CSS pixels
-SWITCHES = ("audience", "mode", "calibration", "method")  # knobs that the site also has
+TOOLS = {"audit_stage": AUDIT_PARTS, "compare_stage": COMPARE_PARTS}  # component of a tool's stage -> its scripts
+SWITCHES = ("mode", "calibration", "method")  # knobs that the site also has
 
 
 class VisitError(RuntimeError):
@@ -122,6 +124,7 @@ class WrittenPage:
     slider: dict[str, Any] | None = None
     staged: bool = False  # whether slider and picture stand on a stage
     home: dict[str, Any] | None = None  # of the home page's stage: its question, and links to begin
+    tool: str = ""  # the component of its stage, where that is a tool's
     bands: list[Band | None] = field(default_factory=list)  # of losses, at each stop; of some states alone
     switches: dict[str, dict[str, object]] = field(default_factory=dict)  # knob -> label, words of its choices
     drawings: dict[str, bytes] = field(default_factory=dict)  # names of files in `DRAWINGS` -> their contents
@@ -197,6 +200,8 @@ class Writer:
         match kind:
             case "html":
                 return self._leaf(self.linked(_STYLE.sub("", proto.body)))
+            case "caption" if proto.body == CLICK:
+                return ""  # needs a server
             case "caption" | "markdown":
                 return self._leaf(f'<div class="{kind}">{self.linked(rendered(proto.body))}</div>')
             case "title" | "header" | "subheader":
@@ -211,12 +216,12 @@ class Writer:
                 return (
                     "" if address is None else self._leaf(f'<p class="page-link"><a href="{address}">{words}</a></p>')
                 )
-            case "bidi_component" if proto.component_name.endswith(TOOL_STAGES):
-                return self._charts(json.loads(proto.json), element.root.session_state)
             case "bidi_component":
                 return self._component(proto)
             case "button_group" | "selectbox" | "slider":
                 name = _key(proto).removeprefix("knob:")
+                if name == AUDIENCE.name:
+                    return ""  # it stands on the stage
                 if name not in SWITCHES:
                     return '<div class="range" data-range></div>' if name in self.knobs else ""
                 choices = [getattr(each, "content", each) for each in proto.options]
@@ -251,25 +256,12 @@ class Writer:
 
         return _PAGE_LINK.sub(link, html).replace('href="?term=', 'href="#')
 
-    def _charts(self, data: Mapping[str, Any], session: Any) -> str:
-        """Write the finding of a tool's stage, and the charts that the app exports of it, in place of the stage."""
-        drawn = f"{data['key']}:drawn"
-        slider = session[drawn] if drawn in session else None  # noqa: SIM401 (it has no `get`)
-        self.page.slider = None if slider is None else dict(slider)
-        self.page.switches["audience"] = {"label": AUDIENCE.label, "words": [words for _, words in AUDIENCE.choices]}
-        places = '<div class="switch" data-switch="audience"></div>'
-        places += "" if slider is None else '<div class="slider" data-slider></div>'
-        places += self._leaf(f'<p class="dpviz-sentence">{escape(data["findings"][data["index"]])}</p>')
-        screen = session[SCREEN]
-        for i, scene in enumerate(screen.scenes):
-            key = f"picture-{i + 1}" if i else "picture"
-            self.page.pictures.append(
-                PackedPicture(key, {"height": CHART_HEIGHT, "query": screen.address}, pack(scene))
-            )
-            places += f'<div class="live" data-picture="{key}"></div>'
-        return places
-
     def _component(self, proto: Any) -> str:
+        tool = next((each for each in TOOLS if proto.component_name.endswith(each)), "")
+        if tool:  # its stage moves by itself: what it shows at every ε comes as one leaf
+            self.page.tool = tool
+            self.page.leaves.append(json.dumps(_without_server(json.loads(proto.json))))
+            return f'<div class="leaf tool" data-leaf="{len(self.page.leaves) - 1}" data-tool></div>'
         kind = re.split(r"[._]", proto.component_name)[-1]
         if kind == "epsilon":
             self.page.slider = json.loads(proto.json)
@@ -288,6 +280,7 @@ class Writer:
         if options["home"] is not None:
             actions = [[words, self.link(there, "")] for words, there in options["home"]["actions"]]
             self.page.home = {**options["home"], "actions": [each for each in actions if each[1] is not None]}
+            self.page.bands = (options.get("ahead") or {}).get("known") or []
         if options["audience"] is not None:
             words = [words for _, words in options["audience"]["choices"]]
             self.page.switches["audience"] = {"label": "View as", "words": words}
@@ -327,6 +320,14 @@ def rendered(text: str) -> str:
     html = _SMALL.sub(r"<small>\1</small>", html)
     html = _COLOR.sub(r'<span class="\1">\2</span>', html)
     return _PLACE.sub(lambda match: formulas[int(match[1])], html)
+
+
+def _without_server(stage: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a tool's stage without what only a server answers; the method of an audit is said in words."""
+    if "method" not in stage:
+        return {**stage, "query": "", "session": ""}
+    audited = [dict(stage[f"{each}s"])[stage[each]] for each in ("method", "mode") if stage[each] is not None]
+    return {**stage, "lede": f"{', '.join(audited)}. {stage['lede']}", "method": None, "mode": None, "switch": []}
 
 
 def table(frame: Any) -> str:

@@ -29,7 +29,10 @@ TABS = ("tab", "below", "under")  # knobs of the tabs under a method's picture: 
 COURSE, GLOSSARY = "learn", "glossary"  # pages
 ARTICLE = "article"  # the folder of the example article, which is no page of the app
 BUDGET = "epsilon"  # the knob of a method's slider
-ACROSS_KNOBS = {"compare": "compare_at", "audit": "audit_epsilon"}  # tools with results, and their sliders' knobs
+ACROSS_KNOBS = {  # tools with results -> the knob of its stage's ε, and who sees it
+    "compare": ("compare_at", AUDIENCES),
+    "audit": ("audit_epsilon", AUDIENCES[:1]),
+}
 
 
 class PlanError(ValueError):
@@ -82,10 +85,10 @@ def _plan(tables: Mapping[str, object], *, home: bool) -> SitePlan:
         return SitePlan(tuple(own))
     # All records of the further pages are synthetic, and home has no switch.
     first = PagePlan("", HOME, "Home", audiences=AUDIENCES[:1], knob=HOME_EPSILON.name)
-    # Each ε of an audit is hundreds of runs of its own: the page has the standard result.
+    # Their stages bring all values of ε along. An audit is of worlds that were made up: everyone sees the same.
     across = [
-        PagePlan(name, name, ACROSS[name].title, knob=knob, stops=("1",) if name == "audit" else ())
-        for name, knob in ACROSS_KNOBS.items()
+        PagePlan(name, name, ACROSS[name].title, audiences=audiences, knob=knob, stops=("1",))
+        for name, (knob, audiences) in ACROSS_KNOBS.items()
     ]
     glossary = PagePlan(GLOSSARY, GLOSSARY, ACROSS[GLOSSARY].title, audiences=AUDIENCES[:1])
     return SitePlan((first, *_chapters(), *own, *across, glossary))
@@ -189,7 +192,7 @@ def _pages(name: str, table: object) -> Iterator[PagePlan]:
             audiences,
             knob,
             modes,
-            tuple(seeds),
+            tuple(seeds) if not i or "seeds" in table else _SEEDS[:1],  # of further sets one is enough
             BUDGET,
             tuple(f"{stop:g}" for stop in stops),
             above=name if i else "",

@@ -1,5 +1,6 @@
 """A published site in a browser, from a file server and from files: every state of every page, nothing from outside."""
 
+import json
 import re
 import socket
 import subprocess
@@ -20,13 +21,13 @@ from dpviz.methods import CATALOGUE
 from dpviz.plots import read_header
 from dpviz.publishing import every_state, publish
 from dpviz.publishing.files import ASKED
-from dpviz.publishing.pages import Writer, visit
+from dpviz.publishing.pages import ABOVE, Writer, visit
 from dpviz.publishing.plan import ACROSS_KNOBS, COURSE, PagePlan, SitePlan, default_plan
 from tests.browser.test_app import layers
 
 pytestmark = pytest.mark.browser
 
-OTHER = re.compile(r"^(index|late|shared)\.|\.all\.")  # files that are no state
+OTHER = re.compile(r"^(index|late|shared|stage)\.|\.all\.")  # files that are no state
 STOPS = ("1", "2")
 CHAPTERS = 1  # and the end of the course
 WORDS = (".dpviz-facts", ".dpviz-card")
@@ -136,19 +137,60 @@ def test_nothing_is_asked_for_twice_and_what_can_wait_comes_after_the_first_pict
         drawn = page.evaluate("window.first")
         held: list[Route] = []
         page.route("**/dpm/data/0.0.0.0.js", lambda route: held.append(route))
-        page.goto(f"{address}/dpm/index.html?eps=2", wait_until="commit")
+        page.goto("about:blank")
+        element = '<dpviz-picture page="dpm" eps="2"></dpviz-picture>'
+        page.set_content(f'<script src="{address}/dpviz.js"></script>{element}', wait_until="commit")
         page.wait_for_function(CAME)
         held[0].continue_()
-        expect(page.locator("html")).to_have_attribute("data-dpviz-state", "0.0.0.1")
-        slider.fill("0")
-        expect(page.locator("html")).to_have_attribute("data-dpviz-state", "0.0.0.0")
+        embedded = page.locator("dpviz-picture")
+        expect(embedded).to_have_attribute("data-dpviz-state", "0.0.0.1")
+        page.get_by_role("slider", name="ε").fill("0")
+        expect(embedded).to_have_attribute("data-dpviz-state", "0.0.0.0")
         assert numbers_of(picture) == opened, "also where what is exact was there first"
     own = [each for each in once if each.startswith(address) and not each.endswith("icon.png")]
     assert len(own) == len(set(own))
     early = {each.removeprefix(f"{address}/") for each in own if began.get(each, 0.0) < drawn}
-    needed = {"packed.js", "alone.js", "site.css", "dpm/index.html", "dpm/data/index.js", "dpm/data/0.0.0.0.js"}
-    assert early - {"serif.woff2"} == needed, "nothing waits for what the words ask for as they are laid out"
+    needed = {"packed.js", "alone.js", "site.css", "dpm/index.html", "dpm/data/index.js"}
+    assert early == needed, "the serif comes with the words, after the picture"
     assert f"{address}/dpm/data/late.js" in own
+
+
+def test_the_tools_stages_are_the_apps_and_move_without_a_server(page: Page, tmp_path: Path) -> None:
+    """Compare's numbers and audiences, and Audit's promise, leak and runs; an address brings ε and audience back."""
+    site = tmp_path / "site"
+    publish(site, SitePlan(tuple(each for each in default_plan().pages if each.page in ACROSS_KNOBS)))
+    refused: list[str] = []
+    page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: refused.append(error.message))
+    with served(site) as address:
+        page.goto(f"{address}/compare/index.html")
+        stage = page.locator(".dpviz-compare")
+        finding, slider = stage.locator(".finding"), stage.get_by_role("slider").first
+        app = visit("compare", {"hide": ABOVE, "compare_at": "1"})
+        data = json.loads(next(each for each in Writer(lambda *_: None).write(app).leaves if each.startswith("{")))
+        at = data["index"]
+        expect(finding).to_have_text(data["findings"][at])
+        slider.press("ArrowRight")
+        expect(finding).to_have_text(data["findings"][at + 1])
+        assert stage.locator(".map .number").all_text_contents() == [
+            f"{number}{unit if unit == '×' else ''}"
+            for number, unit in (each["numbers"][at + 1] for each in data["maps"])
+        ]
+        stage.locator("[data-audience=public]").click()
+        expect(page.locator("html")).to_have_attribute("data-dpviz-state", "0.0.1.0")
+        expect(stage).to_have_attribute("data-index", str(at + 1))
+        expect(page).to_have_url(re.compile(rf"compare_at={data['epsilons'][at + 1]:g}&audience=public"))
+        public = finding.inner_text()
+        page.reload()
+        expect(finding).to_have_text(public)
+        page.goto(f"{address}/audit/index.html")
+        stage = page.locator(".dpviz-audit")
+        expect(stage).to_have_attribute("data-status", "done")
+        leak, runs = stage.locator(".two b").nth(1), stage.get_attribute("data-runs")
+        assert float(leak.inner_text()) > 1.0, "the standard result breaks its promise"
+        stage.get_by_role("button", name="Play the runs").click()
+        expect(stage).not_to_have_attribute("data-runs", str(runs))
+    assert refused == []
 
 
 def numbers_of(picture: Locator) -> list[str]:
@@ -227,9 +269,6 @@ def states(page: Page, each: PagePlan, sampled: int) -> Iterator[str]:
         for i in range(n_stops) if forth else reversed(range(n_stops)):
             if slider.count():
                 slider.fill(str(i))
-            elif n_stops > 1:  # what the public sees of Compare has no slider, and follows the address alone
-                link = links[f"{start}.{i}"]
-                page.goto(f"{page.url.partition('?')[0]}?{each.knob}={link[each.knob]}&audience={link['audience']}")
             expect(shown).to_have_attribute("data-dpviz-state", f"{start}.{i}")
             yield f"{start}.{i}"
         if each.page in CATALOGUE and not each.tab and wanted[:2] == ["0", "0"]:
@@ -247,7 +286,7 @@ def choose(page: Page, each: PagePlan, now: list[str], wanted: list[str]) -> Non
     if wanted[1] != now[1] and wanted[0] == "0":
         page.locator("[data-again]").click()
     if wanted[2] != now[2]:
-        switch = page.locator("main [data-switch=audience] [role=radio], main .who [role=radio]")
+        switch = page.locator("main .who [role=radio], .dpviz-compare .seen button")
         if switch.count():
             switch.nth(int(wanted[2])).click()
         else:  # what there is to read follows the address alone

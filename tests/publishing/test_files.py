@@ -1,6 +1,5 @@
 """What a page opens with: how near its places are to the exact ones, and that the rest of the state comes later."""
 
-import json
 import zlib
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 from dpviz.core import frozen
 from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, pack
 from dpviz.plots.scene import UNRELEASED, always, rows_at
-from dpviz.publishing.files import MEANINGS, Coarse, coded, in_order, opening, twelve_bits
+from dpviz.publishing.files import MEANINGS, Coarse, coded, in_order, opening, sketched
 from dpviz.ui.export.kept_page import PackedPicture, PageState, dense, state_of
 from tests.publishing.test_site import letters_to_bytes
 
@@ -21,34 +20,24 @@ QUARTER = 0.25 / 1000.0 + 1e-12  # of a pixel of a picture of 1,000, and the rou
 
 
 def read(coarse: Coarse) -> np.ndarray:
-    """Return what a page makes of codes, from their own digits: in hexadecimal, or in binary along the curve."""
-    if coarse.order is None:
-        digits = coarse.packed.hex()
-        codes = np.array([int(digits[i : i + 3], 16) for i in range(0, len(digits) // 3 * 3, 3)])
-        codes = codes[: len(codes) // len(coarse.low) * len(coarse.low)]
-    else:
-        low, middle, high = np.frombuffer(coarse.packed, np.uint8).reshape(3, -1).astype(int)
-        along = [f"{at:024b}" for at in np.cumsum(low + 256 * middle + 65_536 * high)]
-        codes = np.array([[int(bits[1::2], 2), int(bits[::2], 2)] for bits in along])
-    rows = codes.reshape(-1, len(coarse.low))
-    return np.where(rows == 0, np.nan, np.array(coarse.low) + (rows - 1) * np.array(coarse.step))
-
-
-@given(arrays.arrays(np.uint16, st.integers(1, 50), elements=st.integers(0, 4095)))
-def test_twelve_bits_hold_their_numbers(codes: np.ndarray) -> None:
-    digits = twelve_bits(codes).hex()
-    assert [int(digits[3 * i : 3 * i + 3], 16) for i in range(len(codes))] == codes.tolist()
+    """Return what a page makes of codes."""
+    n = len(coarse.packed) // (2 * len(coarse.low))
+    low, high = np.frombuffer(coarse.packed, np.uint8).reshape(-1, 2, n).astype(int).transpose(1, 0, 2)
+    codes = (low + 256 * high).T
+    if coarse.order is not None:
+        codes[:, 0] = np.cumsum(codes[:, 0])
+    return np.where(codes == 0, np.nan, np.array(coarse.low) + (codes - 1) * np.array(coarse.step))
 
 
 @pytest.mark.parametrize("width", [2, 4])
 def test_a_coarse_place_is_within_a_quarter_of_a_pixel(width: int) -> None:
     values = np.random.default_rng(3).random((1, 500, width)).astype(np.float32)
     values[0, ::7] = np.nan
-    coarse = coded(values.tobytes(), list(values.shape), UNIT)
+    coarse = coded(values.tobytes(), values.shape, UNIT)
     assert coarse is not None
     assert np.array_equal(np.isnan(read(coarse)), np.isnan(values[0])), "what is nowhere stays so"
     assert np.nanmax(np.abs(read(coarse) - values[0])) <= QUARTER
-    assert len(coarse.packed) == 500 * width * 12 // 8
+    assert len(coarse.packed) == 500 * width * 2
     if width == 2:
         ordered = in_order(coarse)
         assert ordered.order is not None
@@ -58,10 +47,11 @@ def test_a_coarse_place_is_within_a_quarter_of_a_pixel(width: int) -> None:
 
 def test_places_far_out_of_view_stay_exact() -> None:
     values = np.random.default_rng(3).random((1, 500, 2)).astype(np.float32)
-    values[0, 0] = 3.0  # in steps of a thousandth of what is shown, the others would be off by half a pixel
-    assert coded(values.tobytes(), list(values.shape), UNIT) is None
-    assert coded(values.tobytes(), list(values.shape), [[0.0, 3.0]] * 2) is not None
-    assert coded(np.full((1, 9, 2), np.nan, np.float32).tobytes(), [1, 9, 2], UNIT) is None
+    values[0, 0] = 40.0  # in steps of half a thousandth of what is shown, two bytes do not reach
+    assert coded(values.tobytes(), values.shape, UNIT) is None
+    assert coded(values.tobytes(), values.shape, [[0.0, 3.0]] * 2) is not None
+    nowhere = np.full((1, 9, 2), np.nan, np.float32)
+    assert coded(nowhere.tobytes(), nowhere.shape, UNIT) is None
 
 
 def state() -> PageState:
@@ -87,8 +77,9 @@ def state() -> PageState:
 
 def test_what_comes_late_makes_the_state_whole() -> None:
     whole = state()
-    first = opening(whole)
+    first = opening(whole, {})
     assert {**first.blobs, **first.late} == whole.blobs, "what comes late takes the place of what was there"
+    assert not first.blobs.keys() & first.coarse.keys()
     (picture,) = whole.directory["pictures"]
     places, groups, off, before, few = (key for key in picture["arrays"])
     assert set(first.coarse) == {places}
@@ -97,8 +88,7 @@ def test_what_comes_late_makes_the_state_whole() -> None:
     assert set(first.late) == {places, groups, off, before, whole.directory["leaves"][0]}
     assert groups.endswith(".700"), "rows that are much alike are told by what changes"
     coarse = first.coarse[places]
-    assert json.loads(json.dumps(first.parts))["coarse"][places] == [5600, [*coarse.low], [*coarse.step], True]
-    assert coarse.packed == first.blobs[places]
+    assert coarse.size == len(whole.blobs[places])
     points = np.frombuffer(whole.blobs[places], np.float32).reshape(-1, 2)[coarse.order]
     assert np.abs(read(coarse) - points).max() <= QUARTER
     for each in (0, 1):
@@ -117,7 +107,7 @@ def test_the_color_that_records_lose_is_sorted_with_them() -> None:
     whole = state_of(
         "<div></div>", [], [PackedPicture("p", {}, pack(Scene("t", "a", "c", Axis("x"), Axis("y"), layers)))]
     )
-    first = opening(whole)
+    first = opening(whole, {})
     (picture,) = whole.directory["pictures"]
     records, groups, draws, drained = picture["arrays"]
     order = first.coarse[records].order
@@ -126,6 +116,43 @@ def test_the_color_that_records_lose_is_sorted_with_them() -> None:
     for key, values in ((groups, group), (drained, drain)):
         assert np.array_equal(np.frombuffer(first.blobs[key], np.uint8)[:700], values[0][order])
         assert first.late[key] == whole.blobs[key]
+
+
+def test_curves_and_draws_of_a_stage_stay_coarse() -> None:
+    rng = np.random.default_rng(7)
+    curves = rng.random((1, 9, 40, 2))
+    curves[0, :, ::5] = np.nan  # breaks each
+    places = {"curves": curves, "draws": rng.random((1, 64, 5, 2)), "marks": rng.random((1, 100, 2))}
+    layers = tuple(
+        Layer.of(name, kind, UNRELEASED, {"xy": places[name]}, always(1))
+        for name, kind in (("curves", Kind.LINES), ("draws", Kind.ENSEMBLE), ("marks", Kind.MARKS))
+    )
+    packed = pack(Scene("t", "a", "c", Axis("x"), Axis("y"), layers))
+    for staged, n_coarse in ((True, 2), (False, 0)):
+        whole = state_of("<div></div>", [], [PackedPicture("p", {"stage": staged}, packed)])
+        (picture,) = whole.directory["pictures"]
+        sketches = sketched(whole)
+        assert set(sketches) == set(picture["arrays"][:n_coarse]), "the places of marks stand in the table"
+        for key, name in zip(picture["arrays"], places, strict=False):
+            if key in sketches:
+                exact = np.asarray(places[name], np.float32).reshape(-1, 2)
+                assert np.array_equal(np.isnan(read(sketches[key])), np.isnan(exact))
+                assert np.nanmax(np.abs(read(sketches[key]) - exact)) <= QUARTER
+        first = opening(whole, sketches)
+        assert set(first.coarse) == set(picture["arrays"])
+        assert set(first.late) == set(picture["arrays"][n_coarse:]), "of the others the exact ones follow"
+
+
+@given(arrays.arrays(np.uint16, st.tuples(st.integers(1, 50), st.integers(1, 4))))
+def test_codes_hold_their_numbers(codes: np.ndarray) -> None:
+    columns = codes.shape[1]
+    coarse = Coarse(0, (0.0,) * columns, (1.0,) * columns, codes)
+    for each in (coarse, in_order(coarse)):
+        found = np.nan_to_num(read(each) + 1.0, nan=0.0)
+        assert np.array_equal(found, each.codes)
+    order = in_order(coarse).order
+    assert order is not None
+    assert np.array_equal(in_order(coarse).codes, codes[order])
 
 
 @given(st.binary(max_size=200))

@@ -34,7 +34,7 @@ from dpviz.tools.teaching.chapters import CHAPTERS, END
 from dpviz.tools.teaching.chapters.clusters import records
 from tests.publishing.conftest import shown
 
-WITHOUT = "import sys; sys.modules.update({name: None for name in ('markdown_it', 'latex2mathml')}); "
+WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({publishing.EXTRA})); "
 ASKED = """
 from dpviz.__main__ import main
 for words in (["--help"], sys.argv[1:]):
@@ -45,6 +45,7 @@ for words in (["--help"], sys.argv[1:]):
     print("ended with", code)
 """
 DATA = re.compile(r"'([^']*)', (\d+)\)|packed=\"([^\"]*)\";const length=(\d+);")
+CARRIED = re.compile(rb'<script type="text/plain" data-state="([\w.]+)">([\w+/=]+)</script>')
 FIRST_PICTURE = 100_000  # bytes, before any compression by a server
 
 
@@ -58,6 +59,7 @@ def contents(site: Path) -> bytes:
             found += [
                 unpacked(each[1] or each[3], int(each[2] or each[4])) for each in DATA.finditer(held.decode("utf-16"))
             ]
+        found += [gzip.decompress(base64.b64decode(state)) for _, state in CARRIED.findall(held)]
     return b"\n".join(found)
 
 
@@ -123,7 +125,9 @@ def test_what_was_made_is_not_made_again_and_what_is_missing_is(whole: Path) -> 
 def test_pages_are_small(whole: Path) -> None:
     page = whole / "dpm"
     asked = re.findall(r'(?:src|href)="((?:\.\./|data/)[\w.]+(?:js|css))"', (page / "index.html").read_text("utf-8"))
-    assert {"../alone.js", "../packed.js", "../site.css", "data/index.js", "data/0.0.0.0.js"} == set(asked)
+    assert {"../alone.js", "../packed.js", "../site.css", "data/index.js"} == set(asked)
+    ((name, state),) = CARRIED.findall((page / "index.html").read_bytes())
+    assert gzip.decompress(base64.b64decode(state)) == contents_of(page / "data" / f"{name.decode()}.js")
     assert sum((page / each).stat().st_size for each in ("index.html", *asked)) < FIRST_PICTURE
     script = (whole / "dpviz.js").read_bytes()
     assert script in contents(whole).replace(script, b"", 1), "what is packed is the script that stands beside it"
@@ -158,7 +162,7 @@ def test_bands_are_computed_once_for_a_mode(whole: Path) -> None:
 
 
 def test_the_serif_lies_beside_the_sheet_that_names_it_and_in_a_page_to_keep(whole: Path) -> None:
-    named = re.findall(r"url\(([^)]*)\)", (whole / "site.css").read_text("utf-8"))
+    named = re.findall(r"url\(([^)]*)\)", (whole / "words.css").read_text("utf-8"))
     fonts = [each for each in named if each.endswith(".woff2")]
     assert [(whole / each).read_bytes()[:4] for each in fonts] == [b"wOF2"]
     assert "font-src 'self'" in (whole / "dpm" / "index.html").read_text("utf-8")
@@ -186,15 +190,18 @@ def test_the_bar_marks_the_page_and_what_it_belongs_to(whole: Path) -> None:
         assert re.findall(r"aria-current=(\w+)>([^<]+)", bar) == [(own, "DPM")]
 
 
-@pytest.mark.parametrize(("name", "n_charts"), [("audit", 2), ("compare", 1)])
-def test_a_tools_stage_becomes_its_finding_and_its_charts(name: str, n_charts: int) -> None:
-    page = Writer(lambda *_: None).write(visit(name, {"hide": ABOVE}, wait=False))
-    assert len(page.pictures) == n_charts
-    assert all(f'data-picture="{picture.key}"' in page.frame for picture in page.pictures)
-    assert sum("dpviz-sentence" in leaf for leaf in page.leaves) == 1
-    assert (page.slider is not None) == (name == "compare")
-    assert "audience" in page.switches
+@pytest.mark.parametrize(("tool", "part"), [("audit", "results"), ("compare", "maps")])
+def test_a_tools_stage_comes_with_what_it_shows_at_every_epsilon(tool: str, part: str) -> None:
+    page = Writer(lambda *_: None).write(visit(tool, {"hide": ABOVE}, wait=False))
+    assert page.tool == f"{tool}_stage"
+    (place,) = re.findall(r'data-leaf="(\d+)" data-tool', page.frame)
+    data = json.loads(page.leaves[int(place)])
+    assert len(data["findings"]) == len(data["texts"]) >= 7
+    assert len(data[part]) > 4
     assert "<summary>How to read it</summary>" in page.frame
+    public = Writer(lambda *_: None).write(visit(tool, {"hide": ABOVE, "audience": "public"}, wait=False))
+    assert public.tool == page.tool
+    assert not any("to sign" in leaf for leaf in public.leaves), "no paper is saved without a server"
 
 
 def test_markdown_is_written_as_the_app_shows_it() -> None:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -92,18 +91,12 @@ def shared(states: Iterable[PageState]) -> dict[str, bytes]:
     return {name: blobs[name] for name, count in counts.items() if count >= SHARED_FROM}
 
 
-def script(name: str, directory: object, blobs: Mapping[str, bytes]) -> str:
-    """Return a script that hands blobs and a directory to the page, under a name; any file of text can hold it."""
-    return f"dpvizData({json.dumps(name)}, '{b64encode(_packed(directory, blobs)).decode()}');\n"
+def dense_script(name: str, held: bytes) -> bytes:
+    """Return a script that hands packed bytes to the page, under a name.
 
-
-def dense_script(name: str, directory: object, blobs: Mapping[str, bytes], **facts: object) -> bytes:
-    """Return the same as a file that is a quarter smaller, of two bytes a letter; its first letter says so.
-
-    `facts` are further facts of the blobs for the page.
+    It is a file of two bytes a letter, a quarter smaller than with base64; its first letter says so.
     """
-    packed = _packed(directory, blobs, facts)
-    return two_byte(f"dpvizData({json.dumps(name)}, '{dense(packed)}', {len(packed)});\n")
+    return two_byte(f"dpvizData({json.dumps(name)}, '{dense(held)}', {len(held)});\n")
 
 
 def dense(data: bytes) -> str:
@@ -122,7 +115,8 @@ def two_byte(text: str) -> bytes:
     return codecs.BOM_UTF16_LE + text.encode("utf-16-le")
 
 
-def _packed(directory: object, blobs: Mapping[str, bytes], facts: Mapping[str, object] = MappingProxyType({})) -> bytes:
+def packed(directory: object, blobs: Mapping[str, bytes], **facts: object) -> bytes:
+    """Return a directory and blobs, compressed; `facts` are further facts of the blobs for the page."""
     names = sorted(blobs)
     listing = {"state": directory, "blobs": [[each, len(blobs[each])] for each in names], **facts}
     data = json.dumps(listing, sort_keys=True).encode()
@@ -183,8 +177,9 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
     index |= {"seeds": [], "modes": [], "modeWords": [], "control": None, "stops": [], "question": None}
     index_text = json.dumps(index).replace("<", "\\u003c")  # no name ends the script that it stands in
     blobs = {name: blob for state in states for name, blob in state.blobs.items()}
-    data = [script("shared.0", None, blobs)]
-    data += [script(f"0.0.0.{i}", state.directory, {}) for i, state in enumerate(states)]
+    data = {"shared.0": packed(None, blobs)}
+    data |= {f"0.0.0.{i}": packed(state.directory, {}) for i, state in enumerate(states)}
+    scripts = "".join(f"dpvizData('{name}', '{b64encode(held).decode()}');\n" for name, held in data.items())
     title = escape(title)
     note_lines = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return (
@@ -194,7 +189,7 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
         f"<style>{kept_sheet()}</style></head><body>"
         f'<header><h1>{title}</h1></header><main></main><footer class="caption">{note_lines}</footer>'
         f"<script>{site_script()}</script>"
-        f"<script>{''.join(data)}dpvizIndex({index_text});</script></body></html>\n"
+        f"<script>{scripts}dpvizIndex({index_text});</script></body></html>\n"
     )
 
 

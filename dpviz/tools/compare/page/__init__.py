@@ -107,8 +107,9 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
         _keep(page, question, at, {}, (), query)
         with below:
             years.draw_public(page)
-            report.ask_rows(page)
-            report.offer_public(page, question, query)
+            if not hiding.hides("export"):
+                report.ask_rows(page)
+                report.offer_public(page, question, query)
         return
     with progress:
         runs = gathered(page.source, question.parts(page.source.dataset.n), TALLIED, "Parts of the runs")

@@ -24,6 +24,7 @@ from dpviz.ui.runs import words_of
 
 NONE = "none"
 HEIGHT = 330  # CSS pixels
+CLICK = "Click a mark to look at the run nearest to its median: its centers, its promise, and its own page."
 _CHOICES = ((NONE, "None"), *((key, entry.name) for key, entry in ENTRIES.items()))
 CHOSEN = Knob("chosen", "choice", NONE, "Chosen run", "", choices=_CHOICES)
 CHOSEN_AT = Knob("chosen_epsilon", "float", 1.0, "Chosen ε", "", 0.05, 20.0, 0.05, 20.0)
@@ -59,7 +60,7 @@ def cards(frame: PageFrame, question: CompareQuestion, rows: Rows, own: Collecti
     """Draw the chosen and the pinned run, as far as their rows are there; `own` are the page's knobs by their names."""
     runs = pinned_and_chosen(rows)
     if not runs:
-        st.caption("Click a mark to look at the run nearest to its median: its centers, its promise, and its own page.")
+        st.caption(CLICK)
         return
     for column, (place, (key, row)) in zip(st.columns(2, gap="medium"), runs.items(), strict=False):
         with column:
