@@ -10,7 +10,7 @@ import math
 import shutil
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
@@ -31,6 +31,7 @@ from dpviz.publishing.pages import DRAWINGS, TOOLS, WrittenPage
 from dpviz.publishing.plan import ARTICLE, COURSE, GLOSSARY, PagePlan, SitePlan, words_of_modes
 from dpviz.stories.method import SHORT
 from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS
+from dpviz.ui.bands import Band
 from dpviz.ui.export.kept_page import (
     LISTS,
     PageState,
@@ -139,7 +140,7 @@ def write_page(
         "home": sample.home,
         "tool": bool(sample.tool),
         "why": _explained(sample),
-        "bands": [rounded(states[f"{m}.0.0.0"][0].bands) for m in range(max(1, len(page.modes))) if not page.asks],
+        "bands": [rounded(bands) for bands in _bands(page, states, slider)],
         "sets": sets,
     }
     if sample.tool:
@@ -149,6 +150,19 @@ def write_page(
         (data / "stage.js").write_text(script, "utf-8")
     (data / "index.js").write_text(f"dpvizIndex({json.dumps(index)});\n", "utf-8")
     (place / "index.html").write_text(_html(page, plan, first, opens_with), "utf-8")
+
+
+def _bands(
+    page: PagePlan, states: Mapping[str, tuple[WrittenPage, PageState]], slider: Mapping[str, Any] | None
+) -> Iterator[list[Band | None]]:
+    """Yield the bands of losses at the stops of a page's slider, for each mode."""
+    for m in range(0 if page.asks else max(1, len(page.modes))):
+        written = states[f"{m}.0.0.0"][0]
+        if written.home and written.slider and slider and written.bands:  # they are those of all the app's stops
+            at = dict(zip(written.slider["values"], written.bands, strict=True))
+            yield [at[value] for value in slider["values"]]
+        else:
+            yield written.bands
 
 
 def _write_states(data: Path, states: Mapping[str, PageState], first: str, page: PagePlan) -> str:

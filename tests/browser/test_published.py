@@ -117,7 +117,9 @@ def test_every_page_of_the_default_site_is_there(page: Page, tmp_path: Path, way
         walk(page, site, address, default_plan(), sampled=3)
 
 
-def test_nothing_is_asked_for_twice_and_what_can_wait_comes_after_the_first_picture(page: Page, small: Path) -> None:
+def test_nothing_is_asked_for_twice_and_what_can_wait_comes_after_the_first_picture(
+    page: Page, small: Path, tmp_path: Path
+) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.add_init_script(FIRST)
@@ -137,9 +139,9 @@ def test_nothing_is_asked_for_twice_and_what_can_wait_comes_after_the_first_pict
         drawn = page.evaluate("window.first")
         held: list[Route] = []
         page.route("**/dpm/data/0.0.0.0.js", lambda route: held.append(route))
-        page.goto("about:blank")
         element = '<dpviz-picture page="dpm" eps="2"></dpviz-picture>'
-        page.set_content(f'<script src="{address}/dpviz.js"></script>{element}', wait_until="commit")
+        (tmp_path / "theirs.html").write_text(f'<script src="{address}/dpviz.js"></script>{element}', "utf-8")
+        page.goto((tmp_path / "theirs.html").as_uri(), wait_until="commit")
         page.wait_for_function(CAME)
         held[0].continue_()
         embedded = page.locator("dpviz-picture")
