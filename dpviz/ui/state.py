@@ -4,6 +4,7 @@ The URL is read when a session begins; every value in it is checked by its knob 
 widget would silently show its default instead of what the link promised. The picture writes the URL back.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NoReturn
 from urllib.parse import urlencode
@@ -19,7 +20,7 @@ MOST_NAME = 40  # characters of a link's name in a message
 MOST_REPEATED = 5  # names of a link that messages tell of
 ADDRESS_SIGNS = ("://", "w.", "@")  # of http://…, www.… and mail addresses
 JOINER = "\u2060"
-MARKUP = frozenset("\\`*_{}[]()<>#+-.!|$:~")  # what Markdown would read as more than text
+MARKUP = re.compile(r"[\\`*{}[\]()<>#+\-.!|$:~]|(?<![^\W_])_|_(?![^\W_])")  # what Markdown reads as more than text
 _VALUES = "dpviz:values"
 _QUERY = "dpviz:query"
 _PROBLEMS = "dpviz:problems"
@@ -214,7 +215,8 @@ def plain(text: str) -> str:
     # Bare addresses become links even when escaped; an invisible joiner inside them does not.
     for sign in ADDRESS_SIGNS:
         text = text.replace(sign, f"{sign[0]}{JOINER}{sign[1:]}")
-    return "".join(f"\\{character}" if character in MARKUP else character for character in text)
+    # Inside a word an underscore is no markup; a backslash would be part of a widget's name for screen readers.
+    return MARKUP.sub(r"\\\g<0>", text)
 
 
 def query(pairs: Iterable[tuple[str, str]]) -> str:

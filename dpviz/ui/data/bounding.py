@@ -49,7 +49,7 @@ KNOWN = {
     "hour": KnownRange("Hour of the day: 0 to 24", 0.0, 24.0, "h", r"\bhour"),
     "weekday": KnownRange("Day of the week: 0 to 7", 0.0, 7.0, "", r"weekday|day of week"),
     "month": KnownRange("Month: 1 to 12", 1.0, 12.0, "", r"\bmonth"),
-    "year": KnownRange("Year: 1900 to 2100", 1900.0, 2100.0, "", r"\byear\b|\byob\b|birth"),
+    "year": KnownRange("Year: 1900 to 2100", 1900.0, 2100.0, "", r"(?<!per )\byear\b|\byob\b|birth"),
     "height": KnownRange("Height of a person: 0 to 250 cm", 0.0, 250.0, "cm", r"\bheight\b"),
     "weight": KnownRange("Weight of a person: 0 to 300 kg", 0.0, 300.0, "kg", r"\bweight\b"),
     "latitude": KnownRange("Latitude: -90 to 90", -MOST_LATITUDE, MOST_LATITUDE, "degrees", r"\blat\b|latitude|breite"),
