@@ -459,7 +459,7 @@ class AuditStage {
       leak: step?.leak ?? null,
       most: step?.most ?? null,
       tone: step?.tone ?? "open",
-      said: step ? `${(2 * step.n).toLocaleString("en")} runs cannot show more` : "",
+      said: step ? `${(2 * step.n).toLocaleString("en")} runs can show no more` : "",
       small,
     });
     const stacks = this.gliding(this.last, result ? step : this.last?.played.at(-1));

@@ -515,7 +515,7 @@ class CompareStage extends Slider {
     if (data.no_data !== null && data.no_data <= data.top) {
       const y = cost(data.no_data);
       draw(still, "line", { x1: left, x2: width - right, y1: y, y2: y, class: "no-data" });
-      draw(still, "text", { x: width - right, y: y - 7, "text-anchor": "end", class: "f halo", "font-size": size - 0.5 }, "no data");
+      draw(still, "text", { x: width - right, y: y - 7, "text-anchor": "end", class: "f halo", "font-size": size - 0.5 }, "blind guess");
     }
     const stops = ({ map }) => map.line.filter(Boolean);
     const place = (stop, i) => [x(this.axis(stop[0])), cost(stop[i])];

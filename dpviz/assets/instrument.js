@@ -19,6 +19,7 @@ const COIN_ODDS = 50; // times in 100 that a guess is right
 const SURE_ODDS = 100;
 const ROOM_PX = 12; // between a value and its dot
 const LINE_ROOM_PX = 180; // that the words of a dashed line take, at most
+const FOCUS_PX = 5; // from the thumb to the ring around it that has the keyboard's focus
 const NUMBER_ROOM_PX = 170; // that a number takes with its unit, right of the line
 const ENDS_PX = 10; // of the track, from the edges
 const LEFT_FROM = 0.62; // share of the width from which values stand left of the line
@@ -152,7 +153,7 @@ export class Instrument extends Slider {
     this.input.setAttribute("aria-valuetext", spoken[this.index]);
     this.root.dataset.value = texts[this.index];
     this.root.dataset.index = String(this.index);
-    if (this.thumb) this.thumb.setAttribute("cx", this.x(this.places[this.index])); // all else is of the picture
+    if (this.thumb) for (const mark of [this.focus, this.thumb]) mark.setAttribute("cx", this.x(this.places[this.index])); // all else is of the picture
     else this.draw();
     if (this.unaccompanied) setText(this.value, `${this.symbol} = ${texts[this.index]}`); // the picture waits, faint
     this.tell();
@@ -258,7 +259,7 @@ export class Instrument extends Slider {
     const question = this.said?.risk_label ?? "Did you take part?";
     const right = phone ? "" : this.brief ? " Right at most" : " Attackers guess right at most"; // a phone says so at the dot
     marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, line.length ? `${question}${right}` : question));
-    if (!phone) marks.push(drawn("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, this.brief ? "" : "coin flip"));
+    if (!phone) marks.push(drawn("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, this.brief ? "" : `coin: ${COIN_ODDS}`));
     if (line.length > 1) {
       const clip = `dpviz-spent-${Math.round(width)}`;
       const area = drawn("clipPath", { id: clip });
@@ -340,7 +341,8 @@ export class Instrument extends Slider {
         drawn("text", { x: x(places[i]), y: y + (phone ? 21 : 24), class: "faint middle-of" }, texts[i]));
     }
     this.thumb = drawn("circle", { cx: x(places[this.index] ?? 0), cy: y, r: sizes.thumb, class: "thumb" });
-    return [...marks, this.thumb];
+    this.focus = drawn("circle", { cx: x(places[this.index] ?? 0), cy: y, r: sizes.thumb + FOCUS_PX, class: "focus" });
+    return [...marks, this.focus, this.thumb];
   }
 
   /** The two dots and the numbers at them, on top of all lines. */
@@ -364,7 +366,7 @@ export class Instrument extends Slider {
       const when = this.end === false ? " at the end" : "";
       const long = said.loss.text.length * sizes.value * 0.56 + (said.strip.unit + when).length * sizes.words * 0.5; // about as written
       const brief = phone || this.brief || long > (left ? at : width - at) - ROOM_PX;
-      const unit = `${this.brief ? "" : brief ? said.strip.short : said.strip.unit}${when}`;
+      const unit = `${brief ? said.strip.short : said.strip.unit}${when}`;
       marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot released" }),
         write(y - second < sizes.value ? y + sizes.value * 1.1 : y - sizes.value * 0.5, second, second + strip - 6, said.loss.text, unit, "loss-value"));
     }

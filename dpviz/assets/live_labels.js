@@ -1,6 +1,7 @@
 // The live picture on a stage: each kind of mark is named once, where it stands; and what lies outside of the box.
 
 import { clamp, colourOf, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
+import { isMap } from "./live_axes.js";
 import { nameCloud } from "./live_fog.js";
 import { alphaOf, boundsOf, isPinned, markRadius, placesOf, pointSize, wayOf } from "./live_draw.js";
 
@@ -352,7 +353,7 @@ function drawOutside(ctx, scene, view, look, box) {
     ctx.fill();
     ctx.restore();
   }
-  return [...counts].map(([side, [many, colour]]) => drawCount(ctx, `${many.toLocaleString("en")} outside`, side, colour, view, look, box));
+  return [...counts].map(([side, [many, colour]]) => drawCount(ctx, `${many.toLocaleString("en")} ${isMap(scene) ? "off the map" : "outside"}`, side, colour, view, look, box));
 }
 
 /** A layer's marks outside of the box, in shares of it. They are looked for once. */

@@ -68,6 +68,7 @@ const MOST_GROUPS = 24;
 const FEW_GROUPS = 8; // of more than ten clusters; the others are behind a button
 const MOST_LINES = 7; // of a legend; the others are behind a button
 const MOST_LARGE_LINES = 5; // in type for a room, where seven are higher than the picture
+const KNOWN_PICTURES = 64;
 const KEPT_LINES = 2; // of these, for what a map draws in front
 const stepsHeights = new Map(); // key of a live picture -> height of its steps: one that follows leaves as much
 const latestSlots = new Map(); // key of a live picture -> the colors of its clusters, for charts beside it
@@ -98,6 +99,7 @@ export class Picture extends Tools {
     this.hidden = new Set(); // names of layers switched off
     this.offered = new Set(); // names of layers that begin switched off, and have
     this.slots = null; // of each cluster's color and symbol; null: its own number
+    this.knownSlots = new Map(); // hash of a scene -> its slots
     this.isolated = null;
     this.reported = null;
     this.lifted = null; // the {name, pick, i} that a click would pick
@@ -309,7 +311,10 @@ export class Picture extends Tools {
   /** Clusters keep colors, symbols and names from one picture to the next; return the number now of the one seen alone. */
   keepColours(old, scene) {
     const same = sameClusters(old, scene);
-    if (same) this.slots = slotsOf(scene, same, this.slots);
+    if (old) this.knownSlots.set(old.hash, this.slots); // a picture that comes back has the colors that it had
+    if (this.knownSlots.size > KNOWN_PICTURES) this.knownSlots.delete(this.knownSlots.keys().next().value);
+    if (same && this.knownSlots.has(scene.hash)) this.slots = this.knownSlots.get(scene.hash);
+    else if (same) this.slots = slotsOf(scene, same, this.slots);
     else this.slots = hasCenters(scene) ? null : latestSlots.get(this.options.follow ?? PAGES_OWN) ?? null;
     this.theme.slots = this.slots;
     latestSlots.set(this.options.key, this.slots);

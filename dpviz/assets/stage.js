@@ -77,12 +77,10 @@ class StageComponent {
     });
     this.stage ??= new Stage(this.parent);
     this.bands ??= new Bands(this.ahead, this.stage.root);
-    const index = this.stage.index;
     const instrument = options.instrument && { ...options.instrument, bandKey: options.ahead?.bands, bands: options.ahead?.known, unaccompanied: !options.ahead };
-    this.stage.update({ ...options, instrument, pictures, scroller: this.around("stMain") });
+    this.stage.update({ ...options, instrument, pictures, scroller: this.around("stMain"),
+      shown: overtaken ? this.stage.index : null });
     this.bands.update(options.ahead, instrument?.values.length ?? 0, this.stage.instrument?.index ?? 0);
-    if (overtaken) this.stage.index = index;
-    if (overtaken) this.stage.say();
   }
 
   /** What of Streamlit's page the stage stands in, by its test id. */

@@ -10,12 +10,13 @@
 //   audience     {value, choices: [[name, words], ...]}: who looks; null: nobody chooses
 //   count        {label, value, low, high}: a whole number that stands below the picture, as k; null: none
 //   mark         a sentence about this very picture, after its guarantee
-//   why          the id of the element that "Full guarantee" opens, in the page around
+//   why          the id of the element that "Details" opens, in the page around
 //   sweeps       whether ε moves once by itself
 //   scroller     what scrolls
 //   home         {question, actions: [[words, page], ...], below}: of the home page, where a question stands over all;
 //                `below` are the CSS pixels left below the pictures
 //   linked       whether those pages are addresses, which the browser opens
+//   shown        the place of the ε of the pictures, where it is not the instrument's
 //   free         whether it stands among other things: ε is not docked to the window
 //   height       of the pictures, CSS pixels; else they are as high as the window leaves room
 //
@@ -52,7 +53,7 @@ export class Stage {
     this.build(parent);
     this.stopped = new AbortController();
     const on = (target, type, handler) => target.addEventListener(type, handler, { signal: this.stopped.signal });
-    on(this.root, "dpviz:frame", () => this.say());
+    on(this.root, "dpviz:frame", () => { if (!this.isQuiet) this.say(); });
     on(this.root, "dpviz:playing", () => this.showPlaying());
     on(this.bar, "keydown", (event) => this.lead?.onKey(event)); // k and Escape, as on the picture
     on(this.root, "dpviz:band", ({ detail }) => this.instrument?.setBand(detail.index, detail.values));
@@ -72,7 +73,7 @@ export class Stage {
     this.guarantee = make("p", "guarantee");
     this.verdict = make("b");
     this.promise = make("span");
-    this.why = make("button", "why", "Full guarantee", { type: "button", "aria-haspopup": "dialog" });
+    this.why = make("button", "why", "Details", { type: "button", "aria-haspopup": "dialog", "aria-label": "Details of the guarantee" });
     this.why.addEventListener("click", () => this.openWhy());
     this.mark = make("strong", "mark");
     this.guarantee.append(this.verdict, this.promise, " ", this.mark, " ", this.why);
@@ -121,8 +122,10 @@ export class Stage {
       this.pictures.delete(key);
     }
     this.root.classList.toggle("pair", data.pictures.length > 1);
-    for (const { packed, ...options } of data.pictures) this.put(options.key, packed, options);
-    if (data.instrument) this.index = data.instrument.index;
+    if (data.instrument) this.index = data.shown ?? data.instrument.index;
+    this.quietly(() => {
+      for (const { packed, ...options } of data.pictures) this.put(options.key, packed, options);
+    });
     this.layOut();
     this.say();
     if (data.sweeps && this.instrument) this.sweepOnce();
@@ -133,11 +136,16 @@ export class Stage {
     const known = this.pictures.get(key);
     if (!known) return;
     const isLead = known.picture === this.lead;
-    if (isLead) this.index = index; // its frame is told while it is drawn, and said then
-    this.hasSaid = !isLead;
-    known.picture.update(packed);
-    known.picture.waiting?.(false);
-    if (!this.hasSaid) this.say();
+    if (isLead) this.index = index;
+    this.quietly(() => known.picture.update(packed));
+    if (isLead) this.say();
+  }
+
+  /** Change pictures that tell of their steps meanwhile: all of it is said once, afterwards. */
+  quietly(change) {
+    this.isQuiet = true;
+    change();
+    this.isQuiet = false;
   }
 
   put(key, packed, options) {
@@ -162,7 +170,6 @@ export class Stage {
   say() {
     const { lead } = this;
     const scene = lead?.scene;
-    this.hasSaid = true;
     if (!scene) return void this.sayNothing();
     const words = scene.stage ?? null;
     const end = lead.frame === scene.start_frame || scene.frames.length < 2;

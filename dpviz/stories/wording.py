@@ -22,7 +22,7 @@ class Doubt(Enum):
     """What a proof leaves of an attacker's doubt, as the end of a finding."""
 
     HIDDEN = ", and nobody stands out"
-    ROOM = ", and room for doubt remains"
+    ROOM = ", and attackers stay in doubt"
     LITTLE = ", and little doubt remains"
     GONE = ", and the guarantee is gone"  # the attacker can be right over 99 times in 100
     UNPROVED = ", but no limit is proved"

@@ -79,7 +79,7 @@ class PageFrame:
     release: DeltaGenerator  # the step that releases own records
     numbers: DeltaGenerator  # facts, under the stage
     charts: DeltaGenerator
-    card: DeltaGenerator  # the guarantee in full, which "Full guarantee" opens
+    card: DeltaGenerator  # the guarantee in full, which "Details" opens
     more_pictures: DeltaGenerator  # tabs
 
 

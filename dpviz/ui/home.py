@@ -51,7 +51,7 @@ EPSILON = Knob(
     log=True,
 )
 START = "Start here: 12 chapters"
-COMPARE = "or compare on your data"
+COMPARE = "or compare five methods"
 QUESTION = "Question it"
 QUESTION_WORDS = "Does a method keep its promise? Measure how much it leaks, or attack it yourself."
 LESSONS_TITLE, LESSONS_WORDS = (
@@ -187,9 +187,9 @@ def finding(words: StageWords) -> str:
     if odds > GONE:
         return "Perfect centers, and nobody is hidden." if not wander else "Nobody is hidden, and the centers wander."
     if odds > DOUBT:
-        return "The centers are nearly exact; doubt runs out."
+        return "The centers are nearly exact, and doubt runs out."
     if odds > HARDLY:
-        return "The centers land, and doubt remains." if not wander else "The centers wander, and doubt remains."
+        return f"The centers {'wander' if wander else 'land'}; attackers stay in doubt."
     if odds > HIDDEN:
         return "You hardly show, and the centers wobble."
     return "Everyone is hidden, and the centers wander." if wander else "Everyone is hidden, and the centers wobble."

@@ -15,7 +15,7 @@ from dpviz.stories.label import Label, Statement
 from dpviz.stories.panel import is_right
 from dpviz.ui import hiding
 
-WHY = "dpviz-why"  # the id of what "Full guarantee" opens
+WHY = "dpviz-why"  # the id of what "Details" opens
 ONLY = "curator only"
 LOCK = f'<span class="dpviz-lock" role="img" aria-label="{ONLY}"></span>'  # drawn by the style sheet
 _NO_NAME = re.compile(r"[^\w]+")  # what a name in HTML has none of
@@ -108,7 +108,7 @@ def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
 
 
 def why(*parts: str) -> str:
-    """Write the cards of the guarantees as what "Full guarantee" on the stage opens; on paper they stand under it."""
+    """Write the cards of the guarantees as what "Details" on the stage opens; on paper they stand under it."""
     return f'<div id="{WHY}" class="dpviz-why" popover role="dialog" aria-label="Full guarantee">{"".join(parts)}</div>'
 
 

@@ -188,7 +188,7 @@ def test_the_keyboard_reaches_every_control_and_shows_where_it_is(page: Page, se
         "New noise",
         "More",
         "ε",
-        "Full guarantee",
+        "Details of the guarantee",
         "Play",
         "Step",
         "Curator",
@@ -265,7 +265,7 @@ def test_a_way_past_the_menu_leads_to_the_slider_and_the_picture(page: Page, ser
     expect(page.locator(".dpviz-meaning:popover-open")).to_have_count(1)
     page.keyboard.press("Escape")
     expect(page.locator(".dpviz-meaning:popover-open")).to_have_count(0)
-    page.get_by_role("button", name="Full guarantee").click()
+    page.get_by_role("button", name="Details of the guarantee").click()
     term = page.locator("#dpviz-why [popovertarget=dpviz-term-record]").first
     meaning = page.locator("#dpviz-term-record")
     term.focus()

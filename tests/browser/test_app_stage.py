@@ -73,6 +73,7 @@ FRAMES = """() => {
   requestAnimationFrame(look);
 }"""
 
+PLACE = '(dot) => ["cx", "cy"].map((name) => Number(dot.getAttribute(name)))'
 # Whether ε has swept to 10.
 EXACT = """() => [...document.querySelectorAll("*")]
   .some(({ shadowRoot }) => shadowRoot?.querySelector(".dpviz-instrument")?.dataset.value === "10")"""
@@ -196,6 +197,13 @@ def test_words_numbers_and_picture_agree_in_every_frame_of_a_drag_and_k_and_audi
     assert len({scene for scene, *_ in frames}) > 5, "the picture has followed"
     assert len({epsilon for *_, epsilon in frames}) > 5
     assert [each for each in frames if not all(each[1:4])] == []
+    at, _ = page.locator(".dpviz-instrument .dot.released").evaluate(PLACE)
+    page.get_by_role("slider", name="ε").press("End")
+    expect(page.locator(".dpviz-instrument")).to_have_attribute("data-value", "20")
+    page.wait_for_timeout(1000)
+    _, foot = page.locator(".dpviz-instrument .dot.released").evaluate(PLACE)
+    been = dict(page.locator(".dpviz-instrument .been").evaluate_all(f"dots => dots.map({PLACE})"))
+    assert been[at] < foot - 10, "what was lost at an ε stays there"
 
     picture = picture_of(page)
     before = picture.get_attribute("data-dpviz-scene")
@@ -224,7 +232,7 @@ def test_stepping_back_changes_the_finding_and_why_opens_the_card(page: Page, se
     expect(finding).to_have_text(at_the_end)
     card = page.locator("#dpviz-why")
     expect(card).to_be_hidden()
-    page.get_by_role("button", name="Full guarantee").click()
+    page.get_by_role("button", name="Details of the guarantee").click()
     expect(card).to_be_visible()
     expect(card).to_contain_text("Guarantee")
     page.keyboard.press("Escape")

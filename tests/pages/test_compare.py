@@ -67,7 +67,7 @@ def test_it_opens_finished_with_the_runs_that_came_along(open_page):
     assert not {"Stop", "Go on"} & set(labels_of(page))
     shown = page.compared
     assert tuple(shown["epsilons"]) == EPSILONS
-    assert shown["findings"][at(page)] == "Every proved method clusters almost as well as without privacy."
+    assert shown["findings"][at(page)] == "Proved methods all cluster almost as well as without privacy."
     assert shown["findings"][EPSILONS.index(0.1)].startswith("At this much privacy the noisy grid wins; ")
     assert [each["short"] for each in shown["maps"]] == ["k-means", "DPM", "Morse", "Noisy grid", "DPM as published"]
     for key, each in maps(page).items():

@@ -38,7 +38,7 @@ def test_every_mixture_has_every_picture(open_page, base, calibration, moves):
     page = open_page(PAGE, **SMALL, base=base, calibration=calibration, moves=moves, epsilon="10.0")
     assert page.warnings == []
     assert not page.app.error
-    assert "peak" in names_of(page)
+    assert "hilltop" in names_of(page)
     assert {"dendrogram", "ledger"} <= set(page.packed())
     assert "Proved" in page.card
     assert (page.query["base"], page.query["moves"]) == (base, moves)

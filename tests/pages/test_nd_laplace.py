@@ -36,7 +36,7 @@ def test_each_domain_mode_has_its_guarantee_per_distance(open_page, domain, prov
     assert card.count("per 1,000 m") == 2
     assert f"ε = {proved} per 1,000 m" in card.split("Proved")[1]
     assert "ε = 1 per 1,000 m" in card.split("Proved")[0]
-    assert page.stage["guarantee"].startswith("Proved. Being 1 km elsewhere")
+    assert page.stage["guarantee"].startswith("Proved. A sent point is at most")
     assert ("not the 2.8 that is claimed" in page.stage["guarantee"]) == (domain == "redraw")
 
 

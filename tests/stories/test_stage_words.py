@@ -30,7 +30,7 @@ from tests.hostile import PARTS
 from tests.recorded import modes, needs
 from tests.stage_words import EPSILONS, FOLDER, pages, text
 
-SAFE = ("nobody stands out", "doubt remains", "secret", "singled out")
+SAFE = ("nobody stands out", "doubt remains", "stay in doubt", "secret", "singled out")
 GONE = ("no longer protects anyone", "guarantee is gone")
 HOSTILE = ("".join(PARTS[:20]), "<script>alert(1)</script>" * 4)
 
@@ -190,7 +190,7 @@ def test_a_level_per_distance_names_two_places():
     verdict, sentence = said(level, level, distance=(500.0, "500 m"))
     assert (verdict, sentence) == (
         "proved",
-        "Proved. Being 500 m elsewhere makes no sent point more than 2.8 times as likely.",
+        "Proved. A sent point is at most 2.8 times likelier from you than from 500 m away.",
     )
     assert odds_measure(level, 500.0).value == pytest.approx(attacker_odds(1.0))
     assert doubt_left(level, 500.0) is Doubt.ROOM

@@ -399,7 +399,7 @@ def critical_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     )
     layers.append(
         Layer.of(
-            "peak",
+            "hilltop",
             Kind.MARKS,
             RELEASED,
             {"xy": np.broadcast_to(peaks, (1, *peaks.shape)), "group": run.groups},
@@ -426,7 +426,7 @@ def _chain_layers(run: MorseRun, place: Place, rows: Rows) -> list[Layer]:
         curve = place(land.bridge(landscape.minima[i], transition.location, landscape.minima[j]))[None, None]
         layers.append(
             Layer.of(
-                "high pass",
+                "ridge between hills",
                 Kind.LINES,
                 CLUSTERS,
                 {"xy": curve, "group": run.groups[:, [i]]},

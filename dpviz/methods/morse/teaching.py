@@ -206,7 +206,7 @@ CHAPTER = RunChapter(
     EPSILON,
     records,
     lambda epsilon: {"epsilon": float(epsilon), "n_iterations": PASSES, "n_clusters": 2},
-    {"hill": "Cluster", "person": "A person", "high pass": "Joined over a pass", "peak": "Top of a hill"},
+    {"hill": "Cluster", "person": "A person", "ridge between hills": "Joined over a pass", "hilltop": "Top of a hill"},
     0,  # a run like most of them: wrong at ε = 1, right at 5
     "Clusters may have any shape, as hills of a noisy landscape; what follows from a release costs no more ε.",
     5.0,

@@ -227,9 +227,9 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         elif share >= OUTLINE:
             left = f": {'the city’s' if urban else 'a rough'} outline is left"
         elif share >= DISTRICTS:
-            left = f": {'districts stay, streets' if urban else 'groups stay, details'} go"
+            left = f": {'districts show, not streets' if urban else 'groups show, details fade'}"
         elif share >= STREETS:
-            left = f": {'blocks show, streets do not' if urban else 'details begin to show'}"
+            left = f": {'streets show, not houses' if urban else 'details begin to show'}"
         elif doubt is Doubt.UNPROVED:
             left = "; no limit is proved"
         elif doubt in (Doubt.GONE, Doubt.LITTLE):

@@ -260,9 +260,10 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         if self.is_neutral:
             farther = f"{help_is} served {'nearly as well' if near else 'a little worse'}"
         else:
-            farther = f"{help_is} {'hardly any' if near else 'a little'} farther away"
-        stay = "stays" if self.is_neutral else "stay"
-        return f"the {many} {stay} secret, and {farther}" if self.hides else self.doubt.ends(farther)
+            farther = f"{help_is} {'hardly farther than without privacy' if near else 'a little farther away'}"
+        if not self.hides:
+            return self.doubt.ends(farther)
+        return f"{'the source stays' if self.is_neutral else f'{many} stay'} secret; {farther}"
 
     @property
     def is_neutral(self) -> bool:

@@ -367,7 +367,7 @@ def finding(
     elif len(proved) == 1:
         words = f"{_capital(said(order[0]))} clusters almost as well as without privacy."
     else:
-        words = "Every proved method clusters almost as well as without privacy."
+        words = "Proved methods all cluster almost as well as without privacy."
     return Sentence(words, public)
 
 

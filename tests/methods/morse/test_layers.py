@@ -108,7 +108,7 @@ def test_marks_stand_on_the_surface():
     surface = layers.Surface.of(run, project(View(), words_of(2), run.unit))
     landscape = run.tree.landscape
     share = (surface.cut + landscape.log_densities) / (surface.cut - surface.low)
-    peaks = layer(picture, "peak").arrays["xy"][0, :, 1]
+    peaks = layer(picture, "hilltop").arrays["xy"][0, :, 1]
     assert peaks == pytest.approx(0.5 + layers.TALL * (share - 0.5), abs=1e-9)
     ticks = next(one for one in picture.layers if one.name == layers.EDGE and one.kind is Kind.SEGMENTS)
     values = [float(name.rpartition("= ")[2].replace("−", "-")) for name in ticks.names]
@@ -118,7 +118,7 @@ def test_marks_stand_on_the_surface():
     assert ticks.arrays["ends"][0, :, 1] == pytest.approx(expected, abs=1e-9)
     assert max(expected) > 0.5 + layers.TALL / 2 - slope, "the topmost whole number has one"
     flat = run.draw(View(), rng=np.random.default_rng(0))
-    for name in ("peak", "pass"):
+    for name in ("hilltop", "pass"):
         marks = [[(one.names, one.pick) for one in each.layers if one.name == name] for each in (picture, flat)]
         assert marks[0] == marks[1], "with the labels of the flat picture"
 

@@ -223,7 +223,7 @@ def test_the_public_scene_follows_from_the_release(d, view, moves):
     assert [f for f in run.utility() if f.public] == [f for f in changed.utility() if f.public]
     if not view.principal:
         names = {layer.name for layer in here.public().layers}
-        assert {"peak", "start"} <= names
+        assert {"hilltop", "start"} <= names
         assert not {"person", "true mean", "noise"} & names
 
 
@@ -333,7 +333,7 @@ def test_chains_go_from_peak_to_peak_over_the_pass_that_joined_them(d):
     picture, tree = scene(run), run.tree
     passes = tree.landscape.transitions
     for frame in range(run.n_cuts):
-        drawn = visible_at(picture, "high pass", frame)
+        drawn = visible_at(picture, "ridge between hills", frame)
         merged = [row for merge, row in enumerate(tree.passes) if merge < tree.n_leaves - 1 - frame and row >= 0]
         assert len(drawn) == len(merged)
         for (one, row), number in zip(drawn, merged, strict=True):
@@ -352,7 +352,7 @@ def test_a_picture_begins_with_hills_borders_and_chains():
     picture = scene(tell(n_clusters=2))
     at = picture.start_frame
     rest = {one.name for one in picture.layers if one.shown and one.rows[at] >= 0}
-    assert rest == {"public bounds", "hill", "border", "person", "high pass", "peak"}
+    assert rest == {"public bounds", "hill", "border", "person", "ridge between hills", "hilltop"}
     assert {"component", "pass", "contour", "noise", "true mean", "start"} <= picture.hidden_names
     assert any(one.pick for one in picture.layers if one.name == "pass"), (
         "on request, and then each leads to its search"

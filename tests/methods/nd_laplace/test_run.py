@@ -157,11 +157,11 @@ def test_moves_end_where_the_release_is(domain):
 def test_epsilon_never_comes_without_its_distance():
     run = tell()
     for said in run.stage_words():
-        assert "Being 1.5 m elsewhere" in said.guarantee
+        assert "than from 1.5 m away" in said.guarantee
         assert "two places 1.5 m apart" in said.risk_label
     assert (run.measure.radius, run.measure.radius_words) == (RADIUS, "1.5 m")
     shares = tell(unit="range")
-    assert "Being 150 % of the range elsewhere" in shares.stage_words()[1].guarantee
+    assert "than from 150 % of the range away" in shares.stage_words()[1].guarantee
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

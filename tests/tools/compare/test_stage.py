@@ -118,7 +118,7 @@ NEAR = {"convergent": 1.02, "dpm": 1.01, "eugkm": 1.0, "dpm_published": 5.0}
 @pytest.mark.parametrize(
     ("medians", "i", "said"),
     [
-        (NEAR, 1, "Every proved method clusters almost as well as without privacy."),
+        (NEAR, 1, "Proved methods all cluster almost as well as without privacy."),
         (NEAR | {"dpm": 2.5}, 0, "At this much privacy the noisy grid wins; published DPM is far behind."),
         (
             NEAR | {"dpm": 2.5, "dpm_published": 2.0},
