@@ -73,7 +73,7 @@ def test_every_knob_of_the_app_can_be_hidden():
     for path in ROOT.glob("dpviz/**/*.py"):
         prefix = "data_" if path.is_relative_to(ROOT / "dpviz/data") else ""  # what links put before a data set's knobs
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Knob":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"Knob", "under"}:
                 name = node.args[0] if node.args else None
                 if isinstance(name, ast.Constant) and node.args[1].value:
                     names.add(prefix + name.value)
