@@ -11,7 +11,7 @@ Sources: Jagielski, Ullman & Oprea 2020 (the bound); Nasr et al. 2023 (audits wi
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from dpviz.audit.outcomes import Batch, Outcomes, Run, gather
+from dpviz.audit.outcomes import Batch, Outcomes, Run, Statistic, gather
 from dpviz.audit.statistics import MOST_STATISTICS, Family, Learned, learn, varies
 from dpviz.core import Adjacency, FloatArray, Points, as_points, frozen
 
@@ -154,7 +154,7 @@ def epsilon_lower_bound(
     points: ArrayLike,
     neighbour: ArrayLike,
     *,
-    statistics: Family | None = None,
+    statistics: Family | Mapping[str, Statistic] | None = None,
     adjacency: Adjacency | None = None,
     delta: float = 0.0,
     n_runs: int,
@@ -165,8 +165,8 @@ def epsilon_lower_bound(
 
     `run(points, rng)` returns a Release or a plain array; a `Batch` returns many runs at once. `points` (n, d) and
     `neighbour` (n', d) differ by one record, in whatever order they have them: one is in only one of them, or another
-    in its place; `adjacency` says which of the two, where the claim is about one alone. `statistics` are by default the
-    family of everything. There are `n_runs` per data set.
+    in its place; `adjacency` says which of the two, where the claim is about one alone. `statistics` are a `Family`, or
+    functions of what a run returns, by name; by default the family of everything. There are `n_runs` per data set.
 
     Raises ValueError for data sets that are no neighbors, fewer than FEWEST_RUNS runs, a delta outside [0, 1) and a
     confidence outside (0, 1).
@@ -181,9 +181,17 @@ def epsilon_lower_bound(
     ):
         if not fits:
             raise ValueError(f"{name} was {value}, but it must be {allowed}.")
+    named = statistics if isinstance(statistics, Mapping) else None
+    family = (
+        statistics
+        if isinstance(statistics, Family)
+        else Family()
+        if named is None
+        else Family(ratios=False, differences=False)
+    )
     worlds = zip((records, others), rng.spawn(2), strict=True)
-    first, other = (gather(run, rows, n_runs, rng=generator) for rows, generator in worlds)
-    return chosen_events(first, other, family=statistics, options=BoundOptions(delta, confidence)).counted()
+    first, other = (gather(run, rows, n_runs, statistics=named, rng=generator) for rows, generator in worlds)
+    return chosen_events(first, other, family=family, options=BoundOptions(delta, confidence)).counted()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

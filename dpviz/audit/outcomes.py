@@ -6,6 +6,7 @@ Everything in a release is published, so everything counts: arrays and numbers o
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ from dpviz.core import FloatArray, Points, Release
 from dpviz.core.arrays import DType
 
 Run = Callable[[Points, np.random.Generator], Release | ArrayLike]  # (points, rng) -> what is published
+Statistic = Callable[[Any], float]  # what one run published -> a number
 PLAIN = "value"  # the path of a run that returns an array
 
 
@@ -60,17 +62,27 @@ class Outcomes:
         return table
 
 
-def gather(run: Run | Batch, points: Points, n_runs: int, *, rng: np.random.Generator) -> Outcomes:
-    """Run `n_runs` times on `points` (n, d) and return what is published.
+def gather(
+    run: Run | Batch,
+    points: Points,
+    n_runs: int,
+    *,
+    statistics: Mapping[str, Statistic] | None = None,
+    rng: np.random.Generator,
+) -> Outcomes:
+    """Run `n_runs` times on `points` (n, d) and return what is published, or only the numbers `statistics` of it.
 
     Every run has a generator of its own; a `Batch` has one for all.
     """
     if not isinstance(run, Batch):
-        return stacked([arrays_of(run(points, generator)) for generator in rng.spawn(n_runs)])
+        outputs = (run(points, generator) for generator in rng.spawn(n_runs))
+        return stacked([arrays_of(each) if statistics is None else measured(each, statistics) for each in outputs])
     rows = np.asarray(run.draw(points, n_runs, rng))
     if rows.shape[:1] != (n_runs,):
         raise ValueError(f"The batch had shape {rows.shape}, but it must be ({n_runs}, ...): one run a row.")
-    return Outcomes(n_runs, {PLAIN: rows})
+    return (
+        Outcomes(n_runs, {PLAIN: rows}) if statistics is None else stacked([measured(row, statistics) for row in rows])
+    )
 
 
 def joined(parts: Sequence[Outcomes]) -> Outcomes:
@@ -96,6 +108,11 @@ def arrays_of(published: Release | ArrayLike) -> Published:
     if not arrays:
         raise ValueError(f"A run returned {type(published).__name__}, but an audit needs a Release or an array.")
     return arrays
+
+
+def measured(published: object, statistics: Mapping[str, Statistic]) -> Published:
+    """Return the numbers that `statistics` makes of what one run published; NaN counts as minus infinity."""
+    return {name: np.asarray(float(statistic(published))) for name, statistic in statistics.items()}
 
 
 def _walk(value: object, path: str) -> Iterator[tuple[str, NDArray[np.generic]]]:

@@ -7,10 +7,12 @@ are never opened.
 """
 
 import io
+import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
+from typing import IO
 
 import numpy as np
 import pandas as pd
@@ -33,6 +35,12 @@ from dpviz.data.parsing import parse_cells
 
 MAX_PARTS = 10_000  # files in the archive, ours; a workbook has a few dozen
 ENTRY_MAGIC = b"PK\x01\x02"  # of one file in the archive's list
+SPREAD = (
+    200_000_000  # cells between a sheet's corners: the reader makes room for all of them, and ends Python without it
+)
+FILLED_CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"[^>/]*>')  # of .xlsx; one that ends with "/>" is empty
+PIECE = 1 << 20  # bytes of a sheet that are looked at together
+LONGEST_TAG = 256
 MOST_WHOLE = 1e15  # below it every whole number is written without an exponent
 LEAP_BUG = datetime(1900, 3, 1)  # Excel counts a 29 February 1900, so that its days before are one less
 UNREADABLE = (CalamineError, zipfile.BadZipFile, OSError, ValueError, ArithmeticError, NotImplementedError)
@@ -87,6 +95,28 @@ def _refuse_archive(data: bytes, limits: Limits) -> None:
         raise TableError(f"The archive lists more than {MAX_PARTS} files, but a workbook has a few dozen. {WAY_OUT}")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         limits.refuse_unpacked(sum(part.file_size for part in archive.infolist()))
+        for part in archive.namelist():
+            if part.startswith("xl/worksheets/") and part.endswith(".xml"):
+                with archive.open(part) as sheet:
+                    _refuse_spread(sheet)
+
+
+def _refuse_spread(sheet: IO[bytes]) -> None:
+    """Raise TableError for a sheet with cells so far apart that the room between them is larger than memory."""
+    rows, columns, end = {0}, {b""}, b""
+    while piece := sheet.read(PIECE):
+        text = end + piece
+        cells = FILLED_CELL.findall(text)
+        rows = {max(rows), *(int(row) for _, row in cells)}
+        columns |= {column for column, _ in cells}
+        end = text[-LONGEST_TAG:]
+    last_row, last_column = max(rows), max(columns, key=lambda letters: (len(letters), letters)).decode()
+    n_columns = sum((ord(letter) - ord("A") + 1) * 26**place for place, letter in enumerate(reversed(last_column)))
+    if last_row * n_columns > SPREAD:
+        raise TableError(
+            f"A sheet's cells reach to column {last_column} and row {last_row}, but at most {SPREAD:,} cells may lie "
+            "between its corners. Delete what stands far away from the table, and save it again."
+        )
 
 
 def _cells(sheet: CalamineSheet, limits: Limits) -> tuple[pd.DataFrame, NDArray[np.bool_]]:

@@ -167,6 +167,11 @@ def test_ratios_are_found_where_assignments_vary():
     assert any("nearness to a ratio" in event.statistic for event in found.events)
 
 
+def test_named_statistics_replace_the_family():
+    found = audit(ray, statistics={"first axis": lambda release: release.centers[0, 0]})
+    assert {event.statistic for event in found.events} == {"first axis"}
+
+
 def test_a_run_without_numbers_is_refused():
     with pytest.raises(ValueError, match="needs a Release or an array"):
         audit(lambda _points, _: "text")

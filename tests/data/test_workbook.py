@@ -47,6 +47,21 @@ def test_another_program_writes_and_this_reads():
     assert table.notes[0] == "The workbook has 2 sheets; the first one, 'People', was read."
 
 
+def test_a_cell_in_the_far_corner_is_refused_and_a_formatted_one_is_not():
+    book = Workbook()
+    book.active.append(["a", "b"])
+    book.active.append([1, 2])
+    corner = book.active["XFD1048576"]
+    corner.number_format = "0.00"
+    packed = io.BytesIO()
+    book.save(packed)
+    assert len(columns_of(packed.getvalue(), files.own(packed.tell())).nonprivate_numbers["a"]) == 1
+    corner.value = 3
+    packed = io.BytesIO()
+    book.save(packed)
+    refused(packed.getvalue(), "column XFD and row 1048576.*Delete", files.own(packed.tell()))
+
+
 numbers = st.one_of(st.none(), st.floats(-1e300, 1e300, allow_subnormal=False))
 
 
@@ -112,7 +127,7 @@ def test_an_entity_is_never_expanded():
 
 def test_two_cells_in_far_corners_end_the_process_and_not_the_server():
     """The reader makes a place for every cell between them."""
-    far = '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
+    far = '<row r="1"><c r="A1"><v>1</v></c></row><row r="10000"><c r="XFD10000"><v>1</v></c></row>'
     with pytest.raises(TableError, match="more than 400 MB of memory"):
         read_confined(io.BytesIO(workbook(far)))
 
