@@ -39,7 +39,7 @@ def packages_searched_once():
 def unpacked(kept):
     """Return the states in a picture to keep, {name: directory}, and all that these name, {name: bytes}."""
     states, blobs = {}, {}
-    for name, data in re.findall(r"dpvizData\(\"([^\"]*)\", '([^']*)'\)", kept):
+    for name, data in re.findall(r"dpvizData\('([^']*)', '([^']*)'\)", kept):
         whole = gzip.decompress(base64.b64decode(data))
         at = 4 + int.from_bytes(whole[:4], "little")
         read = json.loads(whole[4:at])

@@ -16,4 +16,4 @@ def test_a_page_opens_with_the_words_of_its_snapshot(open_page, name):
     parts = (FOLDER / f"{FILES[name]}.txt").read_text("utf-8").split("# ")
     (part,) = [each for each in parts[1:4] if each.partition("\n")[0].endswith("ε = 1")]
     for said in (stage["finding"], stage["lede"], stage["guarantee"], f": {stage['loss']['text']}"):
-        assert re.search(re.escape(said) + "[,\n]", part)
+        assert re.search(re.escape(said) + "[,;\n]", part)

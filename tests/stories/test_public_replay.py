@@ -8,7 +8,7 @@ import pytest
 
 from dpviz.core import Adjacency, Box
 from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
-from dpviz.plots import Audience, Scene, scene_hash
+from dpviz.plots import Audience, Plot, Scene, scene_hash
 from dpviz.stories import Sentence, View, Words
 from tests.recorded import modes, needs
 from tests.replay import Tape
@@ -80,10 +80,13 @@ def test_the_public_sees_nothing_but_what_was_released(name, mode, monkeypatch):
 
 def axes_of_exact_costs(monkeypatch):
     """Let axes count as public whatever they were computed from."""
-    made = Scene.__init__
-    monkeypatch.setattr(
-        Scene, "__init__", lambda scene, *given, **named: made(scene, *given, **{**named, "axes_public": True})
-    )
+    for kind in (Scene, Plot):  # each has a constructor of its own
+        made = kind.__init__
+
+        def public(scene, *given, made=made, **named):
+            made(scene, *given, **{**named, "axes_public": True})
+
+        monkeypatch.setattr(kind, "__init__", public)
 
 
 def numbers_of_the_curator(monkeypatch):
