@@ -9,6 +9,7 @@ are never opened.
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
@@ -43,7 +44,8 @@ PIECE = 1 << 20  # bytes of a sheet that are looked at together
 LONGEST_TAG = 256
 MOST_WHOLE = 1e15  # below it every whole number is written without an exponent
 LEAP_BUG = datetime(1900, 3, 1)  # Excel counts a 29 February 1900, so that its days before are one less
-UNREADABLE = (CalamineError, zipfile.BadZipFile, OSError, ValueError, ArithmeticError, NotImplementedError)
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)  # an archive; RuntimeError: one with a password
+UNREADABLE = (CalamineError, *DAMAGED, OSError, ValueError, ArithmeticError)
 WAY_OUT = "Open it in a spreadsheet and save it as .xlsx or CSV again."
 
 
