@@ -186,10 +186,9 @@ export const symbolPath = (symbol, radius) => (SYMBOLS[symbol] ?? SYMBOLS.circle
 
 // ---- Reading a layer at a frame --------------------------------------------------------------------------------
 
-/** Marks along axis 1: how many a layer has. */
-export function markCount(layer) {
-  const first = Object.values(layer.arrays)[0];
-  return layer.kind === "cursor" ? 1 : first.shape[1];
+/** Marks along axis 1: how many a layer has. An ensemble has its draws, and `drain` for each of the records besides. */
+export function markCount({ kind, arrays }) {
+  return kind === "cursor" ? 1 : Object.entries(arrays).find(([name]) => name !== "drain")[1].shape[1];
 }
 
 /** (i, c) -> component c of mark i in `row`, eased from row `from` when t < 1. */

@@ -84,11 +84,16 @@ function partners(old, layer, oldRow, row) {
   return was;
 }
 
-/** The numbers of one row of an array, where they are now if they are on their way from `starts`. */
+/**
+ * The numbers of one row of an array, where they are now if they are on their way from `starts`. Always doubles: loops over
+ * arrays of one kind are ten times as fast as over several.
+ */
 function numbersOf({ data, shape }, row, size, starts = null, t = 1) {
   const length = (shape[1] ?? 1) * size;
-  const own = data.subarray(shape[0] === 1 ? 0 : row * length, (shape[0] === 1 ? 0 : row * length) + length);
-  return !starts || t >= 1 ? own : Float64Array.from(own, (value, at) => starts[at] + (value - starts[at]) * t);
+  const at = shape[0] === 1 ? 0 : row * length;
+  const numbers = new Float64Array(data.subarray(at, at + length));
+  if (starts && t < 1) for (let i = 0; i < length; i += 1) numbers[i] = starts[i] + (numbers[i] - starts[i]) * t;
+  return numbers;
 }
 
 /** Where the marks of one layer start: {starts: name -> numbers, was, left: old marks that are no more}, or null. */
@@ -105,7 +110,7 @@ function startsOf(old, layer, oldRow, row, glide) {
     const size = width(array);
     const before = numbersOf(old.arrays[name], oldRow, size, glide?.starts[name], glide?.t ?? 1);
     const now = numbersOf(array, row, size);
-    starts[name] = new Float64Array(now); // numbers alone: the curves of a picture have ten thousand corners
+    starts[name] = now.slice();
     for (let i = 0; i < was.length; i += 1) {
       const [from, to] = [was[i] * size, i * size];
       for (let c = 0; c < size && was[i] >= 0; c += 1) {

@@ -557,10 +557,10 @@ export class Picture extends Tools {
   }
 
   tellBoxSoon() {
-    this.telling ??= requestAnimationFrame(() => {
+    this.telling ??= requestAnimationFrame(() => setTimeout(() => { // the frame has laid the page out: asking for places is free
       this.telling = undefined;
       this.tellBox();
-    });
+    }));
   }
 
   /** Bring the picture onto the screen: what the reader clicked elsewhere has led to it, and not to what stands above. */
@@ -573,7 +573,7 @@ export class Picture extends Tools {
     const { frame, from, glide, zoom, hidden, isolated, lifted, pointed, width, height, theme, cache } = this;
     const margins = this.options.stage ? Picture.margins(this.options.phone) : null; // of a stage
     const phone = Boolean(this.options.phone);
-    const large = this.options.stage ? enlargement() : 1; // other pictures grow as a whole
+    const large = this.options.stage ? this.large : 1; // other pictures grow as a whole
     return { large, frame, from, t, glide, glided, zoom, hidden, isolated, lifted, pointed, width, height, dpr, theme, cache,
       margins, phone };
   }
@@ -605,6 +605,7 @@ export class Picture extends Tools {
     const { left, top, right, bottom } = Picture.margins(this.options.phone);
     const fitted = { width: room, height: Math.round((room - left - right) / this.aspect) + top + bottom };
     Object.assign(this, this.options.size ?? fitted);
+    this.large = enlargement();
     this.picture.style.width = `${this.width}px`;
     this.picture.style.height = `${this.height}px`;
     this.room = room;

@@ -25,6 +25,7 @@
 
 import { make, setText } from "./elements.js";
 import { Instrument } from "./instrument.js";
+import { enlargement } from "./live_base.js";
 import { icon, iconButton } from "./live_parts.js";
 import { mount, Picture } from "./picture.js";
 
@@ -384,7 +385,7 @@ export class Stage {
     root.classList.toggle("large", !phone && !low && innerHeight >= LARGE_PX && root.clientWidth >= 1500);
     const { phone: bare, ...size } = this.sizeOf(this.pictures.size || 1);
     const margins = Picture.margins(bare);
-    const key = JSON.stringify([size, bare]);
+    const key = JSON.stringify([size, bare, enlargement()]);
     root.classList.toggle("tight", !phone && !low && size.width * this.pictures.size - margins.left - margins.right < LEAST_BAR_PX);
     root.style.setProperty("--picture", `${size.width}px`);
     root.style.setProperty("--pictures", `${size.width * this.pictures.size + BETWEEN_PX * (this.pictures.size - 1)}px`);
