@@ -15,10 +15,11 @@ benchmarks/load.json was written by the command above; `machine` there says what
 rented machine takes the cores away now and then, for whole seconds: the promise is about all moves, and those of either
 slider that nothing was stolen from are told beside them.
 
-    python -m benchmarks.load --replicas 2 --sessions 100 --think 10 --minutes 2 --kill --output FILE
+    python -m benchmarks.load --processes 2 --sessions 200 --think 10 --minutes 2 --kill --output FILE
 
-is a class: readers shared by two processes, of which one is killed at half time. Its readers open their pages again, by
-the address alone, and must have the same pictures within 10 s. benchmarks/load_class.json was written by it.
+is a class: readers shared by two processes behind Caddy, of which one is killed at half time. Its readers open their
+pages again, by the address alone, and must have the same pictures within 10 s. benchmarks/load_class.json was written
+by it.
 """
 
 import argparse
@@ -137,7 +138,7 @@ def summary(found: list[dict[str, Any]], watch: Watch, log: str, options: argpar
     return {
         "command": f"python -m benchmarks.load --minutes {options.minutes:g} --sessions {options.sessions}"
         + f" --think {options.think:g}"
-        + (f" --replicas {options.replicas}" if options.replicas > 1 else "")
+        + (f" --processes {options.processes}" if options.processes > 1 else "")
         + (" --kill" if options.kill else ""),
         "think_seconds": options.think,
         "machine": {
@@ -208,14 +209,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--sessions", type=int, default=20)
     parser.add_argument("--think", type=float, default=3.0, help="seconds from a rerun to the next move, on average")
-    parser.add_argument("--replicas", type=int, default=1, help="processes that share the readers")
+    parser.add_argument("--processes", type=int, default=1, help="processes that share the readers")
     parser.add_argument("--kill", action="store_true", help="kill one of them at half time")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args(arguments)
-    if options.kill and options.replicas < 2:
-        parser.error("--kill needs --replicas of at least 2: somebody must answer.")
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder) / "log", options.replicas) as (port, process):
-        watch = Watch(psutil.Process(process.pid), round(os.getloadavg()[0], 2), options.replicas)
+    if options.kill and options.processes < 2:
+        parser.error("--kill needs --processes of at least 2: somebody must answer.")
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder) / "log", options.processes) as (port, process):
+        watch = Watch(psutil.Process(process.pid), round(os.getloadavg()[0], 2), options.processes)
         found = asyncio.run(crowd(port, options, watch))
         alive = process.poll() is None
         log = (Path(folder) / "log").read_text(encoding="utf-8", errors="replace")

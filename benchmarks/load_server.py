@@ -24,33 +24,31 @@ MB = 1e6
 
 
 @contextlib.contextmanager
-def running(log: Path, replicas: int = 1) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """Serve the app on a free port while the block lasts; gives the port and the process, the door of `replicas`."""
+def running(log: Path, processes: int = 1) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Serve the app on a free port while the block lasts; gives the port and the process, the keeper of several."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")}
     with log.open("wb") as output:
-        command = [sys.executable, "-m", "dpviz", "--server.port", str(port)]
-        command += ["--replicas", str(replicas)] if replicas > 1 else []
+        command = [sys.executable, "-m", "dpviz", *(["serve", "--processes", str(processes)] if processes > 1 else [])]
+        command += ["--server.port", str(port)]
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
         try:
-            for number in range(replicas):
-                _await_health(port, process, f"dpviz-replica={number}")
+            _await_health(port, process)
             yield port, process
         finally:
             process.terminate()
             process.wait(timeout=30)
 
 
-def _await_health(port: int, process: "subprocess.Popen[bytes]", cookie: str) -> None:
-    """Wait until the process of that cookie answers; another one would give another cookie."""
-    request = urllib.request.Request(f"http://localhost:{port}/_stcore/health", headers={"Cookie": cookie})
+def _await_health(port: int, process: "subprocess.Popen[bytes]") -> None:
+    """Wait for an answer; Caddy comes when all processes behind it answer."""
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and process.poll() is None:
-        with contextlib.suppress(urllib.error.URLError, OSError), urllib.request.urlopen(request, timeout=5) as answer:
-            if "dpviz-replica" not in str(answer.headers):
-                return
+        address = f"http://localhost:{port}/_stcore/health"
+        with contextlib.suppress(urllib.error.URLError, OSError), urllib.request.urlopen(address, timeout=5):
+            return
         time.sleep(0.2)
     raise RuntimeError("The server did not start.")
 
@@ -58,9 +56,9 @@ def _await_health(port: int, process: "subprocess.Popen[bytes]", cookie: str) ->
 class Watch:
     """Notes what the server and its background process hold of the memory, and what they take of the processors."""
 
-    def __init__(self, process: psutil.Process, load_before: float, replicas: int = 1) -> None:
-        self.process, self.replicas = process, replicas
-        self.killed = math.inf  # when one of the replicas was, of the monotonic clock
+    def __init__(self, process: psutil.Process, load_before: float, processes: int = 1) -> None:
+        self.process, self.processes = process, processes
+        self.killed = math.inf  # when one of the processes was, of the monotonic clock
         self.seconds: dict[int, float] = {}  # of the processor, by process: one that has ended keeps its own
         self.load_before = load_before  # of the machine: other work makes every time longer
         self.samples: list[dict[str, float]] = []
@@ -74,8 +72,8 @@ class Watch:
         self.start = time.monotonic()
 
     def kill(self) -> None:
-        """Kill the first replica."""
-        self.process.children()[0].kill()
+        """Kill one of the processes behind Caddy."""
+        next(each for each in self.process.children() if "streamlit" in each.cmdline()).kill()
         self.killed = time.monotonic()
 
     async def look(self) -> None:
@@ -83,7 +81,7 @@ class Watch:
         while True:
             with contextlib.suppress(psutil.Error):
                 everybody = [self.process, *self.process.children(recursive=True)]
-                servers |= {self.process.pid, *(each.pid for each in self.process.children() if self.replicas > 1)}
+                servers |= {self.process.pid, *(each.pid for each in self.process.children() if self.processes > 1)}
                 rss = {each.pid: each.memory_info().rss / MB for each in everybody}
                 memory = {
                     "seconds": round(time.monotonic() - self.start, 1),

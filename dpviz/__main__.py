@@ -11,7 +11,7 @@ HELP = f"""dpviz {__version__}: see what differential privacy does to clustering
 
 dpviz                       serve the app at http://localhost:8501
 dpviz --server.port 8600    the same with options of `streamlit run`
-dpviz --replicas 2          serve it in two processes behind one address, for more readers; a reader stays at one
+dpviz serve --processes 2   serve it in two processes behind Caddy, for more readers; a reader stays at one
 dpviz run FILE.py           serve it with the method in a file of your own, which opens first; options may follow
 dpviz publish FOLDER        write the app's pages as a web site without a server; `--config FILE` says which
 dpviz experiments ...       tables of many runs; `dpviz experiments --help` says which
@@ -33,6 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from dpviz import publishing
 
             return publishing.main(rest)
+        case ["serve", *rest]:
+            from dpviz.ui.server import processes
+
+            return processes.serve(_app(), rest)
         case ["run", name, *rest] if not name.startswith("-"):
             path = Path(name)
             if path.suffix == ".py" and path.is_file():
@@ -51,15 +55,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if problem:
         print(f"{problem}\n\n{HELP}", file=sys.stderr)
         return 2
-    app = next(each for each in ENTRANCES if each.exists())
-    if any(each.partition("=")[0] == "--replicas" for each in words):
-        from dpviz.ui.server.replicas import serve
-
-        return serve(app, words)
     from streamlit.web import cli
 
-    cli.main(["run", str(app), *words], prog_name="dpviz")
+    cli.main(["run", str(_app()), *words], prog_name="dpviz")
     return 0
+
+
+def _app() -> Path:
+    return next(each for each in ENTRANCES if each.exists())
 
 
 if __name__ == "__main__":

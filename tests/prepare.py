@@ -1,4 +1,4 @@
-"""Set up what the tests need: an environment with the packages, and a browser that starts.
+"""Set up what the tests need: an environment with the packages, a browser that starts, and in CI Caddy.
 
 Only the standard library is used here, because nothing is installed yet when it starts.
 """
@@ -162,6 +162,12 @@ def fetch_browser() -> None:
         install_by_apt(HEADLESS)
 
 
+def fetch_caddy() -> None:
+    """Install Debian's Caddy in CI; on somebody's own machine the tests behind it are skipped, and say why."""
+    if os.environ.get("CI") == "true" and not shutil.which("caddy"):
+        install_by_apt("caddy")
+
+
 def prepare_browser() -> str:
     """Return a Chrome or Chromium that starts: a named one, an installed one, Debian's, or Playwright's own."""
     named = os.environ.get("DPVIZ_CHROMIUM")
@@ -199,18 +205,18 @@ def own_browser() -> str | None:
     return path if path and Path(path).exists() else None
 
 
-def install_by_apt(*browsers: str) -> bool:
-    """Install the first of `browsers` that Debian has, by default any of its own, when this account may."""
+def install_by_apt(*packages: str) -> bool:
+    """Install the first of `packages` that Debian has, by default any of its browsers, when this account may."""
     if not shutil.which("apt-get"):
         return False
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     if not is_root and quiet(["sudo", "-n", "true"]).returncode != 0:
         return False
     prefix = [*([] if is_root else ["sudo", "-n"]), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
-    # The lists may be partly out of reach and still name the browser, so a failing update is not the end.
+    # The lists may be partly out of reach and still name the package, so a failing update is not the end.
     quiet([*prefix, "update"], timeout=300.0)
-    for browser in browsers or DEBIAN_BROWSERS:
-        wanted = [browser, *DEBIAN_PACKAGES]
+    for package in packages or DEBIAN_BROWSERS:
+        wanted = [package, *DEBIAN_PACKAGES]
         print(f"Installing {', '.join(wanted)} with apt-get ...", flush=True)
         done = quiet([*prefix, "install", "-y", "--no-install-recommends", *wanted], timeout=600.0)
         if done.returncode == 0:

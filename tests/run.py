@@ -22,7 +22,18 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from prepare import COLLECTS, PYTHON, ROOT, SELDOM, SetupError, fetch_browser, prepare_browser, prepare_packages, quiet
+from prepare import (
+    COLLECTS,
+    PYTHON,
+    ROOT,
+    SELDOM,
+    SetupError,
+    fetch_browser,
+    fetch_caddy,
+    prepare_browser,
+    prepare_packages,
+    quiet,
+)
 
 OLDEST_PYTHON = (3, 11)  # requires-python in pyproject.toml
 SUITE_TIMEOUT = 1200.0  # s; a suite that takes longer hangs
@@ -250,6 +261,8 @@ def prepared(suites: list[str]) -> Iterator[None]:
         try:
             if "browser" in suites:
                 fetching.submit(fetch_browser)
+            if "unit" in suites:
+                fetching.submit(fetch_caddy)
             prepare_packages(lambda: None if {*suites} <= {*CHECKERS} else make(*MACHINE_CODE))
             if "unit" in suites:
                 make(*BYTECODE)

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import SIZE, start_server, visitor
 from tests.browser.test_app import APP, SLOW, picture_of, press, scene_of
+from tests.ui.server.test_processes import CADDY
 
 pytestmark = pytest.mark.browser
 
@@ -50,9 +51,10 @@ def test_a_server_that_is_killed_in_a_run_comes_back_with_the_picture_of_the_url
         assert "Traceback" not in (tmp_path / log).read_text(encoding="utf-8", errors="replace")
 
 
+@CADDY
 @pytest.mark.slow  # tests/ui/server has processes killed and started again, and a page finds its server again above
 def test_of_two_processes_one_is_killed_and_its_readers_go_on_at_the_other(browser: Browser, tmp_path: Path) -> None:
-    address, door = start_server("", tmp_path / "log", command=("dpviz", "--replicas", "2"))
+    address, keeper = start_server("", tmp_path / "log", command=("dpviz", "serve", "--processes", "2"))
     readers = [visitor(browser, viewport=SIZE) for _ in range(2)]
     pages = [reader.new_page() for reader in readers]
 
@@ -61,24 +63,25 @@ def test_of_two_processes_one_is_killed_and_its_readers_go_on_at_the_other(brows
         page.on("websocket", lambda each, own=own: own.add(each.url) if "dpviz-ahead" in each.url else None)
 
     def homes() -> list[str]:
-        cookies = [each for reader in readers for each in reader.cookies() if each.get("name") == "dpviz-replica"]
+        cookies = [each for reader in readers for each in reader.cookies() if each.get("name") == "dpviz-process"]
         return [each.get("value", "") for each in cookies]
 
     try:
-        second = {"Cookie": "dpviz-replica=1"}  # which is changed for as long as only the first one answers
-        while "dpviz-replica" in str(pages[0].request.get(f"{address}/_stcore/health", headers=second).headers):
-            assert door.poll() is None
-        for number, (reader, page) in enumerate(zip(readers, pages, strict=True)):
-            reader.add_cookies([{"name": "dpviz-replica", "value": str(number), "url": address}])
+        while len(set(homes())) < 2:  # a new reader's process is drawn
+            for reader in readers:
+                reader.clear_cookies()
+                reader.request.get(f"{address}/_stcore/health")
+        for number, page in enumerate(pages):
             page.goto(f"{address}/convergent_kmeans?n=300&noise_seed={number}&tab=budgets&audience=curator")
         scenes = [scene_of(picture_of(page)) for page in pages]
         assert len(set(scenes)) == 2
-        assert homes() == ["0", "1"]
-        psutil.Process(door.pid).children()[0].kill()
+        before = homes()
+        next(each for each in psutil.Process(keeper.pid).children() if "streamlit" in each.cmdline()).kill()
         end = time.monotonic() + SLOW / 1000
-        while [len(each) for each in lines] != [2, 1] and time.monotonic() < end:  # until a picture has answered
+        while sorted(map(len, lines)) != [1, 2] and time.monotonic() < end:  # until a picture has answered
             pages[0].wait_for_timeout(100)
-        assert homes() == ["1", "1"]
+        assert sorted(map(len, lines)) == [1, 2], "one reader has another process now, the other one not"
+        assert set(homes()) == {before[min(range(2), key=lambda number: len(lines[number]))]}
         for number, page in enumerate(pages):
             expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-connection-state", "CONNECTED")
             picture = picture_of(page)
@@ -90,6 +93,6 @@ def test_of_two_processes_one_is_killed_and_its_readers_go_on_at_the_other(brows
     finally:
         for reader in readers:
             reader.close()
-        door.terminate()
-        door.wait(timeout=20)
+        keeper.terminate()
+        keeper.wait(timeout=20)
     assert "Traceback" not in (tmp_path / "log").read_text(encoding="utf-8", errors="replace")

@@ -26,7 +26,7 @@ from streamlit.logger import get_logger
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from dpviz.ui.server.replicas import HEALTH
+from dpviz.ui.server.startup import HEALTH
 
 PROFILE = "DPVIZ_PROFILE"  # environment variable
 LOCAL, PUBLIC = "local", "public"

@@ -1,4 +1,7 @@
-"""Startup checks in plain words, and the open-file limit. All that may be installed is Streamlit, with `packaging`."""
+"""Startup checks in plain words, the open-file limit, and where a server says that it answers.
+
+All that may be installed is Streamlit, with `packaging`.
+"""
 
 import contextlib
 import sys
@@ -9,6 +12,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+HEALTH = "/_stcore/health"  # where a server says that it answers
 OLDEST_PYTHON = (3, 11)  # requires-python in pyproject.toml
 REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a clone
 _PIP = r".venv\Scripts\python -m pip" if sys.platform == "win32" else "python3 -m pip --python .venv/bin/python"

@@ -55,8 +55,8 @@ ROOM = """
 2. **Give out links.** Every page has Share: a link and a QR code, with the controls that you take away. Hiding is no
    lock: whoever edits the link sees everything again.
 3. **Many at once.** About 20 people can move sliders at the same time on one small server. In larger classes let two
-   share a screen, start `dpviz --replicas 2`, or give out the pages as files: `dpviz publish site/` writes a web site
-   that needs no server.
+   share a screen, start `dpviz serve --processes 2`, or give out the pages as files: `dpviz publish site/` writes a
+   web site that needs no server.
 4. **Serve it safely.** With `DPVIZ_PROFILE=public` the app takes no files, so that nobody uploads real people's
    records. The guide to serving says how to put it behind your server's address.
 5. **In your own course page** put the link with `embed=true` into a frame; the page must be on the same server.

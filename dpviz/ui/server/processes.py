@@ -1,0 +1,189 @@
+"""`dpviz serve --processes N`: the app in several processes behind Caddy, each started again when it ends or hangs.
+
+What a page shows is in its address, so that any process can show it: a reader whose process dies is sent to another
+one, and the page comes back by itself. Only uploaded files are lost with a process.
+
+A page's files, uploads and WebSockets must reach the process that holds its session, so Caddy keeps each reader at one
+of them by a cookie; `dpviz/assets/Caddyfile` says how. A port that processes share (SO_REUSEPORT) would not do: the
+operating system balances connections, not readers.
+"""
+
+import argparse
+import contextlib
+import ctypes
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from dpviz.ui.server.startup import HEALTH, raise_file_limit
+
+OPTION = "--processes"
+HOST = "DPVIZ_HOST"  # environment variable: a public name, for which Caddy fetches a certificate
+MOST = 64
+START_SECONDS = 120.0  # until a process must answer: after an installation it makes machine code first
+SILENCE = 30.0  # s without an answer after which a process hangs; long work keeps one from answering for a while
+PATIENCE = 2.0  # s that one answer may take
+EVERY = 1.0  # s between two looks
+LEAVING = 10.0  # s that a process has to end
+TEMPLATE = Path(__file__).resolve().parents[2] / "assets" / "Caddyfile"
+INSTALL = "apt-get install caddy, brew install caddy, or https://caddyserver.com/docs/install"
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # of the matrix library: the cores are shared already
+_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
+
+
+def serve(app: Path, arguments: Sequence[str]) -> int:
+    """Serve until interrupted; returns 0, or the exit code of a process that could not start at all."""
+    environ = os.environ.get  # as for one process
+    parser = argparse.ArgumentParser(prog="dpviz serve", add_help=False, allow_abbrev=False)
+    parser.add_argument(OPTION, type=int, default=os.cpu_count())
+    parser.add_argument("--server.port", dest="port", type=int, default=environ("STREAMLIT_SERVER_PORT", "8501"))
+    parser.add_argument("--server.address", dest="address", default=environ("STREAMLIT_SERVER_ADDRESS", "localhost"))
+    options, others = parser.parse_known_args(arguments)
+    if not 1 <= options.processes <= MOST:
+        parser.error(f"{OPTION} was {options.processes}, but it must be from 1 to {MOST}.")
+    host, door = environ(HOST, ""), (options.address, options.port)
+    address = f"https://{host}" if host else "http://{}:{}".format(*door)
+    ports = range(options.port + 1, options.port + 1 + options.processes)
+    for place in [*([] if host else [door]), *(("127.0.0.1", port) for port in ports)]:
+        try:
+            socket.create_server(place, family=socket.AF_INET6 if ":" in place[0] else socket.AF_INET).close()
+        except OSError as error:
+            print("{}:{} cannot be used: {}. Name another --server.port.".format(*place, error), file=sys.stderr)
+            return 1
+    raise_file_limit()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    names = ["--server.allowedHosts", host] if host else []
+    own = ["--server.address", "127.0.0.1", "--server.headless", "true", "--logger.hideWelcomeMessage", "true"]
+    streamlit = [sys.executable, "-m", "streamlit", "run", str(app), *names, *others, *own, "--server.port"]
+    apps = [Kept([*streamlit, str(port)], partial(healthy, port)) for port in ports]
+    with tempfile.TemporaryDirectory(prefix="dpviz-") as folder, contextlib.suppress(KeyboardInterrupt):
+        file = Path(folder) / "Caddyfile"
+        file.write_text(caddyfile(host or f"http://:{options.port}", "" if host else options.address, ports), "utf-8")
+        command = ["caddy", "run", "--adapter", "caddyfile", "--config", str(file)]
+        at = ("localhost", 443) if host else door
+        caddy = [Kept(command, partial(is_open, *at))] if shutil.which("caddy") else []
+        ready = f"{len(apps)} processes of the app at {address}" if caddy else _way_out(address, ports, command)
+        try:
+            # The first makes machine code, which the others find; readers come when all answer.
+            _keep([apps[:1], apps[1:], caddy], ready)
+        finally:
+            for each in (*caddy, *apps):
+                each.end()
+    return 0
+
+
+def caddyfile(site: str, bind: str, ports: Sequence[int]) -> str:
+    """Return the template with its names filled in; `bind` is the address of this machine, "" for all of it."""
+    upload = "1MB" if os.environ.get("DPVIZ_PROFILE") == "public" else "60MB"  # maxUploadSize, and what is around it
+    behind = " ".join(f"127.0.0.1:{port}" for port in ports)
+    names = {HOST: site, "DPVIZ_BIND": bind, "DPVIZ_BODY": upload, "DPVIZ_PROCESSES": behind}
+    names["DPVIZ_TLS"] = "" if site.startswith("http:") else "; Secure"
+    return re.sub(r"\{\$(\w+):[^}]*\}", lambda name: names[name[1]], TEMPLATE.read_text("utf-8"))
+
+
+def _way_out(address: str, ports: Sequence[int], command: Sequence[str]) -> str:
+    alone = ", ".join(f"http://localhost:{port}" for port in ports)
+    return (
+        f"Caddy is not installed. It keeps each reader at one process, and answers at {address}.\n"
+        f"1. Install it ({INSTALL}).\n2. Start this command again, or run beside it: {' '.join(command)}\n"
+        f"Until then each process answers by itself: {alone}"
+    )
+
+
+def _keep(waves: Sequence[Sequence["Kept"]], ready: str) -> None:
+    """Start each wave when all before it answer, say so, and keep them running until the keyboard's interrupt."""
+    kept: list[Kept] = []
+    for wave in waves:
+        for each in wave:
+            each.start()
+        kept += wave
+        while not all(each.answered for each in kept):
+            _tend(kept)
+    print(ready, flush=True)
+    while True:
+        _tend(kept)
+
+
+def _tend(kept: Sequence["Kept"]) -> None:
+    for each in kept:
+        each.tend()
+    time.sleep(EVERY)
+
+
+class Kept:
+    """A process that is started again whenever it ends, or does not answer for too long."""
+
+    process: "subprocess.Popen[bytes] | None" = None
+    until: float  # when it must have answered, monotonic clock
+    answered = False  # any of its processes
+
+    def __init__(self, command: Sequence[str], answers: Callable[[], bool]) -> None:
+        """Start nothing yet; `answers` says whether the process that `command` starts answers now."""
+        self.command, self.answers = command, answers
+
+    def start(self) -> None:
+        """Start the process; on Linux the system ends it with this one, even if this one is killed."""
+        self.until = time.monotonic() + START_SECONDS
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            env={**dict.fromkeys(_ONE_THREAD, "1"), **os.environ},
+            # The keyboard's interrupt means this process, which then ends all others in order.
+            start_new_session=os.name == "posix",
+            preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+        )
+
+    def tend(self) -> None:
+        """Start the process again if it has ended or hangs. Raises SystemExit, with its code, if none ever answered."""
+        assert self.process is not None  # it was started
+        if self.process.poll() is None and self.answers():
+            self.answered, self.until = True, time.monotonic() + SILENCE
+        elif self.process.poll() is not None or time.monotonic() > self.until:
+            self.end()
+            if not self.answered:
+                raise SystemExit(self.process.returncode or 1)
+            self.start()
+
+    def end(self) -> None:
+        """Ask the process to end, and end it if it does not."""
+        process = self.process
+        if process is None:
+            return
+        for ask in (process.terminate, process.kill):
+            ask()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(LEAVING)
+                return
+
+
+def _end_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+
+
+def healthy(port: int) -> bool:
+    """Return whether an app answers at a port of this machine."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{HEALTH}", timeout=PATIENCE) as answer:
+            return bool(answer.status == 200)
+    except (OSError, http.client.HTTPException):  # the first one is also that of a status that is an error
+        return False
+
+
+def is_open(address: str, port: int) -> bool:
+    """Return whether something listens there."""
+    try:
+        socket.create_connection((address, port), timeout=PATIENCE).close()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,355 @@
+"""Several processes behind Caddy: a reader stays at one, each that ends starts again, all end with the parent."""
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+from websockets.asyncio.client import connect
+from websockets.asyncio.server import serve
+from websockets.exceptions import ConnectionClosed
+
+from dpviz.ui.server import processes
+from dpviz.ui.server.startup import HEALTH
+
+# tests/run.py installs it: where everything is looked at, nothing is left out.
+CADDY = pytest.mark.skipif(
+    shutil.which("caddy") is None and os.environ.get("CI") != "true", reason="Caddy is not installed"
+)
+BODY = bytes(range(256)) * 3000  # with every byte, and longer than what is read at once
+WAIT = 90.0  # s, far above what it takes
+
+
+def free_ports(n):
+    """Return n ports in a row that nobody has."""
+    while True:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            first = free.getsockname()[1]
+        if first + n < 65_536 and not any(processes.is_open("127.0.0.1", first + each) for each in range(n)):
+            return range(first, first + n)
+
+
+class Server:
+    """Answers each request with its number and the request's body; `ill` answers no health, `dies` after a head."""
+
+    def __init__(self, number):
+        self.number, self.heads, self.ill, self.dies = number, [], False, False
+
+    async def answer(self, reader, writer):
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                is_check = HEALTH.encode() in head
+                self.heads += [] if is_check else [head]
+                if self.dies and not is_check:
+                    break
+                length = re.search(rb"content-length: (\d+)", head.lower())
+                body = await reader.readexactly(int(length[1])) if length else b""
+                status = b"503 Ill" if is_check and self.ill else b"200 OK"
+                writer.write(
+                    b"HTTP/1.1 %b\r\nContent-Length: %d\r\n\r\n%d" % (status, 1 + len(body), self.number) + body
+                )
+        writer.close()
+
+
+@contextlib.asynccontextmanager
+async def proxied(folder, ports=None):
+    """Start Caddy before two servers, or before `ports`; yields its port and the servers, with their listeners."""
+    front, *behind = free_ports(3)
+    servers, listeners = [Server(0), Server(1)], []
+    if ports is None:
+        for each, port in zip(servers, behind, strict=True):
+            listeners.append(await asyncio.start_server(each.answer, "127.0.0.1", port))
+    text = processes.caddyfile(f"http://:{front}", "127.0.0.1", ports or behind)
+    assert text.count("_interval 2s") == text.count("fail_duration 2s") == 1
+    (folder / "Caddyfile").write_text(text.replace(" 2s", " 200ms").replace("_duration 10s", "_duration 3s"), "utf-8")
+    command = ["caddy", "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
+    with (folder / "log").open("wb") as log:
+        caddy = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        async with asyncio.timeout(WAIT):
+            while not processes.is_open("127.0.0.1", front):
+                assert caddy.poll() is None, (folder / "log").read_text("utf-8")
+                await asyncio.sleep(0.05)
+        yield front, servers, listeners
+    finally:
+        for each in listeners:
+            each.close()
+        caddy.kill()
+        caddy.wait(timeout=20)
+
+
+async def ask(port, cookie="", method="GET", body=b""):
+    """Send one request and read until the connection ends; returns status, the cookie that was set, and the body."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = [f"{method} / HTTP/1.1", "Host: localhost", "Connection: close", f"Content-Length: {len(body)}"]
+    head += [f"Cookie: other=1; dpviz-process={cookie}; more=x"] if cookie else []
+    writer.write("\r\n".join(head).encode() + b"\r\n\r\n" + body)
+    async with asyncio.timeout(20):
+        answer = await reader.read()
+    writer.close()
+    top, _, rest = answer.partition(b"\r\n\r\n")
+    cookie = re.search(rb"Set-Cookie: dpviz-process=([^;]+); Path=/; HttpOnly; SameSite=Lax\r\n", top)
+    return top[9:12].decode(), cookie[1].decode() if cookie else None, rest
+
+
+async def homes(port):
+    """Return a cookie for each of the two servers."""
+    found = {}
+    while len(found) < 2:
+        _, cookie, body = await ask(port)
+        found[int(body)] = cookie
+    return found
+
+
+@CADDY
+def test_a_reader_stays_and_bytes_pass_unchanged(tmp_path):
+    async def run():
+        async with proxied(tmp_path) as (port, *_):
+            cookies = await homes(port)
+            for number in (1, 0, 1, 0, 0):
+                answer = await ask(port, cookies[number], "PUT", BODY)
+                assert answer == ("200", None, b"%d" % number + BODY)
+            assert (await ask(port, "nobody's"))[1] in cookies.values()
+            with contextlib.suppress(ConnectionError):  # a body that is too large: the rest of it is not read
+                assert (await ask(port, cookies[0], "PUT", bytes(61_000_000)))[0] != "200"
+
+    asyncio.run(run())
+
+
+@CADDY
+def test_a_reader_whose_process_died_goes_on_at_another_and_what_was_sent_is_sent_once(tmp_path):
+    async def run():
+        async with proxied(tmp_path) as (port, servers, listeners):
+            cookies = await homes(port)
+            servers[0].dies, before = True, len(servers[1].heads)  # after it has taken a request
+            assert (await ask(port, cookies[0], "PUT", b"file"))[0] == "502"
+            assert len(servers[1].heads) == before, "a file is not sent a second time"
+            listeners[0].close()  # and now it takes none
+            assert await ask(port, cookies[0]) == ("200", cookies[1], b"1")
+            assert await ask(port, cookies[1]) == ("200", None, b"1")
+
+    asyncio.run(run())
+
+
+@CADDY
+def test_who_is_not_well_gets_no_reader_until_he_is_well_and_without_anybody_readers_are_told(tmp_path):
+    async def run():
+        async with proxied(tmp_path) as (port, servers, _):
+            cookies = await homes(port)
+            servers[0].ill = True
+            while (await ask(port, cookies[0]))[1] is None:
+                await asyncio.sleep(0.1)
+            assert {(await ask(port))[2] for _ in range(10)} == {b"1"}
+            servers[1].ill = True
+            while (await ask(port))[0] != "503":
+                await asyncio.sleep(0.1)
+            waiting = asyncio.create_task(ask(port, cookies[0]))
+            await asyncio.sleep(0.5)
+            servers[0].ill = False
+            assert await waiting == ("200", None, b"0"), "who comes while nobody answers waits a while"
+
+    asyncio.run(run())
+
+
+@CADDY
+def test_a_websocket_passes_and_ends_with_its_process(tmp_path):
+    async def run():
+        async def echo(line):
+            async for message in line:
+                await line.send(message)
+
+        async def well(line, request):
+            return line.respond(200, "") if request.path == HEALTH else None
+
+        async with serve(echo, "127.0.0.1", 0, max_size=None, process_request=well) as process:
+            ports = [process.sockets[0].getsockname()[1]]
+            async with (
+                proxied(tmp_path, ports) as (port, *_),
+                connect(f"ws://localhost:{port}/", max_size=None) as line,
+            ):
+                for message in (BODY, "ε"):
+                    await line.send(message)
+                    assert await line.recv() == message
+                process.close()
+                with contextlib.suppress(ConnectionClosed):
+                    await asyncio.wait_for(line.recv(), 20)
+                await asyncio.wait_for(line.wait_closed(), 20)
+
+    asyncio.run(run())
+
+
+@CADDY
+@pytest.mark.parametrize("host", ["", "demo.example.org"])
+def test_caddy_understands_its_file_for_containers_and_for_one_machine(tmp_path, host):
+    written = tmp_path / "Caddyfile"
+    written.write_text(
+        processes.caddyfile(host or "http://:8501", "" if host else "localhost", range(8502, 8566)), "utf-8"
+    )
+    for file in (written, processes.TEMPLATE):
+        command = ["caddy", "validate", "--adapter", "caddyfile", "--config", str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert "{$" not in written.read_text("utf-8")
+
+
+@pytest.mark.parametrize(("profile", "most"), [("public", "1MB"), ("local", "60MB"), ("", "60MB")])
+def test_strangers_send_no_files(monkeypatch, profile, most):
+    monkeypatch.setenv("DPVIZ_PROFILE", profile)
+    assert f"max_size {most}\n" in processes.caddyfile("http://:1", "localhost", [2])
+
+
+ROOT = Path(__file__).resolve().parents[3]
+SERVE = "import sys; from pathlib import Path; from dpviz.ui.server.processes import serve\n"
+SERVE += "if __name__ == '__main__': sys.exit(serve(Path(sys.argv[1]), sys.argv[2:]))"
+
+
+def start(app, **changed):
+    port = free_ports(3)[0]
+    command = [sys.executable, "-c", SERVE, str(app), "--processes", "2", "--server.port", str(port)]
+    environment = {**os.environ, **changed}
+    return port, subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+@contextlib.contextmanager
+def served(folder, **changed):
+    """Start two processes of an app; yields the port, what keeps them, and the lines that it prints."""
+    app = folder / "app.py"
+    app.write_text("import streamlit as st\nst.write('here')\n", "utf-8")
+    port, process = start(app, **changed)
+    try:
+        yield port, process, iter(process.stdout.readline, "")
+    finally:
+        process.terminate()
+        try:
+            process.communicate(timeout=20)
+        finally:
+            process.kill()
+
+
+def until(holds):
+    end = time.monotonic() + WAIT
+    while not (found := holds()):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    return found
+
+
+def status(port, cookie=""):
+    """Ask for the app's health; returns the cookie that was set, None without an answer."""
+    request = urllib.request.Request(f"http://localhost:{port}{HEALTH}", headers={"Cookie": cookie})
+    with contextlib.suppress(urllib.error.URLError), urllib.request.urlopen(request, timeout=60) as answer:
+        ours = [each for each in answer.headers.get_all("Set-Cookie", []) if each.startswith("dpviz-process")]
+        return "".join(ours).partition(";")[0]
+    return None
+
+
+def of_port(process, port):
+    with contextlib.suppress(psutil.ZombieProcess):  # ended, which its keeper is about to see
+        return next((each for each in psutil.Process(process.pid).children() if each.cmdline()[-1] == str(port)), None)
+    return None
+
+
+@CADDY
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX systems")
+def test_a_process_that_is_killed_or_hangs_starts_again_and_all_end_with_their_keeper(tmp_path):
+    with served(tmp_path) as (port, process, said):
+        assert f"2 processes of the app at http://localhost:{port}\n" in said
+        cookies = {status(port) for _ in range(40)}
+        assert len(cookies) == 2
+        first = of_port(process, port + 1)
+        first.kill()
+        moved = [status(port, cookie) for cookie in cookies]
+        assert sorted(map(bool, moved)) == [False, True], "one reader has another process now, the other one not"
+        assert set(moved) - {""} < cookies
+        until(lambda: (again := of_port(process, port + 1)) and again.pid != first.pid and processes.healthy(port + 1))
+        until(lambda: [status(port, cookie) for cookie in cookies] == ["", ""])
+
+        last = psutil.Process(process.pid).children()
+        assert len(last) == 3
+        if sys.platform == "linux":
+            process.kill()  # and has no time to say so
+        else:
+            process.terminate()
+        _, alive = psutil.wait_procs(last, timeout=WAIT)
+        assert alive == []
+
+
+def test_without_caddy_the_processes_are_there_and_the_way_to_it_is_said(tmp_path):
+    with served(tmp_path, PATH=str(tmp_path)) as (port, process, said):
+        lines = []
+        for line in said:
+            lines.append(line.rstrip())
+            if "answers by itself" in line:
+                break
+        whole = "\n".join(lines)
+        assert (
+            f"Caddy is not installed. It keeps each reader at one process, and answers at http://localhost:{port}."
+            in whole
+        )
+        assert processes.INSTALL in whole
+        file = Path(re.search(r"caddy run --adapter caddyfile --config (\S+)", whole)[1])
+        assert f"reverse_proxy 127.0.0.1:{port + 1} 127.0.0.1:{port + 2} {{" in file.read_text("utf-8")
+        assert [f"http://localhost:{port + each}" in lines[-1] for each in (1, 2)] == [True, True]
+        assert processes.healthy(port + 1)
+        assert processes.healthy(port + 2)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=WAIT) == 0
+        assert not file.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX systems")
+def test_who_is_silent_for_too_long_is_started_again_and_who_answers_is_not(monkeypatch):
+    monkeypatch.setattr(processes, "SILENCE", 0.0)
+    answers = iter([True, True, False])
+    kept = processes.Kept([sys.executable, "-c", "import time; time.sleep(60)"], lambda: next(answers))
+    kept.start()
+    pids = [kept.process.pid]
+    try:
+        for _ in range(3):
+            kept.tend()
+            pids.append(kept.process.pid)
+    finally:
+        kept.end()
+    assert pids[0] == pids[1] == pids[2] != pids[3]
+    assert kept.process.returncode == -signal.SIGTERM
+
+
+def test_an_app_that_cannot_start_says_why_and_is_not_tried_again(tmp_path):
+    _, process = start(tmp_path / "app.py")
+    said, _ = process.communicate(timeout=WAIT)
+    assert process.returncode == 2
+    assert said.count("does not exist") == 1
+    assert "processes of the app" not in said
+
+
+@pytest.mark.parametrize("taken", [0, 1, 2])
+def test_a_port_that_is_taken_is_said(capsys, taken):
+    port = free_ports(3)[0]
+    with socket.create_server(("127.0.0.1", port + taken)):
+        options = ["--processes", "2", "--server.port", str(port), "--server.address", "127.0.0.1"]
+        assert processes.serve(Path("app.py"), options) == 1
+    said = capsys.readouterr().err
+    assert f"127.0.0.1:{port + taken} cannot be used" in said
+    assert "--server.port" in said
+
+
+@pytest.mark.parametrize("number", ["0", "65", "two"])
+def test_a_number_of_processes_that_cannot_be_is_said(capsys, number):
+    with pytest.raises(SystemExit, match="2"):
+        processes.serve(Path("app.py"), ["--processes", number])
+    assert "--processes" in capsys.readouterr().err
