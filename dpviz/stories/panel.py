@@ -124,6 +124,11 @@ def at_least(percent: float) -> str:
     return f"{floored(percent, decimals=0)} in 100"
 
 
+def whole_interval(low: float, high: float) -> tuple[str, str]:
+    """Write both ends of an interval of a rate, of 1, as whole cases in 100: never narrower than it is."""
+    return floored(100.0 * low, decimals=0), ceiled(100.0 * high, decimals=0)
+
+
 def cluster_names(k: int) -> tuple[str, ...]:
     """Return what k clusters are called."""
     return tuple(f"cluster {i + 1}" for i in range(k))

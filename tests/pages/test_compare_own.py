@@ -8,10 +8,13 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pytest
 
+from dpviz.baselines.k_curve import private_curve
+from dpviz.mechanisms import SecretGenerator
 from dpviz.tools.compare import document
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.frontier import NO_DATA
 from dpviz.tools.compare.page import report as compare_report
+from dpviz.tools.compare.page import tabs
 from dpviz.tools.compare.page.tabs import NOTHING_RECOMMENDED
 from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.compare.search import MOST_ROUNDS
@@ -138,6 +141,13 @@ def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_
     assert "k = 5 is known without the records" in said(page)
     assert page.query["k_known"] == "5"
     page = unit_bounds(upload(CSV, **{**SU, "n_clusters": "5"}, compare_tab="clusters", k_epsilon="0.3"))
+    generators = []
+
+    def drawn(*args, rng):
+        generators.append(type(rng))
+        return private_curve(*args, rng=rng)
+
+    monkeypatch.setattr(tabs, "private_curve", drawn)
     for look in (1, 2):
         button(page, "Draw a private curve, for ε = 0.3")
         (ledger,) = [frame.value for frame in page.app.dataframe if "Spent on" in frame.value]
@@ -146,6 +156,7 @@ def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_
         # Printed with three digits each.
         assert lines.sum() == pytest.approx(0.3 * look, rel=5e-3)
         assert list(ledger["ε"])[-1] == f"{0.3 * look:.3g}"
+    assert generators == [SecretGenerator] * 2, "of own records"
     assert "ε = 0.6. With a release at ε = 1 that is 1.6 in all" in said(page)
     header = page.packed()["k-curve"][1]
     assert {layer["audience"] for layer in header["layers"]} == {"released", "public"}

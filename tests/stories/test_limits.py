@@ -11,15 +11,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from dpviz.accounting import LaplaceEvent
+from dpviz.attacks import HeldOutScore, tally_memberships
 from dpviz.core import Adjacency, Box, Claim, Guarantee, attacker_odds, ceiled, floored
 from dpviz.core.limits import ROUNDING
 from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
+from dpviz.methods.nd_laplace import attacks
 from dpviz.methods.nd_laplace.algorithm import guarantee_of, redraw_loss
+from dpviz.methods.nd_laplace.games import membership_facts
 from dpviz.stories import Words, panel
 from dpviz.stories.label import Contents, both_limits, label_of, promise
 from dpviz.tools.compare import frontier as compare
+from dpviz.tools.two_worlds.worlds import interval_words
 
 ROOT = Path(__file__).resolve().parents[2]
 BOX = Box.cube(0.0, 1.0, 2)
@@ -93,6 +98,22 @@ def test_sentences_about_a_chance(chance):
         assert shown >= Decimal(repr(chance)) * (1 - Decimal(repr(ROUNDING)))
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 400), st.floats(0.0, 1.0))
+def test_an_interval_in_whole_cases_is_not_narrower_than_it_is(n_rounds, share):
+    n_right = round(share * n_rounds)
+    exact = stats.binomtest(n_right, n_rounds).proportion_ci(0.95, method="exact")
+    said = (
+        attacks._rate(np.arange(n_rounds) < n_right),
+        membership_facts(tally_memberships(n_right, n_rounds, 0.5))[1].value,
+        interval_words(HeldOutScore(n_rounds, n_right, exact.low, exact.high)),
+    )
+    for text in said:
+        low, high = map(int, re.search(r"(\d+) (?:to|and) (\d+)", text).groups())
+        assert 100.0 * exact.low - 1.0 <= low <= 100.0 * exact.low + 1e-9
+        assert 100.0 * exact.high - 1e-9 <= high <= 100.0 * exact.high + 1.0
+
+
 @given(EPSILONS, EPSILONS, DELTAS, st.sampled_from(Adjacency))
 def test_sentences_about_a_guarantee(stated, proved, delta, adjacency):
     promised = Guarantee(Claim(stated, delta, adjacency, "a"), Claim(proved, delta, adjacency, "b", rho=proved / 3))
@@ -155,18 +176,28 @@ def unsafe(source):
     """Return (line, text) of each limit in an f-string that is written rounded to the nearest, errors apart."""
     tree = ast.parse(source)
     errors = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.Raise) for inner in ast.walk(node)}
-    found = []
+    found, near = [], set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and _is_near(node.value):
+            near |= {each.id for target in node.targets for each in ast.walk(target) if isinstance(each, ast.Name)}
     for node in ast.walk(tree):
         if not isinstance(node, ast.JoinedStr) or id(node) in errors:
             continue
         texts = ["", *(each.value if isinstance(each, ast.Constant) else "" for each in node.values), ""]
         for before, part, after in zip(texts, node.values, texts[2:], strict=False):
-            if not isinstance(part, ast.FormattedValue) or not _rounds(part):
+            named = isinstance(part, ast.FormattedValue) and isinstance(part.value, ast.Name) and part.value.id in near
+            if not isinstance(part, ast.FormattedValue) or not (_rounds(part) or named):
                 continue
             promised = PROMISED.search(before) and PROMISE.search(ast.unparse(part.value))
             if BEFORE.search(before) or AFTER.search(after) or promised:
                 found.append((part.lineno, ast.unparse(node)))
     return found
+
+
+def _is_near(value):
+    """Whether what a name stands for was written by a function that rounds to the nearest."""
+    calls = [each.func for each in ast.walk(value) if isinstance(each, ast.Call)]
+    return any(isinstance(each, ast.Name) and each.id in TO_NEAREST for each in calls)
 
 
 def _rounds(part):
@@ -190,6 +221,12 @@ def test_other_ways_to_write_a_limit_are_seen(line):
     assert unsafe(f"def said(): return {line}")
     assert not unsafe(f"def said(): raise ValueError({line})")
     assert not unsafe("def said(): return " + re.sub(r"number\((.*)\)", r"ceiled(\1)", re.sub(r":\S+}", "}", line)))
+
+
+def test_a_limit_that_was_rounded_before_is_seen():
+    source = 'def said():\n    most = {}(value)\n    return f"at most {{most}} in all"'
+    assert unsafe(source.format("number"))
+    assert not unsafe(source.format("ceiled"))
 
 
 def test_every_limit_in_a_sentence_is_written_by_the_functions_for_limits():

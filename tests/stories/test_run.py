@@ -11,7 +11,7 @@ import pytest
 import dpviz
 from dpviz.core import Adjacency, Box, CentersRelease, knobs
 from dpviz.data import Dataset, load
-from dpviz.mechanisms import FROM_DATA, public_rng
+from dpviz.mechanisms import FROM_DATA, SecretGenerator, public_rng
 from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
 from dpviz.plots import Audience, scene_hash, svg
 from dpviz.plots.figure import page
@@ -46,6 +46,18 @@ def test_a_run_is_what_the_method_s_own_fit_returns():
     assert run.guarantee.proved == result.guarantee.proved
     assert run.words.title == data.title
     assert np.array_equal(run.classes, data.labels)
+
+
+@pytest.mark.parametrize("seed", [None, 0])
+def test_noise_without_a_seed_is_the_operating_systems(seed):
+    given, method = [], CATALOGUE["convergent_kmeans"]
+
+    def fit(*args, rng):
+        given.append(rng)
+        return method.fit(*args, rng=rng)
+
+    dpviz.run(dataclasses.replace(method, fit=fit), POINTS, bounds=BOX, seed=seed)
+    assert [isinstance(rng, SecretGenerator) for rng in given] == [seed is None]
 
 
 def test_a_catalogue_s_entry_is_as_good_as_its_name():

@@ -86,6 +86,14 @@ def test_zcdp_adds_up_by_rho():
     assert ledger(one, one, one).total_best().epsilon == zcdp_epsilon(math.fsum([0.1] * 3), release.EXTRA_DELTA)
 
 
+@given(some.lists(some.tuples(budgets, some.booleans()), max_size=8), budgets, some.sampled_from([1e-9, 1e-6, 1e-3]))
+def test_a_release_with_a_delta_that_does_not_compose_adds_all_it_has(many, epsilon, delta):
+    others = [entry(zcdp_epsilon(x, 1e-6), 1e-6, rho=x) if zcdp else entry(x) for x, zcdp in many]
+    without, total = (ledger(*others, *more).total_best() for more in ([], [entry(epsilon, delta)]))
+    assert total.epsilon == pytest.approx(without.epsilon + epsilon, rel=1e-12)
+    assert total.delta >= (without.delta + delta) * (1.0 - 1e-12)
+
+
 def test_a_replaced_record_costs_two_removals_and_the_other_way_nothing_follows():
     both = ledger(entry(1.0), entry(0.5, adjacency=REPLACE))
     assert both.total_basic(REPLACE).epsilon == 2 * 1.0 + 0.5

@@ -8,6 +8,7 @@ import pytest
 
 from dpviz.core import Ball, Box
 from dpviz.data import Dataset, load
+from dpviz.mechanisms import SecretGenerator
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import algorithm
 from dpviz.methods.source_target import algorithm as source_target
@@ -31,11 +32,13 @@ def run(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is 
     runs._fit.clear()
     runs._reference.clear()
     runs._run.clear()
-    calls = {"fit": 0, "reference": 0}
+    calls, generators = {"fit": 0, "reference": 0}, []
 
     def counted(name, function):
         def call(*args, **kwargs):
             calls[name] += 1
+            if "rng" in kwargs:
+                generators.append(kwargs["rng"])
             return function(*args, **kwargs)
 
         return call
@@ -55,7 +58,7 @@ def run(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is 
         params = algorithm.Params(**{"n_clusters": 3, "start_seed": 0, **options})
         return runs.release(runs.RunRequest(counting, method.run, params), given)
 
-    make.calls, make.release = calls, release
+    make.calls, make.release, make.generators = calls, release, generators
     return make
 
 
@@ -205,6 +208,13 @@ def test_a_release_is_drawn_once_and_recalled_with_its_settings_alone(run):
     assert run(here).release is again.release
     assert not np.array_equal(again.release.centers, made.release.centers)
     assert n_releases(here, SEEDED) == 0, "own records have a ledger of their own"
+
+
+def test_noise_without_a_seed_is_the_operating_systems(run):
+    run(noise=SECRET)
+    run.release(source(uploaded=True))
+    run(noise=SEEDED)
+    assert [isinstance(rng, SecretGenerator) for rng in run.generators] == [True, True, False]
 
 
 def test_a_session_holds_the_last_releases_alone(run):

@@ -216,7 +216,7 @@ def exact_words(knowledge: ExactKnowledge, words: Words, n: int) -> str:
     digits = "every digit" if worst == 0 else f"{max(0, math.floor(-math.log10(worst)))} digits"
     off = np.abs(box.from_unit(guess) - box.from_unit(record))
     axis = int((off / box.widths).argmax())  # of the largest error, which is written in the feature's own unit
-    length = f"{number(float(off[axis]))} {words.own_units[axis]}".strip()
+    length = f"{ceiled(float(off[axis]))} {words.own_units[axis]}".strip()
     return (
         f"Exact centers and counts give the record away to whoever has the other {n - 1:,}: right to {digits}, "
         f"off by {length} at most. The guess is exact."

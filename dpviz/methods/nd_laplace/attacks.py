@@ -28,7 +28,7 @@ from dpviz.plots import AID, GUIDE, LAW, RELEASED, SECRET, Audience, Axis, Ink, 
 from dpviz.solvers import geometric_median, lloyd
 from dpviz.stories.charts import pair_of, roc_scene
 from dpviz.stories.ground_layers import box_layer
-from dpviz.stories.panel import Fact, at_most, ceiled, number, odds, small_odds
+from dpviz.stories.panel import Fact, at_most, ceiled, number, odds, small_odds, whole_interval
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
 
@@ -309,8 +309,8 @@ def membership_chart(
 def _rate(alarms: BoolArray) -> str:
     """Write a rate with its interval; its threshold was fixed on other rounds."""
     band = attacks.clopper_pearson([int(alarms.sum())], alarms.size)
-    low, high = 100.0 * float(band.low[0]), 100.0 * float(band.high[0])
-    return f"{odds(100.0 * float(alarms.mean()))} ({round(low)} to {round(high)})"
+    low, high = whole_interval(float(band.low[0]), float(band.high[0]))
+    return f"{odds(100.0 * float(alarms.mean()))} ({low} to {high})"
 
 
 def apart_words(run: NDLaplaceRun) -> str:

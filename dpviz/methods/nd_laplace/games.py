@@ -23,7 +23,7 @@ from dpviz.core import FEWEST_STEPS, Box, Confidential, FloatArray, Points, Poin
 from dpviz.mechanisms import nd_laplace
 from dpviz.methods.nd_laplace.run import Measure, NDLaplaceRun
 from dpviz.plots import Audience, Axis, Ink, Kind, Layer, Role, Scene
-from dpviz.stories.panel import Fact, number, odds
+from dpviz.stories.panel import Fact, number, odds, whole_interval
 from dpviz.stories.view import View
 
 SIDE = 8.0  # of the map, radii
@@ -261,7 +261,7 @@ class TwoPlacesGame:
 
 def membership_facts(tally: MembershipTally) -> tuple[Fact, ...]:
     """Return the player's share of right guesses beside the best attacker's."""
-    low, high = round(100.0 * tally.low), round(100.0 * tally.high)
+    low, high = whole_interval(tally.low, tally.high)
     share = 100.0 * tally.n_correct / tally.n_rounds
     return (
         Fact("Rounds", str(tally.n_rounds), "Scored so far.", True),

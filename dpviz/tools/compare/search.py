@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 
 from dpviz.core import Confidential, friendly
-from dpviz.stories.panel import TWICE, beside, number
+from dpviz.stories.panel import TWICE, beside, ceiled, number
 from dpviz.tools.compare.runs import Row, Rows, TrialPart, referenced
 from dpviz.tools.sweep.solving import Support, next_value, support
 from dpviz.tools.sweep.trials import OK
@@ -60,9 +60,9 @@ class CostSearch:
     def aim(self) -> str:
         """What is searched for, in words: the limit of the cost, and how many runs shall keep it."""
         what = "Smallest ε" if self.epsilon is None else "Fewest people"
-        cost = f"{number(100.0 * (self.limit - 1.0))} % more cost"
+        cost = f"{ceiled(100.0 * (self.limit - 1.0))} % more cost"
         if self.limit >= TWICE:
-            cost = f"{number(self.limit)} times the cost"
+            cost = f"{ceiled(self.limit)} times the cost"
         share = f"{number(10.0 * self.probability)} of 10 runs" if self.probability != 0.5 else "half of the runs"
         return f"{what} for at most {cost} in {share}"
 

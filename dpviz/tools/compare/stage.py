@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpviz.core import Adjacency, Centers, Confidential, FloatArray, Guarantee, Points, attacker_odds
 from dpviz.plots import Audience
+from dpviz.stories.label import ceiled_two
 from dpviz.stories.panel import WHOLE_LIMIT, Sentence, limit, number
 from dpviz.tools.compare.frontier import LEAK, NEIGHBORS, EpsilonMeaning, Series, band
 from dpviz.tools.compare.runs import CENTERS, ENTRIES, Rows
@@ -355,8 +356,7 @@ def finding(
     elif worst > FAR:
         words = _leaders(order, costs, far if far is not None and medians[far.key] >= worst else order[-1])
     elif worst > NEAR:
-        percent = number(float(f"{100.0 * (worst - 1.0):.2g}"))
-        more = f"The proved methods draw level: at most {percent} % more cost."
+        more = f"The proved methods draw level: at most {ceiled_two(100.0 * (worst - 1.0))} % more cost."
         words = f"The proved methods draw level. {_capital(said(far))} is still far behind." if far else more
     elif stray := next((each for each in proved if (each.nonprivate_costs[i] or 0.0) > UNLUCKY), None):
         words = f"Most proved methods come close. {_capital(said(stray))} had bad luck in this run."

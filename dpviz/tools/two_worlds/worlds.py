@@ -5,7 +5,6 @@ covers decides what is offered: adding and removing under ADD_REMOVE, where a mo
 (2 epsilon, (1 + e^epsilon) delta) or 4 rho; moving alone under REPLACE, and per distance for geo-indistinguishability.
 """
 
-import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -30,7 +29,7 @@ from dpviz.core import (
 )
 from dpviz.methods import ALGORITHMS, CATALOGUE
 from dpviz.stories.method import Cloud, Cuts, Worlds
-from dpviz.stories.panel import at_most, number
+from dpviz.stories.panel import at_most, number, whole_interval
 
 NO_LIMIT = 99.95  # in 100
 REMOVE, MOVE, ADD = "remove", "move", "add"
@@ -272,7 +271,7 @@ def sentence(score: HeldOutScore, most: Limit) -> str:
 
     A rule that did worse than a coin is no better than one, and not a good rule for the other world.
     """
-    n_right, (low, high) = round(100.0 * score.rate), _interval(score)
+    n_right, (low, high) = round(100.0 * score.rate), whole_interval(score.low, score.high)
     coin = f"no better than a coin ({low}-{high} in 100)"
     start = f"An attacker who guesses from this release is {f'right {n_right} times in 100' if n_right > 50 else coin}"
     if most.established:
@@ -284,13 +283,9 @@ def sentence(score: HeldOutScore, most: Limit) -> str:
     return f"{start}. Nothing is proved for this release; {claim}{broken}."
 
 
-def _interval(score: HeldOutScore) -> tuple[int, int]:
-    return math.floor(100.0 * score.low), math.ceil(100.0 * score.high)
-
-
 def interval_words(score: HeldOutScore) -> str:
     """Return the confidence interval as a sentence."""
-    low, high = _interval(score)
+    low, high = whole_interval(score.low, score.high)
     return (
         f"Between {low} and {high} in 100, with 95 % confidence: the rule was chosen on half of the runs and scored on "
         f"the other {score.n_rounds}. A coin is right 50 times; another rule may do better."

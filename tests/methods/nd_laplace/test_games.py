@@ -162,5 +162,5 @@ class TestPlaces:
 
     def test_the_score_stands_beside_the_best(self):
         facts = membership_facts(attacks.tally_memberships(7, 10, GAME.total_variation))
-        assert facts[1].value.startswith("70 in 100 (35 to 93)")
+        assert facts[1].value.startswith("70 in 100 (34 to 94)")
         assert facts[2].value == f"{round(50 + 50 * GAME.total_variation)} in 100"

@@ -12,7 +12,17 @@ import pytest
 from scipy import stats
 
 from dpviz.tools.compare.search import BATCH, EPSILONS, MOST_ROUNDS
-from dpviz.tools.sweep.solving import Aim, Support, Tried, log_stakes, next_value, solve, support
+from dpviz.tools.sweep.solving import (
+    END_SHARE,
+    HARM_SHARE,
+    Aim,
+    Support,
+    Tried,
+    log_stakes,
+    next_value,
+    solve,
+    support,
+)
 
 AIM = Aim("inertia_ratio", "<=", 1.2)
 
@@ -354,3 +364,25 @@ def test_what_no_value_reaches_and_what_runs_do_not_decide_are_told_apart():
     lucky = {0.1: [False] * 40, 0.2: [True] * 10, 0.3: [True] * 70}
     assert support(EPSILONS, lucky, 0.9, 0.95).estimate == 0.3
     assert next_value(EPSILONS, lucky, 0.9, 0.95, 0) == 0.2, "and are looked at next"
+
+
+def fewest(decided):
+    """Return the fewest failed runs of a value after which something is decided, and the stakes on them."""
+    n = next(n for n in range(1, 300) if decided([False] * n))
+    return log_stakes((False,) * n, 0.5)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.9999])
+@pytest.mark.parametrize("n_values", [2, len(EPSILONS)])
+def test_each_end_and_all_harm_together_have_their_shares_of_the_error(confidence, n_values):
+    """Ville: a stake is above x with chance 1 / x at most, whenever one looks. So often may err what it decides."""
+    assert 2.0 * END_SHARE + HARM_SHARE <= 1.0
+    values, error = EPSILONS[:n_values], 1.0 - confidence
+    at = values[1]
+    low = fewest(lambda runs: support(values, {values[0]: runs}, 0.5, confidence).low == at)
+    assert math.exp(-low[1]) <= END_SHARE * error < 2.0 * math.exp(-low[1])
+    n = next(n for n in range(1, 300) if support(values, {values[0]: [True] * n}, 0.5, confidence).high == values[0])
+    high = log_stakes((True,) * n, 0.5)[0]
+    assert math.exp(-high) <= END_SHARE * error < 2.0 * math.exp(-high)
+    harm = fewest(lambda runs: support(values, {values[0]: [True] * 300, at: runs}, 0.5, confidence).harmful == (at,))
+    assert math.exp(-harm[1]) <= HARM_SHARE * error / n_values < 2.0 * math.exp(-harm[1])

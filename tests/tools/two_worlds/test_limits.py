@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,10 +10,13 @@ from scipy.special import ndtr
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, gdp_mu
 from dpviz.attacks import HeldOutScore
-from dpviz.core import Adjacency, Budget, Claim, Guarantee
+from dpviz.core import Adjacency, Box, Budget, Claim, Guarantee
+from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.tools.two_worlds import worlds as story
+from dpviz.tools.two_worlds.worlds import Change
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
+POINTS = np.array([[0.5, 0.5], [0.2, 0.9]])
 
 
 def claim(epsilon=1.0, delta=0.0, adjacency=ADD_REMOVE, **options):
@@ -93,3 +97,29 @@ def test_sentences_say_what_is_proved_and_what_is_not():
     assert "less than this attacker reaches" in broken
     assert "no claim limits it" in story.sentence(score, story.limit(Guarantee(claim(math.inf), None), "remove"))
     assert story.interval_words(score).startswith("Between 46 and 61 in 100")
+
+
+@given(st.floats(50.5, 98.5), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_a_claim_is_called_too_small_only_where_the_whole_interval_is_above_it(most, one, other):
+    low, high = sorted((one, other))
+    words = story.sentence(HeldOutScore(200, 150, low, high), story.Limit(most, established=False))
+    assert ("less than this attacker reaches" in words) == (100.0 * low > most)
+
+
+def test_noise_limits_nothing_where_nothing_is_proved():
+    """And where it counts per distance, only where its law is that of the release."""
+    pair, box = story.Neighbors((POINTS, POINTS[1:]), POINTS[:1]), Box.cube(0.0, 1.0, 2)
+    for proved in (None, claim()):
+        odds = story.odds_of(Guarantee(claim(), proved), Change("remove", 0), nd_laplace.Params(), box, pair, 70.0)
+        assert odds.noise == (None if proved is None else 70.0)
+        assert (odds.doubled, odds.level) == (False, None)
+    change = Change("move", 0, (1.0, 0.5))
+    moved = story.neighbors(POINTS, box, change)
+    for domain in ("none", "redraw"):
+        params = nd_laplace.Params(epsilon=3.0, domain=domain)
+        odds = story.odds_of(
+            nd_laplace.guarantee_of(box, params), Change("move", 0, (1.0, 0.5)), params, box, moved, 70.0
+        )
+        assert odds.level == pytest.approx(3.0 * 0.5 * (2.0 if domain == "redraw" else 1.0))
+        assert (odds.noise is None) == (domain == "redraw")
+        assert odds.noise is None or odds.noise < odds.most.percent
