@@ -202,16 +202,9 @@ def test_the_bound_is_drawn_beside_what_it_is_about(method):
     assert "says nothing" in {fact.label: fact for fact in loud.utility()}["S′ instead of S, bound"].value
 
 
-def test_the_accuracy_is_that_of_the_nearest_label():
-    run = run_of()
-    source, targets = run.words.box.from_unit(run.unit), run.params.targets
-    for name, share in run.nonprivate_accuracies()[1:2]:
-        chosen = run.result.release.selected
-        labelled = np.concatenate([targets[chosen], source])
-        labels = np.concatenate([run.target_classes[chosen], run.classes])
-        hit = labels[cdist(targets, labelled).argmin(axis=1)] == run.target_classes
-        assert (name, share) == ("these centers", pytest.approx(hit.mean()))
-    assert dataclasses.replace(run, classes=None).nonprivate_accuracies() == ()
+def test_nothing_is_said_of_labels_where_a_class_is_unknown():
+    assert run_of().nonprivate_accuracies()
+    assert dataclasses.replace(run_of(), classes=None).nonprivate_accuracies() == ()
 
 
 @pytest.mark.parametrize("method", METHODS)
