@@ -1,11 +1,12 @@
-"""The command `dpviz`: serve the app, also with a method of your own, or make tables of many runs."""
+"""The command `dpviz`: serve the app, also with a method of your own, audit one, or make tables of many runs."""
 
 import os
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
-from dpviz import __version__
+from dpviz._version import __version__
 
 HELP = f"""dpviz {__version__}: see what differential privacy does to clustering.
 
@@ -14,8 +15,13 @@ dpviz --server.port 8600    the same with options of `streamlit run`
 dpviz serve --processes 2   serve it in two processes behind Caddy, for more readers; a reader stays at one
 dpviz run FILE.py           serve it with the method in a file of your own, which opens first; options may follow
 dpviz publish FOLDER        write the app's pages as a web site without a server; `--config FILE` says which
+dpviz audit FILE.py         run a method in two worlds that differ by one record, and say whether its claim survives
 dpviz experiments ...       tables of many runs; `dpviz experiments --help` says which
-dpviz --version             print the version"""
+dpviz --version             print the version
+
+Serving needs the extra `app` (pip install 'dpviz[app]'), `publish` the extra of its name; the others need none."""
+NO_APP = "The app needs the extra `app`: pip install 'dpviz[app]'."
+NO_SITE = "The site needs the extra `publish`: pip install 'dpviz[publish]'."
 HERE = Path(__file__).resolve().parent
 ENTRANCES = (HERE / "checkout" / "app.py", HERE.parent / "app.py")  # of an installed package, of a clone
 
@@ -29,6 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from dpviz.experiments import __main__ as experiments  # imports everything, which no other command needs
 
             return experiments.main(rest)
+        case ["audit", *rest]:
+            from dpviz import many
+
+            return many.audit_command(rest)
+        case ["publish" | "serve" as name, *rest] if find_spec("streamlit") is None:
+            print(NO_SITE if name == "publish" else NO_APP, file=sys.stderr)
+            return 0 if rest in (["--help"], ["-h"]) else 2
         case ["publish", *rest]:
             from dpviz import publishing
 
@@ -54,6 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problem = f"The command was {words[0]!r}, which dpviz does not know."
     if problem:
         print(f"{problem}\n\n{HELP}", file=sys.stderr)
+        return 2
+    if find_spec("streamlit") is None:
+        print(NO_APP, file=sys.stderr)
         return 2
     from streamlit.web import cli
 

@@ -80,7 +80,7 @@ def run() -> None:
         st.session_state[_OPENED] = True
         st.switch_page(pages[own])
     st.session_state[_OPENED] = True
-    for problem in BROKEN:
+    for problem in BROKEN.values():
         st.error(problem)
     hiding.read_link(control_names())  # after the jumps above, which keep the link
     panel.meanings()

@@ -1,6 +1,6 @@
 """Runs for everybody who writes Python: `dpviz.run` and `dpviz.show`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpviz import notebook
-from dpviz.core import AnyAlgorithm, Box, FloatArray, Guarantee, Release, Result, Step
-from dpviz.data import Dataset
+from dpviz.accounting.budgets import charge, check_rows, for_person, price_of
+from dpviz.core import AnyAlgorithm, Box, Chunks, Event, FloatArray, Guarantee, Release, Result, Step, without_charge
+from dpviz.data import Dataset, chunks_of, read_table, sample_of
+from dpviz.data.table import ONE_ROW
 from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
-from dpviz.methods import ALGORITHMS, own, run_class
+from dpviz.methods import ALGORITHMS, find, run_class
 from dpviz.plots import Scene
 from dpviz.stories import View, Words
 from dpviz.stories.method import Method, RunClass
@@ -24,30 +26,57 @@ if TYPE_CHECKING:
 
     from dpviz.estimators import PrivateEstimator
 
+SAMPLED = 5_000  # records of a sample that the curator's pictures show; ours
+MOST_IN_MEMORY = 1 << 26  # numbers of a file that is read as a whole, half a gigabyte; ours
+OF_SAMPLE = "The release is of all records; pictures and costs for the curator are of a sample of them."
 SECRET = "Noise came from the operating system and is not stored: this picture cannot be made again."
 
 
 def run(
-    method: str | AnyAlgorithm | ModuleType,
-    data: "Dataset | pd.DataFrame | FloatArray",
+    method: str | Path | AnyAlgorithm | ModuleType | Callable[..., Any],
+    data: "Dataset | pd.DataFrame | FloatArray | Chunks | str | Path",
     /,  # a method can have parameters of these names
     *,
     bounds: Box | tuple[Sequence[float], Sequence[float]] | None = None,
+    rows_per_person: int = 1,
     seed: int | None = None,
     **params: Any,
 ) -> Run[Any, Release, Step]:
-    """Run a method; see `dpviz.run`."""
-    if isinstance(method, ModuleType):
-        method = own.method_of(method.__name__, vars(method), Path(str(method.__file__)))
-    algorithm = ALGORITHMS.get(method) if isinstance(method, str) else method
-    if algorithm is None:
-        raise ValueError(f"method was {method!r}, but it must be one of {', '.join(ALGORITHMS)}.")
-    dataset = _dataset(data, bounds)
+    """Run a method once, and return the run: its release, its guarantee, its picture, and what is said of it.
+
+    `method` is a name, such as "dpm", a Python file, or an entry of a catalogue (`dpviz.methods.find` lists all ways).
+    `data` is a Dataset; an array or a data frame (n, d), chunks, a Dask collection, a table's file or a folder of
+    Parquet files need the public `bounds` of their columns, data units. Records in chunks are never in memory at once;
+    the curator's pictures then are of a sample. `rows_per_person` is a public limit that the caller keeps: the
+    guarantee is for all rows of a person together (`accounting.for_group`). With `seed` the run can be made again, and
+    protects nobody; without it noise is secret. `params` are fields of the method's Params; the others have defaults.
+
+        run = dpviz.run("dpm", data, seed=7, epsilon=1)
+        run.release, run.guarantee, run.finding().public
+        run.show(), run.save("picture.svg"), run.to_frame()
+
+    Raises ValueError for an unknown method, bounds that are missing, and parameters that are not allowed; TypeError for
+    parameters that the method does not have.
+    """
+    check_rows(rows_per_person)
+    algorithm = find(method)
+    records, dataset = records_of(data, bounds)
+    if rows_per_person > 1:
+        dataset = replace(dataset, caveats=tuple(each for each in dataset.caveats if each != ONE_ROW))
     parameters = algorithm.Params(**params)
     rng = SecretGenerator() if seed is None else public_rng(seed)
-    result: Result[Release, Step] = algorithm.fit(dataset.points, dataset.box, parameters, rng=rng)
+    points: Any = dataset.points if records is None else records  # methods that need sums alone take chunks
+
+    def price() -> tuple[Guarantee, Sequence[Event]]:
+        guarantee, events = price_of(algorithm.fit, dataset.box, parameters, rows_per_person)
+        return on_data(guarantee, dataset), events
+
+    charge(algorithm.title, price)
+    with without_charge():
+        result: Result[Release, Step] = algorithm.fit(points, dataset.box, parameters, rng=rng)
     kind = algorithm.run if isinstance(algorithm, Method) else run_class(algorithm.name)
-    return run_of(kind, result, parameters, dataset, honest(result.guarantee, dataset, secret=seed is None))
+    guarantee = honest(for_person(result.guarantee, rows_per_person), dataset, secret=seed is None)
+    return replace(run_of(kind, result, parameters, dataset, guarantee), title=algorithm.title)
 
 
 def run_of(
@@ -73,24 +102,36 @@ def on_data(guarantee: Guarantee, dataset: Dataset) -> Guarantee:
     return replace(guarantee, caveats=caveats)
 
 
-def _dataset(data: Any, bounds: Any) -> Dataset:
-    """Return the records as a data set; an array or a data frame needs bounds that do not come from the records."""
+def records_of(data: Any, bounds: Any) -> tuple[Chunks | None, Dataset]:
+    """Return records that are read block by block, None where all are in memory, and the data set: of chunks a sample.
+
+    All but a Dataset need bounds that do not come from the records. Raises ValueError.
+    """
     if isinstance(data, Dataset):
         if bounds is not None:
             raise ValueError("bounds were given beside a Dataset, which has a box of its own. Leave bounds out.")
-        return data
+        return None, data
     if bounds is None:
         raise ValueError(
-            "bounds were not given, but an array or a data frame needs them: bounds=((low, ...), (high, ...)), a pair "
-            "of numbers for each feature that do not come from the records."
+            "bounds were not given, but an array, a data frame or a file needs them: bounds=((low, ...), (high, ...)), "
+            "a pair of numbers for each feature that do not come from the records."
         )
-    names = tuple(str(name) for name in getattr(data, "columns", ()))
-    points = np.asarray(data, dtype=np.float64)
+    box = bounds if isinstance(bounds, Box) else Box(*bounds)
+    chunks = chunks_of(data)
+    if chunks is None and isinstance(data, str | Path):
+        table = read_table(data)
+        return None, table.dataset(table.numeric_columns, box=box)
+    whole = chunks is not None and isinstance(data, str | Path) and chunks.n * chunks.d <= MOST_IN_MEMORY
+    if chunks is None:
+        points = np.asarray(data, dtype=np.float64)
+    else:
+        points = box.clip(np.concatenate([*chunks.blocks()]) if whole else sample_of(chunks, SAMPLED))
     if points.ndim != 2:
         raise ValueError(f"data had {points.ndim} dimensions, but it must have two: a row for each record.")
-    box = bounds if isinstance(bounds, Box) else Box(*bounds)
+    names = tuple(str(name) for name in getattr(data if chunks is None else chunks, "columns", ()))
     names = names or tuple(f"feature {i + 1}" for i in range(points.shape[1]))
-    return Dataset(points, None, box, names, "Your data")
+    caveats = () if chunks is None or whole else (OF_SAMPLE,)
+    return None if whole else chunks, Dataset(points, None, box, names, "Your data", caveats=caveats)
 
 
 def show(
@@ -102,7 +143,21 @@ def show(
     view: View | None = None,
     frame: int | None = None,
 ) -> Any:
-    """Return the picture of a scene, a run, a result or a fitted estimator; see `dpviz.show`."""
+    """Return a live picture for a notebook: steps, hover, zoom, legend and data table; a drawing without widgets.
+
+    `result` is a run, what `fit` returned, a fitted estimator of `dpviz.estimators`, or a scene. A run with the
+    `data` and the `params` that it was made with has the method's own picture, over the features of `view`; alone it
+    is drawn as what it released. `frame` is the step that it opens with, from 0.
+
+    Only what is released or public is sent to the notebook, and so saved with it, unless `curator` is true: then the
+    records and exact values are in it as well.
+
+        result = CATALOGUE["dpm"].fit(data.points, data.box, params, rng=rng)
+        dpviz.show(result, data, params)
+
+    The live picture needs the extra `notebook`: pip install 'dpviz[notebook]'. Raises TypeError for what has no
+    picture, ValueError for a frame that is not there or a release that cannot be drawn alone.
+    """
     from dpviz.estimators import PrivateEstimator  # it loads scikit-learn
 
     view = View() if view is None else view

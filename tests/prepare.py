@@ -17,11 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = VENV / ".dpviz-requirements"
-REQUIREMENTS = (
-    ROOT / "requirements.txt",
-    *(ROOT / "tests" / name for name in ("requirements.txt", "dask.txt", "notebook.txt", "publish.txt")),
-)
-REQUIREMENTS += (ROOT / "docs" / "requirements.txt",)  # which those of the tests include
+REQUIREMENTS = tuple(
+    ROOT / name for name in ("requirements.txt", "tests/requirements.txt", "docs/requirements.txt")
+)  # those of the tests include the others
 SELDOM = 100_000  # new objects between two looks for garbage
 COLLECTS = "DPVIZ_TESTS_COLLECT"  # the variable that holds this number
 HEADLESS = "chromium-headless-shell"  # Chromium without its windows: a page takes a seventh less of the processor

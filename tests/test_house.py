@@ -8,12 +8,14 @@ import ast
 import functools
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path, PurePosixPath
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE_LINES = 40  # of pages/*.py and app.py
@@ -146,11 +148,16 @@ def test_requirements_list_exactly_what_is_imported() -> None:
     outside = modules - {"dpviz", "pages", "app"} - sys.stdlib_module_names
     owners = packages_distributions()
     imports = {owners[module][0].lower().replace("_", "-") for module in outside}
-    files = [ROOT / "tests" / name for name in ("dask.txt", "notebook.txt", "publish.txt")]
-    extra = [line for file in files for line in file.read_text("utf-8").splitlines()]
-    optional = {re.split(r"[^\w-]", line)[0] for line in extra if line[:1].isalpha()}
-    assert optional <= imports
-    assert listed == imports - optional | NEEDED_AT_RUN_TIME
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = {name: {*map(Requirement, lines)} for name, lines in project["optional-dependencies"].items()}
+    base, app = {*map(Requirement, project["dependencies"])}, extras.pop("app") | extras["pdf"]
+    optional = {each.name for each in set().union(*extras.values())} - {"dpviz"}
+    assert listed | optional == imports | NEEDED_AT_RUN_TIME
+    assert listed == {each.name for each in base | app} - {"dpviz"}
+    for line in required:  # what an app is served with is within what the library works with
+        pinned = Requirement(line.split("#")[0])
+        (least,) = (each.version for each in pinned.specifier if each.operator == ">=")
+        assert all(each.specifier.contains(least) for each in base | app if each.name == pinned.name), line
 
 
 def modules_imported(files: dict[PurePosixPath, str]) -> dict[str, set[str]]:

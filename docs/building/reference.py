@@ -10,6 +10,8 @@ from dpviz.methods import CATALOGUE
 
 PLACES: Mapping[str, str] = MappingProxyType(
     {
+        "dpviz.runs": "One run",
+        "dpviz.many": "Many runs",
         "dpviz.data": "Data",
         "dpviz.methods": "The catalogue",
         **{each.place: each.title for each in CATALOGUE.values() if each.place.startswith("dpviz.")},
@@ -34,13 +36,8 @@ def page(place: str, title: str) -> str:
             options = "options:\n      heading_level: 3\n      members: [Params, fit, steps]"
             parts += [f"## {each.title}", f"`BASELINES[{each.name!r}]`", f"::: {each.place}\n    {options}"]
     if place == "dpviz.estimators":
-        parts = [
-            parts[0],
-            *(
-                f"::: dpviz.{name}\n    options:\n      show_root_heading: true\n      show_root_toc_entry: true"
-                for name in ("budget", "show")
-            ),
-        ]
+        shown = "options:\n      show_root_heading: true\n      show_root_toc_entry: true"
+        parts = [parts[0], f"::: dpviz.accounting.budgets.OpenBudget\n    {shown}"]
         parts += [estimator(each) for each in ESTIMATORS.values()]
     return "\n\n".join(parts)
 

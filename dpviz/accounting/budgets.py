@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -16,14 +16,18 @@ from typing import Any
 import numpy as np
 
 from dpviz.accounting.closed_forms import zcdp_epsilon
-from dpviz.accounting.composition import overspent, pure_epsilon, under_replace
+from dpviz.accounting.composition import for_group, overspent, pure_epsilon, under_replace
 from dpviz.core import Adjacency, Box, Claim, Event, Guarantee, charge_with, without_charge
-from dpviz.core.limits import ROUNDING
+from dpviz.core.limits import ROUNDING, ceiled, floored
 from dpviz.core.method import AnyFit
 
 NEIGHBORS = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
 _OPEN: list["OpenBudget"] = []  # of this process, in whatever thread a release is made
 _LOCK = Lock()
+ROWS = (
+    "One person has at most {rows} rows: the limits count all of them together, {rows} times the ε of one row. Who has "
+    "more is protected less."
+)
 ELSEWHERE = (
     "A budget is open in the process that started this one, which does not see what is released here. {title} was not "
     "run. Use n_jobs=1, or threads: joblib.parallel_config(backend='threading')."
@@ -43,10 +47,29 @@ class Spent:
 
 
 class OpenBudget:
-    """Adds up releases on the same records by basic composition; see `dpviz.budget`."""
+    """A budget for a `with` block: releases of estimators and of methods' own `fit` made inside are added up.
 
-    def __init__(self, *, epsilon: float | None, delta: float, rho: float | None, neighbors: str) -> None:
-        """Open nothing yet. Raises ValueError for a budget that cannot be."""
+    One that would exceed the budget is refused before it runs, as is one of which nothing is proved. All releases count
+    as if they were on the same records, which is never too little. Give `epsilon` > 0 with the `delta` in [0, 1) of
+    all releases together, or `rho` > 0 for zCDP, where `delta` is only where epsilon is read off. `neighbors` is
+    "add_remove" or "replace". Threads are counted; a release in a process that this one started (n_jobs) is refused.
+
+        with dpviz.budget(epsilon=3) as b:
+            DPM(epsilon=1, bounds=(0, 1)).fit(X)
+            b.epsilon_spent, b.remaining, b.releases
+
+    Raises ValueError for a budget that cannot be; BudgetError, one of them, is raised by what does not fit.
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        rho: float | None = None,
+        neighbors: str = "add_remove",
+    ) -> None:
+        """Open nothing yet."""
         if neighbors not in NEIGHBORS:
             raise ValueError(f"neighbors was {neighbors!r}, but it must be one of {', '.join(NEIGHBORS)}.")
         if (epsilon is None) == (rho is None):
@@ -78,6 +101,18 @@ class OpenBudget:
         if self.rho is None:
             return math.fsum(each.claim.epsilon for each in self.releases)
         return zcdp_epsilon(self.rho_spent, self.delta)
+
+    @property
+    def remaining(self) -> float:
+        """What is left of epsilon, of a budget of rho that of rho."""
+        left = self.epsilon - self.epsilon_spent if self.rho is None and self.epsilon is not None else None
+        return max(0.0, (self.rho or 0.0) - self.rho_spent if left is None else left)
+
+    def __repr__(self) -> str:
+        """Say what is left of how much, and what was released."""
+        name, whole = ("ε", self.epsilon) if self.rho is None else ("ρ", self.rho)
+        titles = ", ".join(each.title for each in self.releases) or "nothing was released"
+        return f"<Budget: {floored(self.remaining)} of {name} = {ceiled(whole or 0.0)} left; {titles}>"
 
     def __enter__(self) -> "OpenBudget":
         """Open the budget; one opened within another one is part of it."""
@@ -177,16 +212,35 @@ def _beyond(name: str, total: float, allowed: float) -> str:
     return f"{name} = {total:.{digits}g}, but {allowed:.{digits}g} is the budget"
 
 
-def price_of(fit: AnyFit, box: Box, params: Any) -> tuple[Guarantee, Sequence[Event]]:
+def check_rows(rows: object) -> None:
+    """Raise ValueError for a limit of rows per person that is none."""
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        raise ValueError(f"rows_per_person was {rows!r}, but it must be a whole number >= 1.")
+
+
+def for_person(guarantee: Guarantee, rows: int) -> Guarantee:
+    """Restate both claims for all rows of a person, at most `rows` >= 1, which a caveat then says."""
+    if rows == 1:
+        return guarantee
+    published, proved = (
+        None if claim is None else for_group(claim, rows) for claim in (guarantee.published, guarantee.proved)
+    )
+    caveats = (*guarantee.caveats, ROWS.format(rows=rows))
+    return replace(guarantee, published=published, proved=proved, caveats=caveats)
+
+
+def price_of(fit: AnyFit, box: Box, params: Any, rows: int = 1) -> tuple[Guarantee, Sequence[Event]]:
     """Return a run's cost, which is that of one on no records, since a guarantee is the same for all records.
 
-    A run that starts from records gets public places instead.
+    It is for all rows of a person, at most `rows`. A run that starts from records gets public places instead.
     """
     n_places = params.n_clusters if getattr(params, "start", None) == "records" else 0
     places = box.from_unit(np.random.default_rng(0).random((n_places, box.d)))
     with without_charge():
         run = fit(places, box, params, rng=np.random.default_rng(0))
-    return run.guarantee, run.events
+    if run.guarantee.proved is not None and run.guarantee.proved.per_distance:
+        return run.guarantee, rows * run.events  # the events say what a move across the box costs
+    return for_person(run.guarantee, rows), run.events
 
 
 def is_open() -> bool:

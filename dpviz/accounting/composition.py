@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from itertools import zip_longest
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -107,17 +107,48 @@ def under_replace(claim: Claim) -> Claim:
         raise ValueError(
             "A claim per unit of distance was given, but it bounds changed records already. Use it as it is."
         )
+    both = for_group(claim, 2, "one removal and one addition")
+    return replace(both, adjacency=Adjacency.REPLACE)
+
+
+def for_group(claim: Claim, rows: int, words: str = "") -> Claim:
+    """Restate a claim for `rows` >= 1 records that come, go or change together, as those of one person.
+
+    That is (k epsilon, (1 + e^epsilon + ... + e^((k - 1) epsilon)) delta) for k rows, and k^2 rho: one record after the
+    other (Dwork & Roth 2014, theorem 2.2; Bun & Steinke 2016, proposition 1.9). `words` say which group it is.
+    """
+    if rows == 1:
+        return claim
     # e^709 is the last power that a float holds; delta has long been 1 by then.
-    times = 1.0 + math.exp(min(claim.epsilon, 709.0))
+    times = sum(math.exp(min(i * claim.epsilon, 709.0)) for i in range(rows))
     return replace(
         claim,
-        epsilon=2 * claim.epsilon,
+        epsilon=rows * claim.epsilon,
         delta=min(1.0, times * claim.delta) if claim.delta > 0 else 0.0,
-        adjacency=Adjacency.REPLACE,
-        reference=f"{claim.reference}; group privacy for one removal and one addition",
-        rho=None if claim.rho is None else 4 * claim.rho,
+        reference=f"{claim.reference}; group privacy for {words or f'all rows of a person, {rows} at most'}",
+        rho=None if claim.rho is None else rows**2 * claim.rho,
         delta_in_run=None if claim.delta_in_run is None else min(1.0, times * claim.delta_in_run),
     )
+
+
+def dp_events(events: Iterable[Event], adjacency: Adjacency) -> Any:
+    """Return `events` as one `dp_accounting.DpEvent`, to be composed with others' releases of the same records.
+
+    Noise multipliers are for one change under `adjacency`, so that an accountant must not double them:
+    `PLDAccountant()` takes all of it, for either. A step known by its epsilon alone is discrete Laplace noise of this
+    epsilon on a count: its loss is epsilon or -epsilon, as that of randomized response, the worst of its kind. Raises
+    as `pure_epsilon` does.
+    """
+    from dp_accounting import dp_event  # type: ignore[import-untyped]  # as in `_distribution`
+
+    losses = _sequence(events, adjacency)
+    parts = [dp_event.GaussianDpEvent(1 / losses.mu)] if losses.mu > 0 else []
+    for ratio, times in Counter(losses.laplace).items():
+        parts.append(dp_event.SelfComposedDpEvent(dp_event.LaplaceDpEvent(1 / ratio), times))
+    for epsilon in (*losses.pure, *losses.ranged):
+        pure = dp_event.DiscreteLaplaceDpEvent(epsilon, 1)
+        parts.append(pure if math.isfinite(epsilon) else dp_event.NonPrivateDpEvent())
+    return dp_event.ComposedDpEvent(parts)
 
 
 def _in_sequence(events: Iterable[Event], adjacency: Adjacency, cost: Cost) -> float:

@@ -2,9 +2,13 @@
 
 - `epsilon_lower_bound`: a sound lower bound on epsilon from many runs on two neighboring data sets.
 - `Family`: the statistics of whatever is published.
+- `dpviz.audit(method)` itself: audit a method on neighbors that are as far apart as can be (`dpviz.many.audit`).
 - `trade_off`: the bound on all attacks, from a mechanism's privacy profile.
 """
 
+import sys
+
+from dpviz import CalledPackage
 from dpviz.audit.bound import (
     CONFIDENCE,
     N_EVENTS,
@@ -47,3 +51,5 @@ __all__ = [
     "least_epsilons",
     "trade_off",
 ]
+
+sys.modules[__name__].__class__ = CalledPackage  # `dpviz.audit("mine.py")` audits a method

@@ -17,6 +17,7 @@ class BaselineModule(Protocol):
 
     __name__: str
     TITLE: str
+    PAPER: str
 
     @property
     def Params(self) -> type[ClusterParams]:  # noqa: N802  # the class
@@ -52,6 +53,7 @@ def _row(
         name=name,
         title=module.TITLE,
         estimator=estimator,
+        paper=module.PAPER,
         place=module.__name__,
         Params=module.Params,
         fit=module.fit,

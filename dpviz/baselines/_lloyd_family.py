@@ -21,7 +21,7 @@ Number of records, cells and iterations compose, and each gets a share of epsilo
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -175,6 +175,8 @@ class FixedParams(NoisyParams):
 @dataclass(frozen=True, slots=True, eq=False)
 class LloydStep(Step):
     """One iteration, curator only whatever a field's name; arrays have a row per cluster, in box units [0, 1]^d."""
+
+    in_box: ClassVar[tuple[str, ...]] = ("previous_centers", "nonprivate_mean", "released_centers")
 
     iteration: int  # 1, 2, ...
     epsilon: float  # of this iteration: epsilon_counts + d epsilon_sums; Gaussian noise has no pure epsilon: infinite

@@ -30,6 +30,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -129,6 +130,8 @@ class ScaleStep(Step):
 @dataclass(frozen=True, slots=True, eq=False)
 class AverageStep(Step):
     """The counts of all picks, their groups, and the averages in box units; curator only."""
+
+    in_box: ClassVar[tuple[str, ...]] = ("lifted_centers", "released_centers")
 
     picked: Points  # (P, p) projected units, all scales
     nonprivate_labels: Labels  # (n,) nearest pick

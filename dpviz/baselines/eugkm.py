@@ -43,6 +43,7 @@ post-processing. A noisy number of records costs 2 % of epsilon and its rest goe
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -147,6 +148,8 @@ class GridRelease(CentersRelease):
 @dataclass(frozen=True, slots=True, eq=False)
 class GridStep(Step):
     """One iteration of the weighted k-means, in box units. The grid is the same in every step."""
+
+    in_box: ClassVar[tuple[str, ...]] = ("previous_centers", "released_centers")
 
     iteration: int  # from 1; 0 where no cell weighed and nothing moved
     nonprivate_cell_counts: Counts  # (m,)

@@ -18,6 +18,7 @@ average over the draws is eps-DP. Contiguous slices would not do: under ADD_REMO
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -78,6 +79,8 @@ class BlocksRelease(CentersRelease):
 @dataclass(frozen=True, slots=True, eq=False)
 class BlocksStep(Step):
     """The whole run, in box units."""
+
+    in_box: ClassVar[tuple[str, ...]] = ("start", "nonprivate_block_centers", "nonprivate_mean", "released_centers")
 
     start: Centers  # (k, d) public, in order: where each block starts, and what an empty block answers
     nonprivate_blocks: Labels  # (n,) block of each record

@@ -24,6 +24,7 @@ as spent. Steps 1, 2 and 3-4 add up to (epsilon, delta). Weights and k-means are
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -124,6 +125,8 @@ class LshStep(Step):
 class MeanStep(LshStep):
     """The plan, the private mean and the public planes, in box units."""
 
+    in_box: ClassVar[tuple[str, ...]] = ("nonprivate_mean", "noisy_mean")
+
     plan: LshPlan
     nonprivate_mean: FloatArray  # (d,)
     noisy_mean: FloatArray  # (d,)
@@ -147,6 +150,8 @@ class LshLevelStep(LshStep):
 @dataclass(frozen=True, slots=True, eq=False)
 class CoresetStep(LshStep):
     """The averages of the leaves and k-means on them, in box units."""
+
+    in_box: ClassVar[tuple[str, ...]] = ("places", "released_centers")
 
     nonprivate_leaves: Labels  # (n,) leaf of each record; -1: it was dropped
     nonprivate_counts: Counts  # (m,)

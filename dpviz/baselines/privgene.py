@@ -21,6 +21,7 @@ lexicographic order, and then one of its centers moves.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -92,6 +93,8 @@ class GeneRelease(CentersRelease):
 @dataclass(frozen=True, slots=True, eq=False)
 class GeneStep(Step):
     """One round, in box units."""
+
+    in_box: ClassVar[tuple[str, ...]] = ("population", "released_centers")
 
     iteration: int  # from 1
     population: FloatArray  # (m, k, d) public, given the earlier picks

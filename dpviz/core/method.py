@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -27,10 +27,11 @@ class Confidential:
     __slots__ = ()
 
     def __init_subclass__(cls, **kwargs: object) -> None:
-        """Give a subclass this repr before `dataclass` writes one of all values; one of its own stays."""
+        """Give a subclass this repr before `dataclass` writes one of all values; one of its own is inherited, too."""
         super().__init_subclass__(**kwargs)
         if "__repr__" not in cls.__dict__:
-            cls.__repr__ = Confidential.__repr__  # type: ignore[method-assign]
+            above = next(each for each in cls.__mro__[1:] if issubclass(each, Confidential))
+            cls.__repr__ = above.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
         """Name the type and its fields."""
@@ -43,11 +44,31 @@ class Release:
 
     __slots__ = ()
 
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        """Give a subclass this repr before `dataclass` writes one of all values."""
+        super().__init_subclass__(**kwargs)
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Release.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """Name the type and its fields, of arrays the shapes: centers (5, 2)."""
+        itself: Any = self
+        values: dict[str, Any] = (
+            {each.name: getattr(self, each.name) for each in fields(itself)} if is_dataclass(self) else {}
+        )
+        parts = (
+            f"{name} {value.shape}" if isinstance(value, np.ndarray) else f"{name}={value!r:.40}"
+            for name, value in values.items()
+        )
+        return f"<{type(self).__qualname__}: {', '.join(parts)}>"
+
 
 class Step(Confidential):
     """Base of one step of a trace, for the curator only, whatever its fields are called."""
 
     __slots__ = ()
+    in_box: ClassVar[tuple[str, ...]] = ()  # fields that hold places (..., d) in a public unit, not in the data's
+    unit_low: ClassVar[float] = 0.0  # of this unit: 0 in [0, 1]^d, -1 in [-1, 1]^d
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,6 +213,12 @@ class Algorithm(Generic[P, R, S]):
     entries: tuple[Entry, ...] = ()  # of a comparison
     varied: tuple[Varied, ...] = ()  # of a comparison with a second parameter
     estimator: str = ""  # its class in `dpviz.estimators`; "": from its name
+    paper: str = ""  # authors and title
+
+    @property
+    def class_name(self) -> str:
+        """Name of its class in `dpviz.estimators`."""
+        return self.estimator or "".join(part.capitalize() for part in self.name.split("_"))
 
     @property
     def has_start(self) -> bool:

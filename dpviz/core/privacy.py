@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
+from dpviz.core.limits import ceiled
+
 
 class Adjacency(Enum):
     """Which two data sets must look alike."""
@@ -69,6 +71,12 @@ class Claim:
                 "delta is the largest that a run can have."
             )
 
+    def __str__(self) -> str:
+        """Write the numbers with whom they protect: ε = 1, δ = 1e-05, add or remove one record."""
+        per = " per unit of distance" if self.per_distance else ""
+        delta = f", δ = {ceiled(self.delta)}" if self.delta else ""
+        return f"ε = {ceiled(self.epsilon)}{per}{delta}, {self.adjacency.value}"
+
     @property
     def calibrated_delta(self) -> float:
         """Return the delta that this run's noise is made for: no guarantee where it follows a noisy number."""
@@ -89,6 +97,14 @@ class Guarantee:
     caveats: tuple[str, ...] = ()
     differs: str = ""  # "": the run follows the procedure that `published` is stated of
     trusted: str = ""
+
+    def __repr__(self) -> str:
+        """Name both claims and how many caveats there are."""
+        claims = "; ".join(
+            f"{name} {'nothing' if claim is None else claim!s}"
+            for name, claim in (("proved", self.proved), ("published", self.published))
+        )
+        return f"<Guarantee: {claims}; {len(self.caveats)} caveats>"
 
     @property
     def stated(self) -> Claim:

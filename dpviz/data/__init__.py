@@ -1,7 +1,7 @@
 """Named data sets with their public boxes, and uploads."""
 
 from dpviz.core import BLOCK_ROWS, ArrayChunks, Chunks, as_chunks, trusting
-from dpviz.data.chunks import FrameChunks, ParquetChunks, WorkerChunks
+from dpviz.data.chunks import FrameChunks, ParquetChunks, WorkerChunks, chunks_of, sample_of
 from dpviz.data.confined import get_ready, read_confined, read_outlines
 from dpviz.data.dataset import NEUTRAL, Dataset, Ground, Image, Nouns, Outline
 from dpviz.data.files import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError, TableFormat, TableWarning
@@ -40,6 +40,7 @@ __all__ = [
     "Unlisted",
     "WorkerChunks",
     "as_chunks",
+    "chunks_of",
     "data_knobs",
     "get_ready",
     "known_groups",
@@ -47,6 +48,7 @@ __all__ = [
     "read_confined",
     "read_outlines",
     "read_table",
+    "sample_of",
     "size_limits",
     "subsample",
     "trusting",

@@ -252,7 +252,7 @@ def _from_plotly(
     """Read `columns` of a table inside the package Plotly, which is not imported for it."""
     plotly = find_spec("plotly")
     if plotly is None or plotly.origin is None:
-        raise ValueError(f"The set {name} comes with Plotly, which is not installed. Install requirements.txt.")
+        raise ValueError(f"The set {name} comes with Plotly, which is not installed. Install it: pip install plotly")
     table = read_table(Path(plotly.origin).parent / "package_data" / "datasets" / f"{name}.csv.gz")
     wide = Box([-1e12] * len(columns), [1e12] * len(columns))
     records = table.dataset(columns, label, wide)

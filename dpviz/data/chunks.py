@@ -8,7 +8,7 @@ drawn once, on the client.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dpviz.core import BLOCK_ROWS, Chunks, Points, as_points
-from dpviz.data.files import TableError, quoted
+from dpviz.data.files import PARQUET, TableError, missing, quoted
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq  # type: ignore[import-untyped]  # pyarrow ships no types
@@ -39,44 +39,61 @@ TRUSTED = (
 
 
 class ParquetChunks(Chunks):
-    """Columns of a Parquet file as records. Raises TableError for a file or a column that cannot be used."""
+    """Columns of a Parquet file, or of all `*.parquet` of a folder in the order of their names, as records.
+
+    Raises TableError for a file or a column that cannot be used.
+    """
 
     def __init__(self, path: str | Path, columns: Sequence[str] | None = None) -> None:
-        """Look at the file's summary; `columns` are its features in this order, None for all."""
-        import pyarrow as pa
-
-        self.path = Path(path)
-        with self._open() as file:
-            kinds = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
-            self.n = int(file.metadata.num_rows)
-        self.columns = tuple(kinds) if columns is None else tuple(columns)
+        """Look at the files' summaries; `columns` are the features in this order, None for all of the first file."""
+        self.path, self.n = Path(path), 0
+        self._paths = sorted(self.path.glob("*.parquet")) if self.path.is_dir() else [self.path]
+        if not self._paths:
+            raise TableError(f"The folder {self.path} had no file whose name ends in .parquet. Name another one.")
+        self.columns = () if columns is None else tuple(columns)
+        for each in self._paths:
+            with _open(each) as file:
+                kinds = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
+                self.n += int(file.metadata.num_rows)
+            self.columns = tuple(kinds) if columns is None and each is self._paths[0] else self.columns
+            _check_columns(self.columns, kinds)
         self.d = len(self.columns)
-        for name in self.columns:
-            if name not in kinds:
-                raise TableError(f"There is no column {quoted(name)}; there are {', '.join(map(quoted, kinds))}.")
-            if not (pa.types.is_integer(kinds[name]) or pa.types.is_floating(kinds[name])):
-                raise TableError(
-                    f"Column {quoted(name)} holds {kinds[name]}, but a feature must be a number. Leave it out."
-                )
-        if not self.columns:
-            raise TableError("No column was named, but at least one is needed.")
 
     def portions(self) -> Iterator[Points]:
         """Yield READ_ROWS records at a time; a missing value is NaN, which `blocks` refuses."""
-        with self._open() as file:
-            for batch in file.iter_batches(READ_ROWS, columns=list(self.columns), use_threads=False):
-                chosen = batch.select(list(self.columns)).columns
-                values = [np.asarray(part.to_numpy(zero_copy_only=False), dtype=np.float64) for part in chosen]
-                yield np.stack(values, axis=1)
+        for each in self._paths:
+            with _open(each) as file:
+                for batch in file.iter_batches(READ_ROWS, columns=list(self.columns), use_threads=False):
+                    chosen = batch.select(list(self.columns)).columns
+                    values = [np.asarray(part.to_numpy(zero_copy_only=False), dtype=np.float64) for part in chosen]
+                    yield np.stack(values, axis=1)
 
-    def _open(self) -> "pq.ParquetFile":
+
+def _check_columns(columns: Sequence[str], kinds: Mapping[str, Any]) -> None:
+    """Raise TableError unless every column is there and holds numbers."""
+    import pyarrow as pa
+
+    for name in columns:
+        if name not in kinds:
+            raise TableError(f"There is no column {quoted(name)}; there are {', '.join(map(quoted, kinds))}.")
+        if not (pa.types.is_integer(kinds[name]) or pa.types.is_floating(kinds[name])):
+            raise TableError(
+                f"Column {quoted(name)} holds {kinds[name]}, but a feature must be a number. Leave it out."
+            )
+    if not columns:
+        raise TableError("No column was named, but at least one is needed.")
+
+
+def _open(path: Path) -> "pq.ParquetFile":
+    try:
         import pyarrow as pa
         import pyarrow.parquet as pq
-
-        try:
-            return pq.ParquetFile(self.path, pre_buffer=False, buffer_size=READ_BYTES)
-        except (OSError, pa.ArrowException) as error:
-            raise TableError(f"{self.path} could not be read as Parquet ({type(error).__name__}).") from None
+    except ImportError:
+        raise missing(PARQUET.title, "pyarrow") from None
+    try:
+        return pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_BYTES)
+    except (OSError, pa.ArrowException) as error:
+        raise TableError(f"{path} could not be read as Parquet ({type(error).__name__}).") from None
 
 
 class FrameChunks(Chunks):
@@ -92,6 +109,40 @@ class FrameChunks(Chunks):
         for number in range(self.frame.npartitions):
             part = self.frame.partitions[number].compute(scheduler="synchronous")
             yield part[list(self.columns)].to_numpy(dtype=np.float64)
+
+
+def chunks_of(data: object) -> Chunks | None:
+    """Return records that are read block by block; None for anything else, such as an array or a frame.
+
+    They are chunks, a Parquet file or a folder of them, or a Dask collection: where a `distributed.Client` is open, its
+    workers add it up; without one a DataFrame is read here, one partition at a time. Raises TableError.
+    """
+    if isinstance(data, Chunks):
+        return data
+    if isinstance(data, str | Path) and (Path(data).is_dir() or Path(data).suffix == ".parquet"):
+        return ParquetChunks(data)
+    if type(data).__module__.partition(".")[0] not in ("dask", "dask_expr"):
+        return None
+    collection: Any = data
+    try:
+        from dask.distributed import default_client
+
+        return WorkerChunks(collection, default_client())  # type: ignore[no-untyped-call]  # Dask types little
+    except (ImportError, ValueError) as error:  # no cluster
+        if isinstance(error, TableError) or not hasattr(collection, "partitions") or not hasattr(collection, "columns"):
+            raise TableError(f"The Dask collection could not be used: {error} Open a distributed.Client.") from None
+        return FrameChunks(collection)
+
+
+def sample_of(chunks: Chunks, most: int) -> Points:
+    """Return every so many of the records, `most` of them at most (m, d); none of those that stay with the workers."""
+    if isinstance(chunks, WorkerChunks):
+        return np.empty((0, chunks.d))
+    step, parts, first = max(1, -(-chunks.n // most)), [np.empty((0, chunks.d))], 0
+    for block in chunks.blocks():
+        parts.append(block[first::step])
+        first = (first - len(block)) % step
+    return np.concatenate(parts)
 
 
 def frame_columns(frame: "DataFrame", columns: Sequence[str] | None) -> tuple[str, ...]:

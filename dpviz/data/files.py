@@ -50,7 +50,6 @@ FileOrPath = str | Path | IO[bytes]
 Texts = NDArray[np.object_]  # (n,) of str
 
 GZIP_MAGIC = b"\x1f\x8b"
-PARQUET_MAGIC = b"PAR1"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -67,6 +66,11 @@ class TableError(ValueError):
     """A file is no usable table; the message says what was given, what is allowed, the way out."""
 
     beginning = Beginning()  # of the file, as far as it was read
+
+
+def missing(what: str, package: str) -> "TableError":
+    """Return the error of a file whose reader is not installed."""
+    return TableError(f"To read {what} takes the package {package}, which is not installed: pip install {package}")
 
 
 class TableWarning(UserWarning):
@@ -208,7 +212,10 @@ class FileFormat:
         """Return the columns of a file. Raises TableError."""
         if not self.parser:
             raise TableError(f"The file was {self.title}, but a table must be {READABLE}. Save it as CSV.")
-        parser: Callable[[bytes | str, Limits, TableFormat], Columns] = pkgutil.resolve_name(self.parser)
+        try:
+            parser: Callable[[bytes | str, Limits, TableFormat], Columns] = pkgutil.resolve_name(self.parser)
+        except ModuleNotFoundError as error:
+            raise missing(self.title, str(error.name).replace("_", "-")) from None
         return parser(content, limits, reading)
 
 

@@ -75,8 +75,11 @@ Pair = tuple[End, End] | None  # None: from the data
 FROM_DATA = "Taken from the data: not private."
 TYPED = "Typed by you."
 UPLOADED_TITLE = "Uploaded records"  # not the file's name, which can tell whose records they are
+ONE_ROW = (
+    "The guarantee is for one row of the file. For a person with k rows ε is k times as large, and δ grows faster."
+)
 CAVEATS = (
-    "The guarantee is for one row of the file. For a person with k rows ε is k times as large, and δ grows faster.",
+    ONE_ROW,
     "How the file is written is read from all of its rows and taken as public: its separators, its decimal sign, which "
     "columns are numbers.",
 )

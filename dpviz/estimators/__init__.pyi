@@ -32,6 +32,7 @@ class ConvergentKMeans(PrivateCentersClusterer):
         tolerance: float = 0.0,
         start_seed: int | None = None,
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -51,6 +52,7 @@ class DPM(PrivateCentersClusterer):
         shares: dpviz.methods.dpm.algorithm.plan.Shares | None = None,
         n_public: int | None = None,
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -70,6 +72,7 @@ class MorseClustering(PrivateClusterer):
         adjacency: Literal["add_remove", "replace"] = "add_remove",
         estimator: Literal["steady", "plain"] = "steady",
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -86,6 +89,7 @@ class NDLaplace(PrivateTransformer):
         grid: FloatArray | None = None,
         prior: FloatArray | None = None,
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -110,6 +114,7 @@ class SourceTargetClustering(PrivateClusterer):
         solver: Literal["fasterpam", "akm", "greedy"] = "fasterpam",
         ball: dpviz.core.box.Ball | None = None,
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -125,6 +130,7 @@ class Lloyd(PrivateCentersClusterer):
         initial_centers: FloatArray | None = None,
         n_iterations: int | None = None,
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -142,6 +148,7 @@ class BLUM(PrivateCentersClusterer):
         epsilon: float = 1.0,
         adjacency: Literal["add_remove", "replace"] = "add_remove",
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -159,6 +166,7 @@ class DWORK(PrivateCentersClusterer):
         epsilon: float = 1.0,
         adjacency: Literal["add_remove", "replace"] = "add_remove",
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -177,6 +185,7 @@ class DPLloyd(PrivateCentersClusterer):
         adjacency: Literal["add_remove", "replace"] = "add_remove",
         n_public: int | None = None,
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -197,6 +206,7 @@ class FastLloyd(PrivateCentersClusterer):
         n_public: int | None = None,
         delta: float | None = None,
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -214,6 +224,7 @@ class GUPT(PrivateCentersClusterer):
         max_iterations: int = 100,
         n_blocks: int | None = None,
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -233,6 +244,7 @@ class PrivGene(PrivateCentersClusterer):
         max_rounds: int = 20,
         n_rounds: int | None = None,
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -251,6 +263,7 @@ class EUGkM(PrivateCentersClusterer):
         grid: Literal["nested", "fitted", "even"] = "nested",
         cells_per_axis: int | None = None,
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -268,6 +281,7 @@ class LSHSplits(PrivateCentersClusterer):
         delta: float | None = None,
         max_depth: int = 20,
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -286,6 +300,7 @@ class EMMC(PrivateCentersClusterer):
         n_axes: int = 3,
         n_scales: int = 4,
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...
 
@@ -303,5 +318,6 @@ class DPEM(PrivateCentersClusterer):
         delta: float | None = None,
         n_iterations: int | None = None,
         bounds: Bounds,
+        rows_per_person: int = 1,
         random_state: RandomState = None,
     ) -> None: ...

@@ -31,12 +31,13 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
     validate_data,
 )
 
-from dpviz.accounting.budgets import charge, is_open, price_of
+from dpviz.accounting.budgets import charge, check_rows, for_person, is_open, price_of
 from dpviz.core import (
     AnyAlgorithm,
     Box,
     Centers,
     CentersRelease,
+    Chunks,
     Event,
     FloatArray,
     Guarantee,
@@ -52,6 +53,7 @@ from dpviz.core import (
     squared_distances,
     without_charge,
 )
+from dpviz.data import chunks_of
 from dpviz.data.transforms import rounded_outward
 from dpviz.mechanisms import FROM_DATA, SecretGenerator
 from dpviz.solvers import assign
@@ -72,6 +74,8 @@ OWN = {
     "bounds": "Public bounds of the data, ((low, ...), (high, ...)), (low, high) for all features, or a Box. Records "
     'outside are moved onto the wall. "data" takes them from the records, which is not private: it warns, and '
     "nothing is proved then.",
+    "rows_per_person": "How many rows one person has at most: a public limit that you keep. The guarantee is for all "
+    "of them together.",
     "random_state": "None: secret noise from the operating system, never the same again. An int or a Generator "
     "repeats a run, and whoever knows or guesses it can take the noise away: for teaching and tests.",
 }
@@ -87,6 +91,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
     algorithm: ClassVar[AnyAlgorithm]
     bounds: Bounds
     random_state: RandomState
+    rows_per_person: int
 
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]  # where the records had names
@@ -95,8 +100,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
     guarantee_: Guarantee
     epsilon_spent_: float
 
-    def _released(self, points: Points, box: Box) -> Result[Any, Step]:
-        """Run the method once on `points` (n, d), charged to the open budgets first."""
+    def _released(self, points: Any, box: Box) -> Result[Any, Step]:
+        """Run the method once on `points` (n, d) or chunks, charged to the open budgets first."""
+        check_rows(self.rows_per_person)
         params = self._params(box)
         charge(type(self).__name__, lambda: self._price(box, params))
         if not is_open() and _is_searched():
@@ -119,7 +125,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         return self.algorithm.Params(**{name: getattr(self, name) for name in self.algorithm.parameters})
 
     def _honest(self, guarantee: Guarantee) -> Guarantee:
-        """Add the origin of bounds and noise, which the method does not know."""
+        """Add what the method does not know: the origin of bounds and noise, and how many rows a person has."""
+        guarantee = for_person(guarantee, self.rows_per_person)
         if self.random_state is not None:
             guarantee = replace(guarantee, caveats=(SEEDED, *guarantee.caveats))
         if isinstance(self.bounds, str):
@@ -127,17 +134,27 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         return guarantee
 
     def _price(self, box: Box, params: object) -> tuple[Guarantee, Sequence[Event]]:
-        """Return the cost of a run, with the origin of bounds and noise."""
-        guarantee, events = price_of(self.algorithm.fit, box, params)
-        return self._honest(guarantee), events
+        """Return the cost of a run; nothing is proved of bounds that come from the data."""
+        guarantee, events = price_of(self.algorithm.fit, box, params, self.rows_per_person)
+        return replace(guarantee, proved=None) if isinstance(self.bounds, str) else guarantee, events
 
     def _records(self, X: ArrayLike, *, reset: bool) -> Points:
         checked: Points = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
         return checked
 
-    def _fit(self, X: ArrayLike) -> tuple[Points, Result[Any, Step]]:
-        points = self._records(X, reset=True)
-        box = box_of(self.bounds, points)
+    def _fit(self, X: Any) -> tuple[Points | Chunks, Result[Any, Step]]:
+        points: Points | Chunks | None = chunks_of(X)
+        if isinstance(points, Chunks):
+            self.n_features_in_ = points.d
+            self.__dict__.pop("feature_names_in_", None)
+            if columns := getattr(points, "columns", ()):
+                self.feature_names_in_ = np.array(columns, dtype=object)
+            if isinstance(self.bounds, str):
+                raise ValueError(f"bounds was {quoted(self.bounds)}, but records in chunks need (low, high) or a Box.")
+            box = box_of(self.bounds, np.empty((0, points.d)))
+        else:
+            points = self._records(X, reset=True)
+            box = box_of(self.bounds, points)
         result = self._released(points, box)
         self.box_, self.release_, self.guarantee_ = box, result.release, result.guarantee
         proved = result.guarantee.proved
@@ -157,7 +174,7 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
         if "_nonprivate_labels" not in vars(self):
             raise AttributeError(
                 f"{type(self).__name__} has no labels_: fit it first. They are exact, so that pickles and copies leave "
-                "them out; predict(X) finds them again from the release and the records."
+                "them out; predict(X) finds them again from the release and the records, and so it does in chunks."
             )
         return self._nonprivate_labels
 
@@ -166,7 +183,9 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
         return {name: value for name, value in super().__getstate__().items() if name != "_nonprivate_labels"}
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Release once from the records `X` (n, d). `y` is not used.
+        """Release once from the records `X`: an array or a frame (n, d), or what `dpviz.data.chunks_of` knows.
+
+        That is a Parquet file or a folder of them, chunks or a Dask collection, which have no `labels_`. No `y`.
 
         Raises ValueError for records, bounds or parameters that are not allowed, BudgetError where a budget is open
         that does not allow the release; nothing has been released then.
@@ -174,7 +193,9 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
         del y
         points, result = self._fit(X)
         self.cluster_centers_ = self._centers(result.release)
-        self._nonprivate_labels = self._labels(points)
+        self.__dict__.pop("_nonprivate_labels", None)
+        if not isinstance(points, Chunks):
+            self._nonprivate_labels = self._labels(points)
         return self
 
     def predict(self, X: ArrayLike) -> Labels:
@@ -324,14 +345,13 @@ def make(algorithm: AnyAlgorithm) -> type[PrivateEstimator]:
     for base, attributes in ATTRIBUTES.items():
         if issubclass(kind, base):
             doc += [line for name, text in attributes.items() for line in (name, *_indented(text))]
-    name = algorithm.estimator or "".join(part.capitalize() for part in algorithm.name.split("_"))
     body = {
         "algorithm": algorithm,
         "__init__": keep,
         "__doc__": "\n".join(doc) + "\n",
         "__module__": "dpviz.estimators",
     }
-    return type(name, (kind,), body)
+    return type(algorithm.class_name, (kind,), body)
 
 
 def parameters(algorithm: AnyAlgorithm) -> Iterator[inspect.Parameter]:
@@ -349,6 +369,7 @@ def parameters(algorithm: AnyAlgorithm) -> Iterator[inspect.Parameter]:
         yield inspect.Parameter(field.name, kind, default=default, annotation=annotation)
     only = inspect.Parameter.KEYWORD_ONLY
     yield inspect.Parameter("bounds", only, annotation="Bounds")
+    yield inspect.Parameter("rows_per_person", only, default=1, annotation="int")
     yield inspect.Parameter("random_state", only, default=None, annotation="RandomState")
 
 

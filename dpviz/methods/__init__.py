@@ -1,17 +1,21 @@
 """The catalogue of methods: one folder each, those that other packages declare, and those of a person's own files."""
 
 import inspect
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from dpviz import CalledPackage
 from dpviz.baselines import CATALOGUE as BASELINES
-from dpviz.core import AnyAlgorithm, Box, Points, Result, charge_run, without_charge
+from dpviz.core import Algorithm, AnyAlgorithm, Box, Points, Result, charge_run, without_charge
 from dpviz.methods import convergent_kmeans, dpm, morse, nd_laplace, own, source_target
 from dpviz.stories.centers import CentersRun
 from dpviz.stories.method import AnyMethod, Method, RunClass
@@ -27,25 +31,28 @@ _OURS: tuple[AnyMethod, ...] = (
 _GROUP = "dpviz.methods"  # of entry points
 
 
-def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], tuple[str, ...]]:
+def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dict[str, str]]:
     """Return the methods that other packages declare, by name, and what is wrong with the rest of them."""
     methods: dict[str, AnyMethod] = {}
-    broken = []
+    broken: dict[str, str] = {}
     for point in sorted(entry_points(group=_GROUP), key=lambda each: each.name):
         try:
             method = point.load()
             if inspect.ismodule(method):
                 method = own.method_of(point.name, vars(method), Path(str(method.__file__)))
         except Exception as error:  # whatever another package does, the others' methods stay
-            broken.append(f"The method {point.name!r} of {point.value} could not be loaded: {error}")
+            broken[point.name] = f"The method {point.name!r} of {point.value} could not be loaded: {error}"
             continue
         if not isinstance(method, Method):
-            broken.append(f"The method {point.name!r} of {point.value} is a {type(method).__name__}, not a Method.")
+            broken[point.name] = (
+                f"The method {point.name!r} of {point.value} is a {type(method).__name__}, not a Method."
+            )
         elif method.name in known or method.name in methods or method.name in BASELINES:
-            broken.append(f"The method {point.name!r} of {point.value} is called {method.name!r}, as another one is.")
+            words = f"The method {point.name!r} of {point.value} is called {method.name!r}, as another one is."
+            broken[f"{point.name} of {point.value}"] = words
         else:
             methods[method.name] = method
-    return methods, tuple(broken)
+    return methods, broken
 
 
 def _brought(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dict[str, str]]:
@@ -88,15 +95,17 @@ class _ChargedFit:
 
 
 _ours: dict[str, AnyMethod] = {method.name: method for method in _OURS}
-_theirs, BROKEN = _declared(_ours)  # BROKEN: what cannot be shown, in words for the screen
+_theirs, _broken = _declared(_ours)
 _own, _wrong = _brought({**_ours, **_theirs})
+BROKEN: Mapping[str, str] = MappingProxyType(_broken)  # methods of others that cannot be shown -> why, for the screen
 OWN: tuple[str, ...] = tuple(_own)  # names of methods from a person's own files
 OUTSIDE: frozenset[str] = frozenset({*_theirs, *_own})  # names of methods that are no part of this package
 WRONG: Mapping[str, str] = MappingProxyType(_wrong)  # files without a method that can be shown -> why, for the screen
 CATALOGUE: Mapping[str, AnyMethod] = MappingProxyType(
     {**_ours, **{name: replace(each, fit=_ChargedFit(each.fit)) for name, each in {**_theirs, **_own}.items()}}
 )
-ALGORITHMS: Mapping[str, AnyAlgorithm] = MappingProxyType({**CATALOGUE, **BASELINES})  # everything that can be run
+_algorithms: dict[str, AnyAlgorithm] = {**CATALOGUE, **BASELINES}
+ALGORITHMS: Mapping[str, AnyAlgorithm] = MappingProxyType(_algorithms)  # everything that can be run
 
 
 _RUNS: Mapping[str, RunClass] = MappingProxyType(
@@ -112,6 +121,62 @@ def run_class(name: str) -> RunClass:
     return _RUNS[name]
 
 
+_ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        alias.casefold(): name
+        for name, each in ALGORITHMS.items()
+        for alias in (*(entry.name for entry in each.entries if not entry.fields), each.class_name, each.title, name)
+    }
+)
+
+
+def find(method: "str | Path | AnyAlgorithm | ModuleType | Callable[..., Any]") -> AnyAlgorithm:
+    """Return the method that is meant.
+
+    That is a name of `ALGORITHMS`, a title or the name of an estimator in letters of any size; an entry of a catalogue;
+    a module, a function `fit(points, box, params, rng)`, or the path of a Python file with one. Raises ValueError for a
+    name that is not there: it lists all and the nearest, and says what is wrong with the methods of other packages.
+    """
+    if isinstance(method, Algorithm):
+        return method
+    if isinstance(method, str) and not method.endswith(".py"):
+        name = method.casefold()
+        if name in _ALIASES:
+            return ALGORITHMS[_ALIASES[name]]
+        near = get_close_matches(name, _ALIASES, 1)
+        guess = f" Perhaps {_ALIASES[near[0]]!r}?" if near else ""
+        problems = " ".join(["", *BROKEN.values(), *WRONG.values()])
+        raise ValueError(f"method was {method!r}, but it must be one of {', '.join(ALGORITHMS)}.{guess}{problems}")
+    if isinstance(method, str | Path):
+        found = own.load(Path(method), {**ALGORITHMS})
+    elif isinstance(method, ModuleType):
+        found = own.method_of(method.__name__.rpartition(".")[2], vars(method), Path(str(method.__file__)))
+    elif callable(method):
+        code = getattr(method, "__code__", None)
+        place = Path(getattr(code, "co_filename", "the function"))
+        found = own.method_of(getattr(method, "__name__", "own"), {"fit": method}, place)
+    else:
+        raise TypeError(f"method was a {type(method).__name__}, but it must be a name, a file, a module or a function.")
+    return replace(found, fit=_ChargedFit(found.fit))
+
+
+@contextmanager
+def beside(methods: Sequence[AnyAlgorithm]) -> Iterator[tuple[str, ...]]:
+    """Have `ALGORITHMS` know these methods meanwhile, in this process; yield the names of those that it did not know.
+
+    Raises ValueError for another method of a known name.
+    """
+    own = {each.name: each for each in methods if ALGORITHMS.get(each.name) is not each}
+    for name in own.keys() & ALGORITHMS.keys():
+        raise ValueError(f"A method was called {name!r}, as another one is. Rename its function or its file.")
+    _algorithms.update(own)
+    try:
+        yield tuple(own)
+    finally:
+        for name in own:
+            del _algorithms[name]
+
+
 __all__ = [
     "ALGORITHMS",
     "BROKEN",
@@ -119,10 +184,14 @@ __all__ = [
     "OUTSIDE",
     "OWN",
     "WRONG",
+    "beside",
     "convergent_kmeans",
     "dpm",
+    "find",
     "morse",
     "nd_laplace",
     "run_class",
     "source_target",
 ]
+
+sys.modules[__name__].__class__ = CalledPackage  # `dpviz.methods()` is the table of all of them

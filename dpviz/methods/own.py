@@ -72,9 +72,13 @@ def load(path: Path, known: Mapping[str, Any]) -> AnyMethod:
     name = path.stem
     if not name.isidentifier() or name in known or name in TAKEN:
         raise OwnMethodError(f"{path.name} cannot be a method's name: rename the file to a word that is not taken yet.")
+    loaded = sys.modules.get(name)
+    if loaded is not None and Path(str(loaded.__file__)).resolve() == path.resolve():
+        del sys.modules[name]  # it may have been changed since
     folder = str(path.resolve().parent)
     if folder not in sys.path:
-        if importlib.util.find_spec(name) is not None:
+        there = importlib.util.find_spec(name)
+        if there is not None and Path(str(there.origin)).resolve() != path.resolve():
             raise OwnMethodError(f"{path.name} is called as another module of Python is. Rename the file.")
         sys.path.append(folder)  # at the end: it hides nothing, and processes for long work find the file, too
     try:

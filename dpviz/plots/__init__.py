@@ -1,5 +1,6 @@
-"""Pictures: arrays in, frozen descriptions out. No Streamlit, no input or output, no statistics."""
+"""Pictures: arrays in, frozen descriptions out. No Streamlit, no statistics; only a `Figure` is saved."""
 
+from dpviz.plots.paper import PDF, PNG, Figure, converted
 from dpviz.plots.scene import (
     AID,
     CLUSTERS,
@@ -43,6 +44,8 @@ __all__ = [
     "GUIDE",
     "LAW",
     "MEMBERS",
+    "PDF",
+    "PNG",
     "PUBLIC",
     "REFUSED",
     "RELEASED",
@@ -54,6 +57,7 @@ __all__ = [
     "WRONG",
     "Audience",
     "Axis",
+    "Figure",
     "Frame",
     "Ink",
     "Kind",
@@ -66,6 +70,7 @@ __all__ = [
     "StageWords",
     "Strip",
     "always",
+    "converted",
     "csv_text",
     "defused",
     "pack",

@@ -147,6 +147,35 @@ def svg(
     )
 
 
+def printed(
+    scene: Scene, width: str, pixels: int, *, frame: int | None, notes: Sequence[str] | None, legend: bool
+) -> str:
+    """Return a scene as a drawing for print, `width` (a length of CSS) wide: `pixels` units, of which type has `FONT`.
+
+    Legend and words are below it; without `notes` there are no words.
+    """
+    size, layers = (pixels, round(pixels * (0.92 if scene.equal else 0.6))), scene.visible(frame)
+    drawing, bottom = _panel(replace(scene, title=""), layers, LIGHT, "f", size, legend=False)
+    parts = [drawing]
+    if legend:
+        entries, end = _legend(scene, layers, LIGHT)
+        parts.append(f'<g transform="translate({PAD} {bottom + PAD})">{entries}</g>')
+        bottom += end + PAD
+    texts = [] if notes is None else [scene.words, *notes]
+    for row in (row for text in texts for row in _wrapped(text, pixels - 2 * PAD)):
+        bottom += LINE
+        parts.append(f'<text x="{PAD}" y="{bottom}">{clean(row)}</text>')
+    bottom += PAD
+    number, unit = re.fullmatch(r"([\d.]+)\s*(\w+)", width).groups()  # type: ignore[union-attr]  # `Figure` checks it
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{number}{unit}" '
+        f'height="{float(number) * bottom / pixels:.4g}{unit}" viewBox="0 0 {pixels} {bottom}" '
+        f'font-family="Helvetica, Arial, sans-serif" font-size="{FONT}" fill="{LIGHT.text}" role="img">'
+        f"<title>{clean(scene.title)}</title><desc>{clean(scene.alt)}</desc>"
+        f'<rect width="{pixels}" height="{bottom}" fill="{LIGHT.background}"/>{"".join(parts)}</svg>\n'
+    )
+
+
 def small_svg(scene: Scene, size: tuple[int, int], key: str) -> str:
     """Return all layers of a scene as a drawing of `size` pixels, for a page that has legend and words elsewhere.
 

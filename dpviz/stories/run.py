@@ -7,11 +7,13 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
+from dpviz.accounting import dp_events
 from dpviz.core import (
     Adjacency,
     ByteArray,
@@ -23,13 +25,14 @@ from dpviz.core import (
     Guarantee,
     Labels,
     Points,
+    PointsRelease,
     Release,
     Result,
     Step,
     unit_records,
 )
 from dpviz.mechanisms import TEACHING
-from dpviz.plots import RISK_QUESTION, Measure, Scene, StageWords, Strip, csv_text, svg
+from dpviz.plots import PDF, PNG, RISK_QUESTION, Figure, Measure, Scene, StageWords, Strip, converted, csv_text, svg
 from dpviz.stories.ensemble import Ensembles, with_ensembles
 from dpviz.stories.ground_layers import on_map
 from dpviz.stories.label import (
@@ -58,7 +61,7 @@ CHART_HEIGHT = 170  # CSS pixels
 ANSWER_QUESTION = "Which of two answers did you give?"  # what an attacker guesses of a record that is replaced
 PROFILES = "profiles"  # the key of a chart
 ILLUSTRATION_SEED = 0  # of draws that only show a law; public
-FORMATS = ("svg", "html", "csv", "json")
+FORMATS = ("svg", PDF, PNG, "html", "csv", "json")
 FIRST = View()  # the first two features
 
 P_co = TypeVar("P_co", covariant=True)
@@ -85,11 +88,26 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     words: Words  # what the public knows of the data
     reference: Any = None  # the non-private run beside it, each method's own kind: the curator's
     classes: Labels | None = None  # (n,) true classes, where the data set knows them: the curator's
+    title: str = ""  # the method's
 
     terms: ClassVar[tuple[tuple[str, str], ...]] = ()  # "How to read it": (term, what it means)
     reference_group: ClassVar[str] = ""  # classes of one group have the same reference: it is computed once
     page_fields: ClassVar[tuple[str, ...]] = ()  # fields that a page chooses: an exported script sets them again
     audited: ClassVar[str] = ""  # the method in the committed audit, whose violations its guarantee names
+
+    def __repr__(self) -> str:
+        """Say what was run, what holds of it and what it released, and nothing exact."""
+        stated = self.guarantee.proved or self.guarantee.published
+        whose = "" if stated is None else f", {stated.adjacency.value}"
+        number = "nothing is claimed" if stated is None else str(stated).removesuffix(whose)
+        held = f"{number} ({'proved' if self.proved else 'not proved'}{whose.removesuffix(' one record')})"
+        n, kind = len(self.released_places), "point" if isinstance(self.result.release, PointsRelease) else "center"
+        what = f"{n:,} {kind}{'' if n == 1 else 's'}"
+        return f"{self.title or type(self).__name__}, {held}, {what}; {len(self.steps)} steps for the curator"
+
+    def _repr_html_(self) -> str:
+        """Return the public picture for a notebook, with what holds of it."""
+        return f"<p>{escape(repr(self))}</p>{self.figure().svg}"
 
     # How a run is put together.
 
@@ -313,6 +331,37 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     # What leaves.
 
+    @property
+    def released_places(self) -> Points:
+        """The released centers or points (m, d), data units."""
+        release: Any = self.result.release
+        return np.asarray(release.points if isinstance(release, PointsRelease) else release.centers)
+
+    def dp_events(self) -> Any:
+        """Return what was spent as one `dp_accounting.DpEvent`; see `dpviz.accounting.dp_events`."""
+        return dp_events(self.events, self.guarantee.stated.adjacency)
+
+    def figure(
+        self,
+        width: str = "6.5in",
+        *,
+        font_size: float = 8.0,
+        caption: bool = True,
+        legend: bool = True,
+        curator: bool = False,
+        view: View = FIRST,
+        frame: int | None = None,
+    ) -> Figure:
+        """Return a figure for a paper, to be saved as SVG, PDF or PNG: the public picture, or with `curator` the whole.
+
+        `width` is a length as in "3.3in", "84mm", "8.4cm" or "240pt"; `font_size` in points. `caption` puts the
+        picture's words and the promise below it. `frame` is the step, from 0; None is the one that the picture opens
+        with. Raises ValueError for a width that cannot be read or a step that is not there.
+        """
+        whole = self.picture(view)
+        notes = (promise(self.guarantee),) if caption else None
+        return Figure(whole if curator else whole.public(), width, font_size, frame, notes, legend)
+
     def show(self, *, curator: bool = False, view: View = FIRST, frame: int | None = None) -> Any:
         """Return a live picture for a notebook, a drawing without widgets; only `curator` puts exact values in it."""
         from dpviz import notebook
@@ -325,9 +374,9 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     def save(self, path: str | Path, *, curator: bool = False, view: View = FIRST, frame: int | None = None) -> None:
         """Write the public picture, or with `curator` the whole one, as the ending of `path` says.
 
-        The endings are svg (a drawing), html (a page with steps), csv (what is drawn) and json (the guarantee as plain
-        values). `frame` is the step, from 0; None is the one that the picture opens with. Raises ValueError for another
-        ending and for a step that is not there.
+        The endings are svg, pdf and png (a drawing), html (a page with steps), csv (what is drawn) and json (the
+        guarantee as plain values). `frame` is the step, from 0; None is the one that the picture opens with. Raises
+        ValueError for another ending and for a step that is not there.
         """
         ending = Path(path).suffix.removeprefix(".").lower()
         if ending not in FORMATS:
@@ -339,9 +388,16 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         step = scene.start_frame if frame is None else frame
         if not 0 <= step < len(scene.frames):
             raise ValueError(f"frame was {frame}, but the picture has steps from 0 to {len(scene.frames) - 1}.")
+        if ending in (PDF, PNG):
+            Path(path).write_bytes(converted(svg([scene], frame=step, notes=notes), ending))
+            return
         if ending == "html":
-            from dpviz.plots.figure import page  # Plotly takes half a second to import
-
+            try:
+                from dpviz.plots.figure import page  # Plotly takes half a second to import
+            except ModuleNotFoundError:
+                raise ValueError(
+                    "A page needs the package plotly, which is not installed: pip install plotly"
+                ) from None
             text = page([scene], frame=step, notes=notes)
         elif ending == "svg":
             text = svg([scene], frame=step, notes=notes)
@@ -354,22 +410,24 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     def to_frame(self, *, steps: bool = False) -> "pd.DataFrame":
         """Return the released centers or points, data units, a column for each feature.
 
-        With `steps` the arrays of all steps, a value a row: step, field, row, feature, value. The curator's.
+        With `steps` the arrays of all steps, a value a row: step, field, row, feature, value. The curator's. Places are
+        in data units, whatever a step computed in; lengths and other statistics are as the step has them.
         """
         import pandas as pd
 
         names = list(self.words.feature_names)
         if not steps:
-            release: Any = self.release
-            places = release.centers if isinstance(self.release, CentersRelease) else release.points
-            return pd.DataFrame(np.asarray(places), columns=names)
+            return pd.DataFrame(self.released_places, columns=names)
         rows = []
         for number, step in enumerate(self.steps):
             arrays: Any = step  # every step is a dataclass
             for field in fields(arrays):
                 value = getattr(step, field.name)
+                if field.name in step.in_box and value is not None:
+                    value = self.words.box.from_unit((value - step.unit_low) / (1.0 - step.unit_low))
                 if isinstance(value, np.ndarray | float | int):
+                    wide = np.ndim(value) > 1 and np.shape(value)[-1] == len(names)
                     for index, cell in np.ndenumerate(np.asarray(value)):
-                        feature = names[index[1]] if len(index) == 2 and np.shape(value)[1] == len(names) else None
+                        feature = names[index[-1]] if wide or field.name in step.in_box else None
                         rows.append((number, field.name, index[0] if index else None, feature, cell))
         return pd.DataFrame(rows, columns=["step", "field", "row", "feature", "value"])

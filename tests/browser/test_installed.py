@@ -145,12 +145,11 @@ def test_pip_installs_a_command_into_an_environment_of_its_own(built, tmp_path):
     programs, pip = environment(tmp_path / "own")
     said_by(*pip, "install", "-q", "--no-deps", "--no-index", built[1], folder=tmp_path)
     assert said_by(programs / "dpviz", "--version", folder=tmp_path).strip() == __version__
-    # What pip would bring along with it, had it been let: what the app needs, and no extras.
+    # What pip would bring along with it, had it been let: nothing of the app's.
     listed = map(Requirement, said_by(programs / "python", "-c", REQUIRED, folder=tmp_path).splitlines())
-    wanted = (line.split("#")[0] for line in (ROOT / "requirements.txt").read_text("utf-8").splitlines())
-    assert {each for each in listed if "extra" not in str(each.marker)} == {
-        Requirement(line) for line in wanted if line.strip()
-    }
+    plain = {each.name for each in listed if "extra" not in str(each.marker)}
+    assert "numpy" in plain
+    assert not plain & {"streamlit", "plotly", "pyarrow", "typst"}
 
 
 @pytest.mark.slow

@@ -88,7 +88,7 @@ print(json.dumps({
     "row": [row["status"], row["proved_epsilon"], row["k_found"]], "many": len(many), "cloud": cloud.n_runs,
     "audited": audited, "entry": "one_grid" in ENTRIES, "thumbnail": home.draw_thumbnail(method)[:4],
     "knobs": {"n_clusters", "epsilon"} <= control_names(),
-    "config": found.page, "links": links, "broken": list(BROKEN),
+    "config": found.page, "links": links, "broken": list(BROKEN.values()),
     "home": [each.value for each in app.exception], "errors": [each.value for each in app.error],
     "title": [each.value for each in shown.title], "page": [each.value for each in shown.exception],
     "link": [values["epsilon"], values["n_clusters"], values["one_grid_tab"]], "files": files,

@@ -234,8 +234,11 @@ def test_every_run_is_saved_in_every_format(run, tmp_path):
     for ending in FORMATS:
         run.save(tmp_path / f"public.{ending}")
         run.save(str(tmp_path / f"whole.{ending.upper()}"), curator=True)
+    assert len(list(tmp_path.iterdir())) == 2 * len(FORMATS)
+    for path in (*tmp_path.glob("*.p[dn][fg]"), *tmp_path.glob("*.P[DN][FG]")):
+        assert path.read_bytes().startswith(b"%PDF" if path.suffix.lower() == ".pdf" else b"\x89PNG")
+        path.unlink()
     written = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
-    assert len(written) == 2 * len(FORMATS)
     assert written["public.svg"] == svg([public], frame=public.start_frame, notes=(promise(run.guarantee),))
     assert written["public.html"] == page([public], frame=public.start_frame, notes=(promise(run.guarantee),))
     assert written["public.csv"].startswith("picture,")
@@ -265,10 +268,10 @@ def test_a_frame_of_steps_holds_the_arrays_of_the_trace():
     assert rows["feature"].tolist() == ["feature 1", "feature 2"] * len(sums)
 
 
-@pytest.mark.parametrize(("path", "options"), [("a.pdf", {}), ("a", {}), ("a.svg", {"frame": 10**6})])
+@pytest.mark.parametrize(("path", "options"), [("a.tiff", {}), ("a", {}), ("a.svg", {"frame": 10**6})])
 def test_another_ending_or_step_is_refused_and_nothing_is_written(tmp_path, path, options):
     run = dpviz.run("su", POINTS, bounds=BOX, seed=3)
-    with pytest.raises(ValueError, match=r"must be one of svg, html, csv, json|steps from 0 to"):
+    with pytest.raises(ValueError, match=r"must be one of svg, pdf, png, html, csv, json|steps from 0 to"):
         run.save(tmp_path / path, **options)
     assert not list(tmp_path.iterdir())
 
@@ -303,3 +306,22 @@ def test_a_solid_picture_is_saved_over_three_features(tmp_path):
     assert scene_hash(run.picture(view)) != scene_hash(run.picture())
     run.save(tmp_path / "solid.svg", view=view)
     assert (tmp_path / "solid.svg").stat().st_size
+
+
+def test_places_of_steps_are_in_the_units_of_the_data(run):
+    """The last step's centers are those that are released; a step that computes in the unit box would miss them."""
+    frame, last = run.to_frame(steps=True), run.steps[-1]
+    names = [
+        each
+        for each in ("final_centers", "zone_mean", "released_centers", "centers")
+        if getattr(last, each, None) is not None
+    ]
+    if isinstance(run.release, CentersRelease) and names:
+        rows = frame[(frame["step"] == len(run.steps) - 1) & (frame["field"] == names[0])].astype({"value": float})
+        places = rows.pivot_table("value", "row", "feature")[list(run.words.feature_names)].to_numpy()
+        box = run.words.box
+        nearest = [np.abs(box.clip(places) - each).max(axis=1).min() for each in run.release.centers]
+        assert max(nearest) <= 1e-9 * box.widths.max() or type(last).__module__.startswith("dpviz.methods.morse")
+    for step, number in zip(run.steps, range(len(run.steps)), strict=True):
+        there = set(frame.loc[frame["step"] == number, "field"])
+        assert {each for each in step.in_box if getattr(step, each) is not None} <= there

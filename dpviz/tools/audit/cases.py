@@ -5,11 +5,12 @@ the box's middle and one in a corner. Its `audit` plan holds what it needs besid
 those on which a broken promise shows most; their records are synthetic.
 """
 
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -33,7 +34,7 @@ from dpviz.methods import ALGORITHMS, OUTSIDE
 from dpviz.tools.audit.last_bits import NOISY_COUNT
 
 # Everything that has a catalogue entry, and the noise itself.
-AUDITED: Mapping[str, AnyAlgorithm] = MappingProxyType({**ALGORITHMS, NOISY_COUNT.name: NOISY_COUNT})
+AUDITED: Mapping[str, AnyAlgorithm] = ChainMap({NOISY_COUNT.name: NOISY_COUNT}, cast(Any, ALGORITHMS))
 DELTA = 1e-3  # of modes that need one: large enough to show in many runs; ours
 CACHED_PAIRS = 256  # usual pairs; ours
 BUDGETS = ("epsilon", "rho")  # how the names of budgets begin

@@ -144,7 +144,8 @@ def series_of(
     ratios = np.full((max(map(len, columns)), len(epsilons)), np.nan)
     for i, runs in enumerate(columns):
         ratios[: len(runs), i] = [row["inertia_ratio"] for row in runs]
-    x = np.array([float(np.median([row[column] for row in runs])) for runs in columns])
+    # Where nothing is claimed there is the ε that was asked for.
+    x = np.array([float(np.median([row[column] or row["epsilon"] for row in runs])) for runs in columns])
     failed = tuple(
         sum(row["epsilon"] == at for row in rows) - len(runs) for at, runs in zip(epsilons, columns, strict=True)
     )

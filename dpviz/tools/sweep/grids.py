@@ -43,7 +43,7 @@ from dpviz.data import (
     read_table,
     size_limits,
 )
-from dpviz.data.files import PARQUET_MAGIC, READ_OFF
+from dpviz.data.files import PARQUET, READ_OFF, missing
 from dpviz.data.target_pairs import PAIRS, load_pair, pair_knobs, pair_sizes
 from dpviz.methods import ALGORITHMS
 from dpviz.tools.sweep.trials import (
@@ -306,15 +306,17 @@ def _read(place: str, path: Path, columns: Sequence[str], reading: TableFormat =
 
     Warns with TableWarning, as `read_table` does.
     """
-    from dpviz.data.parquet import read_columns  # loaded where a grid names a file, as `dpviz.data.table` does
-
     try:
         is_parquet = path.is_dir()
         if not is_parquet:
             with path.open("rb") as file:
-                is_parquet = file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+                is_parquet = file.read(len(PARQUET.magic)) == PARQUET.magic
         if not is_parquet:
             return read_table(path, **dataclasses.asdict(reading))
+        try:  # loaded where a grid names such a file, as `dpviz.data.table` does
+            from dpviz.data.parquet import read_columns
+        except ModuleNotFoundError:
+            raise missing(PARQUET.title, "pyarrow") from None
         table = Table(path.name, "", read_columns(path, list(dict.fromkeys(columns)), reading), reading)
         table.warn_of_doubts()
         return table

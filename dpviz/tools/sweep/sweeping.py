@@ -13,21 +13,25 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import pyarrow as pa  # type: ignore[import-untyped]  # pyarrow ships no types
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]  # joblib ships no types
-from pyarrow import csv, parquet
 
 from dpviz.tools.sweep.grids import Grid
 from dpviz.tools.sweep.trials import FIRST_COLUMNS, LAST_COLUMNS, Row, Trial, run_trials, versions
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BATCH = 8  # runs that one task makes, all on the same records; ours
 MOST_DEATHS = 3  # of workers in a row without a new row; ours
 PATIENCE = 900.0  # s without any batch from a cluster, which does not say when it gives one up; ours
 TABLE, TEXT = "rows.parquet", "rows.csv"
 PARTS = "parts"
+DTYPES: dict[type, Any] = {str: "string", int: "Int64", float: "float64", bool: "boolean"}  # a cell may be missing
 VERSION_COLUMNS = tuple(versions())
 
 
@@ -74,7 +78,7 @@ class RowFolder:
         self._replace(folder / f"{uuid4().hex}.jsonl", lambda path: path.write_text(text, "utf-8"))
 
     def finish(self, grid: Grid) -> list[Row]:
-        """Write the finished rows of `grid`, in its order, as Parquet and CSV; return them.
+        """Write the finished rows of `grid`, in its order, as CSV and, where pyarrow is, as Parquet; return them.
 
         Rows of other grids stay in the folder's parts, which become one.
         """
@@ -88,8 +92,9 @@ class RowFolder:
             for part in parts:
                 part.unlink()
         table = tidy(rows)
-        self._replace(self.path / TABLE, lambda path: parquet.write_table(table, path))
-        self._replace(self.path / TEXT, lambda path: csv.write_csv(table, path))
+        if find_spec("pyarrow") is not None:
+            self._replace(self.path / TABLE, lambda path: table.to_parquet(path, index=False))
+        self._replace(self.path / TEXT, lambda path: table.to_csv(path, index=False))
         return rows
 
     def _parts(self) -> list[Path]:
@@ -105,23 +110,26 @@ class RowFolder:
             temporary.unlink(missing_ok=True)
 
 
-def tidy(rows: Sequence[Row]) -> pa.Table:
+def tidy(rows: Sequence[Row]) -> "pd.DataFrame":
     """Return one table, a row a run and a column a figure; a cell is missing where there is no such figure.
 
     Columns: coordinates and seeds, knobs of the data (`data.*`), parameters (`params.*`), guarantees, utility, times,
     versions.
     """
+    import pandas as pd
+
     own = sorted({name for row in rows for name in row} - {*FIRST_COLUMNS, *LAST_COLUMNS})
     names = (*FIRST_COLUMNS, *own, *LAST_COLUMNS)
-    columns = {}
+    columns: dict[str, Any] = {}
     for name in names:  # each of one type: whole numbers beside others become numbers, words beside numbers words
-        values = [row.get(name) for row in rows]
+        values: list[Any] = [row.get(name) for row in rows]
         kinds = {type(value) for value in values if value is not None}
         if len(kinds) > 1 and kinds != {int, float}:
-            columns[name] = pa.array([None if value is None else str(value) for value in values], pa.string())
-        else:
-            columns[name] = pa.array(values, None if kinds else pa.float64())
-    return pa.table(columns)
+            values = [None if value is None else str(value) for value in values]
+            kinds = {str}
+        (kind,) = kinds if len(kinds) == 1 else (float,)
+        columns[name] = pd.Series(values, dtype=DTYPES[kind])
+    return pd.DataFrame(columns)
 
 
 def sweep(

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dpviz import __version__
+from dpviz._version import __version__
 from dpviz.core import (
     AnyAlgorithm,
     Box,

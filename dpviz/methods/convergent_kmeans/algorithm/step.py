@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -47,6 +48,18 @@ class ZonesProblem:
 @dataclass(frozen=True, slots=True, eq=False)
 class ZoneStep(Step):
     """One iteration, curator only whatever a field's name; arrays have a row per cluster, in box units [0, 1]^d."""
+
+    in_box: ClassVar[tuple[str, ...]] = (
+        "previous_centers",
+        "nonprivate_mean",
+        "zone_mean",
+        "far_point",
+        "controller",
+        "zone_center",
+        "released_centers",
+        "final_centers",
+        "nonprivate_final_mean",
+    )
 
     iteration: int  # 1, 2, ...
     epsilon: float  # of this iteration: budget in repaired mode, the paper's epsilon_t in published mode

@@ -11,6 +11,7 @@ noise both are the same.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -51,6 +52,9 @@ HELP_OFFSET = 0.8  # standard deviations from the old mean to each half; ours
 @dataclass(frozen=True, slots=True, eq=False)
 class MorseStep(Step):
     """One pass over the records, curator only whatever a field's name; everything in [-1, 1]^D."""
+
+    in_box: ClassVar[tuple[str, ...]] = ("centers",)
+    unit_low: ClassVar[float] = -1.0
 
     stage: str  # "em", "lloyd", "partition", "swap" or "moments"
     iteration: int  # from 1 within the stage

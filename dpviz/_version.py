@@ -1,0 +1,3 @@
+"""The version, where everything that stamps it can read it."""
+
+__version__ = "0.2.0"

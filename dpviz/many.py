@@ -1,0 +1,282 @@
+"""Many runs for everybody who writes Python: `dpviz.methods`, `dpviz.compare`, `dpviz.sweep` and `dpviz.audit`."""
+
+import argparse
+import json
+import math
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpviz.audit import EpsilonBound
+from dpviz.core import Adjacency, AnyAlgorithm, Box, Confidential, FloatArray, without_charge
+from dpviz.data import Dataset
+from dpviz.methods import ALGORITHMS, BROKEN, WRONG, beside, find
+from dpviz.plots import Figure
+from dpviz.runs import records_of
+from dpviz.stories.label import AUDITED, ceiled_two, floored_two
+from dpviz.stories.method import Method
+from dpviz.tools.audit.cases import UNIT, AuditCase, alternating_gaps, judged, pairs_in, params_of
+from dpviz.tools.audit.runs import worst
+from dpviz.tools.audit.table import VIOLATION, verdict
+from dpviz.tools.compare.frontier import frontier, series_of
+from dpviz.tools.sweep.grids import DEFAULT_K, Grid, grid_of, read_grid
+from dpviz.tools.sweep.sweeping import run_grid, tidy
+from dpviz.tools.sweep.sweeping import sweep as rows_of
+from dpviz.tools.sweep.trials import OK, referenced
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AnyMethod = str | Path | AnyAlgorithm | ModuleType | Callable[..., Any]
+HERE = "data"  # what the records of a comparison are called
+BAND = (0.05, 0.95)  # of runs
+
+
+def methods() -> "pd.DataFrame":
+    """Return a table of all methods: key, title, proved, neighbors and paper.
+
+    `key` is the name that `dpviz.run` takes, `proved` whether its defaults are, `neighbors` what the proof, else the
+    claim, is about. Warns of methods of other packages that cannot be loaded.
+    """
+    import pandas as pd
+
+    for problem in (*BROKEN.values(), *WRONG.values()):
+        warnings.warn(problem, UserWarning, stacklevel=2)
+    rows = []
+    for name, each in ALGORITHMS.items():
+        proved, neighbors = _standing(each)
+        reading = each.reading if isinstance(each, Method) else None
+        rows.append((name, each.title, proved, neighbors, each.paper or (reading.papers[0].title if reading else "")))
+    return pd.DataFrame(rows, columns=["key", "title", "proved", "neighbors", "paper"])
+
+
+def _standing(algorithm: AnyAlgorithm) -> tuple[bool, str]:
+    """Return whether a method's defaults are proved, and for which neighbors.
+
+    It stands in the committed audit; of a method from outside, a run on synthetic records says it.
+    """
+    (table,) = json.loads(AUDITED.read_text("utf-8"))["tables"]
+    row = next((row for row in table["rows"] if row["key"] == algorithm.name), None)
+    if row is None:
+        params = params_of(algorithm.name, {}, UNIT)
+        with without_charge():
+            points = pairs_in(UNIT, Adjacency.ADD_REMOVE)[0].points
+            run = algorithm.fit(points, UNIT, params, rng=np.random.default_rng(0))
+        claim = judged(run.guarantee)
+        neighbors = claim.adjacency.value.removesuffix(" one record")
+        proved, claimed = run.guarantee.proved is not None, math.isfinite(claim.epsilon)
+    else:
+        proved, neighbors, claimed = row["proved"] is not None, row["neighbors"], row["published"] is not None
+    per = ", per distance" if algorithm.audit.by_record else ""
+    return proved, f"{neighbors}{per}" if proved or claimed else "none"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Confidential):
+    """Runs of several methods on the same records. Costs are exact, so all of it is the curator's."""
+
+    rows: "pd.DataFrame"  # a row a run: columns of `dpviz.tools.sweep`
+    names: Mapping[str, str]  # key of a method -> title
+    bounds_public: bool = True
+
+    def table(self) -> "pd.DataFrame":
+        """Return each method's cost at each ε, × that without privacy: the median of its runs, and their middle 90 %.
+
+        `failed` counts runs that could not be made; `status` of their rows says why.
+        """
+        made = self.rows[self.rows["status"] == OK]
+        by = made.groupby(["method", "epsilon"], sort=False)["inertia_ratio"]
+        parts = {"cost": by.median(), "low": by.quantile(BAND[0]), "high": by.quantile(BAND[1]), "runs": by.size()}
+        every = self.rows.groupby(["method", "epsilon"], sort=False).size()
+        table = every.to_frame("failed").join([each.rename(name) for name, each in parts.items()])
+        table["failed"] -= table["runs"].fillna(0)
+        return table[[*parts, "failed"]].reset_index()
+
+    def figure(self, width: str = "6.5in", *, font_size: float = 8.0, neighbors: str = "add_remove") -> Figure:
+        """Return cost against ε as a figure for a paper; proofs for other neighbors than `neighbors` are marked so.
+
+        Raises ValueError for a width that cannot be read.
+        """
+        rows: list[Any] = self.rows.astype(object).where(self.rows.notna(), None).to_dict("records")
+        lines = (
+            series_of(
+                key,
+                name,
+                hue,
+                [row for row in rows if row["method"] == key],
+                neighbors,
+                bounds_public=self.bounds_public,
+            )
+            for hue, (key, name) in enumerate(self.names.items())
+        )
+        return Figure(frontier([line for line in lines if line is not None], neighbors), width, font_size)
+
+
+def compare(
+    methods: Sequence[AnyMethod],
+    data: "Dataset | pd.DataFrame | FloatArray | str | Path",
+    /,
+    *,
+    bounds: Box | tuple[Sequence[float], Sequence[float]] | None = None,
+    epsilon: float | Sequence[float] = (0.3, 1.0, 3.0),
+    seeds: int | Sequence[int] = 30,
+    n_clusters: int = DEFAULT_K,
+    jobs: int = 1,
+) -> Comparison:
+    """Run several methods on the same records at each ε with each noise seed, and return their costs side by side.
+
+    `methods` and `data` are what `dpviz.run` takes. `seeds` is how many, or which; noise of a seed can be made again,
+    so that nothing of a comparison may be published. `jobs` is the number of processes, 1 where one of the methods is a
+    function or a module.
+
+        dpviz.compare(["dpm", "su", my_fit], frame, bounds=((0, 0), (10, 10)), epsilon=[0.3, 1, 3], seeds=30)
+
+    Raises ValueError as `dpviz.run` does.
+    """
+    chunks, dataset = records_of(data, bounds)
+    if chunks is not None:
+        raise ValueError("data were chunks, but a comparison measures costs on records in memory. Give a sample.")
+    found = [find(each) for each in methods]
+    with beside(found) as own:
+        if own and jobs != 1:
+            raise ValueError(f"jobs was {jobs}, but other processes do not know {', '.join(own)}. Use jobs=1.")
+        grid = grid_of(
+            {
+                "epsilon": [epsilon] if isinstance(epsilon, int | float) else [*epsilon],
+                "seeds": {"noise": seeds if isinstance(seeds, int) else [*seeds]},
+                "data": [{"name": HERE, "k": n_clusters}],
+                "methods": [{"name": each.name} for each in found],
+            },
+            datasets={HERE: dataset},
+        )
+        by_key = {str(row["key"]): row for row in rows_of(grid, jobs=jobs)}
+    rows = referenced({"": [by_key[trial.key] for trial in grid.trials]})[""]
+    return Comparison(tidy(rows), {each.name: each.title for each in found}, not dataset.bounds_from_data)
+
+
+def sweep(
+    grid: Mapping[str, Any] | str | Path,
+    folder: str | Path | None = None,
+    /,
+    *,
+    jobs: int = 1,
+    dask: str | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> "pd.DataFrame":
+    """Run a grid of methods, budgets, seeds and data, and return one row a run; the curator's, as costs are exact.
+
+    `grid` is the path of a TOML file, or a mapping of the same form (`dpviz.tools.sweep.grids`). With `folder` finished
+    runs are kept there, and the same call goes on from them; the table lies there as CSV and Parquet, too. `jobs` is
+    the number of processes, `dask` the address of a scheduler instead; `progress` is called with the number of finished
+    runs and of all.
+
+        dpviz.sweep({"epsilon": [0.3, 1], "data": [{"name": "blobs"}], "methods": [{"name": "dpm"}, {"name": "su"}]})
+
+    Raises ValueError for a grid or a folder that cannot be used.
+    """
+    runs: Grid = grid_of(grid) if isinstance(grid, Mapping) else read_grid(grid)
+    if folder is not None:
+        return tidy(run_grid(runs, folder, jobs=jobs, dask=dask, progress=progress))
+    by_key = {}
+    for row in rows_of(runs, jobs=jobs, dask=dask):
+        by_key[str(row["key"])] = row
+        progress(len(by_key), len(runs.trials))
+    return tidy([by_key[trial.key] for trial in runs.trials])
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What many runs of a method show of its claim, on the pair of neighbors on which it looks worst; all synthetic."""
+
+    title: str
+    claimed: float  # ε of what is proved, else claimed, for these neighbors; inf: nothing
+    verdict: str
+    pair: str  # the neighbors in words
+    bound: EpsilonBound
+    words: str  # all of it in one line
+
+    @property
+    def epsilon_lower(self) -> float:
+        """What ε is at least, at 95 % confidence."""
+        return self.bound.epsilon_lower
+
+    @property
+    def is_violated(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.verdict == VIOLATION
+
+    def __repr__(self) -> str:
+        """Say in one line what was claimed and what was found."""
+        return str(self.words)
+
+
+def audit(
+    method: AnyMethod,
+    /,
+    *,
+    bounds: Box | tuple[Sequence[float], Sequence[float]] | None = None,
+    runs: int = 500,
+    seed: int = 0,
+    **params: Any,
+) -> Audit:
+    """Run a method `runs` times in each of two worlds that differ by one record, and hold the outcomes against ε.
+
+    Neighbors are several pairs that lie far apart in the public box of `bounds`, by default the unit square; the pair
+    on which the method looks worst counts. `params` are fields of its Params. An audit that finds nothing proves
+    nothing.
+
+        print(dpviz.audit("mine.py"))
+
+    Raises ValueError as `dpviz.run` does.
+    """
+    box = UNIT if bounds is None else bounds if isinstance(bounds, Box) else Box(*bounds)
+    algorithm = find(method)
+    with beside([algorithm]), without_charge():
+        name, plan = algorithm.name, algorithm.audit
+        usual = AuditCase(
+            name,
+            name,
+            algorithm.title,
+            "",
+            params,
+            params_of(name, params, box),
+            pairs_in(box, Adjacency.ADD_REMOVE)[0],
+        )
+        pairs = pairs_in(box, judged(usual.guarantee).adjacency, alone=plan.by_record)
+        cases = [replace(usual, own_pair=pair) for pair in pairs]
+        if plan.gaps and bounds is None:
+            gaps = alternating_gaps()
+            cases.append(replace(usual, own_pair=gaps, params=params_of(name, params, gaps.box)))
+        case, bound = worst(cases, runs=runs, seed=seed)
+        limit, said = case.epsilon_of(judged(case.guarantee)), verdict(case, bound)
+    claim = "nothing claimed" if math.isinf(limit) else f"ε = {ceiled_two(limit)} claimed"
+    found = f"at least {floored_two(bound.epsilon_lower)} measured in {bound.n_runs:,} runs"
+    words = f"{algorithm.title}: {claim}, {found}: {said}. {case.pair.words}"
+    return Audit(algorithm.title, limit, said, case.pair.words, bound, words)
+
+
+def audit_command(arguments: Sequence[str]) -> int:
+    """Run `dpviz audit`; return 0, 1 where the claim is refuted, or 2 for what cannot be audited."""
+    parser = argparse.ArgumentParser(
+        prog="dpviz audit", description="Run a method in two worlds that differ by one record, and say what it shows."
+    )
+    parser.add_argument("method", help="a Python file with fit(points, box, params, rng), or a name")
+    parser.add_argument("--low", type=float, nargs="+", metavar="X", help="lower ends of the public box; default: 0 0")
+    parser.add_argument("--high", type=float, nargs="+", metavar="X", help="its upper ends; default: 1 1")
+    parser.add_argument("--runs", type=int, default=500, metavar="N", help="in each world; default: %(default)s")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="same seed, same answer; default: 0")
+    options = parser.parse_args(arguments)
+    try:
+        box = None if options.low is None and options.high is None else Box(options.low or 0.0, options.high or 1.0)
+        found = audit(options.method, bounds=box, runs=options.runs, seed=options.seed)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(found)
+    return 1 if found.is_violated else 0

@@ -1,0 +1,79 @@
+"""A picture for print: an SVG of a chosen width and size of type, and the same as PDF or PNG."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dpviz.plots.scene import Scene
+from dpviz.plots.svg import FONT, LEGEND, printed
+
+PDF, PNG = "pdf", "png"
+POINTS = {"in": 72.0, "cm": 72.0 / 2.54, "mm": 7.2 / 2.54, "pt": 1.0, "px": 0.75}  # of a unit of CSS
+_WIDTH = re.compile(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(POINTS)})\s*")
+DPI = 300.0  # of a PNG; ours
+SHEET = """#set document(date: none)
+#set page(width: auto, height: auto, margin: 0pt)
+#set text(font: "Libertinus Serif")
+#image(bytes(sys.inputs.svg), format: "svg")"""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A scene as a figure of a paper; in a notebook it is the drawing."""
+
+    scene: Scene = field(repr=False)
+    width: str = "6.5in"  # a length of CSS
+    font_size: float = 8.0  # points
+    frame: int | None = None  # step; None: the one that the scene opens with
+    notes: tuple[str, ...] | None = ()  # below the picture, after its words; None: nothing is below it
+    legend: bool = True
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a width or a size that no figure can have, or a step that is not there."""
+        found = _WIDTH.fullmatch(self.width)
+        if found is None or not self.font_size > 0 or self.pixels < LEGEND:
+            raise ValueError(
+                f"width was {self.width!r} and font_size {self.font_size}, but a figure has a width such as '3.3in' "
+                f"or '84mm', of {round(LEGEND / FONT)} times the size of its type at least."
+            )
+        self.scene.checked_frame(self.frame)
+
+    @property
+    def pixels(self) -> float:
+        """How wide it is, in units of which the type has `FONT`."""
+        number, unit = _WIDTH.fullmatch(self.width).groups()  # type: ignore[union-attr]  # checked when it was made
+        return float(number) * POINTS[unit] * FONT / self.font_size
+
+    @property
+    def svg(self) -> str:
+        """The drawing, as text."""
+        return printed(
+            self.scene, self.width.strip(), round(self.pixels), frame=self.frame, notes=self.notes, legend=self.legend
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write it as the ending of `path` says: svg, pdf (vector) or png. Raises ValueError for another one."""
+        ending = Path(path).suffix.removeprefix(".").lower()
+        if ending == "svg":
+            Path(path).write_text(self.svg, encoding="utf-8")
+        elif ending in (PDF, PNG):
+            Path(path).write_bytes(converted(self.svg, ending))
+        else:
+            raise ValueError(f"path was {str(path)!r}, but its ending must be svg, {PDF} or {PNG}. Try figure.pdf.")
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def converted(drawing: str, ending: str) -> bytes:
+    """Return an SVG file as PDF, in vectors with its fonts, or PNG. Raises ValueError where Typst is not installed."""
+    try:
+        import typst  # 80 MB of code, which only such a file needs
+    except ModuleNotFoundError:
+        raise ValueError(
+            f"A {ending.upper()} needs the extra `pdf`, or save it as SVG: pip install 'dpviz[pdf]'"
+        ) from None
+    setting: Any = typst.compile  # whose types know each format by its own word
+    made: bytes = setting(SHEET.encode(), sys_inputs={"svg": drawing}, format=ending, ppi=DPI)
+    return made

@@ -1,0 +1,77 @@
+"""Claims for several records of one person, and events that others' accountants take."""
+
+import math
+
+import numpy as np
+import pytest
+from dp_accounting.dp_event import ComposedDpEvent
+from dp_accounting.pld import PLDAccountant
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpviz.accounting import (
+    GaussianEvent,
+    LaplaceEvent,
+    ParallelEvent,
+    PureEvent,
+    dp_events,
+    epsilon_of,
+    for_group,
+    under_replace,
+)
+from dpviz.core import Adjacency, Claim
+
+LOOSE = 2e-3  # of ε: both sides discretize losses, each by at most 1e-4 a step, and round upward
+
+
+@given(st.floats(0.01, 3.0), st.floats(1e-9, 1e-3), st.integers(1, 6))
+def test_a_group_goes_through_one_record_after_the_other(epsilon, delta, rows):
+    claim = Claim(epsilon, delta, Adjacency.ADD_REMOVE, "ours", rho=0.1)
+    group = for_group(claim, rows)
+    most = 0.0  # the bound by recursion: P <= e^ε P' + δ, `rows` times over, of an event that never happens
+    for _ in range(rows):
+        most = math.exp(epsilon) * most + delta
+    assert group.epsilon == rows * epsilon
+    assert group.delta == pytest.approx(min(1.0, most), rel=1e-9)
+    assert group.rho == pytest.approx(rows**2 * 0.1)
+    assert ("group privacy" in group.reference) == (rows > 1)
+
+
+def test_a_replacement_is_a_group_of_two():
+    claim = Claim(1.0, 1e-5, Adjacency.ADD_REMOVE, "ours", delta_in_run=1e-6)
+    pair, replaced = for_group(claim, 2), under_replace(claim)
+    assert (pair.epsilon, pair.delta, pair.delta_in_run) == (replaced.epsilon, replaced.delta, replaced.delta_in_run)
+    assert for_group(Claim(800.0, 1e-300, Adjacency.REPLACE, "ours"), 9).delta == 1.0
+
+
+EVENTS = (
+    (LaplaceEvent("sums", 1.0, 2.0, n_coordinates=3), LaplaceEvent("counts", 1.0, 1.0)),
+    (GaussianEvent("sums", 1.0, 2.0), GaussianEvent("sums", 1.0, 3.0), LaplaceEvent("counts", 1.0, 4.0)),
+    (PureEvent("pick", 0.7), LaplaceEvent("counts", 1.0, 2.0)),
+    (ParallelEvent("parts", (LaplaceEvent("a", 1.0, 1.0), LaplaceEvent("b", 1.0, 2.0))), GaussianEvent("c", 1.0, 4.0)),
+)
+
+
+@pytest.mark.parametrize("events", EVENTS)
+@pytest.mark.parametrize("adjacency", [*Adjacency])
+@pytest.mark.parametrize("delta", [1e-2, 1e-6])
+def test_another_s_accountant_finds_what_ours_finds(events, adjacency, delta):
+    made = dp_events(events, adjacency)
+    assert isinstance(made, ComposedDpEvent)
+    accountant = PLDAccountant().compose(made)
+    assert accountant.get_epsilon(delta) == pytest.approx(epsilon_of(events, delta, adjacency), abs=LOOSE)
+    doubled = accountant.compose(made)
+    assert doubled.get_epsilon(delta) == pytest.approx(epsilon_of((*events, *events), delta, adjacency), abs=2 * LOOSE)
+
+
+def test_a_choice_of_bounded_range_counts_as_no_less_than_it_is():
+    events = (PureEvent("pick", 1.0, bounded_range=True),) * 4
+    theirs = PLDAccountant().compose(dp_events(events, Adjacency.ADD_REMOVE))
+    assert theirs.get_epsilon(1e-5) >= epsilon_of(events, 1e-5, Adjacency.ADD_REMOVE) - LOOSE
+
+
+def test_no_noise_is_no_privacy():
+    events = (GaussianEvent("exact", 1.0, 0.0),)
+    made = dp_events(events, Adjacency.ADD_REMOVE)
+    theirs = PLDAccountant().compose(made)
+    assert np.isinf(theirs.get_epsilon(1e-5))

@@ -1,0 +1,243 @@
+"""The package as a library: what it lists, what is loaded when, and what runs where the app's packages are missing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpviz
+from dpviz import __main__ as command
+from dpviz import methods
+from dpviz.core import Adjacency, Box, CentersRelease, Claim, Guarantee, Result
+from dpviz.data import ParquetChunks, load
+from dpviz.estimators import DPLloyd
+from dpviz.methods import ALGORITHMS, find
+from dpviz.runs import OF_SAMPLE
+from dpviz.tools.audit.table import NOTHING_CLAIMED
+from tests.numeric import numeric_environment
+
+ROOT = Path(__file__).resolve().parents[1]
+LISTED = ["audit", "budget", "compare", "estimators", "load", "methods", "run", "show", "sweep"]
+BOX = Box((0.0, 0.0), (10.0, 10.0))
+BLOCKED = """
+import importlib.machinery, sys
+GONE = {"streamlit", "plotly", "pyarrow", "starlette", "uvloop", "segno", "pydantic", "python_calamine", "xlsxwriter"}
+class Rest(importlib.machinery.PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.partition(".")[0] in GONE else super().find_spec(name, path, target)
+sys.meta_path[:] = [Rest if each is importlib.machinery.PathFinder else each for each in sys.meta_path]
+"""
+TASKS = """
+import dpviz, numpy as np, pathlib
+data = dpviz.load("blobs", n=300, seed=1)
+run = dpviz.run("dpm", data, seed=7, epsilon=2)
+run.figure("3.3in", caption=False).save("figure.svg"); run.figure("84mm").save("figure.pdf"); run.save("run.png")
+assert len(run.to_frame(steps=True)) > 10
+print(dpviz.compare(["dpm", "su"], data.points, bounds=data.box, epsilon=[1], seeds=2).table().shape)
+print(len(dpviz.sweep({"epsilon": 1, "data": [{"name": "iris"}], "methods": [{"name": "su"}]}, "runs")))
+print(sorted(path.name for path in pathlib.Path("runs").iterdir()))
+with dpviz.budget(epsilon=3) as budget:
+    dpviz.estimators.DPLloyd(epsilon=1, bounds=data.box).fit(data.points)
+print(budget.remaining, run.dp_events().__class__.__name__, dpviz.show(run).svg[:4], len(dpviz.methods()) > 10)
+"""
+WORDS = """
+from dpviz.__main__ import main
+from dpviz.data import TableError
+import dpviz, sys
+codes = [main([]), main(["publish", "site"]), main(["publish", "--help"]), main(["--help"])]
+for attempt in (lambda: dpviz.load("gapminder"), lambda: dpviz.run("su", "people.parquet", bounds=((0, 0), (1, 1)))):
+    try:
+        attempt()
+    except ValueError as error:
+        print(error)
+print(codes)
+"""
+
+
+def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = numeric_environment(PYTHONPATH=str(ROOT))
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def my_fit(points, box, params, rng):  # noqa: ARG001 - the arguments of every fit
+    """Release the middle of the box, of which nothing is claimed."""
+    return Result(CentersRelease((box.low + box.high)[None] / 2), (), (), Guarantee(None, None))
+
+
+def test_the_package_lists_itself_and_loads_nothing_before_it_is_asked(tmp_path):
+    assert dir(dpviz) == LISTED == sorted(LISTED)
+    assert all(callable(getattr(dpviz, name)) or name == "estimators" for name in LISTED)
+    with pytest.raises(AttributeError, match="dpviz has no 'rum'; it has audit, budget"):
+        _ = dpviz.rum
+    loaded = "import sys; before = {*sys.modules}; import dpviz; dir(dpviz); print(*{*sys.modules} - before)"
+    names = set(python(loaded, tmp_path).stdout.split())
+    assert {each for each in names if each.partition(".")[0] not in sys.stdlib_module_names} <= {
+        "dpviz",
+        "dpviz._version",
+    }
+
+
+def test_the_tasks_run_without_the_app_s_packages(tmp_path):
+    done = python(BLOCKED + TASKS, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["(2, 7)", "1", "['parts', 'rows.csv']", "2.0 ComposedDpEvent <svg True"]
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_needs_an_extra_names_it(tmp_path):
+    (tmp_path / "people.parquet").write_bytes(b"PAR1")
+    done = python(BLOCKED + 'GONE.add("typst")' + WORDS, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[2, 2, 0, 0]"
+    assert done.stderr.count("pip install 'dpviz[publish]'") == 2
+    assert done.stderr.count("pip install 'dpviz[app]'") == 1
+    assert "Serving needs the extra `app` (pip install 'dpviz[app]')" in done.stdout
+    assert "pip install plotly" in done.stdout
+    assert "pip install pyarrow" in done.stdout
+
+
+def test_methods_are_a_table_with_what_each_proves():
+    table = dpviz.methods()
+    assert list(table) == ["key", "title", "proved", "neighbors", "paper"]
+    assert list(table["key"]) == list(ALGORITHMS)
+    by_key = table.set_index("key")
+    assert by_key.loc["dpm", ["proved", "neighbors"]].tolist() == [True, "add or remove"]
+    assert by_key.loc["lloyd", ["proved", "neighbors"]].tolist() == [False, "none"]
+    assert by_key.loc["nd_laplace", "neighbors"] == "change, per distance"
+    assert all(by_key["paper"].str.len() > 10)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_method_has_one_name_and_answers_to_its_others(name):
+    method = ALGORITHMS[name]
+    for alias in (name, name.upper(), method.title, method.class_name, method):
+        assert find(alias) is method
+
+
+def test_a_wrong_name_is_answered_with_the_nearest_and_what_is_broken(monkeypatch):
+    monkeypatch.setattr(methods, "BROKEN", {"theirs": "The method 'theirs' of a:b could not be loaded: no a"})
+    with pytest.raises(ValueError, match=r"must be one of .*dpm.*Perhaps 'su'\? The method 'theirs' of a:b could not"):
+        dpviz.run("dplloid", load("blobs", n=50))
+    with pytest.raises(TypeError, match="method was a int"):
+        find(3)
+
+
+def test_broken_methods_of_others_are_told_in_the_table(monkeypatch):
+    monkeypatch.setattr("dpviz.many.BROKEN", {"theirs": "The method 'theirs' could not be loaded"})
+    with pytest.warns(UserWarning, match="'theirs' could not be loaded"):
+        dpviz.methods()
+
+
+def test_a_run_says_in_a_line_what_it_is_and_shows_its_public_picture():
+    data = load("blobs", n=300, seed=1)
+    run = dpviz.run("su", data, seed=7, epsilon=1)
+    assert repr(run) == f"DPLloyd, ε = 1 (proved, add or remove), 5 centers; {len(run.steps)} steps for the curator"
+    html = run._repr_html_()
+    assert "<svg" in html
+    assert "person (secret)" not in html
+    assert "person (secret)" in run.figure(curator=True).svg
+    assert repr(run.release).startswith("<LloydFamilyRelease: centers (5, 2), noisy_counts (5,)")
+    assert repr(run.guarantee).startswith("<Guarantee: proved ε = 1, add or remove one record; published ε = 1")
+
+
+def test_nothing_claimed_is_told_everywhere():
+    data = load("blobs", n=200, seed=1)
+    run = dpviz.run(my_fit, data, seed=1)
+    assert repr(run) == "My fit, nothing is claimed (not proved), 1 center; 0 steps for the curator"
+    assert run.card().kind == "None: no limit is claimed or proved"
+    assert run.finding().public
+    assert run.ledger() == ()
+    assert dpviz.audit(my_fit, runs=40).verdict == NOTHING_CLAIMED
+    found = dpviz.compare([my_fit, "su"], data, epsilon=1.0, seeds=2)
+    assert found.table()["failed"].tolist() == [0, 0]
+    assert "My fit" in found.figure().svg
+    with dpviz.budget(epsilon=1), pytest.raises(ValueError, match="No guarantee of My fit is proved"):
+        dpviz.run(my_fit, data)
+
+
+def test_rows_of_a_person_are_counted_on_the_card_and_in_the_account():
+    data = load("blobs", n=300, seed=1)
+    run = dpviz.run("su", data, seed=7, epsilon=1, rows_per_person=3)
+    assert run.guarantee.proved.epsilon == 3.0
+    assert "group privacy for all rows of a person, 3 at most" in run.card().proved.reference
+    assert any("at most 3 rows" in each for each in run.card().caveats)
+    assert np.array_equal(run.release.centers, dpviz.run("su", data, seed=7, epsilon=1).release.centers)
+    with dpviz.budget(epsilon=5.5) as budget:
+        dpviz.run("su", data, epsilon=1, rows_per_person=3)
+        DPLloyd(epsilon=0.5, bounds=data.box, rows_per_person=2).fit(data.points)
+        assert budget.epsilon_spent == 4.0
+        assert budget.remaining == 1.5
+        with pytest.raises(ValueError, match="would bring the releases to epsilon = 7"):
+            dpviz.run("su", data, epsilon=1, rows_per_person=3)
+    for wrong in (0, True, 1.5):
+        with pytest.raises(ValueError, match="rows_per_person was"):
+            dpviz.run("su", data, epsilon=1, rows_per_person=wrong)
+        with pytest.raises(ValueError, match="rows_per_person was"):
+            DPLloyd(bounds=data.box, rows_per_person=wrong).fit(data.points)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder of two Parquet files, and their records in one array."""
+    points = np.random.default_rng(0).random((900, 2)) * 10
+    for number, part in enumerate((points[:500], points[500:])):
+        pd.DataFrame(part, columns=["east", "north"]).to_parquet(tmp_path / f"{number}.parquet")
+    return tmp_path, points
+
+
+def test_a_folder_of_parquet_gives_the_release_of_its_records(folder, monkeypatch):
+    path, points = folder
+    expected = dpviz.run("su", points, bounds=BOX, seed=3)
+    read = dpviz.run("su", path, bounds=BOX, seed=3)
+    assert np.array_equal(read.release.centers, expected.release.centers)
+    assert read.words.feature_names == ("east", "north")
+    assert len(read.unit) == 900
+    monkeypatch.setattr("dpviz.runs.MOST_IN_MEMORY", 100)
+    monkeypatch.setattr("dpviz.runs.SAMPLED", 100)
+    for data in (path, ParquetChunks(path)):
+        run = dpviz.run("su", data, bounds=BOX, seed=3)
+        assert np.array_equal(run.release.centers, expected.release.centers)
+        assert np.array_equal(run.unit, BOX.to_unit(points[::9]))
+        assert OF_SAMPLE in run.guarantee.caveats
+        assert run.finding().public
+    model = DPLloyd(bounds=BOX, random_state=3).fit(path)
+    again = DPLloyd(bounds=BOX, random_state=3).fit(pd.DataFrame(points, columns=["east", "north"]))
+    assert np.array_equal(model.cluster_centers_, again.cluster_centers_)
+    assert list(model.feature_names_in_) == ["east", "north"]
+    with pytest.raises(AttributeError, match="in chunks"):
+        _ = model.labels_
+    (path / "2.parquet").write_bytes((path / "0.parquet").read_bytes()[:50])
+    with pytest.raises(ValueError, match="could not be read as Parquet"):
+        dpviz.run("su", path, bounds=BOX)
+
+
+def test_the_command_audits_a_file(capsys):
+    assert command.main(["audit", str(ROOT / "docs" / "examples" / "noise_forgotten.py"), "--runs", "300"]) == 1
+    assert "ε = 1 claimed, at least" in capsys.readouterr().out
+    assert command.main(["audit", "nothing.py"]) == 2
+    assert "nothing.py" in capsys.readouterr().err
+
+
+def test_the_audit_asks_in_the_given_box():
+    """Noise for the unit box is too little in a wide one."""
+
+    def narrow(points, box, params, rng):  # noqa: ARG001 - the arguments of every fit
+        claim = Claim(1.0, 0.0, Adjacency.ADD_REMOVE, "in the unit square")
+        noisy = points.sum(axis=0) + rng.laplace(scale=2.0, size=2)
+        return Result(CentersRelease(noisy[None]), (), (), Guarantee(claim, claim))
+
+    assert not dpviz.audit(narrow, runs=300).is_violated
+    assert dpviz.audit(narrow, bounds=((0, 0), (100, 100)), runs=300).is_violated
