@@ -1,4 +1,4 @@
-"""Many runs for everybody who writes Python: `dpviz.methods`, `dpviz.compare`, `dpviz.sweep` and `dpviz.audit`."""
+"""Many runs in Python: `dpviz.methods`, `dpviz.compare`, `dpviz.sweep`, `dpviz.audit`, and `attack`."""
 
 import argparse
 import json
@@ -13,15 +13,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpviz.accounting import under_replace
+from dpviz.accounting.budgets import price_of
+from dpviz.attacks import GameScores, Roc, auc_bound, center_fit_scores, empirical_roc, membership_game
 from dpviz.audit import EpsilonBound
-from dpviz.core import Adjacency, AnyAlgorithm, Box, Confidential, FloatArray, without_charge
+from dpviz.core import (
+    Adjacency,
+    AnyAlgorithm,
+    Box,
+    Budget,
+    CentersRelease,
+    Confidential,
+    FloatArray,
+    Points,
+    PointsRelease,
+    Release,
+    Result,
+    Step,
+    box_between,
+    without_charge,
+)
 from dpviz.data import Dataset
 from dpviz.methods import ALGORITHMS, BROKEN, WRONG, beside, find
 from dpviz.plots import Figure
-from dpviz.runs import records_of
+from dpviz.runs import on_data, records_of
+from dpviz.stories.charts import roc_scene
 from dpviz.stories.label import AUDITED, ceiled_two, floored_two
 from dpviz.stories.method import Method
-from dpviz.tools.audit.cases import UNIT, AuditCase, alternating_gaps, judged, pairs_in, params_of
+from dpviz.tools.audit.cases import UNIT, AuditCase, alternating_gaps, judged, own_pair, pairs_in, params_of
 from dpviz.tools.audit.runs import worst
 from dpviz.tools.audit.table import VIOLATION, verdict
 from dpviz.tools.compare.frontier import frontier, series_of
@@ -235,7 +254,7 @@ def audit(
 
     Raises ValueError as `dpviz.run` does.
     """
-    box = UNIT if bounds is None else bounds if isinstance(bounds, Box) else Box(*bounds)
+    box = UNIT if bounds is None else box_between(bounds)
     algorithm = find(method)
     with beside([algorithm]), without_charge():
         name, plan = algorithm.name, algorithm.audit
@@ -259,6 +278,79 @@ def audit(
     found = f"at least {floored_two(bound.epsilon_lower)} measured in {bound.n_runs:,} runs"
     words = f"{algorithm.title}: {claim}, {found}: {said}. {case.pair.words}"
     return Audit(algorithm.title, limit, said, case.pair.words, bound, words)
+
+
+@dataclass(frozen=True, eq=False)
+class Attack(Confidential):
+    """Rounds of the membership game, and what the guarantee allows in it."""
+
+    title: str  # of the method
+    game: GameScores
+    budget: Budget  # of what is proved, else claimed, for a record that is replaced
+    words: str  # all of it in one line
+
+    @property
+    def roc(self) -> Roc:
+        """How often the attacker is right, against how often the alarm is false, at every threshold."""
+        return empirical_roc(self.game.inside, self.game.outside)
+
+    def figure(self, width: str = "3.3in", *, font_size: float = 8.0) -> Figure:
+        """Return the curve with its 95 % band and its bound for a paper. Raises ValueError for a width as `Figure`."""
+        return Figure(roc_scene(self.roc, self.budget), width, font_size)
+
+    def __repr__(self) -> str:
+        """Say in one line how well the attacker did."""
+        return str(self.words)
+
+
+def attack(
+    method: AnyMethod,
+    data: "Dataset | pd.DataFrame | FloatArray | str | Path",
+    /,
+    *,
+    bounds: Box | tuple[Sequence[float], Sequence[float]] | None = None,
+    record: int = 0,
+    rounds: int = 200,
+    seed: int = 0,
+    **params: Any,
+) -> Attack:
+    """Play the membership game: is this record in, or one in the farthest corner of the box in its place?
+
+    A coin decides in each of `rounds` runs. The attacker knows all other records, and calls the record in where a
+    released center is near it (`attacks.center_fit_scores`). `record` is a row of `data`, `params` are fields of the
+    method's Params. Every round is one more release, and repeatable: on real records a game is the curator's.
+
+        attack("su", data, rounds=200, epsilon=1).figure("3.3in").save("roc.svg")
+
+    Raises ValueError as `dpviz.run` does, and for a row that is not there.
+    """
+    chunks, dataset = records_of(data, bounds)
+    if chunks is not None:
+        raise ValueError("data were chunks, but a game changes a record in memory. Give a sample.")
+    algorithm, box = find(method), dataset.box
+    parameters = algorithm.Params(**params)
+    pair = own_pair(dataset.points, box, record, Adjacency.REPLACE, shares=params.get("unit") == "range")
+
+    def release(records: Points, rng: np.random.Generator) -> Release:
+        made: Result[Release, Step] = algorithm.fit(records, box, parameters, rng=rng)
+        return made.release
+
+    def score(released: Any, records: Points) -> FloatArray:
+        places = released.points if isinstance(released, PointsRelease) else released.centers
+        return center_fit_scores(CentersRelease(places), records)
+
+    with without_charge():
+        guarantee = on_data(price_of(algorithm.fit, box, parameters)[0], dataset)
+        rng = np.random.default_rng(seed)
+        game = membership_game(release, pair.points, pair.neighbour, score, targets=[record], n_runs=rounds, rng=rng)
+    claim = judged(guarantee)
+    if claim.adjacency is Adjacency.ADD_REMOVE:
+        claim = under_replace(claim)
+    epsilon = claim.epsilon * pair.distance if claim.per_distance else claim.epsilon
+    budget = Budget(epsilon, claim.delta) if claim.delta < 1.0 else Budget(math.inf)
+    auc, most = empirical_roc(game.inside, game.outside).auc, auc_bound(budget)
+    words = f"{algorithm.title}: area under the curve {auc:.2f} in {rounds:,} rounds, at most {most:.2f} allowed"
+    return Attack(algorithm.title, game, budget, words)
 
 
 def audit_command(arguments: Sequence[str]) -> int:

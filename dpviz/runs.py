@@ -1,4 +1,4 @@
-"""Runs for everybody who writes Python: `dpviz.run` and `dpviz.show`."""
+"""One run in Python: `dpviz.run` and `dpviz.show`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,7 +10,19 @@ import numpy as np
 
 from dpviz import notebook
 from dpviz.accounting.budgets import charge, check_rows, for_person, price_of
-from dpviz.core import AnyAlgorithm, Box, Chunks, Event, FloatArray, Guarantee, Release, Result, Step, without_charge
+from dpviz.core import (
+    AnyAlgorithm,
+    Box,
+    Chunks,
+    Event,
+    FloatArray,
+    Guarantee,
+    Release,
+    Result,
+    Step,
+    box_between,
+    without_charge,
+)
 from dpviz.data import Dataset, chunks_of, read_table, sample_of
 from dpviz.data.table import ONE_ROW
 from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
@@ -116,18 +128,19 @@ def records_of(data: Any, bounds: Any) -> tuple[Chunks | None, Dataset]:
             "bounds were not given, but an array, a data frame or a file needs them: bounds=((low, ...), (high, ...)), "
             "a pair of numbers for each feature that do not come from the records."
         )
-    box = bounds if isinstance(bounds, Box) else Box(*bounds)
     chunks = chunks_of(data)
     if chunks is None and isinstance(data, str | Path):
         table = read_table(data)
-        return None, table.dataset(table.numeric_columns, box=box)
+        return None, table.dataset(table.numeric_columns, box=box_between(bounds, len(table.numeric_columns)))
     whole = chunks is not None and isinstance(data, str | Path) and chunks.n * chunks.d <= MOST_IN_MEMORY
     if chunks is None:
         points = np.asarray(data, dtype=np.float64)
     else:
-        points = box.clip(np.concatenate([*chunks.blocks()]) if whole else sample_of(chunks, SAMPLED))
+        points = np.concatenate([*chunks.blocks()]) if whole else sample_of(chunks, SAMPLED)
     if points.ndim != 2:
         raise ValueError(f"data had {points.ndim} dimensions, but it must have two: a row for each record.")
+    box = box_between(bounds, points.shape[1])
+    points = points if chunks is None else box.clip(points)
     names = tuple(str(name) for name in getattr(data if chunks is None else chunks, "columns", ()))
     names = names or tuple(f"feature {i + 1}" for i in range(points.shape[1]))
     caveats = () if chunks is None or whole else (OF_SAMPLE,)

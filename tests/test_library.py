@@ -11,9 +11,11 @@ import pytest
 import dpviz
 from dpviz import __main__ as command
 from dpviz import methods
-from dpviz.core import Adjacency, Box, CentersRelease, Claim, Guarantee, Result
+from dpviz.attacks import exceeds
+from dpviz.core import Adjacency, Box, Budget, CentersRelease, Claim, Guarantee, Result
 from dpviz.data import ParquetChunks, load
 from dpviz.estimators import DPLloyd
+from dpviz.many import attack
 from dpviz.methods import ALGORITHMS, find
 from dpviz.runs import OF_SAMPLE
 from dpviz.tools.audit.table import NOTHING_CLAIMED
@@ -241,3 +243,19 @@ def test_the_audit_asks_in_the_given_box():
 
     assert not dpviz.audit(narrow, runs=300).is_violated
     assert dpviz.audit(narrow, bounds=((0, 0), (100, 100)), runs=300).is_violated
+
+
+def test_a_membership_game_is_played_beside_what_the_guarantee_allows():
+    data = load("blobs", n=60, seed=1)
+    game = attack("su", data, record=3, rounds=300, epsilon=1)
+    assert game.budget == Budget(2.0)  # replacing is removing and adding
+    assert not exceeds(game.roc, game.budget)
+    assert repr(game) == f"DPLloyd: area under the curve {game.roc.auc:.2f} in 300 rounds, at most 0.88 allowed"
+    assert "A coin" in game.figure().svg
+    bare = attack("lloyd", data, rounds=60, n_clusters=1)  # the mean itself
+    assert (bare.roc.auc, bare.budget.epsilon) == (1.0, np.inf)
+    far = np.hypot(*np.maximum(data.points[0] - data.box.low, data.box.high - data.points[0]))
+    moved = attack("nd_laplace", data, rounds=20, epsilon=0.5)  # its ε is per unit of distance
+    assert moved.budget.epsilon == pytest.approx(0.5 * far)
+    with pytest.raises(ValueError, match="row from 0 to 59"):
+        attack("su", data, record=60)

@@ -46,7 +46,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     written["How-to guides"] += [{"Serving others": "how-to/serve.md"}, {"Contributing": "how-to/contributing.md"}]
     written["Methods"] = [{each.title: f"methods/{name}.md"} for name, each in CATALOGUE.items()]
     written["Explanation"] += [{"What audits found": "explanation/audits.md"}, {"Words": "explanation/words.md"}]
-    written["Reference"] = [{title: f"reference/{place}.md"} for place, title in reference.PLACES.items()]
+    made = [{title: f"reference/{place}.md"} for place, title in reference.PLACES.items()]
+    written["Reference"] = [{"A run and its four parts": "run.md"}, *made]
     config.nav = [{title: written[title]} for title in ORDER]
     return config
 

@@ -218,7 +218,9 @@ class _Losses:
         return all(ours >= theirs for ours, theirs in pairs)
 
 
-def privacy_loss_distribution(events: Iterable[Event], adjacency: Adjacency) -> Distribution:
+def privacy_loss_distribution(
+    events: Iterable[Event], adjacency: Adjacency, interval: float | None = None
+) -> Distribution:
     """Compose the privacy loss distribution of `events` in sequence under `adjacency`, as a dp-accounting object.
 
     A Laplace event of n coordinates is n self-compositions; a pure step is randomised response of its epsilon, the
@@ -237,7 +239,9 @@ def privacy_loss_distribution(events: Iterable[Event], adjacency: Adjacency) -> 
     Scales that follow from earlier releases are outside: the distribution of what a run happened to do is not a bound,
     even where its pure epsilon or rho was fixed beforehand. Use `pure_epsilon` or `zcdp_rho` there.
 
-    Raises ValueError for a step with no noise or an epsilon beyond LARGEST_STEP, and as `pure_epsilon` does.
+    Losses are rounded up to multiples of `interval` > 0, None: fine enough for these events. Distributions of one
+    interval can be composed, others' as well. Raises ValueError for a step with no noise or an epsilon beyond
+    LARGEST_STEP, for another interval, and as `pure_epsilon` does.
     Source: Koskela et al. 2020; Doroshenko et al. 2022 (the discretization); Zhu, Dong & Wang 2022 (dominating pairs).
     """
     losses = _sequence(events, adjacency)
@@ -246,7 +250,9 @@ def privacy_loss_distribution(events: Iterable[Event], adjacency: Adjacency) -> 
             f"A step had epsilon or mu above {LARGEST_STEP:g}, but its distribution would hold nothing but that. "
             "Use pure_epsilon, or add noise."
         )
-    return _distribution(losses)
+    if interval is not None and not 0 < interval < math.inf:
+        raise ValueError(f"interval was {interval}, but it must be positive, such as 1e-4.")
+    return _distribution(losses, interval)
 
 
 def delta_of(events: Iterable[Event], epsilon: float, adjacency: Adjacency) -> float:
@@ -288,12 +294,13 @@ def epsilon_of(events: Iterable[Event], delta: float, adjacency: Adjacency) -> f
 
 
 @lru_cache(maxsize=CACHED_DISTRIBUTIONS)
-def _distribution(losses: _Losses) -> Distribution:
+def _distribution(losses: _Losses, interval: float | None = None) -> Distribution:
     # Untyped, and most of a second to import: only the sharp account needs it.
     from dp_accounting.pld import common  # type: ignore[import-untyped]
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    interval = max((losses.pure_part + losses.mu**2 / 2 + 10 * losses.mu) / N_INTERVALS, FINEST_INTERVAL)
+    if interval is None:
+        interval = max((losses.pure_part + losses.mu**2 / 2 + 10 * losses.mu) / N_INTERVALS, FINEST_INTERVAL)
     steps: list[Distribution] = []
     for ratio, times in Counter(losses.laplace).items():
         one = pld.from_laplace_mechanism(1.0, sensitivity=ratio, value_discretization_interval=interval)

@@ -5,7 +5,6 @@ a or -a and nothing between: the distribution of loss is that of randomized resp
 every account here. (Continuous Laplace noise of scale 1/a has the same largest loss and reaches it less often.)
 """
 
-import dataclasses
 import functools
 import math
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from dpviz.accounting import (
     gdp_epsilon,
     gdp_mu,
 )
-from dpviz.core import Adjacency, Budget, Claim, Counts, Event, FloatArray, check_params, knob, whole
+from dpviz.core import Adjacency, Budget, Claim, Counts, Event, FloatArray, check_params, knob, parameter, whole
 from dpviz.mechanisms import SecretGenerator, laplace
 
 ADJACENCIES = (("add_remove", "Add or remove one record"), ("replace", "Change one record"))
@@ -57,6 +56,19 @@ def adjacency_knob() -> str:
     return adjacency
 
 
+def n_public_field() -> int | None:
+    """Declare a number of records that need not be counted; `known_size` says what None means."""
+    help_text = "Number of records, if it is public. None: the true one where records are changed, else a noisy one."
+    return whole(help_text, least=0)
+
+
+def delta_field() -> float | None:
+    """Declare a delta that `delta_for` chooses where it is None."""
+    help_text = "How often the guarantee may fail, in (0, 1). None: about 1/(n √n), of the n that is known."
+    delta: float | None = parameter(None, help_text, kw_only=True)
+    return delta
+
+
 def start_knob(*, private: bool = False) -> str:
     """Declare where a Lloyd-type method starts; `private` for one that has an epsilon to spend on it."""
     help_text = "Sphere packing looks at no record. Starting from k records switches every guarantee off."
@@ -73,7 +85,7 @@ class ClusterParams:
     """What every baseline asks for."""
 
     n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
-    start_seed: int | None = whole(least=0)  # public seed of the public start; None: drawn from `rng`
+    start_seed: int | None = whole("Seed of the public start. None: another start in each run.", least=0)
 
     def __post_init__(self) -> None:
         """Raise KnobError or ValueError for a value that is not allowed."""
@@ -86,7 +98,7 @@ class OneShotParams(ClusterParams):
 
     epsilon: float = epsilon_knob()
     adjacency: str = adjacency_knob()
-    n_public: int | None = whole(least=0)  # number of records if public; None: see `known_size`
+    n_public: int | None = n_public_field()
 
 
 def adjacency_of(name: str) -> Adjacency:
@@ -146,7 +158,7 @@ def size_caveats(n_public: int | None, adjacency: Adjacency) -> tuple[str, ...]:
 class ApproxParams(OneShotParams):
     """What such a baseline asks for where its guarantee has a delta."""
 
-    delta: float | None = dataclasses.field(default=None, kw_only=True)  # None: see `delta_for`
+    delta: float | None = delta_field()
 
     def __post_init__(self) -> None:
         """Raise KnobError or ValueError for a value that is not allowed."""

@@ -52,6 +52,7 @@ from dpviz.core import (
     Step,
     ceiled,
     frozen,
+    parameter,
     whole,
 )
 from dpviz.data import Chunks
@@ -82,8 +83,10 @@ class StartParams(ClusterParams):
     """Parameters of every Lloyd-type method, all public."""
 
     start: str = start_knob()
-    initial_centers: Centers | None = None  # (k, d) data units, overrides `start`; never exported
-    n_iterations: int | None = whole(least=1)  # T; None: the method's own
+    initial_centers: Centers | None = parameter(
+        None, "Public centers (k, d) in data units to start from. None: those of `start`."
+    )
+    n_iterations: int | None = whole("How often centers move. None: what the method finds best.", least=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

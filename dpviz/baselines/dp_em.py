@@ -95,7 +95,7 @@ LOCAL_CAVEAT = (
 class Params(ApproxParams):
     """Parameters, all public; `start_seed` is that of the packed means."""
 
-    n_iterations: int | None = whole(least=1)  # J; None: N_ITERATIONS
+    n_iterations: int | None = whole(f"Iterations J of EM. None: {N_ITERATIONS}.", least=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -134,7 +134,9 @@ class Params(OneShotParams):
             ("even", "Even (as published)"),
         ),
     )
-    cells_per_axis: int | None = whole(least=1)  # of an even grid; None: the paper's rule
+    cells_per_axis: int | None = whole(
+        "Cells along each axis of an even grid. None: the rule for M in section 4.", least=1, source="the paper"
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -19,7 +19,6 @@ The radius is kin to Lu & Shen's sampling zones: a circle around each center in 
 exact means; this one is public.
 """
 
-import dataclasses
 import functools
 import math
 from collections.abc import Iterator
@@ -34,8 +33,10 @@ from dpviz.baselines._base import (
     as_stated,
     check_delta,
     delta_caveats,
+    delta_field,
     known_size,
     most_delta,
+    n_public_field,
     own_delta,
     size_caveats,
     size_differs,
@@ -68,7 +69,6 @@ from dpviz.core import (
     check_arguments,
     frozen,
     knob,
-    whole,
 )
 from dpviz.data import Chunks, trusting
 from dpviz.mechanisms import SUMS_CAVEAT, gaussian
@@ -101,9 +101,10 @@ class Params(NoisyParams):
         high=2.0,
         minimum=1e-3,
         maximum=2.0,
+        source="the authors' code",
     )
-    n_public: int | None = whole(least=0)  # None: the true number under REPLACE, a noisy one under ADD_REMOVE
-    delta: float | None = dataclasses.field(default=None, kw_only=True)  # None: see `delta_for`
+    n_public: int | None = n_public_field()
+    delta: float | None = delta_field()
 
     def __post_init__(self) -> None:
         """Raise KnobError or ValueError for a value that is not allowed."""

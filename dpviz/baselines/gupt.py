@@ -66,7 +66,7 @@ class Params(OneShotParams):
     max_iterations: int = knob(
         100, "Most iterations", "Lloyd's, inside each block.", low=1, high=100, minimum=1, maximum=10_000
     )
-    n_blocks: int | None = whole(least=1)  # None: n^0.4
+    n_blocks: int | None = whole("Blocks of records. None: n^0.4, of the n that is known.", least=1, source="the paper")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -96,6 +96,7 @@ class Params(ApproxParams):
         high=MAX_DEPTH,
         minimum=1,
         maximum=40,
+        source="the authors' code",
     )
 
 

@@ -72,7 +72,9 @@ class Params(OneShotParams):
         3, "Parents m'", "Picked in each round but the last.", low=1, high=20, minimum=1, maximum=1000
     )
     max_rounds: int = knob(20, "Most rounds", "A bound on r.", low=1, high=50, minimum=1, maximum=1000)
-    n_rounds: int | None = whole(least=1)  # r; None: the rule in the module's docstring
+    n_rounds: int | None = whole(
+        f"Rounds r. None: n ε / ({RECORDS_PER_PARENT:g} m'), from {MIN_ROUNDS} to `max_rounds`.", least=1
+    )
 
     def __post_init__(self) -> None:
         """Raise KnobError or ValueError for a value that is not allowed."""

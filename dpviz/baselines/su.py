@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.baselines._base import adjacency_of, known_size, size_caveats, size_differs
+from dpviz.baselines._base import adjacency_of, known_size, n_public_field, size_caveats, size_differs
 from dpviz.baselines._lloyd_family import (
     LloydFamilyRelease,
     LloydStep,
@@ -20,7 +20,7 @@ from dpviz.baselines._lloyd_family import (
     noisy_guarantee,
     noisy_steps,
 )
-from dpviz.core import Box, Event, Points, Result, check_arguments, whole
+from dpviz.core import Box, Event, Points, Result, check_arguments
 from dpviz.data import Chunks, trusting
 from dpviz.solvers import su_iterations, su_split
 from dpviz.solvers.noisy_lloyd import SEEDED_ITERATIONS
@@ -36,7 +36,7 @@ Step = LloydStep
 class Params(NoisyParams):
     """Parameters, all public; n_iterations=None is the paper's rule, from `n_public` records."""
 
-    n_public: int | None = whole(least=0)  # None: the true number under REPLACE, a noisy one under ADD_REMOVE
+    n_public: int | None = n_public_field()
 
 
 def fit(

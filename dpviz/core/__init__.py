@@ -21,10 +21,21 @@ from dpviz.core.arrays import (
     frozen,
     trusting,
 )
-from dpviz.core.box import FEWEST_STEPS, Ball, Box, unit_projected, unit_records
+from dpviz.core.box import FEWEST_STEPS, Ball, Box, box_between, unit_projected, unit_records
 from dpviz.core.compiled import compiled, writable
 from dpviz.core.geometry import voronoi_borders
-from dpviz.core.knobs import Knob, KnobError, check_params, friendly, knob, knobs, quoted, whole
+from dpviz.core.knobs import (
+    Knob,
+    KnobError,
+    check_params,
+    friendly,
+    knob,
+    knobs,
+    parameter,
+    quoted,
+    told,
+    whole,
+)
 from dpviz.core.limits import ceiled, floored, number
 from dpviz.core.method import (
     Algorithm,
@@ -93,6 +104,7 @@ __all__ = [
     "as_chunks",
     "as_points",
     "attacker_odds",
+    "box_between",
     "ceiled",
     "charge_run",
     "charge_with",
@@ -107,11 +119,13 @@ __all__ = [
     "knob",
     "knobs",
     "number",
+    "parameter",
     "projections",
     "public_axes",
     "quoted",
     "squared_distances",
     "squared_norms",
+    "told",
     "trusting",
     "unit_projected",
     "unit_records",

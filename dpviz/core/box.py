@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from dpviz.core import algebra
 from dpviz.core.algebra import squared_norms
 from dpviz.core.arrays import FloatArray, Points, array_cache, as_points, frozen
+from dpviz.core.knobs import quoted
 
 CACHED_RECORDS = 4  # sets of records in box units
 # Doubles across an axis at least. Sensitivities leave no room for a record's place being rounded by more than that.
@@ -99,6 +100,37 @@ class Box:
     def __hash__(self) -> int:
         """Hash the bounds' bytes, so that equal boxes share a cache entry."""
         return hash((self.low.tobytes(), self.high.tobytes()))
+
+
+def box_between(bounds: Box | tuple[ArrayLike, ArrayLike], d: int | None = None) -> Box:
+    """Return the box of `bounds`: a Box, or (low, high), each (d,) numbers or one for all `d` axes.
+
+    Raises ValueError for bounds that do not fit, and for those of two axes that may be meant as a pair for each axis.
+    """
+    if isinstance(bounds, Box):
+        if d not in (None, bounds.d):
+            raise ValueError(f"bounds had {bounds.d} axes, but there are {d} features. Give one pair for each.")
+        return bounds
+    try:
+        low, high = (np.asarray(each, dtype=np.float64) for each in bounds)
+        if d is not None:
+            low, high = np.broadcast_to(low, (d,)), np.broadcast_to(high, (d,))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"bounds was {quoted(bounds)}, but it must be (low, high): public numbers, one for all "
+            f"{'' if d is None else f'{d} '}features or one for each; or a Box."
+        ) from None
+    box = Box(low, high)
+    pairs = np.array([low, high])
+    if pairs.shape == (2, 2) and (pairs[:, 0] < pairs[:, 1]).all() and low[1] != high[0]:
+        (a, b), (c, e) = pairs
+        raise ValueError(
+            f"bounds was (({a:g}, {b:g}), ({c:g}, {e:g})), which can be read in two ways. Box(low=({a:g}, {b:g}), "
+            f"high=({c:g}, {e:g})) has the first feature from {a:g} to {c:g} and the second from {b:g} to {e:g}; "
+            f"Box(low=({a:g}, {c:g}), high=({b:g}, {e:g})) has them from {a:g} to {b:g} and from {c:g} to {e:g}. Give "
+            "the Box that you mean (dpviz.core.Box)."
+        )
+    return box
 
 
 @array_cache(CACHED_RECORDS)

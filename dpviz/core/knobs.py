@@ -15,6 +15,7 @@ Kind = Literal["float", "int", "choice", "bool"]
 
 FRIENDLY = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)  # per power of ten
 CACHED_CLASSES = 128  # whose knobs are cached: every run checks its parameters; ours
+OURS = "ours"  # whose default it is
 LONGEST_VALUE = 40  # characters of a wrong value in a message
 
 
@@ -38,6 +39,7 @@ class Knob:
     log: bool = False  # equal steps of the slider are equal ratios
     unit: str = ""
     choices: tuple[tuple[str, str], ...] = ()  # (value, label)
+    source: str = OURS  # of the default
 
     def check(self, value: object) -> Value:
         """Return `value` as this knob's type; raise KnobError when it is of another type or not allowed."""
@@ -140,10 +142,42 @@ def _class_knobs(params: type) -> tuple[Knob, ...]:
     )
 
 
-def whole(*, least: int, most: float = math.inf) -> int | None:
+def parameter(default: Any, help: str, *, source: str = OURS, **options: Any) -> Any:
+    """Declare a dataclass field that no slider moves, such as an array; `options` are those of `dataclasses.field`."""
+    about = {"help": help, "source": source, **options.pop("metadata", {})}
+    return dataclasses.field(default=default, metadata=about, **options)
+
+
+def whole(help: str, *, least: int, most: float = math.inf, source: str = OURS) -> int | None:
     """Declare a dataclass field that is None or a whole number from `least` to `most`; `check_params` checks it."""
-    field: int | None = dataclasses.field(default=None, metadata={"whole": (least, most)})
+    field: int | None = parameter(None, help, source=source, metadata={"whole": (least, most)})
     return field
+
+
+def told(params: type) -> dict[str, str]:
+    """Return what is to be known of each parameter of a dataclass, by name: meaning, range, and whose the default is.
+
+    Fields that were declared without words are left out.
+    """
+    by_name, words = {each.name: each for each in knobs(params)}, {}
+    for field in dataclasses.fields(params):
+        about = field.metadata.get("help", "")
+        least, most = field.metadata.get("whole", (-math.inf, math.inf))
+        source = field.metadata.get("source", OURS)
+        parts = [about]
+        if found := by_name.get(field.name):
+            parts, source = [f"{found.label}.", found.help], found.source
+            least, most = found.minimum, found.maximum
+            if found.choices:
+                parts.append(f"One of {', '.join(value for value, _ in found.choices)}.")
+        if math.isfinite(least):
+            parts.append(f"At least {least:g}." if math.isinf(most) else f"From {least:g} to {most:g}.")
+        if field.default is not dataclasses.MISSING:
+            number = f"{field.default:.6g}" if isinstance(field.default, float) else field.default
+            parts.append(f"Default: {number} ({source}).")
+        if found or about:
+            words[field.name] = " ".join(parts)
+    return words
 
 
 def check_params(params: Any) -> None:

@@ -48,9 +48,10 @@ from dpviz.core import (
     Release,
     Result,
     Step,
-    knobs,
+    box_between,
     quoted,
     squared_distances,
+    told,
     without_charge,
 )
 from dpviz.data import chunks_of
@@ -204,11 +205,11 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
         return self._labels(self._records(X, reset=False))
 
     def score(self, X: ArrayLike, y: object = None) -> float:
-        """Return minus the mean squared distance to the nearest center: exact about `X`, for the curator. No `y`."""
+        """Return minus the sum of squared distances to the nearest centers, as k-means: exact about `X`. No `y`."""
         del y
         check_is_fitted(self)
         points = self._records(X, reset=False)
-        return -float(squared_distances(points, self.cluster_centers_).min(axis=1).mean())
+        return -float(squared_distances(points, self.cluster_centers_).min(axis=1).sum())
 
     def _centers(self, release: Any) -> Centers:
         targets = self.algorithm.targets
@@ -267,25 +268,13 @@ def box_of(bounds: Bounds, points: Points) -> Box:
 
     Raises ValueError for bounds that do not fit. Those from the data are exact about its extremes: a warning says so.
     """
-    d = points.shape[1]
     if isinstance(bounds, str):
         if bounds != "data":
             raise ValueError(f'bounds was {quoted(bounds)}, but it must be (low, high), a Box, or "data".')
         warnings.warn(FROM_DATA, PrivacyLeakWarning, stacklevel=4)
         ends = [rounded_outward(float(column.min()), float(column.max())) for column in points.T]
         return Box([each.low for each in ends], [each.high for each in ends])
-    if not isinstance(bounds, Box):
-        try:
-            low, high = (np.broadcast_to(np.asarray(each, dtype=np.float64), (d,)) for each in bounds)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"bounds was {quoted(bounds)}, but it must be (low, high): public numbers, one for all {d} features or "
-                'one for each; or a Box, or "data", which is not private.'
-            ) from None
-        return Box(low, high)
-    if bounds.d != d:
-        raise ValueError(f"bounds had {bounds.d} axes, but X has {d} features. Give one pair for each.")
-    return bounds
+    return box_between(bounds, points.shape[1])
 
 
 def _is_searched() -> bool:
@@ -337,7 +326,7 @@ def make(algorithm: AnyAlgorithm) -> type[PrivateEstimator]:
     keep.__name__ = "__init__"
     keep.__doc__ = "Keep the parameters; they are checked by `fit`."
     keep.__signature__ = signature  # type: ignore[attr-defined]  # for `inspect`
-    words = {knob.name: " ".join((f"{knob.label}.", knob.help)) for knob in knobs(algorithm.Params)} | OWN
+    words = told(algorithm.Params) | OWN
     doc = [f"{algorithm.title} as a scikit-learn estimator.", "", "Parameters", "----------"]
     for each in own:
         doc += [each.name, *_indented(words.get(each.name, f"See `{algorithm.place}.Params`."))]

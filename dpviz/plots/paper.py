@@ -8,7 +8,8 @@ from typing import Any
 from dpviz.plots.scene import Scene
 from dpviz.plots.svg import FONT, LEGEND, printed
 
-PDF, PNG = "pdf", "png"
+PDF = "pdf"
+PNG = "png"
 POINTS = {"in": 72.0, "cm": 72.0 / 2.54, "mm": 7.2 / 2.54, "pt": 1.0, "px": 0.75}  # of a unit of CSS
 _WIDTH = re.compile(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(POINTS)})\s*")
 DPI = 300.0  # of a PNG; ours

@@ -17,6 +17,7 @@ from dpviz.accounting import (
     dp_events,
     epsilon_of,
     for_group,
+    privacy_loss_distribution,
     under_replace,
 )
 from dpviz.core import Adjacency, Claim
@@ -75,3 +76,15 @@ def test_no_noise_is_no_privacy():
     made = dp_events(events, Adjacency.ADD_REMOVE)
     theirs = PLDAccountant().compose(made)
     assert np.isinf(theirs.get_epsilon(1e-5))
+
+
+def test_distributions_of_one_interval_are_composed_with_others():
+    """Those of other intervals are refused by dp_accounting, so that the interval is an argument."""
+    few, more = EVENTS[0], EVENTS[1]
+    ours, theirs = (privacy_loss_distribution(each, Adjacency.ADD_REMOVE, 1e-4) for each in (few, more))
+    together = ours.compose(theirs).get_epsilon_for_delta(1e-6)
+    assert together == pytest.approx(epsilon_of((*few, *more), 1e-6, Adjacency.ADD_REMOVE), abs=LOOSE)
+    with pytest.raises(ValueError, match=r"[Dd]iscretization"):
+        ours.compose(privacy_loss_distribution(more, Adjacency.ADD_REMOVE, 2e-4))
+    with pytest.raises(ValueError, match="interval was 0"):
+        privacy_loss_distribution(few, Adjacency.ADD_REMOVE, 0)

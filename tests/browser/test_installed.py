@@ -1,11 +1,13 @@
 """The package as it is installed: built, put into an empty folder, and served from there with a method from outside."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +23,7 @@ from dpviz.stories.method import SHORT
 from dpviz.tools.teaching.chapters import CHAPTERS
 from tests.browser.conftest import ROOT, start_server
 from tests.browser.test_app import SLOW, go_to, picture_of, press
+from tests.docs.test_code import FENCE
 from tests.numeric import numeric_environment
 from tests.plugin import write
 from tests.prepare import find_pip
@@ -152,11 +155,26 @@ def test_pip_installs_a_command_into_an_environment_of_its_own(built, tmp_path):
     assert not plain & {"streamlit", "plotly", "pyarrow", "typst"}
 
 
+def oldest() -> list[str]:
+    """Return the oldest version of each package that the package says it works with, for pip."""
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    parts = [(each.name, part) for each in map(Requirement, needed) for part in each.specifier]
+    return [f"{name}=={part.version}.*" for name, part in parts if part.operator == ">="]
+
+
 @pytest.mark.slow
-def test_it_runs_with_what_it_brings_along_and_nothing_else(built, tmp_path):
+@pytest.mark.parametrize("versions", [[], oldest()], ids=["newest", "oldest"])
+def test_ten_tasks_run_with_what_it_brings_along_and_nothing_else(built, tmp_path, versions):
     programs, pip = environment(tmp_path / "own")
-    said_by(*pip, "install", "-q", built[1], folder=tmp_path)
+    said_by(*pip, "install", "-q", built[1], *versions, folder=tmp_path)
     said_by(*pip, "check", folder=tmp_path)
+    there = {each["name"] for each in json.loads(said_by(*pip, "list", "--format", "json", folder=tmp_path))}
+    assert not there & {"streamlit", "plotly", "pyarrow", "typst"}
+    tasks = FENCE.findall((ROOT / "docs" / "how-to" / "library.md").read_text("utf-8"))
+    (tmp_path / "tasks.py").write_text("\n".join(code for kind, _, code in tasks if kind == "python"), "utf-8")
+    shutil.copy(ROOT / "docs" / "examples" / "noise_forgotten.py", tmp_path)
+    said = said_by(programs / "python", "tasks.py", folder=tmp_path)
+    assert versions or said == "".join(code for kind, _, code in tasks if kind == "text")
     assert said_by(programs / "python", "-c", FRAME_TO_CLUSTERS, folder=tmp_path).split()[0] == "2.0"
     assert "sweep" in said_by(programs / "dpviz", "experiments", "--help", folder=tmp_path)
 

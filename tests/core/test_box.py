@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.core import Ball, Box, unit_projected
+from dpviz.core import Ball, Box, box_between, unit_projected
 
 finite = st.floats(-1e6, 1e6)
 
@@ -161,3 +161,26 @@ def test_equal_balls_share_a_cache_entry():
 def test_a_ball_that_cannot_be_is_refused(center, radius):
     with pytest.raises(ValueError, match="ball"):
         Ball(center, radius)
+
+
+@given(st.lists(st.floats(-100, 100), min_size=4, max_size=4, unique=True))
+def test_bounds_of_two_axes_are_refused_where_they_can_be_read_in_two_ways(ends):
+    a, b, c, e = ends
+    try:
+        boxes = {Box((a, b), (c, e)), Box((a, c), (b, e))}
+    except ValueError:
+        boxes = set()
+    if len(boxes) == 2:
+        with pytest.raises(ValueError, match="can be read in two ways") as refused:
+            box_between([(a, b), (c, e)])
+        assert all(f"low=({a:g}, {each:g})" in str(refused.value) for each in (b, c))
+    elif a < c and b < e:
+        assert box_between([(a, b), (c, e)]) == Box((a, b), (c, e))
+
+
+def test_bounds_that_say_the_same_in_both_ways_are_taken():
+    assert box_between([(0, 10), (10, 20)]) == Box((0, 10), (10, 20))
+    assert box_between((0, 1), 3) == Box.cube(0, 1, 3)
+    assert box_between([(0, 10, 1), (30, 120, 2)]).d == 3
+    with pytest.raises(ValueError, match="bounds was of type list, but it must be"):
+        box_between([(0, 10), (30, 120), (1, 2)])

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.core import Knob, KnobError, check_params, knob, knobs
+from dpviz.core import Knob, KnobError, check_params, knob, knobs, parameter, told, whole
+from dpviz.methods import ALGORITHMS
 
 RATE = Knob("rate", "float", 1.0, "Rate", "", low=-1e300, high=1e300, minimum=-math.inf, maximum=math.inf)
 COUNT = Knob("count", "int", 3, "Count", "", low=-(10**9), high=10**9)
@@ -139,3 +140,33 @@ def test_params_are_checked_and_typed():
     for bad in ({"epsilon": -1.0}, {"epsilon": math.nan}, {"size": 2.5}, {"size": 0}, {"side": "x"}, {"switch": 1}):
         with pytest.raises(KnobError, match=next(iter(bad))):
             Settings(**bad)
+
+
+@dataclasses.dataclass(frozen=True)
+class Words:
+    rate: float = knob(0.5, "Rate", "How fast.", minimum=0.0, maximum=2.0, source="a paper, section 3")
+    side: str = knob("a", "Side", "Which.", choices=(("a", "Left"), ("b", "Right")))
+    places: object = parameter(None, "Public places. None: the corners.")
+    count: int | None = whole("How many. None: all.", least=1)
+    bare: int = 3
+
+
+def test_a_parameter_says_what_it_is_and_whose_its_default_is():
+    assert told(Words) == {
+        "rate": "Rate. How fast. From 0 to 2. Default: 0.5 (a paper, section 3).",
+        "side": "Side. Which. One of a, b. Default: a (ours).",
+        "places": "Public places. None: the corners. Default: None (ours).",
+        "count": "How many. None: all. At least 1. Default: None (ours).",
+    }
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_no_parameter_of_a_method_is_without_words(name):
+    params = ALGORITHMS[name].Params
+    words = told(params)
+    assert list(words) == [field.name for field in dataclasses.fields(params)]
+    for field in dataclasses.fields(params):
+        about = words[field.name]
+        assert len(about.split()) >= 5
+        assert "knob" in field.metadata or field.metadata["help"].endswith(".")
+        assert field.default is not None or "None: " in about  # what a default that is no value stands for

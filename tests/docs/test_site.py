@@ -1,6 +1,7 @@
 """The documentation is built without a warning and without anything from outside."""
 
 import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.building import methods
+from docs.building import methods, reference
 from dpviz.methods import CATALOGUE
 from tests.plugin import FOLDER, write
 
@@ -88,3 +89,12 @@ def test_what_mathml_has_no_word_for_is_refused():
     assert "<msqrt>" in methods.mathml(r"\sqrt{2}")
     with pytest.raises(ValueError, match="another way"):
         methods.mathml(r"\noSuchCommand{2}")
+
+
+@pytest.mark.parametrize("place", reference.PLACES)
+def test_no_public_name_is_missing_in_the_reference(site, place):
+    page = (site / "reference" / place / "index.html").read_text("utf-8")
+    known = vars(importlib.import_module(place))
+    own = [name for name, made in known.items() if getattr(made, "__module__", "") == place and name[0] != "_"]
+    names = [name for name in known.get("__all__", own) if not inspect.ismodule(known[name])]
+    assert [name for name in names if not re.search(rf'[.">]{name}["<]', page)] == []

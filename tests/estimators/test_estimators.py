@@ -58,7 +58,7 @@ def test_every_method_has_a_class_of_its_own_name(name):
 
 def test_the_signature_is_the_parameters_and_nothing_else(name):
     _, *found = inspect.signature(ESTIMATORS[name].__init__).parameters.values()
-    assert {each.name for each in found} == {*ALGORITHMS[name].parameters, "bounds", "random_state"}
+    assert {each.name for each in found} == {*ALGORITHMS[name].parameters, "bounds", "rows_per_person", "random_state"}
     assert all(each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL) for each in found)
     with pytest.raises(TypeError, match="bounds"):
         ESTIMATORS[name](**({"targets": X} if name == "source_target" else {}))
@@ -91,7 +91,7 @@ def test_it_is_cloned_and_pickled(name):
         distances = np.linalg.norm(X[:, None] - made.cluster_centers_[None], axis=2)
         if name != "morse":
             assert np.array_equal(distances.argmin(axis=1), made.labels_)
-        assert made.score(X) == pytest.approx(-((distances.min(axis=1)) ** 2).mean(), rel=1e-9)
+        assert made.score(X) == pytest.approx(-((distances.min(axis=1)) ** 2).sum(), rel=1e-9)
         assert made.cluster_centers_.shape[1] == 2
 
 
@@ -117,7 +117,7 @@ def test_bounds_are_read_in_every_way_they_are_written(bounds):
         (((0, 0, 0), (1, 1, 1)), "all 2 features"),
         ("guess", '"data"'),
         (None, "low, high"),
-        (Box.cube(0, 1, 3), "3 axes, but X has 2"),
+        (Box.cube(0, 1, 3), "3 axes, but there are 2 features"),
         ((1.0, 0.0), "low must be finite and below high"),
     ],
 )

@@ -55,31 +55,44 @@ MERGE_STARTS = 10  # of KMeans++ on the released centers, the cheapest counts; o
 LEAST_WEIGHT = 1.0  # records that a center stands for at least, whatever its noisy count says; ours
 OK = "ok"
 TIME_COLUMNS = ("seconds", "processor_seconds")  # the only ones that differ from run to run
-# Before and after the columns of data knobs (`data.*`) and of parameters (`params.*`).
-SEED_COLUMNS = ("data_seed", "start_seed", "noise_seed", "noise_key")
-FIRST_COLUMNS = ("key", "data", "n", "d", "k", "method", "epsilon", *SEED_COLUMNS)
-CLAIMS = ("epsilon", "delta", "adjacency", "rho", "per_distance")
-LAST_COLUMNS = (
-    *(f"published_{part}" for part in CLAIMS),
-    *(f"proved_{part}" for part in CLAIMS),
-    "k_found",
-    "inertia",  # with at most k centers: more were merged
-    "found_inertia",  # with all that were released
-    "floor_inertia",  # of k centers without privacy
-    "inertia_ratio",
-    "no_data_inertia",  # of k centers that no record was read for
-    "ari",
-    "cost",  # of methods with targets: mean distance of a target to the nearest of the records and the chosen centers
-    "floor_cost",  # of the same number of centers, chosen beside the true records
-    "cost_ratio",
-    "status",
-    *TIME_COLUMNS,
-    "dpviz",
-    "python",
-    "numpy",
-    "scipy",
-    "scikit_learn",
-)
+# Before and after the columns of data knobs (`data.*`) and of parameters (`params.*`): name -> meaning.
+FIRST_COLUMNS = {
+    "key": "digest of all that was asked for: the same run has the same key",
+    "data": "name of the records",
+    "n": "number of records",
+    "d": "number of features",
+    "k": "clusters that were asked for",
+    "method": "name in a catalogue",
+    "epsilon": "ε that was asked for",
+    "data_seed": "seed of a synthetic set's draw, or of a real set's sample",
+    "start_seed": "seed of the public start",
+    "noise_seed": "seed of the noise, as the grid has it",
+    "noise_key": "seed that the noise was drawn with: follows from all coordinates",
+}
+CLAIMS = {
+    "epsilon": "ε",
+    "delta": "δ",
+    "adjacency": "neighbors: add_remove or replace",
+    "rho": "ρ of zero-concentrated privacy",
+    "per_distance": "whether ε is per unit of distance",
+}
+LAST_COLUMNS = {
+    **{f"published_{part}": f"{words}, as the source claims" for part, words in CLAIMS.items()},
+    **{f"proved_{part}": f"{words}, as is proved of this run" for part, words in CLAIMS.items()},
+    "k_found": "clusters that were released",
+    "inertia": "sum of squared distances to at most k centers, data units: more were merged",
+    "found_inertia": "the same to all released centers",
+    "floor_inertia": "the same to k centers without privacy",
+    "inertia_ratio": "inertia over floor_inertia",
+    "no_data_inertia": "the same to k centers that no record was read for",
+    "ari": "adjusted Rand index with the true classes, where they are known",
+    "cost": "of methods with targets: mean distance of a target to the nearest of records and chosen centers",
+    "floor_cost": "the same with as many centers, chosen beside the true records",
+    "cost_ratio": "cost over floor_cost",
+    "status": "ok, or why there is no result",
+    **dict(zip(TIME_COLUMNS, ("seconds of the run", "seconds of processor time"), strict=True)),
+    **{name: f"version of {name}" for name in ("dpviz", "python", "numpy", "scipy", "scikit_learn")},
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ from dpviz.core import (
     check_params,
     frozen,
     knob,
+    parameter,
     whole,
 )
 from dpviz.data import Chunks, trusting
@@ -134,13 +135,17 @@ class Params:
             ("records", "k records (as in the paper)"),
         ),
     )
-    initial_centers: Centers | None = None  # (k, d) data units, overrides `start`; never exported
+    initial_centers: Centers | None = parameter(
+        None, "Public centers (k, d) in data units to start from. None: those of `start`."
+    )
     max_iterations: int = knob(
         30, "Most iterations", "Published mode stops here if not converged.", low=1, high=100, minimum=1, maximum=10_000
     )
-    n_iterations: int | None = whole(least=1)  # repaired mode's T; None: Su et al.'s rule, from a noisy n
-    tolerance: float = 0.0  # box units; published mode also stops when no center moved farther
-    start_seed: int | None = whole(least=0)  # public seed of the start; None: `rng` is used
+    n_iterations: int | None = whole(
+        "Steps of repaired mode. None: follows a noisy number of records.", least=1, source="Su et al., section 3"
+    )
+    tolerance: float = parameter(0.0, "Published mode stops when no center moves farther, in widths of the box.")
+    start_seed: int | None = whole("Seed of the public start. None: another start in each run.", least=0)
 
     def __post_init__(self) -> None:
         """Validate the fields."""

@@ -49,6 +49,7 @@ from dpviz.core import (
     check_params,
     frozen,
     knob,
+    parameter,
     whole,
 )
 from dpviz.data import Chunks
@@ -105,6 +106,7 @@ COMMON_CAVEATS = (
     SUMS_CAVEAT,
     CHOICES_CAVEAT,
 )
+SECTION_6 = "Liebenow et al., section 6"  # whose experiments have these values
 
 __all__ = [
     "PAPER",
@@ -151,7 +153,13 @@ class Params:
         choices=(("repaired", "Repaired"), ("published", "As published")),
     )
     t: float = knob(
-        CENTRENESS_T, "Centreness t", "Centreness where the outer part ends; above 2q.", low=0.1, high=1.0, maximum=1.0
+        CENTRENESS_T,
+        "Centreness t",
+        "Centreness where the outer part ends; above 2q.",
+        low=0.1,
+        high=1.0,
+        maximum=1.0,
+        source=SECTION_6,
     )
     q: float = knob(
         CENTRENESS_Q,
@@ -159,6 +167,7 @@ class Params:
         "Share of the records at either end where splits are unwanted.",
         low=0.01,
         high=0.49,
+        source=SECTION_6,
     )
     emptiness_weight: float = knob(
         EMPTINESS_WEIGHT,
@@ -168,11 +177,22 @@ class Params:
         high=20.0,
         minimum=0.0,
         maximum=1e6,
+        source="Liebenow et al., section 5.2",
     )
-    delta: float | None = None  # None: 1/(n sqrt n) of the noisy n, or of `n_public`
-    n_levels: int | None = whole(least=1, most=20)  # tau; None: follows the noisy n, 7 when published
-    shares: Shares | None = None  # None: follow the noisy n, the paper's when published
-    n_public: int | None = whole(least=0)  # number of records if public: not counted for depth, shares and delta
+    delta: float | None = parameter(
+        None,
+        "How often the guarantee may fail, in (0, 1). None: 1/(n √n) of the noisy n, or of `n_public`.",
+        source=SECTION_6,
+    )
+    n_levels: int | None = whole(
+        "Levels τ of the tree. None: follows the noisy n; 7, the paper's, when published.", least=1, most=20
+    )
+    shares: Shares | None = parameter(
+        None, "`Shares` of ε for each part of the run. None: follow the noisy n; the paper's when published."
+    )
+    n_public: int | None = whole(
+        "Number of records, if it is public: depth, shares and δ follow from it. None: a noisy one.", least=0
+    )
 
     def __post_init__(self) -> None:
         """Raise KnobError or ValueError for a value that is not allowed."""

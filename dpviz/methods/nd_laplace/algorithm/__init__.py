@@ -37,6 +37,7 @@ from dpviz.core import (
     check_params,
     frozen,
     knob,
+    parameter,
 )
 from dpviz.core import Step as CoreStep
 from dpviz.mechanisms import (
@@ -105,8 +106,12 @@ class Params:
         "Features of different units need a common one: divide each by its public range.",
         choices=(("data", "The data's unit"), ("range", "Shares of each feature's public range")),
     )
-    grid: Points | None = None  # (m, d) public places, data units; None: a default grid over the box
-    prior: FloatArray | None = None  # (m,) public weights of the places; None: uniform
+    grid: Points | None = parameter(
+        None, 'Public places (m, d) in data units for `domain="remap"`. None: a grid over the box.'
+    )
+    prior: FloatArray | None = parameter(
+        None, "Public weights (m,) of these places, how likely a record is there. None: all the same."
+    )
 
     def __post_init__(self) -> None:
         """Raise KnobError for a value that is not allowed; grid and prior are checked against the box by `fit`."""

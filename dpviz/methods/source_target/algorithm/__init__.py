@@ -16,7 +16,7 @@ the selection, which is the slower part; `sanitise` and `select` are the two alo
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from dpviz.core import (
     check_params,
     frozen,
     knob,
+    parameter,
     quoted,
     unit_projected,
 )
@@ -92,13 +93,17 @@ class Params:
     Raises KnobError or ValueError for a value that is not allowed, and for an empty set of targets.
     """
 
-    targets: Points  # (n, d) T, data units, n >= 1
+    targets: Points = parameter(MISSING, "Public points (n, d) to be covered, data units, one at least.")
     n_centers: int = knob(
         10, "Centers k", "How many targets to choose as new centers.", low=1, high=40, minimum=1, maximum=100_000
     )
-    epsilon: float | None = None  # > 0
-    delta: float | None = None  # in (0, 1); needed by Gaussian noise with epsilon; with rho: where it is converted
-    rho: float | None = None  # > 0, zCDP
+    epsilon: float | None = parameter(None, "Privacy budget ε > 0 of the whole run. None: `rho` is given.")
+    delta: float | None = parameter(
+        None,
+        "How often the guarantee may fail, in (0, 1): of Gaussian noise with ε; with ρ, where ε is read off."
+        " None: never.",
+    )
+    rho: float | None = parameter(None, "Budget ρ > 0 of zero-concentrated privacy. None: `epsilon` is given.")
     method: str = knob(
         "nna",
         "Method",
@@ -149,7 +154,9 @@ class Params:
         "How the centers are chosen beside the released points.",
         choices=(("fasterpam", "FasterPAM"), ("akm", "AkM (as published)"), ("greedy", "Greedy")),
     )
-    ball: Ball | None = None  # None: the smallest ball that holds the box
+    ball: Ball | None = parameter(
+        None, "Public `Ball` that records are moved into. None: the smallest that holds the box."
+    )
 
     def __post_init__(self) -> None:
         """Keep a read-only copy of the targets and check every value."""
