@@ -75,7 +75,8 @@ def page(place: str, title: str) -> str:
 
 def shown(made: Any) -> str:
     """Return one class or function with its members."""
-    return f"::: {made.__module__}.{made.__name__}\n    options:\n      show_root_heading: true\n      show_root_toc_entry: true"
+    options = "options:\n      show_root_heading: true\n      show_root_toc_entry: true"
+    return f"::: {made.__module__}.{made.__name__}\n    {options}"
 
 
 def parameters(algorithm: AnyAlgorithm, heading: str = "##") -> str:
