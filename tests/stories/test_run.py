@@ -72,9 +72,9 @@ def test_records_come_as_an_array_a_data_frame_or_a_data_set():
     frame = pd.DataFrame(POINTS, columns=["age", "income"])
     data = Dataset(POINTS, None, BOX, ("age", "income"), "People")
     runs = [
-        dpviz.run("su", POINTS, bounds=(LOW, HIGH), seed=3),
+        dpviz.run("su", POINTS, bounds=BOX, seed=3),
         dpviz.run("su", POINTS.tolist(), bounds=BOX, seed=3),
-        dpviz.run("su", frame, bounds=(LOW, HIGH), seed=3),
+        dpviz.run("su", frame, bounds=BOX, seed=3),
         dpviz.run("su", data, seed=3),
     ]
     assert all(same(runs[0], run) for run in runs)
