@@ -155,12 +155,16 @@ def test_the_pair_error_is_the_mean_over_pairs(n):
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40))
-def test_the_rand_index_is_scikit_learns(pairs):
+def test_the_rand_index_counts_pairs(pairs):
     labels, classes = np.array(pairs).T
-    assert adjusted_rand(labels, classes) == pytest.approx(peer.adjusted_rand_score(classes, labels), abs=1e-12)
+    i, j = np.triu_indices(len(labels), 1)
+    one, two = labels[i] == labels[j], classes[i] == classes[j]
+    expected, most = one.sum() * two.sum() / len(i), (one.sum() + two.sum()) / 2
+    by_hand = 1.0 if most == expected else ((one & two).sum() - expected) / (most - expected)
+    assert adjusted_rand(classes, labels) == pytest.approx(by_hand, abs=1e-12)
     assert adjusted_rand(labels, labels) == 1.0
 
 
 def test_the_rand_index_of_one_record_is_1():
     one = np.zeros(1, dtype=int)
-    assert adjusted_rand(one, one) == peer.adjusted_rand_score(one, one) == 1.0
+    assert adjusted_rand(one, one) == 1.0

@@ -14,7 +14,7 @@ from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.algorithm import SplitTrace
 from dpviz.methods.dpm.cells import Cells
 from dpviz.methods.dpm.layers import PICK, about
-from dpviz.metrics import majority_accuracy, nonprivate_cost, one_way_distance
+from dpviz.metrics import adjusted_rand, majority_accuracy, nonprivate_cost, one_way_distance
 from dpviz.plots import (
     AID,
     CLUSTERS,
@@ -437,7 +437,7 @@ def comparison(
 def _row(
     unit: Points, labels: Labels, classes: Labels | None, times: float, there: float, back: float
 ) -> dict[str, float]:
-    from sklearn.metrics import adjusted_rand_score, silhouette_score  # type: ignore[import-untyped]
+    from sklearn.metrics import silhouette_score  # type: ignore[import-untyped]
 
     every = slice(None, None, max(1, -(-len(unit) // SAMPLE)))
     some, near = unit[every], labels[every]
@@ -447,7 +447,7 @@ def _row(
     row = {"Cost": times, "Silhouette": shape}
     if classes is not None and len(classes):
         row |= {
-            "Adjusted Rand index": float(adjusted_rand_score(classes, labels)),
+            "Adjusted Rand index": adjusted_rand(classes, labels),
             "Majority accuracy": majority_accuracy(labels, classes),
         }
     return row | {"Distance to k-means": there, "Distance from k-means": back}

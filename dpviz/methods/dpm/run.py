@@ -187,7 +187,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         """Adjusted Rand index of the cells with the known classes; None without any. The curator's."""
         if self.classes is None or len(self.classes) < 2:
             return None
-        return adjusted_rand(self.last.nonprivate_labels, self.classes)
+        return adjusted_rand(self.classes, self.last.nonprivate_labels)
 
     @property
     def n_classes(self) -> int:

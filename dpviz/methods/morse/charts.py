@@ -15,6 +15,7 @@ from dpviz.core import Box, Confidential, FloatArray, Labels, Points
 from dpviz.methods.morse import algorithm as morse
 from dpviz.methods.morse.algorithm import Params
 from dpviz.methods.morse.landscape import Colors, cut_height, most_cuts, painted, share, split_colors
+from dpviz.metrics import adjusted_rand
 from dpviz.plots import AID, CLUSTERS, SECRET, UNRELEASED, Audience, Axis, Kind, Layer, Plot, Scene, always, rows_at
 from dpviz.solvers import MergeTree
 from dpviz.stories.charts import Curve, layers_of
@@ -227,7 +228,6 @@ class AgreementRuns(Confidential):
 def run_many(points: Points, box: Box, classes: Labels | None, params: Params, n_runs: int, seed: int) -> AgreementRuns:
     """Run with R different noises and starts, in the background; the labels are computed on the records."""
     from sklearn.cluster import KMeans  # type: ignore[import-untyped]  # slow to load; no types
-    from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # slow to load; no types
 
     signed, k = morse.signed_points(points, box), params.n_clusters
     truth = classes
@@ -247,7 +247,7 @@ def run_many(points: Points, box: Box, classes: Labels | None, params: Params, n
             np.asarray(means.predict(signed), dtype=np.intp),
             alone.release.mixture.log_terms(signed).argmax(axis=1),
         )
-        ari[:, run] = [adjusted_rand_score(truth, each) for each in labels]
+        ari[:, run] = [adjusted_rand(truth, each) for each in labels]
         if run < SKETCHES:
             sketches.append(Sketch.of(tree, k))
     return AgreementRuns(ari, peaks, tuple(sketches), classes is not None)

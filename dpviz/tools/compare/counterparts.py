@@ -10,6 +10,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from dpviz.core import Confidential, FloatArray, FoundClusters, Labels
+from dpviz.metrics import adjusted_rand
 from dpviz.stories.panel import Fact, number
 from dpviz.stories.wording import things
 
@@ -39,9 +40,7 @@ class Counterparts(Confidential):
     @classmethod
     def of(cls, found: FoundClusters, exact: FoundClusters) -> "Counterparts":
         """Compare clusters of the same records, `found` by a release and the `exact` ones."""
-        from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # slow to load; it has no types
-
-        ari = float(adjusted_rand_score(exact.nonprivate_labels, found.nonprivate_labels))
+        ari = adjusted_rand(exact.nonprivate_labels, found.nonprivate_labels)
         distances = cdist(found.centers, exact.centers)  # (m, k)
         nearest = distances.argmin(axis=1)
         apart = cdist(exact.centers, exact.centers)

@@ -37,7 +37,7 @@ from dpviz.core import (
 from dpviz.data import Dataset, load, subsample
 from dpviz.data.target_pairs import PAIRS, SourceTarget, load_pair, source_of, spread_targets
 from dpviz.methods import ALGORITHMS
-from dpviz.metrics import nonprivate_cost
+from dpviz.metrics import adjusted_rand, nonprivate_cost
 from dpviz.solvers import assign
 from dpviz.solvers.threads import one_thread
 from dpviz.stories.centers import no_data_cost
@@ -334,8 +334,6 @@ def cluster_figures(
     release: Release, algorithm: AnyAlgorithm, data: Dataset, trial: Trial
 ) -> tuple[dict[str, Value], Centers]:
     """Measure a release by the distances of the records to their centers, at most k of them, and all; return all."""
-    from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]  # as above
-
     clusters = nonprivate_clusters(algorithm, release, data.points, data.box, trial.n_clusters)
     found_inertia = inertia = nonprivate_cost(data.points, clusters.centers, clusters.nonprivate_labels)
     centers = clusters.centers
@@ -345,7 +343,7 @@ def cluster_figures(
         centers = merged(centers, counts, trial.n_clusters)
         inertia = nonprivate_cost(data.points, centers, assign(data.points, centers))
     floor = improved(floor_inertia(trial.source, trial.n_clusters), inertia, data.points, centers)
-    ari = None if data.labels is None else float(adjusted_rand_score(data.labels, clusters.nonprivate_labels))
+    ari = None if data.labels is None else adjusted_rand(data.labels, clusters.nonprivate_labels)
     figures: dict[str, Value] = {
         "k_found": len(clusters.centers),
         "inertia": inertia,
