@@ -2,6 +2,7 @@
 // What was answered is kept in this browser's storage and is sent nowhere.
 
 import { component } from "./component.js";
+import { beginAtHeading, make } from "./elements.js";
 import { setQuery } from "./live_address.js";
 
 const KEPT = "dpviz:course"; // in the browser's storage: the names of the chapters that were answered
@@ -26,14 +27,6 @@ function keep(names) {
 /** The chapter that an address names. */
 function linked(search) {
   return new URLSearchParams(search).get("chapter");
-}
-
-function make(tag, name, text = "", attributes = {}) {
-  const element = document.createElement(tag);
-  element.className = name;
-  element.textContent = text;
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
 }
 
 class Course {
@@ -65,7 +58,7 @@ class Course {
     const names = done();
     if (data.done) keep(names.add(name));
     this.build(names);
-    if (moved) this.begin();
+    if (moved) beginAtHeading();
   }
 
   build(names) {
@@ -112,15 +105,6 @@ class Course {
     history.pushState(history.state, "", location.href);
     if (linked(search) === here) history.replaceState(history.state, "", `${location.pathname}${search}`);
     else setQuery(`chapter=${here}`);
-  }
-
-  /** Another chapter begins at its title, read out, and at the top of the page. */
-  begin() {
-    document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
-    const title = document.querySelector('[data-testid="stMain"] h1');
-    if (!title) return;
-    title.tabIndex = -1;
-    title.focus({ preventScroll: true });
   }
 
   destroy() {

@@ -11,6 +11,16 @@ export function make(tag, className = "", text = "", attributes = {}) {
   return element;
 }
 
+/** Show a page of words from its heading, which is read out: a step's own, else the page's title. */
+export function beginAtHeading() {
+  const main = document.querySelector('[data-testid="stMain"]');
+  const title = main?.querySelector(".st-key-lesson h3, h1");
+  if (!title) return;
+  title.tabIndex = -1;
+  title.focus({ preventScroll: true });
+  main.scrollTo(0, 0);
+}
+
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }

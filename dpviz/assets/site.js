@@ -296,9 +296,9 @@ export class Site {
 
   /** The reader has guessed, or would rather be told. */
   answer(guess) {
-    const { right, words } = this.index.question;
-    const isRight = Number(guess) === right;
-    if (guess !== "none") this.verdict = make("p", isRight ? "verdict right" : "verdict wrong", words[isRight ? 0 : 1].replace(/:$/, "."), { role: "status" });
+    const { right, verdicts } = this.index.question;
+    const kind = guess === "-1" ? "" : Number(guess) === right ? "right" : "wrong";
+    this.verdict = make("p", `verdict ${kind}`, verdicts[guess], { role: "status" });
     this.go({ asked: false });
   }
 

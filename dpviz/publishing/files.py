@@ -43,7 +43,6 @@ from dpviz.ui.export.kept_page import (
     shared,
     two_byte,
 )
-from dpviz.ui.lessons import RIGHT, WRONG
 from dpviz.ui.panel import WHY
 
 ASKED = "asked"  # the state before a question is answered
@@ -109,7 +108,10 @@ def write_page(
     question = None
     if page.asks:
         asked = CHAPTERS[page.link[CHAPTER.name]].question
-        question = {"right": asked.right(asked.measure()), "words": [RIGHT, WRONG]}
+        answer = asked.measure()
+        guesses = (-1, *range(len(asked.ranges)))
+        verdicts = {guess: " ".join(asked.verdict(answer, guess)) for guess in guesses}
+        question = {"right": asked.right(answer), "verdicts": verdicts}
     # The sets that a method's page can show, each with the address of the page that shows it.
     query = next((picture.options.get("query") or "" for picture in sample.pictures), "")
     sets = {name: "" for key, name in parse_qsl(query) if key == "data" and page.page in CATALOGUE}

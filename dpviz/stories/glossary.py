@@ -31,6 +31,7 @@ class Term:
     chapter: str = ""
     others: tuple[str, ...] = ()
     everyday: bool = False
+    topic: str = ""  # where it is not that of its place
 
     @property
     def slug(self) -> str:
@@ -90,6 +91,18 @@ def noticed(text: str) -> tuple[tuple[str, str], ...]:
         chunk += [(text[end : pairs.start()], ""), (pairs[0], term)]
         end = pairs.end()
     return tuple(piece for piece in (*chunk, (text[end:], "")) if piece[0])
+
+
+def topics() -> tuple[tuple[str, tuple[Term, ...]], ...]:
+    """Return the terms by topic: those that a beginner needs, in the order of learning, then each of the others."""
+    first = _WRITTEN["first"]
+    grouped: dict[str, list[Term]] = {_WRITTEN["begin"]: [GLOSSARY[name] for name in first]}
+    of_place = {place: topic for topic, places in _WRITTEN["topics"].items() for place in places}
+    grouped |= {topic: [] for topic in _WRITTEN["topics"]}
+    for name, term in GLOSSARY.items():
+        if name not in first:
+            grouped[term.topic or of_place[term.place]].append(term)
+    return tuple((topic, tuple(terms)) for topic, terms in grouped.items())
 
 
 def meant(*names: str) -> tuple[tuple[str, str], ...]:
@@ -399,6 +412,7 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
         disc(48, 32, 24, NOISE) + ring(48, 32, 24, NOISE) + dots([(48, 32)], EXACT, 4) + dots([(62, 20)], RELEASED, 4)
     ),
     "post-processing": lambda: _stars() + arrow(34, 32, 58, 36, TEXT),
+    "public": lambda: box(12, 8, 72, 48, PUBLIC) + _stars() + dots([(48, 32)], PUBLIC, 4),
     "pure": lambda: _floor() + _curve(_laplace(48), RELEASED) + word(78, 22, "δ = 0"),
     "randomized response": lambda: (
         ring(28, 32, 18, TEXT) + word(28, 37, "½") + arrow(50, 32, 62, 32, TEXT) + word(77, 37, "yes", RELEASED)
@@ -408,6 +422,7 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
     "replace": lambda: _worlds(shifted=True),
     "rho": lambda: _bars((0.3, 0.7), "ρ"),
     "sampling zone": lambda: _zones(inner=True, outer=False),
+    "secret": lambda: _secret() + _lock(48, 32),
     "seed": lambda: (
         box(10, 20, 34, 26, PUBLIC) + word(27, 38, "112") + arrow(48, 33, 62, 33, TEXT) + arrow(68, 44, 86, 22, NOISE)
     ),

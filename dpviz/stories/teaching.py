@@ -79,6 +79,15 @@ class Question:
         """Return the explanation with the measured numbers in it."""
         return self.explanation.format(**answer.words)
 
+    def verdict(self, answer: Answer, guess: int) -> tuple[str, ...]:
+        """Return what was guessed and what is right, each with its sign; a guess that is no range's was not made."""
+        right = self.right(answer)
+        if guess == right:
+            return (f"✓ Your guess is right: “{self.ranges[right].words}”.",)
+        guessed = guess in range(len(self.ranges))
+        mine = f"✗ Your guess: “{self.ranges[guess].words}”." if guessed else "No guess."
+        return mine, f"✓ Right: “{self.ranges[right].words}”."
+
 
 @dataclass(frozen=True, slots=True)
 class LessonStep:
@@ -360,6 +369,10 @@ class Chapter:
     lesson: str = ""  # the name of the longer lesson that goes on from here
     note: Callable[[float], str] = allowed  # what a value means, beside a privacy slider
     asked: Any = None  # the control's value that the question is about; None: the one that the picture opens with
+    page: str = ""  # the method's page that has the same run, in the state of `link`
+    link: Callable[[Any], Mapping[str, str]] | None = None  # of a value of the control
+    leads: str = ""  # the link's words
+    plays: bool = False  # whether the control is the steps of an animation
 
     @property
     def answered_at(self) -> Any:
@@ -402,6 +415,7 @@ class RunChapter:
     """What a method tells the course: a run on `made` records, with the `params` of a control's value.
 
     The picture is the last step with a few `layers`: what a layer's name begins with, and what the course calls it.
+    Of many marks of a kind it has every few, so that those are large enough for a phone.
     """
 
     name: str
@@ -415,8 +429,10 @@ class RunChapter:
     seed: int  # of the noise
     explained: str
     asked: Any  # the control's value that the question is about
+    link: Callable[[Any], Mapping[str, str]]  # the page's state that has the run of a value of the control
     note: Callable[[float], str] = allowed  # what a value means, beside a privacy slider
     caption: Callable[[Any], str] | None = None  # of a value of the control; None: the finding of the run
+    leads: str = "This run on its page"  # the link's words: they say where the page's run is another one
 
 
 def last_step(
@@ -430,12 +446,36 @@ def last_step(
     run = kind.of(result, params, dataset.points, words, reference)
     still = still_of(run.draw(View(), rng=np.random.default_rng(ILLUSTRATION_SEED)))
     layers = tuple(
-        replace(layer, name=called, shown=True, pick="")
+        large(replace(layer, name=called, shown=True, pick=""))
         for layer in still.layers
         for name, called in chapter.layers.items()
         if layer.name.startswith(name) and layer.rows[0] >= 0
     )
     return run.finding(), replace(still, layers=layers, caption="", hint="", group_names=())
+
+
+MARK = 18.0  # CSS pixels: 3 mm on a phone, which has six to a millimeter
+MOST_MARKS = 40  # of a kind in a chapter's picture
+MARKED = (Kind.POINTS, Kind.MARKS, Kind.ARROWS)
+
+
+def large(layer: Layer) -> Layer:
+    """Return a layer with marks of at least `MARK`, an even sample of more than `MOST_MARKS`; points become marks."""
+    n = layer.n_marks
+    if layer.kind not in MARKED:
+        return layer
+    every = -(-n // MOST_MARKS)
+    some = slice(None, None, every)  # the same of two layers with as many marks
+    return replace(
+        layer,
+        name=layer.name if every <= 1 else f"{layer.name}, 1 in {every}",
+        kind=Kind.ARROWS if layer.kind is Kind.ARROWS else Kind.MARKS,
+        arrays={name: array[:, some] for name, array in layer.arrays.items()},
+        size=layer.size if layer.kind is Kind.ARROWS else max(MARK, layer.size),
+        names=layer.names[some],
+        ids=layer.ids[some],
+        total=0,
+    )
 
 
 def still_of(scene: Scene) -> Scene:

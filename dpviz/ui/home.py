@@ -26,9 +26,9 @@ from dpviz.stories.label import promise
 from dpviz.stories.method import AnyMethod, Attack
 from dpviz.stories.run import ILLUSTRATION_SEED
 from dpviz.stories.teaching import still_of
-from dpviz.ui import bands, controls, frame, hiding, lessons, stage, state
+from dpviz.tools.teaching.chapters import CHAPTERS
+from dpviz.ui import bands, controls, frame, hiding, stage, state
 from dpviz.ui.data.picker import Source, own_data
-from dpviz.ui.lessons import LESSONS
 from dpviz.ui.live import arrive
 from dpviz.ui.runs import AnyRun, Noise, RunRequest, run_method
 from dpviz.ui.screen import keep
@@ -50,16 +50,11 @@ EPSILON = Knob(
     20.0,
     log=True,
 )
-START = "Start here: 12 chapters"
+START = f"Learn: {len(CHAPTERS)} short chapters"
 COMPARE = "or compare five methods"
 QUESTION = "Question it"
 QUESTION_WORDS = "Does a method keep its promise? Measure how much it leaks, or attack it yourself."
-LESSONS_TITLE, LESSONS_WORDS = (
-    "Lessons",
-    "Guess first, then let a simulation answer. Five to ten minutes each, on the real controls.",
-)
 ATTACKS = {name: method.attack for name, method in CATALOGUE.items() if method.attack is not None}
-N_ACROSS = 3
 BELOW = 132  # CSS pixels that the methods' thumbnails take on the first screen
 STILL = "Curator's view of synthetic records: gray marks are secret."
 SIZE = (240, 240)  # pixels of a thumbnail
@@ -103,13 +98,6 @@ def show() -> None:
             st.page_link(pages["audit"], label="Audit: measured against promised ε →", width="content")
             for page, attack in ATTACKS.items():
                 st.button(attack.words, key=f"home:{page}", type="tertiary", on_click=_open_attack, args=(page, attack))
-    _heading(LESSONS_TITLE, LESSONS_WORDS)
-    all_lessons = list(LESSONS.values())
-    for begin in range(0, len(all_lessons), N_ACROSS):
-        for place, lesson in zip(st.columns(N_ACROSS), all_lessons[begin : begin + N_ACROSS], strict=False):
-            with place.container(border=True, height="stretch"):
-                st.button(lesson.title, key=f"home:lesson:{lesson.name}", on_click=lessons.go, args=(lesson.name, 0))
-                st.caption(f"{lesson.about} {len(lesson.steps)} steps.")
 
 
 @st.fragment

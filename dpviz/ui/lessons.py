@@ -15,13 +15,14 @@ from dpviz.methods import CATALOGUE
 from dpviz.stories.panel import limit
 from dpviz.stories.teaching import Answer, Lesson, LessonStep, Question, ranges
 from dpviz.tools.teaching.chapters import CHAPTER, after_lesson
-from dpviz.tools.teaching.chapters.numbers import TWO_TOSSES, attack_coin
+from dpviz.tools.teaching.chapters.numbers import COIN, LEANING, TWO_TOSSES, attack_coin
 from dpviz.ui import state
 from dpviz.ui.controls import set_epsilon
+from dpviz.ui.server.served import served
 
 N_PEOPLE, N_YES = 1_000, 300
 SEED = 11
-REMEMBER = ", ".join(f"at ε = {each:g}, {limit(attacker_odds(each))} in 100" for each in (0.1, 1.0, 2.0, 5.0))
+REMEMBER = ", ".join(f"at ε = {each:g}, {limit(attacker_odds(each))} in 100" for each in (0.1, 1.0, 2.0, 4.0))
 
 
 def heard() -> Answer:
@@ -33,18 +34,22 @@ def heard() -> Answer:
     return Answer(float(answers.sum()), words)
 
 
+def _coin(epsilon: float) -> dict[str, str]:
+    return {LEANING.name: LEANING.format(epsilon)}
+
+
 EPSILON_LESSON = Lesson(
     "epsilon",
-    "convergent_kmeans",
+    "learn",
     "What ε means",
-    "A coin that protects you, and what an attacker can still tell at ε = 0.1, 1 and 5.",
-    {"data": "blobs", "n": "2000", "mode": "repaired", "epsilon": "0.5", "start_seed": "5", "noise_seed": "112"},
+    "A coin that protects you, and what an attacker can still tell at ε = 0.1, 1 and 4.",
+    {CHAPTER.name: COIN.name, **_coin(TWO_TOSSES)},
     (
         LessonStep(
             "A coin before the answer",
             "You are asked something embarrassing. Toss a coin where nobody sees it. Heads: tell the truth. Tails: "
             "toss again and say yes for heads, no for tails. Whatever you said, the coin may have said it. That is "
-            "differential privacy.",
+            "differential privacy. Here are 100 people whose truth is yes, and 100 whose truth is no.",
         ),
         LessonStep(
             "What the crowd still tells",
@@ -71,52 +76,50 @@ EPSILON_LESSON = Lesson(
             ),
         ),
         LessonStep(
-            "The same promise for clusters",
-            "The slider above the picture promises ε for a whole picture of 2,000 records. An attacker knows all of "
-            "them but one, and guesses from the picture whether that one is in it. Before any release, he is right 50 "
-            "times in 100. Say ε is 1.",
+            "The same promise for anything",
+            "An average, clusters, a map: whatever is published can promise an ε. An attacker knows everyone else, and "
+            "guesses whether you took part. Before any release, that is right 50 times in 100. Say ε is 1.",
             question=Question(
                 "How often is the attacker right with the release, at most, in 100?",
                 ranges("50 to 60", "60 to 70", "70 to 80", "More than 80", at=(60, 70, 80)),
                 lambda: attack_coin(1.0),
                 "**{measured}** in 100, measured on the release that gives away most for ε = 1: one answer by a coin. "
-                "The limit is {limit}; find it beside the slider. Behind it: with or without that record, no picture "
-                "is more than e^ε times as likely.",
+                "The limit is {limit}; find it beside the slider. Behind it: with or without you, no result is more "
+                "than e^ε times as likely.",
             ),
-            after={"epsilon": "1.0"},
+            after=_coin(1.0),
         ),
         LessonStep(
             "More accuracy",
-            "Now raise ε to 5. For the same 2,000 records noise shrinks to a fifth, and the centers come closer to the "
-            "truth.",
-            {"epsilon": "1.0"},
+            "Now raise ε to 4. The coin hardly ever lies, and the crowd is known well from few answers.",
+            _coin(1.0),
             Question(
                 "How often is the attacker right at most, in 100?",
                 ranges("70 to 85", "85 to 95", "95 or more", at=(85, 95)),
-                lambda: attack_coin(5.0),
-                "**{measured}** in 100; the limit is {limit}. Five times the ε is not five times the risk: it is "
+                lambda: attack_coin(4.0),
+                "**{measured}** in 100; the limit is {limit}. Four times the ε is not four times the risk: it is "
                 "nearly no doubt. A large ε is a warning; a small one is worth as much as its proof.",
             ),
-            {"epsilon": "5.0"},
+            _coin(4.0),
         ),
         LessonStep(
             "More privacy",
-            "Now lower ε to 0.1. Noise grows until it hides any single record.",
-            {"epsilon": "5.0"},
+            "Now lower ε to 0.1. The coin speaks nearly always, and hides what anyone says.",
+            _coin(4.0),
             Question(
                 "How often is the attacker right at most, in 100?",
                 ranges("Less than 55", "55 to 60", "60 to 75", at=(55, 60)),
                 lambda: attack_coin(0.1),
-                "**{measured}** in 100; the limit is {limit}. Hardly better than a coin. What it costs is in front of "
-                "you: with so few records, the picture is nearly all noise.",
+                "**{measured}** in 100; the limit is {limit}. Hardly better than a guess. What it costs is in front of "
+                "you: both squares look alike, so that few answers tell little about the crowd, too.",
             ),
-            {"epsilon": "0.1"},
+            _coin(0.1),
         ),
         LessonStep(
             "Now you",
-            "Move ε yourself and read the line beside it. Remember these: "
-            f"{REMEMBER}. Then open Data and raise Records: the centers get more accurate, the promise stays the same.",
-            {"epsilon": "2.0"},
+            f"Move ε yourself and read the line beside it. Remember these: {REMEMBER}. They hold for every method: ε "
+            "alone makes the promise.",
+            _coin(2.0),
         ),
     ),
 )
@@ -126,15 +129,16 @@ LESSONS: Mapping[str, Lesson] = MappingProxyType({lesson.name: lesson for lesson
 
 
 ButtonKind = Literal["primary", "secondary", "tertiary"]
-SLIDERS = ("epsilon", "epsilon_per_iteration", "epsilon_counts", "rho")  # knobs with a privacy slider
+SLIDERS = ("epsilon", "epsilon_per_iteration", "epsilon_counts", "rho", LEANING.name)  # knobs with a privacy slider
 LASTING = ("audience", "hide")  # what a step leaves as it is, unless it says otherwise
 NONE = "none"
 LESSON = Knob("lesson", "choice", NONE, "Lesson", "", choices=((NONE, "None"), *((name, name) for name in LESSONS)))
 EXACT = "Not a release: the answer needs exact records."
 HIDDEN = "The answer needs exact records, which the public never sees. Look as the curator to answer."
-CHECK, RIGHT, WRONG = "Check", "Right.", "Not this time:"
+CHECK = "Check"
 LATER = "Guess first; the answer is measured then, by runs made here."
 BACK, NEXT, FINISH, LEAVE = "Back", "Next", "Finish: next chapter", "Leave the lesson"
+_BEGIN = served("begin", "component", "elements", styles=("address",))
 _AT = "dpviz:lesson"
 _READ = "dpviz:lesson-link"
 _PAGE = "dpviz:lesson-page"
@@ -186,12 +190,22 @@ def go(name: str, index: int) -> None:
     lasting |= {"audience": str(audience)} if audience is not None else {}
     chosen = {} if place is None else place.lesson.state(place.index, answered=True)
     lasting = {knob: text for knob, text in lasting.items() if knob not in chosen}
-    state.open_page(lesson.page, {**lasting, **knobs}, records=True)
-    for slider in SLIDERS:
-        if slider in knobs:
-            set_epsilon(state.widget_key(slider), float(knobs[slider]))
+    open_state(lesson.page, {**lasting, **knobs})
     st.session_state[_AT] = Place(lesson, index)
     st.session_state[_READ] = True
+
+
+def open_state(page: str, query: Mapping[str, str]) -> None:
+    """Open a page in the next run of the app, with its privacy sliders where the link has them."""
+    state.open_page(page, query, records=True)
+    for slider in SLIDERS:
+        if slider in query:
+            set_epsilon(state.widget_key(slider), float(query[slider]))
+
+
+def begin_at(step: object) -> None:
+    """Have each new step of a page begin at its heading, in view and read out."""
+    _BEGIN(data={"at": step}, key="begin")
 
 
 def leave() -> None:
@@ -215,6 +229,14 @@ def active() -> Place | None:
     """Return where the reader is, None where no lesson is about this page."""
     place = at_step()
     return place if place is not None and place.lesson.page == st.session_state.get(_PAGE) else None
+
+
+def is_told() -> bool:
+    """Return whether the present step has no question that is still to be answered."""
+    place = active()
+    if place is None or place.lesson.steps[place.index].question is None:
+        return True
+    return (place.lesson.name, place.index) in _guesses()
 
 
 def link() -> list[tuple[str, str]]:
@@ -242,6 +264,7 @@ def _panel(place: Place, public: bool) -> None:
     """Draw the step; a guess changes nothing but this."""
     lesson, index = place.lesson, place.index
     step, knobs_moved = lesson.steps[index], False
+    begin_at(f"{lesson.name}:{index}")
     with st.container(border=True, key="lesson"):
         progress = st.container()
         st.subheader(step.title, anchor=False)
@@ -255,7 +278,9 @@ def _panel(place: Place, public: bool) -> None:
                 question = lesson.steps[each].question
                 right = None if question is None else question.right(measured(lesson.name, each))
                 n_right += guesses[lesson.name, each] == right
+            skipped = sum(each < index and each not in answered for each in lesson.questions)
             score = f", {n_right} of {len(answered)} right" if answered else ""
+            score += f", {skipped} not answered" if skipped else ""
             st.caption(f"{lesson.title}: step {index + 1} of {len(lesson.steps)}{score}")
             st.progress((index + 1) / len(lesson.steps))
         with st.container(horizontal=True):
@@ -292,15 +317,20 @@ def _ask(place: Place, question: Question, *, public: bool) -> bool:
     )
     if guessed is not None:
         answer = measured(*name)
-        right = question.right(answer)
-        correct = f":red[**{WRONG}**] it is “{question.ranges[right].words}”."
-        st.markdown(f"{f':blue[**{RIGHT}**]' if guessed == right else correct} {question.explained(answer)}")
+        st.markdown(f"{verdict(question, answer, guessed)} {question.explained(answer)}")
         if question.exact:
             st.caption(EXACT)
         return bool(st.session_state.pop(_CHANGED, False))
     st.button(CHECK, key="lesson:check", disabled=chosen is None, on_click=_guess, args=(name, key))
     st.caption(LATER)
     return False
+
+
+def verdict(question: Question, answer: Answer, guess: int) -> str:
+    """Return what was guessed and what is right, as Markdown."""
+    colors = {"✓": ":blue", "✗": ":red"}
+    lines = (line.replace("$", "\\$") for line in question.verdict(answer, guess))
+    return " ".join(f"{colors[line[0]]}[**{line}**]" if line[0] in colors else line for line in lines)
 
 
 def _guess(name: tuple[str, int], key: str) -> None:

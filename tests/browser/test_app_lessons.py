@@ -1,4 +1,4 @@
-"""From the home page into a lesson, and from its last step on, by mouse and keyboard, in a real browser."""
+"""From the course into a lesson, and from its last step on, by mouse and keyboard, in a real browser."""
 
 import re
 from urllib.parse import urlsplit
@@ -6,8 +6,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpviz.tools.teaching.chapters import after_lesson
-from dpviz.ui import home, lessons
+from dpviz.tools.teaching.chapters import CHAPTERS, after_lesson
+from dpviz.tools.teaching.page import course
+from dpviz.ui import lessons
 from dpviz.ui.lessons import LESSONS
 from tests.browser.conftest import Server
 from tests.browser.test_app import APP, SLOW, picture_of
@@ -18,14 +19,13 @@ WALKED = 3  # steps, two of them with a question; tests/pages walk through all o
 
 
 @pytest.mark.slow  # tests/pages walk through every lesson, and axe looks at one in test_app_access
-def test_a_stranger_starts_a_lesson_at_home_and_finishes_it(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/")
-    expect(page.get_by_role("heading", level=1)).to_have_text(home.TITLE, timeout=SLOW)
-    expect(page.locator("img.dpviz-thumbnail")).to_have_count(5)
-    expect(page.get_by_role("link", name="DPM").last).to_be_visible()
+def test_a_stranger_starts_a_lesson_in_the_course_and_finishes_it(page: Page, server: Server) -> None:
     lesson = next(iter(LESSONS.values()))
-    page.get_by_role("button", name=lesson.title, exact=True).click()
+    chapter = next(each for each in CHAPTERS.values() if each.lesson == lesson.name)
+    page.goto(f"{server(APP)}/learn?chapter={chapter.name}&{chapter.control.name}={chapter.control.default}")
+    page.get_by_role("button", name=course.DEEPER, exact=True).click(timeout=SLOW)
     panel = page.locator(".st-key-lesson")
+    expect(panel).to_be_visible(timeout=SLOW)
     picture_of(page)
     assert urlsplit(page.url).path == f"/{lesson.page}"
     last = len(lesson.steps) - 1
@@ -43,11 +43,15 @@ def test_a_stranger_starts_a_lesson_at_home_and_finishes_it(page: Page, server: 
             check.focus()
             page.keyboard.press("Enter")
             right = step.question.right(lessons.measured(lesson.name, index)) == 0
-            expect(panel.get_by_text(lessons.RIGHT if right else lessons.WRONG)).to_be_visible()
-            if "epsilon" in step.after:
-                expect(page).to_have_url(re.compile(f"epsilon={step.after['epsilon']}"))
+            expect(panel.get_by_text("✓ Your guess is right" if right else "✗ Your guess")).to_be_visible()
+            for name, value in step.after.items():
+                expect(page).to_have_url(re.compile(f"{name}={value}"))
         if index < last:
+            page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, main.scrollHeight)")
             panel.get_by_role("button", name=lessons.NEXT).first.click()
+            heading = panel.get_by_role("heading", name=lesson.steps[index + 1].title)
+            expect(heading).to_be_focused()  # in view, and read out
+            expect(heading).to_be_in_viewport()
     panel.get_by_role("button", name=lessons.FINISH).click()
     expect(panel).to_have_count(0)
     expect(page).to_have_url(re.compile(f"learn\\?chapter={after_lesson(lesson.name)}"))

@@ -10,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.methods import CATALOGUE
 from dpviz.ui import home
-from dpviz.ui.lessons import LESSONS
 from tests.pages.conftest import ROOT, split
 
 MAIN = "dpviz/ui/server/script.py"  # a test of app.py runs it for the first run only, then the page alone
@@ -59,7 +58,7 @@ def test_every_door_is_a_link(opened):
     options, _ = split(stage.proto.bytes)
     assert [page for _, page in options["home"]["actions"]] == ["learn", "compare"]
     labels = [button.label for button in opened.button]
-    assert labels == [*(each.words for each in home.ATTACKS.values()), *(each.title for each in LESSONS.values())]
+    assert labels == [each.words for each in home.ATTACKS.values()]
 
 
 @pytest.mark.parametrize(("index", "page"), [*enumerate(home.ATTACKS)])

@@ -1,10 +1,27 @@
 """The course on its page: every chapter asks, answers and leads on; guesses stay out of the address."""
 
-import pytest
+import json
+from dataclasses import replace
 
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score, pairwise_distances_argmin_min
+
+from dpviz.baselines.source_target_rivals import nonprivate_stc
+from dpviz.methods import CATALOGUE
+from dpviz.methods.morse import algorithm as morse
 from dpviz.tools.teaching.chapters import CHAPTERS, END, END_TITLE, NAMES
 from dpviz.tools.teaching.page import course as learn
+from dpviz.ui.screen import SCREEN
 from tests.pages.conftest import Page
+from tests.recorded import _hash as digest
+
+
+def words(choice):
+    """Return the words of an answer as Markdown has them."""
+    return choice.words.replace("$", "\\$")
 
 
 class Course(Page):
@@ -16,6 +33,12 @@ class Course(Page):
     @property
     def said(self):
         return " ".join(text.value for text in self.app.markdown)
+
+    @property
+    def told(self):
+        """What the contents are told."""
+        (course,) = [each.proto for each in self.app.get("bidi_component") if "course" in each.proto.component_name]
+        return json.loads(course.json)
 
     @property
     def labels(self):
@@ -39,7 +62,7 @@ def test_all_chapters_are_walked_through():
         assert chapter.question.explained(answer) not in page.said
         right = chapter.question.right(answer)
         page.press(chapter.question.ranges[right].words)
-        assert learn.lessons.RIGHT in page.said
+        assert f"✓ Your guess is right: “{words(chapter.question.ranges[right])}”" in page.said
         assert chapter.question.explained(answer) in page.said
         assert chapter.caption(chapter.answered_at) in page.said
         assert page.query == {"chapter": name, chapter.control.name: chapter.control.format(chapter.answered_at)}
@@ -62,11 +85,100 @@ def test_a_wrong_guess_is_said_and_a_skipped_one_is_not():
     wrong = chapter.question.ranges[(right + 1) % len(chapter.question.ranges)]
     page = Course()
     page.press(wrong.words)
-    assert learn.lessons.WRONG in page.said
+    assert f"✗ Your guess: “{words(wrong)}”" in page.said
+    assert f"✓ Right: “{words(chapter.question.ranges[right])}”" in page.said
+    assert page.told["done"]
     skipped = Course()
     skipped.press(learn.SKIP)
-    for verdict in (learn.lessons.RIGHT, learn.lessons.WRONG):
-        assert verdict not in skipped.said
+    assert "No guess" in skipped.said
+    assert f"✓ Right: “{words(chapter.question.ranges[right])}”" in skipped.said
+    assert not skipped.told["done"], "what was not guessed has no tick"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if CHAPTERS[name].link])
+def test_a_link_opens_the_chapters_own_run_and_the_claims_hold_there(open_page, name):
+    chapter = CHAPTERS[name]
+    method = CATALOGUE[chapter.page]
+    opened = {}
+    for value in (chapter.control.default, chapter.answered_at):
+        page = open_page(chapter.page, **chapter.link(value))
+        assert page.warnings == []
+        screen = page.app.session_state[SCREEN]
+        ((_, run),) = screen.runs
+        own = method.chapter.made()
+        params = method.Params(**method.chapter.params(value))
+        assert (screen.source.dataset.points == own.points).all()
+        assert (screen.source.dataset.box.low == own.box.low).all()
+        assert (screen.source.dataset.box.high == own.box.high).all()
+        again = method.fit(own.points, own.box, params, rng=np.random.default_rng(method.chapter.seed))
+        opened[value] = screen.source.dataset, screen.request(float(chapter.link(value)["epsilon"])).params
+        if name == "noise":  # its link says that there a rule chooses the rounds
+            assert repr(replace(opened[value][1], n_iterations=int(value))) == repr(params)
+            opened[value] = screen.source.dataset, params
+        else:
+            assert digest(run.result.release) == digest(again.release), "the run that the chapter shows"
+    asked = chapter.question
+    found = CLAIMS[name](method, *opened[chapter.answered_at])
+    assert (
+        asked.ranges[asked.right(learn.measured(name))].low
+        <= found
+        < asked.ranges[asked.right(learn.measured(name))].high
+    )
+    if name in BEFORE:  # what the answer says of the value that the chapter begins with
+        assert asked.explained(learn.measured(name)).count(BEFORE[name](method, *opened[chapter.control.default]))
+
+
+def releases(method, data, params, n):
+    """Return the releases of the page's run with noise seeds 0, 1, ..., n - 1."""
+    return [method.fit(data.points, data.box, params, rng=np.random.default_rng(seed)).release for seed in range(n)]
+
+
+def cost(method, data, params):
+    """Return the middle cost of 25 runs, against k-means from the best of its starts."""
+    unit = data.box.to_unit(data.points)
+    costs = [
+        pairwise_distances_argmin_min(unit, data.box.to_unit(each.centers), metric="sqeuclidean")[1].sum()
+        for each in releases(method, data, params, 25)
+    ]
+    floor = KMeans(
+        5, init=data.box.to_unit(np.stack([data.points[data.labels == k].mean(axis=0) for k in range(5)])), n_init=1
+    )
+    return float(np.median(costs) / floor.fit(unit).inertia_)
+
+
+def moons(method, data, params):
+    """Return how many of 10 runs find the moons."""
+    signed = morse.signed_points(data.points, data.box)
+    labels = [morse.assign(each.mixture, signed, 2) for each in releases(method, data, params, 10)]
+    return sum(adjusted_rand_score(data.labels, each) >= 0.95 for each in labels)
+
+
+def walk(method, data, params):
+    """Return how much farther people walk, in percent, in the middle of 15 runs."""
+    targets = params.targets
+    best = cdist(targets, np.concatenate([data.points, targets[stc(data, params)]])).min(axis=1).mean()
+    costs = [
+        cdist(targets, np.concatenate([data.points, targets[each.selected]])).min(axis=1).mean()
+        for each in releases(method, data, params, 15)
+    ]
+    return 100 * (np.median(costs) / best - 1)
+
+
+def stc(data, params):
+    """Return the targets chosen beside the exact source."""
+    return nonprivate_stc(data.points, params.targets, params.n_centers, rng=np.random.default_rng(0))
+
+
+CLAIMS = {
+    "noise": lambda *page: cost(*page) / cost(page[0], page[1], replace(page[2], n_iterations=3)),
+    "cuts": lambda *page: np.median([len(each.centers) for each in releases(*page, 20)]),
+    "hills": moons,
+    "sending": lambda method, data, params: np.linalg.norm(
+        releases(method, data, params, 1)[0].points - data.points, axis=1
+    ).mean(),
+    "helpers": walk,
+}
+BEFORE = {"hills": lambda *page: f"in only {moons(*page)}"}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -31,7 +31,7 @@ def answer(name, index):
 
 
 def test_every_system_has_a_lesson_and_epsilon_one_of_its_own():
-    assert {lesson.page for lesson in LESSONS.values()} == set(CATALOGUE)
+    assert {lesson.page for lesson in LESSONS.values()} == {*CATALOGUE, "learn"}
     assert "epsilon" in LESSONS
     assert len(LESSONS) == len(CATALOGUE) + 1
 
@@ -92,7 +92,7 @@ def test_a_thousand_coins_follow_their_law():
     assert int(heard.words["found"]) == pytest.approx((heard.value - 250) * 2, abs=1)
 
 
-@pytest.mark.parametrize(("index", "epsilon"), [(2, math.log(3.0)), (3, 1.0), (4, 5.0), (5, 0.1)])
+@pytest.mark.parametrize(("index", "epsilon"), [(2, math.log(3.0)), (3, 1.0), (4, 4.0), (5, 0.1)])
 def test_the_odds_are_those_of_the_closed_form(index, epsilon):
     law = math.exp(epsilon) / (1.0 + math.exp(epsilon))
     found = answer("epsilon", index)

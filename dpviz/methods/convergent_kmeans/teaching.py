@@ -125,7 +125,16 @@ CHAPTER = RunChapter(
     112,
     "A private method pays for every look at people: more rounds share the same ε, so each has more noise.",
     str(MANY),
+    lambda _: {
+        "data": "blobs",
+        "n": "2000",
+        "mode": "repaired",
+        "epsilon": str(EPSILON),
+        "start_seed": str(START_SEED),
+        "noise_seed": "112",
+    },
     caption=rounds_words,
+    leads="Its page, by a rule for rounds",
 )
 
 

@@ -186,8 +186,9 @@ CHAPTER = RunChapter(
     lambda epsilon: {"epsilon": float(epsilon)},
     {"public bounds": "Public limits", "person": "A person", "cut": "Cut", "released average": "Published average"},
     112,
-    "A method can find the number of clusters by itself, by cuts through empty space; less ε finds fewer.",
+    "A method can find the number of clusters by itself, by cuts through empty space; too little ε stops it early.",
     1.0,
+    lambda epsilon: {"data": "blobs", "n": str(FULL), "epsilon": str(float(epsilon)), "noise_seed": "112"},
 )
 
 

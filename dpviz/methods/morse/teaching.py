@@ -211,6 +211,15 @@ CHAPTER = RunChapter(
     0,  # a run like most of them: wrong at ε = 1, right at 5
     "Clusters may have any shape, as hills of a noisy landscape; what follows from a release costs no more ε.",
     5.0,
+    lambda epsilon: {
+        "data": "moons",
+        "n": str(N),
+        "data_noise": str(BLUR),
+        "epsilon": str(float(epsilon)),
+        "n_iterations": str(PASSES),
+        "n_clusters": "2",
+        "noise_seed": "0",
+    },
     caption=how_to_read,
 )
 

@@ -284,14 +284,7 @@ LESSON = Lesson(
 
 # The chapter of the course: everyone adds noise before sending, and ε needs a distance.
 
-N_SENDERS = 60
 SENT = Knob("course_sent", "float", 4.0, "ε within 500 m", "Of one place that is sent.", 0.1, 10.0, 0.1, 10.0, log=True)
-
-
-@cache
-def town() -> Dataset:
-    """Return where the people are."""
-    return load("city", n=N_SENDERS, seed=0)
 
 
 def apart_words(level: float) -> str:
@@ -308,7 +301,7 @@ def move_words(level: float) -> str:
 CHAPTER = RunChapter(
     "sending",
     "Noise before sending",
-    f"{N_SENDERS} people trust nobody: each moves their own place at random (orange) and sends only that (blue). "
+    "People trust nobody: each moves their own place at random (orange) and sends only that (blue). "
     f"Here ε says how hard it is to tell apart two places {RADIUS:g} m from each other. At first "
     f"ε = {SENT.default:g}.",
     Question(
@@ -319,12 +312,13 @@ CHAPTER = RunChapter(
         "needs noise enough of its own.",
     ),
     SENT,
-    town,
+    records,
     lambda level: {"epsilon": epsilon_of_level(float(level), RADIUS)},
     {"person": "True place", "sent point": "Place that is sent", "noise": "Move"},
     1,
     "Noise added before sending protects from everybody, the collector too; its ε counts per distance.",
     1.0,
+    lambda level: {"data": "city", "n": "600", "radius": "4", "epsilon": str(float(level)), "noise_seed": "1"},
     apart_words,
     move_words,
 )

@@ -204,6 +204,13 @@ CHAPTER = RunChapter(
     112,
     "A secret can be used without being shown: noisy averages of it stand in, and everything after them is public.",
     1.0,
+    lambda epsilon: {
+        "data": "first_aid",
+        "n": "2000",
+        "epsilon": str(float(epsilon)),
+        "n_centers": str(N_CENTERS),
+        "noise_seed": "112",
+    },
 )
 
 

@@ -31,7 +31,7 @@ class TeachLink:
 
 
 QUIZ = TeachLink("Ten questions", "quiz", "Question 1 of 10")
-COIN = TeachLink("A coin before the answer", "convergent_kmeans?lesson=epsilon&step=1", "What ε means: step 1")
+COIN = TeachLink("A coin before the answer", "learn?lesson=epsilon&step=1", "What ε means: step 1")
 PUBLIC = TeachLink(
     "What the public sees", f"{_KMEANS}&epsilon=1.0&audience=public", "Noise hardly moves the five centers"
 )

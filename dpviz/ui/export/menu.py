@@ -22,6 +22,7 @@ from dpviz.ui import controls, hiding, ledger, state
 from dpviz.ui.data import answers, drawing
 from dpviz.ui.export import settings
 from dpviz.ui.export.files import FORMATS, PICTURED, ExportRequest, make
+from dpviz.ui.export.short import short_link
 from dpviz.ui.live import wrap
 from dpviz.ui.screen import latest
 from dpviz.ui.server.security import takes_files
@@ -196,6 +197,7 @@ _FRAMED = {
     "audience": "view",
     "noise_seed": "seed",
 }
+LARGE = "Show it to the whole room"
 TOO_LONG = "The link is too long for a QR code. Copy it instead."
 HIDE = "dpviz:share-hide"
 BARE = "dpviz:share-bare"
@@ -242,12 +244,17 @@ def share_menu() -> None:
         source, words = framed(link, frame, bare=bare)
         data = {"link": link, "frame": frame, "source": source, "words": words}
         _SHARE(data=data, key=_SHARE_KEY, on_frame_change=lambda: None)  # read after the run starts again
-        code = qr(link)
+        short = short_link(link)
+        code = qr(short)
         if code is None:
             st.caption(TOO_LONG)
         else:
-            words = f"QR code of {link[:60]}…"
-            st.html(f'<img class="dpviz-qr" src="{code}" alt="{escape(words)}">')
+            image = f'<img class="dpviz-qr" src="{code}" alt="QR code of {escape(short)}">'
+            st.html(
+                f'<button type="button" class="dpviz-word" popovertarget="dpviz-qr">{LARGE}</button>{image}'
+                f'<div id="dpviz-qr" class="dpviz-wall" popover role="dialog" aria-label="QR code">{image}'
+                f"<p>{escape(short)}</p></div>"
+            )
         controls.control(SIZE)
         if is_large() != st.session_state.get(_FITTED):  # the page was drawn before the choice
             st.rerun(scope="app")

@@ -39,6 +39,9 @@ def method_chapter(method: AnyMethod, chapter: RunChapter) -> Chapter:
         "" if method.lesson is None else method.lesson.name,
         chapter.note,
         chapter.asked,
+        page=method.name,
+        link=chapter.link,
+        leads=chapter.leads,
     )
 
 

@@ -115,6 +115,7 @@ CLUSTERS = Chapter(
     clusters_picture,
     clusters_words,
     "k-means finds groups by two steps, again and again: people join the nearest center, centers move to the middle.",
+    plays=True,
 )
 
 # Chapter 5: exact centers are averages: an attacker who knows all other people computes the missing one.

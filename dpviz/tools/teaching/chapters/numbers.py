@@ -131,21 +131,24 @@ def yes_of_100(epsilon: float) -> tuple[int, int]:
 
 
 def coin_picture(epsilon: float, *, answered: bool) -> Scene:
-    """Draw 100 answers of each truth: filled is a yes, hollow a no."""
-    del answered  # the truth is in the picture already: the question is what a listener makes of it
+    """Draw 100 people of each truth, and in the end their answers: filled is a yes, hollow a no."""
     n_yes = yes_of_100(epsilon)
     column, row = np.meshgrid(np.arange(SIDE), np.arange(SIDE)[::-1])
     grid = np.stack([column.ravel(), row.ravel()], axis=1)
     squares = [np.array([half + 0.14, 0.09]) + grid * np.array([0.08, 0.091]) for half in (0, 1)]
     says_yes = np.concatenate([places[:n] for places, n in zip(squares, n_yes, strict=True)])
     says_no = np.concatenate([places[n:] for places, n in zip(squares, n_yes, strict=True)])
-    return still(
-        "What 200 people say",
-        f"Two squares of 100 people. Where the truth is yes, {n_yes[0]} say yes; where it is no, {n_yes[1]} say yes.",
-        Axis("", view=(0.0, 2.0), names=HALVES),
-        Axis("", ticks=False),
+    said = f" Where the truth is yes, {n_yes[0]} say yes; where it is no, {n_yes[1]} say yes." if answered else ""
+    answers = (
         marks("Says yes", RELEASED, says_yes, size=13.0),
         marks("Says no", RELEASED, says_no, symbol="ring", size=11.0),
+    )
+    return still(
+        "What 200 people say" if answered else "200 people",
+        f"Two squares of 100 people, of the truth yes and of the truth no.{said}",
+        Axis("", view=(0.0, 2.0), names=HALVES),
+        Axis("", ticks=False),
+        *(answers if answered else (marks("A person", SECRET, np.concatenate(squares), size=11.0),)),
     )
 
 

@@ -9,10 +9,12 @@ from html import escape
 import streamlit as st
 
 from dpviz.assets import FOLDER as ASSETS
+from dpviz.core import Knob
 from dpviz.plots import Scene
 from dpviz.stories.method import LEARN, Page
 from dpviz.stories.teaching import Answer, Chapter
 from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, END, END_TITLE, NAMES, after
+from dpviz.tools.teaching.chapters.numbers import COIN
 from dpviz.ui import controls, frame, hiding, lessons, state
 from dpviz.ui.export import menu
 from dpviz.ui.lessons import LESSONS
@@ -20,12 +22,13 @@ from dpviz.ui.live import live
 from dpviz.ui.server.served import served
 
 STYLE = ASSETS / "learn.css"
-TITLE = "Start here"
+TITLE = f"Course: {len(NAMES)} chapters"
 END_WORDS = "Say each of these aloud, in your own words. What does not come easily is one click away."
 HEIGHT = 460  # CSS pixels, where the browser does not fit the picture into the window
 SKIP = "Just show me"
 BACK, NEXT = "Back", "Next"
-DEEPER = "Longer lesson"
+DEEPER = "Longer lesson →"
+PLAY, PAUSE = "Play", "Pause"
 LIST_WORDS = {
     "contents": "Contents",
     "of": "{at} of {all}",
@@ -35,9 +38,11 @@ LIST_WORDS = {
     "print": "Print",
 }
 KEY = "course"
-_COURSE = served("course", "component")
+_COURSE = served("course", "component", "elements", "live_address")
 _GUESSES = "dpviz:chapter-guesses"
 _SKIPPED = -1  # instead of a guess
+_PLAYS = "dpviz:chapter-plays"
+_PACE = 1.2  # s from one step to the next
 
 
 def draw() -> None:
@@ -52,11 +57,24 @@ def draw() -> None:
     name = st.query_params.get(CHAPTER.name)
     if name in dict(CHAPTER.choices) and name != state.value(CHAPTER):
         _go(name)
-    _content()
+    if lessons.active() is not None:
+        with lessons.beside(public=False):
+            _coin()
+    else:
+        st.fragment(run_every=_PACE if st.session_state.get(_PLAYS) else None)(_content)()
     frame.show_problems(problems)
 
 
 @st.fragment
+def _coin() -> None:
+    """Draw the lesson's picture: what people say, and the slider, as soon as neither gives an answer away."""
+    told = lessons.is_told()
+    value = controls.log_slider(COIN.control, note=COIN.note, hint="") if told else state.value(COIN.control)
+    address = [(CHAPTER.name, COIN.name), (COIN.control.name, COIN.control.format(value)), *lessons.link()]
+    scene = chapter_picture(COIN.name, value, answered=told)
+    live(scene, key="picture", height=HEIGHT, query=state.query(address), plain=True)
+
+
 def _content() -> None:
     """Draw the chapter and the bar below it; a guess, a slider and Next change nothing else."""
     name = str(state.value(CHAPTER))
@@ -82,7 +100,8 @@ def _chapter(chapter: Chapter) -> None:
         words, picture = st.columns([2, 3], gap="medium")
         with words:
             st.title(chapter.title, anchor=False)
-            st.markdown(chapter.words)
+            with st.container(key="dpviz-scene" if guess is None else "dpviz-scene-read"):
+                st.markdown(chapter.words)
             if guess is not None:
                 value = _answer(chapter, guess)
             else:
@@ -93,7 +112,7 @@ def _chapter(chapter: Chapter) -> None:
                         for index, each in enumerate(chapter.question.ranges):
                             st.button(each.words, key=f"guess:{index}", on_click=_guess, args=(chapter.name, index))
                         skip = (chapter.name, _SKIPPED)
-                        st.button(SKIP, key="guess:none", type="tertiary", on_click=_guess, args=skip)
+                        st.button(SKIP, key=f"guess:{_SKIPPED}", type="tertiary", on_click=_guess, args=skip)
         address = [(CHAPTER.name, chapter.name)]
         if guess is not None:  # the control's value gives the answer away
             address.append((chapter.control.name, chapter.control.format(state.value(chapter.control))))
@@ -111,20 +130,39 @@ def _chapter(chapter: Chapter) -> None:
 def _answer(chapter: Chapter, guess: int) -> object:
     """Write the measured answer, draw the control, and return its value."""
     answer = measured(chapter.name)
-    right = chapter.question.right(answer)
-    verdict = f":blue[**{lessons.RIGHT}**]" if guess == right else f":red[**{lessons.WRONG}**]"
     with st.container(key="dpviz-answer", gap="xxsmall"):
         st.caption(chapter.question.words)
-        st.markdown(f"{'' if guess == _SKIPPED else verdict} {chapter.question.explained(answer)}")
+        st.markdown(f"{lessons.verdict(chapter.question, answer, guess)} {chapter.question.explained(answer)}")
     knob = chapter.control
+    if chapter.plays:
+        _play(knob)
     value: object = controls.log_slider(knob, note=chapter.note, hint="") if knob.log else controls.control(knob)
     st.markdown(chapter.caption(value))
-    if chapter.lesson:
-        lesson = LESSONS[chapter.lesson]
-        if st.button(f"{DEEPER}: {lesson.title} →", key="deeper", type="tertiary"):
-            lessons.go(chapter.lesson, 0)
+    with st.container(horizontal=True, gap="small"):
+        if chapter.link and st.button(f"{chapter.leads} →", key="on-page", type="tertiary"):
+            lessons.open_state(chapter.page, chapter.link(value))
             st.rerun()  # the whole app: another page follows
+        if chapter.lesson and st.button(DEEPER, key="deeper", type="tertiary", help=LESSONS[chapter.lesson].about):
+            lessons.go(chapter.lesson, 0)
+            st.rerun()
     return value
+
+
+def _play(knob: Knob) -> None:
+    """Draw the button that plays a control's steps, and take the next step while they play."""
+    at, plays = int(state.value(knob)), bool(st.session_state.get(_PLAYS))
+    if plays:
+        at += 1
+        state.remember(knob, at)
+    ends = at >= knob.high
+    if st.button(PAUSE if plays else PLAY, key="play", icon=":material/pause:" if plays else ":material/play_arrow:"):
+        if not plays and ends:
+            state.remember(knob, knob.low)
+        st.session_state[_PLAYS] = not plays
+        st.rerun()  # the whole app: the fragment's clock begins or ends
+    if plays and ends:
+        st.session_state[_PLAYS] = False
+        st.rerun()
 
 
 def _bar(name: str) -> None:
@@ -136,7 +174,7 @@ def _bar(name: str) -> None:
                 {"name": each, "title": title, "link": f"learn?chapter={each}"} for each, title in CHAPTER.choices
             ],
             "at": at,
-            "done": name in CHAPTERS and _guess_of(CHAPTERS[name]) is not None,
+            "done": name in CHAPTERS and _guess_of(CHAPTERS[name]) not in (None, _SKIPPED),
             "prints": name == END,
             "words": LIST_WORDS,
         }
@@ -165,6 +203,7 @@ def _guess(name: str, index: int) -> None:
 
 
 def _go(name: str) -> None:
+    st.session_state.pop(_PLAYS, None)
     state.remember(CHAPTER, name)
 
 

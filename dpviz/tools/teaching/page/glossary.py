@@ -4,16 +4,20 @@ from html import escape
 
 import streamlit as st
 
-from dpviz.stories.glossary import GLOSSARY, PLACES, SLUGS, Term, address, search
+from dpviz.stories.glossary import GLOSSARY, PLACES, SLUGS, Term, address, search, topics
 from dpviz.stories.method import LEARN, Page
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.ui import state
 from dpviz.ui.frame import words_page
 
 TITLE = "Glossary"
-LEAD = f"{len(GLOSSARY)} words, in plain language. Each has one meaning, on every page, and a picture that shows it."
+LEAD = (
+    f"{len(GLOSSARY)} words, in plain language, those for a beginning first. Each has one meaning, on every page, and "
+    "a picture that shows it."
+)
 TERM = "term"  # of the link
 NOTHING = "No word here has all of that in its name or meaning. Try fewer letters, or clear the search."
+FOUND = "Found"
 UNKNOWN = "which is not in the glossary. Search for it, or look through the list."
 _SEARCH = "glossary:search"
 
@@ -29,10 +33,11 @@ def draw() -> None:
         terms = search(text)
         if first is not None and not text:
             st.html(f'<div class="dpviz-words dpviz-wanted">{_card(first)}</div>')
-            terms = tuple(term for term in terms if term is not first)
-        if terms:
-            st.html(f'<div class="dpviz-words">{"".join(map(_card, terms))}</div>')
-        else:
+        groups = [(FOUND, terms)] if text else topics()
+        for topic, each in groups if terms else ():
+            cards = "".join(_card(term) for term in each if text or term is not first)
+            st.html(f'<h2 class="dpviz-topic">{escape(topic)}</h2><div class="dpviz-words">{cards}</div>')
+        if not terms:
             st.info(NOTHING)
 
 
@@ -45,7 +50,7 @@ def _card(term: Term) -> str:
         links.append(_link(f"learn?chapter={chapter.name}", f"Chapter: {chapter.title}"))
     return (
         f'<article id="{term.slug}"><img class="dpviz-drawing" src="{address(term.name)}" alt="">'
-        f'<h2><a href="?{TERM}={term.slug}">{escape(term.name)}</a></h2>'
+        f'<h3><a href="?{TERM}={term.slug}">{escape(term.name)}</a></h3>'
         f"<p>{escape(term.meaning)}</p>{others}<p>{' '.join(links)}</p></article>"
     )
 

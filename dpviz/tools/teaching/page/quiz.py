@@ -7,8 +7,8 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.stories.method import LEARN, Page
-from dpviz.tools.teaching.quiz import N_CHOICES, QUESTIONS, CodeError, Sheet, read_code, write_code
-from dpviz.ui import hiding, state
+from dpviz.tools.teaching.quiz import N_CHOICES, QUESTIONS, CodeError, QuizQuestion, Sheet, read_code, write_code
+from dpviz.ui import hiding, lessons, state
 from dpviz.ui.frame import words_page
 
 TITLE = "Quiz"
@@ -38,6 +38,7 @@ def draw() -> None:
     """Draw the page."""
     with words_page(TITLE, ALONE if _alone() else LEAD):
         half, at = _half(), int(st.session_state.get(_AT, 0))
+        lessons.begin_at(f"{half}:{at}")
         if at < len(QUESTIONS):
             _question(half, at)
         elif half == BEFORE:
@@ -131,18 +132,25 @@ def _results() -> None:
     st.subheader(both if not alone else f"{n_right[AFTER]} of {len(QUESTIONS)} right", anchor=False)
     cards = []
     for at, question in enumerate(QUESTIONS):
-        results = ", ".join(
-            f"{words}: {'no answer' if answer is None else 'right' if answer == question.right else 'not right'}"
+        chosen = "".join(
+            f"<p>{escape(_chosen(words, question, answer))}</p>"
             for words, answer in ((HALVES[BEFORE], sheet.before[at]), (HALVES[AFTER], sheet.after[at]))
             if words == HALVES[AFTER] or not alone
         )
         words, address = question.link
         cards.append(
-            f"<article><h2>{at + 1}. {escape(question.choices[question.right])}</h2><p>{escape(question.words)}</p>"
-            f'<p>{escape(question.why)}</p><p class="dpviz-others">{escape(results)}.</p>'
+            f"<article><h2>{at + 1}. {escape(question.words)}</h2>{chosen}"
+            f"<p><b>✓ Right: {escape(question.choices[question.right])}.</b> {escape(question.why)}</p>"
             f'<p><a href="{escape(address)}" target="_blank">{escape(words)}</a></p></article>'
         )
     st.html(f'<div class="dpviz-words">{"".join(cards)}</div>')
+
+
+def _chosen(half: str, question: QuizQuestion, answer: int | None) -> str:
+    """Say what was answered in a half, with a sign."""
+    if answer is None:
+        return f"{half}: no answer."
+    return f"{half}: {'✓' if answer == question.right else '✗'} {question.choices[answer]}."
 
 
 PAGE = Page(draw, (HALF,), TITLE, group=LEARN)
