@@ -4,21 +4,7 @@ import numpy as np
 
 from dpviz.core import AuditPlan, Entry, algebra
 from dpviz.data import load
-from dpviz.methods.nd_laplace.algorithm import (
-    TITLE,
-    Params,
-    Step,
-    cells_of,
-    fit,
-    grid_of,
-    guarantee_of,
-    law,
-    local_claim,
-    local_event,
-    noise_box,
-    redraw_caveat,
-    steps,
-)
+from dpviz.methods.nd_laplace.algorithm import TITLE, Params, fit, steps
 from dpviz.methods.nd_laplace.run import NDLaplaceRun
 from dpviz.methods.nd_laplace.teaching import CHAPTER, LESSON, READING, WORLDS
 from dpviz.stories.method import Attack, Method, Thumbnail
@@ -30,7 +16,7 @@ METHOD = Method(
     name="nd_laplace",
     title=TITLE,
     estimator="NDLaplace",
-    place="dpviz.methods.nd_laplace",
+    place="dpviz.methods.nd_laplace.algorithm",
     Params=Params,
     fit=fit,
     steps=steps,
@@ -66,19 +52,3 @@ METHOD = Method(
     chapter=CHAPTER,
     attack=Attack("Guess who lives where →", ("under", "play"), "game"),
 )
-
-__all__ = [
-    "METHOD",
-    "Params",
-    "Step",
-    "cells_of",
-    "fit",
-    "grid_of",
-    "guarantee_of",
-    "law",
-    "local_claim",
-    "local_event",
-    "noise_box",
-    "redraw_caveat",
-    "steps",
-]
