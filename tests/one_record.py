@@ -81,10 +81,11 @@ def cells(unit):
 
 
 def fitted_cells(unit):
-    """Return each record's cell of a grid whose walls were drawn, some of them at the records' own places."""
+    """Return the cell that holds one record less without the record; walls were drawn, some at the records' places."""
     rng = np.random.default_rng(0)
     grid = grid_of(rng.random((unit.shape[1], 8)), 200.0, np.ones(unit.shape[1]), scale=0.0)
-    return np.array([grid.counts(row[None]).argmax() for row in unit])
+    whole = grid.counts(unit)
+    return np.array([(whole - grid.counts(np.delete(unit, i, axis=0))).argmax() for i in range(len(unit))])
 
 
 def within(unit):
@@ -324,5 +325,5 @@ USES = {
 }
 RIVALS = ("ball", "nearest center", "candidate squares")  # private k-means over candidates, which is in no catalogue
 BEFORE = ("projected features",)  # what is decided before a method has the records
-SLOW = ("block's centers", "terms of scores", "covering candidates", "cells")  # as they are asked here
+SLOW = ("block's centers", "terms of scores", "covering candidates", "cells", "fitted cells")  # as they are asked here
 CATALOGUE = algorithms.ALGORITHMS
