@@ -142,18 +142,16 @@ class _Job:
         """What the public knows of the data."""
         return words_of(self.source)
 
-    def run(self, rng: np.random.Generator) -> Result[Release, Step]:
-        """Run the algorithm with noise from `rng`."""
+    def run(self, rng: np.random.Generator | None = None) -> Result[Release, Step]:
+        """Run the algorithm with noise from `rng`, by default that of the seed."""
         dataset = self.source.dataset
+        if rng is None:
+            assert self.seed is not None  # secret noise has a generator of its own
+            rng = public_rng(self.seed)
         result: Result[Release, Step] = self.request.algorithm.fit(
             dataset.points, dataset.box, self.request.params, rng=rng
         )
         return result
-
-    def seeded(self) -> Result[Release, Step]:
-        """Run the algorithm with the noise of the seed."""
-        assert self.seed is not None  # secret noise has a generator of its own
-        return self.run(public_rng(self.seed))
 
     def reference(self) -> Any:
         """Return what the run is compared with, from the start of `result`."""
@@ -349,12 +347,12 @@ def _run(run_job: _RunJob) -> Any:
 
 @st.cache_resource(max_entries=MOST_RUNS, show_spinner=False, hash_funcs={_Job: _key})
 def _fit(job: _Job) -> Result[Release, Step]:
-    return job.seeded()
+    return job.run()
 
 
 @st.cache_resource(max_entries=MOST_PRIVATE_RUNS, show_spinner=False, scope="session", hash_funcs={_Job: _key})
 def _private_fit(job: _Job) -> Result[Release, Step]:
-    return job.seeded()
+    return job.run()
 
 
 @st.cache_resource(max_entries=MOST_RUNS, show_spinner=False, hash_funcs={_Job: _key})
