@@ -154,16 +154,23 @@ class Years:
         return found
 
     def beside_noise(self, others: Sequence[YearCenters]) -> str:
-        """Say which clusters moved farther than noise alone does: in `others`, runs on this year's records. Curator."""
-        if not others:
+        """Say which clusters moved farther than noise moves any: in `others`, runs on this year's records. Curator.
+
+        T(c) is the longest move between this year's centers and c among clusters that are found again: a center that
+        landed at another cluster's place is no move. Were last year's centers one more run on the same records, T of
+        them and of `others` could be exchanged, and T(last year) is the largest in 1 of len(others) + 1 cases at most.
+        """
+        moves = {each.now: each.move for each in self.pairs if each.is_same}
+        if not others or not moves:
             return ""
-        farthest = [max((each.move for each in _paired(one.unit, self.now.unit)), default=0.0) for one in others]
-        moved = [each for each in self.pairs if each.is_same]
-        beyond = sorted(each.now + 1 for each in moved if each.move > max(farthest))
+        longest = [
+            max((each.move for each in _paired(self.now.unit, one.unit) if each.is_same), default=0.0) for one in others
+        ]
         runs = f"{things(len(others), 'other run')} on this year's records"
+        beyond = sorted(i + 1 for i, move in moves.items() if move > max(longest))
         if beyond:
             which = f"cluster {beyond[0]}" if len(beyond) == 1 else f"clusters {listed(beyond)}"
-            return f"No center of {runs} moves as far as {which} did: that is more than noise."
-        longest = max((each.move for each in moved), default=0.0)
-        n_as_far = sum(each >= longest for each in farthest)
-        return f"All moves may be noise: among {runs}, {n_as_far} moved a center as far."
+            chance = f"noise alone does that in 1 of {len(others) + 1} cases at most"
+            return f"In {runs} no cluster that is found again moves as far as {which} did: {chance}."
+        n_as_far = sum(each >= max(moves.values()) for each in longest)
+        return f"All moves may be noise: among {runs}, {n_as_far} moved a cluster as far."

@@ -82,14 +82,68 @@ def test_clusters_that_come_and_go_are_named():
 def test_a_move_that_noise_makes_as_well_is_called_so():
     years = Years(centers((30.0, 10.0), *LAST[1:]), centers(*LAST))  # cluster 1 moved by 10 years
     still = [centers((30.0, 10.0), (71.0, 40.0), (45.0, 5.0))] * 9  # noise moves by a year
-    assert years.beside_noise(still) == (
-        "No center of nine other runs on this year's records moves as far as cluster 1 did: that is more than noise."
+    beyond = (
+        " other runs on this year's records no cluster that is found again moves as far as cluster 1 did: noise alone "
+        "does that in 1 of "
     )
+    assert years.beside_noise(still) == f"In nine{beyond}10 cases at most."
+    elsewhere = [*still, centers((30.0, 10.0), (95.0, 2.0), (45.0, 5.0))]  # a center found another place: no move
+    assert years.beside_noise(elsewhere) == f"In ten{beyond}11 cases at most."
     wild = [*still, centers((30.0, 10.0), (85.0, 40.0), (45.0, 5.0))]
     assert years.beside_noise(wild) == (
-        "All moves may be noise: among ten other runs on this year's records, 1 moved a center as far."
+        "All moves may be noise: among ten other runs on this year's records, 1 moved a cluster as far."
     )
     assert years.beside_noise([]) == ""
+    assert Years(centers((1.0, 50.0)), centers(*LAST)).beside_noise(still) == "", "nothing is found again"
+
+
+N_OTHERS, N_TABLES, SPREAD = 9, 1_500, 0.5
+
+
+def noisy_years(rng, shift=0.0):
+    """Return two years and other runs of one law: in one run of five two centers share a cluster, and one has none.
+
+    Where a cluster has moved, the two years have all of theirs.
+    """
+
+    def run(by=0.0, shares=0.2):
+        at = np.array(LAST) + np.array([[by, 0.0], [0.0, 0.0], [0.0, 0.0]])
+        if rng.random() < shares:
+            at[rng.integers(3)] = at[rng.integers(3)]
+        return centers(*rng.permutation(at + rng.normal(0.0, SPREAD, (3, 2)) * [1.0, 0.5]))
+
+    two = (run(), run()) if shift == 0.0 else (run(shares=0.0), run(shift, shares=0.0))
+    return Years(*two), [run() for _ in range(N_OTHERS)]
+
+
+def counts_every_pair(years, others):
+    """A wrong variant: a center that landed elsewhere is called a move of noise."""
+    longest = [max(each.move for each in Years(years.now, one).pairs) for one in others]
+    return any(each.is_same and each.move > max(longest) for each in years.pairs)
+
+
+def looks_at_each_cluster_alone(years, others):
+    """A wrong variant: as many tests as clusters, each at the level of one."""
+    runs = [{each.now: each.move for each in Years(years.now, one).pairs if each.is_same} for one in others]
+    return any(
+        each.is_same and each.move > max((run.get(each.now, 0.0) for run in runs), default=0.0) for each in years.pairs
+    )
+
+
+def is_beyond(years, others):
+    return years.beside_noise(others).startswith("In nine other runs")
+
+
+def test_noise_alone_is_called_more_than_noise_as_seldom_as_is_said_and_a_shift_is_found():
+    rng = np.random.default_rng(0)
+    same = [noisy_years(rng) for _ in range(N_TABLES)]
+    level = 1.0 / (N_OTHERS + 1)
+    most = level + 4.0 * np.sqrt(level * (1.0 - level) / N_TABLES)
+    assert np.mean([is_beyond(*each) for each in same]) <= most
+    assert np.mean([looks_at_each_cluster_alone(*each) for each in same]) > most
+    moved = [noisy_years(rng, 12.0 * SPREAD) for _ in range(200)]
+    assert np.mean([is_beyond(*each) for each in moved]) > 0.9
+    assert np.mean([counts_every_pair(*each) for each in moved]) < 0.5
 
 
 @pytest.mark.parametrize(
