@@ -1,0 +1,80 @@
+"""What a browser shows before Streamlit's script has arrived: the page's name and question, and the picture's place.
+
+Streamlit's index page is empty, and its script takes seconds. What is put into it goes when a stage is there.
+"""
+
+import re
+from dataclasses import dataclass
+from html import escape
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dpviz.assets import text
+from dpviz.methods import CATALOGUE
+from dpviz.tools.audit.stage import LEDE
+from dpviz.ui.home import TITLE
+
+EMPTY = b'<div id="root"></div>'
+OTHERS = {
+    "": (TITLE, ""),
+    "compare": ("Compare", "Five methods on the same people, at the same ε."),
+    "audit": ("Audit", LEDE),
+}
+UNPACKED = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")  # a whole page is wanted, as text
+STYLE = text("first.css")
+
+
+def words_of(path: str) -> tuple[str, str] | None:
+    """Return what stands first on the page at an address: its name, and what it is for; None where it has no stage."""
+    name = path.rpartition("/")[2]
+    if name in OTHERS:
+        return OTHERS[name]
+    if name not in CATALOGUE:
+        return None
+    method = CATALOGUE[name]
+    return method.title, method.thumbnail.question if method.thumbnail else ""
+
+
+@dataclass(eq=False)
+class FirstScreen:
+    """Puts a page's first words into Streamlit's empty index page."""
+
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Call the app; what is no page with a stage stays as it is."""
+        words = words_of(scope["path"]) if scope["type"] == "http" and scope["method"] == "GET" else None
+        if words is None or "/_stcore/" in scope["path"] or "/static/" in scope["path"]:
+            await self.app(scope, receive, send)
+            return
+        whole = {**scope, "headers": [each for each in scope["headers"] if each[0].lower() not in UNPACKED]}
+        start: Message = {}
+        parts: list[bytes] = []
+
+        async def send_whole(message: Message) -> None:
+            nonlocal start
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            parts.append(message.get("body", b""))
+            if message.get("more_body"):
+                return
+            page = filled(b"".join(parts), *words)
+            headers = MutableHeaders(raw=list(start["headers"]))
+            headers["content-length"] = str(len(page))
+            for name in ("etag", "last-modified"):
+                del headers[name]
+            await send({**start, "headers": headers.raw})
+            await send({"type": "http.response.body", "body": page})
+
+        await self.app(whole, receive, send_whole)
+
+
+def filled(page: bytes, title: str, question: str) -> bytes:
+    """Return an index page with the first words of a page in it; another page as it is."""
+    box = "" if title == OTHERS["compare"][0] else "<i></i>"
+    first = f'<div id="dpviz-first" aria-hidden="true"><b>{escape(title)}</b><span>{escape(question)}</span>{box}</div>'
+    style = f"<style>{STYLE}</style>"
+    page = re.sub(rb"<title>[^<]*</title>", f"<title>{escape(title)} · dpviz</title>{style}".encode(), page, count=1)
+    return page.replace(EMPTY, EMPTY + first.encode())

@@ -1,0 +1,78 @@
+"""The first words of a page are in Streamlit's own index page, and nothing else is touched."""
+
+import asyncio
+import gzip
+from html import escape
+from pathlib import Path
+
+import pytest
+import streamlit
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+
+from dpviz.methods import CATALOGUE
+from dpviz.ui.home import TITLE
+from dpviz.ui.server.first import EMPTY, FirstScreen, filled
+
+INDEX = (Path(streamlit.__file__).parent / "static" / "index.html").read_bytes()
+
+
+def index(_request):
+    return HTMLResponse(INDEX, headers={"etag": "one", "cache-control": "no-cache"})
+
+
+APP = FirstScreen(Starlette(routes=[Route("/{path:path}", index)], middleware=[Middleware(GZipMiddleware)]))
+
+
+def asked(path, method="GET"):
+    """Return status, headers and body of an answer, as a browser asks for it: packed."""
+    headers = [(b"accept-encoding", b"gzip"), (b"if-none-match", b"one")]
+    scope = {"type": "http", "method": method, "path": path, "headers": headers, "query_string": b"", "root_path": ""}
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": b""}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(APP({**scope, "http_version": "1.1"}, receive, send))
+    start, *bodies = sent
+    return start["status"], Headers(raw=start["headers"]), b"".join(each["body"] for each in bodies)
+
+
+@pytest.mark.parametrize("path", ["/", "/compare", "/audit", "/behind/proxy/dpm", *(f"/{name}" for name in CATALOGUE)])
+def test_a_page_with_a_stage_says_first_what_it_is_for(path):
+    status, headers, content = asked(path)
+    text = content.decode()
+    assert status == 200
+    assert int(headers["content-length"]) == len(content)
+    assert "etag" not in headers
+    assert headers["cache-control"] == "no-cache"
+    name = path.rpartition("/")[2]
+    title = {"": TITLE, "compare": "Compare", "audit": "Audit"}.get(name) or CATALOGUE[name].title
+    assert f"<b>{title}</b>" in text
+    assert f"<title>{title} · dpviz</title>" in text
+    if name in CATALOGUE:
+        assert escape(CATALOGUE[name].thumbnail.question) in text
+    assert ("<i></i>" in text) == (name != "compare"), "a place for one picture"
+    assert EMPTY in content, "Streamlit draws where it always does"
+
+
+@pytest.mark.parametrize("path", ["/learn", "/_stcore/dpm", "/static/dpm", "/dpm/more"])
+def test_what_is_no_page_with_a_stage_stays_as_it_is(path):
+    status, headers, content = asked(path)
+    assert (status, headers["content-encoding"], headers["etag"]) == (200, "gzip", "one")
+    assert gzip.decompress(content) == INDEX
+    assert asked("/dpm", "POST")[0] == 405
+
+
+def test_words_are_only_words():
+    page = filled(INDEX, "<b>k", "<script>")
+    assert b"<b><b>" not in page
+    assert page.count(b"<script>") == INDEX.count(b"<script>")
+    assert filled(b"{}", "a", "b") == b"{}"
