@@ -20,6 +20,7 @@ FIRST = (0.1, 0.3, 1.0, 3.0, 10.0)  # of Compare's picture, with 30 runs each
 KEYS = ("eugkm", "su", "dpm", "fastlloyd")
 FRESH = 10**6  # their first seed: none of a search's
 CONFIDENCE = 0.95
+PARTS = (range(100), range(100, 200))  # five minutes each
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,12 @@ def answered(seed):
     return Answered(value, best.best.low, n_kept, n_kept_half, n_runs)
 
 
-@pytest.mark.parametrize("n", [3, pytest.param(200, marks=pytest.mark.slow)])
-def test_the_recommended_epsilon_keeps_the_limit_in_fresh_runs_and_half_of_it_does_not(n):
-    found = [answered(seed) for seed in range(n)]
-    # Each table may break it with 1 - CONFIDENCE; chance alone has more misses in 1 of 100 cases.
-    most = stats.binom.ppf(0.99, n, 1.0 - CONFIDENCE)
+@pytest.mark.parametrize("seeds", [range(3), *(pytest.param(part, marks=pytest.mark.slow) for part in PARTS)])
+def test_the_recommended_epsilon_keeps_the_limit_in_fresh_runs_and_half_of_it_does_not(seeds):
+    found, n = [answered(seed) for seed in seeds], len(seeds)
+    # Each table may break it with 1 - CONFIDENCE; chance alone has more misses in one of the parts in 1 of 100 cases.
+    # A search that misses on a fifth of the tables passes one in 1.3 of 100 cases: P(Binomial(100, 0.2) <= 11).
+    most = stats.binom.ppf(1.0 - 0.01 / len(PARTS), n, 1.0 - CONFIDENCE)
     assert sum(not each.holds for each in found) <= most
     recommended = [each for each in found if not math.isnan(each.value)]
     assert len(recommended) > n / 2, "most tables have an answer"
