@@ -121,7 +121,10 @@ class PromiseAxis extends Slider {
         shape("text", { x: x(tick), y: base + 27, "text-anchor": "middle", class: "faint" }, String(tick)));
     }
     parts.push(shape("text", { x: x(0), y: base + 27, class: "symbol" }, "ε"));
-    if (this.data.moves) parts.push(shape("circle", { cx: x(epsilon), cy: base, r: small ? 13 : 11, class: "thumb" }));
+    if (this.data.moves) {
+      const at = { cx: x(epsilon), cy: base };
+      parts.push(shape("circle", { ...at, r: small ? 18 : 16, class: "focus" }), shape("circle", { ...at, r: small ? 13 : 11, class: "thumb" }));
+    }
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.svg.style.height = `${height}px`;
     this.svg.replaceChildren(...parts);
@@ -309,7 +312,7 @@ class AuditStage {
     setText(this.lede, data.lede);
     const promised = result ? result.promised_text : isHere && data.promised ? data.promised : data.texts[this.axis.index];
     setText(this.promised.value, promised);
-    setText(this.promised.name, result?.note ? `promised, ${result.note}` : "promised");
+    setText(this.promised.name, `${data.who} promised${result?.note ? `, ${result.note}` : ""}`);
     setText(this.leak.value, step ? step.leak_text : "–");
     this.leak.box.className = step?.tone ?? "open";
     this.verdict.className = last?.tone ?? "";

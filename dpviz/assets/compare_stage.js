@@ -346,7 +346,7 @@ class CompareStage extends Slider {
     setText(this.dockedValue, `ε = ${data.texts[index]}`);
     this.root.dataset.value = data.texts[index];
     this.root.dataset.index = String(index);
-    this.here.replaceChildren(`ε = ${data.texts[index]}`, make("small", "", `for all ${this.cards.length}`));
+    setText(this.here, `ε = ${data.texts[index]}`);
     this.emit("finding", { text: data.findings[index], who: data.public ? "public" : "curator" });
     this.words();
     const now = performance.now();
@@ -511,11 +511,11 @@ class CompareStage extends Slider {
       draw(still, "text", { x: width - right + 8, y: cost(value), "dominant-baseline": "middle", class: "f", "font-size": size - 0.5 }, `${value}×`);
     }
     draw(still, "text", { x: width - right, y: 12, "text-anchor": "end", class: "k", "font-size": size + 0.5 },
-      "Median cost, × without privacy");
+      phone ? "Cost, × without privacy" : "Cost, × without privacy; lines: typical, dots: this run");
     if (data.no_data !== null && data.no_data <= data.top) {
       const y = cost(data.no_data);
       draw(still, "line", { x1: left, x2: width - right, y1: y, y2: y, class: "no-data" });
-      draw(still, "text", { x: width - right, y: y - 7, "text-anchor": "end", class: "f halo", "font-size": size - 0.5 }, "blind guess");
+      if (!phone) draw(still, "text", { x: width - right, y: y - 7, "text-anchor": "end", class: "f halo", "font-size": size - 0.5 }, "blind guess");
     }
     const stops = ({ map }) => map.line.filter(Boolean);
     const place = (stop, i) => [x(this.axis(stop[0])), cost(stop[i])];
@@ -568,15 +568,12 @@ class CompareStage extends Slider {
     const attributes = { x: isRight ? b + 10 : a - 10, y: y + 1, "text-anchor": isRight ? "start" : "end", "dominant-baseline": "middle" };
     const words = draw(still, "text", { ...attributes, class: "k halo", "font-size": size + (phone ? 0 : 1) });
     const span = (text, style = "") => draw(words, "tspan", style ? { style } : {}, text);
-    if (phone) span(`At most ${data.limit} more cost from ε = `);
-    else {
-      span(`Smallest ε for at most ${data.limit} more cost with `);
-      span(card.map.short, `font-weight: 650; fill: ${this.hue(card.map)}`);
-      span(": ");
-    }
     const least = middle === data.epsilons[0]; // smaller ones were not tested
+    span("From ε = ");
     span(least ? `${middle} or less` : String(middle), "font-weight: 700; fill: var(--ink)");
     if (!phone && early !== late && !least) span(late === null ? ` (${early} or more)` : ` (${early}–${late})`);
+    if (!phone) span(` ${card.map.short}`, `font-weight: 650; fill: ${this.hue(card.map)}`);
+    span(phone ? ` mostly within +${data.limit}` : ` mostly costs at most ${data.limit} more`);
   }
 
   /** What everyone may know: how often an attacker is right at most, one law for all that are proved. */
@@ -628,8 +625,8 @@ class CompareStage extends Slider {
         draw(moving, "path", { d: `M${px} ${top - 13}l-6 9h12z`, style: `fill: ${this.hue(above[0].map)}` });
         const words = draw(moving, "text", { x: px + (right ? -12 : 12), y: top - 8, "text-anchor": right ? "end" : "start",
           "dominant-baseline": "middle", class: "above halo", "font-size": size });
-        above.forEach(({ map }, i) => draw(words, "tspan", { style: `fill: ${this.hue(map)}`, dx: i ? 10 : 0 },
-          `${brief(map)}: ${map.numbers[index][0]}×`));
+        if (!phone) above.forEach(({ map }, i) => draw(words, "tspan", { style: `fill: ${this.hue(map)}`, dx: i ? 10 : 0 },
+          brief(map)));
       }
       for (const { map, key } of [...this.cards].reverse()) {
         const value = map.costs[index] ?? null;
@@ -637,6 +634,7 @@ class CompareStage extends Slider {
         draw(moving, "circle", { cx: px, cy: cost(value), r: key === this.pick ? 6.5 : 5, class: "dot", style: `fill: ${this.hue(map)}` });
       }
     }
+    draw(moving, "circle", { cx: px, cy: bottom + 14, r: phone ? 18 : 16, class: "focus" });
     draw(moving, "circle", { cx: px, cy: bottom + 14, r: phone ? 13 : 11, class: "thumb" });
   }
 

@@ -19,12 +19,13 @@ const COIN_ODDS = 50; // times in 100 that a guess is right
 const SURE_ODDS = 100;
 const ROOM_PX = 12; // between a value and its dot
 const LINE_ROOM_PX = 180; // that the words of a dashed line take, at most
+const LONG_QUESTION = 24; // characters, beside which a phone has no room for more
 const FOCUS_PX = 5; // from the thumb to the ring around it that has the keyboard's focus
 const NUMBER_ROOM_PX = 170; // that a number takes with its unit, right of the line
 const ENDS_PX = 10; // of the track, from the edges
 const LEFT_FROM = 0.62; // share of the width from which values stand left of the line
 const SIZES = { // CSS pixels: height of a strip, between the two, over the track, under it; type of values and words; radii
-  phone: { strip: 42, gap: 12, foot: 20, below: 22, value: 17, words: 13, dot: 5.5, thumb: 13 },
+  phone: { strip: 42, gap: 22, foot: 20, below: 22, value: 17, words: 13, dot: 5.5, thumb: 13 },
   low: { strip: 40, gap: 22, foot: 18, below: 22, value: 17, words: 13, dot: 5.5, thumb: 11 },
   laptop: { strip: 88, gap: 42, foot: 26, below: 50, value: 26, words: 15, dot: 7, thumb: 11 },
   large: { strip: 150, gap: 56, foot: 30, below: 62, value: 35, words: 17, dot: 8, thumb: 13 },
@@ -257,8 +258,7 @@ export class Instrument extends Slider {
     const line = this.law(this.said?.risk).map((risk, i) => [x(this.places[i]), y(risk)]);
     const marks = [drawn("line", { x1: 0, x2: width, y1: y(COIN_ODDS), y2: y(COIN_ODDS), class: "rule" })];
     const question = this.said?.risk_label ?? "Did you take part?";
-    const right = phone ? "" : this.brief ? " Right at most" : " Attackers guess right at most"; // a phone says so at the dot
-    marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, line.length ? `${question}${right}` : question));
+    marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, line.length ? `${question}${this.guessed(question)}` : question));
     if (!phone) marks.push(drawn("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, this.brief ? "" : `coin: ${COIN_ODDS}`));
     if (line.length > 1) {
       const clip = `dpviz-spent-${Math.round(width)}`;
@@ -273,6 +273,12 @@ export class Instrument extends Slider {
       marks.push(drawn("text", { x: 0, y: top + strip / 2 + 4, class: "value-words" }, "no limit is proved"));
     }
     return marks;
+  }
+
+  /** Who is right at most, after a question; "" where there is no room, and the number says it. */
+  guessed(question) {
+    if (this.size !== "phone") return " Attackers guess right at most";
+    return question.length > LONG_QUESTION ? "" : " Right at most";
   }
 
   /** The odds at every value of ε: what is proved grows with ε, so that one of them says all. */
@@ -304,7 +310,7 @@ export class Instrument extends Slider {
     if (words.loss && !words.loss.law.length) {
       for (const [i, value] of this.visited) if (i !== this.place) marks.push(drawn("circle", { cx: x(this.places[i]), cy: y(value), r: 2.5, class: "been" }));
     }
-    if (!phone) marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, scale.label));
+    marks.push(drawn("text", { x: 0, y: top - (phone ? 6 : 12), class: "label" }, scale.label));
     let taken = null;
     for (const [value, line] of scale.lines) {
       marks.push(drawn("line", { x1: 0, x2: width, y1: y(value), y2: y(value), class: "dashed" }));
@@ -359,14 +365,14 @@ export class Instrument extends Slider {
       const y = this.riskY(said.risk.value);
       marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot" }),
         write(left ? y + sizes.value : y - sizes.value * 0.1, first + sizes.value * 0.7, first + strip - 6, said.risk.text,
-          phone ? "in 100 right" : "in 100", "risk-value"));
+          this.guessed(said.risk_label) ? "in 100" : "in 100 right", "risk-value"));
     }
     if (said?.loss && said.strip) {
       const y = this.lossY(said.loss.value);
       const when = this.end === false ? " at the end" : "";
-      const long = said.loss.text.length * sizes.value * 0.56 + (said.strip.unit + when).length * sizes.words * 0.5; // about as written
-      const brief = phone || this.brief || long > (left ? at : width - at) - ROOM_PX;
-      const unit = `${brief ? said.strip.short : said.strip.unit}${when}`;
+      const wide = said.loss.text.length * sizes.value * 0.56 + (said.strip.unit + when).length * sizes.words * 0.5; // about as written
+      const isLong = wide > (left ? at : width - at) - ROOM_PX;
+      const unit = `${phone || this.brief ? "" : isLong ? said.strip.short : said.strip.unit}${when}`; // the line's name says it
       marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot released" }),
         write(y - second < sizes.value ? y + sizes.value * 1.1 : y - sizes.value * 0.5, second, second + strip - 6, said.loss.text, unit, "loss-value"));
     }

@@ -295,7 +295,7 @@ function paintDeep(ctx, layer, look, size, opacity) {
 
 export const markRadius = (layer, { grow = 1 } = {}) => (grow * (layer.size === DEFAULT_SIZE ? 11 : layer.size)) / 2;
 const [HALO, HALO_SHARE] = [2.6, 0.29]; // pixels around a mark in the background's color, and at most of its radius
-const hasInk = (layer) => layer.role === "exact" && layer.symbol === "ring"; // a true mean: it lies on its release
+const hasInk = (layer) => layer.role === "exact" && layer.symbol === "ring"; // a true average: it lies on its release
 
 function drawMarks(ctx, layer, look) {
   const xy = placesOf(layer, "xy", look);

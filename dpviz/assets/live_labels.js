@@ -168,17 +168,20 @@ function crowdOf(scene, view, look, box) {
 
 /**
  * Choose example and side for each name: where it meets no mark, no other name and no edge. What stood in the picture
- * before stays with its mark and at its side as long as it fits, so that names do not jump while ε moves.
+ * before stays with its mark as long as it fits at one of its sides, so that names do not jump while ε moves, and comes
+ * back to it after a picture that had no room for it. Names that have their places are placed first.
  */
 export function placeLabels(ctx, scene, view, look, box, bounds, taken) {
-  const before = view.cache.labels?.placed ?? [];
+  const before = view.cache.spots ??= new Map(); // words -> the mark and the side where they stood last
   const crowd = crowdOf(scene, view, look, box);
   const obstacles = obstaclesOf(scene, view, look);
   const placed = [];
   const rects = [...taken];
   const most = view.margins.bottom > 0 ? MOST_LABELS : MOST_ON_A_PHONE;
   let leader = null; // the mark that the first name is at: the others tell of the same one where they can
-  for (const [words, layer] of namedLayers(scene, view, bounds)) {
+  const named = namedLayers(scene, view, bounds);
+  const stood = named.slice(0, most).filter(([words]) => before.has(words));
+  for (const [words, layer] of new Map([...stood, ...named])) {
     if (placed.length === most) break;
     const own = { ...look, row: layer.rows[view.frame] };
     const size = { width: ctx.measureText(words).width, height: look.type };
@@ -194,13 +197,19 @@ export function placeLabels(ctx, scene, view, look, box, bounds, taken) {
         && rect[1] >= box.top + EDGE && rect[3] <= box.top + box.height - EDGE;
       return inside && !rects.some((other) => meet(rect, other)) && !obstacles.some((other) => meet(rect, other, slack)) ? rect : null;
     };
-    const was = before.find((each) => each.words === words);
+    const was = before.get(words);
     let best = null;
     if (was) {
       const i = nowOf(view.glide?.ways.get(layer), was.i);
+      before.set(words, { ...was, i });
       const at = i < markCount(layer) ? standing(i) : null;
-      const rect = at && fits(at, was.side, SLACK);
-      if (rect) best = { i, side: was.side, rect };
+      for (const side of at ? [was.side, ...SIDES] : []) {
+        const rect = fits(at, side, SLACK);
+        if (rect) {
+          best = { i, side, rect };
+          break;
+        }
+      }
     }
     if (!best) {
       let least = Infinity;
@@ -218,6 +227,7 @@ export function placeLabels(ctx, scene, view, look, box, bounds, taken) {
     if (!best) continue;
     if (leader === null && layer.kind === "marks") leader = best.i;
     rects.push(best.rect);
+    before.set(words, best);
     placed.push({ words, layer, ...best });
   }
   return placed;
@@ -256,6 +266,7 @@ export function drawLabels(ctx, scene, view, { scale, box }) {
     const still = { ...own, from: -1, t: 1, starts: null, glided: 1 };
     view.cache.labels = { key, placed: placeLabels(ctx, scene, view, still, box, boundsOf(scene), taken) };
   }
+  drawLeaving(ctx, scene, view, own, box);
   for (const { words, layer, i, side } of view.cache.labels.placed) {
     const way = wayOf(layer, view);
     const at = anchorsOf(layer, { ...own, ...way })(i);
@@ -312,6 +323,8 @@ function tagOf(words, colour, type, view) {
 
 // ---- What lies outside of the box ------------------------------------------------------------------------------
 
+const FOLLOWED = 0.25; // the opacity from which on a thread is one of those that can be followed
+const HEAD = 11; // pixels of an arrowhead
 const MOST_PINS = 400; // of a layer, evenly taken; the count says how many there are
 const LEAST_OUT = 1e-6; // of the box: a mark on the wall is inside
 
@@ -370,6 +383,37 @@ function pinsOf(layer, row, scene, cache) {
   }
   cache.pins.set(layer, { row, pins });
   return pins;
+}
+
+/** An arrowhead where a thread of noise leaves the box: what it leads to is farther away. */
+function drawLeaving(ctx, scene, view, look, box) {
+  if (view.zoom.k > 1 || scene.solid) return;
+  const [right, bottom] = [box.left + box.width, box.top + box.height];
+  for (const layer of scene.layers) {
+    if (!isThread(layer) || layer.rows[view.frame] < 0 || view.hidden.has(layer.name)) continue;
+    const own = { ...look, ...wayOf(layer, view) };
+    const opacity = layer.arrays.alpha ? reader(layer.arrays.alpha, own.row) : () => 1;
+    const parts = layer.kind === "arrows" ? ["tail", "head"].map((part) => placesOf(layer, part, own)) : [placesOf(layer, "ends", own)];
+    const end = (i, last) => (parts.length > 1 ? [parts[last](i, 0), parts[last](i, 1)] : [parts[0](i, 2 * last), parts[0](i, 2 * last + 1)]);
+    ctx.fillStyle = colourOf(view.theme, layer, NO_GROUP);
+    ctx.globalAlpha = 0.9;
+    for (let i = 0; i < markCount(layer); i += 1) {
+      if (opacity(i) < FOLLOWED) continue;
+      const [[x0, y0], [x1, y1]] = [0, 1].map((last) => end(i, last)).map(([x, y]) => [look.scale.x(x), look.scale.y(y)]);
+      const near = 0.5; // pixels: what lies outside is pinned to the edge
+      const isOut = x1 > right - near || x1 < box.left + near || y1 > bottom - near || y1 < box.top + near;
+      const share = Math.min(x1 > right ? (right - x0) / (x1 - x0) : 1, x1 < box.left ? (box.left - x0) / (x1 - x0) : 1,
+        y1 > bottom ? (bottom - y0) / (y1 - y0) : 1, y1 < box.top ? (box.top - y0) / (y1 - y0) : 1);
+      if (!isOut || !(share > 0)) continue;
+      const angle = Math.atan2(y1 - y0, x1 - x0);
+      const [x, y] = [x0 + share * (x1 - x0), y0 + share * (y1 - y0)];
+      ctx.beginPath();
+      ctx.moveTo(x, y);
+      for (const turn of [-0.4, 0.4]) ctx.lineTo(x - HEAD * Math.cos(angle + turn), y - HEAD * Math.sin(angle + turn));
+      ctx.fill();
+    }
+  }
+  ctx.globalAlpha = 1;
 }
 
 function drawCount(ctx, words, side, colour, view, look, box) {

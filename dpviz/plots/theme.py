@@ -36,7 +36,7 @@ class Theme:
                 return self.clusters[(group + layer.hue) % len(self.clusters)]
             return self.roles[Role.EXACT] if layer.audience is Audience.CURATOR else self.text  # gray is secret
         if layer.role is Role.EXACT and layer.symbol == "ring" and layer.kind is Kind.MARKS:
-            return self.text  # a true mean: it lies on blue
+            return self.text  # a true average: it lies on blue
         return self.roles.get(layer.role, self.text)
 
     def shaded(self, color: str, shade: int) -> str:

@@ -274,7 +274,7 @@ class CentersRun(Run[Any, C_co, S_co]):
     def contents(self) -> Contents:
         """Declare what a run that releases centers protects, takes as public, and shows in confidence."""
         public = [box_words(self.words), "k, ε and every other knob"]
-        secret = ["Records, and who is in which cluster", "True means and counts, costs, Lloyd's centers"]
+        secret = ["Records, and who is in which cluster", "True averages and counts, costs, Lloyd's centers"]
         if getattr(self.params, "start", "packing") == "records":
             secret.append("The start: real records, which are published all the same")
         elif getattr(self.params, "start", "packing") == "private":

@@ -1,7 +1,7 @@
 """Visible uncertainty: where centers could have landed, from the law of a run's last noise and no further run.
 
 The curator of a teaching run sees draws around the exact values: the mechanism's own arithmetic on exact counts and
-sums, with other noise. Everyone sees where the true means could be: the same noise taken off what was released, as a
+sums, with other noise. Everyone sees where the true averages could be: the same noise taken off what was released, as a
 Laplace or normal law is symmetric. With secret noise the curator sees no more than everyone.
 
 Standard noise is drawn once, from a public seed, and only scaled. So draws move continuously with epsilon, and all
@@ -43,7 +43,7 @@ MOST_PLACES = 512  # draws times centers; more would cost a frame
 MOST_CELLS = 32  # whose borders are drawn as fog: of more it would fill the box at any epsilon
 DRAIN_DRAWS = 16  # of them decide about a record's color, which has five shades
 SEED = 0  # of the standard noise; public
-CLOUD, PUBLIC_CLOUD = "each dot: where a center could have landed", "each dot: where the true mean could be"
+CLOUD, PUBLIC_CLOUD = "each dot: where a center could have landed", "each dot: where the true average could be"
 FOG, PUBLIC_FOG = "haze: where borders could have run", "haze: where the true borders could run"
 CUTS_FOG = "haze: where cuts could have been"
 DOT = 4.4  # CSS pixels
@@ -116,7 +116,7 @@ class SumNoise:
         return means(*self.added(counts, sums, n), repeated).reshape(n, *sums.shape)
 
     def true_means(self, counts: Counts, centers: Centers, origins: FloatArray | float, n: int) -> FloatArray:
-        """Return n draws (n, k, d) of the true means, if noisy `counts` (k,) and `centers` (k, d) were released.
+        """Return n draws (n, k, d) of the true averages, if noisy `counts` (k,) and `centers` (k, d) were released.
 
         A center is its origin, a public or released place, and the noisy sum of x - origin over the noisy count, which
         counts as 1 at least. Clipped into the unit box, where means are.
@@ -195,7 +195,7 @@ def of_noisy_means(
 
     `counts` (k,) and `mean` (k, d) are the last step's exact ones, `previous` (k, d) the centers before it, box units;
     after a private start, `seeded`, means go only as far as noise does not explain. A center that stayed for its noisy
-    count says nothing of its true mean, which may be anywhere.
+    count says nothing of its true average, which may be anywhere.
     """
     release, n = run.result.release, n_draws(len(counts))
     noise = SumNoise(noise_scales(run.result, Purpose.COUNTS)[-1], noise_scales(run.result, Purpose.SUMS)[-1])

@@ -147,7 +147,7 @@ def seed_layers(packing: Centers | None, start: Centers, stage: Stage) -> list[L
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisySteps(Confidential):
-    """The true means of T steps, box units, and what noise made of them; each with its frames and rows."""
+    """The true averages of T steps, box units, and what noise made of them; each with its frames and rows."""
 
     nonprivate_means: FloatArray  # (T, k, d)
     noisy: FloatArray  # (T, k, d)
@@ -162,16 +162,16 @@ def final_layers(
     stage: Stage,
     *,
     noise: str = "noise",
-    names: tuple[str, str] = ("released center", "true mean"),
+    names: tuple[str, str] = ("released center", "true average"),
     ink: Ink = RELEASED,
     ids: tuple[str, ...] = (),
     steps: NoisySteps | None = None,
 ) -> list[Layer]:
     """The release: centers, and for the curator their exact means, if they differ, and the `reference` on request.
 
-    A true mean is drawn on top of its center, so that both are seen where they meet. `names` are those of the centers
-    and of the means, and the means of `steps` are the same layers, in the frames before. `ids` are the centers' where
-    center i of another run is not this one's center i.
+    A true average is drawn on top of its center, so that both are seen where they meet. `names` are those of the
+    centers and of the means, and the means of `steps` are the same layers, in the frames before. `ids` are the centers'
+    where center i of another run is not this one's center i.
     """
     last = {stage.clock.release: 0}
     cross = {"symbol": "cross", "size": 9.0, "isolate": False, "shown": False}

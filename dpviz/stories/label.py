@@ -115,8 +115,17 @@ def guarantee_in_a_sentence(
     change = (
         f"Replacing one {who}'s record" if proved.adjacency is Adjacency.REPLACE else f"Adding or removing one {who}"
     )
-    plus = f", plus {rarely(proved.delta).removeprefix('about ')}" if proved.delta > 0 else ""
-    return "proved", f"Proved. {change} makes no result more than {factor} as likely{plus}{more}."
+    least = f", except {rarely(proved.delta).removeprefix('about ')} cases" if proved.delta > 0 else ""
+    better = (
+        stated is not None
+        and claimed not in ("", of_proof)
+        and factor != factor_words(_epsilon(stated, length))
+        and not more
+        and proved.adjacency is stated.adjacency
+        and proved.delta <= stated.delta
+    )
+    verdict = f"Proved, even ε = {of_proof}." if better else "Proved."
+    return "proved", f"{verdict} {change} makes no result more than {factor} as likely{more}{least}."
 
 
 def factor_words(epsilon: float) -> str:

@@ -15,7 +15,7 @@ WEAK = ": almost no protection"
 _ATTACKER = re.compile(r"an attacker (?:is )?(.+?) times in 100(?: \(coin flip: 50\))?", re.IGNORECASE)
 TWICE = 2.0  # from here on a ratio is said as times, below it as percent
 EQUAL = 0.05  # percent; smaller differences are none in print
-SCALES = ((1e6, "a million"), (1e9, "a billion"), (1e12, "a trillion"))
+SCALES = ((1e4, "10,000"), (1e6, "a million"), (1e9, "a billion"), (1e12, "a trillion"))
 LEAST_DECIMAL = 1e-4  # a smaller chance is said as cases in a million
 
 

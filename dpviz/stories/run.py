@@ -280,8 +280,9 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return replace(scene, stage=curator, public_stage=public)
 
     def ensembles(self, view: View) -> Ensembles:
-        """Return where centers could have landed, the curator's, and where true means could be, public; None: no law.
+        """Return where centers could have landed, the curator's, and where true averages could be, public.
 
+        None: no law.
         The curator's is for teaching runs: secret noise leaves the curator what everyone sees.
         """
         del view

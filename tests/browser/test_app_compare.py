@@ -20,7 +20,7 @@ SLOW = 120_000  # ms
 FEW = "&".join(["n=300", *(f"with_{key}={int(key in ('su', 'eugkm'))}" for key in ENTRIES)])
 
 # px: least share of the screen that the five maps take together, and most words on the screen
-SIZES = {(1366, 768): (0.28, 100), (1280, 720): (0.28, 100), (1920, 1080): (0.28, 100), (390, 844): (0.17, 75)}
+SIZES = {(1366, 768): (0.28, 100), (1280, 720): (0.28, 100), (1920, 1080): (0.28, 100), (390, 844): (0.17, 60)}
 PARTS = (".finding", ".maps", ".tool", ".thumb", ".why", ".seen")  # what must be seen whole; on a phone as well
 SEEN = (
     f"(parts) => {{ {WORDS_SEEN}"

@@ -136,7 +136,7 @@ def test_files_show_the_picture_as_it_stands(page: Page, server: Server) -> None
         switch(page, "Everyone")
     found = layers(saved(page, "csv"))
     assert "released center" in found
-    assert not found & {"person", "true mean"}
+    assert not found & {"person", "true average"}
     assert "What the public sees." in saved(page, "svg").decode()
 
 

@@ -57,7 +57,7 @@ def test_the_public_sees_nothing_that_is_exact(page: Page, server: Server) -> No
     before, said = scene_of(picture), finding.inner_text()
     go_to(picture, FIRST_ZONE, re.compile("Iteration 1: zone"))
     secret = {chip.split("(")[0].strip() for chip in picture.locator("[data-audience=curator]").all_inner_texts()}
-    assert {"person", "true mean", "exact move"} <= secret
+    assert {"person", "true average", "exact move"} <= secret
     assert secret & set(tables(picture))
 
     audience(page, picture, "Everyone")
@@ -71,7 +71,7 @@ def test_the_public_sees_nothing_that_is_exact(page: Page, server: Server) -> No
     for frame in (0, FIRST_ZONE, SECOND_ZONE, -1):
         go_to(picture, frame, re.compile("."))
         captions = {caption.split(" (first")[0] for caption in tables(picture)}
-        assert not captions & (secret | {"true mean", "noise", "center without privacy"})
+        assert not captions & (secret | {"true average", "noise", "center without privacy"})
     expect(page.locator(".dpviz-live[data-dpviz-key=cost]")).to_have_count(0)
     expect(page.locator(".dpviz-lock")).to_have_count(0)
     expect(page.get_by_text("Off Lloyd's centers")).to_have_count(0)

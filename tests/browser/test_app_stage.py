@@ -86,9 +86,9 @@ def opened(page: Page, server: Server, name: str, query: str = "") -> None:
     settled(page)
 
 
-def fault(seen: dict[str, Any], width: int, height: int) -> str:
+def fault(seen: dict[str, Any], width: int, height: int, limits: tuple[float, int] | None = None) -> str:
     """Return what a first screen lacks, or nothing."""
-    least, most = SIZES[width, height]
+    least, most = limits or SIZES[width, height]
     for name, place in seen["places"].items():
         if None in place:
             return f"{name} is not there"
@@ -143,6 +143,22 @@ def test_one_screen_has_it_all_of_every_method(page: Page, server: Server) -> No
         else:  # it opens with records of its own where no others were chosen
             opened(page, server, name)
         check_screens(page, name)
+
+
+HOME = {(1366, 768): (0.28, 80), (1280, 720): (0.28, 80), (1920, 1080): (0.33, 80), (390, 844): (0.35, 60)}
+
+
+def test_home_shows_its_question_its_picture_and_a_way_to_begin_on_one_screen(page: Page, server: Server) -> None:
+    opened(page, server, "")
+    parts = {name: PARTS[name] for name in ("ε", "finding", "picture", "risk", "loss")} | {"begin": ".begin"}
+    wrong = {}
+    for (width, height), limits in HOME.items():
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(150)
+        if said := fault(page.evaluate(SEEN, parts), width, height, limits):
+            wrong[f"{width} x {height}"] = said
+    assert wrong == {}
+    page.set_viewport_size(SIZE)
 
 
 @pytest.mark.slow  # methods' pages are made of the same pieces, which axe sees above; every chart of every tab here

@@ -64,7 +64,7 @@ def test_a_released_center_is_named_above_records_paths_arrows_and_true_means(pa
         """const center = marks("Released center", [[50, 50]]);
            const under = [points("Records", [[50, 50], [52, 50], [54, 53]]),
              lines("Path", [[20, 50], [54, 50], [54, 80]]), arrow("Noise", [[30, 52], [53, 52]]),
-             marks("True mean", [[53, 52]], { role: "exact" }),
+             marks("True average", [[53, 52]], { role: "exact" }),
              marks("No privacy", [[53, 48]], { symbol: "x" }), bars("Bar", [[40, 40, 60, 60]])];
            const around = [[50, 50], [53, 52], [54, 50], [52, 50], [53, 48], [46, 53]];
            return [

@@ -82,7 +82,7 @@ def test_what_lies_beneath_is_named_second_and_a_ring_hides_nothing(page: Page, 
     found = asked(
         page,
         server,
-        """const ring = marks("True mean", [[1, 1]], { symbol: "ring", role: "exact", size: 7.5 });
+        """const ring = marks("True average", [[1, 1]], { symbol: "ring", role: "exact", size: 7.5 });
            const disc = marks("Released center", [[1.02, 1]], { size: 18 });
            const records = points("Records", [[1, 1], [1.05, 1], [3, 3]], { size: 4 });
            const said = (layers, px) => {
@@ -92,10 +92,10 @@ def test_what_lies_beneath_is_named_second_and_a_ring_hides_nothing(page: Page, 
            return [said([records, disc, ring], 100), said([records, disc, ring], 109), said([ring, records, disc], 100),
              said([records, ring], 100), said([records], 105)];""",
     )
-    assert found[0] == ["Released center", "beneath: True mean"]
+    assert found[0] == ["Released center", "beneath: True average"]
     assert found[1][0] == "Released center"
     assert found[2] == ["Released center", "beneath: Records"]
-    assert found[3] == ["True mean", "beneath: Records"]
+    assert found[3] == ["True average", "beneath: Records"]
     assert found[4][0] == "Records"
     assert not any("beneath" in line for line in found[4])
 

@@ -96,7 +96,7 @@ def test_the_frame_survives_new_data_where_it_can(page: Page, server: Server) ->
 def test_the_public_picture_knows_nothing_of_the_curator(page: Page, server: Server) -> None:
     picture = opened(page, server)
     picture.get_by_role("button", name="Data table").click()
-    expect(picture.locator("caption").filter(has_text="True means")).to_have_count(1)
+    expect(picture.locator("caption").filter(has_text="True averages")).to_have_count(1)
     page.get_by_text("What the public sees").click()
     expect(picture).to_have_attribute("data-dpviz-drawn", "2")
     secret = [layer.name for layer in everything().layers if layer.audience.value == "curator"]

@@ -160,7 +160,7 @@ def test_each_kind_of_mark_is_named_once_where_it_is_free(page: Page, server: Se
     words = [label["words"] for label in labels]
     assert len(words) == len(set(words)) <= 6
     assert words[0] == "released centers"
-    assert "true means (secret)" in words
+    assert "true averages (secret)" in words
     assert not any("cluster" in each for each in words)
     for i, label in enumerate(labels):
         left, top, right, bottom = label["rect"]

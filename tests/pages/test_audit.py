@@ -54,7 +54,7 @@ def test_it_opens_finished_at_every_epsilon(open_page):
     assert sent["method"] == next(iter(CATALOGUE))
     assert sent["status"] == "done"
     assert all(sent["results"]), "none has to be waited for"
-    assert result["played"][-1]["finding"] == "It promised 1 and leaked at least 3.75: the promise is broken."
+    assert result["played"][-1]["finding"] == "Published k-means promised 1, but leaks at least 3.75: broken."
     assert (result["promised_text"], result["played"][-1]["leak_text"]) == ("1", "3.75")
     assert "not established" in page.text
     mended = chosen(page, "asked", "mode", sent["switch"][1])
@@ -150,8 +150,8 @@ def test_a_result_stays_known_and_one_of_other_readers_does_not(open_page, at_on
 def test_what_is_published_is_caught(open_page, at_once):
     page = open_page("audit", audit_runs="200")
     assert at_once
-    assert finding(page).startswith("It promised 1 and leaked at least 2.8")
-    assert stage(page)[1]["verdict"] == "Claimed 1, proved nothing."
+    assert finding(page).startswith("Published k-means promised 1, but leaks at least 2.8")
+    assert stage(page)[1]["verdict"] == "ε = 1 is only claimed: nobody has proved it."
     assert {line["name"] for line in stage(page)[1]["lines"]} >= {"What is claimed", "The attack"}
     histogram, _ = page.app.session_state["dpviz:shown"].scenes
     assert stage(page)[1]["scene"] == scene_hash(histogram), "imported settings know the picture by it"

@@ -46,7 +46,7 @@ def test_every_mixture_has_every_picture(open_page, base, calibration, moves):
 
 def test_the_public_sees_all_but_records_and_agreement(open_page):
     curator, public = open_page(PAGE), open_page(PAGE, audience="public")
-    assert names_of(curator) - names_of(public) == {"person", "true mean", "noise"}
+    assert names_of(curator) - names_of(public) == {"person", "true average", "noise"}
     assert names_of(curator, "dendrogram") == names_of(public, "dendrogram")
     assert "(ARI)" in curator.text
     assert "ARI" not in public.text
@@ -119,7 +119,7 @@ def test_the_landscape_as_a_surface(open_page):
     assert header["solid"] == [30.0, 40.0]
     assert "cut off" in header["caption"]
     assert "density as a surface" in names_of(page)
-    assert not {"person", "true mean", "noise"} & names_of(page)
+    assert not {"person", "true average", "noise"} & names_of(page)
     public = open_page(PAGE, **SMALL, relief="surface", pitch="40", audience="public")
     assert drawn(public) == drawn(page), "it is made of the release alone"
     page.set("button_group", "Picture", "flat")

@@ -191,7 +191,7 @@ def test_the_last_pick_of_candidates_is_made_again_by_its_chances(monkeypatch):
 @pytest.mark.parametrize("factor", [1.0, 3.0])
 @pytest.mark.usefixtures("many")
 def test_the_publics_draws_hold_the_true_mean_as_often_as_they_say(factor, monkeypatch):
-    """The rank of the true mean among the draws is even over many runs; three times the noise is not.
+    """The rank of the true average among the draws is even over many runs; three times the noise is not.
 
     Counts of 100 with noise of scale 8 bend the law by less than 0.03: the ratio of two normal numbers.
     """

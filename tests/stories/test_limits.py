@@ -91,7 +91,7 @@ def test_sentences_about_an_attacker(epsilon, delta):
 
 @given(st.floats(1e-15, 0.9))
 def test_sentences_about_a_chance(chance):
-    scale = {"million": 10**6, "billion": 10**9, "trillion": 10**12, "": 1}
+    scale = {"10,000": 10**4, "million": 10**6, "billion": 10**9, "trillion": 10**12, "": 1}
     for said in (panel.rarely(chance), panel.chance_limit(chance)):
         unit = said.split()[-1] if " in " in said else ""
         shown = read(said) / scale[unit]

@@ -164,8 +164,12 @@ def test_the_guarantee_is_one_sentence_that_begins_with_its_verdict():
     replaced = claim(1.0, 0.0, REPLACE)
     assert said(replaced, replaced)[1].startswith("Proved. Replacing one person's record makes no result")
     rare = claim(1.0, 3.0518e-5)
-    assert said(rare, rare)[1].endswith("2.8 times as likely, plus 31 in a million.")
-    assert said(one, claim(0.7071))[1].endswith("more than 2.1 times as likely."), "the better limit is enough"
+    assert said(rare, rare)[1].endswith("2.8 times as likely, except 31 in a million cases.")
+    better = said(one, claim(0.7071))[1]
+    assert better.startswith("Proved, even ε = 0.71. Adding or removing one person makes no")
+    assert better.endswith("more than 2.1 times as likely.")
+    for other in (claim(0.7071, 1e-6), claim(0.7071, adjacency=REPLACE)):
+        assert said(one, other)[1].startswith("Proved. "), "another promise is no better one"
     assert said(one, claim(1.17))[1].endswith("more than 3.3 times as likely, not the 2.8 that is claimed.")
     assert said(claim(40.0), claim(40.0)) == ("proved", "Proved, but ε = 40 limits next to nothing.")
 

@@ -49,7 +49,7 @@ def claim(**changes):
     return Claim(**{**made, **changes})
 
 
-CONTENTS = Contents("one record", ("the box",), ("true means",))
+CONTENTS = Contents("one record", ("the box",), ("true averages",))
 
 
 def labeled(guarantee, contents=CONTENTS):
@@ -103,7 +103,7 @@ def test_a_proof_and_a_claim_stand_side_by_side(page):
     for words in (
         "one record",
         "the box",
-        "true means",
+        "true averages",
         "89 in 100",
         "74 in 100",
         "Stated",

@@ -62,12 +62,12 @@ TERMS = (
     ("Lloyd's", "k-means without privacy, from one start: where noise-free centers end."),
     center_facts.BEST_TERM,
     *meant("center"),
-    ("True mean", "The true middle of a cluster. Lloyd's algorithm would move the center there."),
-    ("Noise", "From the true mean to the released center: what noise on counts and sums does to it."),
+    ("True average", "The true middle of a cluster. Lloyd's algorithm would move the center there."),
+    ("Noise", "From the true average to the released center: what noise on counts and sums does to it."),
     ("Private seeds", "A start that a third of ε pays for: noisy counts of a grid, then k-means on its cells."),
     ("Likely error", "How far the noise of the sums usually throws a center. Small clusters are thrown farther."),
     ("No privacy", "Lloyd's algorithm adds no noise: each center is an exact mean of real records."),
-    (CIRCLE, "Public. The true mean is of the records in a center's circle alone, and the center moves within it."),
+    (CIRCLE, "Public. The true average is of the records in a center's circle alone, and the center moves within it."),
     ("Cells", "A grid whose walls are public or released. Each record counts in one cell; more color, more records."),
     ("Noisy count", "A cell's count with noise, released. Empty cells get noise too, so that they hide who is absent."),
     ("Below zero", "Noise can push a small count below zero. Such a cell weighs nothing, so empty space looks fuller."),
@@ -187,7 +187,7 @@ class FamilyRun(CentersRun[C_co, S_co]):
 
 LLOYD_DETAILS = {
     "assign": "Every person joins the nearest center.",
-    "mean": "The true mean of each cluster stays secret.",
+    "mean": "The true average of each cluster stays secret.",
     "noise": "Noise moves the mean, and the noisy mean is released.",
 }
 L_co = TypeVar("L_co", bound=LloydFamilyRelease, covariant=True)
@@ -260,7 +260,7 @@ class LloydFamilyRun(FamilyRun[L_co, LloydStep]):
         )
 
     def ensembles(self, view: View) -> Ensembles:
-        """Return what the last noise could have done, the curator's; where the true means could be, public."""
+        """Return what the last noise could have done, the curator's; where the true averages could be, public."""
         del view
         last, seeded = self.steps[-1], self.release.start_packing is not None
         return ensemble.of_noisy_means(
@@ -324,9 +324,9 @@ class ExactLloydRun(LloydFamilyRun[LloydFamilyRelease]):
 
     details: ClassVar[Mapping[str, str]] = {
         "assign": LLOYD_DETAILS["assign"],
-        "mean": "Every center moves to the true mean of its cluster.",
+        "mean": "Every center moves to the true average of its cluster.",
     }
-    end = "The true means are the result: nothing of it is private."
+    end = "The true averages are the result: nothing of it is private."
     noisy = False
     scene = ExactScene
 
@@ -372,7 +372,7 @@ class FastLloydRun(LloydFamilyRun[BoundedRelease]):
 
     details: ClassVar[Mapping[str, str]] = {
         "assign": "Every person joins the nearest center within whose circle they are.",
-        "mean": "The true mean of the people in each circle stays secret.",
+        "mean": "The true average of the people in each circle stays secret.",
         "noise": "The move gets noise, is released, and ends within the circle.",
     }
     note = (
@@ -413,9 +413,9 @@ class FastLloydRun(LloydFamilyRun[BoundedRelease]):
         return (box, records, *drawn_circles, *others)
 
     def ensembles(self, view: View) -> Ensembles:
-        """Return what the last noise could have done to the moves, the curator's; where the true means could be.
+        """Return what the last noise could have done to the moves, the curator's; where the true averages could be.
 
-        A move that was cut off at its circle does not say how far it would have gone: the true mean may be anywhere
+        A move that was cut off at its circle does not say how far it would have gone: the true average may be anywhere
         around the center before it. With a start that is not released nothing is said of it.
         """
         del view

@@ -115,7 +115,7 @@ def move_layers(run: ConvergentKMeansRun, stage: Stage) -> list[Layer]:
 
 
 def noisy_steps(run: ConvergentKMeansRun, stage: Stage) -> NoisySteps:
-    """Return the true means on the way, and the noise on them where zones stand on noisy means."""
+    """Return the true averages on the way, and the noise on them where zones stand on noisy means."""
     clock, means = stage.clock, run.zone_means
     after = clock.during("zone", "sample") if means.released else {}
     return NoisySteps(stack(run.steps, "nonprivate_mean"), means.mean, clock.during("mean", "zone", "sample"), after)

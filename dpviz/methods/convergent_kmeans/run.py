@@ -35,14 +35,14 @@ TERMS = (
     center_facts.BEST_TERM,
     *meant("center"),
     ("Private seeds", "A start that a third of ε pays for: noisy counts of a grid, then k-means on its cells."),
-    ("True mean", "The middle of a cluster. Lloyd's algorithm would move the center there."),
+    ("True average", "The middle of a cluster. Lloyd's algorithm would move the center there."),
     *meant("convergent zone"),
     (
         "Controller",
         "Says in which direction the next center goes: a point of that ball's border, or Lloyd's next mean (future).",
     ),
     *meant("sampling zone"),
-    ("Noisy mean", "The true mean with noise on its count and its sum. It is released."),
+    ("Noisy mean", "The true average with noise on its count and its sum. It is released."),
     ("Draw", "The random step from the mean into the zone. Shading shows where it is likely to end."),
     (
         "Clamped noise",
@@ -55,11 +55,11 @@ TERMS = (
 PHASES = ("assign", "mean", "zone", "sample")
 DETAILS = {
     "assign": "Every person joins the nearest center.",
-    "mean": "The true mean of each cluster stays secret.",
+    "mean": "The true average of each cluster stays secret.",
     "zone": "Noise moves the mean. Noisy mean and sampling zone are released.",
     "sample": "The next center is drawn inside the zone.",
 }
-PUBLISHED_DETAILS = {**DETAILS, "zone": "The paper releases a zone that stands on the true mean."}
+PUBLISHED_DETAILS = {**DETAILS, "zone": "The paper releases a zone that stands on the true average."}
 SEEDS = "Noisy counts of a coarse grid say where the centers start."
 RELEASE_DETAILS = {
     "repaired": "The last noisy means and counts are released.",
@@ -226,7 +226,7 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
         )
 
     def ensembles(self, view: View) -> Ensembles:
-        """Return what the last noise could have done, the curator's; where the true means could be, public.
+        """Return what the last noise could have done, the curator's; where the true averages could be, public.
 
         Published mode adds noise to counts alone and does not release them: what it says of the means is the red ray.
         """

@@ -118,7 +118,7 @@ CHAPTER = RunChapter(
     lambda rounds: {"epsilon": EPSILON, "n_iterations": int(rounds), "start_seed": START_SEED},
     {
         "person": "A person",
-        "true mean": "True average",
+        "true average": "True average",
         "noise": "Noise",
         "released center": "Published center",
     },

@@ -300,7 +300,7 @@ def component_layers(run: MorseRun, stage: Stage) -> list[Layer]:
         layers += [
             Layer.of("noise", Kind.SEGMENTS, SECRET_NOISE, ends, rows, size=2.0, shown=False, ids=ids),
             Layer.of(
-                "true mean",
+                "true average",
                 Kind.MARKS,
                 SECRET,
                 means,

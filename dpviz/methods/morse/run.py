@@ -272,7 +272,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             asked = self.params.n_clusters
             return Strip("Clusters left", f"of {asked}", "left", 0.0, float(asked)), None
         lines = ((0.0, "blind guess"),)
-        return Strip("Agreement with the truth", "of 1", "agreement", 0.0, 1.04, lines), None
+        return Strip("Real groups matched", "of 1", "agreement", 0.0, 1.04, lines), None
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
         """Return the agreement with the known classes, else the clusters that are left."""

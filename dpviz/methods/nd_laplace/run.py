@@ -250,12 +250,10 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         times = 100.0 if self.measure.shares else 1.0
         line = (times * self.width, "the map's width")
         unit = "of the range" if self.measure.shares else ""
-        low, high, many = LEAST_MAPS * line[0], 2.0 * MOST_MAPS * line[0], self.words.nouns.record[1]
+        low, high = LEAST_MAPS * line[0], 2.0 * MOST_MAPS * line[0]
         return (
-            Strip(f"{many.capitalize()} move on average by", unit, "moved", low, high, (line,), log=True),
-            Strip(f"Noise moves {many} on average by", unit, "moved", low, high, (line,), log=True)
-            if self.words.box_public
-            else None,
+            Strip("Average move", unit, "moved", low, high, (line,), log=True),
+            Strip("Expected move", unit, "moved", low, high, (line,), log=True) if self.words.box_public else None,
         )
 
     def losses(self) -> tuple[StripMeasure | None, StripMeasure | None]:

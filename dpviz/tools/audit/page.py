@@ -318,11 +318,30 @@ def drawn(
         "audiences": frame.AUDIENCE.choices,
         "method": None if hiding.hides(METHOD.name) else method,
         "methods": list(METHOD.choices),
-        "short": SHORT.get(method, AUDITED[method].title),
+        "short": _short(method),
+        "who": _who(question.key),
         "mode": None if hiding.hides("audited_mode") else question.key,
         "modes": list(_modes(method).choices),
         "switch": [case.key for case in calibrations(method)] if len(modes) > 1 else [],
     }
+
+
+def _short(method: str) -> str:
+    return SHORT.get(method, AUDITED[method].title.split(" (")[0])
+
+
+def _who(key: str) -> str:
+    """Return what a sentence calls a mode of a method: "Published k-means"."""
+    case = cases()[key]
+    version = {"As published": "Published ", "Repaired": "Repaired "}.get(case.mode, "")
+    return f"{version}{_short(case.method)}"
+
+
+def _repaired(key: str) -> str:
+    """Return the page that shows the proved version of a mode that is not; "" where there is none."""
+    case = cases()[key]
+    proved = any(each.key != key and each.guarantee.proved is not None for each in calibrations(case.method))
+    return _short(case.method) if proved and case.guarantee.proved is None else ""
 
 
 def say_runs(page: PageFrame, audited: Audited) -> None:
@@ -378,7 +397,7 @@ def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
         del audits[each]
     while len(audits) >= MOST_FOUND:
         del audits[next(iter(audits))]
-    audits[name] = _finished(against_limit(*counted_from(pairs, parts), is_own=question.is_own))
+    audits[name] = _finished(against_limit(*counted_from(pairs, parts), is_own=question.is_own), question.key)
     return audits[name]
 
 
@@ -392,11 +411,11 @@ def known(page: PageFrame, question: AuditQuestion, *, with_best: bool = True) -
 def _opened(question: AuditQuestion, with_best: bool) -> Finished:
     counted = opening.found(question)
     assert counted is not None
-    return _finished(against_limit(*counted, is_own=False, with_best=with_best))
+    return _finished(against_limit(*counted, is_own=False, with_best=with_best), question.key)
 
 
-def _finished(audited: Audited) -> Finished:
-    stage = asdict(audit_stage.stage_of(audited))
+def _finished(audited: Audited, key: str) -> Finished:
+    stage = asdict(audit_stage.stage_of(audited, _who(key), _repaired(key)))
     return Finished(audited, {**stage, "scene": scene_hash(pictures.histogram(audited))})
 
 

@@ -17,6 +17,7 @@ from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, least_epsilons
 from dpviz.core import Confidential, FloatArray
 from dpviz.plots import Layer, Role
 from dpviz.stories.panel import ceiled, floored
+from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS
 from dpviz.tools.audit.pictures import TAIL, event_words, percent, roc
 from dpviz.tools.audit.runs import Audited
 
@@ -33,6 +34,8 @@ SAYS = {False: ("you", "not you"), True: ("yours", "another")}
 STARTED = "The runs have begun. Can an attacker tell the two worlds apart?"
 STOPPED = "Stopped: nothing is shown of runs that are not complete."
 KEPT = "An attack can break a promise; only a proof can keep it."
+REPAIRED = "Its repaired version, which the {} page shows, is proved."
+IT = "It"  # a method that a sentence has no room to name
 
 IntArray: TypeAlias = NDArray[np.intp]
 Tone: TypeAlias = Literal["broken", "open", "kept"]
@@ -81,8 +84,8 @@ class AuditStage(Confidential):
     lines: tuple[RocLine, ...]
 
 
-def stage_of(audited: Audited) -> AuditStage:
-    """Return what stands on the stage of a finished audit."""
+def stage_of(audited: Audited, who: str = IT, repaired: str = "") -> AuditStage:
+    """Return what stands on the stage of a finished audit of `who`; `repaired` names the page of its proved version."""
     bound, limit = audited.bound, audited.limit
     event = bound.events[0] if bound.events else None
     likely = event is None or event.first_is_likely
@@ -106,9 +109,9 @@ def stage_of(audited: Audited) -> AuditStage:
         is_last = i == len(marks) - 1
         leak = float(leaks[i])
         if is_last:
-            finding, tone = finding_of(audited), tone_of(audited)
+            finding, tone = finding_of(audited, who), tone_of(audited)
         elif audited.is_violated and sure[i] > limit.epsilon:
-            finding, tone = broken(limit.epsilon, leak), "broken"
+            finding, tone = broken(limit.epsilon, leak, who), "broken"
         else:
             finding, tone = f"{2 * n:,} runs so far: can an attacker tell the two worlds apart?", "open"
         dots = tuple(tuple(each[i].tolist()) for each in counts)
@@ -117,7 +120,7 @@ def stage_of(audited: Audited) -> AuditStage:
                 n, int(right[i]), int(wrong[i]), leak, floored(leak), float(most[i]), finding, tone, (dots[0], dots[1])
             )
         )
-    verdict, words = verdict_of(audited)
+    verdict, words = verdict_of(audited, repaired)
     promised = math.isfinite(limit.epsilon)
     return AuditStage(
         promised=limit.epsilon if promised else None,
@@ -146,14 +149,14 @@ def tone_of(audited: Audited) -> Tone:
     return "open" if audited.is_undecided or _is_doubtful(audited) else "kept"
 
 
-def finding_of(audited: Audited) -> str:
+def finding_of(audited: Audited, who: str = IT) -> str:
     """Return what all runs show, in at most 68 characters; never that something is verified."""
     bound, limit = audited.bound, audited.limit.epsilon
     least, promised = floored(bound.epsilon_lower), ceiled(limit)
     if math.isinf(limit):
         return f"Nothing is promised here, and at least {least} leaks."
     if audited.is_violated:
-        return broken(limit, bound.epsilon_lower)
+        return broken(limit, bound.epsilon_lower, who)
     if audited.is_undecided:
         runs = f"{2 * bound.n_estimating:,} runs"
         # At the verdict's confidence where the bound's own could be above.
@@ -165,16 +168,23 @@ def finding_of(audited: Audited) -> str:
     if 0.0 < measured <= limit:
         return f"Kept so far: this attack measures about {measured:.2g} of the promised {promised}."
     if bound.epsilon_lower > 0.0 and least != "0":
-        return f"It promised {promised}; this attack shows at least {least}."
-    return f"It promised {promised}; this attack cannot surely tell the worlds apart."
+        return _named(who, f"promised {promised}; this attack shows at least {least}.")
+    return _named(who, f"promised {promised}; this attack cannot surely tell the worlds apart.")
 
 
-def broken(limit: float, leak: float) -> str:
+def broken(limit: float, leak: float, who: str = IT) -> str:
     """Return the finding of a promise that the runs refute."""
-    return f"It promised {ceiled(limit)} and leaked at least {floored(leak)}: the promise is broken."
+    return _named(who, f"promised {ceiled(limit)}, but leaks at least {floored(leak)}: broken.")
 
 
-def verdict_of(audited: Audited) -> tuple[str, str]:
+def _named(who: str, words: str) -> str:
+    """Begin a finding with the method's name where there is room for it."""
+    named = f"{who} {words}"
+    is_short = len(named) <= MOST_CHARACTERS and len(named.split()) <= MOST_WORDS
+    return named if is_short else f"{IT} {words}"
+
+
+def verdict_of(audited: Audited, repaired: str = "") -> tuple[str, str]:
     """Return what is claimed and proved, and what the runs can say of it."""
     limit, claimed = audited.limit.epsilon, audited.claimed
     if audited.is_proved:
@@ -188,8 +198,10 @@ def verdict_of(audited: Audited) -> tuple[str, str]:
             return verdict, "The runs contradict the proof: one of the two is wrong."
         return verdict, "These runs alone could not show it." if audited.is_undecided else KEPT
     if math.isinf(limit):
-        return "Claimed nothing, proved nothing.", "There is no promise to break."
-    verdict = f"Claimed {ceiled(limit)}, proved nothing."
+        return "Nothing is claimed, and nothing is proved.", "There is no promise to break."
+    verdict = f"ε = {ceiled(limit)} is only claimed: nobody has proved it."
+    if repaired:
+        return verdict, REPAIRED.format(repaired)
     if audited.is_violated:
         return verdict, "One attack is enough to break a promise."
     return verdict, "More runs might settle it." if tone_of(audited) == "open" else KEPT

@@ -36,7 +36,7 @@ COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 SAID = {"Noisy grid": "the noisy grid", "DPM as published": "published DPM"}  # names inside a sentence
 ASKED = (  # what the odds are about, at length and in few words
     "Someone who knows everyone else guesses whether you are in the data: right, times in 100 (a coin: 50)",
-    "An attacker guesses right, times in 100",
+    "Attackers right, in 100",
 )
 UNPROVED, NO_LIMIT = "not proved", "no limit known"
 

@@ -68,7 +68,9 @@ def everything(n: int = 600, n_frames: int = 7, seed: int = 0) -> Scene:
             always(n_frames),
             isolate=False,
         ),
-        Layer("True means", Kind.MARKS, Role.EXACT, Audience.CURATOR, {"xy": exact}, shown, symbol="ring", names=names),
+        Layer(
+            "True averages", Kind.MARKS, Role.EXACT, Audience.CURATOR, {"xy": exact}, shown, symbol="ring", names=names
+        ),
         Layer("Released centers", Kind.MARKS, Role.RELEASED, Audience.RELEASED, {"xy": released}, shown, names=names),
         Layer(
             "A refused step",

@@ -69,12 +69,12 @@ def test_the_release_frame_shows_release_and_lloyds(tell_family, show_family, na
     assert np.array_equal(shown(layers["person"], -1, "group"), brute_labels(told.unit, unit))
     assert (shown(layers["person"], 0, "group") == NO_GROUP).all()
     if name in ("eugkm", "privgene"):
-        exact = shown(layers["true mean"], -1)
+        exact = shown(layers["true average"], -1)
         labels = brute_labels(told.unit, unit)
         for i in np.unique(labels):
             same(exact[i], by_hand(told.unit[labels == i].mean(axis=0), view, d))
     elif name in NOISY:
-        same(shown(layers["true mean"], -1), by_hand(told.result.trace[-1].nonprivate_mean, view, d))
+        same(shown(layers["true average"], -1), by_hand(told.result.trace[-1].nonprivate_mean, view, d))
 
 
 @pytest.mark.parametrize(("d", "view"), [(1, View()), (2, View()), (5, View(3, 1)), (5, View(principal=True))])

@@ -98,9 +98,9 @@ def test_only_the_curators_layers_depend_on_a_secret(tell_family, show_family, n
 
 
 LEAKS = {
-    "blum": ("true mean", "person", "noise", "likely error on the way"),
+    "blum": ("true average", "person", "noise", "likely error on the way"),
     "gupt": ("mean of the blocks", "center of a block", "to the mean", "person, by block"),
-    "eugkm": ("exact count", "center", "true mean"),
+    "eugkm": ("exact count", "center", "true average"),
     "privgene": ("center of a candidate", "best candidate"),
 }
 

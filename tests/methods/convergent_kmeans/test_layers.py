@@ -13,7 +13,7 @@ ROUNDING = 1e-12  # box units; lengths are added up in another order
 PHASES = ("assign", "mean", "zone", "sample")
 AFTER = {"mean": ("mean", "zone", "sample"), "zone": ("zone", "sample"), "sample": ("sample",)}
 DRAWN = {  # layer -> array -> (field of the step, phases that show it)
-    "true mean": {"xy": ("nonprivate_mean", AFTER["mean"])},
+    "true average": {"xy": ("nonprivate_mean", AFTER["mean"])},
     "exact move": {
         "tail": ("previous_centers", AFTER["mean"]),
         "head": ("nonprivate_mean", AFTER["mean"]),
@@ -229,7 +229,7 @@ def test_the_release_frame_shows_release_true_means_and_lloyds(tell, show, mode)
     unit = told.words.box.to_unit(told.result.release.centers)
     assert np.array_equal(shown(layers["released center"], -1, "xy"), unit)
     assert np.array_equal(shown(layers["center without privacy"], -1, "xy"), told.reference.nonprivate_centers)
-    exact = shown(layers["true mean"], -1, "xy")
+    exact = shown(layers["true average"], -1, "xy")
     last = told.result.trace[-1]
     labels = brute_labels(told.unit, last.previous_centers if mode == "repaired" else last.released_centers)
     for i, mean in enumerate(exact):
@@ -239,4 +239,4 @@ def test_the_release_frame_shows_release_true_means_and_lloyds(tell, show, mode)
     assert np.array_equal(shown(layers["noise"], -1, "head"), unit)
     at_rest = {layer.name for layer in show(told).layers if layer.shown and layer.rows[-1] >= 0}
     rays = {"ray through the true sum"} if mode == "published" else set()
-    assert at_rest == {"public bounds", "person", "border", "noise", "true mean", "released center"} | rays
+    assert at_rest == {"public bounds", "person", "border", "noise", "true average", "released center"} | rays

@@ -119,7 +119,7 @@ def test_only_the_curators_layers_depend_on_a_secret(tell, show, options, d):
     assert moved == secret, "a layer that no secret moves need not be hidden"
 
 
-@pytest.mark.parametrize("name", ["true mean", "person", "center without privacy", "exact move"])
+@pytest.mark.parametrize("name", ["true average", "person", "center without privacy", "exact move"])
 def test_one_wrong_audience_would_be_noticed(tell, show, options, name):
     def leaking(world):
         drawn = show(world)

@@ -224,10 +224,10 @@ def test_the_public_scene_follows_from_the_release(d, view, moves):
     if not view.principal:
         names = {layer.name for layer in here.public().layers}
         assert {"hilltop", "start"} <= names
-        assert not {"person", "true mean", "noise"} & names
+        assert not {"person", "true average", "noise"} & names
 
 
-@pytest.mark.parametrize("name", ["person", "true mean", "noise"])
+@pytest.mark.parametrize("name", ["person", "true average", "noise"])
 def test_one_wrong_audience_would_be_noticed(name):
     def leaking(run):
         picture = scene(run)
@@ -353,7 +353,7 @@ def test_a_picture_begins_with_hills_borders_and_chains():
     at = picture.start_frame
     rest = {one.name for one in picture.layers if one.shown and one.rows[at] >= 0}
     assert rest == {"public bounds", "hill", "border", "person", "ridge between hills", "hilltop"}
-    assert {"component", "pass", "contour", "noise", "true mean", "start"} <= picture.hidden_names
+    assert {"component", "pass", "contour", "noise", "true average", "start"} <= picture.hidden_names
     assert any(one.pick for one in picture.layers if one.name == "pass"), (
         "on request, and then each leads to its search"
     )

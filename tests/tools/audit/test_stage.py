@@ -112,9 +112,9 @@ def test_worlds_that_never_differ_have_no_mark():
     [
         (
             audited(0.0, is_proved=False),
-            "It promised 1 and leaked at least 3.75: the promise is broken.",
+            "It promised 1, but leaks at least 3.75: broken.",
             "broken",
-            ("Claimed 1, proved nothing.", "One attack is enough to break a promise."),
+            ("ε = 1 is only claimed: nobody has proved it.", "One attack is enough to break a promise."),
         ),
         (
             audited(0.1, limit=10.0, claimed=10.0),
@@ -126,7 +126,7 @@ def test_worlds_that_never_differ_have_no_mark():
             audited(0.1, limit=10.0, is_proved=False, claimed=10.0),
             "Undecided: 500 runs can show at most 3.76, and it promised 10.",
             "open",
-            ("Claimed 10, proved nothing.", "More runs might settle it."),
+            ("ε = 10 is only claimed: nobody has proved it.", "More runs might settle it."),
         ),
         (
             # The figure could be above the limit, the verdict could not: its own limit is named.
@@ -151,13 +151,13 @@ def test_worlds_that_never_differ_have_no_mark():
             made(150, 55, 250, 0.5, is_proved=False),
             "Undecided: it promised 0.5, and these runs point to 0.536.",
             "open",
-            ("Claimed 0.5, proved nothing.", "More runs might settle it."),
+            ("ε = 0.5 is only claimed: nobody has proved it.", "More runs might settle it."),
         ),
         (
             audited(0.0, limit=math.inf, is_proved=False, claimed=math.inf),
             "Nothing is promised here, and at least 3.75 leaks.",
             "kept",
-            ("Claimed nothing, proved nothing.", "There is no promise to break."),
+            ("Nothing is claimed, and nothing is proved.", "There is no promise to break."),
         ),
     ],
     ids=["broken", "undecided", "undecided claim", "verdict's limit", "kept", "nothing seen", "doubtful", "no limit"],
@@ -169,11 +169,20 @@ def test_the_finding_says_what_all_runs_show(told, finding, tone, verdict):
     assert (drawn.verdict, drawn.words) == verdict
 
 
+def test_the_finding_names_the_method_where_there_is_room_and_the_verdict_the_version_that_is_proved():
+    drawn = stage_of(audited(0.0, is_proved=False), "Published k-means", "k-means")
+    assert drawn.played[-1].finding == "Published k-means promised 1, but leaks at least 3.75: broken."
+    assert drawn.words == "Its repaired version, which the k-means page shows, is proved."
+    long = "Published clustering by very many words"
+    assert stage_of(audited(0.0, is_proved=False), long).played[-1].finding.startswith("It promised 1, but")
+    assert stage_of(audited(0.0, limit=10.0, claimed=10.0), "k-means", "k-means").verdict == "Proved."
+
+
 @given(st.integers(0, 100), st.integers(0, 100), st.sampled_from([10, 100, 2_500, 100_000]), st.floats(1e-3, 50.0))
 @settings(max_examples=200, deadline=None)
 def test_no_finding_is_too_long_or_says_more_than_was_found(right, wrong, n, limit):
     told = made(n * right // 100, n * wrong // 100, n, limit, is_proved=False)
-    drawn = stage_of(told)
+    drawn = stage_of(told, "Published k-means")
     for step in drawn.played:
         assert len(step.finding) <= MOST_LETTERS, step.finding
         assert len(step.finding.split()) <= MOST_WORDS
