@@ -29,8 +29,7 @@ from benchmarks.load_line import Line, body_of, header_of
 PATIENCE = 60.0  # s for the answer to a move
 EXTRA_SLIDERS = ("Clusters k", "Clusters K", "Centers k", "Levels of cuts τ (0: the rule)")
 KNOBS = {"Clusters k": "n_clusters", "Clusters K": "n_clusters", "Centers k": "n_centers", EXTRA_SLIDERS[3]: "n_levels"}
-EPSILON = "dpviz.epsilon"
-PICTURE = "dpviz.live"
+STAGE = "dpviz.stage"  # the picture, and its slider
 WAIT = "dpviz.wait"
 ADDRESS = "dpviz.address"
 AHEAD = 0.6  # s that the slider waits for a picture that comes ahead (dpviz/assets/epsilon.js) ...
@@ -275,18 +274,15 @@ class Session:
             self._take_component(element.bidi_component, fragment)
 
     def _take_component(self, component: Any, fragment: str) -> None:
-        if component.component_name == EPSILON:
-            self.epsilon = (component, json.loads(component.json), fragment)
-        elif component.component_name == WAIT:
+        if component.component_name == WAIT:
             self.waiting[component.id] = Waiting(json.loads(component.json), fragment, time.monotonic())
         elif component.component_name == ADDRESS:
             self._locate(json.loads(component.json)["query"])
-        elif component.component_name == PICTURE:
-            options = header_of(component.bytes)
-            if options["key"] == "picture":
-                self.picture = options
-                self._locate(options.get("query"))
-                self._draw(str(header_of(body_of(component.bytes))["hash"]))
+        elif component.component_name == STAGE:
+            self.picture = header_of(component.bytes)
+            self.epsilon = (component, self.picture["instrument"], fragment)
+            self._locate(self.picture["query"])
+            self._draw(str(header_of(body_of(component.bytes))["hash"]))
 
     def _locate(self, query: str | None) -> None:
         self.shown = dict(parse_qsl(query or "", keep_blank_values=True))
