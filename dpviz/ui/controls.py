@@ -11,6 +11,7 @@ from dpviz.core import Knob, friendly
 from dpviz.stories.panel import spoken
 from dpviz.ui import hiding, state
 from dpviz.ui.server.served import served
+from dpviz.ui.state import Number, read_message
 
 DEPLOYMENTS: tuple[tuple[float, str, str], ...] = (
     (
@@ -156,13 +157,8 @@ def spoken_value(label: str, value: float, note: str) -> str:
 
 def _move(state: object, n_values: int) -> tuple[int, float] | None:
     """Read (index, move) out of the component's untrusted state, None unless both make sense."""
-    pair = state.get("moved") if isinstance(state, Mapping) else None
-    if not (isinstance(pair, list | tuple) and len(pair) == 2):
-        return None
-    if not all(isinstance(part, int | float) and not isinstance(part, bool) for part in pair):
-        return None
-    index, move = pair
-    return (int(index), float(move)) if index in range(n_values) else None
+    pair = read_message(state, tuple[Number, Number], "moved")
+    return (int(pair[0]), pair[1]) if pair is not None and pair[0] in range(n_values) else None
 
 
 def _last_mover(memory: _Memory | None, start: int, answer: tuple[int, float] | None) -> _Memory:

@@ -1,17 +1,18 @@
 """A live picture or chart: a scene on a canvas, redrawn without being rebuilt, with legend, scrubber and table."""
 
 import json
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from secrets import token_hex
-from typing import TypeGuard
+from typing import Annotated
 
 import streamlit as st
+from annotated_types import Ge, Le, Len
 
 from dpviz.assets import PICTURE
 from dpviz.plots.scene import ALIGNMENT, Scene, pack
 from dpviz.ui.server.served import served
+from dpviz.ui.state import Index, Number, read_message
 
 _PICK_LENGTH = 80  # characters
 _MOST_CORNERS = 256  # of a region
@@ -22,6 +23,9 @@ _CLICKS = "dpviz:clicks"  # the last ones that pages have followed
 _ARRIVING = "dpviz:arriving"  # the key of a picture that a link has led to and that is not on the screen yet
 
 Region = tuple[tuple[float, float], ...]  # a polygon's corners, scene coordinates
+Corners = Annotated[tuple[tuple[Number, Number], ...], Len(3, _MOST_CORNERS)]
+Turn = Annotated[Number, Ge(-180), Le(180)]  # degrees
+Tilt = Annotated[Number, Ge(-90), Le(90)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,47 +104,25 @@ def read_state(state: object, scene: Scene) -> LiveState:
 
     `picked` is the `pick` of one of the scene's layers or None; `pick_count` is 0 before the first click.
     """
-    message = state if isinstance(state, Mapping) else {}
-    picked = message.get("picked")
-    pick, count, *mark = picked if isinstance(picked, list | tuple) and len(picked) in (2, 3) else (None, None)
+    picked = read_message(state, tuple[object, ...], "picked") or ()
+    pick, count, *mark = picked if len(picked) in (2, 3) else (None, None)
     picks = {layer.pick for layer in scene.layers if layer.pick}
-    polygon: Region = ()
-    region = message.get("region")
-    number: int | None = None
-    corners: Sequence[object] = ()
-    if isinstance(region, list | tuple) and len(region) == 2 and isinstance(region[1], list | tuple):
-        number, corners = _index(region[0]), region[1]
-    points = [_numbers(corner, 2) for corner in corners[: _MOST_CORNERS + 1]]
-    if number is not None and 3 <= len(points) <= _MOST_CORNERS and all(points):
-        polygon = tuple((x, y) for x, y in points)
-    turn = _numbers(message.get("turned"), 3)
-    known = isinstance(pick, str) and len(pick) <= _PICK_LENGTH and pick in picks
+    number, polygon = read_message(state, tuple[Index, Corners], "region") or (0.0, ())
+    turned = read_message(state, tuple[Index, Turn, Tilt], "turned")
+    known = pick if isinstance(pick, str) and len(pick) <= _PICK_LENGTH and pick in picks else None
     return LiveState(
-        selected=_index(message.get("selected")),
-        picked=pick if known else None,
+        selected=_index(state.get("selected") if isinstance(state, Mapping) else None),
+        picked=known,
         picked_mark=_index(mark[0]) if known and mark else None,
         pick_count=_index(count) or 0,
         region=polygon,
-        region_number=number if polygon and number is not None else 0,
-        turned=(turn[1], turn[2]) if turn and abs(turn[1]) <= 180.0 and abs(turn[2]) <= 90.0 else None,
-        turn_count=(_index(turn[0]) or 0) if turn else 0,
+        region_number=int(number),
+        turned=turned and turned[1:],
+        turn_count=int(turned[0]) if turned else 0,
     )
-
-
-def _numbers(value: object, length: int) -> tuple[float, ...]:
-    """Return so many finite numbers, () for anything else."""
-    if not isinstance(value, list | tuple) or len(value) != length or not all(_finite(part) for part in value):
-        return ()
-    return tuple(float(part) for part in value)
 
 
 def _index(value: object) -> int | None:
     """Return a whole number from 0 on, None for anything else."""
-    if not _finite(value) or value < 0 or value != int(value):
-        return None
-    return int(value)
-
-
-def _finite(value: object) -> TypeGuard[float]:
-    # Compared, not converted: a browser can send a whole number that is too large for a float.
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    found = read_message((value,), tuple[Index])
+    return None if found is None else int(found[0])

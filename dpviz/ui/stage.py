@@ -111,16 +111,14 @@ def draw(
 
 def chosen(name: str, key: str = KEY) -> object:
     """Return what the reader chose on the stage `key`, once for each click, None without a new one; it is untrusted."""
-    told = message(key)
-    pair = told.get(name) if isinstance(told, Mapping) else None
-    if not (isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], int | float)):
+    pair = state.read_message(message(key), tuple[object, state.Number], name)
+    if pair is None:
         return None
     taken: dict[str, float] = st.session_state.setdefault(_TAKEN, {})
     if taken.get(name) == pair[1]:
         return None
     taken[name] = pair[1]
-    choice: object = pair[0]
-    return choice
+    return pair[0]
 
 
 def follow_choice(name: str, knob: Knob, key: str = KEY) -> bool:

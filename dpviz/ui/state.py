@@ -6,10 +6,12 @@ widget would silently show its default instead of what the link promised. The pi
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
+from annotated_types import Ge, Predicate
+from pydantic import AllowInfNan, Strict, TypeAdapter, ValidationError
 from streamlit.navigation.page import StreamlitPage
 
 from dpviz.core import Knob, KnobError
@@ -32,10 +34,28 @@ _JUMP = "dpviz:leap"
 _PICKER = ("dpviz:data-follows", "dpviz:linked-upload")  # of the data picker: it reads its parameters again
 _ASKED = "dpviz:asked"
 _TIED = "dpviz:tied"
+# In a message of the browser, which has no whole numbers of their own.
+Number = Annotated[float, Strict(), AllowInfNan(False)]
+Index = Annotated[Number, Ge(0), Predicate(float.is_integer)]
+T = TypeVar("T")
+_FORMS: dict[object, TypeAdapter[Any]] = {}
 CLUSTER_NAMES = tuple(f"name_{number}" for number in range(1, 25))  # of a link: what a person calls the clusters
 READ_ELSEWHERE = frozenset(CLUSTER_NAMES) | frozenset(
     {"data", "hide", "lesson", "step", "frame", "embed", "embed_options", "term"}
 )  # by no knob
+
+
+def read_message(message: object, form: type[T], name: str = "") -> T | None:
+    """Return what a browser's component says, or its part `name`; None unless it has the `form`: it is untrusted."""
+    if name:
+        message = message.get(name) if isinstance(message, Mapping) else None
+    if form not in _FORMS:  # making one takes longer than a hundred messages
+        _FORMS[form] = TypeAdapter(form)
+    try:
+        found: T = _FORMS[form].validate_python(message)
+    except ValidationError:
+        return None
+    return found
 
 
 def opening_query() -> dict[str, str]:

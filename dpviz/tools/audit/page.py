@@ -194,15 +194,13 @@ def follow() -> bool:
     followed: dict[str, float] = st.session_state.setdefault(_FOLLOWED, {})
     news = False
     for name in ("moved", "asked"):
-        choice = message.get(name) if isinstance(message, Mapping) else None
-        if not isinstance(choice, list | tuple) or len(choice) != 3:
+        choice = state.read_message(message, tuple[str, int | str | None, state.Number], name)
+        if choice is None or not choice[2] > followed.get(name, 0.0):
             continue
-        kind, value, turn = choice
-        if not isinstance(turn, int | float) or not turn > followed.get(name, 0.0):
-            continue
-        followed[name], news = float(turn), True
-        if kind == "epsilon" and value in range(len(EPSILONS)):
-            state.remember(EPSILON, EPSILONS[int(value)])
+        kind, value, followed[name] = choice
+        news = True
+        if kind == "epsilon" and isinstance(value, int) and value in range(len(EPSILONS)):
+            state.remember(EPSILON, EPSILONS[value])
         elif kind == "method" and isinstance(value, str):
             state.remember(METHOD, value)
         elif kind == "mode" and isinstance(value, str):

@@ -9,14 +9,16 @@ import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeGuard
+from typing import Annotated, Any
 
 import numpy as np
 import streamlit as st
+from annotated_types import Ge, Le, Len, Lt
 
 from dpviz.core import Box, Confidential, FloatArray, Knob, KnobError, Labels, frozen
 from dpviz.data import Dataset
 from dpviz.ui import controls
+from dpviz.ui.state import Index, Number, read_message
 
 DRAW = "draw"  # the name in the picker and in links
 TITLE = "Draw your own"
@@ -27,7 +29,8 @@ CLASSES = 6
 MEANING = "Each point is [across, up, class]: shares of the box from 0 to 1, and a whole number."
 NOT_HERE = "Saved in the public view: the drawn points are not in this file."
 MOST_UNDO = 50
-LARGEST = 1e15  # that a browser has any reason to send
+Share = Annotated[Number, Ge(0), Le(1)]  # of the box
+Class = Annotated[Index, Lt(CLASSES)]
 PICTURE = "picture"  # key of the live picture that is drawn on
 _KEPT = "dpviz:drawing"
 START = Knob(
@@ -137,14 +140,11 @@ def follow(*, drawn: bool) -> None:
 
 def edited(message: object, drawing: Drawing) -> Drawing | None:
     """Return the drawing after a browser's message, None where there is nothing new or it makes no sense."""
-    if not isinstance(message, list | tuple) or len(message) != 4 or message[0] != drawing.id:
+    sent = read_message(message, tuple[str, Index, Annotated[list[Number], Len(0, 3 * MOST_POINTS)], object])
+    if sent is None or sent[0] != drawing.id or sent[1] <= drawing.number:
         return None
-    number, flat, undo = message[1:]
-    if not _is_number(number) or number < 0 or number != int(number) or number <= drawing.number:
-        return None
-    if not isinstance(flat, list | tuple) or len(flat) % 3 or len(flat) > 3 * MOST_POINTS:
-        return None
-    if not all(_is_number(value) for value in flat) or not all(_is_class(value) for value in flat[2::3]):
+    _, number, flat, undo = sent
+    if len(flat) % 3 or read_message(flat[2::3], list[Class]) is None:
         return None
     sheet = sheet_of(flat)
     if sheet.digest != drawing.sheet.digest:
@@ -210,15 +210,6 @@ def _catch_up() -> bool:
     return True
 
 
-def _is_number(value: object) -> TypeGuard[float]:
-    # Compared, not converted: a browser or a file can have a whole number that is too large for a float.
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
-
-
-def _is_class(value: float) -> bool:
-    return 0 <= value < CLASSES and value == int(value)
-
-
 def sheet_of(flat: Sequence[float]) -> DrawnPoints:
     """Return the sheet of across, up, class, across, ...; a place outside the box is moved onto its wall."""
     table = np.array(flat, dtype=np.float64).reshape(-1, 3)
@@ -247,8 +238,7 @@ def from_file(value: object) -> DrawnPoints | None:
             f"The file has {len(rows):,} drawn points, but a drawing has at most {MOST_POINTS:,}. Take some out."
         )
     for number, row in enumerate(rows, start=1):
-        has_three = isinstance(row, list) and len(row) == 3 and all(map(_is_number, row))
-        if not has_three or not all(0 <= place <= 1 for place in row[:2]) or not _is_class(row[2]):
+        if read_message(row, tuple[Share, Share, Class]) is None:
             raise ValueError(
                 f"The file's drawn point {number:,} must be [across, up, class]: two numbers from 0 to 1 and a whole "
                 f"number from 0 to {CLASSES - 1}. Correct it."

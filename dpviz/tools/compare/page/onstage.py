@@ -1,6 +1,6 @@
 """Compare's stage as a component of the app: what every method's map, number and line are at each ε, in one message."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from secrets import token_hex
 
 import streamlit as st
@@ -71,16 +71,13 @@ def draw(
 
 def _picked(told: object, shown: CompareStage) -> tuple[str, float, int] | None:
     """Return the method and ε of the last click, and its number; None for a message that makes no sense."""
-    pair = told.get("picked") if isinstance(told, Mapping) else None
-    if not (isinstance(pair, list | tuple) and len(pair) == 3):
+    click = state.read_message(told, tuple[str, state.Number, state.Number], "picked")
+    if click is None:
         return None
-    key, index, count = pair
-    whole = all(
-        isinstance(each, int | float) and not isinstance(each, bool) and each == each for each in (index, count)
-    )
-    if not whole or index not in range(len(shown.epsilons)) or key not in {each.key for each in shown.maps}:
+    key, index, count = click
+    if index not in range(len(shown.epsilons)) or key not in {each.key for each in shown.maps}:
         return None
-    return str(key), shown.epsilons[int(index)], int(count) if abs(count) < 2**53 else 0
+    return key, shown.epsilons[int(index)], int(count) if abs(count) < 2**53 else 0
 
 
 def _stage(page: PageFrame, question: CompareQuestion, rows: Rows, series: Sequence[Series]) -> CompareStage:

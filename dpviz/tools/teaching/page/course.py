@@ -3,7 +3,6 @@
 Guesses live in the session. Which chapters a reader has finished is stored in the browser alone.
 """
 
-from collections.abc import Mapping
 from html import escape
 
 import streamlit as st
@@ -209,11 +208,9 @@ def _go(name: str) -> None:
 
 def _follow_contents() -> None:
     """Go to the chapter chosen in the contents; a browser can send anything."""
-    message = st.session_state.get(KEY)
-    pair = message.get("go") if isinstance(message, Mapping) else None
-    name = pair[0] if isinstance(pair, list | tuple) and pair else None
-    if name in dict(CHAPTER.choices):
-        _go(str(name))
+    click = state.read_message(st.session_state.get(KEY), tuple[str, object], "go")
+    if click is not None and click[0] in dict(CHAPTER.choices):
+        _go(click[0])
 
 
 @st.cache_resource(show_spinner="Measuring", max_entries=64)
