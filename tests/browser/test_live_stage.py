@@ -13,7 +13,7 @@ import dpviz
 from dpviz.assets import text
 from dpviz.core import voronoi_borders
 from dpviz.data import load
-from dpviz.plots import Scene, StageWords, pack, read_header
+from dpviz.plots import Kind, Scene, StageWords, pack, read_header
 from tests.browser.apps.scenes import everything
 from tests.browser.curves_page import Server, evaluate
 
@@ -195,6 +195,26 @@ def test_names_stay_at_their_marks_while_epsilon_moves(page: Page, server: Serve
     assert twice[0] == twice[1]
     places = [{label["words"]: (label["i"], label["side"]) for label in each} for each in twice[0]]
     assert places[0] == places[1] == places[2]
+
+
+def test_a_name_comes_back_to_its_mark_after_a_picture_without_it(page: Page, server: Server) -> None:
+    whole, far = scene(0), moved(scene(0), 0.15)
+    kind = next(layer for layer in whole.layers if layer.kind is Kind.POINTS)
+    without = replace(whole, layers=tuple(layer for layer in whole.layers if layer is not kind))
+    body = """const picture = mounted(a.scenes[0]);
+              const kept = [named(picture)];
+              for (const each of a.scenes.slice(1)) {
+                picture.update(unpacked(each));
+                await frames(2);
+                kept.push(named(picture));
+              }
+              return kept;"""
+    first, gone, back = staged(page, server, body, whole, without, far)
+    (word,) = {label["words"] for label in first} - {label["words"] for label in gone}
+    before, after = ({label["words"]: label["i"] for label in each}[word] for each in (first, back))
+    assert before == after
+    (fresh,) = staged(page, server, body, far)
+    assert {label["words"]: label["i"] for label in fresh}[word] != before, "it would stand elsewhere without a memory"
 
 
 def moved(given: Scene, by: float) -> Scene:
