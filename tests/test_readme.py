@@ -104,7 +104,7 @@ def test_the_example_runs_and_prints_what_it_says() -> None:
     done = subprocess.run([sys.executable, "-c", example], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("[") == 6  # five centers, one array
-    assert "Claim(epsilon=1.0, delta=0.0" in done.stdout
+    assert "ε = 1, add or remove one record" in done.stdout
 
 
 def test_every_exclamation_mark_belongs_to_code() -> None:
