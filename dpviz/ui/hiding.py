@@ -69,7 +69,8 @@ def read_link(controls: frozenset[str]) -> None:
 
 def begin() -> None:
     """Hide what is hidden by style alone."""
-    style = "".join(text for group, text in STYLES.items() if hides(group))
+    embedded = {"navigation"} if st.context.is_embedded else set()
+    style = "".join(text for group, text in STYLES.items() if group in embedded or hides(group))
     if style:
         st.html(f"<style>{style}</style>")
 

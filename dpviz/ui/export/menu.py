@@ -177,13 +177,15 @@ LEVEL = "m"  # error correction: 15 % of the code may be lost, as on a crooked s
 QUIET = 4  # modules of white around the code, what readers are promised
 MODULE = 4  # pixels
 WARNING = "Hiding is no lock: whoever edits the link sees everything again."
-EMBED = "Adds embed=true. Browsers show the app in frames of pages on its own server only."
+EMBED = "Adds embed=true, for a frame in a page of this server, or of another one that its operator allows."
 SITE = "https://example.org"  # reserved for examples
 FRAME_WORDS = (
     "For a page on any server: publish the pictures with dpviz publish, put the folder on the web, and write its "
     f"address in place of {SITE}. The frame shows the runs that were published."
 )
-OWN_SERVER_WORDS = "It shows this app, without the top bar: only in pages on the app's own server."
+OWN_SERVER_WORDS = (
+    "It shows this app, without navigation: in pages of its own server, and of others that its operator allows."
+)
 OWN_DATA_WORDS = "There is no code for a web page: a published site has bundled data, and yours stay here."
 # What a published picture's address says, by what the app's link calls it; modes keep their names.
 _FRAMED = {

@@ -6,7 +6,8 @@ page is its own under another address by looking up its external address, in the
 that garbage fills the log; `OwnMessages` closes the WebSocket with one line instead.
 
 DPVIZ_PROFILE=public serves strangers: it refuses uploads of tables and settings, in the app and by request. Unset
-or `local`, the server is for the person who started it.
+or `local`, the server is for the person who started it. DPVIZ_FRAMES names origins, such as that of a university's
+Moodle, whose pages may show the app in a frame, blanks between them; without it only the server's own pages may.
 """
 
 import base64
@@ -29,6 +30,8 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 from dpviz.ui.server.startup import HEALTH
 
 PROFILE = "DPVIZ_PROFILE"  # environment variable
+FRAMES = "DPVIZ_FRAMES"  # environment variable
+_ORIGIN = re.compile(r"https?://[\w.-]+(:\d+)?", re.ASCII)
 LOCAL, PUBLIC = "local", "public"
 NO_FILES = "This server takes no files. Start the app on your own computer to look at your own table."
 OWN_PAGES = "This server answers its own pages only. Open the app at its own address."
@@ -52,23 +55,39 @@ def content_policy() -> str:
     return (
         f"default-src 'self'; script-src {scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
         "font-src 'self' data:; media-src 'self' data: blob:; connect-src 'self'; worker-src 'self' blob:; "
-        "frame-src 'self' blob: data:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
+        "frame-src 'self' blob: data:; object-src 'none'; base-uri 'self'; form-action 'self'; "
+        "frame-ancestors " + " ".join(["'self'", *framing_origins()])
     )
 
 
-HEADERS = (
-    (b"content-security-policy", content_policy().encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"SAMEORIGIN"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-)
+def framing_origins() -> list[str]:
+    """Return the other origins whose pages may show the app in a frame."""
+    return [each for each in os.environ.get(FRAMES, "").split() if _ORIGIN.fullmatch(each)]
+
+
+def headers() -> tuple[tuple[bytes, bytes], ...]:
+    """Return the headers of every answer; a frame option cannot name other origins, so that the policy alone does."""
+    own_frames = () if framing_origins() else ((b"x-frame-options", b"SAMEORIGIN"),)
+    return (
+        (b"content-security-policy", content_policy().encode()),
+        (b"x-content-type-options", b"nosniff"),
+        *own_frames,
+        (b"referrer-policy", b"no-referrer"),
+        (b"cross-origin-opener-policy", b"same-origin"),
+    )
+
+
+HEADERS = headers()
 
 
 def profile_problem() -> str:
-    """Return an error message for an unknown profile, "" otherwise."""
-    profile = os.environ.get(PROFILE, LOCAL)
-    return "" if profile in (LOCAL, PUBLIC) else f"{PROFILE} is {profile!r:.40}, but it must be {LOCAL} or {PUBLIC}."
+    """Return an error message for an unknown profile or a frame's origin that is none, "" otherwise."""
+    profile, wrong = os.environ.get(PROFILE, LOCAL), set(os.environ.get(FRAMES, "").split()) - {*framing_origins()}
+    if profile not in (LOCAL, PUBLIC):
+        return f"{PROFILE} is {profile!r:.40}, but it must be {LOCAL} or {PUBLIC}."
+    if wrong:
+        return f"{FRAMES} has {min(wrong)!r:.60}, but it takes origins such as https://moodle.example.edu."
+    return ""
 
 
 def takes_files() -> bool:

@@ -91,10 +91,10 @@ async def proxied(folder, ports=None):
         caddy.wait(timeout=20)
 
 
-async def ask(port, cookie="", method="GET", body=b""):
+async def ask(port, cookie="", method="GET", body=b"", path="/"):
     """Send one request and read until the connection ends; returns status, the cookie that was set, and the body."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    head = [f"{method} / HTTP/1.1", "Host: localhost", "Connection: close", f"Content-Length: {len(body)}"]
+    head = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close", f"Content-Length: {len(body)}"]
     head += [f"Cookie: other=1; dpviz-process={cookie}; more=x"] if cookie else []
     writer.write("\r\n".join(head).encode() + b"\r\n\r\n" + body)
     async with asyncio.timeout(20):
@@ -123,6 +123,8 @@ def test_a_reader_stays_and_bytes_pass_unchanged(tmp_path):
                 answer = await ask(port, cookies[number], "PUT", BODY)
                 assert answer == ("200", None, b"%d" % number + BODY)
             assert (await ask(port, "nobody's"))[1] in cookies.values()
+            in_class = [await ask(port, each, path="/class/CODE2/now") for each in (*cookies.values(), "")]
+            assert len({body for _, _, body in in_class}) == 1, "one process has the class, whoever asks"
             with contextlib.suppress(ConnectionError):  # a body that is too large: the rest of it is not read
                 assert (await ask(port, cookies[0], "PUT", bytes(61_000_000)))[0] != "200"
 

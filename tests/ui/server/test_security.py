@@ -285,3 +285,29 @@ def test_pages_load_nothing_from_elsewhere_and_run_no_script_that_was_put_in():
     assert "sha256-" in named["script-src"], "of the script in Streamlit's own index page"
     assert not [part for part in named.values() if "http" in part or "*" in part]
     assert dict(security.HEADERS)[b"content-security-policy"].decode() == security.content_policy()
+
+
+@pytest.mark.parametrize(
+    ("wished", "allowed"),
+    [
+        ("", []),
+        ("https://moodle.example.edu", ["https://moodle.example.edu"]),
+        ("https://a.example  http://b.example:8080", ["https://a.example", "http://b.example:8080"]),
+    ],
+)
+def test_other_sites_may_frame_the_app_where_the_operator_says_so(monkeypatch, wished, allowed):
+    monkeypatch.setenv(security.FRAMES, wished)
+    assert security.profile_problem() == ""
+    named = dict(part.split(" ", 1) for part in security.content_policy().split("; "))
+    assert named["frame-ancestors"].split() == ["'self'", *allowed]
+    assert (b"x-frame-options" in dict(security.headers())) is not bool(allowed)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["*", "moodle.example.edu", "https://a.example/page", "https://*; script-src *", "data:"]
+)
+def test_what_is_no_origin_is_refused_at_the_start(monkeypatch, wrong):
+    monkeypatch.setenv(security.FRAMES, f"https://a.example {wrong}")
+    assert security.FRAMES in security.profile_problem()
+    assert "frame-ancestors 'self' https://a.example" in security.content_policy()
+    assert "script-src *" not in security.content_policy()

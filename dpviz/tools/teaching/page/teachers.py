@@ -59,15 +59,21 @@ ROOM = """
    web site that needs no server.
 4. **Serve it safely.** With `DPVIZ_PROFILE=public` the app takes no files, so that nobody uploads real people's
    records. The guide to serving says how to put it behind your server's address.
-5. **In your own course page** put the link with `embed=true` into a frame; the page must be on the same server.
-6. **The quiz** stores nothing. Students read their code out or send it to you; paste all codes under “Your class”.
-   With `hide=navigation,terms` in the quiz's link nobody is led to the glossary, and with `hide=answers` no right
-   answer is told at the end.
+5. **In your own course page** put the link with `embed=true` into a frame. On another server, such as Moodle's, the
+   operator of this one allows it: `DPVIZ_FRAMES=https://moodle.example.edu`.
+6. **The quiz** stores nothing. Without a live class students read their code out or send it to you; paste all codes
+   under “Your class”. With `hide=navigation,terms` in the quiz's link nobody is led to the glossary, and with
+   `hide=answers` no right answer is told at the end.
 7. **Real data stay at home.** Use the synthetic sets, or draw some. Everything gray is exact.
 """
+LIVE = "Begin a live class"
+LIVE_WORDS = (
+    "Students scan a code, without a name. Their answers come to your screen as bars, and you send everyone to a "
+    "chapter or to the quiz, before and after. Counts are rounded down to fives; all of it is gone after the lesson."
+)
 CODES_WORDS = (
-    "Paste your students' codes, one a line. They are read in this session and stored nowhere. Without names, nobody "
-    "can say whose code is whose, and two equal codes may be of two people: both are counted."
+    "Or without one: paste your students' codes, one a line. They are read in this session and stored nowhere. Without "
+    "names, nobody can say whose code is whose, and two equal codes may be of two people: both are counted."
 )
 CODES_LABEL = "Codes, one a line"
 MOST_LETTERS = 40 * MOST_CODES
@@ -131,7 +137,8 @@ def _exercises() -> None:
 
 
 def _class() -> None:
-    """Draw the box for the codes of a class, and each question with its answers before and after."""
+    """Draw the way to a live class, the box for codes, and each question with its answers before and after."""
+    st.html(f'<p class="dpviz-sentence"><a href="class/NEW" target="_blank">{LIVE}</a> {LIVE_WORDS}</p>')
     st.caption(CODES_WORDS)
     text = st.text_area(CODES_LABEL, key="teach:codes", max_chars=MOST_LETTERS, placeholder="ABCD-EFGH-JKMN")
     try:

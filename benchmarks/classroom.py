@@ -1,0 +1,153 @@
+"""A live class: a teacher and many students on one server, and how long they wait.
+
+    python -m benchmarks.classroom --students 100
+
+Each student's browser asks for the page, joins, fetches the picture of each step, waits for news all the while, and
+answers once in each step, at a time of its own within `THINK`. The teacher goes on to the next step for all at once.
+Measured are an answer's way there and back, how long after the teacher's click a step is on a phone, and the opening of
+the page. Students and server share this machine's cores. benchmarks/classroom.json was written by the command above;
+the promise is 60 students at a p95 of 500 ms.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.load_server import running
+from dpviz.ui.classes import ASKED, STEPS
+
+OUTPUT = Path(__file__).with_suffix(".json")
+MOST_P95 = 500.0  # ms
+THINK = 12.0  # s that a step lasts
+CHAPTERS = [number for number, step in enumerate(STEPS) if step.tells and len(step.questions) == 1]
+
+
+async def ask(port: int, path: str, *, body: bytes | None = None, cookie: str = "") -> tuple[int, str, bytes]:
+    """Send one request on a connection of its own; return status, head and body."""
+    reader, writer = await asyncio.open_connection("localhost", port)
+    try:
+        rows = f"Host: localhost:{port}\r\nConnection: close\r\nCookie: {cookie}\r\n"
+        rows += "" if body is None else f"Content-Length: {len(body)}\r\n"
+        writer.write(f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\n{rows}\r\n".encode() + (body or b""))
+        head, _, content = (await reader.read()).partition(b"\r\n\r\n")
+        return int(head.split()[1]), head.decode("latin-1"), content
+    finally:
+        writer.close()
+
+
+class Class:
+    """One lesson: what was waited for, in seconds."""
+
+    def __init__(self, port: int, code: str, key: str) -> None:
+        self.port, self.code, self.key = port, code, key
+        self.sent_at = dict[int, float]()
+        self.times: dict[str, list[float]] = {"opening": [], "picture": [], "step": [], "answer": []}
+        self.problems: list[str] = []
+        self.over = False
+
+    async def timed(self, kind: str, path: str, body: bytes | None = None) -> bytes:
+        """Ask, and note how long it took."""
+        start = time.monotonic()
+        status, _, content = await ask(self.port, path, body=body)
+        self.times[kind].append(time.monotonic() - start)
+        if status != 200:
+            self.problems.append(f"{path}: {status}")
+        return content
+
+    async def student(self, number: int) -> None:
+        """Be one student until the lesson is over."""
+        rng, name, seen = random.Random(number), f"{number:016x}", ""
+        await asyncio.sleep(rng.uniform(0, THINK))  # they come in
+        for path in (self.code, "class.js", "class.css"):
+            await self.timed("opening", f"/class/{path}")
+        while not self.over:
+            _, _, content = await ask(self.port, f"/class/{self.code}/now?student={name}&seen={seen}")
+            news = json.loads(content)
+            if str(news["seen"]) == seen:
+                continue
+            seen = str(news["seen"])
+            if news["step"] in self.sent_at:
+                self.times["step"].append(time.monotonic() - self.sent_at[news["step"]])
+            asyncio.get_running_loop().create_task(self.answers(rng, name, news["step"]))
+
+    async def answers(self, rng: random.Random, name: str, step: int) -> None:
+        """Look at the picture, and answer after a while."""
+        for question in STEPS[step].questions[:1]:
+            if len(STEPS[step].questions) == 1:
+                await self.timed("picture", f"/class/picture/{question.name}/asked")
+            await asyncio.sleep(rng.uniform(1.0, 0.8 * THINK))
+            choice = rng.randrange(len(ASKED[question.name][1].choices))
+            body = json.dumps({"student": name, "question": question.name, "choice": choice}).encode()
+            await self.timed("answer", f"/class/{self.code}/answer", body)
+            if len(STEPS[step].questions) == 1:
+                await self.timed("picture", f"/class/picture/{question.name}/answered")
+
+    async def teacher(self, steps: int) -> dict[str, Any]:
+        """Lead the class through steps; return what the screen shows at the end."""
+        await asyncio.sleep(2 * THINK)
+        for step in CHAPTERS[:steps]:
+            self.sent_at[step] = time.monotonic()
+            await ask(self.port, f"/class/{self.code}/teach", body=json.dumps({"step": step}).encode(), cookie=self.key)
+            await asyncio.sleep(THINK)
+        news: dict[str, Any] = json.loads((await ask(self.port, f"/class/{self.code}/now", cookie=self.key))[2])
+        self.over = True
+        return news
+
+
+async def lesson(port: int, students: int, steps: int) -> dict[str, Any]:
+    """Hold a lesson; return the figures."""
+    _, head, _ = await ask(port, "/class/NEW")
+    told = {name.lower(): value for name, _, value in (row.partition(": ") for row in head.splitlines())}
+    held = Class(port, told["location"], told["set-cookie"].partition(";")[0])
+    everyone = [asyncio.create_task(held.student(number)) for number in range(students)]
+    news = await held.teacher(steps)
+    await asyncio.gather(*everyone)
+    return {
+        "students": students,
+        "steps": steps,
+        "answers_on_the_screen": news["counts"],
+        "problems": held.problems[:20],
+        **{f"{kind}_ms": summed(times) for kind, times in held.times.items()},
+    }
+
+
+def summed(times: list[float]) -> dict[str, float]:
+    """Return how many there were, and how long they took, ms."""
+    ms = 1000 * np.array(times)
+    return {
+        "n": len(times),
+        "median": round(float(np.median(ms)), 1),
+        "p95": round(float(np.percentile(ms, 95)), 1),
+        "worst": round(float(ms.max()), 1),
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Serve, hold a lesson, write the figures; the exit code is 1 when the promise is broken."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.classroom", description=__doc__.partition("\n")[0])
+    parser.add_argument("--students", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=4)
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    options = parser.parse_args(arguments)
+    load = round(os.getloadavg()[0], 2)
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder) / "log") as (port, _):
+        figures = asyncio.run(lesson(port, options.students, options.steps))
+    figures = {"cores": os.cpu_count(), "load_before": load, **figures}
+    options.output.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(figures, indent=1))
+    late = [name for name, each in figures.items() if isinstance(each, dict) and each.get("p95", 0) > MOST_P95]
+    print(f"late: {late or 'nothing'}; problems: {figures['problems'] or 'none'}")
+    return int(bool(late or figures["problems"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

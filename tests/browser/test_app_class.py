@@ -1,0 +1,106 @@
+"""A live class in real browsers: three students' phones, the teacher's screen, and everyone sent to a step."""
+
+import json
+import re
+import urllib.request
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dpviz.tools.teaching.chapters import CHAPTERS
+from dpviz.ui import classes
+from tests.browser.conftest import Server, visitor
+from tests.browser.test_app import APP, SLOW
+from tests.browser.test_app_access import AXE, NARROW_TARGET, PARTS, SMALL, violations
+from tests.browser.test_app_course import LAPTOP, PHONE
+
+pytestmark = pytest.mark.browser
+
+COIN = next(i for i, step in enumerate(classes.STEPS) if step.name == "coin")
+WIDE = """() => [document.documentElement.scrollWidth, innerWidth]"""
+
+
+def checked(page: Page) -> None:
+    """Check that axe finds nothing, fingers hit everything, and nothing is wider than the screen."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert violations(page) == []
+    assert page.evaluate(SMALL, [NARROW_TARGET, PARTS]) == []
+    wide, room = page.evaluate(WIDE)
+    assert wide <= room
+
+
+def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, server: Server) -> None:
+    refused: list[str] = []
+    page.set_viewport_size(LAPTOP)
+    page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
+    page.goto(f"{server(APP)}/class/NEW")
+    expect(page).to_have_url(re.compile(f"/class/[{classes.LETTERS}]{{{classes.CODE}}}$"), timeout=SLOW)
+    code = page.url.rpartition("/")[2]
+    expect(page.locator(".code")).to_have_text(code)
+    expect(page.get_by_role("img", name=re.compile("QR code"))).to_be_visible()
+    expect(page.locator(".students")).to_have_text("Fewer than 5 students")
+    phones = []
+    for scheme in ("light", "dark", "light"):
+        context = visitor(browser, viewport=PHONE, has_touch=True, color_scheme=scheme)
+        phone = context.new_page()
+        phone.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
+        phone.goto(f"{server(APP)}/class/{code.lower()}")
+        expect(phone.get_by_role("heading", level=1)).to_have_text(classes.STEPS[0].title)
+        phones.append(phone)
+    # Everyone is sent to a chapter.
+    page.get_by_label("Send everyone to").select_option(str(COIN))
+    asked = CHAPTERS["coin"].question
+    for at, phone in enumerate(phones):
+        expect(phone.get_by_role("heading", level=1)).to_have_text(CHAPTERS["coin"].title)
+        expect(phone.locator(".dpviz-live[data-dpviz-drawn]")).to_be_visible()
+        choice = phone.get_by_role("button", name=asked.ranges[2 if at else 0].words, exact=True)
+        if at == 2:  # by keyboard
+            choice.focus()
+            phone.keyboard.press("Enter")
+        else:
+            choice.tap()
+        expect(phone.get_by_text("✓ Your guess is right" if at else "✗ Your guess")).to_be_visible(timeout=SLOW)
+        expect(phone.get_by_text("✓ Right" if at == 0 else "✓ Your guess")).to_be_visible()
+    checked(phones[0])
+    phones[1].reload()
+    expect(phones[1].get_by_text("✓ Your guess is right")).to_be_visible()
+    # Three answers are too few to be shown; with seven more, two bars are.
+    chart = page.locator(".chart")
+    expect(chart.get_by_text("fewer than 5")).to_have_count(len(asked.ranges))
+    for number in range(7):
+        body = json.dumps({"student": f"{number:016x}", "question": "coin", "choice": 2 if number < 4 else 0})
+        request = urllib.request.Request(f"{server(APP)}/class/{code}/answer", data=body.encode(), method="POST")
+        urllib.request.urlopen(request, timeout=30).read()
+    expect(chart.get_by_text("5+")).to_have_count(1)
+    expect(page.locator(".students")).to_have_text("10 or more students")
+    page.get_by_role("button", name="Show what is right").click()
+    expect(chart.get_by_text(f"✓ {asked.ranges[2].words}")).to_be_visible()
+    checked(page)
+    page.get_by_role("button", name="Next, for everyone").click()
+    for phone in phones:
+        expect(phone.get_by_role("heading", level=1)).to_have_text(classes.STEPS[COIN + 1].title)
+        expect(phone.get_by_role("heading", level=1)).to_be_focused()
+    page.reload()
+    expect(page.get_by_label("Send everyone to")).to_have_value(str(COIN + 1))
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="End the class").click()
+    for phone in phones:
+        expect(phone.get_by_text("The class is over")).to_be_visible(timeout=SLOW)
+        phone.context.close()
+    assert [text for text in refused if "404" not in text] == []
+
+
+def test_a_phone_goes_through_the_quiz(page: Page, browser: Browser, server: Server) -> None:
+    page.goto(f"{server(APP)}/class/NEW")
+    context = visitor(browser, viewport=PHONE, has_touch=True)
+    phone = context.new_page()
+    phone.goto(page.url)
+    for question in classes.STEPS[0].questions:
+        expect(phone.get_by_role("heading", level=2)).to_contain_text(question.words)
+        phone.get_by_role("button", name=question.choices[0], exact=True).tap()
+        expect(phone.get_by_text("You chose")).to_be_visible()
+        assert phone.get_by_text("✓").count() == 0, "nothing is told yet"
+        if question is not classes.STEPS[0].questions[-1]:
+            phone.get_by_role("button", name="Next question").tap()
+    expect(phone.get_by_text("Wait for the class")).to_be_visible()
+    context.close()
