@@ -27,12 +27,13 @@ from benchmarks import peers, separated
 from benchmarks.frontier_page import page
 from benchmarks.peers import OneRun, Peer, PeerSet, Run
 from dpviz.tools.compare.runs import ENTRIES
-from dpviz.tools.sweep.trials import FLOOR_STARTS, versions
+from dpviz.tools.sweep.trials import versions
 
 EPSILONS = (1.0, 0.1, 10.0)
 LONGEST = 30.0  # s of processor time: a peer whose run takes longer is left out on that set
 PATIENCE = 60.0  # s of processor time, after which no further run of a peer on a set is begun
 OURS = tuple(key for key, entry in ENTRIES.items() if not entry.per_distance)  # the others have another epsilon
+MORSE = ENTRIES["morse"].name
 OWN_K = tuple(ENTRIES[key].name for key in ("dpm", "dpm_published"))  # they choose how many centers there are
 
 # Files of the folder, without their ending, and k where the set has no classes. All numeric columns are features.
@@ -127,16 +128,21 @@ class Set:
 
         0 for as many centers as records.
         """
-        n_init = FLOOR_STARTS if k == self.one.k else 1
+        if k == self.one.k:
+            return float(peers.without_privacy(self.one).inertia_)
         points = self.one.data.points
-        return float(KMeans(k, n_init=n_init, random_state=0).fit(points).inertia_) if k < len(points) else 0.0
+        return float(KMeans(k, n_init=1, random_state=0).fit(points).inertia_) if k < len(points) else 0.0
 
     def figure(self, peer: Peer) -> dict[str, Any]:
-        """Return what is kept of a peer: the median of its costs over KMeans', and from how many runs."""
+        """Return what is kept of a peer: medians of its costs over KMeans', agreements and times, and how many runs."""
         if peer.refused:
             return {"refused": peer.refused}
         base = self.inertia(self.one.k)
         made: dict[str, Any] = {"cost": round(median(run.cost for run in peer.runs) / base, 4), "runs": len(peer.runs)}
+        if self.one.data.labels is not None:
+            made["ari"] = round(median(run.ari for run in peer.runs if run.ari is not None), 4)
+        made["same"] = round(median(run.same for run in peer.runs), 4)
+        made["ms"] = float(f"{1e3 * median(run.seconds for run in peer.runs):.3g}")
         made["proved"] = all(run.proved is not None for run in peer.runs)
         if peer.name in OWN_K:
             beside = [run.own_cost / floor for run in peer.runs if (floor := self.inertia(run.own_k)) > 0]
@@ -192,8 +198,13 @@ def main(arguments: list[str]) -> int:
     for of_epsilon in (each for one in sets.values() for each in one["figures"].values()):
         for name in chosen.again:
             of_epsilon.pop(name, None)
-    if "separated" not in report or set(chosen.again) & set(OWN_K):
-        report["separated"] = separated.shares_found(report.setdefault("separated_runs", separated.SEEDS))
+    runs, again = report.setdefault("separated_runs", separated.SEEDS), set(chosen.again)
+    if "separated" not in report or again & set(OWN_K):
+        report["separated"] = separated.shares_found(runs)
+    if "bounded" not in report or again & set(OWN_K):
+        report["bounded"] = separated.bounded(runs)
+    if "moons" not in report or MORSE in again:
+        report["moons"] = separated.moons_found(runs)
     with tempfile.TemporaryDirectory() as temporary, threadpool_limits(1):
         python, why_not = peers.asked_environment(chosen, Path(temporary))
         report["left_out"] |= why_not

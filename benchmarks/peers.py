@@ -7,6 +7,7 @@ leaves it out. `--folder FOLDER --files NAME ...` adds CSV files, whose bounds a
 """
 
 import argparse
+import functools
 import json
 import os
 import platform
@@ -28,13 +29,15 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import histogram
 from benchmarks.peers_page import page
-from dpviz.core import Adjacency, Centers
+from dpviz.core import Adjacency, Centers, Labels
 from dpviz.data import Dataset, known_groups, load, read_table
-from dpviz.metrics import nonprivate_agreement, nonprivate_cost
+from dpviz.methods import ALGORITHMS
+from dpviz.metrics import adjusted_rand, nonprivate_cost
 from dpviz.solvers import assign, public_start
+from dpviz.solvers.threads import one_thread
 from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.trials import FLOOR_STARTS, OK, Trial, run_trials, versions
+from dpviz.tools.sweep.trials import FLOOR_STARTS, Trial, cluster_figures, nonprivate_clusters, versions
 
 SETS = ("blobs", "imbalanced", "mixture", "iris")  # that come along, with all their records
 # Keys of ENTRIES.
@@ -71,6 +74,7 @@ class Run:
     proved: Proved | None  # None: nothing is
     own_k: int  # centers as released
     own_cost: float  # of all of them
+    same: float  # ARI with the groups of scikit-learn's KMeans without privacy
 
 
 OneRun = Callable[[int], Run]  # of a seed
@@ -106,13 +110,25 @@ def peer_sets(names: list[str], folder: Path, files: list[str]) -> Iterator[Peer
         yield PeerSet(name, DEFAULT_K if data.labels is None else len(np.unique(data.labels)), data)
 
 
+@functools.lru_cache(maxsize=4)
+def without_privacy(one: PeerSet) -> KMeans:
+    """Return scikit-learn's KMeans on all records: what costs are divided by, and groups are compared with."""
+    return KMeans(one.k, n_init=FLOOR_STARTS, random_state=0).fit(one.data.points)
+
+
+def agreements(one: PeerSet, labels: Labels) -> tuple[float | None, float]:
+    """Return the ARI of a run's groups with the known classes, if there are some, and with KMeans' groups."""
+    ari = None if one.data.labels is None else adjusted_rand(one.data.labels, labels)
+    return ari, adjusted_rand(np.asarray(without_privacy(one).labels_, dtype=np.intp), labels)
+
+
 def measured(one: PeerSet, centers: Centers, seconds: float, proved: Proved | None) -> Run:
     """Measure centers (m, d), data units, with every record at its nearest."""
     points = one.data.points
     labels = assign(points, np.ascontiguousarray(centers))
-    ari = None if one.data.labels is None else nonprivate_agreement(labels, one.data.labels).ari
+    ari, same = agreements(one, labels)
     cost = nonprivate_cost(points, centers, labels)
-    return Run(cost, ari, seconds, proved, len(centers), cost)
+    return Run(cost, ari, seconds, proved, len(centers), cost, same)
 
 
 def drawn(one: PeerSet, proved: Proved | None, centers: Callable[[np.random.Generator], Centers]) -> OneRun:
@@ -139,7 +155,7 @@ def without_records(one: PeerSet) -> dict[str, OneRun]:
     box, free = one.data.box, (0.0, 0.0, Adjacency.ADD_REMOVE.value)
     middle = box.from_unit(np.full((1, box.d), 0.5))
 
-    def without_privacy(rng: np.random.Generator) -> Centers:
+    def another_start(rng: np.random.Generator) -> Centers:
         made = KMeans(one.k, n_init=FLOOR_STARTS, random_state=int(rng.integers(2**31))).fit(one.data.points)
         return np.asarray(made.cluster_centers_)
 
@@ -147,7 +163,7 @@ def without_records(one: PeerSet) -> dict[str, OneRun]:
         return box.from_unit(public_start(one.k, box.d, seed=None, rng=rng))
 
     return {
-        SKLEARN: drawn(one, None, without_privacy),
+        SKLEARN: drawn(one, None, another_start),
         MIDDLE: drawn(one, free, lambda _: middle),
         PACKED: drawn(one, free, packed),
     }
@@ -169,18 +185,25 @@ def private_runs(one: PeerSet, epsilon: float, n_seeds: int, keys: Iterable[str]
             "data": [{"name": one.name, "k": one.k}],
             "methods": [entry.declared()],
         }
-        found[entry.name] = partial(_house_run, grid_of(asked, datasets={one.name: one.data}).trials)
+        found[entry.name] = partial(_house_run, one, grid_of(asked, datasets={one.name: one.data}).trials)
     return found
 
 
-def _house_run(trials: Sequence[Trial], seed: int) -> Run:
-    row: Any = run_trials([trials[seed]])[0]
-    if row["status"] != OK:
-        raise ValueError(row["status"])
-    proved = None
-    if row["proved_epsilon"] is not None:
-        proved = (row["proved_epsilon"], row["proved_delta"], Adjacency[row["proved_adjacency"].upper()].value)
-    return Run(row["inertia"], row["ari"], row["processor_seconds"], proved, row["k_found"], row["found_inertia"])
+def _house_run(one: PeerSet, trials: Sequence[Trial], seed: int) -> Run:
+    """Run one trial as a sweep does. Raises ValueError for records or parameters that the method refuses."""
+    trial, data = trials[seed], one.data
+    algorithm, params = ALGORITHMS[trial.method], trial.params(data.box)
+    rng = np.random.default_rng(trial.noise_key)
+    with one_thread():
+        start = time.process_time()
+        result = algorithm.fit(data.points, data.box, params, rng=rng)
+        seconds = time.process_time() - start
+        figures: Any = cluster_figures(result.release, algorithm, data, trial)[0]
+        clusters = nonprivate_clusters(algorithm, result.release, data.points, data.box, one.k)
+    claim = result.guarantee.proved
+    proved = None if claim is None else (claim.epsilon, claim.delta, claim.adjacency.value)
+    ari, same = agreements(one, clusters.nonprivate_labels)
+    return Run(figures["inertia"], ari, seconds, proved, figures["k_found"], figures["found_inertia"], same)
 
 
 def environment(folder: Path) -> Path:

@@ -1,4 +1,5 @@
-"""How many separated round clusters DPM finds, of equal and of very unlike sizes. The sets are made here."""
+"""How many separated round clusters DPM finds, of equal and of very unlike sizes, and from how many records on Morse
+finds two moons. The sets are made here."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -6,11 +7,15 @@ from statistics import fmean
 import numpy as np
 
 from dpviz.core import Box, Labels, Points, squared_norms
+from dpviz.data import load
 from dpviz.methods.dpm import algorithm as dpm
+from dpviz.methods.morse import algorithm as morse
+from dpviz.metrics import adjusted_rand
 
 EPSILONS = (1.0, 10.0)
 SEEDS = 20
 GAP = 8.0  # standard deviations between two middles at least: one record in 16,000 is nearer to another one
+MOONS, MOON_ARI = (2_500, 5_000, 10_000, 20_000, 40_000), 0.9
 WIDEST = 0.03  # standard deviation of a cluster, of the box
 
 # Name -> records of each cluster, and features.
@@ -23,6 +28,21 @@ MADE: dict[str, tuple[Sequence[int], int]] = {
     "50 of 1,000": ((1000,) * 50, 2),
     "50 of 1,000, 5 features": ((1000,) * 50, 5),
     "100 of 250": ((250,) * 100, 2),
+}
+
+
+HARD = "50 of 150"
+VARIED = {
+    "as it is": dpm.Params(),
+    "the number of records is public": dpm.Params(n_public=7_500),
+    "7 levels at most": dpm.Params(n_levels=7),
+    "8 levels at most": dpm.Params(n_levels=8),
+    "emptiness weighs twice as much": dpm.Params(emptiness_weight=10.0),
+    "centreness asks for less": dpm.Params(t=0.2, q=0.05),
+    "more of ε for cuts, less for averages": dpm.Params(shares=dpm.Shares(0.02, 0.30, 0.58, 0.10)),
+    "ε = 1.5": dpm.Params(epsilon=1.5),
+    "ε = 2": dpm.Params(epsilon=2.0),
+    "ε = 3": dpm.Params(epsilon=3.0),
 }
 
 
@@ -49,17 +69,38 @@ def found(labels: Labels, leaves: Labels) -> float:
 
 def shares_found(seeds: int = SEEDS) -> dict[str, dict[str, dict[str, float]]]:
     """Return set -> epsilon -> what share of clusters is found on average, and how many leaves there are for each."""
-    figures: dict[str, dict[str, dict[str, float]]] = {}
-    for name, (sizes, d) in MADE.items():
-        for epsilon in EPSILONS:
-            shares, leaves = [], []
-            for seed in range(seeds):
-                points, labels = made(sizes, d, seed)
-                params = dpm.Params(epsilon=epsilon)
-                result = dpm.fit(points, Box.cube(0.0, 1.0, d), params, rng=np.random.default_rng([seed, 1]))
-                cells = result.release.tree.cells(points)
-                shares.append(found(labels, cells))
-                leaves.append(len(result.release.centers) / len(sizes))
-            of_set = figures.setdefault(name, {})
-            of_set[f"{epsilon:g}"] = {"found": round(fmean(shares), 3), "leaves": round(fmean(leaves), 3)}
-    return figures
+    return {
+        name: {f"{epsilon:g}": share_found(name, seeds, dpm.Params(epsilon=epsilon)) for epsilon in EPSILONS}
+        for name in MADE
+    }
+
+
+def share_found(name: str, seeds: int, params: dpm.Params) -> dict[str, float]:
+    """Return what share of a set's clusters is found on average, and how many leaves there are for each."""
+    (sizes, d), shares, leaves = MADE[name], [], []
+    for seed in range(seeds):
+        points, labels = made(sizes, d, seed)
+        result = dpm.fit(points, Box.cube(0.0, 1.0, d), params, rng=np.random.default_rng([seed, 1]))
+        shares.append(found(labels, result.release.tree.cells(points)))
+        leaves.append(len(result.release.centers) / len(sizes))
+    return {"found": round(fmean(shares), 3), "leaves": round(fmean(leaves), 3)}
+
+
+def bounded(seeds: int = SEEDS) -> dict[str, float]:
+    """Return what share of the clusters of HARD is found with other parameters, and with more epsilon."""
+    return {said: share_found(HARD, seeds, params)["found"] for said, params in VARIED.items()}
+
+
+def moons_found(runs: int = SEEDS) -> dict[str, int]:
+    """Return number of records -> in how many runs Morse finds two moons at epsilon 1, with MOON_ARI or more."""
+    right = {}
+    for n in MOONS:
+        data = load("moons", n=n, seed=0)
+        signed = morse.signed_points(data.points, data.box)
+        right[str(n)] = 0
+        for seed in range(runs):
+            params = morse.Params(n_iterations=2)  # as on its page
+            release = morse.fit(data.points, data.box, params, rng=np.random.default_rng(seed)).release
+            labels = morse.assign(release.mixture, signed, 2)
+            right[str(n)] += adjusted_rand(labels, data.labels) >= MOON_ARI
+    return right

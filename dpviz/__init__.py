@@ -20,17 +20,19 @@ if TYPE_CHECKING:
     from dpviz.data import load
     from dpviz.many import compare, sweep
     from dpviz.runs import run, show
+    from dpviz.tools.compare.proposal import recommend
 
 _PLACES = {
     "budget": "dpviz.accounting.budgets:OpenBudget",
     "compare": "dpviz.many:compare",
     "load": "dpviz.data:load",
+    "recommend": "dpviz.tools.compare.proposal:recommend",
     "run": "dpviz.runs:run",
     "show": "dpviz.runs:show",
     "sweep": "dpviz.many:sweep",
 }
 
-__all__ = ["audit", "budget", "compare", "estimators", "load", "methods", "run", "show", "sweep"]
+__all__ = ["audit", "budget", "compare", "estimators", "load", "methods", "recommend", "run", "show", "sweep"]
 
 
 class CalledPackage(ModuleType):

@@ -8,7 +8,8 @@ epsilon, and cuts each axis where and as often as they say (see `grids`). Distan
 along a wide axis is worth more than one along a narrow axis. With too few records for two bins a marginal the grid is
 even. `grid="nested"` (ours, the default) counts few of such cells, for OUTER_SHARE of what is left, and cuts each of
 them by its noisy count (see `nested`): many thin clusters get cells of their own. With many columns or few records it
-is as "fitted" (see `worth_nesting`).
+is as "fitted" (see `worth_nesting`). In both, a grid of few cells has several places for the records of each (see
+`spread_within`): k-means on so few middles finds no clusters smaller than a cell, and leaves centers over.
 
 `cells="published"` takes every cell with a positive noisy count for a place with records, `cells="largest"` (ours, the
 default) only the largest ones, until they hold the noisy number of records: see `heaviest`. Inertia beside KMeans',
@@ -86,6 +87,7 @@ from dpviz.solvers.grids import (
     heaviest,
     marginal_counts,
     outer_cells,
+    spread_within,
     worth_nesting,
 )
 from dpviz.solvers.weighted import WeightedPath, cell_counts, searched_cells, weighted_kmeans
@@ -138,6 +140,11 @@ class Params(OneShotParams):
         "Cells along each axis of an even grid. None: the rule for M in section 4.", least=1, source="the paper"
     )
 
+    @property
+    def is_even(self) -> bool:
+        """Whether the grid is even whatever the records are, and a cell's records stand in its middle."""
+        return self.grid == "even" or self.cells_per_axis is not None
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class GridRelease(CentersRelease):
@@ -176,9 +183,12 @@ def fit(
     check_arguments(box, params, Params, rng, fit)
     trace = tuple(steps(points, box, params, rng=rng))
     last, adjacency = trace[-1], adjacency_of(params.adjacency)
-    labels = assign(last.grid.places() * last.units, last.released_centers * last.units)
+    places = _places(last.grid, params)
+    each = len(places) // len(last.noisy_cell_counts)
+    labels = assign(places * last.units, last.released_centers * last.units)
     # The counts as they were released, negative ones too: they do not lean to one side.
-    noisy_counts = np.bincount(labels, weights=last.noisy_cell_counts, minlength=params.n_clusters)
+    weights = np.repeat(last.noisy_cell_counts / each, each)
+    noisy_counts = np.bincount(labels, weights=weights, minlength=params.n_clusters)
     release = GridRelease(
         centers=frozen(box.clip(box.from_unit(last.released_centers))),
         noisy_counts=frozen(noisy_counts.astype(np.float64)),
@@ -212,8 +222,10 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
     needed = params.cells_per_axis is None
     size = known_size(records.n, params.epsilon, params.n_public, adjacency, needed=needed, rng=size_rng)
     side, capped = _side(params, size, box.d)
-    plan = _Plan(even_grid((side,) * box.d), size.epsilon, np.ones(box.d), (), capped)
-    if params.grid != "even" and params.cells_per_axis is None:
+    # As published distances are those of the unit box; ours are the data's.
+    units = np.ones(box.d) if params.is_even else frozen(box.widths / box.widths.max())
+    plan = _Plan(even_grid((side,) * box.d), size.epsilon, units, (), capped)
+    if not params.is_even:
         rngs = (marginal_rng, outer_rng)
         plan = _fitted(plan, records, box, size, adjacency, again=params.grid == "nested", rngs=rngs)
     grid, event = plan.grid, cell_event("cell counts", plan.epsilon, adjacency, purpose=Purpose.CELLS, step=1)
@@ -261,7 +273,7 @@ def _fitted(
         return even
     event = cell_event("marginals", plan.marginals, adjacency, purpose=Purpose.MARGINALS, grids=box.d)
     exact = _added(records, box, partial(marginal_counts, n_bins=plan.n_bins))
-    noisy, units = laplace(exact, scale=event.scale, rng=rngs[0]), frozen(box.widths / box.widths.max())
+    noisy, units = laplace(exact, scale=event.scale, rng=rngs[0]), even.units
     if not (again and worth_nesting(plan.cells, size.n_records, box.d)):
         grid = grid_of(noisy, plan.most_cells, units, scale=event.scale)
         return _Plan(grid, plan.cells, units, (event,), plan.capped)
@@ -306,14 +318,23 @@ def _cluster(noisy: Counts, plan: _Plan, params: Params, scale: float, *, rng: n
     packing_rng, spread_rng = rng.spawn(2)
     units = plan.units
     packing = public_start(params.n_clusters, len(units), seed=params.start_seed, rng=packing_rng) * units
-    if len(noisy) == 1:  # it weighs whatever its noisy count is, so that no cell's count moves the centers
-        return _unscaled(weighted_kmeans(plan.grid.places() * units, np.ones(1), (packing,)), units)
     weights = heaviest(noisy, params.n_clusters, scale=scale) if params.cells == "largest" else np.maximum(noisy, 0.0)
+    if len(noisy) == 1:  # it weighs whatever its noisy count is, so that no cell's count moves the centers
+        weights = np.ones(1)
     weighs = weights > 0
     if not weighs.any():
         return _unscaled(WeightedPath((packing,), (0.0,)), units)
-    places, weights = (plan.grid.places() * units)[weighs], weights[weighs]
+    places = _places(plan.grid, params) * units
+    each = len(places) // len(weights)
+    places, weights = places[np.repeat(weighs, each)], np.repeat(weights[weighs] / each, each)
+    if len(places) == 1:
+        return _unscaled(weighted_kmeans(places, weights, (packing,)), units)
     return _unscaled(searched_cells(places, weights, packing, rng=spread_rng), units)
+
+
+def _places(grid: CellGrid | NestedGrid, params: Params) -> Points:
+    """Return what stands for the records of all cells, cell after cell: one place each, or several."""
+    return grid.places() if params.is_even else spread_within(grid.places(), *grid.walls())
 
 
 def _unscaled(path: WeightedPath, units: FloatArray) -> WeightedPath:

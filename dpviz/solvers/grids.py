@@ -41,6 +41,7 @@ OUTER_WEIGHT = 20.0  # the rule's theta for the large cells; ours, by measuremen
 INNER_WEIGHT = 3.0  # the same for those within them; ours, by measurement
 MOST_NESTED_AXES = 6  # beyond, cells that are cut twice are no better than those cut once; ours, by measurement
 LEAST_RECORDS = 3000.0  # n epsilon, from which cells are cut twice: before, the noise of two counts costs more; ours
+SPREAD, LEAST_SPREAD = 4096, 8  # places for the records of few cells: of all together at most, of each at least; ours
 LEAST_DENSITY = 1e-4  # of an even one, where a marginal has none: every stretch has a middle; ours
 
 Indices = NDArray[np.intp]
@@ -262,6 +263,34 @@ class NestedGrid:
         # Without noise both are exact.
         share = inner / (own + inner) if outer_scale > 0 else np.zeros(len(size))
         return np.asarray(noisy + np.repeat(share * (outer - sums) / size, np.diff(self.first)))
+
+
+def spread_within(places: Points, low: Points, high: Points) -> Points:
+    """Return s places for each of m cells (m s, d), those of a cell in a row: evenly spread, and `places` on average.
+
+    What stands for the records of a large cell cannot be one place: k centers need k places at least, and those of a
+    cluster in a corner lie on one side. Along an axis the two parts of a cell that its place divides are even, and hold
+    as much as makes it the mean. s is even, from LEAST_SPREAD to SPREAD / m; with more cells it is 1. All of it follows
+    from the grid.
+    """
+    m, d = places.shape
+    s = 2 * (SPREAD // (2 * m))
+    if s < LEAST_SPREAD:
+        return places
+    at = np.divide(places - low, high - low, out=np.full_like(places, 0.5), where=high > low)[:, None, :]
+    at = np.clip(at, LEAST_DENSITY, 1.0 - LEAST_DENSITY)
+    even = _even_places(s, d)
+    below = even < 1.0 - at
+    share = np.where(below, even * at / (1.0 - at), at + (even - (1.0 - at)) * (1.0 - at) / at)
+    return (low[:, None] + (high - low)[:, None] * share).reshape(m * s, d)
+
+
+@functools.lru_cache(maxsize=32)
+def _even_places(n: int, d: int) -> Points:
+    """Return n places (n, d) of the unit box, each with its mirror image: half of them fill every axis evenly."""
+    ranks = np.random.default_rng(0).permuted(np.tile(np.arange(n // 2), (d, 1)), axis=1)
+    half = (ranks.T + 0.5) / (n // 2)
+    return frozen(np.vstack([half, 1.0 - half]))
 
 
 def worth_nesting(epsilon: float, n_records: float, d: int) -> bool:

@@ -11,7 +11,16 @@ from sklearn.cluster import KMeans
 from dpviz.accounting import LaplaceEvent
 from dpviz.baselines.eugkm import Params, fit
 from dpviz.core import Box
-from dpviz.solvers.grids import MAX_CELLS, NestedGrid, cut_again, grid_of, marginal_counts
+from dpviz.solvers.grids import (
+    LEAST_SPREAD,
+    MAX_CELLS,
+    SPREAD,
+    NestedGrid,
+    cut_again,
+    grid_of,
+    marginal_counts,
+    spread_within,
+)
 
 
 def nested(points, *, bins=16, most=40.0, epsilon=1.0, units=None):
@@ -97,3 +106,44 @@ def test_many_thin_clusters_get_cells_of_their_own():
             centers = fit(points, Box.cube(0, 1, 2), Params(n_clusters=100, grid=grid), rng=rng).release.centers
             found.append(float(((points[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum()) / best)
     assert np.median(ratios["nested"]) < 0.7 * np.median(ratios["fitted"])
+
+
+@given(st.integers(1, 520), st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_a_few_cells_records_are_spread_over_them(m, d, seed):
+    rng = np.random.default_rng(seed)
+    low = rng.random((m, d))
+    high = low + rng.random((m, d)) * (rng.random((m, d)) < 0.9)  # some have no width
+    places = low + (high - low) * rng.uniform(0.02, 0.98, (m, d))
+    spread = spread_within(places, low, high)
+    each, rest = divmod(len(spread), m)
+    assert rest == 0
+    if m > SPREAD // LEAST_SPREAD:
+        assert spread is places
+        return
+    assert each % 2 == 0
+    assert LEAST_SPREAD <= each <= SPREAD / m
+    cells = spread.reshape(m, each, d)
+    slack = 1e-12
+    assert ((cells >= low[:, None] - slack) & (cells <= high[:, None] + slack)).all()
+    # Each axis is filled in each / 2 strata: a mean is off by half a stratum of the wider part at most.
+    assert (np.abs(cells.mean(axis=1) - places) <= (high - low) / each + slack).all()
+
+
+def test_middles_stay_middles_and_every_half_has_half():
+    low, high = np.zeros((3, 2)), np.array([[1.0, 2.0], [1.0, 1.0], [0.5, 4.0]])
+    cells = spread_within(high / 2.0, low, high).reshape(3, -1, 2)
+    assert cells.mean(axis=1) == pytest.approx(high / 2.0, rel=1e-12)
+    assert ((cells < high[:, None] / 2.0).mean(axis=1) == 0.5).all()
+
+
+def test_few_cells_no_longer_leave_centers_over():
+    """Eight clusters in four cells: from their middles alone, four centers find no record and stay where they began."""
+    rng = np.random.default_rng(0)
+    points = rng.uniform(0.0, 1.0, (400, 2))
+    costs = {"even": [], "nested": []}
+    for seed in range(20):
+        for grid, found in costs.items():
+            params = Params(n_clusters=8, epsilon=0.1, grid=grid, n_public=400)
+            centers = fit(points, Box.cube(0.0, 1.0, 2), params, rng=np.random.default_rng(seed)).release.centers
+            found.append(((points[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum())
+    assert np.median(costs["nested"]) < 0.9 * np.median(costs["even"])

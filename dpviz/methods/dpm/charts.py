@@ -208,6 +208,7 @@ def facts(run: DPMRun) -> tuple[Fact, ...]:
             False,
         ),
         Fact("Sides", sides, "Counted with noise.", True),
+        *(() if run.published else (run.sureness("How sure the gap is", node),)),
         Fact("ε of the draw", number(split.epsilon), "Deeper levels get more: their subsets are smaller.", True),
         became,
     )

@@ -78,6 +78,7 @@ DETAILS = {
     "choose": "Chance draws one cut in each box, and its place is published.",
     "count": "Both sides are counted with noise: {made}, {refused} refused.",
 }
+DOUBTED = "How often noise would not make a gap look so deep that is only what chance leaves, as where clusters touch."
 TURN = "Drag the box to turn it, or set the angles under Axes. "
 LOOK = "Click a cut to look into it below."
 
@@ -413,6 +414,9 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         if not self.published:
             clear = f"{self.n_clear_cuts} of {self.k - 1}"
             facts.append(Fact("Cuts at a clear gap", clear, "The others divide what may well be one cluster.", True))
+            if self.cells.applied.any():
+                doubted = int(np.argmax(np.where(self.cells.applied, self.gap_doubts, -1.0)))
+                facts.append(self.sureness("Least sure cut", doubted))
         facts.append(
             Fact("What stopped the cutting", self.why_stopped(), "Why subsets were not cut: each is a cluster.", True)
         )
@@ -608,6 +612,26 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             + (f"{self.cut_place(node)}, {self.reason(node)}" if self.cells.tried[node] else self.reason(node))
             for node in range(len(tree.parents))
         )
+
+    @cached_property
+    def gap_doubts(self) -> FloatArray:
+        """How often (m,) noise alone would show a gap as deep as a tried cut's where chance left one; released.
+
+        P(Laplace >= depth - CHANCE sqrt(n~)), noise of the public scale of the cut's level: records of one smooth
+        cluster leave gaps of CHANCE sqrt(n~). NaN where no cut was tried, and as published.
+        """
+        tree, first = self.release.tree, self.steps[0]
+        assert isinstance(first, PlanStep)
+        epsilons = np.append(first.plan.gap_epsilons, 0.0)[np.minimum(tree.levels, first.plan.n_levels)]
+        beyond = epsilons * (tree.gap_depths - CHANCE * np.sqrt(np.maximum(tree.noisy_counts, 1.0)))
+        tail = 0.5 * np.exp(-np.abs(beyond))
+        return np.where(beyond >= 0.0, tail, 1.0 - tail)
+
+    def sureness(self, label: str, node: int) -> Fact:
+        """Return how sure it is that there is a gap at a node's tried cut, public."""
+        doubt = float(self.gap_doubts[node])
+        value = "over 99 in 100" if doubt < 0.01 else f"{100.0 * (1.0 - doubt):.0f} in 100"
+        return Fact(label, "no more than a coin" if doubt >= 0.5 else value, DOUBTED, True)
 
     @property
     def n_clear_cuts(self) -> int:

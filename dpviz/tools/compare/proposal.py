@@ -1,0 +1,129 @@
+"""Where to start: a method from public values alone, before a record is read and before anything is spent.
+
+What decides is how many records stand behind each coordinate of a center: n ε / (k d). The rule and its bands were
+fitted on every second set of the frontier and are shown on the others in docs/frontier.md; `python -m
+benchmarks.recommended` fits them again.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpviz.core import Box
+
+WANTED = ("centers", "regions", "points", "source")
+GRID_ALWAYS, GRID_MOST = 4, 8  # features up to which a noisy grid is taken: always, and with ENOUGH
+ENOUGH = 10.0  # n ε / (k d) from which a noisy grid or private seeds are worth what they cost
+LITTLE = 40.0  # n ε below which a grid of few cells is taken in any number of features
+# From which n ε / (k d) on -> cost, × k-means without privacy: middle of the runs, and ends of their middle 80 %.
+BANDS: Sequence[tuple[float, tuple[float, float, float]]] = (
+    (0.0, (2.37, 2.12, 3.23)),
+    (5.0, (1.36, 1.17, 1.61)),
+    (20.0, (1.13, 1.02, 1.59)),
+    (100.0, (1.05, 1.01, 1.14)),
+    (500.0, (1.0, 1.0, 1.05)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """A method with its parameters and what to expect of it. All of it follows from public values: nothing was spent.
+
+    `dpviz.run(it.method, data, **it.params)` runs it.
+    """
+
+    method: str
+    params: Mapping[str, Any]
+    cost: float | None  # expected, × k-means without privacy and with as many centers; None where cost says nothing
+    band: tuple[float, float] | None  # 8 of 10 sets lie inside
+    reason: str  # one sentence
+
+    @property
+    def entry(self) -> str:
+        """The key of `ENTRIES` that a comparison has it under."""
+        return "convergent" if self.method == "convergent_kmeans" else self.method
+
+    @property
+    def expected(self) -> str:
+        """Say what it should cost; "" where cost says nothing."""
+        if self.cost is None or self.band is None:
+            return ""
+        low, high = self.band
+        return f"about {self.cost:.2f} times k-means without privacy ({low:.2f} to {high:.2f} in 8 of 10 data sets)"
+
+
+def recommend(
+    *,
+    n: float,
+    epsilon: float,
+    k: int | None = None,
+    d: int | None = None,
+    bounds: Box | Sequence[Sequence[float]] | None = None,
+    wanted: str = "centers",
+) -> Recommendation:
+    """Recommend a method from public values alone; no record is read, and nothing is spent.
+
+    `n` is the number of records or its order, `k` how many centers are asked for, `d` the number of features: where it
+    is left out, that of the public `bounds`, a Box or (low, high). `wanted` is "centers"; "regions": clusters of any
+    shape and, without `k`, of any number; "points": records that leave the house one by one, ε per unit of distance;
+    "source": records that stay secret while places near them are chosen. Raises ValueError for what cannot be.
+
+        dpviz.recommend(n=20_000, d=2, k=5, epsilon=1)
+    """
+    if bounds is not None:
+        found = bounds.d if isinstance(bounds, Box) else len(bounds[0])
+        if d not in (None, found):
+            raise ValueError(f"d was {d}, but bounds are those of {found} features. Leave one of them out.")
+        d = found
+    if wanted not in WANTED:
+        raise ValueError(f"wanted was {wanted!r}, but it must be one of {', '.join(WANTED)}.")
+    if d is None or d < 1 or not epsilon > 0 or not 0 <= n < math.inf or (k is not None and k < 1):
+        raise ValueError(
+            f"n was {n}, epsilon {epsilon}, k {k} and d {d}, but n must be at least 0, epsilon above 0, k and d at "
+            "least 1. Give d, or the public bounds of as many features."
+        )
+    if wanted == "points":
+        reason = "Each record is moved by its owner before anyone sees it; ε counts per range of a feature."
+        params = {"epsilon": epsilon, "unit": "range", "domain": "clamp"}
+        return Recommendation("nd_laplace", params, None, None, reason)
+    if wanted == "source":
+        asked = {} if k is None else {"n_centers": k}
+        reason = "Noisy averages stand in for the secret source, and places are chosen near them; add your targets."
+        return Recommendation("source_target", {"epsilon": epsilon, **asked}, None, None, reason)
+    if wanted == "regions" and k is None:
+        reason = "It cuts where nobody is, as often as ε can tell, so that nobody has to know k."
+        return Recommendation("dpm", {"epsilon": epsilon}, None, None, reason)
+    if wanted == "regions":
+        reason = "Regions of any shape are chained from small noisy hills, and k of them stay."
+        return Recommendation("morse", {"epsilon": epsilon, "n_clusters": k}, None, None, reason)
+    if k is None:
+        raise ValueError('k was None, but centers need it. Give k, or ask for wanted="regions", which finds its own.')
+    return _centers(n, epsilon, k, d)
+
+
+def _centers(n: float, epsilon: float, k: int, d: int) -> Recommendation:
+    share = share_of(n, epsilon, k, d)
+    method, reason = method_for(share, share * k * d, d)
+    _, (cost, low, high) = max(each for each in BANDS if each[0] <= share)
+    start = {"start": "private"} if method == "convergent_kmeans" else {}
+    return Recommendation(method, {"epsilon": epsilon, "n_clusters": k, **start}, cost, (low, high), reason)
+
+
+def share_of(n: float, epsilon: float, k: int, d: int) -> float:
+    """Return how many records times ε stand behind each coordinate of a center, by the power of two nearest to n."""
+    return float(2.0 ** round(math.log2(max(n, 1.0))) * epsilon / (k * d))
+
+
+def method_for(share: float, n_epsilon: float, d: int) -> tuple[str, str]:
+    """Return the method for so many records times ε, behind each coordinate of a center and in all, and why."""
+    if d <= GRID_ALWAYS or n_epsilon < LITTLE or (d <= GRID_MOST and share >= ENOUGH):
+        return "eugkm", "One noisy grid shows where records are, and k-means on it spends nothing more."
+    if share < ENOUGH:
+        return "fastlloyd", (
+            f"About {share:.2g} records times ε stand behind each number, and in {d} features the cells of a grid hold "
+            "fewer still: short noisy moves are what is left. It needs a δ."
+        )
+    return "convergent_kmeans", (
+        f"In {d} features a grid's cells hold too few records: noisy seeds and one noisy step of k-means tell more."
+    )
