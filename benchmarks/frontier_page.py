@@ -103,7 +103,7 @@ SHORT = """
 
 - {dpm} costs {own:.2f} times k-means with as many centers on sets with up to 10 features at ε = 1; 1.35 was wanted. \
 It cuts at gaps alone, each seen through noise, and most of these sets have clusters that touch, which k-means divides \
-all the same. Of {hard} clusters it finds {found:.0f} %, where 70 % were wanted: that takes ε = 1.5, whatever else is set.
+all the same. Of {hard} clusters it finds {found:.0f} %, where 70 % were wanted: that takes ε = 1.5.
 - Morse finds two moons of 5,000 records in {right} of {runs} runs at ε = 1, where 9 of 10 were wanted: one hill that \
 noise has moved joins both, or breaks a chain. 10,000 are enough.
 - With more than 50 features, or less than one record times ε behind each coordinate, no method is near k-means.
