@@ -196,6 +196,17 @@ def morse_facts(run, x):
     }
 
 
+def doubt(split, step):
+    """Return how often noise alone would make a gap look so deep that is only what chance leaves."""
+    beyond = split.gap_depth - 2.0 * math.sqrt(max(split.noisy_count, 1.0))
+    return stats.laplace.sf(beyond, scale=1.0 / step.epsilon_gaps)
+
+
+def sure(doubt):
+    """Return the number that is said of a doubt: none where it is as good as a coin."""
+    return [] if doubt >= 0.5 else [99.0] if doubt < 0.01 else [100.0 * (1.0 - doubt)]
+
+
 def dpm(run, x):
     """Return what is true of a tree of cuts."""
     tree, unit, cells = run.release.tree, run.words.box.to_unit(x), run.release.tree.cells(x)
@@ -231,6 +242,9 @@ def dpm(run, x):
             if split.applied
         ]
         wanted["Cuts at a clear gap"] = [sum(clear), len(clear)]
+        if clear:
+            doubts = [doubt(split, step) for step in run.levels for split in step.splits if split.applied]
+            wanted["Least sure cut"] = sure(max(doubts))
     (stopped,) = [fact.value for fact in run.utility() if fact.label == "What stopped the cutting"]
     assert sum(map(int, re.findall(r"\((\d+)\)", stopped))) == k, "one reason for each cluster"
     return wanted
@@ -432,6 +446,7 @@ def subset(run, x):
         "Rank of the drawn cut": [1 + int((law > law[drawn, at] * (1.0 + 1e-9)).sum()), int(split.exists.sum())],
         "Sides": [float(round(count)) for count in tree.child_counts[0]],
         "ε of the draw": [spent[0]],
+        "How sure the gap is": sure(doubt(split, run.levels[0])),
     }
 
 
