@@ -22,7 +22,7 @@ from dpviz.tools.audit.table import NOTHING_CLAIMED
 from tests.numeric import numeric_environment
 
 ROOT = Path(__file__).resolve().parents[1]
-LISTED = ["audit", "budget", "compare", "estimators", "load", "methods", "run", "show", "sweep"]
+LISTED = ["audit", "budget", "compare", "estimators", "load", "methods", "recommend", "run", "show", "sweep"]
 BOX = Box((0.0, 0.0), (10.0, 10.0))
 BLOCKED = """
 import importlib.machinery, sys

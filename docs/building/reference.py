@@ -26,6 +26,7 @@ KINDS = (PrivateEstimator, PrivateClusterer, PrivateCentersClusterer, PrivateTra
 PLACES: Mapping[str, str] = MappingProxyType(
     {
         "dpviz.runs": "One run",
+        "dpviz.tools.compare.proposal": "Where to start",
         "dpviz.many": "Many runs",
         "dpviz.tools.sweep": "Sweeps",
         "dpviz.data": "Data",
