@@ -10,7 +10,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from benchmarks import frontier, peers, separated
-from benchmarks.frontier_page import FEW, best, costs, geometric, page
+from benchmarks.frontier_page import FEW, SOME, best, costs, geometric, page
 from dpviz.tools.compare.runs import ENTRIES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,12 +45,25 @@ def test_the_goals_at_one_hold_in_the_committed_figures(report):
         assert len(found) >= 25
         return geometric(found)
 
-    assert mean("eugkm") <= 1.2
+    assert mean("eugkm") <= 1.12
     assert mean("convergent") <= 1.6
     assert mean("dpm", "own_cost") <= 2.0
-    assert geometric(best(report, "1", FEW)) <= 1.10
+    assert round(geometric(best(report, "1", FEW)), 2) <= 1.10
+    assert geometric(best(report, "0.1", FEW)) <= 1.45
+    assert geometric(costs(report, ENTRIES["convergent"].name, "1", SOME)) <= 1.20
     shares = [of_set["1"]["found"] for of_set in report["separated"].values()]
     assert sum(shares) / len(shares) >= 0.7
+
+
+def timeless(report):
+    """Return the figures of every set, without how long they took."""
+    rows = {
+        (name, epsilon, peer): {key: value for key, value in row.items() if key != "ms"}
+        for name, one in report["sets"].items()
+        for epsilon, figures in one["figures"].items()
+        for peer, row in figures.items()
+    }
+    return rows, {key: value for key, value in report.items() if key != "sets"}
 
 
 def test_a_small_run_measures_right_and_goes_on(tmp_path, capsys, monkeypatch):
@@ -82,7 +95,7 @@ def test_a_small_run_measures_right_and_goes_on(tmp_path, capsys, monkeypatch):
     capsys.readouterr()
     assert frontier.main([*asked, "--again", "EUGkM (noisy grid)"]) == 0
     assert [line.split(": ")[1] for line in capsys.readouterr().out.splitlines()] == ["EUGkM (noisy grid)"] * 3
-    assert json.loads(out.read_text("utf-8")) == made
+    assert timeless(json.loads(out.read_text("utf-8"))) == timeless(made)
     with pytest.raises(SystemExit):
         frontier.main([*asked, "--seeds", "4"])
 
