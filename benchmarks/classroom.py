@@ -53,6 +53,7 @@ class Class:
         self.times: dict[str, list[float]] = {"opening": [], "picture": [], "step": [], "answer": []}
         self.problems: list[str] = []
         self.over = False
+        self.answering: list[asyncio.Task[None]] = []
 
     async def timed(self, kind: str, path: str, body: bytes | None = None) -> bytes:
         """Ask, and note how long it took."""
@@ -77,7 +78,7 @@ class Class:
             seen = str(news["seen"])
             if news["step"] in self.sent_at:
                 self.times["step"].append(time.monotonic() - self.sent_at[news["step"]])
-            asyncio.get_running_loop().create_task(self.answers(rng, name, news["step"]))
+            self.answering.append(asyncio.create_task(self.answers(rng, name, news["step"])))
 
     async def answers(self, rng: random.Random, name: str, step: int) -> None:
         """Look at the picture, and answer after a while."""
@@ -110,7 +111,7 @@ async def lesson(port: int, students: int, steps: int) -> dict[str, Any]:
     held = Class(port, told["location"], told["set-cookie"].partition(";")[0])
     everyone = [asyncio.create_task(held.student(number)) for number in range(students)]
     news = await held.teacher(steps)
-    await asyncio.gather(*everyone)
+    await asyncio.gather(*everyone, *held.answering)
     return {
         "students": students,
         "steps": steps,

@@ -6,6 +6,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.stories.glossary import GLOSSARY
+from dpviz.tools.compare.document import pdf
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.page import quiz
 from dpviz.tools.teaching.page import teachers as teach
@@ -13,6 +15,7 @@ from dpviz.tools.teaching.plans import COIN, EXERCISES, PLANS, WRONG_IDEAS, chap
 from dpviz.tools.teaching.quiz import QUESTIONS, Sheet, read_code, write_code
 from dpviz.ui.home import THUMBNAILS, still
 from tests.pages.conftest import ROOT, Page
+from tests.tools.compare.pdf import pages_of
 
 MAIN = "dpviz/ui/server/script.py"  # a test of app.py runs it for the first run only, then the page alone
 N = len(QUESTIONS)
@@ -78,6 +81,18 @@ def test_the_switches_are_in_every_link(open_page):
         query = dict(parse_qsl(urlsplit(address.replace("&amp;", "&")).query))
         assert (query["size"], query["hide"]) == ("projector", teach.AWAY)
     assert open_page("convergent_kmeans", n="300", size="projector", hide=teach.AWAY).warnings == []
+
+
+@pytest.mark.parametrize("minutes", PLANS)
+def test_the_handout_is_one_page_with_every_step_word_and_exercise(minutes):
+    (words,) = pages_of(pdf(teach.handout(minutes)))
+    written = re.sub(r"\W+", "", words)
+    for step in PLANS[minutes]:
+        assert re.sub(r"\W+", "", step.title) in written
+    for name in ("record", "secret", "public", "epsilon"):
+        assert re.sub(r"\W+", "", GLOSSARY[name].meaning) in written
+    exercises = " ".join(teach.handout(minutes).blocks[-1].items)
+    assert all(exercise.title in exercises and exercise.solution not in exercises for exercise in EXERCISES)
 
 
 def press(page, words):

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterable
 from html import escape
+from itertools import accumulate
 
 import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.methods import CATALOGUE
+from dpviz.stories.glossary import pieces, topics
 from dpviz.stories.method import LEARN, Page
+from dpviz.tools.compare.document import Document, Heading, Items, Pairs, TableBlock, pdf
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.plans import EXERCISES, PLANS, WRONG_IDEAS, TeachLink, chapter_still
 from dpviz.tools.teaching.quiz import MOST_CODES, CodeError, collect, tallies
@@ -44,6 +47,7 @@ TAB = Knob(
     ),
 )
 SOLUTION = "Solution"
+HANDOUT = "Save a handout: one page, PDF"
 STILLS = (
     "The picture of each chapter, and the end of a run of each method with its guarantee below it: as an SVG to scale "
     "and a PNG for slides."
@@ -114,7 +118,41 @@ def _cards(cards: Iterable[str]) -> None:
     st.html(f'<div class="dpviz-words">{"".join(cards)}</div>')
 
 
+def handout(minutes: int) -> Document:
+    """Return what a class of so many minutes takes home, on one page: its steps, the first words, and exercises."""
+
+    def plain(text: str) -> str:
+        return "".join(words for words, _ in pieces(text))
+
+    ends = list(accumulate(step.minutes for step in PLANS[minutes]))
+    steps = tuple(
+        (f"{end - step.minutes} to {end}", step.title, plain(step.words))
+        for end, step in zip(ends, PLANS[minutes], strict=True)
+    )
+    (begin, first), *_ = topics()
+    tasks = tuple(f"{number}. {each.title}. {plain(each.task)}" for number, each in enumerate(EXERCISES, start=1))
+    return Document(
+        f"How much noise hides a person? {minutes} minutes",
+        "A class on differential privacy with dpviz",
+        (
+            TableBlock(("Minute", "Step", "What is done"), steps),
+            Heading(begin),
+            Pairs(tuple((term.name, term.meaning) for term in first)),
+            Heading("Exercises"),
+            Items(tasks),
+        ),
+    )
+
+
 def _plan(minutes: int) -> None:
+    st.download_button(
+        HANDOUT,
+        lambda: pdf(handout(minutes)),  # made when it is asked for
+        f"dpviz_handout_{minutes}_minutes.pdf",
+        "application/pdf",
+        key=f"teach:handout:{minutes}",
+        on_click="ignore",
+    )
     at, cards = 0, []
     for step in PLANS[minutes]:
         cards.append(
