@@ -171,7 +171,7 @@ def told(params: type) -> dict[str, str]:
             if found.choices:
                 parts.append(f"One of {', '.join(value for value, _ in found.choices)}.")
         if math.isfinite(least):
-            parts.append(f"At least {least:g}." if math.isinf(most) else f"From {least:g} to {most:g}.")
+            parts.append(f"{least:g} or more." if math.isinf(most) else f"From {least:g} to {most:g}.")
         if field.default is not dataclasses.MISSING:
             number = f"{field.default:.6g}" if isinstance(field.default, float) else field.default
             parts.append(f"Default: {number} ({source}).")

@@ -156,7 +156,7 @@ def test_a_parameter_says_what_it_is_and_whose_its_default_is():
         "rate": "Rate. How fast. From 0 to 2. Default: 0.5 (a paper, section 3).",
         "side": "Side. Which. One of a, b. Default: a (ours).",
         "places": "Public places. None: the corners. Default: None (ours).",
-        "count": "How many. None: all. At least 1. Default: None (ours).",
+        "count": "How many. None: all. 1 or more. Default: None (ours).",
     }
 
 
