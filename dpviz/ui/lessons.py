@@ -216,6 +216,8 @@ def leave() -> None:
 def finish(name: str) -> None:
     """End the lesson, and go on with the course's next chapter."""
     leave()
+    if LESSONS[name].page == "learn":  # its address names a chapter, which the course goes to
+        st.query_params[CHAPTER.name] = after_lesson(name)
     state.open_page("learn", {CHAPTER.name: after_lesson(name)})
 
 
