@@ -348,8 +348,8 @@ def attack(
         claim = under_replace(claim)
     epsilon = claim.epsilon * pair.distance if claim.per_distance else claim.epsilon
     budget = Budget(epsilon, claim.delta) if claim.delta < 1.0 else Budget(math.inf)
-    auc, most = empirical_roc(game.inside, game.outside).auc, auc_bound(budget)
-    words = f"{algorithm.title}: area under the curve {auc:.2f} in {rounds:,} rounds, at most {ceiled_two(most)} allowed"
+    auc, most = empirical_roc(game.inside, game.outside).auc, ceiled_two(auc_bound(budget))
+    words = f"{algorithm.title}: area under the curve {auc:.2f} in {rounds:,} rounds, at most {most} allowed"
     return Attack(algorithm.title, game, budget, words)
 
 
