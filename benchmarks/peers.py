@@ -30,11 +30,11 @@ from threadpoolctl import threadpool_limits
 from benchmarks import histogram
 from benchmarks.peers_page import page
 from dpviz.core import Adjacency, Centers, Labels
+from dpviz.core.algebra import one_thread
 from dpviz.data import Dataset, known_groups, load, read_table
 from dpviz.methods import ALGORITHMS
 from dpviz.metrics import adjusted_rand, nonprivate_cost
 from dpviz.solvers import assign, public_start
-from dpviz.solvers.threads import one_thread
 from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trials import FLOOR_STARTS, Trial, cluster_figures, nonprivate_clusters, versions

@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from dpviz.core import (
     without_charge,
 )
 from dpviz.data import Dataset
-from dpviz.methods import ALGORITHMS, BROKEN, WRONG, beside, find
+from dpviz.methods import ALGORITHMS, BROKEN, WRONG, MethodLike, beside, find
 from dpviz.plots import Figure
 from dpviz.runs import on_data, records_of
 from dpviz.stories.charts import roc_scene
@@ -52,7 +51,6 @@ from dpviz.tools.sweep.trials import OK, referenced
 if TYPE_CHECKING:
     import pandas as pd
 
-AnyMethod = str | Path | AnyAlgorithm | ModuleType | Callable[..., Any]
 HERE = "data"  # what the records of a comparison are called
 BAND = (0.05, 0.95)  # of runs
 
@@ -138,7 +136,7 @@ class Comparison(Confidential):
 
 
 def compare(
-    methods: Sequence[AnyMethod],
+    methods: Sequence[MethodLike],
     data: "Dataset | pd.DataFrame | FloatArray | str | Path",
     /,
     *,
@@ -236,7 +234,7 @@ class Audit:
 
 
 def audit(
-    method: AnyMethod,
+    method: MethodLike,
     /,
     *,
     bounds: Box | tuple[Sequence[float], Sequence[float]] | None = None,
@@ -304,7 +302,7 @@ class Attack(Confidential):
 
 
 def attack(
-    method: AnyMethod,
+    method: MethodLike,
     data: "Dataset | pd.DataFrame | FloatArray | str | Path",
     /,
     *,

@@ -1,9 +1,8 @@
 """One run in Python: `dpviz.run` and `dpviz.show`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from dpviz import notebook
 from dpviz.accounting.budgets import charge, check_rows, for_person, price_of
 from dpviz.core import (
-    AnyAlgorithm,
     Box,
     Chunks,
     Event,
@@ -26,7 +24,7 @@ from dpviz.core import (
 from dpviz.data import Dataset, chunks_of, read_table, sample_of
 from dpviz.data.table import ONE_ROW
 from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
-from dpviz.methods import ALGORITHMS, find, run_class
+from dpviz.methods import ALGORITHMS, MethodLike, find, run_class
 from dpviz.plots import Scene
 from dpviz.stories import View, Words
 from dpviz.stories.method import Method, RunClass
@@ -45,7 +43,7 @@ SECRET = "Noise came from the operating system and is not stored: this picture c
 
 
 def run(
-    method: str | Path | AnyAlgorithm | ModuleType | Callable[..., Any],
+    method: MethodLike,
     data: "Dataset | pd.DataFrame | FloatArray | Chunks | str | Path",
     /,  # a method can have parameters of these names
     *,

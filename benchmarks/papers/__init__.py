@@ -11,8 +11,8 @@ from joblib import parallel_config
 
 from benchmarks.papers import convergent_kmeans, dpm, morse, nd_laplace, source_target
 from dpviz import __version__
+from dpviz.core.algebra import one_thread
 from dpviz.experiments.tables import Report, ResultTable
-from dpviz.solvers.threads import one_thread
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")  # whose rounding the figures depend on
 

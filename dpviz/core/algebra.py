@@ -11,8 +11,11 @@ another order in memory; where a record belongs, or what it adds, must not depen
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from dpviz.core.arrays import FloatArray, Points
 from dpviz.core.compiled import compiled, writable
@@ -20,6 +23,18 @@ from dpviz.core.compiled import compiled, writable
 TILE = 4096  # entries of a product that are added to together: they stay in the cache; ours
 SWEEPS = 40  # of rotations; a matrix of 64 rows has settled after 8
 SETTLED = 2.0**-54  # of the two entries on the diagonal: an entry below it would change neither
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Have matrix products and scikit-learn add up on one thread meanwhile: the sums of several have no fixed order.
+
+    scikit-learn is loaded first, because only what is loaded can be limited.
+    """
+    import sklearn.cluster  # type: ignore[import-untyped]  # noqa: F401  # it ships no types
+
+    with threadpool_limits(1):
+        yield
 
 
 def length(vector: FloatArray) -> float:

@@ -21,6 +21,7 @@ from dpviz.stories.centers import CentersRun
 from dpviz.stories.method import AnyMethod, Method, RunClass
 from dpviz.stories.mixtures import MixtureRun
 
+MethodLike = str | Path | AnyAlgorithm | ModuleType | Callable[..., Any]  # `find` says what each means
 _OURS: tuple[AnyMethod, ...] = (
     convergent_kmeans.METHOD,
     dpm.METHOD,
@@ -130,7 +131,7 @@ _ALIASES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def find(method: "str | Path | AnyAlgorithm | ModuleType | Callable[..., Any]") -> AnyAlgorithm:
+def find(method: MethodLike) -> AnyAlgorithm:
     """Return the method that is meant.
 
     That is a name of `ALGORITHMS`, a title or the name of an estimator in letters of any size; an entry of a catalogue;

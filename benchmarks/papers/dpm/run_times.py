@@ -13,8 +13,8 @@ from benchmarks.papers.cells import significant
 from benchmarks.papers.dpm.runs import EPSILON, KMEANS, METHODS, PRIVATE, configure
 from benchmarks.papers.dpm.sets import DpmSet, SetDraw
 from dpviz.core import frozen
+from dpviz.core.algebra import one_thread
 from dpviz.experiments.tables import Cell, Column, ResultTable
-from dpviz.solvers.threads import one_thread
 
 REPEATS = 3  # of each timing; ours
 WITHOUT = "Embs. (MNIST, Fashion)"  # sets of the figure that cannot be had

@@ -12,10 +12,10 @@ from joblib import Parallel, delayed
 from benchmarks.papers.dpm.sets import DpmSet, SetDraw
 from dpviz.baselines import em_mc, eugkm, lsh_splits, su
 from dpviz.core import Centers, Confidential, Labels, frozen
+from dpviz.core.algebra import one_thread
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.metrics import majority_accuracy, nonprivate_cost, one_way_distance
 from dpviz.solvers import assign
-from dpviz.solvers.threads import one_thread
 
 EPSILON = 1.0  # section 6.1
 N_KMEANS = 10  # runs of KMeans++ on each draw: "a comparison with 10 runs is already stable"

@@ -13,10 +13,10 @@ import numpy as np
 
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Box, Confidential, Entry, FoundClusters, Guarantee, Labels, Points
+from dpviz.core.algebra import one_thread
 from dpviz.data import Dataset
 from dpviz.data.synthetic import stand_ins
 from dpviz.methods import ALGORITHMS, CATALOGUE
-from dpviz.solvers.threads import one_thread
 from dpviz.tools.compare.counterparts import Counterparts
 from dpviz.tools.sweep.grids import grid_of
 from dpviz.tools.sweep.trials import (

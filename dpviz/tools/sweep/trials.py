@@ -34,12 +34,12 @@ from dpviz.core import (
     Release,
     fingerprint,
 )
+from dpviz.core.algebra import one_thread
 from dpviz.data import Dataset, load, subsample
 from dpviz.data.target_pairs import PAIRS, SourceTarget, load_pair, source_of, spread_targets
 from dpviz.methods import ALGORITHMS
 from dpviz.metrics import adjusted_rand, nonprivate_cost
 from dpviz.solvers import assign
-from dpviz.solvers.threads import one_thread
 from dpviz.stories.centers import no_data_cost
 
 Scalar = str | int | float | bool

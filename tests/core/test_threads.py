@@ -9,7 +9,7 @@ NUMBERS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # test
 COUNTED = """
 import json
 from threadpoolctl import threadpool_info, threadpool_limits
-from dpviz.solvers.threads import one_thread
+from dpviz.core.algebra import one_thread
 def most(limit):
     with limit:
         import sklearn.cluster
