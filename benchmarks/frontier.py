@@ -3,7 +3,8 @@
 `python -m benchmarks.frontier --folder FOLDER --out benchmarks/frontier.json --page docs/frontier.md` measures every
 method of the Compare page, the peers of `benchmarks.peers`, no data and no privacy on every set of SETS at three
 epsilons. The file is written anew after every set: stopped, the same command goes on from there, and measures what is
-new. `--again NAME ...` measures peers anew. Bounds are taken from the records, which is not private; k is public.
+new; agreement and time at epsilon 1 are asked of all. `--again NAME ...` measures peers anew. Bounds are taken from the
+records, which is not private; k is public.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from benchmarks import peers, separated
-from benchmarks.frontier_page import page
+from benchmarks.frontier_page import AT, page
 from benchmarks.peers import OneRun, Peer, PeerSet, Run
 from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.sweep.trials import versions
@@ -165,7 +166,8 @@ def measure(one: Set, have: dict[str, Any], python: Path | None, said: dict[str,
             runs = peers.without_records(one.one)
         else:
             runs = peers.private_runs(one.one, epsilon, one.n_seeds, OURS)
-        missing = [name for name in runs if name not in of_epsilon]
+        told = ("same", "refused") if epsilon in (None, float(AT)) else ("cost", "refused")
+        missing = [name for name in runs if not of_epsilon.get(name, {}).keys() & set(told)]
         for name in missing:
             of_epsilon[name] = one.figure(several(name, one.n_seeds, runs[name]))
         if epsilon is not None and python is not None and peers.DIFFPRIVLIB not in of_epsilon:

@@ -16,7 +16,7 @@ Figures = Mapping[str, Any]
 Group = tuple[int, int]  # sets with so many features, both ends included
 FEW, SOME, MANY = (1, 10), (11, 50), (51, 10**6)
 GROUPS: Mapping[Group, str] = {FEW: "up to 10 features", SOME: "11 to 50", MANY: "more"}
-LARGE = 10_000  # records
+LEAST_MS = 0.1  # of a time: shorter ones are none
 AT = "1"  # the ε that agreement and time are told at
 
 INTRO = """# The frontier
@@ -65,10 +65,10 @@ of easier sets. "Best of ours" takes the cheapest of the methods with a proof on
 AGREEMENT = """
 ## The same groups, and time, at ε = 1
 
-Adjusted Rand index: 1 is the same, 0 is chance. With the classes that come with {labeled} of the sets, which need not \
-be what k-means looks for: its own index with them is in its line. With the groups of k-means without privacy: all \
-sets. Time: of the processor for one run on one thread; geometric means over the sets with at most and with more than \
-{large:,} records. Medians of {seeds} runs, then means over sets.
+On {n_sets} sets, of {least:,} to {most:,} records, on which every method has these figures. Adjusted Rand index: 1 is \
+the same, 0 is chance. With the classes that come with {labeled} of the sets, which need not be what k-means \
+looks for: its own index with them is in its line. With the groups of k-means without privacy: all of these sets. \
+Time: of the processor for one run on one thread, geometric mean. Medians of {seeds} runs, then means over sets.
 """
 PROPOSED = """
 ## Recommended before any run
@@ -118,11 +118,9 @@ The cheapest method with a proof, and what the others cost at ε = 1.
 def page(report: Report) -> str:
     """Return the page as Markdown."""
     parts = [INTRO.format(n_sets=len(report["sets"]), seeds=report["seeds"], **report["versions"])]
-    labeled = sum("ari" in one["figures"]["any"].get(SKLEARN, {}) for one in report["sets"].values())
     parts.append(WHEN.format(most=GRID_MOST, always=GRID_ALWAYS, enough=ENOUGH, little=LITTLE))
     parts += [MEANS, _means(report)]
     parts += [
-        AGREEMENT.format(labeled=labeled, large=LARGE, seeds=report["seeds"]),
         _agreement(report),
         PROPOSED,
         _proposed(report),
@@ -218,20 +216,25 @@ def _means(report: Report) -> str:
 
 
 def _agreement(report: Report) -> str:
-    rows = []
+    whole = [one for one in report["sets"].values() if _is_agreed(of_epsilon(one, AT))]
+    if not whole:
+        return ""
+    sizes, rows = [one["n"] for one in whole], []
     for name in _peers(report):
-        found = [of_epsilon(one, AT).get(name, {}) | {"n": one["n"]} for one in report["sets"].values()]
-        told = [one for one in found if "same" in one]
-        if not told:
-            continue
-        agreed = [[one[field] for one in told if field in one] for field in ("ari", "same")]
-        times = [
-            [one["ms"] for one in told if (one["n"] > LARGE) == large and one["ms"] > 0] for large in (False, True)
-        ]
-        shown = [f"{fmean(each):.2f}" if each else DASH for each in agreed]
-        rows.append([name, *shown, *(f"{geometric(each):,.1f}" if each else DASH for each in times)])
-    heads = ["ARI with classes", "with k-means' groups", f"ms, up to {LARGE:,} records", "ms, more"]
-    return _table(["", *heads], rows)
+        told = [row for one in whole if "same" in (row := of_epsilon(one, AT)[name])]
+        if told:
+            agreed = [[row[field] for row in told if field in row] for field in ("ari", "same")]
+            shown = [f"{fmean(each):.2f}" if each else DASH for each in agreed]
+            rows.append([name, *shown, f"{geometric(max(row['ms'], LEAST_MS) for row in told):,.1f}"])
+    labeled = sum("ari" in of_epsilon(one, AT)[SKLEARN] for one in whole)
+    words = AGREEMENT.format(
+        n_sets=len(whole), least=min(sizes), most=max(sizes), labeled=labeled, seeds=report["seeds"]
+    )
+    return words + _table(["", "ARI with classes", "with k-means' groups", "ms"], rows)
+
+
+def _is_agreed(figures: Figures) -> bool:
+    return all("same" in row or "refused" in row for name, row in figures.items() if name != DIFFPRIVLIB)
 
 
 def _proposed(report: Report) -> str:
