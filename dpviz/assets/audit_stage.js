@@ -312,7 +312,7 @@ class AuditStage {
     setText(this.lede, data.lede);
     const promised = result ? result.promised_text : isHere && data.promised ? data.promised : data.texts[this.axis.index];
     setText(this.promised.value, promised);
-    setText(this.promised.name, `${data.who} promised${result?.note ? `, ${result.note}` : ""}`);
+    setText(this.promised.name, [`${data.who} promised`, result?.note].filter(Boolean).join(", "));
     setText(this.leak.value, step ? step.leak_text : "–");
     this.leak.box.className = step?.tone ?? "open";
     this.verdict.className = last?.tone ?? "";

@@ -295,7 +295,7 @@ async def _now(request: Request) -> Response:
     return JSONResponse({"seen": room.version, "step": room.step, "counts": counts, "students": room.students})
 
 
-async def _sent(request: Request) -> dict[str, Any]:
+async def _sent(request: Request) -> dict[str, object]:
     """Return the small object that was posted, {} for anything else."""
     body = b""
     async for part in request.stream():
@@ -324,7 +324,7 @@ async def _answer(request: Request) -> Response:
     return JSONResponse(await run_in_threadpool(_told, question, kept) if step.tells else {"chosen": kept})
 
 
-def _told(question: Asked, chosen: int | None = None) -> dict[str, Any]:
+def _told(question: Asked, chosen: int | None = None) -> dict[str, object]:
     return {"chosen": chosen, "right": question.right(), "why": question.why()}
 
 
