@@ -46,9 +46,17 @@ def test_a_copied_link_opens_the_picture_and_a_term_opens_by_keyboard(page: Page
     framed = page.evaluate("navigator.clipboard.readText()")
     assert framed.startswith('<iframe src="https://example.org/dpm/?embed&amp;data=blobs&amp;eps=0.5&amp;')
     assert 'title="DPM"' in framed
-    code = page.locator("img.dpviz-qr")
+    code = page.locator("img.dpviz-qr").first
     expect(code).to_be_visible(timeout=SLOW)
     assert code.evaluate("image => image.naturalWidth > 100 && image.naturalWidth === image.naturalHeight")
+    page.get_by_role("button", name="Show it to the whole room").click()
+    wall = page.locator(".dpviz-wall .dpviz-qr")
+    expect(wall).to_be_visible()
+    assert wall.evaluate("image => image.getBoundingClientRect().height > 0.8 * innerHeight"), "from the last row"
+    short = (code.get_attribute("alt") or "").removeprefix("QR code of ")
+    assert len(short) <= 60
+    page.goto(short)
+    assert scene_of(picture_of(page)) == scene
     page.goto(f"{copied}&hide=knobs,tabs&size=projector&embed=true")
     assert scene_of(picture_of(page)) == scene
     expect(page.get_by_role("button", name="New noise")).to_be_visible(timeout=SLOW)
