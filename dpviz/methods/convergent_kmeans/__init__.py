@@ -3,6 +3,16 @@
 from dpviz.core import AuditPlan, Entry, Varied
 from dpviz.data import load
 from dpviz.methods.convergent_kmeans import algorithm, family, teaching
+from dpviz.methods.convergent_kmeans.algorithm import (
+    PAPER,
+    Params,
+    Step,
+    ZonesRelease,
+    fit,
+    sample_in_zone,
+    start_centers,
+    steps,
+)
 from dpviz.methods.convergent_kmeans.run import ConvergentKMeansRun
 from dpviz.stories.method import Attack, Method, Thumbnail
 
@@ -10,7 +20,7 @@ METHOD = Method(
     name="convergent_kmeans",
     title=algorithm.TITLE,
     estimator="ConvergentKMeans",
-    place="dpviz.methods.convergent_kmeans.algorithm",
+    place="dpviz.methods.convergent_kmeans",
     Params=algorithm.Params,
     fit=algorithm.fit,
     steps=algorithm.steps,
@@ -50,3 +60,5 @@ METHOD = Method(
     chapter=teaching.CHAPTER,
     attack=Attack("Find one record in exact centers →", ("tab", "attack"), "attack"),
 )
+
+__all__ = ["METHOD", "PAPER", "Params", "Step", "ZonesRelease", "fit", "sample_in_zone", "start_centers", "steps"]

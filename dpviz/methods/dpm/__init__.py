@@ -3,6 +3,25 @@
 from dpviz.core import AuditPlan, Entry, Varied
 from dpviz.data import load
 from dpviz.methods.dpm import algorithm, teaching
+from dpviz.methods.dpm.algorithm import (
+    PAPER,
+    CentersStep,
+    LevelStep,
+    Params,
+    Plan,
+    PlanStep,
+    Shares,
+    SplitTrace,
+    SplitTree,
+    Step,
+    TreeRelease,
+    centreness,
+    emptiness,
+    fit,
+    interval_size,
+    level_epsilons,
+    steps,
+)
 from dpviz.methods.dpm.run import DPMRun
 from dpviz.methods.dpm.teaching import CHAPTER, LESSON, WORLDS
 from dpviz.stories.method import Method, Thumbnail
@@ -11,7 +30,7 @@ METHOD = Method(
     name="dpm",
     title=algorithm.TITLE,
     estimator="DPM",
-    place="dpviz.methods.dpm.algorithm",
+    place="dpviz.methods.dpm",
     Params=algorithm.Params,
     fit=algorithm.fit,
     steps=algorithm.steps,
@@ -46,3 +65,24 @@ METHOD = Method(
     lesson=LESSON,
     chapter=CHAPTER,
 )
+
+__all__ = [
+    "METHOD",
+    "PAPER",
+    "CentersStep",
+    "LevelStep",
+    "Params",
+    "Plan",
+    "PlanStep",
+    "Shares",
+    "SplitTrace",
+    "SplitTree",
+    "Step",
+    "TreeRelease",
+    "centreness",
+    "emptiness",
+    "fit",
+    "interval_size",
+    "level_epsilons",
+    "steps",
+]

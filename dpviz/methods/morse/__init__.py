@@ -3,7 +3,23 @@
 from dpviz.core import AuditPlan, Entry, Varied
 from dpviz.data import load
 from dpviz.methods.morse import teaching
-from dpviz.methods.morse.algorithm import TITLE, Params, clustered, fit, steps
+from dpviz.methods.morse.algorithm import (
+    PAPER,
+    TITLE,
+    MergeTree,
+    Mixture,
+    MorseRelease,
+    Params,
+    Step,
+    TransitionPoint,
+    assign,
+    clustered,
+    disagreement,
+    fit,
+    merge_tree,
+    signed_points,
+    steps,
+)
 from dpviz.methods.morse.run import MorseRun
 from dpviz.methods.morse.teaching import CHAPTER, LESSON, WORLDS
 from dpviz.stories.method import Method, Thumbnail
@@ -14,7 +30,7 @@ METHOD = Method(
     name="morse",
     title=TITLE,
     estimator="MorseClustering",
-    place="dpviz.methods.morse.algorithm",
+    place="dpviz.methods.morse",
     Params=Params,
     fit=fit,
     steps=steps,
@@ -57,3 +73,20 @@ METHOD = Method(
     lesson=LESSON,
     chapter=CHAPTER,
 )
+
+__all__ = [
+    "METHOD",
+    "PAPER",
+    "MergeTree",
+    "Mixture",
+    "MorseRelease",
+    "Params",
+    "Step",
+    "TransitionPoint",
+    "assign",
+    "disagreement",
+    "fit",
+    "merge_tree",
+    "signed_points",
+    "steps",
+]

@@ -9,8 +9,7 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.method_page import MethodPage, under
-from dpviz.methods.morse import METHOD
-from dpviz.methods.morse.algorithm import Params
+from dpviz.methods.morse import METHOD, Params
 from dpviz.methods.morse.charts import RIGHT, SKETCHES, WAYS, AgreementRuns, ari_chart, lanes, run_many
 from dpviz.methods.morse.run import LandscapeLook
 from dpviz.stories import center_facts

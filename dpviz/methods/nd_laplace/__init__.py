@@ -4,7 +4,21 @@ import numpy as np
 
 from dpviz.core import AuditPlan, Entry, algebra
 from dpviz.data import load
-from dpviz.methods.nd_laplace.algorithm import TITLE, Params, fit, steps
+from dpviz.methods.nd_laplace.algorithm import (
+    TITLE,
+    Params,
+    Step,
+    cells_of,
+    fit,
+    grid_of,
+    guarantee_of,
+    law,
+    local_claim,
+    local_event,
+    noise_box,
+    redraw_caveat,
+    steps,
+)
 from dpviz.methods.nd_laplace.run import NDLaplaceRun
 from dpviz.methods.nd_laplace.teaching import CHAPTER, LESSON, READING, WORLDS
 from dpviz.stories.method import Attack, Method, Thumbnail
@@ -16,7 +30,7 @@ METHOD = Method(
     name="nd_laplace",
     title=TITLE,
     estimator="NDLaplace",
-    place="dpviz.methods.nd_laplace.algorithm",
+    place="dpviz.methods.nd_laplace",
     Params=Params,
     fit=fit,
     steps=steps,
@@ -52,3 +66,19 @@ METHOD = Method(
     chapter=CHAPTER,
     attack=Attack("Guess who lives where →", ("under", "play"), "game"),
 )
+
+__all__ = [
+    "METHOD",
+    "Params",
+    "Step",
+    "cells_of",
+    "fit",
+    "grid_of",
+    "guarantee_of",
+    "law",
+    "local_claim",
+    "local_event",
+    "noise_box",
+    "redraw_caveat",
+    "steps",
+]

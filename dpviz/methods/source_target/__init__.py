@@ -6,7 +6,22 @@ from dpviz.core import AuditPlan, Choices, Targets
 from dpviz.data import Dataset
 from dpviz.data.target_pairs import load_pair, source_of
 from dpviz.methods.source_target import algorithm
-from dpviz.methods.source_target.algorithm import Params, cost, fit, steps
+from dpviz.methods.source_target.algorithm import (
+    PAPER,
+    Params,
+    SanitiseStep,
+    SelectStep,
+    SourceTargetRelease,
+    Step,
+    cost,
+    fit,
+    guarantees,
+    nonprivate_difference,
+    sanitise,
+    select,
+    select_centers,
+    steps,
+)
 from dpviz.methods.source_target.run import SourceTargetRun
 from dpviz.methods.source_target.teaching import CHAPTER, LESSON, READING
 from dpviz.solvers import best_centers
@@ -23,7 +38,7 @@ METHOD = Method(
     name="source_target",
     title=algorithm.TITLE,
     estimator="SourceTargetClustering",
-    place="dpviz.methods.source_target.algorithm",
+    place="dpviz.methods.source_target",
     Params=Params,
     fit=fit,
     steps=steps,
@@ -54,3 +69,21 @@ METHOD = Method(
     lesson=LESSON,
     chapter=CHAPTER,
 )
+
+__all__ = [
+    "METHOD",
+    "PAPER",
+    "Params",
+    "SanitiseStep",
+    "SelectStep",
+    "SourceTargetRelease",
+    "Step",
+    "cost",
+    "fit",
+    "guarantees",
+    "nonprivate_difference",
+    "sanitise",
+    "select",
+    "select_centers",
+    "steps",
+]
