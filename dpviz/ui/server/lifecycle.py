@@ -85,7 +85,6 @@ def prepare() -> None:
 def load() -> None:
     """Import what the package imports lazily, so that no reader waits for it."""
     load_parsers()
-    import pydantic  # noqa: F401
     import scipy.ndimage
     import scipy.optimize
     import scipy.signal

@@ -25,7 +25,6 @@ from dpviz.ui.server import lifecycle
 SLOW_TO_LOAD = (
     *("scipy.optimize", "scipy.stats", "scipy.signal", "scipy.ndimage", "sklearn.cluster", "sklearn.metrics"),
     *(f"dpviz.data.{name}" for name in ("geojson", "parquet", "workbook")),
-    "pydantic",
 )
 
 

@@ -60,10 +60,6 @@ TAB = Knob(
     ),
 )
 CODE = "The calls behind the frontier above: the same records, runs and seeds."
-BEFORE = (
-    "From public values alone: the order of the number of records, features, k and ε. The rule and its band come from "
-    "38 other data sets. No record is read for it, and nothing is spent."
-)
 _CLICK = "dpviz:compare-click"
 
 
@@ -205,8 +201,10 @@ def _propose(page: PageFrame, question: CompareQuestion, at: float) -> None:
     data = page.source.dataset
     it = recommend(n=data.n, epsilon=at, k=question.n_clusters, bounds=data.box)
     one, switch = ENTRIES[it.entry], SWITCHES[it.entry]
-    said = f"Before any run, at ε = {number(at)}: **{one.name}**. {it.reason} Expected: {it.expected}."
-    st.markdown(said, help=BEFORE)
+    st.markdown(
+        f"Before any run, and without a look at the records, at ε = {number(at)}: **{one.name}**. {it.reason} "
+        f"Expected: {it.expected}."
+    )
     if it.entry not in question.entries and not hiding.hides(switch.name):
         st.button(f"Compare {one.short} too", on_click=state.remember, args=(switch, True))
 
