@@ -55,6 +55,7 @@ PLACES = (
 )
 
 
+@pytest.mark.slow
 def test_every_selector_into_streamlits_page_meets_something(page: Page, server: Server) -> None:
     address = server(APP)
     page.goto(address)

@@ -63,6 +63,7 @@ def released(page: Page, content: bytes, name: str, like: str = "") -> YearCente
     page.keyboard.press("Escape")  # the form lies over the page
     picture_of(page)
     page.locator("[data-testid=stExpander] summary").get_by_text("Release", exact=True).click()
+    expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)  # nothing moves any more
     page.get_by_text("I release it").click()
     button = page.get_by_role("button", name="Release", exact=True)
     expect(button).to_be_enabled(timeout=SLOW)
