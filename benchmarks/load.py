@@ -154,15 +154,15 @@ def summary(found: list[dict[str, Any]], watch: Watch, log: str, options: argpar
         "tracebacks_in_log": log.count("Traceback"),
         "lost_states": [error for each in found for error in each["lost"]],
         "looks_at_background_work": sum(each["peeks"] for each in found),
-        "picture_ahead_ms": _times([took for each in found for took in each["pictures"]]),
-        "epsilon_ms": _times([took for each in found for took in each["epsilon"]]),
-        "not_stolen_from_ms": _times([took for each in found for took in each["own"]]),
-        "other_slider_ms": _times([took for each in found for took in each["other"]]),
-        "tab_follows_ms": _times([took for each in found for took in each["follows"]]),
-        "back_ms": _times([took for each in found for took in each["back"]]),
-        "opening_ms": _times([each["opening"] for each in found if "opening" in each]),
+        "picture_ahead_ms": summed([took for each in found for took in each["pictures"]]),
+        "epsilon_ms": summed([took for each in found for took in each["epsilon"]]),
+        "not_stolen_from_ms": summed([took for each in found for took in each["own"]]),
+        "other_slider_ms": summed([took for each in found for took in each["other"]]),
+        "tab_follows_ms": summed([took for each in found for took in each["follows"]]),
+        "back_ms": summed([took for each in found for took in each["back"]]),
+        "opening_ms": summed([each["opening"] for each in found if "opening" in each]),
         "by_page_p95_ms": {
-            page: _times([took for each in found if each["page"] == page for took in each["epsilon"]])["p95"]
+            page: summed([took for each in found if each["page"] == page for took in each["epsilon"]])["p95"]
             for page in PAGES
         },
         "memory": {"growth": None if growth is None else round(growth, 3), "samples": watch.samples},
@@ -191,7 +191,8 @@ def broken(figures: dict[str, Any], options: argparse.Namespace) -> list[str]:
     return found
 
 
-def _times(taken: list[float]) -> dict[str, float | int | None]:
+def summed(taken: list[float]) -> dict[str, float | int | None]:
+    """Return how many there were, and how long they took, ms."""
     if not taken:
         return {"n": 0, "median": None, "p95": None, "worst": None}
     ms = 1000 * np.array(taken)

@@ -280,12 +280,12 @@ def audit(
 
 @dataclass(frozen=True, eq=False)
 class Attack(Confidential):
-    """Rounds of the membership game, and what the guarantee allows in it."""
+    """Rounds of the membership game, and what the guarantee allows in it. The rounds are exact: the curator's alone."""
 
     title: str  # of the method
     game: GameScores
     budget: Budget  # of what is proved, else claimed, for a record that is replaced
-    words: str  # all of it in one line
+    nonprivate_words: str  # how well the attacker did, in one line
 
     @property
     def roc(self) -> Roc:
@@ -295,10 +295,6 @@ class Attack(Confidential):
     def figure(self, width: str = "3.3in", *, font_size: float = 8.0) -> Figure:
         """Return the curve with its 95 % band and its bound for a paper. Raises ValueError for a width as `Figure`."""
         return Figure(roc_scene(self.roc, self.budget), width, font_size)
-
-    def __repr__(self) -> str:
-        """Say in one line how well the attacker did."""
-        return str(self.words)
 
 
 def attack(

@@ -250,7 +250,9 @@ def test_a_membership_game_is_played_beside_what_the_guarantee_allows():
     game = attack("su", data, record=3, rounds=300, epsilon=1)
     assert game.budget == Budget(2.0)  # replacing is removing and adding
     assert not exceeds(game.roc, game.budget)
-    assert repr(game) == f"DPLloyd: area under the curve {game.roc.auc:.2f} in 300 rounds, at most 0.89 allowed"
+    words = f"DPLloyd: area under the curve {game.roc.auc:.2f} in 300 rounds, at most 0.89 allowed"
+    assert game.nonprivate_words == words
+    assert "its values are not shown" in repr(game), "a repr is saved with a notebook"
     assert "A coin" in game.figure().svg
     bare = attack("lloyd", data, rounds=60, n_clusters=1)  # the mean itself
     assert (bare.roc.auc, bare.budget.epsilon) == (1.0, np.inf)

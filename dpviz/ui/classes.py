@@ -295,7 +295,7 @@ async def _now(request: Request) -> Response:
     return JSONResponse({"seen": room.version, "step": room.step, "counts": counts, "students": room.students})
 
 
-async def _sent(request: Request) -> dict[str, object]:
+async def _posted(request: Request) -> dict[str, object]:
     """Return the small object that was posted, {} for anything else."""
     body = b""
     async for part in request.stream():
@@ -313,7 +313,7 @@ async def _answer(request: Request) -> Response:
     room = ROOMS.get(request.path_params["code"])
     if room is None:
         return JSONResponse({"problem": GONE}, 404)
-    sent = await _sent(request)
+    sent = await _posted(request)
     student, name, choice = str(sent.get("student", "")), str(sent.get("question", "")), sent.get("choice")
     kept = None
     if _STUDENT.fullmatch(student) and type(choice) is int:
@@ -321,10 +321,10 @@ async def _answer(request: Request) -> Response:
     if kept is None:
         return JSONResponse({"problem": "This was no answer to a question of the class. Load the page again."}, 400)
     step, question = ASKED[name]
-    return JSONResponse(await run_in_threadpool(_told, question, kept) if step.tells else {"chosen": kept})
+    return JSONResponse(await run_in_threadpool(_solution, question, kept) if step.tells else {"chosen": kept})
 
 
-def _told(question: Asked, chosen: int | None = None) -> dict[str, object]:
+def _solution(question: Asked, chosen: int | None = None) -> dict[str, object]:
     return {"chosen": chosen, "right": question.right(), "why": question.why()}
 
 
@@ -333,13 +333,13 @@ async def _teach(request: Request) -> Response:
     room = ROOMS.get(request.path_params["code"])
     if room is None or not _is_teacher(request, room):
         return Response(status_code=404)
-    sent = await _sent(request)
+    sent = await _posted(request)
     if type(step := sent.get("step")) is int and step in range(len(STEPS)):
         room.send(step)
     if sent.get("end") is True:
         ROOMS.close(room)
     name = sent.get("tell")
-    return JSONResponse(await run_in_threadpool(_told, ASKED[name][1]) if name in ASKED else {})
+    return JSONResponse(await run_in_threadpool(_solution, ASKED[name][1]) if name in ASKED else {})
 
 
 async def _drawn(request: Request) -> Response:

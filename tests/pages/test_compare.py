@@ -15,6 +15,7 @@ from dpviz.tools.compare.opening import EPSILONS, packaged, part
 from dpviz.tools.compare.page import cards as compare_cards
 from dpviz.tools.compare.page import onstage
 from dpviz.tools.compare.page.runs import GRIDS, TYPICAL
+from dpviz.tools.compare.proposal import recommend
 from dpviz.tools.compare.runs import ENTRIES, TrialPart
 from dpviz.ui import asking
 from dpviz.ui.server.background import Answers
@@ -253,6 +254,18 @@ def test_the_report_is_one_page_that_asks_nobody(open_page):
     page = open_page("compare", **SU, compare_tab="report")
     assert len(page.app.get("download_button")) == 3
     assert any("Do not publish it" in caption.value for caption in page.app.caption)
+
+
+def test_what_to_begin_with_is_said_before_any_run_and_to_the_curator_alone(open_page):
+    """The number of records decides it, which neighbors do not share."""
+    said = {
+        who: [each.value for each in open_page("compare", audience=who, compare_at="1.0").app.markdown]
+        for who in ("curator", "public")
+    }
+    one = recommend(n=5_000, epsilon=1.0, k=5, d=2)
+    begin = f"At ε = 1, begin with **{ENTRIES[one.entry].name}**: the number of records alone says so, before any run. "
+    assert begin + f"{one.reason} Expected: {one.expected}." in said["curator"]
+    assert not any("begin with" in each for each in said["public"])
 
 
 def test_the_public_sees_promises_and_one_release_of_each_method(open_page, known):

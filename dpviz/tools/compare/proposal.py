@@ -64,10 +64,11 @@ def recommend(
 ) -> Recommendation:
     """Recommend a method from public values alone; no record is read, and nothing is spent.
 
-    `n` is the number of records or its order, `k` how many centers are asked for, `d` the number of features: where it
-    is left out, that of the public `bounds`, a Box or (low, high). `wanted` is "centers"; "regions": clusters of any
-    shape and, without `k`, of any number; "points": records that leave the house one by one, ε per unit of distance;
-    "source": records that stay secret while places near them are chosen. Raises ValueError for what cannot be.
+    `n` is the number of records, or its order where the number is secret, `k` how many centers are asked for, `d` the
+    number of features: where it is left out, that of the public `bounds`, a Box or (low, high). `wanted` is "centers";
+    "regions": clusters of any shape and, without `k`, of any number; "points": records that leave the house one by one,
+    ε per unit of distance; "source": records that stay secret while places near them are chosen. Raises ValueError for
+    what cannot be.
 
         dpviz.recommend(n=20_000, d=2, k=5, epsilon=1)
     """

@@ -147,7 +147,7 @@ def test_a_reader_whose_process_died_goes_on_at_another_and_what_was_sent_is_sen
 
 
 @CADDY
-def test_who_is_not_well_gets_no_reader_until_he_is_well_and_without_anybody_readers_are_told(tmp_path):
+def test_a_process_that_is_not_well_gets_no_reader_until_it_is_and_without_any_readers_are_told(tmp_path):
     async def run():
         async with proxied(tmp_path) as (port, servers, _):
             cookies = await homes(port)
