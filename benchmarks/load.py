@@ -15,7 +15,7 @@ benchmarks/load.json was written by the command above; `machine` there says what
 rented machine takes the cores away now and then, for whole seconds: the promise is about all moves, and those of either
 slider that nothing was stolen from are told beside them.
 
-    python -m benchmarks.load --processes 2 --sessions 200 --think 10 --minutes 2 --kill --output FILE
+    python -m benchmarks.load --processes 2 --sessions 100 --think 10 --minutes 2 --kill --output FILE
 
 is a class: readers shared by two processes behind Caddy, of which one is killed at half time. Its readers open their
 pages again, by the address alone, and must have the same pictures within 10 s. benchmarks/load_class.json was written
