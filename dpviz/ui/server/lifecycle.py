@@ -66,7 +66,7 @@ _OBSERVED: set[type] = set()  # uvicorn's classes
 
 
 def prepare() -> None:
-    """Draw all thumbnails and load slow libraries; print a line if that takes a while."""
+    """Draw all thumbnails, which makes the machine code; print a line if that takes a while."""
     raise_file_limit()
     notice = threading.Timer(PATIENCE, print, (COMPILING,), {"flush": True})
     notice.daemon = True
@@ -75,15 +75,12 @@ def prepare() -> None:
         for name in THUMBNAILS:
             for dark in (False, True):
                 thumbnail_address(name, dark=dark)
-        load()
     finally:
         notice.cancel()
-    gc.collect()
-    gc.freeze()  # a full collection would look at half a million objects that stay, while a picture waits
 
 
 def load() -> None:
-    """Import what the package imports lazily, so that no reader waits for it."""
+    """Import what the package imports lazily, while the first reader's browser still loads its scripts."""
     load_parsers()
     import scipy.ndimage
     import scipy.optimize
@@ -92,11 +89,14 @@ def load() -> None:
     import sklearn.cluster  # type: ignore[import-untyped]  # it ships no types
     import sklearn.metrics  # type: ignore[import-untyped]  # noqa: F401
 
+    gc.collect()
+    gc.freeze()  # a full collection would look at half a million objects that stay, while a picture waits
+
 
 @contextlib.asynccontextmanager
 async def lifespan(_app: object) -> AsyncIterator[None]:
-    """Clean up every few seconds, for as long as the server runs: sessions, records of the process for long work."""
-    tasks = [asyncio.create_task(each) for each in (_watch_sessions(), close_slow_requests())]
+    """Load slow libraries, then clean up every few seconds: sessions, records of the process for long work."""
+    tasks = [asyncio.create_task(each) for each in (asyncio.to_thread(load), _watch_sessions(), close_slow_requests())]
     try:
         yield
     finally:
