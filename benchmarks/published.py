@@ -44,7 +44,7 @@ DRAWN = ".dpviz-live[data-dpviz-drawn]"
 MOST_FIRST_KB = 300.0
 MOST_FIRST_MS = 1_000.0
 MOST_DISK_MB = 5.0
-MOST_MOVE_MS = 16.0  # 95th percentile
+MOST_MOVE_MS = 1000.0 / 60.0  # 95th percentile: one frame of a usual display
 
 
 @cache

@@ -96,6 +96,7 @@ def moons_found(runs: int = SEEDS) -> dict[str, int]:
     right = {}
     for n in MOONS:
         data = load("moons", n=n, seed=0)
+        assert data.labels is not None
         signed = morse.signed_points(data.points, data.box)
         right[str(n)] = 0
         for seed in range(runs):
