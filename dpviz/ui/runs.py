@@ -31,9 +31,8 @@ from dpviz.stories.recipe import TargetSpread
 from dpviz.stories.run import Run
 from dpviz.ui.data.picker import Source
 
-MOST_RUNS = 256  # remembered over all sessions
-MOST_SHARED = 64
-MOST_PRIVATE_RUNS = 32  # remembered within one session, for uploaded records
+MOST_SHARED = 256  # fits, references and runs remembered over all sessions
+MOST_PRIVATE = 64  # remembered within one session, for uploaded records
 SECRET_BITS = 128
 _SECRET = "dpviz:secret-run"
 _SECRET_SEED = "dpviz:secret-seed"
@@ -128,66 +127,11 @@ class _Latest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Job:
+class _Work:
     """Work whose answer `key` alone decides: caches hash the key and nothing else."""
 
     key: tuple[Hashable, ...]
-    request: RunRequest[AnyRun]
-    source: Source
-    result: Result[Release, Step] | None = None  # what the reference is for
-    seed: int | None = None  # of the run's noise, part of `key`; None for secret noise
-
-    @property
-    def words(self) -> Words:
-        """What the public knows of the data."""
-        return words_of(self.source)
-
-    def run(self, rng: np.random.Generator | None = None) -> Result[Release, Step]:
-        """Run the algorithm with noise from `rng`, by default that of the seed."""
-        dataset = self.source.dataset
-        if rng is None:
-            assert self.seed is not None  # secret noise has a generator of its own
-            rng = public_rng(self.seed)
-        result: Result[Release, Step] = self.request.algorithm.fit(
-            dataset.points, dataset.box, self.request.params, rng=rng
-        )
-        return result
-
-    def reference(self) -> Any:
-        """Return what the run is compared with, from the start of `result`."""
-        assert self.result is not None  # a job for a reference has one
-        request = self.request
-        return request.kind.find_reference(self.source.dataset.points, self.words, self.result, request.params)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Trail:
-    """The same job with one parameter after the other."""
-
-    key: tuple[Hashable, ...]
-    jobs: tuple[_Job, ...]
-
-    def centers(self) -> FloatArray:
-        """Run what was not run before and return the centers (E, k, d), box units."""
-        fit, box = _private_fit if self.jobs[0].source.own else _fit, self.jobs[0].source.dataset.box
-        releases = [fit(job).release for job in self.jobs]
-        return frozen(np.stack([box.to_unit(each.centers) for each in releases if isinstance(each, CentersRelease)]))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _RunJob:
-    """A run put together; the picture that comes ahead of the page and the page itself share it."""
-
-    key: tuple[Hashable, ...]
-    job: _Job
-    result: Result[Release, Step]
-    reference: object
-
-    def run(self) -> Any:
-        """Put the run together with the known classes of its data."""
-        request, dataset = self.job.request, self.job.source.dataset
-        run = request.kind.of(self.result, request.params, dataset.points, self.job.words, self.reference)
-        return dataclasses.replace(run, classes=dataset.labels)
+    make: Callable[[], Any]
 
 
 def words_of(source: Source) -> Words:
@@ -206,31 +150,47 @@ def run_method(request: RunRequest[T], source: Source, noise: Noise, *, place: i
     Of a person's own records it is the release with these very settings, where there is one, else a teaching run with
     the noise's seed: looking releases nothing. Raises ValueError for secret noise on them, and as the method does.
     """
-    job = _job(request, source, request.params, noise)
+    params, dataset, kind = request.params, source.dataset, request.kind
+    key = _key_of(request, source, noise)
     made = released(request, source)
     if made is not None:
         result, secret = made, True
     elif not noise.secret:
-        result, secret = (_private_fit(job) if source.own else _fit(job)), False
+        result, secret = _seeded(request, source, params, noise), False
     elif source.own:
         raise ValueError("Secret noise was asked for a picture of own records. Release them, or use a seed.")
     else:
-        result, secret = _secret(job, place).result, True
+        result, secret = _secret(request, source, key, place), True
     # Lloyd's run depends on the data and the start only, so that it is not made again when epsilon moves.
-    kind = request.kind
     group = (kind.reference_group,) if kind.reference_group else (kind.__qualname__, request.algorithm.name)
-    start = _Job((source.key, *group, *kind.reference_key(request.params, result)), request, source, result)
-    reference = _private_reference(start) if source.own else _reference(start)
+    start = ("reference", source.key, *group, *kind.reference_key(params, result))
+    words = words_of(source)
+    reference = _recall(source, start, lambda: kind.find_reference(dataset.points, words, result, params))
+    guaranteed = dataclasses.replace(result, guarantee=honest(result.guarantee, dataset, secret=secret))
+
+    def put_together() -> Any:
+        run = kind.of(guaranteed, params, dataset.points, words, reference)
+        return dataclasses.replace(run, classes=dataset.labels)
+
+    # The picture that comes ahead of the page and the page itself share one run.
     shared = not secret and not source.own
-    guaranteed = dataclasses.replace(result, guarantee=honest(result.guarantee, source.dataset, secret=secret))
-    run_job = _RunJob((kind.__qualname__, *job.key), job, guaranteed, reference)
-    run: T = _run(run_job) if shared else run_job.run()
+    run: T = _shared(_Work(("run", kind.__qualname__, *key), put_together)) if shared else put_together()
     return dataclasses.replace(run, **request.fields) if request.fields else run
 
 
-def _job(request: RunRequest[AnyRun], source: Source, params: Any, noise: Noise) -> _Job:
-    key = (source.key, request.algorithm.name, scalars(params), noise.seed)
-    return _Job(key, dataclasses.replace(request, params=params), source, seed=noise.seed)
+def _seeded(request: RunRequest[AnyRun], source: Source, params: Any, noise: Noise) -> Result[Release, Step]:
+    """Run the method with the noise of the seed, or recall that run."""
+    data, seed = source.dataset, noise.seed
+    assert seed is not None
+    key = ("fit", *_key_of(dataclasses.replace(request, params=params), source, noise))
+    fitted: Result[Release, Step] = _recall(
+        source, key, lambda: request.algorithm.fit(data.points, data.box, params, rng=public_rng(seed))
+    )
+    return fitted
+
+
+def _key_of(request: RunRequest[AnyRun], source: Source, noise: Noise) -> tuple[Hashable, ...]:
+    return (source.key, request.algorithm.name, scalars(request.params), noise.seed)
 
 
 def n_releases(source: Source, noise: Noise, place: int) -> int:
@@ -265,9 +225,15 @@ def trail_of(source: Source, request: RunRequest[AnyRun], noise: Noise) -> Float
     """Return where each center stands at other budgets with the same noise, if that noise can be made again."""
     if not request.trail or noise.secret or source.dataset.n > MOST_TRAIL_RECORDS:
         return None
-    jobs = tuple(_job(request, source, each, noise) for each in request.trail)
-    trail = _Trail(tuple(job.key for job in jobs), jobs)
-    return (_private_centers if source.own else _centers)(trail)
+    key = ("trail", source.key, request.algorithm.name, noise.seed, *map(scalars, request.trail))
+
+    def centers() -> FloatArray:
+        releases = [_seeded(request, source, each, noise).release for each in request.trail]
+        box = source.dataset.box
+        return frozen(np.stack([box.to_unit(each.centers) for each in releases if isinstance(each, CentersRelease)]))
+
+    found: FloatArray = _recall(source, key, centers)
+    return found
 
 
 def scalars(params: Any) -> tuple[Hashable, ...]:
@@ -286,12 +252,12 @@ def release(request: RunRequest[AnyRun], source: Source) -> Result[Release, Step
 
     The caller has asked, and enters it into the ledger. Raises ValueError as the method does.
     """
-    job = _job(request, source, request.params, Noise(None))
-    result = job.run(SecretGenerator())
-    result = dataclasses.replace(result, guarantee=honest(result.guarantee, source.dataset, secret=True))
+    data, key = source.dataset, _key_of(request, source, Noise(None))
+    drawn = request.algorithm.fit(data.points, data.box, request.params, rng=SecretGenerator())
+    result: Result[Release, Step] = dataclasses.replace(drawn, guarantee=honest(drawn.guarantee, data, secret=True))
     made: dict[Hashable, Result[Release, Step]] = st.session_state.setdefault(_RELEASED, {})
-    made.pop(job.key, None)
-    made[job.key] = result
+    made.pop(key, None)
+    made[key] = result
     for oldest in list(made)[:-MOST_RELEASED]:
         del made[oldest]
     return result
@@ -302,25 +268,26 @@ def released(request: RunRequest[AnyRun], source: Source) -> Result[Release, Ste
     if not source.own:  # also the thread that draws ahead of the page, which has no session
         return None
     made: dict[Hashable, Result[Release, Step]] = st.session_state.get(_RELEASED, {})
-    return made.get(_job(request, source, request.params, Noise(None)).key)
+    return made.get(_key_of(request, source, Noise(None)))
 
 
 def forget_own() -> None:
     """Forget all runs on this session's own records, whose traces are exact; what was released stays in the ledger."""
-    for cached in (_private_fit, _private_reference, _private_centers):
-        cached.clear()
+    _private.clear()
     st.session_state.pop(_RELEASED, None)
 
 
-def _secret(job: _Job, place: int) -> _Latest:
+def _secret(
+    request: RunRequest[AnyRun], source: Source, key: tuple[Hashable, ...], place: int
+) -> Result[Release, Step]:
     """Draw fresh noise from the operating system whenever anything changed: each picture is one more release."""
     latest_runs: dict[int, _Latest] = st.session_state.setdefault(_SECRET, {})
     latest = latest_runs.get(place)
-    if latest is not None and latest.key == job.key:
-        return latest
-    result = job.run(SecretGenerator())
-    latest_runs[place] = _Latest(job.key, result, count_release(job.source))
-    return latest_runs[place]
+    if latest is None or latest.key != key:
+        data = source.dataset
+        result = request.algorithm.fit(data.points, data.box, request.params, rng=SecretGenerator())
+        latest = latest_runs[place] = _Latest(key, result, count_release(source))
+    return latest.result
 
 
 def count_release(source: Source) -> int:
@@ -336,40 +303,20 @@ def renew_secret() -> None:
     st.session_state.pop(_SECRET, None)
 
 
-def _key(job: _Job | _RunJob | _Trail) -> str:
-    return repr(job.key)  # one text: the cache takes a tuple apart, which costs more than a look-up should
+def _recall(source: Source, key: tuple[Hashable, ...], make: Callable[[], Any]) -> Any:
+    """Recall what `make` made before under `key`: own records within this session, others over all of them."""
+    return (_private if source.own else _shared)(_Work(key, make))
 
 
-@st.cache_resource(max_entries=MOST_SHARED, show_spinner=False, hash_funcs={_RunJob: _key})
-def _run(run_job: _RunJob) -> Any:
-    return run_job.run()
+def _key(work: _Work) -> str:
+    return repr(work.key)  # one text: the cache takes a tuple apart, which costs more than a look-up should
 
 
-@st.cache_resource(max_entries=MOST_RUNS, show_spinner=False, hash_funcs={_Job: _key})
-def _fit(job: _Job) -> Result[Release, Step]:
-    return job.run()
+@st.cache_resource(max_entries=MOST_SHARED, show_spinner=False, hash_funcs={_Work: _key})
+def _shared(work: _Work) -> Any:
+    return work.make()
 
 
-@st.cache_resource(max_entries=MOST_PRIVATE_RUNS, show_spinner=False, scope="session", hash_funcs={_Job: _key})
-def _private_fit(job: _Job) -> Result[Release, Step]:
-    return job.run()
-
-
-@st.cache_resource(max_entries=MOST_RUNS, show_spinner=False, hash_funcs={_Job: _key})
-def _reference(job: _Job) -> Any:
-    return job.reference()
-
-
-@st.cache_resource(max_entries=MOST_PRIVATE_RUNS, show_spinner=False, scope="session", hash_funcs={_Job: _key})
-def _private_reference(job: _Job) -> Any:
-    return job.reference()
-
-
-@st.cache_resource(max_entries=MOST_SHARED, show_spinner=False, hash_funcs={_Trail: _key})
-def _centers(trail: _Trail) -> FloatArray:
-    return trail.centers()
-
-
-@st.cache_resource(max_entries=MOST_PRIVATE_RUNS, show_spinner=False, scope="session", hash_funcs={_Trail: _key})
-def _private_centers(trail: _Trail) -> FloatArray:
-    return trail.centers()
+@st.cache_resource(max_entries=MOST_PRIVATE, show_spinner=False, scope="session", hash_funcs={_Work: _key})
+def _private(work: _Work) -> Any:
+    return work.make()

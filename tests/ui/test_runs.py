@@ -29,9 +29,7 @@ def source(*, uploaded=False, bounds_from_data=False, key=None):
 @pytest.fixture
 def run(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is wanted of it)
     """Return runs.run_method with empty caches, and `calls`: how often the algorithm and its reference were made."""
-    runs._fit.clear()
-    runs._reference.clear()
-    runs._run.clear()
+    runs._shared.clear()
     calls, generators = {"fit": 0, "reference": 0}, []
 
     def counted(name, function):
@@ -47,8 +45,7 @@ def run(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is 
     counting = replace(method, fit=counted("fit", algorithm.fit))
     monkeypatch.setattr(method.run, "find_reference", counted("reference", method.run.find_reference))
     # A session's own cache needs a running session; here it is one that never remembers.
-    monkeypatch.setattr(runs, "_private_reference", lambda job: job.reference())
-    monkeypatch.setattr(runs, "_private_fit", lambda job: job.run(np.random.default_rng(job.key[-1])))
+    monkeypatch.setattr(runs, "_private", lambda work: work.make())
 
     def make(given=None, noise=SEEDED, **options):
         params = algorithm.Params(**{"n_clusters": 3, "start_seed": 0, **options})
@@ -135,8 +132,7 @@ def test_a_method_that_finds_its_own_k_is_compared_with_as_many_centers(session)
 
 def test_a_seed_makes_the_same_run_again(run):
     first = run().release.centers
-    runs._fit.clear()
-    runs._run.clear()
+    runs._shared.clear()
     assert np.array_equal(run().release.centers, first)
     assert not np.array_equal(run(noise=runs.Noise(1)).release.centers, first)
 
@@ -162,25 +158,23 @@ def test_every_change_of_a_secret_picture_is_one_more_release(run):
 
 
 def test_secret_noise_never_reaches_the_shared_cache(run, monkeypatch):
-    monkeypatch.setattr(runs, "_fit", lambda _: pytest.fail("a secret run was shared"))
-    monkeypatch.setattr(runs, "_run", lambda _: pytest.fail("a secret run was shared"))
+    def shared(work):
+        return work.make() if work.key[0] == "reference" else pytest.fail("a secret run was shared")
+
+    monkeypatch.setattr(runs, "_shared", shared)
     run(noise=SECRET)
     run.release(source(uploaded=True))
     run(source(uploaded=True))
 
 
 def test_drawn_records_never_reach_the_shared_caches_but_keep_their_seed(run, monkeypatch):
-    monkeypatch.setattr(runs, "_fit", lambda _: pytest.fail("a drawing was shared"))
-    monkeypatch.setattr(runs, "_reference", lambda _: pytest.fail("a drawing was shared"))
-    monkeypatch.setattr(runs, "_run", lambda _: pytest.fail("a drawing was shared"))
+    monkeypatch.setattr(runs, "_shared", lambda _: pytest.fail("a drawing was shared"))
     told = run(dataclasses.replace(source(key=("draw", "digest")), sheet=start_sheet("one")), noise=SEEDED)
     assert runs.TEACHING in told.result.guarantee.caveats
 
 
 def test_uploads_never_reach_the_shared_caches(run, monkeypatch):
-    monkeypatch.setattr(runs, "_fit", lambda _: pytest.fail("an uploaded table was shared"))
-    monkeypatch.setattr(runs, "_reference", lambda _: pytest.fail("an uploaded table was shared"))
-    monkeypatch.setattr(runs, "_run", lambda _: pytest.fail("an uploaded table was shared"))
+    monkeypatch.setattr(runs, "_shared", lambda _: pytest.fail("an uploaded table was shared"))
     told = run(source(uploaded=True))
     assert runs.TEACHING in told.result.guarantee.caveats
     run.release(source(uploaded=True))
