@@ -29,7 +29,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One number with its label; `public` is False where it was computed from exact values: then no repr shows it."""
+    """One number with its label. A `public` one is for everyone, the curator too; a repr shows no other."""
 
     label: str
     value: str

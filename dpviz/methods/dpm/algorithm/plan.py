@@ -187,7 +187,7 @@ def make_plan(
     published: bool,
     rng: np.random.Generator,
 ) -> Plan:
-    """Fix depth, shares and budgets, counting the `n` records of `d` features with noise.
+    """Fix depth and shares, and divide ε over levels and steps; the `n` records of `d` features are counted with noise.
 
     Once for the root, and once before that where depth or shares have to follow a number of records that is not public.
     """
