@@ -84,12 +84,14 @@ def _chapter(name: str) -> TeachLink:
 
 @dataclass(frozen=True, slots=True)
 class ClassPart:
-    """A part of a class: how long, what is done, and the links for it."""
+    """A part of a class: how long, what is done, the links for it, what the teacher can say, and on which screens."""
 
     minutes: int
     title: str
     words: str
     links: tuple[TeachLink, ...]
+    say: tuple[str, str, str]
+    phones: bool = True  # whether students can do it on phones; otherwise it is for the wall or a laptop
 
 
 def _steps(*minutes: int) -> tuple[ClassPart, ...]:
@@ -101,6 +103,11 @@ def _steps(*minutes: int) -> tuple[ClassPart, ...]:
             "Before: ten questions",
             "Everyone answers alone, without help. Nobody learns yet what is right.",
             (QUIZ,),
+            (
+                "You answer ten questions about privacy before I have taught you anything.",
+                "Nobody asks your name: a code keeps your answers.",
+                "At the end you answer the same questions, and see what you have learned.",
+            ),
         ),
         ClassPart(
             coin,
@@ -108,18 +115,33 @@ def _steps(*minutes: int) -> tuple[ClassPart, ...]:
             "Let the class answer an embarrassing question by a coin. Guess first what an attacker learns, then let "
             "the lesson measure it.",
             (_chapter("coin"), COIN),
+            (
+                "Before you answer, toss a coin: heads, tell the truth; tails, a second coin answers for you.",
+                "Whoever hears your yes cannot know whether it is yours or the coin's.",
+                "The class as a whole still learns how many would truly say yes.",
+            ),
         ),
         ClassPart(
             public,
             "Who sees what",
             "Gray is secret, blue is [[release|released]]. Switch between [[curator]] and public: what is gone?",
             (PUBLIC,),
+            (
+                "Gray is what people gave away in confidence: the curator alone sees it.",
+                "Blue is what leaves the house: everyone sees it.",
+                "Switch to Everyone: what is gone was never given away.",
+            ),
         ),
         ClassPart(
             epsilon,
             "Move ε",
             "Open both, and move [[epsilon|ε]] between them. What gets better, what gets worse, and for whom?",
             (_chapter("mean"), MUCH, LITTLE),
+            (
+                "ε says how much a release may depend on one person.",
+                "A small ε means much noise: it is hard to guess who took part, and hard to use the result.",
+                "No ε is right by itself: somebody has to choose it, and to give a reason.",
+            ),
         ),
         ClassPart(
             worlds,
@@ -127,6 +149,11 @@ def _steps(*minutes: int) -> tuple[ClassPart, ...]:
             "Take one [[record]] out. Let the class guess which world a picture is from, then count how often they are "
             "right.",
             (WORLDS,),
+            (
+                "Here are two worlds: the same people, and one of them left out.",
+                "If both look alike, nobody can tell whether you took part.",
+                f"At ε = 1 an attacker is right at most {limit(attacker_odds(1.0))} times in 100; a coin is, 50 times.",
+            ),
         ),
         ClassPart(
             attack,
@@ -134,6 +161,12 @@ def _steps(*minutes: int) -> tuple[ClassPart, ...]:
             "Find one record in exact [[center|centers]]. Then read the card: what does the paper claim, what is "
             "proved?",
             (_chapter("leak"), ATTACK),
+            (
+                "Here the centers come out exactly, and one person has left.",
+                "Two exact averages and a pencil give that person's place.",
+                "Read the card: what does the paper claim, and what is proved?",
+            ),
+            phones=False,
         ),
     )
 
@@ -143,6 +176,11 @@ AFTER = ClassPart(
     "After: the same questions",
     "Each person's code comes back to you. Paste all of them under “Your class”.",
     (QUIZ,),
+    (
+        "Here are the same ten questions.",
+        "Which of your answers has changed, and why?",
+        "Paste your code, and we look at the class as a whole.",
+    ),
 )
 PLANS = {
     45: (*_steps(5, 7, 5, 8, 8, 7), AFTER),
@@ -153,24 +191,46 @@ PLANS = {
             "Clusters by cuts",
             "Nobody tells [[DPM]] how many clusters there are. Why does it find fewer of them with less ε?",
             (_chapter("cuts"), CUTS, FEW_CUTS),
+            (
+                "DPM cuts where few people are, and each look at the gaps costs some ε.",
+                "With less ε the noise is larger, and a gap must be wider to be believed.",
+                "So it stops earlier, and finds fewer clusters.",
+            ),
         ),
         ClassPart(
             10,
             "Noise before sending",
             "Without a curator, everyone moves their own point. Play a few rounds of the game: where do people live?",
             (_chapter("sending"), SENDING),
+            (
+                "Here nobody is trusted: every phone moves its own point before it sends it.",
+                "One point says little; many together still show where the town is.",
+                "ε is per distance: near places look alike, far ones do not.",
+            ),
         ),
         ClassPart(
             7,
             "A promise, measured",
             "The [[audit]] runs a method on two worlds and counts. What can it show, and what can it never show?",
             (_chapter("audit"), AUDIT),
+            (
+                "We run a method many times, with a person and without.",
+                "If the runs differ more than the promise allows, the promise is broken.",
+                "If they do not, nothing is proved: only a proof can do that.",
+            ),
+            phones=False,
         ),
         ClassPart(
             5,
             "You decide",
             "Which method, and which ε, would you take for your town? At what price?",
             (_chapter("decide"), COMPARE),
+            (
+                "Say first what the map is for, and whom it could hurt.",
+                "Then take the smallest ε at which it still does its work.",
+                "Write down method, ε and reason: that is what an office signs.",
+            ),
+            phones=False,
         ),
         AFTER,
     ),
@@ -248,6 +308,7 @@ _RANGE, _SMALL, _LARGE = 100, 20, 2_000
 _ITERATIONS = 5
 _NEAR = 250  # meters that ε = 1 is for
 _TRULY = _PEOPLE * estimated_share(np.arange(_PEOPLE) < _YES, epsilon=math.log(3.0))  # those whose truth is yes
+_CORNER = 1.0 + 2.0 * math.sqrt(2.0) / math.pi  # of ε, along the diagonal of a corner
 _MOVE = perturbation_area(2, epsilon=1.0 / _NEAR).mean_radius  # meters, in the plane
 EXERCISES = (
     Exercise(
@@ -310,9 +371,13 @@ EXERCISES = (
     Exercise(
         "Drawn again",
         "Points outside of the box are drawn again. What does that cost near a corner, where ε = 1 per 1,000 m?",
-        "1.91 per 1,000 m in the corner, and 2 is proved: the release tells more near a wall. Moving points onto the "
-        "wall costs nothing.",
+        "By pencil: of the noise of somebody in the corner a quarter stays inside, and drawing again divides by that "
+        "share. A short step of r toward the middle keeps √2 ε r / 2π more inside, which is 2√2/π = "
+        f"{number(_CORNER - 1)} of ε r for each part of the quarter: so much is told beyond ε r. Together ε = "
+        f"{number(_CORNER)} per 1,000 m. The page finds 1.91 in a box with four walls, and 2 is proved. Moving points "
+        "onto the wall costs nothing.",
         WALL,
+        _CORNER,
     ),
 )
 

@@ -1,6 +1,7 @@
 """Plans fill their time, and the solutions of exercises follow from the modules they speak of."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -18,6 +19,14 @@ def test_a_plan_fills_its_time_and_begins_and_ends_with_the_quiz(minutes):
     assert sum(step.minutes for step in steps) == minutes
     assert [step.links[0].address for step in (steps[0], steps[-1])] == ["quiz", "quiz"]
     assert all(step.links for step in steps)
+
+
+def test_what_a_teacher_says_is_three_short_sentences():
+    for step in {step.title: step for steps in PLANS.values() for step in steps}.values():
+        for sentence in step.say:
+            assert sentence[-1] in ".?"
+            assert not re.search(r"[.?!] ", sentence)
+            assert len(sentence.split()) <= 22
 
 
 def test_a_link_takes_more_parameters():
@@ -39,6 +48,13 @@ def test_solutions_are_those_of_independent_sums():
     assert attacker_odds(VALUES["Which ε?"]) == pytest.approx(60)
     assert VALUES["Noise on a mean"] == 100 / 20
     assert sum([VALUES["A shared budget"]] * 5) == pytest.approx(1)
+
+    # The share of planar Laplace noise that stays in a quadrant, a step along the diagonal away from its corner.
+    step, noise = 0.05, nd_laplace(np.zeros((4 * n, 2)), epsilon=1.0, rng=rng)
+    share = [(noise > -at / math.sqrt(2)).all(axis=1).mean() for at in (0.0, step)]
+    error = 6 * math.sqrt(step / (4 * n)) / 0.25 / step  # records between the two quadrants are counted; shares below 1
+    told = 1 + math.log(share[1] / share[0]) / step
+    assert abs(told - VALUES["Drawn again"]) < error + step < abs(told - (1 + 2 / math.pi)), "one wall alone is less"
 
     moves = np.linalg.norm(nd_laplace(np.zeros((n, 2)), epsilon=1 / 250, rng=rng), axis=1)
     assert abs(moves.mean() - VALUES["How far from home"]) < 6 * 250 * math.sqrt(2 / n)  # Gamma(2): variance 2

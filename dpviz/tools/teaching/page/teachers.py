@@ -46,7 +46,8 @@ TAB = Knob(
         ("room", "In the room"),
     ),
 )
-SOLUTION = "Solution"
+SOLUTION, SAY = "Solution", "What to say, in three sentences"
+PHONES, WALL = "Works on phones.", "For the wall or a laptop."
 HANDOUT = "Save a handout: one page, PDF"
 STILLS = (
     "The picture of each chapter, and the end of a run of each method with its guarantee below it: as an SVG to scale "
@@ -155,9 +156,11 @@ def _plan(minutes: int) -> None:
     )
     at, cards = 0, []
     for step in PLANS[minutes]:
+        say = f"<details><summary>{SAY}</summary><p>{escape(' '.join(step.say))}</p></details>"
+        when = f"Minute {at} to {at + step.minutes}. {PHONES if step.phones else WALL}"
         cards.append(
-            f'<article><p class="dpviz-others">Minute {at} to {at + step.minutes}</p><h2>{escape(step.title)}</h2>'
-            f"<p>{panel.marked(step.words)}</p><p>{' '.join(map(_link, step.links))}</p></article>"
+            f'<article><p class="dpviz-others">{when}</p><h2>{escape(step.title)}</h2>'
+            f"<p>{panel.marked(step.words)}</p><p>{' '.join(map(_link, step.links))}</p>{say}</article>"
         )
         at += step.minutes
     _cards(cards)
