@@ -61,6 +61,7 @@ class Ensemble:
     draws: FloatArray  # (draws, k, d) box units
     borders: bool = True  # whether records belong to their nearest center
     ends: FloatArray | None = None  # (draws, m, 4) scene coordinates: the lines that may run elsewhere, if not borders
+    cloud: str = ""  # what the dots are called, if not where a center or a true average could be
     drain: Callable[[Points, Shades], Shades] | None = None  # of records (n, d) in the colors of clusters (n,)
 
 
@@ -243,14 +244,15 @@ def with_ensembles(scene: Scene, run: "Run[Any, Any, Any]", view: View) -> Scene
     ):
         if ensemble is None:
             continue
-        ink, rows = Ink(Role.RELEASED, audience), rows_at(len(scene.frames), {last: 0})
+        shown = dict.fromkeys(range(min(scene.start_frame, last), last + 1), 0)  # a hierarchy opens before its last cut
+        ink, rows = Ink(Role.RELEASED, audience), rows_at(len(scene.frames), shown)
         places = plane(ensemble.draws)  # (n, k, 2)
         if plane.d == 1:  # in a strip
             heights = np.modf(GOLDEN * np.arange(1, places[..., 0].size + 1))[0] - 0.5
             places[..., 1] += STRIP * heights.reshape(places.shape[:2])
         arrays: dict[str, AnyArray] = {"xy": places[None]}
         drain = {} if ensemble.drain is None else _drained(ensemble.drain, run.unit, scene.layers[at], last)
-        above.append(Layer.of(cloud, Kind.ENSEMBLE, ink, arrays | drain, rows, size=DOT))
+        above.append(Layer.of(ensemble.cloud or cloud, Kind.ENSEMBLE, ink, arrays | drain, rows, size=DOT))
         if ensemble.ends is not None:
             arrays["ends"] = ensemble.ends[None]
             under.append(Layer.of(CUTS_FOG, Kind.ENSEMBLE, ink, arrays, rows, fill=HAZE))

@@ -13,6 +13,8 @@ from dpviz.methods.convergent_kmeans import algorithm as ckm
 from dpviz.methods.convergent_kmeans.algorithm.step import finish
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm import uncertainty
+from dpviz.methods.morse import run as morse
+from dpviz.methods.morse.algorithm import bases
 from dpviz.plots import Audience, Kind, csv_text, pack, read_header, svg
 from dpviz.solvers import ClusterSums
 from dpviz.stories import View, ensemble
@@ -110,6 +112,29 @@ def test_an_iteration_of_dp_em_is_its_own_law(monkeypatch):
     assert alike(exact(run), np.stack(landed))
     wrong(monkeypatch, 2.0)
     assert not alike(exact(run), np.stack(landed))
+
+
+@pytest.mark.parametrize("estimator", ["steady", "plain"])
+@pytest.mark.usefixtures("many")
+def test_a_pass_of_morse_is_its_own_law(estimator, monkeypatch):
+    given = {"n_components": 6, "n_clusters": 2, "n_iterations": 2, "epsilon": 2.0, "estimator": estimator}
+    run = dpviz.run("morse", POINTS, bounds=BOX, seed=1, **given)
+    last, before, rng = run.steps[-1], run.steps[-2].mixture, np.random.default_rng(2)
+    steady, kept = estimator == "steady", run.release.kept
+    landed = []
+    for _ in range(N):
+        noisy = last.nonprivate_moments + last.sigma * rng.standard_normal(last.nonprivate_moments.shape)
+        landed.append((bases.estimate(noisy, before, last.sigma, steady=steady, last=True).mixture.means + 1.0) / 2.0)
+    assert alike(exact(run), np.stack(landed)[:, kept])
+    assert not alike(public(run), np.stack(landed)[:, kept]), "the public's cloud stands around the released hills"
+    wrong(monkeypatch, 2.0)
+    assert not alike(exact(run), np.stack(landed)[:, kept])
+
+
+@pytest.mark.parametrize("base", ["dplloyd_mog", "dpcube"])
+def test_morse_has_no_cloud_where_its_last_pass_has_another_law(base):
+    run = dpviz.run("morse", POINTS, bounds=BOX, seed=1, n_components=6, n_clusters=2, epsilon=4.0, base=base)
+    assert run.ensembles(View()) == (None, None)
 
 
 @pytest.mark.usefixtures("many")
@@ -217,7 +242,8 @@ def test_draws_only_scale_with_epsilon():
     assert moves[0][both] == pytest.approx(2.0 * moves[1][both])
 
 
-TOLD = ["convergent_kmeans", "su", "blum", "dwork", "fastlloyd", "gupt", "dp_em", "dpm"]
+TOLD = ["convergent_kmeans", "su", "blum", "dwork", "fastlloyd", "gupt", "dp_em", "dpm", "morse"]
+NAMES = {"morse": (morse.CLOUD, morse.PUBLIC_CLOUD)}  # of hills; else of centers and averages
 
 
 @pytest.mark.parametrize("name", TOLD)
@@ -225,17 +251,18 @@ def test_one_cloud_is_seen_at_a_time(name):
     run = dpviz.run(name, POINTS, bounds=BOX, seed=1, epsilon=2.0)
     drawn = run.picture()
     clouds = {layer.name: layer for layer in drawn.layers if layer.kind is Kind.ENSEMBLE}
-    assert {ensemble.CLOUD, ensemble.PUBLIC_CLOUD} <= set(clouds)
+    cloud, public_cloud = NAMES.get(name, (ensemble.CLOUD, ensemble.PUBLIC_CLOUD))
+    assert {cloud, public_cloud} <= set(clouds)
     assert all((layer.audience is Audience.CURATOR) == ("true" not in title) for title, layer in clouds.items())
     seen = {layer["name"] for layer in read_header(pack(drawn))["layers"] if layer["kind"] == "ensemble"}
     known = {layer["name"] for layer in read_header(pack(drawn.public()))["layers"] if layer["kind"] == "ensemble"}
-    assert ensemble.CLOUD in seen
+    assert cloud in seen
     assert known == {title for title in clouds if "true" in title}
     assert not seen & known
     for scene, titles in ((drawn, seen), (drawn.public(), known)):
         assert {each.layer.name for each in scene.visible() if each.layer.kind is Kind.ENSEMBLE} == titles
         assert {title for title in clouds if title in svg([scene])} == titles
-        assert ensemble.PUBLIC_CLOUD in csv_text([scene]) or scene is drawn
+        assert public_cloud in csv_text([scene]) or scene is drawn
 
 
 @pytest.mark.parametrize("name", TOLD)
@@ -274,9 +301,11 @@ def test_the_publics_ensemble_of_dpm_follows_from_the_release(tell_dpm, calibrat
     assert ensemble.CUTS_FOG not in names, "where cuts could have been is secret"
 
 
-@pytest.mark.parametrize("name", ["lloyd", "eugkm", "em_mc", "morse"])
-def test_where_no_law_is_known_nothing_is_drawn(name):
-    run = dpviz.run(name, POINTS, bounds=BOX, seed=1)
+@pytest.mark.parametrize(
+    ("name", "given"), [("lloyd", {}), ("eugkm", {}), ("em_mc", {}), ("morse", {"base": "dpcube"})]
+)
+def test_where_no_law_is_known_nothing_is_drawn(name, given):
+    run = dpviz.run(name, POINTS, bounds=BOX, seed=1, **given)
     assert all(layer.kind is not Kind.ENSEMBLE for layer in run.picture().layers)
 
 

@@ -13,7 +13,8 @@ from dpviz.accounting import zcdp_rho
 from dpviz.core import Budget, ByteArray, Centers, Counts, FloatArray, Labels, Points, Result, unit_records
 from dpviz.methods.morse import landscape as land
 from dpviz.methods.morse import layers as draw
-from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
+from dpviz.methods.morse.algorithm import MorseRelease, MorseStep, Params
+from dpviz.methods.morse.algorithm.bases import DROP_SCALES, LEAST_COUNT
 from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale
 from dpviz.methods.morse.charts import dendrogram
 from dpviz.methods.morse.landscape import Colors, DensityLevel, Regions, painted, signed, split_colors, unsigned
@@ -21,8 +22,9 @@ from dpviz.methods.morse.layers import AXIS, Surface, SurfaceStage
 from dpviz.methods.morse.search import Search, find, search_layers
 from dpviz.metrics import adjusted_rand
 from dpviz.plots import Frame, Layer, Measure, Scene, Strip
-from dpviz.solvers import MergeTree, Mixture, TransitionPoint, assign_basins, merge_tree
-from dpviz.stories import center_facts, charts
+from dpviz.solvers import BOX_MIDDLE, MergeTree, Mixture, TransitionPoint, assign_basins, merge_tree
+from dpviz.stories import center_facts, charts, ensemble
+from dpviz.stories.ensemble import Ensemble, Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.label import RECORD, Contents, box_words
@@ -39,6 +41,7 @@ EXACT, ALMOST, MIXED = 0.995, 0.9, 0.5  # agreement (ARI) from which clusters ar
 DROWNED = 0.5  # of the components that are asked for; ours
 MOONS = "Two moons"
 MOST_NAMED = 24  # clusters
+CLOUD, PUBLIC_CLOUD = "each dot: where a hill could have landed", "each dot: where the true hill could be"
 AGREEMENT = Figure("agreement", "ARI", "the agreement is less than", above=False, mark=1.0, mark_name="Perfect")
 PEAKS = Figure("number of peaks", "", "the number of peaks is less than", above=False)
 TERMS = (
@@ -75,7 +78,7 @@ class LandscapeLook:
 
 
 @dataclass(frozen=True, eq=False)
-class MorseRun(Run[Params, MorseRelease, Step]):
+class MorseRun(Run[Params, MorseRelease, MorseStep]):
     """One run of Morse processing: a private mixture's landscape, and the hierarchy of its peaks."""
 
     tree: MergeTree = field(kw_only=True)
@@ -89,7 +92,12 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     @classmethod
     def of(
-        cls, result: Result[MorseRelease, Step], params: Params, points: Points, words: Words, reference: None = None
+        cls,
+        result: Result[MorseRelease, MorseStep],
+        params: Params,
+        points: Points,
+        words: Words,
+        reference: None = None,
     ) -> Self:
         """Return the run of `result` on `points` (n, d), data units."""
         del reference
@@ -340,6 +348,39 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         return tuple(LedgerRow(i + 1, "Steps", zcdp_rho((e,), adjacency), 1) for i, e in enumerate(self.events))
 
     # What is drawn.
+
+    def ensembles(self, view: View) -> Ensembles:
+        """Return where the last pass's noise could have put the small hills, the curator's; where the true are, public.
+
+        A component that would not stand out from the noise stays where the pass before had it. Only bases whose last
+        pass has normal noise on all moments have a law here.
+        """
+        del view
+        last, release = self.steps[-1], self.release
+        if last.stage != "em":
+            return None, None
+        sigma, counts, n = last.sigma, release.noisy_counts, ensemble.n_draws(len(release.kept))
+        assert counts is not None  # released with the mixture
+        least = max(LEAST_COUNT, DROP_SCALES * sigma)
+        # The records lie in [-1, 1]^d: in widths of the box, sums of x - 1/2 have half of the noise.
+        noise = ensemble.SumNoise(sigma, sigma / 2.0, "gaussian")
+        true = noise.true_means(counts, unsigned(release.mixture.means), BOX_MIDDLE, n)
+        drowned = counts < least
+        true[:, drowned] = ensemble.standard_uniform(*true.shape)[:, drowned]
+        public = Ensemble(true, borders=False, cloud=PUBLIC_CLOUD)
+        if not self.teaching:
+            return None, public
+
+        def means(noisy: Counts, sums: FloatArray, fallback: Centers) -> Centers:
+            there = np.clip(BOX_MIDDLE + sums / np.maximum(noisy, LEAST_COUNT)[:, None], 0.0, 1.0)
+            return there if self.params.estimator == "plain" else np.where((noisy >= least)[:, None], there, fallback)
+
+        before = self.steps[-2].mixture if len(self.steps) > 1 else None
+        start = release.start if before is None else before.means
+        moments, d = last.nonprivate_moments[release.kept], release.mixture.d
+        exact = moments[:, 0], moments[:, 1 : 1 + d] / 2.0  # sums of x - 1/2, box units
+        landed = noise.landed(*exact, unsigned(start)[release.kept], means, n)
+        return Ensemble(landed, borders=False, cloud=CLOUD), public
 
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
