@@ -18,6 +18,7 @@ const PHONE = 700; // CSS pixels of width
 const LOW = 480; // CSS pixels of a window's height up to which ε is docked, too
 const LEAST_CHART = { phone: 260, wide: 190 }; // CSS pixels of height
 const MOST_MAP = 0.37; // of the stage's height
+const [LARGE, LARGE_LOW] = [1500, 900]; // CSS pixels of width and of the window's height from which type is larger
 const [LEAST_MAP, CAPTION, FOOT] = [120, 54, 58]; // CSS pixels of height: of a map, of the lines below it, and below the chart
 const TICKS = [1, 1.2, 1.5, 2, 3, 5, 10, 20, 30];
 const CLOSE_PX = 19; // between two names
@@ -238,6 +239,8 @@ class CompareStage extends Slider {
     if (!width) return;
     const phone = this.phone = width < PHONE;
     this.root.classList.toggle("phone", phone);
+    this.large = width >= LARGE && window.innerHeight >= LARGE_LOW;
+    this.root.classList.toggle("large", this.large);
     const count = this.cards.length;
     const columns = phone ? 3 : clamp(count, 5, MOST_COLUMNS);
     const rows = Math.ceil((count + (phone ? 1 : 0)) / columns);
@@ -468,13 +471,13 @@ class CompareStage extends Slider {
   space() {
     const { phone } = this;
     const [width, height] = [this.chart.clientWidth, this.chart.clientHeight];
-    const [left, right] = phone ? [4, 30] : [152, 48];
+    const [left, right] = phone ? [4, 30] : this.large ? [176, 56] : [152, 48];
     const [bottom, top] = [height - (phone ? 62 : 70), phone ? 40 : 30];
     const x = (t) => left + 12 + t * (width - left - right - 24);
     const scale = (share) => bottom - clamp(share, 0, 3) * (bottom - top);
     const cost = (value) => scale(Math.log(Math.max(value ?? Infinity, 1)) / Math.log(this.data.top));
     const chance = (value) => scale(((value ?? 100) - 50) / 50);
-    return { width, height, left, right, bottom, top, x, cost, chance, size: phone ? 12.5 : 14 };
+    return { width, height, left, right, bottom, top, x, cost, chance, size: phone ? 12.5 : this.large ? 16 : 14 };
   }
 
   drawStill() {
@@ -616,7 +619,8 @@ class CompareStage extends Slider {
       const odds = proved?.map.odds[index] ?? null;
       if (odds !== null) {
         draw(moving, "circle", { cx: px, cy: chance(odds), r: 7, class: "law-dot" });
-        draw(moving, "text", { x: px + (right ? -14 : 14), y: chance(odds) + (odds > 90 || !right ? 22 : -14), "text-anchor": right ? "end" : "start",
+        const below = (odds > 90 || !right) && chance(odds) + 36 < bottom; // not on the track
+        draw(moving, "text", { x: px + (right ? -14 : 14), y: chance(odds) + (below ? 22 : -14), "text-anchor": right ? "end" : "start",
           "dominant-baseline": "middle", class: "law-number halo" }, proved.map.numbers[index][0]);
       }
     } else {

@@ -25,7 +25,7 @@ const NUMBER_ROOM_PX = 170; // that a number takes with its unit, right of the l
 const ENDS_PX = 10; // of the track, from the edges
 const LEFT_FROM = 0.62; // share of the width from which values stand left of the line
 const SIZES = { // CSS pixels: height of a strip, between the two, over the track, under it; type of values and words; radii
-  phone: { strip: 42, gap: 22, foot: 20, below: 22, value: 17, words: 13, dot: 5.5, thumb: 13 },
+  phone: { strip: 42, gap: 22, foot: 20, below: 26, value: 17, words: 13, dot: 5.5, thumb: 13 },
   low: { strip: 40, gap: 22, foot: 18, below: 22, value: 17, words: 13, dot: 5.5, thumb: 11 },
   laptop: { strip: 88, gap: 42, foot: 26, below: 50, value: 26, words: 15, dot: 7, thumb: 11 },
   large: { strip: 150, gap: 56, foot: 30, below: 62, value: 35, words: 17, dot: 8, thumb: 13 },
@@ -225,10 +225,10 @@ export class Instrument extends Slider {
     const rest = sizes.gap + sizes.foot + sizes.below + 34;
     const both = Boolean(this.said?.strip) || !this.said; // what nobody may measure has no strip, and the other one its room
     const room = (this.height ?? 0) - heading - rest + (both ? 0 : sizes.gap);
-    const strip = phone ? sizes.strip : clamp(room / (both ? 2 : 1), LEAST_STRIP, both ? MOST_STRIP : 2 * MOST_STRIP);
+    const strip = phone ? (both ? sizes.strip : 2 * sizes.strip + sizes.gap) : clamp(room / (both ? 2 : 1), LEAST_STRIP, both ? MOST_STRIP : 2 * MOST_STRIP);
     const x = this.x = (t) => ENDS_PX + t * (width - 2 * ENDS_PX);
     const first = phone ? 22 : 32; // the top of the first strip
-    const second = first + (both || phone ? strip + sizes.gap : 0);
+    const second = first + (both ? strip + sizes.gap : 0);
     const track = second + strip + sizes.foot;
     const height = track + sizes.below;
     setText(this.value, `${this.symbol} = ${texts[this.place]}`);
@@ -332,7 +332,7 @@ export class Instrument extends Slider {
       const times = epsilon / values[place];
       const after = clamp(law.filter(([factor]) => factor < times).length, 1, law.length - 1);
       const [[from, ...less], [to, ...more]] = [law[after - 1], law[after]];
-      const share = clamp(Math.log(times / from) / Math.log(to / from), 0, 1);
+      const share = Math.log(times / from) / Math.log(to / from); // beyond the law's ends it goes on as it does there
       return less.map((value, c) => (value > 0 && more[c] > 0 ? value ** (1 - share) * more[c] ** share : mix(value, more[c], share)));
     });
   }
@@ -344,7 +344,7 @@ export class Instrument extends Slider {
       const i = values.findIndex((value) => Math.abs(value / end - 1) < 1e-9);
       if (i < 0) continue;
       marks.push(drawn("line", { x1: x(places[i]), x2: x(places[i]), y1: y - 4, y2: y + 4, class: "tick" }),
-        drawn("text", { x: x(places[i]), y: y + (phone ? 21 : 24), class: "faint middle-of" }, texts[i]));
+        drawn("text", { x: x(places[i]), y: y + sizes.thumb + (phone ? 12 : 16), class: "faint middle-of" }, texts[i]));
     }
     this.thumb = drawn("circle", { cx: x(places[this.index] ?? 0), cy: y, r: sizes.thumb, class: "thumb" });
     this.focus = drawn("circle", { cx: x(places[this.index] ?? 0), cy: y, r: sizes.thumb + FOCUS_PX, class: "focus" });
@@ -370,7 +370,7 @@ export class Instrument extends Slider {
     if (said?.loss && said.strip) {
       const y = this.lossY(said.loss.value);
       const when = this.end === false ? " at the end" : "";
-      const wide = said.loss.text.length * sizes.value * 0.56 + (said.strip.unit + when).length * sizes.words * 0.5; // about as written
+      const wide = said.loss.text.length * sizes.value * 0.5 + (said.strip.unit + when).length * sizes.words * 0.46; // about as written
       const isLong = wide > (left ? at : width - at) - ROOM_PX;
       const unit = `${phone || this.brief ? "" : isLong ? said.strip.short : said.strip.unit}${when}`; // the line's name says it
       marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot released" }),
@@ -396,8 +396,9 @@ export class Instrument extends Slider {
     let end = -Infinity; // of the last name that is written
     [...this.marks.children].forEach((option, i) => {
       option.style.left = `${this.positions[i]}px`;
-      const half = (option.textContent.length * 6.4) / 2; // about as wide as it is written
-      const fits = !bare && this.positions[i] - half > end + 8;
+      const half = (option.textContent.length * (this.size === "large" ? 7.4 : 6.4)) / 2; // about as wide as it is written
+      const isShort = option.textContent.split(" ").length < 3; // a longer name is told when it is pointed at
+      const fits = !bare && isShort && this.positions[i] - half > end + 8;
       option.classList.toggle("bare", !fits);
       if (fits) end = this.positions[i] + half;
     });

@@ -131,7 +131,8 @@ export function stageOf(scene, zoom, { width, height, margins }) {
   return { box, frame: zoom.k > 1 ? box : frame };
 }
 
-const END = 13; // pixels, the type at the ends of axes
+const END = 13; // pixels, the least type at the ends of axes
+const ENDS_IN_A_BOX = 62; // lines of it that a box is high, where that is more
 
 /** Whether the picture is a map, which has a bar for its scale in place of axes. */
 export const isMap = (scene) => Boolean(scene.place) || scene.layers.some(({ name }) => name === MAP);
@@ -143,7 +144,8 @@ export const isMap = (scene) => Boolean(scene.place) || scene.layers.some(({ nam
 export function drawEnds(ctx, scene, box, theme, bounds, bar, scale) {
   const [bottom, right] = [box.top + box.height, box.left + box.width];
   const onMap = isMap(scene);
-  ctx.font = `${END}px ${theme.font}`;
+  const type = Math.max(END, Math.round(Math.min(box.width, box.height) / ENDS_IN_A_BOX));
+  ctx.font = `${type}px ${theme.font}`;
   ctx.fillStyle = theme.axis;
   ctx.textBaseline = "top";
   let [from, to] = [box.left, right]; // what is free at the foot
@@ -177,9 +179,9 @@ export function drawEnds(ctx, scene, box, theme, bounds, bar, scale) {
   const [low, high] = scale.window[1].map((at) => endText(scene.y, at));
   for (const [text, y] of [[high, box.top + 7], [low, bottom - 7]]) {
     const share = (box.left - 8) / ctx.measureText(text).width;
-    ctx.font = `${Math.floor(clamp(share, 0.6, 1) * END)}px ${theme.font}`; // a long number in smaller type
+    ctx.font = `${Math.floor(clamp(share, 0.6, 1) * type)}px ${theme.font}`; // a long number in smaller type
     ctx.fillText(text, box.left - 8, y);
-    ctx.font = `${END}px ${theme.font}`;
+    ctx.font = `${type}px ${theme.font}`;
   }
   const title = axisTitle(scene.y);
   ctx.save();
@@ -187,7 +189,7 @@ export function drawEnds(ctx, scene, box, theme, bounds, bar, scale) {
   if (ctx.measureText(title).width > box.left - 8) {
     ctx.rotate(-Math.PI / 2);
     ctx.textAlign = "center";
-    ctx.translate(0, -END / 2);
+    ctx.translate(0, -type / 2);
   }
   ctx.fillText(shorten(ctx, title, box.height - 80), 0, 0);
   ctx.restore();

@@ -13,6 +13,8 @@ const GAP = 7; // pixels between a mark and its name
 const SLACK = 4; // pixels that a name may lie on a mark before it leaves where it stood
 const SEEN = 0.3; // the opacity from which on a mark can stand for all
 const RING = 4; // pixels from the one point that is named to the ring around it
+const DASH = 16; // pixels: half of the longest line whose name stands beside it
+const ON_A_LINE = 6; // how much worse a place is on somebody else's line
 const EDGE = 5; // between a name and the box's edge
 const LEAST_THREAD = 46; // pixels: a shorter thread of noise has no name
 const CELLS = 48; // of the table of points, along each axis
@@ -27,6 +29,7 @@ const MOST_TAGS = 80; // images of names that are kept
 // ---- What is named, and how ------------------------------------------------------------------------------------
 
 const PERSON = "person"; // what a record is called
+const isStraight = ({ kind, arrays }) => kind === "segments" || (kind === "lines" && arrays.xy.shape[2] === 2);
 const isThread = ({ kind, role }) => kind === "arrows" || (kind === "segments" && role === "noise");
 
 /** A layer's name as it stands at one of its marks. Noise is secret, too, and its color says so. */
@@ -63,9 +66,13 @@ function anchorsOf(layer, look) {
     const [tail, head] = [placesOf(layer, "tail", look), placesOf(layer, "head", look)];
     return (i) => at((tail(i, 0) + head(i, 0)) / 2, (tail(i, 1) + head(i, 1)) / 2, 3);
   }
-  if (layer.kind === "segments") {
-    const ends = placesOf(layer, "ends", look);
-    return (i) => at((ends(i, 0) + ends(i, 2)) / 2, (ends(i, 1) + ends(i, 3)) / 2, 2);
+  if (isStraight(layer)) {
+    const ends = placesOf(layer, layer.kind === "lines" ? "xy" : "ends", look);
+    return (i) => { // a name stands beside a dash, and on a long line
+      const [x0, y0, x1, y1] = [0, 1, 2, 3].map((c) => ends(i, c));
+      const half = Math.hypot((x1 - x0) * scale.kx, (y1 - y0) * scale.ky) / 2;
+      return at((x0 + x1) / 2, (y0 + y1) / 2, half > DASH ? 2 : half);
+    };
   }
   if (layer.kind === "lines") {
     const xy = placesOf(layer, "xy", look);
@@ -135,6 +142,22 @@ function obstaclesOf(scene, view, look) {
   return found;
 }
 
+/** Straight lines, each as the rectangle around it, with their layer: a name had better not stand on another's. */
+function linesOf(scene, view, look) {
+  const found = [];
+  for (const layer of scene.layers) {
+    if (!isStraight(layer) || isThread(layer) || layer.rows[view.frame] < 0 || view.hidden.has(layer.name)) continue;
+    if (markCount(layer) > 60) continue;
+    const ends = placesOf(layer, layer.kind === "lines" ? "xy" : "ends", { ...look, row: layer.rows[view.frame] });
+    for (let i = 0; i < markCount(layer); i += 1) {
+      const [x0, y0, x1, y1] = [look.scale.x(ends(i, 0)), look.scale.y(ends(i, 1)), look.scale.x(ends(i, 2)), look.scale.y(ends(i, 3))];
+      const flat = Math.min(Math.abs(x1 - x0), Math.abs(y1 - y0)) < 4; // of a slanted one the rectangle would be wide
+      if (flat) found.push({ layer, rect: [Math.min(x0, x1) - 2, Math.min(y0, y1) - 2, Math.max(x0, x1) + 2, Math.max(y0, y1) + 2] });
+    }
+  }
+  return found;
+}
+
 /** How many points lie in a rectangle of pixels, roughly: sums over a table that is made once for a picture. */
 function crowdOf(scene, view, look, box) {
   const sums = new Float64Array((CELLS + 1) * (CELLS + 1));
@@ -175,6 +198,7 @@ export function placeLabels(ctx, scene, view, look, box, bounds, taken) {
   const before = view.cache.spots ??= new Map(); // words -> the mark and the side where they stood last
   const crowd = crowdOf(scene, view, look, box);
   const obstacles = obstaclesOf(scene, view, look);
+  const lines = linesOf(scene, view, look);
   const placed = [];
   const rects = [...taken];
   const most = view.margins.bottom > 0 ? MOST_LABELS : MOST_ON_A_PHONE;
@@ -219,7 +243,8 @@ export function placeLabels(ctx, scene, view, look, box, bounds, taken) {
         for (const side of SIDES) {
           const rect = fits(at, side);
           if (!rect) continue;
-          const worse = PREFERRED[side] + crowd(rect) / 3 - (i === leader ? 8 : 0) + (layer.kind === "points" ? 0 : middling(rect, box));
+          const crossed = lines.some((line) => line.layer !== layer && meet(rect, line.rect));
+          const worse = (crossed ? ON_A_LINE : 0) + PREFERRED[side] + crowd(rect) / 3 - (i === leader ? 8 : 0) + (layer.kind === "points" ? 0 : middling(rect, box));
           if (worse < least) [least, best] = [worse, { i, side, rect }];
         }
       }
@@ -257,7 +282,7 @@ const inkOf = (layer, theme) => (layer.role === "cluster" ? (layer.audience === 
 
 /** Draw the names over a scene that `drawScene` has drawn, each at its mark, on its way too. */
 export function drawLabels(ctx, scene, view, { scale, box }) {
-  const type = Math.round((view.large ?? 1) * (view.phone ? 13 : Math.max(14, Math.round(Math.min(box.width, box.height) / 44))));
+  const type = Math.round((view.large ?? 1) * Math.max(view.phone ? 13 : 14, Math.round(Math.min(box.width, box.height) / 44)));
   ctx.font = `600 ${type}px ${view.theme.font}`;
   const own = { ...view, scale, type };
   const taken = [...drawOutside(ctx, scene, view, own, box), ...nameCloud(ctx, scene, view, own, box)];

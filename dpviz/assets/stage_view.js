@@ -239,7 +239,7 @@ export class Stage {
     this.steps.value = String(this.lead.frame);
     this.steps.style.setProperty("--done", `${(100 * this.lead.frame) / Math.max(1, n - 1)}%`);
     this.steps.setAttribute("aria-valuetext", label || `Step ${this.lead.frame + 1} of ${n}`);
-    setText(this.step, label);
+    setText(this.step, label.replace(/^\d+: /, "")); // where it is the slider shows
     this.showPlaying();
   }
 

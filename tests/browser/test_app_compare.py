@@ -97,6 +97,19 @@ def test_maps_numbers_and_chart_share_the_first_screen_at_every_size_and_epsilon
     assert not faults, "\n".join(faults)
 
 
+def test_the_number_of_the_law_does_not_stand_on_the_track(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/compare?compare_at=0.1&audience=public")
+    stage = stage_of(page)
+    for size in ({"width": 1366, "height": 768}, {"width": 390, "height": 844}):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.wait_for_timeout(200)
+        number, thumb = (stage.locator(each).bounding_box() for each in (".law-number", ".thumb"))
+        assert number is not None
+        assert thumb is not None
+        assert number["y"] + number["height"] < thumb["y"] + 8, size
+    page.set_viewport_size(SIZE)
+
+
 def stays_in_reach(page: Page) -> None:
     """Scroll on a phone: ε is in a dock wherever its own slider is not to be seen."""
     page.set_viewport_size({"width": 390, "height": 844})

@@ -1,11 +1,11 @@
 """The stage: ε, finding, whole picture, both numbers, guarantee and play share the first screen, at every size."""
 
 import re
-from itertools import cycle
+from itertools import cycle, pairwise
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from dpviz.methods import CATALOGUE
 from dpviz.stories.method import SHORT
@@ -145,6 +145,38 @@ def test_one_screen_has_it_all_of_every_method(page: Page, server: Server) -> No
         check_screens(page, name)
 
 
+@pytest.mark.parametrize(
+    ("name", "query", "sizes"),
+    [
+        ("dpm", "epsilon=10&audience=public", [(390, 844), (1920, 1080)]),
+        ("source_target", "epsilon=0.1", [(390, 844), (1280, 720), (1366, 768), (1920, 1080)]),
+    ],
+)
+def test_the_ends_of_epsilon_have_no_more_words(
+    page: Page, server: Server, name: str, query: str, sizes: list[tuple[int, int]]
+) -> None:
+    opened(page, server, name, query)
+    wrong = {}
+    for width, height in sizes:
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(150)
+        if said := fault(page.evaluate(SEEN, PARTS), width, height):
+            wrong[f"{width} x {height}"] = said
+        step = page.locator(".dpviz-stage .step")
+        if step.is_visible() and not step.evaluate("step => step.scrollWidth <= step.clientWidth"):
+            wrong[f"step, {width} x {height}"] = step.inner_text()
+    page.set_viewport_size(SIZE)
+    assert wrong == {}
+
+
+def test_the_public_law_is_a_straight_line_to_both_ends_of_the_slider(page: Page, server: Server) -> None:
+    opened(page, server, "nd_laplace", "epsilon=10&audience=public")
+    path = page.locator(".dpviz-instrument .middle").get_attribute("d") or ""
+    heights = [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", path)]
+    assert len(heights) > 20
+    assert all(low < high for low, high in pairwise(heights)), "1/ε has no flat end"
+
+
 HOME = {(1366, 768): (0.28, 80), (1280, 720): (0.28, 80), (1920, 1080): (0.33, 80), (390, 844): (0.35, 60)}
 
 
@@ -158,6 +190,36 @@ def test_home_shows_its_question_its_picture_and_a_way_to_begin_on_one_screen(pa
         if said := fault(page.evaluate(SEEN, parts), width, height, limits):
             wrong[f"{width} x {height}"] = said
     assert wrong == {}
+    page.set_viewport_size(SIZE)
+
+
+def test_what_stands_below_the_stage_is_not_seen_in_its_place_before_it_is_there(page: Page, server: Server) -> None:
+    size = {"width": 1366, "height": 768}
+    held: list[Route] = []
+    page.set_viewport_size(size)  # type: ignore[arg-type]
+    page.route(re.compile(r"/stage\.js"), lambda route: held.append(route))
+    page.goto(server(APP))
+    methods, first = page.locator(".st-key-home-methods"), page.locator("#dpviz-first")
+    expect(methods).to_be_attached(timeout=SLOW)
+    page.wait_for_function("() => !document.querySelector('[data-test-script-state=running]')", timeout=SLOW)
+    page.wait_for_timeout(300)
+    expect(first).to_be_visible()
+    assert held, "the stage is on its way"
+    waiting, screen = methods.bounding_box(), page.locator(".st-key-home-top").bounding_box()
+    assert waiting is not None
+    assert screen is not None
+    assert waiting["y"] > screen["y"] + 500, "nor in its place where the reader comes from another page"
+    for route in held:
+        route.continue_()
+    page.unroute_all(behavior="ignoreErrors")
+    picture_of(page)
+    expect(first).to_be_hidden()
+    there = methods.bounding_box()
+    assert there is not None
+    assert abs(there["y"] - waiting["y"]) < 12, "it stays where it was"
+    page.goto(f"{server(APP)}/dpm?data=upload")  # no stage comes: none is waited for
+    expect(page.locator(".st-key-dpviz-form")).to_be_attached(timeout=SLOW)
+    expect(first).to_be_hidden(timeout=8_000)
     page.set_viewport_size(SIZE)
 
 

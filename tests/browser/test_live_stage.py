@@ -172,6 +172,29 @@ def test_each_kind_of_mark_is_named_once_where_it_is_free(page: Page, server: Se
         assert not any(overlap(label["rect"], mark) for mark in marks), label
 
 
+def test_a_dash_is_named_beside_it_and_no_name_stands_on_a_cut(page: Page, server: Server) -> None:
+    run = dpviz.run("dpm", load("blobs"), epsilon=10.0, seed=112)
+    labels, lines = staged(
+        page,
+        server,
+        """const picture = mounted(a.scenes[0]);
+           const { scale, scene, frame } = picture;
+           const shown = scene.layers.filter(({ name, rows }) => ["refused", "cut"].includes(name) && rows[frame] >= 0);
+           return [named(picture), shown.flatMap((layer) => {
+             const at = live.reader(layer.arrays.xy, layer.rows[frame]);
+             return Array.from({ length: live.markCount(layer) }, (_, i) => {
+               const [xs, ys] = [[at(i, 0), at(i, 2)].map(scale.x), [at(i, 1), at(i, 3)].map(scale.y)];
+               return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+             }).filter((each) => each.every(Number.isFinite));
+           })];""",
+        run.picture().public(),
+    )
+    assert len(lines) > 6
+    assert "refused" in [label["words"] for label in labels]
+    on_a_line = [label["words"] for label in labels if any(overlap(label["rect"], each) for each in lines)]
+    assert set(on_a_line) <= {"cut"}, "which is the name of the line"
+
+
 def test_names_stay_at_their_marks_while_epsilon_moves(page: Page, server: Server) -> None:
     """A name keeps mark and side where that still fits; the same scenes give the same places."""
     twice = [

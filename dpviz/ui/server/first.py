@@ -21,6 +21,7 @@ OTHERS = {
     "compare": ("Compare", "Five methods on the same people, at the same ε."),
     "audit": ("Audit", LEDE),
 }
+KINDS = {TITLE: "home", OTHERS["audit"][0]: "audit"}  # pages whose picture stands elsewhere than a method's
 UNPACKED = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")  # a whole page is wanted, as text
 STYLE = text("first.css")
 
@@ -74,7 +75,8 @@ class FirstScreen:
 def filled(page: bytes, title: str, question: str) -> bytes:
     """Return an index page with the first words of a page in it; another page as it is."""
     box = "" if title == OTHERS["compare"][0] else "<i></i>"
-    first = f'<div id="dpviz-first" aria-hidden="true"><b>{escape(title)}</b><span>{escape(question)}</span>{box}</div>'
+    words = f"<b>{escape(title)}</b><span>{escape(question)}</span>"
+    first = f'<div id="dpviz-first" class="{KINDS.get(title, "")}" aria-hidden="true">{words}{box}</div>'
     style = f"<style>{STYLE}</style>"
     page = re.sub(rb"<title>[^<]*</title>", f"<title>{escape(title)} · dpviz</title>{style}".encode(), page, count=1)
     return page.replace(EMPTY, EMPTY + first.encode())

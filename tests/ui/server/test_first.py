@@ -60,6 +60,7 @@ def test_a_page_with_a_stage_says_first_what_it_is_for(path):
     if name in CATALOGUE:
         assert escape(CATALOGUE[name].thumbnail.question) in text
     assert ("<i></i>" in text) == (name != "compare"), "a place for one picture"
+    assert ('class="home"' in text) == (path == "/"), "whose question is larger"
     assert EMPTY in content, "Streamlit draws where it always does"
 
 
