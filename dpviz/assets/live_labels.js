@@ -15,6 +15,7 @@ const SEEN = 0.3; // the opacity from which on a mark can stand for all
 const RING = 4; // pixels from the one point that is named to the ring around it
 const DASH = 16; // pixels: half of the longest line whose name stands beside it
 const ON_A_LINE = 6; // how much worse a place is on somebody else's line
+const APART = 5; // pixels between two names
 const EDGE = 5; // between a name and the box's edge
 const LEAST_THREAD = 46; // pixels: a shorter thread of noise has no name
 const CELLS = 48; // of the table of points, along each axis
@@ -219,7 +220,7 @@ export function placeLabels(ctx, scene, view, look, box, bounds, taken) {
       const rect = rectOf(at, side, size);
       const inside = rect[0] >= box.left + EDGE && rect[2] <= box.left + box.width - EDGE
         && rect[1] >= box.top + EDGE && rect[3] <= box.top + box.height - EDGE;
-      return inside && !rects.some((other) => meet(rect, other)) && !obstacles.some((other) => meet(rect, other, slack)) ? rect : null;
+      return inside && !rects.some((other) => meet(rect, other, -APART)) && !obstacles.some((other) => meet(rect, other, slack)) ? rect : null;
     };
     const was = before.get(words);
     let best = null;
