@@ -13,7 +13,7 @@ from dpviz.accounting import zcdp_rho
 from dpviz.core import Budget, ByteArray, Centers, Counts, FloatArray, Labels, Points, Result, unit_records
 from dpviz.methods.morse import landscape as land
 from dpviz.methods.morse import layers as draw
-from dpviz.methods.morse.algorithm import MorseRelease, MorseStep, Params
+from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
 from dpviz.methods.morse.algorithm.bases import DROP_SCALES, LEAST_COUNT
 from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale
 from dpviz.methods.morse.charts import dendrogram
@@ -78,7 +78,7 @@ class LandscapeLook:
 
 
 @dataclass(frozen=True, eq=False)
-class MorseRun(Run[Params, MorseRelease, MorseStep]):
+class MorseRun(Run[Params, MorseRelease, Step]):
     """One run of Morse processing: a private mixture's landscape, and the hierarchy of its peaks."""
 
     tree: MergeTree = field(kw_only=True)
@@ -92,12 +92,7 @@ class MorseRun(Run[Params, MorseRelease, MorseStep]):
 
     @classmethod
     def of(
-        cls,
-        result: Result[MorseRelease, MorseStep],
-        params: Params,
-        points: Points,
-        words: Words,
-        reference: None = None,
+        cls, result: Result[MorseRelease, Step], params: Params, points: Points, words: Words, reference: None = None
     ) -> Self:
         """Return the run of `result` on `points` (n, d), data units."""
         del reference
@@ -359,7 +354,7 @@ class MorseRun(Run[Params, MorseRelease, MorseStep]):
         last, release = self.steps[-1], self.release
         if last.stage != "em":
             return None, None
-        sigma, counts, n = last.sigma, release.noisy_counts, ensemble.n_draws(len(release.kept))
+        sigma, counts, n = release.sigma, release.noisy_counts, ensemble.n_draws(len(release.kept))
         assert counts is not None  # released with the mixture
         least = max(LEAST_COUNT, DROP_SCALES * sigma)
         # The records lie in [-1, 1]^d: in widths of the box, sums of x - 1/2 have half of the noise.
