@@ -2,12 +2,7 @@
 
 import os
 import shutil
-import socket
 import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
-ROOT = Path(__file__).resolve().parents[2]
+from dpviz.publishing import publish
+from tests.browser.published_site import small_plan
+from tests.browser.servers import start_server
+
 NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome")
 # Each window's address bar brings two hidden pages of its own, which cost as much as a small page of ours. A second
 # list of features replaces Playwright's, so that what matters here stands in this one, too.
@@ -28,7 +26,6 @@ FLAGS += (f"--disable-features={UNUSED}",)
 # Between two tests a page is empty; the next page would get a process of its own, which reads Streamlit's script anew.
 FLAGS += ("--process-per-site",)
 SIZE = {"width": 1280, "height": 1000}
-START_SECONDS = 60
 FAILED = pytest.StashKey[bool]()
 
 # Longer than Playwright's 5 s: two processes share two cores. A test that passes never waits for it.
@@ -55,32 +52,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         process.wait(timeout=20)
 
 
-def start_server(
-    app: str, log: Path, port: int = 0, *, command: tuple[str, ...] = ("streamlit", "run"), home: Path = ROOT
-) -> tuple[str, subprocess.Popen[bytes]]:
-    """Start an app, on a free port unless one is named, and return its address and process when it answers.
-
-    `command` is the module that serves it and its arguments before the app's name, `home` the folder of the packages
-    that are not installed, where it is started.
-    """
-    if port == 0:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-    whole = [sys.executable, "-m", *command, *filter(None, [app]), "--server.port", str(port)]
-    environment = {**os.environ, "PYTHONPATH": str(home)}
-    with log.open("wb") as output:
-        process = subprocess.Popen(whole, cwd=home, env=environment, stdout=output, stderr=subprocess.STDOUT)
-    address = f"http://localhost:{port}"
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1):
-                return address, process
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    process.terminate()
-    raise RuntimeError(f"{app} did not start:\n{log.read_text(errors='replace')}")
+@pytest.fixture(scope="session")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a published site, made once for all tests that look at one."""
+    site = tmp_path_factory.mktemp("published") / "site"
+    publish(site, small_plan())
+    return site
 
 
 def executable() -> str | None:
@@ -127,15 +104,18 @@ class Tab:
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
         self.page: Page | None = None
+        self.stayed = False  # whether the page has the document of the test before
 
-    def fresh(self) -> Page:
-        """Return a page without history, storage, cookies or a document."""
+    def fresh(self, *, stays: bool) -> Page:
+        """Return a page without history, storage, cookies or a document; with `stays` it may have the last one's."""
         if self.page is None:
             self.page = visitor(self.browser, viewport=SIZE, color_scheme="light").new_page()
+        elif self.stayed and not stays:
+            self.leave(self.page)
         return self.page
 
-    def clear(self) -> None:
-        """Take back whatever a test may have done to the page."""
+    def clear(self, *, stays: bool) -> None:
+        """Take back whatever a test may have done to the page; with `stays` its document remains."""
         if self.page is None or self.page.is_closed():
             return self.drop()
         page, context = self.page, self.page.context
@@ -147,14 +127,21 @@ class Tab:
         page.mouse.move(0, 0)
         if page.url.startswith("http"):
             page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
-        page.goto("about:blank")
+        self.stayed = stays
+        if not stays:
+            self.leave(page)
         page.set_viewport_size(SIZE)
         page.emulate_media(color_scheme="light", reduced_motion="no-preference", forced_colors="none", media="null")
         context.clear_cookies()
-        protocol = context.new_cdp_session(page)
+        return None
+
+    @staticmethod
+    def leave(page: Page) -> None:
+        """Leave the page's document, without a way back."""
+        page.goto("about:blank")
+        protocol = page.context.new_cdp_session(page)
         protocol.send("Page.resetNavigationHistory")  # it holds 50 entries: a full one would hide new ones
         protocol.detach()
-        return None
 
     def drop(self) -> None:
         """Close the page; the next test gets a new one."""
@@ -174,7 +161,8 @@ def tab(browser: Browser) -> Iterator[Tab]:
 @pytest.fixture
 def page(tab: Tab, request: pytest.FixtureRequest) -> Iterator[Page]:
     """Give a page of desktop size as a fresh profile has it; an uncaught error in it fails the test."""
-    opened = tab.fresh()
+    stays = request.node.get_closest_marker("stays") is not None
+    opened = tab.fresh(stays=stays)
     if request.node.get_closest_marker("still"):
         opened.emulate_media(reduced_motion="reduce")
     errors: list[str] = []
@@ -188,5 +176,5 @@ def page(tab: Tab, request: pytest.FixtureRequest) -> Iterator[Page]:
     if request.node.stash.get(FAILED, False):
         tab.drop()
     else:
-        tab.clear()
+        tab.clear(stays=stays)
     assert not errors, errors

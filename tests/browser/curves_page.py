@@ -1,7 +1,6 @@
 """What the browser tests of bands, grids and curves share."""
 
 import base64
-from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
@@ -10,14 +9,12 @@ from dpviz.assets import module
 from dpviz.plots import Role, Scene, pack
 from dpviz.plots.theme import DARK, LIGHT, rgb
 from dpviz.ui.live import PARTS
+from tests.browser.parts_page import APP, Server, show
 
-APP = "tests/browser/apps/curves.py"
 SCRIPT = module("live", *PARTS)
 IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
 BLUE, ORANGE, RED = (rgb(LIGHT.roles[role]) for role in (Role.RELEASED, Role.NOISE, Role.VIOLATION))
 BLUE_ON_DARK, GREEN = rgb(DARK.roles[Role.RELEASED]), rgb(LIGHT.roles[Role.PUBLIC])
-
-Server = Callable[[str], str]
 
 
 def evaluate(page: Page, server: Server, body: str, *arguments: Any) -> Any:
@@ -48,7 +45,7 @@ def drawn(page: Page, server: Server, scene: Scene, body: str, theme: str = "lig
 
 
 def opened(page: Page, server: Server, key: str = "curves", query: str = "") -> Locator:
-    page.goto(f"{server(APP)}/?{query}")
+    show(page, server, f"curves?{query}")
     picture = page.locator(f".dpviz-live[data-dpviz-key={key}]")
     expect(picture).to_have_attribute("data-dpviz-drawn", "1", timeout=20_000)
     return picture

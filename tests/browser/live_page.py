@@ -1,19 +1,15 @@
 """What the browser tests of the live picture share: opening one, and where things are on it."""
 
-from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.apps.scenes import everything
-
-APP = "tests/browser/apps/picture.py"
-
-Server = Callable[[str], str]
+from tests.browser.parts_page import Server, show
 
 
 def opened(page: Page, server: Server, query: str = "") -> Locator:
-    page.goto(f"{server(APP)}/?{query}")
+    show(page, server, f"picture?{query}")
     picture = page.locator(".dpviz-live[data-dpviz-key=picture]")
     expect(picture).to_have_attribute("data-dpviz-drawn", "1", timeout=20_000)
     return picture

@@ -13,13 +13,13 @@ from playwright.sync_api import Locator, Page, expect
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
 from dpviz.ui.lessons import LESSONS
-from tests.browser.conftest import ROOT
+from tests.browser.servers import ROOT
 from tests.browser.test_app import APP, SLOW, Server, layers, picture_of
 
 pytestmark = pytest.mark.browser
 
 PAGES = {path.stem for path in (ROOT / "pages").glob("*.py")}
-WITH_A_STAGE = [*CATALOGUE, "compare", "audit"]  # test_app_stage opens them, and looks for the same there
+WITH_A_STAGE = [HOME, *CATALOGUE, "compare", "audit"]  # their own tests open them, and look for the same there
 COURSE = "learn"  # test_app_course looks for the same in every chapter
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
 PHONE = {"width": 360, "height": 780}
@@ -36,6 +36,21 @@ def settled(page: Page) -> None:
         "() => !document.querySelector('[data-testid=stApp][data-test-script-state=running]')", timeout=SLOW
     )
     page.wait_for_timeout(400)  # pictures are drawn, colors have faded over
+
+
+# Whether the app is light, or dark, and no color is on its way any more.
+FADED = """(dark) => {
+  const shades = getComputedStyle(document.querySelector("[data-testid=stApp]")).backgroundColor.match(/\\d+/g);
+  const moves = ({ playState, effect }) => playState === "running" && effect.getComputedTiming().endTime !== Infinity;
+  return (shades.slice(0, 3).every((shade) => shade < 128)) === dark && !document.getAnimations().some(moves);
+}"""
+
+
+def faded(page: Page, *, dark: bool) -> None:
+    """Wait until the page is in the colors of a scheme."""
+    page.wait_for_function(FADED, arg=dark, timeout=SLOW)
+    page.wait_for_timeout(100)  # what follows the app's own colors
+    page.wait_for_function(FADED, arg=dark, timeout=SLOW)
 
 
 def violations(page: Page, context: str | None = None, **options: object) -> list[str]:
@@ -101,10 +116,10 @@ def accessible(page: Page, *, tabs: Literal["all", "open"] = "all") -> None:
     """Fail unless axe-core and fingers find nothing wrong with the page, in both schemes, and in closed tabs, too."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    page.wait_for_timeout(500)
+    faded(page, dark=False)
     found = {"light": violations(page), **({} if tabs == "open" else tabs_violations(page))}
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")  # the app follows, without being loaded again
-    page.wait_for_timeout(500)
+    faded(page, dark=True)
     found["dark"] = violations(page, runOnly={"type": "rule", "values": COLORS})  # names, roles and order are the same
     found["small"] = page.evaluate(SMALL, [TARGET, PARTS])
     page.set_viewport_size(PHONE)
@@ -127,7 +142,7 @@ def accessible(page: Page, *, tabs: Literal["all", "open"] = "all") -> None:
     ],
 )
 def test_axe_finds_nothing_serious(page: Page, server: Server, name: str) -> None:
-    ways = {HOME: "", "lesson": f"convergent_kmeans?lesson={LESSON}&n=200"}
+    ways = {"lesson": f"convergent_kmeans?lesson={LESSON}&n=200"}
     page.goto(f"{server(APP)}/{ways.get(name, name)}")
     settled(page)
     accessible(page, tabs="open" if name == "lesson" else "all")

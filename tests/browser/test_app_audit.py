@@ -43,11 +43,18 @@ def stage(page: Page) -> Locator:
     return found
 
 
-def test_one_screen_has_both_numbers_and_the_stacks_and_its_runs_are_played_one_by_one(
+def test_one_screen_has_it_all_runs_are_played_one_by_one_and_words_numbers_and_stacks_move_together(
     page: Page, server: Server
 ) -> None:
     page.goto(f"{server(APP)}/audit")
     played(page)
+    on_one_screen(page)
+    moved(page)
+    accessible(page, tabs="open")
+
+
+def on_one_screen(page: Page) -> None:
+    """See both numbers and the stacks whole, with few words, at every size."""
     for (width, height), least in SIZES.items():
         page.set_viewport_size({"width": width, "height": height})
         found = stage(page)
@@ -71,11 +78,10 @@ def test_one_screen_has_both_numbers_and_the_stacks_and_its_runs_are_played_one_
         room = page.get_by_test_id("stMain").evaluate("main => [main.scrollWidth, main.clientWidth]")
         assert room[0] <= room[1]
     page.set_viewport_size(SIZE)
-    accessible(page, tabs="open")
 
 
-def test_words_numbers_and_stacks_move_together_and_another_method_is_chosen(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/audit")
+def moved(page: Page) -> None:
+    """Move ε to both ends, and choose another mode and another method."""
     found = stage(page)
     slider = found.get_by_role("slider")
     slider.focus()

@@ -9,7 +9,8 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import SIZE, start_server, visitor
+from tests.browser.conftest import SIZE, visitor
+from tests.browser.servers import start_server
 from tests.browser.test_app import APP, SLOW, picture_of, press, scene_of
 from tests.ui.server.test_processes import CADDY
 

@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import start_server
+from tests.browser.servers import start_server
 from tests.browser.test_app import APP, SLOW
 
 pytestmark = pytest.mark.browser

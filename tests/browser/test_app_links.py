@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dpviz.methods import CATALOGUE
-from tests.browser.conftest import ROOT, start_server, visitor
+from tests.browser.conftest import visitor
+from tests.browser.servers import ROOT, start_server
 from tests.browser.test_app import APP, SLOW, Server, behind, opened, picture_of, press, redrawn, scene_of, unfolded
 
 pytestmark = pytest.mark.browser

@@ -86,6 +86,13 @@ def opened(page: Page, server: Server, name: str, query: str = "") -> None:
     settled(page)
 
 
+def followed(page: Page) -> None:
+    """Wait until the page has followed the slider, and nothing moves any more."""
+    value = float(page.locator(".dpviz-instrument").get_attribute("data-value") or "nan")
+    expect(page).to_have_url(re.compile(rf"[?&]epsilon={value:g}(\.0)?(&|$)"), timeout=SLOW)
+    settled(page)
+
+
 def fault(seen: dict[str, Any], width: int, height: int, limits: tuple[float, int] | None = None) -> str:
     """Return what a first screen lacks, or nothing."""
     least, most = limits or SIZES[width, height]
@@ -127,9 +134,9 @@ def check_screens(page: Page, name: str) -> None:
 
 
 def test_one_screen_has_it_all_of_every_method(page: Page, server: Server) -> None:
-    """One reader goes from page to page, so that nothing is loaded again; axe looks at the first of them."""
+    """One reader goes from page to page, so that nothing is loaded again; axe looks at the first; one is stepped."""
     first, *others = CATALOGUE
-    opened(page, server, first)
+    opened(page, server, first, "n_runs=5")
     check_screens(page, first)
     accessible(page, tabs="open")
     for name in others:
@@ -143,6 +150,8 @@ def test_one_screen_has_it_all_of_every_method(page: Page, server: Server) -> No
         else:  # it opens with records of its own where no others were chosen
             opened(page, server, name)
         check_screens(page, name)
+        if name == "dpm":
+            step_back(page)
 
 
 @pytest.mark.parametrize(
@@ -191,6 +200,7 @@ def test_home_shows_its_question_its_picture_and_a_way_to_begin_on_one_screen(pa
             wrong[f"{width} x {height}"] = said
     assert wrong == {}
     page.set_viewport_size(SIZE)
+    accessible(page)
 
 
 def test_what_stands_below_the_stage_is_not_seen_in_its_place_before_it_is_there(page: Page, server: Server) -> None:
@@ -269,8 +279,10 @@ def test_words_numbers_and_picture_agree_in_every_frame_of_a_drag_and_k_and_audi
     for step in range(24):
         page.mouse.move(box["x"] + (0.5 - 0.015 * step) * box["width"], y)
         page.wait_for_timeout(60)
+        if page.evaluate("new Set(window.frames_seen.map(([scene]) => scene)).size") > 8:
+            break  # on a quiet machine
     page.mouse.up()
-    page.wait_for_timeout(1500)
+    followed(page)
     frames = page.evaluate("() => window.frames_seen")
     assert len({scene for scene, *_ in frames}) > 5, "the picture has followed"
     assert len({epsilon for *_, epsilon in frames}) > 5
@@ -278,7 +290,7 @@ def test_words_numbers_and_picture_agree_in_every_frame_of_a_drag_and_k_and_audi
     at, _ = page.locator(".dpviz-instrument .dot.released").evaluate(PLACE)
     page.get_by_role("slider", name="ε").press("End")
     expect(page.locator(".dpviz-instrument")).to_have_attribute("data-value", "20")
-    page.wait_for_timeout(1000)
+    followed(page)
     _, foot = page.locator(".dpviz-instrument .dot.released").evaluate(PLACE)
     been = dict(page.locator(".dpviz-instrument .been").evaluate_all(f"dots => dots.map({PLACE})"))
     assert been[at] < foot - 10, "what was lost at an ε stays there"
@@ -298,8 +310,8 @@ def test_words_numbers_and_picture_agree_in_every_frame_of_a_drag_and_k_and_audi
     assert "secret" not in picture.inner_text().lower()
 
 
-def test_stepping_back_changes_the_finding_and_why_opens_the_card(page: Page, server: Server) -> None:
-    opened(page, server, "dpm")
+def step_back(page: Page) -> None:
+    """Step back, which changes the finding, and open the card by what says why."""
     finding = page.locator(".dpviz-stage .finding")
     at_the_end = finding.inner_text()
     step = page.get_by_role("slider", name="Step")

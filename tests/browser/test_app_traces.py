@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ROOT, start_server
+from tests.browser.servers import ROOT, start_server
 from tests.browser.test_app import APP, PAGE, SLOW, behind, choose_data, picture_of, redrawn
 from tests.browser.test_app_exports import close, saved
 from tests.browser.test_app_uploads import bound, give

@@ -2,38 +2,32 @@
 
 import re
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.publishing.conftest import made
+from tests.browser.servers import served
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve a site with the article below a path of its own."""
-    site = made(tmp_path_factory.mktemp("embedded"), public=True, article=True)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(site.parent)))
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/{site.name}"
-    server.shutdown()
+@pytest.fixture
+def address(published: Path) -> Iterator[str]:
+    with served(published) as found:
+        yield found
 
 
-def test_the_articles_pictures_draw_and_move_and_say_what_the_prose_quotes(page: Page, served: str) -> None:
+def test_the_articles_pictures_draw_and_move_and_say_what_the_prose_quotes(page: Page, address: str) -> None:
     outside: list[str] = []
     refused: list[str] = []
     page.on(
-        "request", lambda asked: None if asked.url.startswith((served, "data:", "blob:")) else outside.append(asked.url)
+        "request",
+        lambda asked: None if asked.url.startswith((address, "data:", "blob:")) else outside.append(asked.url),
     )
     page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
-    page.goto(f"{served}/article/index.html")
+    page.goto(f"{address}/article/index.html")
     said = []
     for name, stops in {"learn/leak": ("0", "1"), "convergent_kmeans": ("1", "0"), "nd_laplace": ("0", "1")}.items():
         shown = page.locator(f"dpviz-picture[page='{name}']")
@@ -52,16 +46,16 @@ def test_the_articles_pictures_draw_and_move_and_say_what_the_prose_quotes(page:
     assert (outside, refused) == ([], [])
 
 
-def test_a_frame_and_a_script_show_one_picture_in_somebody_elses_page(page: Page, tmp_path: Path, served: str) -> None:
+def test_a_frame_and_a_script_show_one_picture_in_somebody_elses_page(page: Page, tmp_path: Path, address: str) -> None:
     refused: list[str] = []
     page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
-    origin = served.rpartition("/")[0]
+    origin = address.rpartition("/")[0]
     asked = "eps=1.9&data=moons&view=flat&audience=public"  # of the app's links, whose view is another one
     (tmp_path / "theirs.html").write_text(
         f"""<!doctype html><title>Theirs</title><meta http-equiv="Content-Security-Policy"
         content="default-src 'none'; script-src {origin}; frame-src {origin}">
-        <script src="{served}/dpviz.js" async></script>
-        <iframe src="{served}/dpm/?embed&{asked}" title="DPM" width="320" height="600"></iframe>
+        <script src="{address}/dpviz.js" async></script>
+        <iframe src="{address}/dpm/?embed&{asked}" title="DPM" width="320" height="600"></iframe>
         <dpviz-picture page="dpm" data="moons" eps="1.9" view="public"></dpviz-picture>
         <dpviz-picture page="dpm" data="rings" eps="huge"></dpviz-picture>
         <dpviz-picture page="dmp"></dpviz-picture>""",
@@ -73,7 +67,7 @@ def test_a_frame_and_a_script_show_one_picture_in_somebody_elses_page(page: Page
         expect(shown).to_have_attribute("data-dpviz-state", "0.0.1.1")
         expect(shown.locator(".dpviz-live[data-dpviz-drawn]")).to_be_visible()
         expect(shown.get_by_role("slider", name="ε")).to_have_attribute("aria-valuetext", re.compile("^ε 2,"))
-        whole = f"{served}/dpm/moons/index.html?epsilon=2&noise_seed=112&audience=public"
+        whole = f"{address}/dpm/moons/index.html?epsilon=2&noise_seed=112&audience=public"
         expect(shown.get_by_role("link")).to_have_attribute("href", whole)
     expect(frame.locator("nav").first).to_be_hidden()
     assert frame.evaluate("body => body.ownerDocument.documentElement.scrollWidth") == 320

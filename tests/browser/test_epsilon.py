@@ -1,6 +1,5 @@
 """The privacy slider in a browser, and what Python makes of what a browser sends."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,16 +8,14 @@ from playwright.sync_api import Locator, Page, expect
 from dpviz.core.privacy import attacker_odds
 from dpviz.stories.panel import attacker
 from dpviz.ui.controls import _last_mover, _Memory, _move, nearest, spoken_value
+from tests.browser.parts_page import Server, show
 
-pytestmark = pytest.mark.browser
-
-APP = "tests/browser/apps/slider.py"
-Server = Callable[[str], str]
+pytestmark = [pytest.mark.browser, pytest.mark.stays]
 
 
 @pytest.fixture
 def slider(page: Page, server: Server) -> Locator:
-    page.goto(server(APP))
+    show(page, server, "slider")
     found = page.locator(".dpviz-epsilon")
     expect(found).to_be_visible(timeout=20_000)
     return found

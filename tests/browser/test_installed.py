@@ -21,7 +21,7 @@ from dpviz.methods import CATALOGUE
 from dpviz.navigation import ACROSS
 from dpviz.stories.method import SHORT
 from dpviz.tools.teaching.chapters import CHAPTERS
-from tests.browser.conftest import ROOT, start_server
+from tests.browser.servers import ROOT, start_server
 from tests.browser.test_app import SLOW, go_to, picture_of, press
 from tests.docs.test_code import FENCE
 from tests.numeric import numeric_environment

@@ -10,9 +10,10 @@ from dpviz.plots import Role, pack, read_header
 from dpviz.plots.theme import DARK, LIGHT, rgb
 from dpviz.ui.live import PARTS
 from tests.browser.apps.scenes import everything
-from tests.browser.live_page import Server, centers, number, on_canvas, opened, pixels, slide
+from tests.browser.live_page import centers, number, on_canvas, opened, pixels, slide
+from tests.browser.parts_page import Server
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.stays]
 
 SCRIPT = module("live", *PARTS)
 IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
@@ -207,7 +208,7 @@ def test_ten_thousand_points_are_scrubbed_smoothly(page: Page, server: Server) -
           const [before, start] = [Number(root.dataset.dpvizFrames), performance.now()];
           await new Promise((done) => {
             const next = () => {
-              if (performance.now() - start > 2000) return done();
+              if (performance.now() - start > 1000) return done();
               range.value = String((Number(range.value) + 1) % 41);
               range.dispatchEvent(new Event("input"));
               requestAnimationFrame(next);

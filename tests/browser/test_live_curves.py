@@ -12,7 +12,6 @@ from tests.browser.curves_page import (
     GREEN,
     ORANGE,
     RED,
-    Server,
     drawn,
     evaluate,
     opened,
@@ -20,8 +19,9 @@ from tests.browser.curves_page import (
     place_of,
     point,
 )
+from tests.browser.parts_page import Server
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.stays]
 
 
 def test_a_logarithmic_axis_has_ticks_at_one_two_five(page: Page, server: Server) -> None:

@@ -33,10 +33,10 @@ ONLY_FOG = 'const kept = (kind, name) => kind === "ensemble" && name.startsWith(
 
 
 @cache
-def picture(epsilon: float, name: str = "convergent_kmeans") -> Scene:
+def picture(epsilon: float, name: str = "convergent_kmeans", n: int = 2_000, **knobs: int) -> Scene:
     rng = np.random.default_rng(3)
-    points = np.clip(HOMES[rng.integers(5, size=2_000)] + 0.72 * rng.standard_normal((2_000, 2)), 0.0, 10.0)
-    run = dpviz.run(name, points, bounds=Box.cube(0.0, 10.0, 2), seed=2, epsilon=epsilon)
+    points = np.clip(HOMES[rng.integers(5, size=n)] + 0.72 * rng.standard_normal((n, 2)), 0.0, 10.0)
+    run = dpviz.run(name, points, bounds=Box.cube(0.0, 10.0, 2), seed=2, epsilon=epsilon, **knobs)
     return at_the_end(run.picture())
 
 
@@ -112,8 +112,6 @@ def test_the_fog_of_cuts_widens_too_and_everyone_has_none(page: Page, server: Se
 @pytest.mark.parametrize("n", [900, 9_000])
 def test_records_lose_their_color_at_a_small_epsilon(page: Page, server: Server, theme: Any, n: int) -> None:
     """Of the pixels of records alone, those nearer to gray than to any cluster's color; sprites and dots alike."""
-    rng = np.random.default_rng(3)
-    points = np.clip(HOMES[rng.integers(5, size=n)] + 0.72 * rng.standard_normal((n, 2)), 0.0, 10.0)
     body = """
       scene.layers = scene.layers.filter(({ kind, arrays }) => kind === "points" || arrays.drain);
       const dots = scene.layers.find(({ kind }) => kind === "ensemble");
@@ -131,10 +129,7 @@ def test_records_lose_their_color_at_a_small_epsilon(page: Page, server: Server,
       }
       return gray / all;
     """
-    found = []
-    for epsilon in (0.02, 10.0):
-        run = dpviz.run("su", points, bounds=Box.cube(0.0, 10.0, 2), seed=2, n_clusters=5, epsilon=epsilon)
-        found.append(drawn(page, server, at_the_end(run.picture()), body, theme.name))
+    found = [drawn(page, server, picture(epsilon, "su", n, n_clusters=5), body, theme.name) for epsilon in (0.02, 10.0)]
     assert found[0] > 0.2 > 0.08 > found[1], (theme.drained, rgb(theme.drained), found)
 
 

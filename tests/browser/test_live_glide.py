@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.live_page import APP, Server, number
+from tests.browser.live_page import number
+from tests.browser.parts_page import APP, Server
 from tests.browser.test_app import opened, redrawn
 from tests.browser.test_live_reading import IMPORT, SCRIPT
 

@@ -1,15 +1,16 @@
 """Pictures that are hidden at first, pairs of pictures, small screens, and what a message carries."""
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.curves_page import APP, BLUE, BLUE_ON_DARK, RED, Server, opened, place_of
+from tests.browser.curves_page import BLUE, BLUE_ON_DARK, RED, opened, place_of
+from tests.browser.parts_page import Server, show
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.stays]
 
 
 def test_a_picture_hidden_at_first_is_drawn_when_it_is_seen(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/?case=hidden")
+    show(page, server, "curves?case=hidden")
     expect(page.get_by_text("Nothing to see.")).to_be_visible(timeout=20_000)
     page.wait_for_timeout(500)
     for opener, key in (
@@ -50,7 +51,7 @@ def test_two_pictures_are_scrubbed_together(page: Page, server: Server) -> None:
           const [before, start] = [frames(), performance.now()];
           await new Promise((done) => {
             const next = () => {
-              if (performance.now() - start > 1500) return done();
+              if (performance.now() - start > 1000) return done();
               range.value = String((Number(range.value) + 1) % 41);
               range.dispatchEvent(new Event("input"));
               requestAnimationFrame(next);
@@ -80,23 +81,20 @@ def test_a_follower_with_more_or_fewer_frames_stops_at_its_last(page: Page, serv
     expect(follower).to_have_attribute("data-dpviz-frame", "0")
 
 
-def test_a_small_screen_has_room_for_all(browser: Browser, server: Server) -> None:
-    context = browser.new_context(viewport={"width": 360, "height": 900}, color_scheme="dark")
-    page = context.new_page()
+def test_a_small_screen_has_room_for_all(page: Page, server: Server) -> None:
+    page.set_viewport_size({"width": 360, "height": 900})
+    page.emulate_media(color_scheme="dark")
     picture = opened(page, server)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     place_of(picture, BLUE_ON_DARK)
-    context.close()
 
 
-def test_a_message_carries_the_scene_and_not_the_script(browser: Browser, server: Server) -> None:
-    context = browser.new_context()
-    page = context.new_page()
+def test_a_message_carries_the_scene_and_not_the_script(page: Page, server: Server) -> None:
+    other = page.context.new_page()
     sizes: list[int] = []
-    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: sizes.append(len(frame))))
+    other.on("websocket", lambda socket: socket.on("framereceived", lambda frame: sizes.append(len(frame))))
     fetched: list[str] = []
-    page.on("request", lambda request: fetched.append(request.url.rsplit("/", 1)[-1]))
-    opened(page, server)
-    context.close()
+    other.on("request", lambda request: fetched.append(request.url.rsplit("/", 1)[-1]))
+    opened(other, server)
     assert {"live.js", "live_draw.js"} <= set(fetched)
     assert 10_000 < max(sizes) < 30_000  # the scene's bytes and the component's styles; the script has 80,000

@@ -11,9 +11,10 @@ from dpviz.assets import module
 from dpviz.plots import Scene, pack, read_header
 from dpviz.ui.live import PARTS, wrap
 from tests.browser.apps.scenes import chart, everything, hostile
-from tests.browser.live_page import APP, Server, centers, on_canvas, opened
+from tests.browser.live_page import centers, on_canvas, opened
+from tests.browser.parts_page import APP, Server
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.stays]
 
 SCRIPT = module("live", *PARTS)
 IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"

@@ -2,14 +2,7 @@
 
 import json
 import re
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +15,14 @@ from dpviz.plots import read_header
 from dpviz.publishing import every_state, publish
 from dpviz.publishing.files import ASKED
 from dpviz.publishing.pages import ABOVE, Writer, visit
-from dpviz.publishing.plan import ACROSS_KNOBS, COURSE, PagePlan, SitePlan, default_plan
+from dpviz.publishing.plan import ACROSS_KNOBS, PagePlan, SitePlan, default_plan
+from tests.browser.published_site import small_plan
+from tests.browser.servers import served
 from tests.browser.test_app import layers
 
 pytestmark = pytest.mark.browser
 
 OTHER = re.compile(r"^(index|late|shared|stage)\.|\.all\.")  # files that are no state
-STOPS = ("1", "2")
-CHAPTERS = 1  # and the end of the course
 WORDS = (".dpviz-facts", ".dpviz-card")
 CONTROL = ", ".join(
     f"main {each}"
@@ -46,61 +39,18 @@ BEGAN = "() => Object.fromEntries(performance.getEntriesByType('resource').map((
 CAME = "() => performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/late.js'))"
 
 
-def small_plan() -> SitePlan:
-    """Return every kind of page of the default site but those with long work, each with few states."""
-    pages = [page for page in default_plan().pages if page.page not in ACROSS_KNOBS]
-    course = [page for page in pages if page.page == COURSE]
-    first = next(iter(CATALOGUE))  # has modes
-
-    def fewer(page: PagePlan) -> PagePlan:
-        n = 2 if page.page == first else 1
-        stops = STOPS if page.knob and not page.words else page.stops
-        return replace(page, stops=stops, modes=page.modes[:n], seeds=page.seeds[:n])
-
-    return SitePlan(tuple(fewer(page) for page in pages if page not in course[CHAPTERS:-1]))
-
-
 def one_of_each_kind(plan: SitePlan) -> SitePlan:
     """Return the first page of each kind: of methods, of what is read about them, and of what goes across them."""
     kinds = {(each.tab, "" if each.page in CATALOGUE else each.page): each for each in reversed(plan.pages)}
     return SitePlan(tuple(kinds.values()))
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    site = tmp_path_factory.mktemp("published") / "site"
-    publish(site, small_plan())
-    return site
-
-
-@contextmanager
-def served(site: Path) -> Iterator[str]:
-    """Serve a site by Python's file server, below a path of its own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(site.parent)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}/{site.name}"
-    try:
-        for _ in range(200):
-            try:
-                urllib.request.urlopen(f"{address}/index.html", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.05)
-        yield address
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
-
-
-def test_each_kind_of_page_is_there_with_the_apps_words(page: Page, small: Path) -> None:
+def test_each_kind_of_page_is_there_with_the_apps_words(page: Page, published: Path) -> None:
     """Every page of the default site, from a server and from files, is asked for in a long test below."""
     plan = one_of_each_kind(small_plan())
-    walk(page, small, small.as_uri(), SitePlan(tuple(each for each in plan.pages if each.page in CATALOGUE)))
-    with served(small) as address:
-        walk(page, small, address, plan, sampled=1)
+    walk(page, published, published.as_uri(), SitePlan(tuple(each for each in plan.pages if each.page in CATALOGUE)))
+    with served(published) as address:
+        walk(page, published, address, plan, sampled=1)
         refused = in_a_strict_house(page, f"{address}/dpm/index.html")
     assert len(refused) == 1, "the packed script, in whose place the same one came as it is"
 
@@ -118,12 +68,12 @@ def test_every_page_of_the_default_site_is_there(page: Page, tmp_path: Path, way
 
 
 def test_nothing_is_asked_for_twice_and_what_can_wait_comes_after_the_first_picture(
-    page: Page, small: Path, tmp_path: Path
+    page: Page, published: Path, tmp_path: Path
 ) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.add_init_script(FIRST)
-    with served(small) as address:
+    with served(published) as address:
         page.goto(f"{address}/dpm/index.html")
         expect(page.locator("html")).to_have_attribute("data-dpviz-all", re.compile("."))
         picture = page.locator(".dpviz-live[data-dpviz-key=picture]")

@@ -1,14 +1,16 @@
-"""An app with bands, grids, log axes and curves that can be chosen; in the open, behind a tab, or side by side."""
+"""Bands, grids, log axes and curves that can be chosen; in the open, behind a tab, or side by side."""
 
 import dataclasses
+from collections.abc import Mapping
 
 import streamlit as st
 
 from dpviz.ui.live import live
 from tests.browser.apps.scenes import everything, filled, tradeoff
 
-st.set_page_config(layout="wide")
-case = st.query_params.get("case", "all")
+
+def page(asked: Mapping[str, str]) -> None:
+    {"all": both, "hidden": hidden, "pair": lambda: pair(asked)}[asked.get("case", "all")]()
 
 
 def both() -> None:
@@ -34,10 +36,9 @@ def hidden() -> None:
         live(filled(), key="grid", height=300)
 
 
-def pair() -> None:
-    n = int(st.query_params.get("n", 10_000))
-    frames = int(st.query_params.get("frames", 41))
-    other = int(st.query_params.get("other", frames))
+def pair(asked: Mapping[str, str]) -> None:
+    n, frames = int(asked.get("n", 10_000)), int(asked.get("frames", 41))
+    other = int(asked.get("other", frames))
     left, right = st.columns(2)
     with left:
         live(everything(n, frames), key="leader", height=420)
@@ -48,6 +49,3 @@ def pair() -> None:
             height=420,
             follow="leader",
         )
-
-
-{"all": both, "hidden": hidden, "pair": pair}[case]()

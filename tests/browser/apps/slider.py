@@ -1,4 +1,4 @@
-"""An app with a privacy slider in the sidebar and a preset that moves it."""
+"""A privacy slider and a preset that moves it."""
 
 import streamlit as st
 
@@ -22,7 +22,7 @@ def page() -> None:
     if st.button("Preset"):
         set_epsilon("epsilon", 0.1)
     start = st.radio("Start", [1.0, 5.0], horizontal=True)
-    with st.container(width=int(st.query_params.get("width", 260))):
+    with st.container(width=260):
         epsilon = epsilon_slider(
             key="epsilon",
             value=start,
@@ -35,6 +35,3 @@ def page() -> None:
     seen.append(epsilon)
     st.text(f"epsilon: {epsilon}")
     st.text(f"seen: {len(set(seen))}")
-
-
-page()
