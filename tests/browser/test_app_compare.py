@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from dpviz.tools.compare.runs import ENTRIES
 from tests.browser.conftest import SIZE
 from tests.browser.first_screen import WORDS_SEEN
-from tests.browser.test_app import APP, behind, switch
+from tests.browser.test_app import APP, behind, picture_of, switch
 from tests.browser.test_app_access import accessible
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
@@ -74,11 +74,18 @@ def fault(seen: dict[str, Any], width: int, height: int) -> str:
     return ""
 
 
-def test_maps_numbers_and_chart_share_the_first_screen_at_every_size_and_epsilon_stays_in_reach(
+def test_everything_shares_the_first_screen_and_all_numbers_are_those_of_one_epsilon_while_it_is_dragged(
     page: Page, server: Server
 ) -> None:
     page.goto(f"{server(APP)}/compare")
     stays_in_reach(page)
+    dragged(page)
+    on_the_first_screen(page)
+    accessible(page, tabs="open")
+
+
+def on_the_first_screen(page: Page) -> None:
+    """See maps, numbers and chart whole, with few words, at every size, for the curator and for everyone."""
     faults = []
     for audience in ("Curator", "Everyone"):
         page.get_by_role("button", name=audience, exact=True).click()
@@ -143,10 +150,8 @@ def test_a_screen_that_lacks_something_is_noticed() -> None:
     assert "words" in fault(whole | {"words": ["word"] * 101}, 1366, 768)
 
 
-def test_while_epsilon_is_dragged_all_numbers_are_those_of_one_epsilon_and_everyone_can_use_it(
-    page: Page, server: Server
-) -> None:
-    page.goto(f"{server(APP)}/compare")
+def dragged(page: Page) -> None:
+    """Drag ε, see one value of it in every frame, and what may be compared."""
     stage = stage_of(page)
     chart = stage.locator(".tool").bounding_box()
     assert chart is not None
@@ -172,18 +177,24 @@ def test_while_epsilon_is_dragged_all_numbers_are_those_of_one_epsilon_and_every
     expect(page.get_by_role("dialog")).to_contain_text("Choosing ε")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
-    accessible(page, tabs="open")
-    page.set_viewport_size(SIZE)
 
 
-def test_a_map_leads_to_its_run_on_its_own_page(page: Page, server: Server) -> None:
+@pytest.mark.parametrize("size", [pytest.param((1366, 768), marks=pytest.mark.slow), (390, 844)])
+def test_a_map_leads_to_the_picture_of_its_run_on_its_own_page(
+    page: Page, server: Server, size: tuple[int, int]
+) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
     page.goto(f"{server(APP)}/compare?chosen=none")
     stage = stage_of(page)
     stage.get_by_role("button", name=re.compile("^DPM, repaired")).click()
     expect(page).to_have_url(re.compile("chosen=dpm&chosen_epsilon=1.0"), timeout=SLOW)
     expect(page.get_by_text("Chosen: DPM, repaired, ε = 1")).to_be_visible(timeout=SLOW)
-    page.get_by_role("button", name="Open it on its page").click(timeout=SLOW)
-    expect(page).to_have_url(re.compile(r"/dpm\?"), timeout=SLOW)
+    page.get_by_role("button", name="Open it on its page").click(timeout=SLOW)  # far below the fold
+    expect(page).to_have_url(re.compile(r"/dpm\?.*noise_seed="), timeout=SLOW)
+    box = picture_of(page).bounding_box()
+    assert box is not None
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= size[1], "the whole picture is in sight"
 
 
 @pytest.mark.slow  # tests/pages stop a search, and test_app_audit stops runs in every run

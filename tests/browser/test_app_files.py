@@ -93,7 +93,7 @@ def expect_picture(page: Page, file: Path) -> None:
 
 def opened(page: Page, server: Server, name: str, query: str = "") -> None:
     page.goto("about:blank")
-    page.goto(f"{server(APP)}/{name}?{query}&{FEW if name == 'compare' else ''}")
+    page.goto(f"{server(APP)}/{name}?{query}&{f'{FEW}&compare_runs=10' if name == 'compare' else ''}")
     expect(page.locator(".st-key-dpviz-data button").first).to_be_visible(timeout=SLOW)
     expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)
 
@@ -106,12 +106,7 @@ def ask_for(page: Page, server: Server, name: str, ask: str, give: str, file: Pa
     expect_file(page, file)
 
 
-def test_a_file_that_is_asked_for_is_there(page: Page, server: Server, files: dict[str, Path]) -> None:
-    """By the button; test_app_uploads asks by the list, and a file is chosen below."""
-    ask_for(page, server, "dpm", "button", "dropped", files["first.csv"])
-
-
-@pytest.mark.slow  # the test above goes one of these ways
+@pytest.mark.slow  # the test below asks by the button, test_app_uploads by the list
 @pytest.mark.parametrize("name", PAGES)
 def test_a_file_is_there_on_every_page_by_every_way(
     page: Page, server: Server, files: dict[str, Path], name: str
@@ -123,7 +118,8 @@ def test_a_file_is_there_on_every_page_by_every_way(
 
 def described(page: Page, server: Server, name: str, files: dict[str, Path]) -> None:
     """Open a page at a picture of the first file, after the second has been described as well."""
-    opened(page, server, name, "data=upload")
+    opened(page, server, name)
+    by_the_button(page)
     expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
     for each in reversed(files):
         choose(page, files[each])
