@@ -40,7 +40,7 @@ def geometric_median(points: ArrayLike, weights: ArrayLike | None = None) -> Flo
         raise ValueError("weights must be finite and >= 0, and not all 0. Use None to count every point once.")
     one_set = math.prod(sets.shape[:-2]) == 1  # for many weights
     places = writable(sets if one_set else np.broadcast_to(sets, (*shape, m, n))).reshape(-1, m, n)
-    shares = np.array(np.broadcast_to(mass / total, (*shape, m))).reshape(-1, m)
+    shares = np.array(np.broadcast_to(mass / total, (*shape, m)), order="C").reshape(-1, m)
     if n > 1:
         return _medians(places, shares).reshape(*shape, n)
     order = places[..., 0].argsort(axis=1, kind="stable")

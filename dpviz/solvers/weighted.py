@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dpviz.core import Centers, Counts, FloatArray, Points, compiled, frozen
+from dpviz.core import Centers, Counts, FloatArray, Points, compiled, frozen, writable
 from dpviz.core.arrays import array_cache
 from dpviz.solvers.grids import even_grid, even_side, fitting, grid_of, heaviest, marginal_counts
 from dpviz.solvers.lloyd import LloydRun, assign, lloyd
@@ -75,7 +75,7 @@ def nonprivate_kmeans(points: Points, n_clusters: int) -> LloydRun:
     packing = public_start(n_clusters, points.shape[1], seed=0, rng=np.random.default_rng(0))
     if not len(points):
         return lloyd(points, packing)
-    part = points[:: -(-len(points) // MOST_SEARCHED)]
+    part = writable(points[:: -(-len(points) // MOST_SEARCHED)])
     best = searched_cells(part, np.ones(len(part)), packing, rng=np.random.default_rng(0))
     return lloyd(points, best.centers[-1], max_iterations=MOST_ITERATIONS)
 

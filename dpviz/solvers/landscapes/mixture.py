@@ -94,6 +94,10 @@ class Mixture:
         axes = (0, 0) if d == 2 else frozen(np.zeros(d, dtype=np.intp))
         object.__setattr__(self, "_code", (axes, packed(centers, whiteners, precisions, log_scales)))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the fields; a copy's arrays are read-only, too: code would be compiled again for others."""
+        return _restored, tuple(getattr(self, each.name) for each in fields(self))
+
     @property
     def code(self) -> tuple[Axes, FloatArray]:
         """Axes and components for the machine code of `walks`."""
@@ -134,3 +138,14 @@ class Mixture:
 
     def _rows(self, points: ArrayLike) -> Points:
         return writable(as_points(points, n_features=self.d))
+
+
+def _restored(*values: object) -> Mixture:
+    """Return a pickled mixture: its fields in their order."""
+    mixture = object.__new__(Mixture)
+    for each, value in zip(fields(Mixture), values, strict=True):
+        for array in value if isinstance(value, tuple) else (value,):
+            if isinstance(array, np.ndarray):
+                frozen(array)
+        object.__setattr__(mixture, each.name, value)
+    return mixture

@@ -446,5 +446,11 @@ def _floor(row: Row) -> float | None:
 
 def _same(row: Row) -> tuple[object, ...]:
     """Return what runs on the same records with the same k have in common."""
-    knobs = ((name, value) for name, value in row.items() if name.startswith("data.") and value is not None)
-    return row["data"], row["n"], row["data_seed"], row["k"], *sorted(knobs)
+    knobs = ((name, row[name]) for name in _data_columns(tuple(row)) if row[name] is not None)
+    return row["data"], row["n"], row["data_seed"], row["k"], *knobs
+
+
+@functools.lru_cache(maxsize=64)
+def _data_columns(columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the columns of data knobs, sorted: all rows of a search share them, and are asked at every look."""
+    return tuple(sorted(name for name in columns if name.startswith("data.")))

@@ -1,5 +1,9 @@
 """The mixture's landscape against SciPy and finite differences, far away and for nearly singular covariances."""
 
+import copy
+import dataclasses
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +12,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from dpviz.solvers import Mixture
+from dpviz.solvers.landscapes.walks import log_density_at
 
 
 def drawn(seed, n_components, d, *, spread=0.3):
@@ -120,3 +125,19 @@ def test_a_mixture_cannot_be_written():
     mixture = drawn(0, 3, 2)
     with pytest.raises(ValueError, match="read-only"):
         mixture.means[0, 0] = 5.0
+
+
+@pytest.mark.parametrize("copied", [lambda mixture: pickle.loads(pickle.dumps(mixture)), copy.deepcopy])
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_copy_is_the_same_mixture_and_asks_for_no_other_machine_code(copied, d):
+    """NumPy's own copies can be written to: code for those would take as long again as that of the first mixture."""
+    mixture, points = drawn(0, 3, d), np.random.default_rng(1).random((4, d))
+    expected, known = mixture.log_density(points), [*log_density_at.signatures]
+    again = copied(mixture)
+    assert again.log_density(points).tobytes() == expected.tobytes()
+    assert [*log_density_at.signatures] == known
+    for each in dataclasses.fields(mixture)[:-1]:
+        held = getattr(again, each.name)
+        assert held.tobytes() == getattr(mixture, each.name).tobytes()
+        with pytest.raises(ValueError, match="read-only"):
+            held[...] = 0.0
