@@ -10,7 +10,6 @@ import dataclasses
 import itertools
 import math
 import sys
-from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -100,8 +99,9 @@ class Tape(replay.Tape):
 
 
 def far(value, other):
-    """Return |value - other| in exact arithmetic, rounded once."""
-    return np.array([float(abs(Fraction(x) - Fraction(y))) for x, y in zip(value.flat, other.flat, strict=True)])
+    """Return |value - other| in exact arithmetic, rounded once, as IEEE 754 has every difference of two doubles."""
+    assert np.isfinite([value, other]).all()
+    return np.abs(value - other)
 
 
 def losses(one, other):
@@ -112,7 +112,7 @@ def losses(one, other):
             moved = np.subtract(x, y, out=np.full(x.shape, np.nan), where=np.isfinite(x))
             found = np.atleast_1d((np.nanmax(moved, axis=-1) - np.nanmin(moved, axis=-1)) / scale)
         else:
-            found = far(x, y).reshape(x.shape) / np.where(scale > 0, scale, 1.0)
+            found = far(x, y) / np.where(scale > 0, scale, 1.0)
         pure.append(math.inf if kind == "gaussian" and found.any() else float(found.sum()))
         rho.append(float((found**2).sum()) / (8.0 if kind == "choice" else 2.0))
     return math.fsum(pure), math.fsum(rho)
