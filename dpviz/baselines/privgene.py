@@ -45,6 +45,7 @@ from dpviz.core import (
     squared_norms,
     unit_records,
     whole,
+    writable,
 )
 from dpviz.mechanisms import CHOICES_CAVEAT, Indices, exponential
 
@@ -178,7 +179,7 @@ def scores(unit: Points, population: FloatArray) -> FloatArray:
     """
     m, k, d = population.shape
     offsets = squared_norms(population.reshape(-1, d)).reshape(m, k)
-    total = squared_norms(unit).sum() + _least_totals(unit, -2.0 * population, offsets)
+    total = squared_norms(unit).sum() + _least_totals(writable(unit), -2.0 * population, offsets)
     costs: FloatArray = np.maximum(total, 0.0)
     return -costs
 

@@ -95,8 +95,11 @@ def stage_of(audited: Audited, who: str = IT, repaired: str = "") -> AuditStage:
     while stops[-1] < bound.n_estimating:
         stops.append(min(bound.n_estimating, stops[-1] + max(2, stops[-1] // GROWTH)))
     marks = np.array(stops)
-    # How many of the first runs lie in each column, (m, COLUMNS) for each world.
-    counts = [np.cumsum(each[:, None] == np.arange(COLUMNS), axis=0)[marks - 1] for each in columns]
+    # How many of the first runs lie in each column, (m, COLUMNS) for each world: those between two stops, added up.
+    first = np.searchsorted(marks, np.arange(marks[-1]), side="right")  # the stop that counts a run first
+    size = len(marks) * COLUMNS
+    places = [first * COLUMNS + each[: marks[-1]] for each in columns]
+    counts = [np.bincount(each, minlength=size).reshape(-1, COLUMNS).cumsum(axis=0) for each in places]
     hits = [each[:, edge:].sum(axis=1) for each in counts]
     right, wrong = hits if likely else hits[::-1]
     level = bound.options.level()
