@@ -8,6 +8,7 @@ import re
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
@@ -190,7 +191,9 @@ def check_edge(page: Page) -> None:
     assert all(content <= room for content, room in widths), widths
 
 
-def test_every_screen_is_quiet_and_nothing_runs_over_its_edge(browser: Browser, server: Server) -> None:
+def test_the_bare_address_leads_to_a_page_that_is_quiet_on_every_screen_and_runs_over_no_edge(
+    browser: Browser, server: Server
+) -> None:
     context = visitor(browser, viewport=NARROW, color_scheme="dark", device_scale_factor=1.5)
     page = context.new_page()
     asked: list[str] = []
@@ -200,7 +203,11 @@ def test_every_screen_is_quiet_and_nothing_runs_over_its_edge(browser: Browser, 
     page.on("response", lambda response: missing.append(response.url) if response.status >= 400 else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-    picture = opened(page, server)
+    page.goto(f"{server(APP)}/?n_clusters=7&epsilon=2.0&tab=budgets&audience=curator")
+    picture = picture_of(page)
+    assert urlsplit(page.url).path == f"/{PAGE}", "the first page, with the query"
+    query = parse_qs(urlsplit(page.url).query)
+    assert (query["n_clusters"], query["epsilon"]) == (["7"], ["2.0"])
     page.wait_for_load_state("networkidle")
     tables(picture)
     assert lightness(page) < 0.2

@@ -139,12 +139,15 @@ def test_without_the_short_way_the_rerun_brings_the_picture(other: Page, server:
 
 
 def test_an_answer_that_is_late_changes_nothing(other: Page, server: Server) -> None:
+    given: list[str | bytes] = []
+
     def late(line: WebSocketRoute) -> None:
         far = line.connect_to_server()
 
         def give(answer: str | bytes) -> None:
             time.sleep(1.5)
             line.send(answer)
+            given.append(answer)
 
         far.on_message(give)
 
@@ -153,7 +156,11 @@ def test_an_answer_that_is_late_changes_nothing(other: Page, server: Server) -> 
     press(other, picture, "ε", "ArrowRight")
     expect(other).to_have_url(re.compile("epsilon=1.2"), timeout=SLOW)
     scene = scene_of(picture)
-    other.wait_for_timeout(2000)
+    end = time.monotonic() + SLOW / 1000
+    while not any(map(is_picture, given)):
+        assert time.monotonic() < end
+        other.wait_for_timeout(50)
+    other.wait_for_timeout(500)
     assert scene_of(picture) == scene
 
 
@@ -165,13 +172,14 @@ def many_moves(page: Page, picture: Locator) -> None:
         for _ in range(12):
             page.keyboard.press("ArrowRight")
             page.wait_for_timeout(15)
-    page.wait_for_timeout(1000)
+    settled(page)
     said = re.match(r"ε ([0-9.]+)[,.]", slider.get_attribute("aria-valuetext") or "")
     assert said
     last = float(said[1])
     assert last > 2
     expect(page).to_have_url(re.compile(rf"epsilon={last:g}(\.0)?(&|$)"), timeout=SLOW)
     settled(page)
+    expect(slider).to_have_attribute("aria-valuetext", re.compile(rf"^ε {last:g}[,.]"))
 
 
 def test_secret_noise_is_not_drawn_ahead(page: Page, server: Server) -> None:

@@ -46,14 +46,6 @@ def test_the_first_request_to_a_fresh_server_may_be_a_deep_link(page: Page, tmp_
     assert "Traceback" not in (tmp_path / "log").read_text(encoding="utf-8", errors="replace")
 
 
-def test_the_bare_address_leads_to_the_first_page_and_keeps_the_query(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/?n_clusters=7&epsilon=2.0")
-    picture_of(page)
-    assert urlsplit(page.url).path == f"/{next(iter(CATALOGUE))}"
-    assert query_of(page)["n_clusters"] == "7"
-    assert query_of(page)["epsilon"] == "2.0"
-
-
 @pytest.mark.slow  # tests/pages open the links of moved pages, and test_app_share and test_app_decision open them here
 def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, server: Server, browser: Browser) -> None:
     picture = opened(page, server, "n_clusters=5&noise_seed=40&start_seed=2")

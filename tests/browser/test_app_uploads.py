@@ -144,15 +144,20 @@ def test_a_file_that_is_no_table_is_refused_and_the_session_goes_on(page: Page, 
     assert scene_of(picture_of(page)) == before
 
 
-def test_names_and_cells_stay_text(page: Page, server: Server) -> None:
+def test_a_hostile_link_names_and_cells_stay_text(page: Page, server: Server) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
+    link = f"data=upload:%3Cimg%20src=x%20onerror=window.stolen=1%3E&epsilon={EVIL}&tab=budgets&audience=curator"
+    page.goto(f"{server(APP)}/convergent_kmeans?{link}")
+    expect(page.get_by_text("not have this link")).to_be_visible(timeout=SLOW)
     names = (
         f"{EVIL} www.evil.example",
         '=HYPERLINK("file:///x","x") http://evil.example/a',
         "[x](javascript:window.stolen=1) $x^2$ :red[y] :material/face:",
     )
-    picture = uploaded(page, server, csv(names=names, note=[EVIL, "=1+1"] * 120))
+    give(page, csv(names=names, note=[EVIL, "=1+1"] * 120))
+    bound(page)
+    picture = picture_of(page)
     tables(picture)
     page.keyboard.press("Escape")
     page.get_by_role("slider", name="Step", exact=True).press("End")
@@ -165,14 +170,6 @@ def test_names_and_cells_stay_text(page: Page, server: Server) -> None:
     links = "a[href^='javascript:'], a[href^='file:'], a[href*='evil.example']"
     expect(page.locator(f"img[src=x], .katex, {links}")).to_have_count(0)
     assert [url for url in asked if url.endswith("/x")] == []
-
-
-def test_a_hostile_link_is_only_text(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/convergent_kmeans?data=upload:%3Cimg%20src=x%20onerror=window.stolen=1%3E&epsilon={EVIL}")
-    expect(page.get_by_text("not have this link")).to_be_visible(timeout=SLOW)
-    page.wait_for_timeout(500)
-    assert page.evaluate("window.stolen") is None
-    expect(page.locator("img[src=x]")).to_have_count(0)
 
 
 def test_a_set_is_taken_from_the_gallery_on_every_width(page: Page, server: Server) -> None:
