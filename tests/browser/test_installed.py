@@ -23,6 +23,7 @@ from dpviz.stories.method import SHORT
 from dpviz.tools.teaching.chapters import CHAPTERS
 from tests.browser.servers import ROOT, start_server
 from tests.browser.test_app import SLOW, go_to, picture_of, press
+from tests.browser.test_app_compare import FEW
 from tests.docs.test_code import FENCE
 from tests.numeric import numeric_environment
 from tests.plugin import write
@@ -146,7 +147,7 @@ def test_a_package_index_would_take_it(built):
 
 def test_pip_installs_a_command_into_an_environment_of_its_own(built, tmp_path):
     programs, pip = environment(tmp_path / "own")
-    said_by(*pip, "install", "-q", "--no-deps", "--no-index", built[1], folder=tmp_path)
+    said_by(*pip, "install", "-q", "--no-compile", "--no-deps", "--no-index", built[1], folder=tmp_path)
     assert said_by(programs / "dpviz", "--version", folder=tmp_path).strip() == __version__
     # What pip would bring along with it, had it been let: nothing of the app's.
     listed = map(Requirement, said_by(programs / "python", "-c", REQUIRED, folder=tmp_path).splitlines())
@@ -192,7 +193,7 @@ def test_an_estimator_takes_a_frame_and_gives_clusters_with_their_promise(instal
     ],
 )
 def test_pages_show(page: Page, address: str, names: tuple[str, ...]):
-    page.goto(f"{address}/audit?audit_runs=200&n=200")
+    page.goto(f"{address}/audit?audit_runs=200&{FEW}&compare_runs=10&tab=budgets&audience=curator")
     expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=SLOW)
     for name in sorted(names, key=lambda name: (name in ACROSS and bool(ACROSS[name].group), name)):
         title = CATALOGUE[name].title if name in CATALOGUE else ACROSS[name].title
