@@ -21,12 +21,12 @@ from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.tools.two_worlds.page import WorldsTab
 from dpviz.ui import asking, controls, frame, reading, reproduction, stage, state
+from dpviz.ui.asking import Answers, Job
 from dpviz.ui.controls import DEPLOYMENTS
 from dpviz.ui.data.picker import DEFAULT, DataCatalog
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState
-from dpviz.ui.runs import AnyRun, Noise, RunRequest, run_method
-from dpviz.ui.server.background import Answers, Job
+from dpviz.ui.runs import Noise, RunRequest, run_method
 from dpviz.ui.show import Slider, impossible, show, unreleased
 
 BUDGET = "epsilon"  # the parameter that the slider moves
@@ -105,7 +105,7 @@ class MethodPage:
 
     def note(self) -> Callable[[float], str]:
         """Return what says in words what a value of the slider means."""
-        if self.frame.source.dataset.bounds_from_data:
+        if self.frame.dataset.bounds_from_data:
             return not_established
         return allowed if self._is_proved() else unproved
 
@@ -117,7 +117,7 @@ class MethodPage:
         """Return the knob of a whole number that stands below the picture, None without one."""
         return self.knobs.get("n_clusters")
 
-    def link(self, epsilon: float) -> list[tuple[str, str]]:
+    def link(self, epsilon: float) -> state.Pairs:
         """Return the page's part of the link."""
         own = [(name, self.knobs[name].format(value)) for name, value in self.values.items() if name != "start_seed"]
         own += [(self.budget.name, self.budget.format(epsilon)), (self.tab.name, str(state.value(self.tab)))]
@@ -155,7 +155,7 @@ class MethodPage:
         """Return the answers to `jobs` so far, each None while it is not there; None, and say why, where one failed."""
         answers = self.ask(jobs, what=what, key=key)
         if answers.problem:
-            st.error(state.plain(answers.problem))
+            state.error(answers.problem)
             return None
         return list(answers.found)
 
@@ -174,7 +174,6 @@ class MethodPage:
             data=self.data,
             own=self.own_data,
             insider=self.insider,
-            on_stage=True,
         )
         with page.first:
             self.draw_first()
@@ -195,7 +194,7 @@ class MethodPage:
                 controls.fill(self.tab, self.tabs())
         frame.show_problems(page.problems)  # what came up in the open tab
 
-    def terms(self) -> Sequence[tuple[str, str]]:
+    def terms(self) -> state.Pairs:
         """Return the words of "How to read it"."""
         return self.run_class.terms
 
@@ -221,11 +220,11 @@ class MethodPage:
         if stage.follow_choice("audience", frame.AUDIENCE) or (count and stage.follow_choice("count", count)):
             st.rerun(scope="app")
 
-    def request(self, epsilon: float) -> RunRequest[AnyRun]:
+    def request(self, epsilon: float) -> RunRequest:
         """Return the run at ε that the page asks for; raises ValueError for what is impossible together."""
         return RunRequest(self.method, self.run_class, self.params(epsilon), fields=self.fields(), adapt=self.adapt)
 
-    def current_request(self) -> RunRequest[AnyRun]:
+    def current_request(self) -> RunRequest:
         """Return the run that the picture shows; raises ValueError for what is impossible together."""
         self.read_look()
         return self.request(float(state.value(self.budget)))
@@ -240,7 +239,7 @@ class MethodPage:
 
     def _is_proved(self) -> bool:
         """Whether a limit is proved with these knobs: a run on no records has the guarantee of all."""
-        box = self.frame.source.dataset.box
+        box = self.frame.dataset.box
         try:
             params = self.params(float(self.budget.default or 1.0))
             result: Result[Release, Step] = self.method.fit(

@@ -26,7 +26,7 @@ from dpviz.tools.teaching.page.course import PAGE as LEARN
 from dpviz.tools.teaching.page.glossary import PAGE as GLOSSARY
 from dpviz.tools.teaching.page.quiz import PAGE as QUIZ
 from dpviz.tools.teaching.page.teachers import PAGE as TEACH
-from dpviz.ui import hiding, home, lessons, panel, state, tabs
+from dpviz.ui import frame, hiding, home, lessons, panel, state, tabs
 from dpviz.ui.data.picker import UPLOAD, own_data
 from dpviz.ui.export.menu import begin
 
@@ -113,9 +113,9 @@ def draw(name: str) -> None:
     elif name in CATALOGUE:
         MethodPage(CATALOGUE[name]).draw()
     elif name in WRONG:
-        st.html(home.STYLE)
+        st.html(frame.STYLE)
         st.title(f"{name}.py", anchor=False)
-        st.error(state.plain(WRONG[name]))
+        state.error(WRONG[name])
         st.caption(MEND)
     else:
         home.show()

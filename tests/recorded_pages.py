@@ -127,9 +127,11 @@ def elsewhere(folder: Path, pages: list[str]) -> dict[str, str]:
 def figures(pages: list[str]) -> dict[str, str]:
     """Return the hash of each page at each of its links, and of each of its files."""
     from dpviz.ui import asking
-    from dpviz.ui.server.background import Answers
+    from dpviz.ui.asking import Answers
 
-    idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
+    idle = SimpleNamespace(
+        ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)), recall=lambda _source, _job: None
+    )
     asking.background = lambda: idle  # type: ignore[assignment]  # work in the background is never done
     found = {}
     with contextlib.redirect_stdout(sys.stderr):

@@ -2,12 +2,13 @@
 
     python -m tests.shipped_bands
 
-opens each page as it is, and writes `dpviz/assets/bands.json`: all of `dpviz.ui.bands.bands`, in some minutes.
+opens each page as it is, and writes `dpviz/assets/bands.json`: all of `dpviz.ui.bands.LossBands`, in some minutes.
 `tests/ui/test_bands.py` computes a part of them anew.
 """
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -15,7 +16,7 @@ from unittest.mock import patch
 from streamlit.testing.v1 import AppTest
 
 from dpviz.methods import CATALOGUE
-from dpviz.ui import bands
+from dpviz.ui.bands import FILE, LossBands
 
 ROOT = Path(__file__).resolve().parents[1]
 HOME = "home"  # the page that the app opens with
@@ -23,15 +24,15 @@ PAGES = (*CATALOGUE, HOME)
 DIGITS = 6  # of a band: a strip is some hundred pixels high
 
 
-def questions(page: str) -> tuple[bands.Request, Any, Any, Sequence[float]]:
+def questions(page: str) -> LossBands:
     """Open a page, and return what it asks its bands for: requests, source, noise and the slider's values."""
     asked = []
 
-    def offered(*question: Any, public: bool) -> None:
-        assert not public
+    def offered(question: LossBands) -> None:
+        assert not question.public
         asked.append(question)
 
-    with patch.object(bands, "offered", offered):
+    with patch.object(LossBands, "offered", offered):
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
         if page != HOME:
             app.switch_page(f"pages/{page}.py")
@@ -42,15 +43,15 @@ def questions(page: str) -> tuple[bands.Request, Any, Any, Sequence[float]]:
 
 def computed(page: str, values: Sequence[float] | None = None) -> dict[str, Any]:
     """Return the bands of a page, by what names it and by the slider's value; all of them, or those at `values`."""
-    request, source, noise, offered = questions(page)
-    chosen = offered if values is None else values
-    found = bands.bands(request, source, noise, chosen, public=False)
+    asked = questions(page)
+    chosen = asked.values if values is None else values
+    found = replace(asked, values=chosen).computed()
     rounded = {
         repr(value): [float(f"{each:.{DIGITS}g}") for each in band]
         for value, band in zip(chosen, found, strict=True)
         if band is not None
     }
-    return {bands.page_of(request, source, offered): rounded}
+    return {asked.page: rounded}
 
 
 def main() -> None:
@@ -58,7 +59,7 @@ def main() -> None:
     whole: dict[str, Any] = {}
     for page in PAGES:
         whole |= computed(page)
-    bands.FILE.write_text(json.dumps(whole, separators=(",", ":")) + "\n", encoding="utf-8")
+    FILE.write_text(json.dumps(whole, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // The Audit page's stage as a component of the app: the promise, the leak and what the runs can show on one ε axis,
 // which is the slider, and two stacks of dots, a run each, that grow with play.
-// dpviz/tools/audit/stage.py says what a result holds, dpviz/tools/audit/page.py what comes with it. All words and
+// dpviz/tools/audit/pictures.py says what a result holds, dpviz/tools/audit/page.py what comes with it. All words and
 // numbers come from there, and every text is set as text.
 
 import { component } from "./component.js";

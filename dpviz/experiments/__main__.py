@@ -9,7 +9,7 @@ from joblib import Parallel, delayed, parallel_config  # type: ignore[import-unt
 
 from dpviz.experiments.tables import write_tables
 from dpviz.tools.audit import table as audit
-from dpviz.tools.compare import opening
+from dpviz.tools.compare import runs
 from dpviz.tools.sweep.command import INTERRUPTED, add_sweep
 
 
@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
         help="make the comparison that the app opens with",
         description="Write the runs that the page Compare opens with: the default records, methods and seeds.",
     )
-    shipped.add_argument("--out", type=Path, default=opening.FILE, metavar="FILE", help="default: %(default)s")
+    shipped.add_argument("--out", type=Path, default=runs.FILE, metavar="FILE", help="default: %(default)s")
     shipped.add_argument("--jobs", type=int, default=1, metavar="J", help="processes; the file does not depend on it")
     shipped.set_defaults(action=_compare)
     add_sweep(commands)
@@ -66,12 +66,12 @@ def _audit(chosen: argparse.Namespace) -> int:
 
 
 def _compare(chosen: argparse.Namespace) -> int:
-    parts = opening.parts()
+    parts = runs.parts()
     with parallel_config("loky", inner_max_num_threads=1):
-        rows = Parallel(n_jobs=chosen.jobs)(delayed(opening.made)(one) for one in parts)
+        rows = Parallel(n_jobs=chosen.jobs)(delayed(runs.made)(one) for one in parts)
     try:
         chosen.out.parent.mkdir(parents=True, exist_ok=True)
-        chosen.out.write_bytes(opening.written(dict(zip(parts, rows, strict=True))))
+        chosen.out.write_bytes(runs.written(dict(zip(parts, rows, strict=True))))
     except OSError as error:
         print(f"Nothing was written. {error}", file=sys.stderr)
         return 1

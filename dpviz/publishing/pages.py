@@ -25,14 +25,14 @@ from dpviz.navigation import HOME
 from dpviz.plots import read_header
 from dpviz.plots.scene import ALIGNMENT
 from dpviz.tools.audit.page import PARTS as AUDIT_PARTS
-from dpviz.tools.compare.page.cards import CLICK
-from dpviz.tools.compare.page.onstage import PARTS as COMPARE_PARTS
+from dpviz.tools.compare.page import PARTS as COMPARE_PARTS
+from dpviz.tools.compare.page.runs import CLICK
 from dpviz.ui import home, state
-from dpviz.ui.bands import Band, bands
+from dpviz.ui.bands import Band, LossBands
 from dpviz.ui.controls import wanted_key
 from dpviz.ui.export.kept_page import PackedPicture
 from dpviz.ui.frame import AUDIENCE
-from dpviz.ui.screen import SCREEN, MethodScreen
+from dpviz.ui.runs import SCREEN, MethodScreen
 
 _SCRIPT = ASSETS.parent / "ui" / "server" / "script.py"  # of the server, in a clone and in an installed package
 _SECONDS = 600  # for one page, with its background work
@@ -95,7 +95,7 @@ def bands_of(main: Block, values: Sequence[float]) -> list[Band | None]:
     screen = main.root.session_state[SCREEN]
     if not isinstance(screen, MethodScreen) or screen.request is None:
         return [None] * len(values)
-    return bands(screen.request, screen.source, screen.noise, values, public=screen.public)
+    return LossBands(screen.request, screen.source, screen.noise, values, screen.public).computed()
 
 
 @cache

@@ -139,7 +139,6 @@ class Total:
 
     epsilon: float
     delta: float
-    adjacency: Adjacency
     uncounted: tuple[ReleaseEntry, ...]  # nothing is proved of these for such neighbors
 
 
@@ -153,7 +152,7 @@ class Ledger:
         """Return the sums of epsilon and delta, which hold whatever a release followed from."""
         claims, uncounted = self._claims(adjacency)
         epsilon, delta = (math.fsum(each) for each in ((c.epsilon for c in claims), (c.delta for c in claims)))
-        return Total(epsilon, min(delta, 1.0), adjacency, uncounted)
+        return Total(epsilon, min(delta, 1.0), uncounted)
 
     def total_best(self, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> Total:
         """Return the least epsilon that is proved of all counted entries together, and its delta.
@@ -161,8 +160,7 @@ class Ledger:
         It holds where no settings followed from an earlier release. `total_basic` where nothing is gained.
         """
         claims, uncounted = self._claims(adjacency)
-        epsilon, delta = _best(claims)
-        return Total(epsilon, delta, adjacency, uncounted)
+        return Total(*_best(claims), uncounted)
 
     def odds(self, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> float | None:
         """Return how often, in 100, an attacker is right at most who has seen every release; None without a limit.

@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from typing import Any, TypeAlias
@@ -16,74 +17,101 @@ from typing import Any, TypeAlias
 import streamlit as st
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.tools.many_runs.losses import LossQuestion, loss_band
+from dpviz.tools.many_runs.runs import LossQuestion, loss_band
+from dpviz.ui.asking import Job, background
+from dpviz.ui.controls import last_move
 from dpviz.ui.data.picker import Source
-from dpviz.ui.runs import AnyRun, Noise, RunRequest, scalars, words_of
-from dpviz.ui.server.ahead import Bands
-from dpviz.ui.server.background import Job, background
+from dpviz.ui.runs import Noise, RunRequest, scalars, words_of
+from dpviz.ui.server import ahead
+from dpviz.ui.server.ahead import Bands, Draw
 
 Band: TypeAlias = tuple[float, float, float]  # what 10, 50 and 90 % of the runs lose no more than
-Request: TypeAlias = Callable[[float], RunRequest[AnyRun]]  # value of the slider -> run; raises ValueError
+Request: TypeAlias = Callable[[float], RunRequest]  # value of the slider -> run; raises ValueError
 FILE = ASSETS / "bands.json"  # page -> value of the slider -> band
 _OWN, _TOLD = "dpviz:bands", "dpviz:bands-told"
 
 
-def offered(request: Request, source: Source, noise: Noise, values: Sequence[float], *, public: bool) -> Bands | None:
-    """Return what tells the band at any of `values` of the slider, None where it would take further releases."""
-    page = None if _barred(source, noise, public=public) else page_of(request, source, values)
-    if page is None:
+@dataclass(frozen=True, slots=True, eq=False)
+class LossBands:
+    """The bands at the values of a page's slider; a page that would have to make further releases for them has none."""
+
+    request: Request
+    source: Source
+    noise: Noise
+    values: Sequence[float]
+    public: bool
+
+    @property
+    def page(self) -> str | None:
+        """Names data, method and knobs, but neither ε nor the noise's seed; None where no value has a band."""
+        if self.public or self.source.own or self.noise.secret:
+            return None
+        for value in reversed(self.values):  # the highest is the knob's own: a link's value stands between
+            with suppress(ValueError):
+                asked = self.request(value)
+                return _hashed(self.source.key, asked.algorithm.name, scalars(asked.params))
         return None
-    process = background()
-    own: dict[Hashable, Any] = st.session_state.setdefault(_OWN, {})
 
-    def ask(value: float) -> tuple[float, ...] | None:
-        if value in (there := shipped().get(page, {})):
-            return there[value]
-        question = _question(request, page, source, value)
-        if question is None:
-            return ()
-        answers = process.ask(source, [_job(question)], own)
-        answer: tuple[float, ...] | None = answers.found[0]
-        return () if answers.problem else answer
+    def offered(self) -> Bands | None:
+        """Return what tells the band at any of the values, None where there is none."""
+        page = self.page
+        if page is None:
+            return None
+        process = background()
+        own: dict[Hashable, Any] = st.session_state.setdefault(_OWN, {})
 
-    return Bands(_hashed(page, values), ask)
+        def ask(value: float) -> tuple[float, ...] | None:
+            if value in (there := shipped().get(page, {})):
+                return there[value]
+            question = self._question(page, value)
+            if question is None:
+                return ()
+            answers = process.ask(self.source, [_job(question)], own)
+            answer: tuple[float, ...] | None = answers.found[0]
+            return () if answers.problem else answer
 
+        return Bands(_hashed(page, self.values), ask)
 
-def bands(
-    request: Request, source: Source, noise: Noise, values: Sequence[float], *, public: bool
-) -> list[Band | None]:
-    """Compute the bands at `values` here and now, for a page without a server; None where there is none.
+    def ahead(self, draw: Draw, key: str) -> dict[str, Any]:
+        """Offer to `draw` at the values of the slider of that key, with their bands; return what the browser must know.
 
-    Every band is of all runs, however long they take, so that equal pages have equal bands.
-    """
-    data = source.dataset
+        What is known of the bands is told once.
+        """
+        first, known = self.offered(), None
+        address = ahead.offer(self.values, draw, first)
+        if first is not None and st.session_state.get(_TOLD) != first.key:
+            st.session_state[_TOLD], known = first.key, self.known()
+        bands = first.key if first else None
+        return {"address": address, "slider": key, "move": last_move(key), "bands": bands, "known": known}
 
-    def compute(_: float, question: LossQuestion) -> object:
-        return loss_band(data.points, data.box, data.labels, question, math.inf)
+    def computed(self) -> list[Band | None]:
+        """Compute the bands here and now, for a page without a server; None where there is none.
 
-    return _each(compute, request, source, noise, values, public=public)
+        Every band is of all runs, however long they take, so that equal pages have equal bands.
+        """
+        data = self.source.dataset
+        return self._each(lambda _, each: loss_band(data.points, data.box, data.labels, each, math.inf))
 
+    def known(self) -> list[Band | None]:
+        """Return the bands that are shipped, or were asked for by any session; runs nothing."""
+        process = background()
+        return self._each(
+            lambda value, each: shipped().get(each.page, {}).get(value) or process.recall(self.source, _job(each))
+        )
 
-def known(
-    request: Request, source: Source, noise: Noise, values: Sequence[float], *, public: bool
-) -> list[Band | None]:
-    """Return the bands at `values` that are shipped, or were asked for by any session; runs nothing."""
-    process = background()
+    def _each(self, find: Callable[[float, LossQuestion], Any]) -> list[Band | None]:
+        page = self.page
+        questions = [None if page is None else self._question(page, value) for value in self.values]
+        asked = zip(self.values, questions, strict=True)
+        return [None if each is None else find(value, each) or None for value, each in asked]
 
-    def find(value: float, question: LossQuestion) -> object:
-        return shipped().get(question.page, {}).get(value) or process.recall(source, _job(question))
-
-    return _each(find, request, source, noise, values, public=public)
-
-
-def news(
-    offer: Bands | None, request: Request, source: Source, noise: Noise, values: Sequence[float]
-) -> list[Band | None] | None:
-    """Return what is known of an offer that the browser does not have yet; None where it was told before."""
-    if offer is None or st.session_state.get(_TOLD) == offer.key:
-        return None
-    st.session_state[_TOLD] = offer.key
-    return known(request, source, noise, values, public=False)
+    def _question(self, page: str, value: float) -> LossQuestion | None:
+        """Return the question for the background process, None where the value is impossible."""
+        try:
+            asked = self.request(value)
+        except ValueError:
+            return None
+        return LossQuestion(page, scalars(asked.params), asked.algorithm.name, asked.params, words_of(self.source))
 
 
 @cache
@@ -93,48 +121,8 @@ def shipped() -> Mapping[str, Mapping[float, Band]]:
     return {page: {float(value): tuple(band) for value, band in bands.items()} for page, bands in whole.items()}
 
 
-def _each(
-    find: Callable[[float, LossQuestion], object],
-    request: Request,
-    source: Source,
-    noise: Noise,
-    values: Sequence[float],
-    *,
-    public: bool,
-) -> list[Band | None]:
-    page = None if _barred(source, noise, public=public) else page_of(request, source, values)
-    found: list[Band | None] = []
-    for value in values:
-        question = None if page is None else _question(request, page, source, value)
-        band: Any = None if question is None else find(value, question)
-        found.append(band or None)
-    return found
-
-
 def _job(question: LossQuestion) -> Job:
     return Job(loss_band, (question,), classified=True, usual=False)
-
-
-def _barred(source: Source, noise: Noise, *, public: bool) -> bool:
-    return public or source.own or noise.secret
-
-
-def page_of(request: Request, source: Source, values: Sequence[float]) -> str | None:
-    """Name data, method and knobs, but neither ε nor the noise's seed; None where no value is possible."""
-    for value in reversed(values):  # the highest is the knob's own: a link's value stands between
-        with suppress(ValueError):
-            asked = request(value)
-            return _hashed(source.key, asked.algorithm.name, scalars(asked.params))
-    return None
-
-
-def _question(request: Request, page: str, source: Source, value: float) -> LossQuestion | None:
-    """Return the question for the background process, None where the value is impossible."""
-    try:
-        asked = request(value)
-    except ValueError:
-        return None
-    return LossQuestion(page, scalars(asked.params), asked.algorithm.name, asked.params, words_of(source))
 
 
 def _hashed(*parts: object) -> str:

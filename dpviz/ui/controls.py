@@ -54,25 +54,20 @@ def epsilon_slider(
     label: str,
     values: Sequence[float],
     marks: Sequence[tuple[float, str, str]] = (),
-    left: str = LEFT,
-    right: str = RIGHT,
     help: str = "",
     note: Sequence[str] = (),
     hint: str = HINT,
-    plays: bool = False,
 ) -> float:
     """Draw the slider and return the chosen value, always one of `values`.
 
     `value` is where the thumb stands at first, and where it moves when a later run passes another value that is not
     simply the answer given back; `set_epsilon` moves it in any case.
     `marks` are (value, short name, description) of real deployments. `note` has one line for each value, shown at
-    once while dragging; `hint` says what the marks are until one is pointed at. With `plays` it moves by itself for a
-    while, until the reader touches it, unless motion is to be reduced.
+    once while dragging; `hint` says what the marks are until one is pointed at.
     """
-    data = _slider(
-        st.session_state.get(key), key, value, label, values, marks=marks, left=left, right=right, note=note, hint=hint
-    )
-    data |= {"help": help, "plays": plays}
+    ends = {"left": LEFT, "right": RIGHT}
+    data = _slider(st.session_state.get(key), key, value, label, values, marks=marks, note=note, hint=hint, **ends)
+    data |= {"help": help, "plays": False}
     _EPSILON(data=data, key=key, on_moved_change=lambda: None)  # read after the run starts again
     return float(data["values"][data["index"]])
 
@@ -280,11 +275,7 @@ def log_slider(
     knob: Knob,
     *,
     note: Callable[[float], str],
-    marks: Sequence[tuple[float, str, str]] = (),
-    left: str = LEFT,
-    right: str = RIGHT,
     hint: str = HINT,
-    plays: bool = False,
 ) -> float:
     """Draw the privacy slider of a logarithmic knob; `note` says in words what a value means."""
     if hiding.hides(knob.name):
@@ -295,13 +286,9 @@ def log_slider(
         value=float(state.value(knob)),
         label=knob.label,
         values=values,
-        marks=marks,
-        left=left,
-        right=right,
         help=knob.help,
         note=[note(value) for value in values],
         hint=hint,
-        plays=plays,
     )
     return float(state.remember(knob, chosen))
 
@@ -313,15 +300,14 @@ def stage_slider(
     note: Callable[[float], str],
     values: Sequence[float] | None = None,
     marks: Sequence[tuple[float, str, str]] = (),
-    unit: str = "",
     left: str = LEFT,
     right: str = RIGHT,
     hint: str = DEPLOYED,
 ) -> float:
     """Return the value of the privacy slider on the stage; the stage draws it from `drawn_slider`.
 
-    `message` is the stage's untrusted state. `note` says in words what a value means, and `unit` stands after it. It
-    offers `values`, by default the knob's own.
+    `message` is the stage's untrusted state. `note` says in words what a value means. It offers `values`, by
+    default the knob's own.
     """
     key = state.widget_key(knob.name)
     if hiding.hides(knob.name):
@@ -340,7 +326,7 @@ def stage_slider(
         note=[note(value) for value in values],
         hint=hint,
     )
-    data["unit"] = unit
+    data["unit"] = ""
     return float(state.remember(knob, values[data["index"]]))
 
 

@@ -1,8 +1,9 @@
 """The frame of a page: navigation with data and knobs, the stage, and what stands below it; pages of words too."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import streamlit as st
@@ -18,8 +19,7 @@ from dpviz.ui.data import answers
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
 from dpviz.ui.data.upload import FORGOTTEN, clipped_columns, clipped_words, say_scaling
 from dpviz.ui.export import menu
-from dpviz.ui.runs import Noise, forget_own, renew_secret
-from dpviz.ui.screen import keep
+from dpviz.ui.runs import Noise, forget_own, keep, renew_secret
 from dpviz.ui.server import ahead
 from dpviz.ui.stage import follow_choice
 
@@ -82,23 +82,26 @@ class PageFrame:
     card: DeltaGenerator  # the guarantee in full, which "Details" opens
     more_pictures: DeltaGenerator  # tabs
 
+    @property
+    def dataset(self) -> Dataset:
+        """The source's."""
+        return self.source.dataset
+
 
 def start(
     title: str,
-    terms: Sequence[tuple[str, str]],
+    terms: state.Pairs,
     *,
     data: str = DEFAULT,
     own: DataCatalog | None = None,
     insider: str = "Curator",
-    on_stage: bool = False,
     public_picture: bool = True,
 ) -> PageFrame:
     """Draw the row of data and menus, and make the places; stops while there is no data.
 
     `data` names the set that the page opens with, `own` are sets that only this page has, `insider` is whoever
-    sees more than the public. On a stage the choice of who
-    looks stands below the picture, else in the row. Without a `public_picture` the public has nothing to look at, nor
-    to save.
+    sees more than the public. The choice of who looks stands below the picture. Without a `public_picture` the public
+    has nothing to look at, nor to save.
     """
     ahead.withdraw()
     state.begin()
@@ -106,16 +109,15 @@ def start(
         forget_own()
         asking.forget()
         keep(None)
-    st.html(STYLE)
-    hiding.begin()
-    menu.fit_size()
+    dress()
     follow_choice("audience", AUDIENCE)
     with st.container(key="dpviz-title"):  # for screen readers: the navigation says it
         st.title(title, anchor=False)
     row = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="dpviz-row")
     problems = st.container(key="dpviz-problems")
     form = st.container(key="dpviz-form")
-    source, described = pick(row, form, public=state.value(AUDIENCE) == "public", default=data, own=own)
+    public = state.value(AUDIENCE) == "public"
+    source, described = pick(row, form, public=public, default=data, own=own)
     state.note_whether_blank(source is None)
     if source is None:
         if not answers.expected_file():  # else the message above says which file is missing
@@ -126,7 +128,6 @@ def start(
             context.fragment_storage.clear()
         st.stop()
     with row:
-        public = (state.value(AUDIENCE) if on_stage else controls.control(AUDIENCE, width="content")) == "public"
         again = st.container(width="content", key="dpviz-again")
         with st.popover(MORE, key="dpviz-more"):
             with st.container(key="dpviz-knobs"):
@@ -171,14 +172,14 @@ def seeds(frame: PageFrame, *, start: bool = True) -> Noise:
 
 def view(frame: PageFrame, *, solid: bool = False) -> View:
     """Draw the choice of axes where there is one; `solid` offers three features, no principal directions."""
-    d = frame.source.dataset.d
+    d = frame.dataset.d
     if d <= 2:
         return View()
     x, y, principal = _axes(d)
     with st.expander("Axes"):
         if not solid and controls.control(principal):
             return View(principal=True)
-        names = frame.source.dataset.feature_names
+        names = frame.dataset.feature_names
         if solid and controls.control(SOLID) == "solid":
             chosen = [controls.picked(knob, names) for knob in (x, y, _depth(d))]
             features: list[int] = []
@@ -211,7 +212,7 @@ def _describe(dataset: Dataset, *, public: bool) -> None:
         st.caption(f"{clipped_words(dataset.nonprivate_n_clipped, dataset.n)}.")
 
 
-def link(frame: PageFrame, noise: Noise, view: View, *, start: bool = True) -> list[tuple[str, str]]:
+def link(frame: PageFrame, noise: Noise, view: View, *, start: bool = True) -> state.Pairs:
     """Write seeds and view into the link; secret noise has no seed to write."""
     pairs = [("start_seed", str(state.value(START_SEED)))] if start else []
     pairs += [*lessons.link(), ("audience", str(state.value(AUDIENCE)))]
@@ -221,7 +222,7 @@ def link(frame: PageFrame, noise: Noise, view: View, *, start: bool = True) -> l
         pairs.append(("secret", "1"))
     if view.principal:
         pairs.append(("principal", "1"))
-    elif frame.source.dataset.d > 2:
+    elif frame.dataset.d > 2:
         pairs += [("x", str(view.x)), ("y", str(view.y))]
         if view.z is not None:
             pairs += [("view", "solid"), ("z", str(view.z))]
@@ -258,15 +259,21 @@ def show_problems(place: DeltaGenerator) -> None:
             st.warning(problem)
 
 
+def dress(*styles: Path) -> None:
+    """Draw the app's style sheet and a page's own, hide what the link hides, and make type as large as is wanted."""
+    for style in (STYLE, *styles):
+        st.html(style)
+    hiding.begin()
+    menu.fit_size()
+
+
 @contextmanager
 def words_page(title: str, lead: str) -> Iterator[None]:
     """Draw a page's title and lead, then what is drawn inside, then the messages that came up; terms in `lead` open."""
     ahead.withdraw()
     keep(None)  # nothing of the page before
     state.begin()
-    st.html(STYLE)
-    hiding.begin()
-    menu.fit_size()
+    dress()
     with st.container(key="dpviz-words", gap="small"):
         st.title(title, anchor=False)
         st.html(f'<p class="dpviz-sentence">{panel.marked(lead)}</p>')

@@ -13,8 +13,7 @@ import numpy as np
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from dpviz.assets import FOLDER as ASSETS
-from dpviz.core import Choices, Knob
+from dpviz.core import Knob
 from dpviz.data import load
 from dpviz.methods import CATALOGUE
 from dpviz.plots import SECRET, Kind, Layer, Scene, StageWords, pack, svg
@@ -27,15 +26,13 @@ from dpviz.stories.method import AnyMethod, Attack
 from dpviz.stories.run import ILLUSTRATION_SEED
 from dpviz.stories.teaching import still_of
 from dpviz.tools.teaching.chapters import CHAPTERS
-from dpviz.ui import bands, controls, frame, hiding, stage, state
+from dpviz.ui import controls, frame, hiding, stage, state
+from dpviz.ui.bands import LossBands
 from dpviz.ui.data.picker import Source, own_data
 from dpviz.ui.live import arrive
-from dpviz.ui.runs import AnyRun, Noise, RunRequest, run_method
-from dpviz.ui.screen import keep
-from dpviz.ui.server import ahead
+from dpviz.ui.runs import AnyRun, Noise, RunRequest, keep, run_method
 from dpviz.ui.stage import StagePicture
 
-STYLE = ASSETS / "style.css"
 TITLE = "How much noise hides a person?"
 FEATURED = next(name for name, method in CATALOGUE.items() if method.thumbnail is not None)
 EPSILON = Knob(
@@ -73,7 +70,7 @@ def remember(pages: Mapping[str, StreamlitPage]) -> None:
 
 def show() -> None:
     """Draw the home page."""
-    st.html(STYLE)
+    st.html(frame.STYLE)
     keep(None)  # nothing of the page before
     pages: dict[str, StreamlitPage] = st.session_state[_PAGES]
     with st.container(key="dpviz-title"):
@@ -93,7 +90,8 @@ def show() -> None:
     if own := own_data():
         st.caption(f"Data: {state.plain(own)}. It follows you to every page.")
     with st.container(border=True, key="door-question", gap="xxsmall"):
-        _heading(QUESTION, QUESTION_WORDS)
+        st.header(QUESTION, anchor=False)
+        st.caption(QUESTION_WORDS)
         with st.container(horizontal=True, gap="medium"):
             st.page_link(pages["audit"], label="Audit: measured against promised ε →", width="content")
             for page, attack in ATTACKS.items():
@@ -112,22 +110,13 @@ def _stage() -> None:
     def packed(value: float) -> Iterator[tuple[str, bytes]]:
         yield stage.KEY, pack(last_frame(value))
 
-    asked = (_request, _source(), Noise(SEED), values)
-    first = bands.offered(*asked, public=False)
-    offer = ahead.offer(values, packed, first)
     stage.draw(
         (StagePicture(stage.KEY, last_frame(epsilon)),),
         public=False,
         query="",
         instrument=controls.drawn_slider(key),
         audience=None,
-        ahead={
-            "address": offer,
-            "slider": key,
-            "move": controls.last_move(key),
-            "bands": first.key if first else None,
-            "known": bands.news(first, *asked),
-        },
+        ahead=LossBands(_request, _source(), Noise(SEED), values, public=False).ahead(packed, key),
         sweeps=not hiding.hides("sweep"),
         home={"question": TITLE, "actions": [[START, "learn"], [COMPARE, "compare"]], "below": BELOW},
     )
@@ -138,12 +127,7 @@ def _open_attack(page: str, attack: Attack) -> None:
     arrive(attack.picture)
 
 
-def _heading(title: str, words: str) -> None:
-    st.header(title, anchor=False)
-    st.caption(words)
-
-
-def _request(epsilon: float) -> RunRequest[AnyRun]:
+def _request(epsilon: float) -> RunRequest:
     method = CATALOGUE[FEATURED]
     return RunRequest(method, method.run, method.Params(epsilon=epsilon))
 
@@ -196,7 +180,7 @@ def thumbnail_address(name: str, *, dark: bool) -> str:
 @st.cache_resource(show_spinner="Drawing", max_entries=2 * len(THUMBNAILS))
 def still(name: str) -> str:
     """Return the end of the thumbnail's run as one large drawing for a slide, SVG with axes, legend and guarantee."""
-    run, scene = _thumbnail_run(CATALOGUE[name], {})
+    run, scene = _thumbnail_run(CATALOGUE[name])
     return svg([scene], notes=(promise(run.guarantee), STILL))
 
 
@@ -205,17 +189,17 @@ def draw_thumbnail(method: AnyMethod, *, dark: bool = False) -> str:
     settings = method.thumbnail
     if settings is None:
         raise ValueError(f"{method.title} has no thumbnail.")
-    _, scene = _thumbnail_run(method, {})
+    _, scene = _thumbnail_run(method)
     frames = [range(len(scene.frames))[frame] for frame in settings.frames]
     return thumbnail(scene, frames, size=SIZE, hidden=settings.hidden, theme=DARK if dark else LIGHT)
 
 
-def _thumbnail_run(method: AnyMethod, changes: Choices) -> tuple[AnyRun, Scene]:
-    """Run a method with its thumbnail's parameters and `changes` to them, and draw it."""
+def _thumbnail_run(method: AnyMethod) -> tuple[AnyRun, Scene]:
+    """Run a method with its thumbnail's parameters, and draw it."""
     settings = method.thumbnail
     assert settings is not None
     dataset, choices = settings.made()
     source = Source(replace(dataset, labels=None), ("thumbnail", method.name), (), uploaded=False)
-    params = method.Params(**{**choices, **settings.params, **changes})
+    params = method.Params(**{**choices, **settings.params})
     run = run_method(RunRequest(method, method.run, params), source, Noise(settings.seed))
     return run, run.draw(View(), rng=np.random.default_rng(ILLUSTRATION_SEED))

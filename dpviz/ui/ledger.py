@@ -5,11 +5,9 @@ reload in the browser's tab, as entries alone, and settings carry it to the next
 """
 
 import hashlib
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Literal
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -42,6 +40,7 @@ _LEDGERS = "dpviz:ledgers"
 _DROPPED = "dpviz:ledger-dropped"  # ids of entries that the reader said are other people's
 _EXPECTED = "dpviz:ledger-expected"  # of imported settings, until there is a file
 _LAST = "dpviz:last-release"
+_ledgers, _files = state.session_value(_LEDGERS, dict[str, Ledger]), state.session_value(_LAST, dict[str, ReleaseFiles])
 
 REHEARSAL = "This is a teaching run: anyone can repeat its noise, so nothing of it may be published."
 MARK, RELEASED = "A teaching run, no release: publish none of it.", "This is your release."
@@ -123,7 +122,7 @@ def _list(source: Source, ledger: Ledger) -> None:
         }
         for each in ledger.entries
     ]
-    panel.safe_table(pd.DataFrame(rows), hide_index=True)
+    panel.safe_table(rows)
     st.html(panel.facts("In all", totals(ledger), public=True))
     if any(each.origin == "last year's settings" for each in ledger.entries):
         st.caption("Entries from last year's settings count here, because these are taken for the same people.")
@@ -155,7 +154,7 @@ def mark(source: Source, run: AnyRun) -> str:
     return MARK if TEACHING in run.guarantee.caveats else RELEASED
 
 
-def step(source: Source, request: RunRequest[AnyRun], run: AnyRun) -> None:
+def step(source: Source, request: RunRequest, run: AnyRun) -> None:
     """Draw the step that releases the run's settings of own records, and the files of the last release.
 
     A release is made by one button alone, after its box is ticked, and never by looking.
@@ -174,7 +173,7 @@ def step(source: Source, request: RunRequest[AnyRun], run: AnyRun) -> None:
         _downloads(last)
 
 
-def _confirm(source: Source, request: RunRequest[AnyRun], run: AnyRun, ledger: Ledger) -> None:
+def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: Ledger) -> None:
     """Draw what a release would be and cost, and the one confirmation."""
     guarantee, algorithm = run.guarantee, request.algorithm
     next_one = ReleaseEntry.of(
@@ -183,7 +182,7 @@ def _confirm(source: Source, request: RunRequest[AnyRun], run: AnyRun, ledger: L
         what="",
         method=algorithm.name,
         title=algorithm.title,
-        day=_today(),
+        day=today(),
         origin="release",
     )
     after = Ledger((*ledger.entries, next_one))
@@ -221,11 +220,11 @@ def _confirm(source: Source, request: RunRequest[AnyRun], run: AnyRun, ledger: L
         st.rerun(scope="app")
 
 
-def _enter(source: Source, request: RunRequest[AnyRun], result: Result[Release, Step]) -> None:
+def _enter(source: Source, request: RunRequest, result: Result[Release, Step]) -> None:
     """Enter a release into the ledger, and keep its files while the session lives."""
     table = table_of(request.algorithm, request.params, result.release, source.dataset, source.form)
     files = release_files(
-        request.algorithm, request.params, table, result.guarantee, result.events, of(source), _today()
+        request.algorithm, request.params, table, result.guarantee, result.events, of(source), today()
     )
     record(source, files.entry)
     _files()[_name(source)] = files
@@ -266,10 +265,9 @@ def _take_expected(source: Source) -> None:
 
 def _take_kept() -> None:
     """Take back what the browser's tab has kept of a file; it is untrusted."""
-    message = st.session_state.get(KEY)
-    kept = message.get("kept") if isinstance(message, Mapping) else None
-    name = kept.get("name") if isinstance(kept, Mapping) else None
-    if not isinstance(kept, Mapping) or not isinstance(name, str):
+    kept = state.read_message(st.session_state.get(KEY), dict[str, object], "kept") or {}
+    name = kept.get("name")
+    if not isinstance(name, str):
         return
     try:
         _ledgers()[name] = _ledgers().get(name, Ledger()).joined(ledger_from_file(kept.get("releases")))
@@ -284,20 +282,11 @@ def _drop(source: Source) -> None:
     _ledgers()[_name(source)] = Ledger(tuple(each for each in of(source).entries if each not in gone))
 
 
-def _today() -> str:
+def today() -> str:
+    """Return the day, ISO."""
     return datetime.now(UTC).date().isoformat()
 
 
 def _name(source: Source) -> str:
     """Name the people behind a set; what the browser keeps names no file."""
     return hashlib.sha256(repr(source.people).encode()).hexdigest()[:32]
-
-
-def _ledgers() -> dict[str, Ledger]:
-    ledgers: dict[str, Ledger] = st.session_state.setdefault(_LEDGERS, {})
-    return ledgers
-
-
-def _files() -> dict[str, ReleaseFiles]:
-    files: dict[str, ReleaseFiles] = st.session_state.setdefault(_LAST, {})
-    return files

@@ -14,8 +14,7 @@ from dpviz.mechanisms import estimated_share, randomized_response
 from dpviz.methods import CATALOGUE
 from dpviz.stories.panel import limit
 from dpviz.stories.teaching import Answer, Lesson, LessonStep, Question, ranges
-from dpviz.tools.teaching.chapters import CHAPTER, after_lesson
-from dpviz.tools.teaching.chapters.numbers import COIN, LEANING, TWO_TOSSES, attack_coin
+from dpviz.tools.teaching.chapters import CHAPTER, COIN, LEANING, TWO_TOSSES, after_lesson, attack_coin
 from dpviz.ui import state
 from dpviz.ui.controls import set_epsilon
 from dpviz.ui.server.served import served
@@ -142,7 +141,7 @@ _BEGIN = served("begin", "component", "elements", styles=("address",))
 _AT = "dpviz:lesson"
 _READ = "dpviz:lesson-link"
 _PAGE = "dpviz:lesson-page"
-_GUESSES = "dpviz:lesson-guesses"
+_guesses = state.session_value("dpviz:lesson-guesses", dict[tuple[str, int], int])
 _CHANGED = "dpviz:lesson-moved"  # a guess has changed the state of the page, which must run again
 
 
@@ -241,7 +240,7 @@ def is_told() -> bool:
     return (place.lesson.name, place.index) in _guesses()
 
 
-def link() -> list[tuple[str, str]]:
+def link() -> state.Pairs:
     """Return what a lesson adds to the link."""
     place = active()
     return [] if place is None else [("lesson", place.lesson.name), ("step", str(place.index + 1))]
@@ -343,11 +342,6 @@ def _guess(name: tuple[str, int], key: str) -> None:
         if LESSONS[name[0]].steps[name[1]].after:
             go(*name)
             st.session_state[_CHANGED] = True
-
-
-def _guesses() -> dict[tuple[str, int], int]:
-    guesses: dict[tuple[str, int], int] = st.session_state.setdefault(_GUESSES, {})
-    return guesses
 
 
 @st.cache_resource(show_spinner="Measuring", max_entries=64)

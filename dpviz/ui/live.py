@@ -12,13 +12,13 @@ from annotated_types import Ge, Le, Len
 from dpviz.assets import PICTURE
 from dpviz.plots.scene import ALIGNMENT, Scene, pack
 from dpviz.ui.server.served import served
-from dpviz.ui.state import Index, Number, read_message
+from dpviz.ui.state import Index, Number, read_message, session_value
 
 _PICK_LENGTH = 80  # characters
 _MOST_CORNERS = 256  # of a region
 PARTS = (*PICTURE, "picture", "live_page", "component", "live_address")  # each after what it imports
 _LIVE = served("live", *PARTS, styles=("streamlit", "picture"))
-SESSION = "dpviz:session"  # in the session's state: its name, for the browser
+session_name = session_value("dpviz:session", lambda: token_hex(8))  # for the browser
 _CLICKS = "dpviz:clicks"  # the last ones that pages have followed
 _ARRIVING = "dpviz:arriving"  # the key of a picture that a link has led to and that is not on the screen yet
 
@@ -66,7 +66,7 @@ def live(
     options: dict[str, object] = {"key": key, "height": height, "query": query, "follow": follow}
     options |= {"fits": fits, "named": not plain, "plain": plain}
     if query is not None:  # of another session, as after a restart of the server, the browser takes no other address
-        options["session"] = st.session_state.setdefault(SESSION, token_hex(8))
+        options["session"] = session_name()
     options |= {"selected": before.selected, "picks": before.pick_count}
     if st.session_state.get(_ARRIVING) == key:
         options["arrive"] = True

@@ -1,7 +1,7 @@
 """Cards beside a picture, as HTML made of escaped text (sentence, facts, the guarantee's label), and safe tables."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 
@@ -26,20 +26,12 @@ MOST_TEXTS = 512  # texts that are remembered with their terms: a slider's move 
 COIN = "Before the release, or with a coin: 50 in 100. The attacker may know every other record."
 
 
-def sentence(finding: Sentence, *, public: bool, name: str = "") -> None:
-    """Show `headline`."""
-    st.html(headline(finding, public=public, name=name))
-
-
-def headline(finding: Sentence, *, public: bool, name: str = "") -> str:
-    """Write the live sentence in the reading of the audience; `name` says which method, where the title does not.
-
-    Abbreviations in it open what they stand for.
-    """
+def sentence(finding: Sentence, *, public: bool) -> None:
+    """Show the live sentence in the reading of the audience; abbreviations in it open what they stand for."""
     text = finding.public if public else finding.curator
-    text = f"{name}. {text}" if name else text
     short = ((words, term if _SHORT.search(words) else "") for words, term in noticed(text))
-    return f'<p class="dpviz-sentence dpviz-headline">{_with_terms(short)}</p>'  # the browser has it read out at rest
+    html = _with_terms(short)
+    st.html(f'<p class="dpviz-sentence dpviz-headline">{html}</p>')  # the browser has it read out at rest
 
 
 def side(*parts: str) -> None:
@@ -204,12 +196,12 @@ def _statement(statement: Statement, style: str = "") -> str:
     )
 
 
-def safe_table(table: pd.DataFrame, *, hide_index: bool | None = None) -> None:
-    """Show a table whose words may come from a file or a link; no spreadsheet takes one of them for a formula.
+def safe_table(table: pd.DataFrame | Sequence[Mapping[str, object]], *, hide_index: bool | None = True) -> None:
+    """Show a table, or a mapping for each of its lines, with words that may come from a file or a link.
 
-    Streamlit's own table offers its cells and headers as CSV, as they are.
+    Streamlit's own table offers its cells and headers as CSV, as they are: no spreadsheet takes one for a formula.
     """
-    st.dataframe(harmless(table), width="stretch", hide_index=hide_index)
+    st.dataframe(harmless(pd.DataFrame(table)), width="stretch", hide_index=hide_index)
 
 
 def harmless(table: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from dpviz.stories.teaching import Formula, Misreading, Paper, known, used
 from dpviz.ui import controls, hiding, panel, state
 from dpviz.ui.asking import after_picture
 from dpviz.ui.export.files import recipe
-from dpviz.ui.screen import MethodScreen, latest
+from dpviz.ui.runs import MethodScreen, latest
 
 CHOICE = ("read", "Read")  # of a page's tabs
 NOTHING = "There is no picture to write down: the place of the picture says why."

@@ -1,6 +1,7 @@
 """A paper's tables and figures beside what comes out here, read from the file that one command writes."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -30,10 +31,8 @@ def exists(name: str) -> bool:
 
 def tables(name: str) -> None:
     """Draw the report of one system, or say why there is none."""
-    try:
-        report = _report(name, (FOLDER / f"{name}.json").stat().st_mtime_ns)
-    except (TablesError, OSError) as error:
-        st.error(state.plain(str(error) if isinstance(error, TablesError) else "The tables are missing."))
+    report = read(FOLDER / f"{name}.json", "The tables are missing.")
+    if report is None:
         return
     st.caption(
         f"{state.plain(report.source)}. {report.runs} runs of each setting, where a table does not say otherwise."
@@ -44,9 +43,18 @@ def tables(name: str) -> None:
     st.code(report.command, language="sh", wrap_lines=True)
 
 
+def read(file: Path, missing: str) -> Report | None:
+    """Return the report of a file; None, and say why, where it cannot be read or is `missing`."""
+    try:
+        return _read(str(file), file.stat().st_mtime_ns)
+    except (TablesError, OSError) as error:
+        state.error(error if isinstance(error, TablesError) else missing)
+        return None
+
+
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _report(name: str, changed: int) -> Report:  # noqa: ARG001 (a file that was written again is read again)
-    return read_tables(FOLDER / f"{name}.json")
+def _read(file: str, changed: int) -> Report:  # noqa: ARG001 (a file that was written again is read again)
+    return read_tables(Path(file))
 
 
 def _table(name: str, table: ResultTable) -> None:

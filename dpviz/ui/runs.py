@@ -1,12 +1,17 @@
-"""Runs on a page, cached by data, parameters and seeds; sessions share no uploaded records and no secret noise."""
+"""Runs on a page, cached by data, parameters and seeds, and what is on screen of them, as the audience sees it.
+
+Sessions share no uploaded records and no secret noise.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypeVar
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 import streamlit as st
@@ -25,11 +30,15 @@ from dpviz.core import (
 )
 from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
 from dpviz.plots import Scene
+from dpviz.plots.scene import pack
 from dpviz.runs import SECRET, honest
 from dpviz.stories import View, Words, pair
-from dpviz.stories.recipe import TargetSpread
+from dpviz.stories.recipe import Calls, TargetSpread
 from dpviz.stories.run import Run
+from dpviz.ui import panel, state
 from dpviz.ui.data.picker import Source
+from dpviz.ui.live import session_name
+from dpviz.ui.server.served import served
 
 MOST_SHARED = 256  # fits, references and runs remembered over all sessions
 MOST_PRIVATE = 64  # remembered within one session, for uploaded records
@@ -83,8 +92,7 @@ class Seed:
     secret: bool
 
 
-T = TypeVar("T", bound=Run[object, Release, Step])
-T_co = TypeVar("T_co", bound=Run[object, Release, Step], covariant=True)
+AnyRun: TypeAlias = Run[Any, Release, Step]
 
 
 def as_it_is(scene: Scene) -> Scene:
@@ -93,11 +101,11 @@ def as_it_is(scene: Scene) -> Scene:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RunRequest(Generic[T_co]):
+class RunRequest:
     """A run that a page asks for: a method, its parameters, and what only the page chooses of its picture."""
 
     algorithm: AnyAlgorithm
-    kind: type[T_co]
+    kind: type[AnyRun]
     params: Any
     name: str = ""  # where the page's title does not say it
     fields: Mapping[str, Any] = field(default_factory=dict)  # of the run, such as the record that is looked at
@@ -113,8 +121,7 @@ class RunRequest(Generic[T_co]):
         return (self.algorithm.name, self.kind.__qualname__, scalars(self.params), self.name, trail, self.adapt, fields)
 
 
-AnyRun: TypeAlias = Run[Any, Release, Step]
-Runs: TypeAlias = tuple[tuple[RunRequest[AnyRun], AnyRun], ...]
+Runs: TypeAlias = tuple[tuple[RunRequest, AnyRun], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +151,7 @@ def notices(guarantee: Guarantee) -> tuple[str, ...]:
     return tuple(each for each in guarantee.caveats if each in (FROM_DATA, SECRET, TEACHING))
 
 
-def run_method(request: RunRequest[T], source: Source, noise: Noise, *, place: int = 0) -> T:
+def run_method(request: RunRequest, source: Source, noise: Noise, *, place: int = 0) -> AnyRun:
     """Run the method, or recall the same run; `place` tells pictures on one page apart.
 
     Of a person's own records it is the release with these very settings, where there is one, else a teaching run with
@@ -166,30 +173,30 @@ def run_method(request: RunRequest[T], source: Source, noise: Noise, *, place: i
     start = ("reference", source.key, *group, *kind.reference_key(params, result))
     words = words_of(source)
     reference = _recall(source, start, lambda: kind.find_reference(dataset.points, words, result, params))
-    guaranteed = dataclasses.replace(result, guarantee=honest(result.guarantee, dataset, secret=secret))
+    guaranteed = replace(result, guarantee=honest(result.guarantee, dataset, secret=secret))
 
     def put_together() -> Any:
         run = kind.of(guaranteed, params, dataset.points, words, reference)
-        return dataclasses.replace(run, classes=dataset.labels)
+        return replace(run, classes=dataset.labels)
 
     # The picture that comes ahead of the page and the page itself share one run.
     shared = not secret and not source.own
-    run: T = _shared(_Work(("run", kind.__qualname__, *key), put_together)) if shared else put_together()
-    return dataclasses.replace(run, **request.fields) if request.fields else run
+    run: AnyRun = _shared(_Work(("run", kind.__qualname__, *key), put_together)) if shared else put_together()
+    return replace(run, **request.fields) if request.fields else run
 
 
-def _seeded(request: RunRequest[AnyRun], source: Source, params: Any, noise: Noise) -> Result[Release, Step]:
+def _seeded(request: RunRequest, source: Source, params: Any, noise: Noise) -> Result[Release, Step]:
     """Run the method with the noise of the seed, or recall that run."""
     data, seed = source.dataset, noise.seed
     assert seed is not None
-    key = ("fit", *_key_of(dataclasses.replace(request, params=params), source, noise))
+    key = ("fit", *_key_of(replace(request, params=params), source, noise))
     fitted: Result[Release, Step] = _recall(
         source, key, lambda: request.algorithm.fit(data.points, data.box, params, rng=public_rng(seed))
     )
     return fitted
 
 
-def _key_of(request: RunRequest[AnyRun], source: Source, noise: Noise) -> tuple[Hashable, ...]:
+def _key_of(request: RunRequest, source: Source, noise: Noise) -> tuple[Hashable, ...]:
     return (source.key, request.algorithm.name, scalars(request.params), noise.seed)
 
 
@@ -213,15 +220,15 @@ def scenes_in_step(runs: Runs, view: View, trails: Sequence[FloatArray | None]) 
         trailed = scene if centers is None else pair.with_trail(scene, run, view, centers)
         if run is one:
             trailed = pair.with_finding(trailed, one, other)
-        yield dataclasses.replace(pair.lasting(trailed, frames), title=request.name)
+        yield replace(pair.lasting(trailed, frames), title=request.name)
 
 
-def along(request: Callable[[float], RunRequest[AnyRun]]) -> tuple[Any, ...]:
+def along(request: Callable[[float], RunRequest]) -> tuple[Any, ...]:
     """Return a method's parameters over the trail's budgets."""
     return tuple(request(epsilon).params for epsilon in TRAIL)
 
 
-def trail_of(source: Source, request: RunRequest[AnyRun], noise: Noise) -> FloatArray | None:
+def trail_of(source: Source, request: RunRequest, noise: Noise) -> FloatArray | None:
     """Return where each center stands at other budgets with the same noise, if that noise can be made again."""
     if not request.trail or noise.secret or source.dataset.n > MOST_TRAIL_RECORDS:
         return None
@@ -247,14 +254,14 @@ def _scalar(value: Any) -> Hashable:
     return (fingerprint(value.center), value.radius) if isinstance(value, Ball) else value
 
 
-def release(request: RunRequest[AnyRun], source: Source) -> Result[Release, Step]:
+def release(request: RunRequest, source: Source) -> Result[Release, Step]:
     """Draw secret noise for a person's own records, once and for good: one more release of them.
 
     The caller has asked, and enters it into the ledger. Raises ValueError as the method does.
     """
     data, key = source.dataset, _key_of(request, source, Noise(None))
     drawn = request.algorithm.fit(data.points, data.box, request.params, rng=SecretGenerator())
-    result: Result[Release, Step] = dataclasses.replace(drawn, guarantee=honest(drawn.guarantee, data, secret=True))
+    result: Result[Release, Step] = replace(drawn, guarantee=honest(drawn.guarantee, data, secret=True))
     made: dict[Hashable, Result[Release, Step]] = st.session_state.setdefault(_RELEASED, {})
     made.pop(key, None)
     made[key] = result
@@ -263,7 +270,7 @@ def release(request: RunRequest[AnyRun], source: Source) -> Result[Release, Step
     return result
 
 
-def released(request: RunRequest[AnyRun], source: Source) -> Result[Release, Step] | None:
+def released(request: RunRequest, source: Source) -> Result[Release, Step] | None:
     """Return the last release of own records with these very settings; None where there is none, or no such records."""
     if not source.own:  # also the thread that draws ahead of the page, which has no session
         return None
@@ -277,24 +284,17 @@ def forget_own() -> None:
     st.session_state.pop(_RELEASED, None)
 
 
-def _secret(
-    request: RunRequest[AnyRun], source: Source, key: tuple[Hashable, ...], place: int
-) -> Result[Release, Step]:
+def _secret(request: RunRequest, source: Source, key: tuple[Hashable, ...], place: int) -> Result[Release, Step]:
     """Draw fresh noise from the operating system whenever anything changed: each picture is one more release."""
     latest_runs: dict[int, _Latest] = st.session_state.setdefault(_SECRET, {})
     latest = latest_runs.get(place)
     if latest is None or latest.key != key:
         data = source.dataset
         result = request.algorithm.fit(data.points, data.box, request.params, rng=SecretGenerator())
-        latest = latest_runs[place] = _Latest(key, result, count_release(source))
+        n_releases: Counter[Hashable] = st.session_state.setdefault(_RELEASES, Counter())  # of the same records
+        n_releases[source.people] += 1
+        latest = latest_runs[place] = _Latest(key, result, n_releases[source.people])
     return latest.result
-
-
-def count_release(source: Source) -> int:
-    """Count one more release of these records, and return how many the session has made of them."""
-    released: dict[tuple[Hashable, ...], int] = st.session_state.setdefault(_RELEASES, {})
-    released[source.people] = released.get(source.people, 0) + 1
-    return released[source.people]
 
 
 def renew_secret() -> None:
@@ -320,3 +320,158 @@ def _shared(work: _Work) -> Any:
 @st.cache_resource(max_entries=MOST_PRIVATE, show_spinner=False, scope="session", hash_funcs={_Work: _key})
 def _private(work: _Work) -> Any:
     return work.make()
+
+
+# -- On screen --
+
+
+def numbers_of_one(runs: Runs, *, public: bool) -> str:
+    """Write the facts of one method's run as HTML."""
+    ((_, run),) = runs
+    return panel.stacked(
+        panel.facts("Run" if public else "Utility", run.utility(), public=public),
+        panel.facts("Risk", run.risk(), public=public),
+    )
+
+
+def numbers_of_two(runs: Runs, *, public: bool) -> str:
+    """Write the facts of two methods' runs on the same records as HTML."""
+    (_, first), (_, second) = runs
+    return panel.stacked(panel.facts("What honesty costs", pair.facts(first, second), public=public))
+
+
+SCREEN = "dpviz:shown"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PictureState:
+    """What a page shows at one value of its slider, as its audience sees it."""
+
+    numbers: str  # facts, HTML
+    packed: tuple[bytes, ...]  # scenes, with the words that stand beside them
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MethodScreen:
+    """One picture, or two beside each other, with everything that they follow from."""
+
+    source: Source
+    runs: Runs  # the curator's
+    curators_scenes: tuple[Scene, ...]
+    noise: Noise
+    view: View
+    public: bool  # whether the public is looking
+    address: str  # the link's query
+    numbers: str = ""  # facts, HTML
+    slider: Mapping[str, Any] | None = None  # as the browser was sent it
+    # What is seen at each of its values, None at impossible ones; None instead of all where that is more releases.
+    moments: Callable[[], Iterator[PictureState | None]] | None = None
+    request: Callable[[float], RunRequest] | None = None  # of the first picture; raises ValueError
+
+    @property
+    def scenes(self) -> tuple[Scene, ...]:
+        """What the audience sees: the only pictures that may leave."""
+        if not self.public:
+            return self.curators_scenes
+        return tuple(scene.public() for scene in self.curators_scenes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChartScreen:
+    """The pictures of a page that is no single run's, such as Compare's: none, where its audience sees none."""
+
+    source: Source
+    scenes: tuple[Scene, ...]  # what the audience sees
+    public: bool
+    address: str
+    notes: tuple[str, ...]  # lines under a picture that is taken away
+    calls: Calls  # that make the pictures again
+    guarantees: tuple[Mapping[str, object], ...] = ()  # as plain values
+
+
+OnScreen: TypeAlias = MethodScreen | ChartScreen
+
+
+def keep(screen: OnScreen | None) -> None:
+    """Remember what is on screen now; None: nothing is."""
+    st.session_state[SCREEN] = screen
+
+
+def latest() -> OnScreen | None:
+    """Return what is on screen."""
+    screen: OnScreen | None = st.session_state.get(SCREEN)
+    return screen
+
+
+MOST_CACHED = 2  # the one on screen, and the one that may be asked for next
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CachedPicture:
+    """Runs and their pictures; equal names, equal pictures."""
+
+    name: Hashable
+    runs: Runs
+    scenes: tuple[Scene, ...]
+    packed: tuple[bytes, ...]  # as the audience sees them
+
+
+class PictureCache:
+    """The pictures that a session drew last; the thread that draws ahead of the page uses them as well."""
+
+    def __init__(self) -> None:
+        """Make an empty cache."""
+        self._pictures: tuple[CachedPicture, ...] = ()
+
+    def recall(self, name: Hashable | None) -> CachedPicture | None:
+        """Return what was drawn under this name, if it is among the last; None never is."""
+        return next((picture for picture in self._pictures if name is not None and picture.name == name), None)
+
+    def pack(
+        self, name: Hashable | None, runs: Runs, scenes: Iterable[Scene], *, public: bool
+    ) -> Iterator[CachedPicture]:
+        """Pack pictures for their audience: after each, what there is. Hold them all if they have a name."""
+        picture = CachedPicture(name, runs, (), ())
+        for scene in scenes:
+            packed = pack(scene.public() if public else scene)
+            picture = CachedPicture(name, runs, (*picture.scenes, scene), (*picture.packed, packed))
+            yield picture
+        if name is not None:
+            self._pictures = (*self._pictures, picture)[-MOST_CACHED:]
+
+
+picture_cache = state.session_value("dpviz:last-pictures", PictureCache)
+
+
+def name_of(
+    source: Source, requests: Sequence[RunRequest], noise: Noise, view: View, *, public: bool
+) -> Hashable | None:
+    """Name everything that a picture follows from; None for secret noise and own records, which nothing recalls."""
+    if noise.secret or source.own:
+        return None
+    return (source.key, public, noise.seed, view, *(request.key for request in requests))
+
+
+_ADDRESS = served("address", "live_address")
+
+
+def address(query: str, *, key: str = "address") -> None:
+    """Put `query` into the page's address without a new entry in the history. A live picture does so by itself."""
+    # Of another session, as after a restart of the server, the browser takes no other address.
+    _ADDRESS(data={"query": query, "session": session_name()}, key=key)
+
+
+def follow(pairs: state.Pairs, *, key: str) -> None:
+    """Put what a tab has just moved into the address of what is on screen: the tab runs without the picture.
+
+    `pairs` are those of the picture's link that are the tab's; names that the link has not are left out.
+    """
+    screen = latest()
+    if screen is None:
+        return
+    changes = dict(pairs)
+    pairs_of_link = parse_qsl(screen.address, keep_blank_values=True)
+    query = urlencode([(name, changes.get(name, text)) for name, text in pairs_of_link])
+    if query != screen.address:
+        keep(replace(screen, address=query))
+    address(query, key=key)

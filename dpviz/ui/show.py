@@ -13,37 +13,35 @@ from dpviz.plots.scene import pack
 from dpviz.stories import View, inspecting
 from dpviz.stories.profiles import NO_PROFILE
 from dpviz.stories.run import PROFILES, Run
-from dpviz.ui import bands, controls, hiding, ledger, lessons, panel, stage, state
-from dpviz.ui.controls import drawn_slider, last_move
+from dpviz.ui import controls, hiding, ledger, lessons, panel, stage, state
+from dpviz.ui.asking import background
+from dpviz.ui.bands import LossBands
+from dpviz.ui.controls import drawn_slider
 from dpviz.ui.data import drawing, groups
 from dpviz.ui.data.upload import HELD
 from dpviz.ui.frame import AUDIENCE, PITCH, YAW, PageFrame, link, show_problems
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import (
-    AnyRun,
+    CachedPicture,
+    MethodScreen,
     Noise,
+    PictureState,
     RunRequest,
     Runs,
+    keep,
     n_releases,
+    name_of,
     notices,
+    numbers_of_one,
+    numbers_of_two,
+    picture_cache,
     released,
     run_method,
     scenes_in_step,
     scenes_of,
     trail_of,
 )
-from dpviz.ui.screen import (
-    CachedPicture,
-    MethodScreen,
-    PictureState,
-    keep,
-    name_of,
-    numbers_of_one,
-    numbers_of_two,
-    picture_cache,
-)
 from dpviz.ui.server import ahead
-from dpviz.ui.server.background import background
 from dpviz.ui.stage import StagePicture
 
 NO_PUBLIC_PLANE = (
@@ -67,9 +65,9 @@ class Slider:
     """
 
     knob: Knob
-    requests: Callable[[float], tuple[RunRequest[AnyRun], ...]]
+    requests: Callable[[float], tuple[RunRequest, ...]]
 
-    def first(self, epsilon: float) -> RunRequest[AnyRun]:
+    def first(self, epsilon: float) -> RunRequest:
         """Return the request of the first picture, whose words stand on the stage."""
         return self.requests(epsilon)[0]
 
@@ -80,7 +78,7 @@ def show(
     epsilon: float,
     noise: Noise,
     view: View,
-    pairs: Sequence[tuple[str, str]],
+    pairs: state.Pairs,
     *,
     count: Knob | None = None,
 ) -> LiveState | None:
@@ -101,7 +99,7 @@ def show(
         with frame.stage:
             own = [*pairs, *groups.link_names(names)]
             address = _address(frame, own, noise, view, start=request.algorithm.has_start)
-            classes = frame.source.dataset.labels
+            classes = frame.dataset.labels
             flat = not view.surface  # a surface has no records: nothing to select, nowhere to draw
             shown = StagePicture(
                 stage.KEY,
@@ -160,9 +158,7 @@ def impossible(frame: PageFrame, slider: Slider, why: str) -> None:
     _finish(frame)
 
 
-def show_pair(
-    frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, view: View, pairs: Sequence[tuple[str, str]]
-) -> None:
+def show_pair(frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, view: View, pairs: state.Pairs) -> None:
     """Run two methods on the same records, and show them side by side, step by step."""
 
     def draw(runs: Runs) -> Iterator[Scene]:
@@ -239,7 +235,7 @@ def _cached_picture(
     noise: Noise,
     view: View,
     draw: Draw,
-    pairs: Sequence[tuple[str, str]],
+    pairs: state.Pairs,
 ) -> CachedPicture | None:
     """Run the methods and draw them; None where one cannot run, and the place of the picture says why."""
     try:
@@ -260,12 +256,12 @@ def _cached_picture(
     return picture
 
 
-def unreleased(frame: PageFrame, requests: Sequence[RunRequest[AnyRun]]) -> bool:
+def unreleased(frame: PageFrame, requests: Sequence[RunRequest]) -> bool:
     """Whether everyone is looking at a file of which no release has these settings: a teaching run is the curator's."""
     return frame.public and frame.source.uploaded and any(released(each, frame.source) is None for each in requests)
 
 
-def _run_all(frame: PageFrame, requests: Sequence[RunRequest[AnyRun]], noise: Noise) -> Runs:
+def _run_all(frame: PageFrame, requests: Sequence[RunRequest], noise: Noise) -> Runs:
     return tuple((each, run_method(each, frame.source, noise, place=place)) for place, each in enumerate(requests))
 
 
@@ -293,15 +289,7 @@ def _offer(
             yield key, picture_part.packed[-1]
 
     key, values = state.widget_key(slider.knob.name), controls.slider_values(slider.knob)
-    first = bands.offered(slider.first, frame.source, noise, values, public=frame.public)
-    address = ahead.offer(values, packed, first)
-    return {
-        "address": address,
-        "slider": key,
-        "move": last_move(key),
-        "bands": first.key if first else None,
-        "known": bands.news(first, slider.first, frame.source, noise, values),
-    }
+    return LossBands(slider.first, frame.source, noise, values, frame.public).ahead(packed, key)
 
 
 def _moments(
@@ -336,7 +324,7 @@ def _without_picture(frame: PageFrame, slider: Slider, why: str, address: str = 
     keep(None)
     with frame.stage:
         if why:
-            st.error(state.plain(why))
+            state.error(why)
         else:
             st.info(UNRELEASED)
         _stage(frame, (), slider, address, None, None)
@@ -345,14 +333,12 @@ def _without_picture(frame: PageFrame, slider: Slider, why: str, address: str = 
 
 
 def _finish(frame: PageFrame) -> None:
-    if frame.public and frame.source.dataset.bounds_from_data:
+    if frame.public and frame.dataset.bounds_from_data:
         state.report("These axes end at bounds taken from the data: they are not private.")
     show_problems(frame.problems)
 
 
-def _address(
-    frame: PageFrame, pairs: Sequence[tuple[str, str]], noise: Noise, view: View, *, start: bool = True
-) -> str:
+def _address(frame: PageFrame, pairs: state.Pairs, noise: Noise, view: View, *, start: bool = True) -> str:
     return state.query([*frame.source.link, *pairs, *link(frame, noise, view, start=start)])
 
 
@@ -363,7 +349,7 @@ def _notices(frame: PageFrame, run: Run[object, Release, Step]) -> tuple[str, ..
 
 def _recolored(frame: PageFrame, run: Run[object, Release, Step]) -> None:
     """Show a photograph in its own colors and in the private centers'; which pixel got which is the curator's."""
-    image = frame.source.dataset.image
+    image = frame.dataset.image
     if image is None or frame.public or (recolored := run.recolored(image.colours.shape)) is None:
         return
     original, reduced = st.columns(2)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from secrets import token_hex
 
 import streamlit as st
 
@@ -10,7 +9,7 @@ from dpviz.assets import PICTURE
 from dpviz.core import Knob
 from dpviz.plots.scene import Scene, pack
 from dpviz.ui import state
-from dpviz.ui.live import SESSION, LiveState, Region, read_state, wrap
+from dpviz.ui.live import LiveState, Region, read_state, session_name, wrap
 from dpviz.ui.panel import WHY
 from dpviz.ui.server.served import served
 
@@ -91,7 +90,7 @@ def draw(
     data = {
         "query": query,
         # Of another session, as after a restart of the server, the browser takes no other address.
-        "session": st.session_state.setdefault(SESSION, token_hex(8)),
+        "session": session_name(),
         "instrument": instrument,
         "audience": audience,
         "count": count,

@@ -5,8 +5,8 @@ widget would silently show its default instead of what the link promised. The pi
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from typing import Annotated, Any, NoReturn, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Annotated, Any, NoReturn, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -38,6 +38,7 @@ _TIED = "dpviz:tied"
 Number = Annotated[float, Strict(), AllowInfNan(False)]
 Index = Annotated[Number, Ge(0), Predicate(float.is_integer)]
 T = TypeVar("T")
+Pairs: TypeAlias = Sequence[tuple[str, str]]  # of a link: names and values
 _FORMS: dict[object, TypeAdapter[Any]] = {}
 CLUSTER_NAMES = tuple(f"name_{number}" for number in range(1, 25))  # of a link: what a person calls the clusters
 READ_ELSEWHERE = frozenset(CLUSTER_NAMES) | frozenset(
@@ -56,6 +57,20 @@ def read_message(message: object, form: type[T], name: str = "") -> T | None:
     except ValidationError:
         return None
     return found
+
+
+def session_value(key: str, make: Callable[[], T]) -> Callable[[], T]:
+    """Return what returns the session's own object under `key`, which `make` makes when it is first wanted."""
+
+    def of_session() -> T:
+        found: T = st.session_state.setdefault(key, make())
+        return found
+
+    return of_session
+
+
+_values = session_value(_VALUES, dict[str, Value])
+_ties = session_value(_TIED, dict[str, tuple[int, object, bool]])
 
 
 def opening_query() -> dict[str, str]:
@@ -191,11 +206,6 @@ def is_chosen(knob: Knob) -> bool:
     return knob.name in _values()
 
 
-def _ties() -> dict[str, tuple[int, object, bool]]:
-    ties: dict[str, tuple[int, object, bool]] = st.session_state.setdefault(_TIED, {})
-    return ties
-
-
 def _key_of(name: str, turn: int) -> str:
     return f"{name}:{turn}" if turn else name
 
@@ -239,7 +249,12 @@ def plain(text: str) -> str:
     return MARKUP.sub(r"\\\g<0>", text)
 
 
-def query(pairs: Iterable[tuple[str, str]]) -> str:
+def error(words: object) -> None:
+    """Show what went wrong; a link's or a file's words in it stay words."""
+    st.error(plain(str(words)))
+
+
+def query(pairs: Pairs) -> str:
     """Write name and value pairs, and the kept parameters, as the query of a URL."""
     return urlencode([*pairs, *kept_params().items()])
 
@@ -255,11 +270,6 @@ def keep_param(name: str, text: str) -> None:
 def kept_params() -> dict[str, str]:
     """Return the parameters that every link has."""
     return dict(st.session_state.get(_KEPT_PARAMS, {}))
-
-
-def _values() -> dict[str, Value]:
-    values: dict[str, Value] = st.session_state.setdefault(_VALUES, {})
-    return values
 
 
 def never_asked() -> list[str]:

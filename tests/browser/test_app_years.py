@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from dpviz.tools.compare.counterparts import YearCenters, Years
 from dpviz.tools.compare.runs import ENTRIES
-from dpviz.tools.compare.years import YearCenters, Years
 from dpviz.tools.release import Column
 from dpviz.ui.ledger import NOTHING
 from tests.browser.test_app import APP, SLOW, Server, behind, picture_of

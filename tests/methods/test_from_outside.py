@@ -42,10 +42,11 @@ from dpviz.tools.two_worlds.worlds import WorldsQuestion, run_world
 from dpviz.navigation import control_names
 from dpviz.ui import asking, home
 from dpviz.ui.export import files, settings
-from dpviz.ui.server.background import Answers
+from dpviz.ui.asking import Answers
 
 # No process starts beside this one: what pages ask of it is never done, as in tests/pages.
-asking.background = lambda: SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
+NOTHING = {"ask": lambda _source, jobs, _own: Answers((None,) * len(jobs)), "recall": lambda _source, _job: None}
+asking.background = lambda: SimpleNamespace(**NOTHING)
 
 method, data = CATALOGUE["one_grid"], load("blobs", n=200)
 params = method.Params(epsilon=2.0, n_clusters=3)

@@ -49,10 +49,11 @@ from dpviz.tools.sweep.trials import run_trials
 from dpviz.tools.two_worlds.worlds import Change
 from dpviz.tools.two_worlds.worlds import WorldsQuestion, run_world
 from dpviz.ui import asking
-from dpviz.ui.server.background import Answers
+from dpviz.ui.asking import Answers
 
 # No process starts beside this one: what pages ask of it is never done, as in tests/pages.
-asking.background = lambda: SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)))
+NOTHING = {"ask": lambda _source, jobs, _own: Answers((None,) * len(jobs)), "recall": lambda _source, _job: None}
+asking.background = lambda: SimpleNamespace(**NOTHING)
 
 
 def page(name):

@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 from dpviz.core import knobs
 from dpviz.methods import CATALOGUE
 from dpviz.ui import asking, stage
-from dpviz.ui.server.background import Answers
+from dpviz.ui.asking import Answers
 
 
 @pytest.fixture(autouse=True)

@@ -6,11 +6,11 @@ import pytest
 
 from dpviz.plots import scene_hash
 from dpviz.tools.audit import pictures
-from dpviz.tools.audit import reading as audit_reading
-from dpviz.tools.audit import stage as audit_stage
+from dpviz.tools.audit import pictures as audit_reading
+from dpviz.tools.audit import pictures as audit_stage
 from dpviz.tools.audit.cases import AUDITED as CATALOGUE
 from dpviz.ui import asking
-from dpviz.ui.server.background import Answers
+from dpviz.ui.asking import Answers
 
 QUICK = {"audited": "nd_laplace", "n": "50"}
 

@@ -9,16 +9,15 @@ import pytest
 from dpviz.data import load
 from dpviz.methods import ALGORITHMS as METHODS
 from dpviz.plots import scene_hash
+from dpviz.tools.compare import page as compare_page
 from dpviz.tools.compare import reading as compare_reading
 from dpviz.tools.compare import runs as compare_tasks
-from dpviz.tools.compare.opening import EPSILONS, packaged, part
-from dpviz.tools.compare.page import cards as compare_cards
-from dpviz.tools.compare.page import onstage
+from dpviz.tools.compare.page import runs as compare_cards
 from dpviz.tools.compare.page.runs import GRIDS, TYPICAL
 from dpviz.tools.compare.proposal import recommend
-from dpviz.tools.compare.runs import ENTRIES, TrialPart
+from dpviz.tools.compare.runs import ENTRIES, EPSILONS, TrialPart, packaged, part
 from dpviz.ui import asking
-from dpviz.ui.server.background import Answers
+from dpviz.ui.asking import Answers
 from tests.pages.conftest import at_once
 
 FEW = {"n": "200", "compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}}
@@ -51,13 +50,13 @@ def told(page):
 
 def clicking_maps(monkeypatch):
     """Let the reader click on maps: returns the function that does, (key, ε's index)."""
-    clicked, own, count = {}, onstage._STAGE, iter(range(1, 99))
+    clicked, own, count = {}, compare_page._STAGE, iter(range(1, 99))
 
     def component(**options):
         own(**options)
         return clicked
 
-    monkeypatch.setattr(onstage, "_STAGE", component)
+    monkeypatch.setattr(compare_page, "_STAGE", component)
     return lambda key, index: clicked.update(picked=[key, index, next(count)])
 
 

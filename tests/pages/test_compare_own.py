@@ -19,8 +19,8 @@ from dpviz.tools.compare.page.tabs import NOTHING_RECOMMENDED
 from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.compare.search import MOST_ROUNDS
 from dpviz.ui import asking
+from dpviz.ui.asking import Answers
 from dpviz.ui.data.upload import HELD
-from dpviz.ui.server.background import Answers
 from tests.pages.conftest import at_once, typed
 
 ROWS = np.random.default_rng(0).random((60, 2)).round(4)

@@ -20,7 +20,7 @@ from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.runs import ENTRIES
 from dpviz.ui.export import settings
 from dpviz.ui.export.files import CURATOR, FORMATS, PICTURED, PUBLIC, ExportRequest, make
-from dpviz.ui.screen import MethodScreen
+from dpviz.ui.runs import MethodScreen
 from tests.another_process import another_process
 from tests.pages.conftest import FIRST, LINKED, at_once, release, typed, unpacked
 

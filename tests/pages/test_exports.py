@@ -13,12 +13,12 @@ from dpviz.methods.convergent_kmeans.comparison import METHODS
 from dpviz.methods.source_target.page import NO_TARGETS
 from dpviz.plots import scene_hash
 from dpviz.ui import frame
+from dpviz.ui.asking import Background
 from dpviz.ui.data import drawing
 from dpviz.ui.data.drawing import Drawing, DrawnPoints
 from dpviz.ui.export import menu, settings
 from dpviz.ui.export.files import FORMATS, ExportRequest, make
 from dpviz.ui.server import ahead
-from dpviz.ui.server.background import Background
 from tests.another_process import another_process
 from tests.pages.conftest import DPM, FIRST, MORSE, TARGET, unpacked
 

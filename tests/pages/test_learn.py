@@ -14,7 +14,7 @@ from dpviz.methods import CATALOGUE
 from dpviz.methods.morse import algorithm as morse
 from dpviz.tools.teaching.chapters import CHAPTERS, END, END_TITLE, NAMES
 from dpviz.tools.teaching.page import course as learn
-from dpviz.ui.screen import SCREEN
+from dpviz.ui.runs import SCREEN
 from tests.pages.conftest import Page
 from tests.recorded import _hash as digest
 

@@ -10,7 +10,7 @@ from dpviz.plots.scene import read_header
 from dpviz.stories.center_facts import AS_GOOD
 from dpviz.tools.many_runs import runs as outcome_tasks
 from dpviz.ui import asking
-from dpviz.ui.server.background import Answers
+from dpviz.ui.asking import Answers
 from tests.pages.conftest import FIRST, LAPLACE, PAGES
 
 TABS = {

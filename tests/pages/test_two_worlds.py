@@ -8,7 +8,7 @@ import pytest
 
 from dpviz.tools.two_worlds import page as two_worlds_page
 from dpviz.ui import asking
-from dpviz.ui.server.background import Answers
+from dpviz.ui.asking import Answers
 from tests.pages.conftest import typed
 
 TABS = {

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpviz.methods import ALGORITHMS
 from dpviz.ui import asking, controls, hiding, ledger, runs
-from dpviz.ui.server.background import Answers
+from dpviz.ui.asking import Answers
 from tests.pages.conftest import LINKED, PAGES, SOME_KIND, SOME_KNOB, typed
 
 SHARING = ("attack", "people")  # tabs that draw a knob of another tab

@@ -24,14 +24,13 @@ from dpviz.assets import kept_sheet
 from dpviz.data import load
 from dpviz.methods import CATALOGUE
 from dpviz.plots import read_header
-from dpviz.publishing import SiteFolderError, article, cache_of, every_state, publish, source_digest
+from dpviz.publishing import SiteFolderError, cache_of, every_state, files, publish, source_digest
 from dpviz.publishing.files import coded, in_order
 from dpviz.publishing.pages import ABOVE, Writer, rendered, visit
 from dpviz.publishing.plan import PlanError, SitePlan, default_plan, read_plan
 from dpviz.stories.view import Words
-from dpviz.tools.many_runs.losses import LossQuestion, loss_band
-from dpviz.tools.teaching.chapters import CHAPTERS, END
-from dpviz.tools.teaching.chapters.clusters import records
+from dpviz.tools.many_runs.runs import LossQuestion, loss_band
+from dpviz.tools.teaching.chapters import CHAPTERS, END, records
 from tests.publishing.conftest import shown
 
 WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({publishing.EXTRA})); "
@@ -252,9 +251,9 @@ def test_records_of_another_set_are_not_public_unless_the_plan_says_so(tmp_path:
 
 
 def test_every_number_of_the_article_is_computed() -> None:
-    prose = re.sub(r"<[^>]+>|^# .*$", "", article.prose())
+    prose = re.sub(r"<[^>]+>|^# .*$", "", files.prose())
     assert set(re.findall(r"\d[\d,.]*\d|\d", prose)) == {"50", "100", "1", "1,000"}, "a coin, ε, and its radius"
-    found = article.numbers(lambda *asked: " at ".join(asked))
+    found = files.numbers(lambda *asked: " at ".join(asked))
     center, total, known, age = (float(found[name]) for name in ("center_age", "total", "known", "age"))
     size, missing = int(found["size"]), int(found["missing"])
     assert total == pytest.approx(size * center, abs=1e-9), "the printed product"
@@ -262,18 +261,18 @@ def test_every_number_of_the_article_is_computed() -> None:
     own = 15.0 + 70.0 * records()[missing - 1, 0]
     assert age == pytest.approx(own, abs=0.05 + 1e-9), "what is left over is the missing age"
     assert int(found["others"]) == size - 1
-    odds = [math.ceil(100.0 * math.exp(each) / (1.0 + math.exp(each))) for each in (article.LOW, 1.0)]
+    odds = [math.ceil(100.0 * math.exp(each) / (1.0 + math.exp(each))) for each in (files.LOW, 1.0)]
     assert [found["odds_low"], found["odds_1"]] == [str(each) for each in odds]
     assert found["said_low"] == "convergent_kmeans at 0.1"
 
 
 def test_the_article_is_there_where_its_pictures_are() -> None:
     plan = default_plan()
-    assert article.article_title(plan) == "Why k-means leaks and what noise does about it"
-    assert article.article_title(SitePlan(tuple(shown()))) == article.article_title(plan)
-    assert article.article_title(SitePlan(tuple(shown()[1:]))) == ""
+    assert files.article_title(plan) == "Why k-means leaks and what noise does about it"
+    assert files.article_title(SitePlan(tuple(shown()))) == files.article_title(plan)
+    assert files.article_title(SitePlan(tuple(shown()[1:]))) == ""
     no_low = [replace(each, stops=("1",)) if each.folder == "convergent_kmeans" else each for each in shown()]
-    assert article.article_title(SitePlan(tuple(no_low))) == "", "it quotes ε = 0.1"
+    assert files.article_title(SitePlan(tuple(no_low))) == "", "it quotes ε = 0.1"
 
 
 def test_files_of_others_stay_and_pages_that_the_plan_has_no_more_go(tmp_path: Path, whole: Path) -> None:

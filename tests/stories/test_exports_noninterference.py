@@ -14,8 +14,7 @@ from dpviz.stories import View
 from dpviz.ui.data.drawing import DrawnPoints
 from dpviz.ui.data.picker import Source
 from dpviz.ui.export.files import FORMATS, ExportRequest, make
-from dpviz.ui.runs import Noise, RunRequest
-from dpviz.ui.screen import MethodScreen
+from dpviz.ui.runs import MethodScreen, Noise, RunRequest
 from tests.methods.convergent_kmeans import test_family_noninterference as of_family
 from tests.methods.convergent_kmeans import test_noninterference as of_zones
 from tests.methods.dpm import test_noninterference as of_dpm

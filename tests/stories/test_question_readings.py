@@ -7,7 +7,7 @@ from scipy import stats
 from dpviz.audit import Batch, epsilon_lower_bound
 from dpviz.core import Budget
 from dpviz.stories.teaching import ODDS
-from dpviz.tools.audit import reading as audit_reading
+from dpviz.tools.audit import pictures as audit_reading
 from dpviz.tools.audit.runs import Audited
 from dpviz.tools.compare import frontier as compare
 from dpviz.tools.compare import reading as compare_reading

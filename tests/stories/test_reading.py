@@ -15,7 +15,7 @@ from dpviz.methods import CATALOGUE
 from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale
 from dpviz.stories.glossary import pieces
 from dpviz.stories.teaching import SYMBOLS, Formula, exact, parts, tex, used
-from dpviz.tools.audit import reading as audit_reading
+from dpviz.tools.audit import pictures as audit_reading
 from dpviz.tools.compare import reading as compare_reading
 
 TABLES = ASSETS / "reproduction"

@@ -6,9 +6,8 @@ from urllib.parse import parse_qsl
 import pytest
 
 from dpviz.stories import View
-from dpviz.ui import screen
-from dpviz.ui.runs import Noise
-from dpviz.ui.screen import MethodScreen, keep, latest
+from dpviz.ui import runs
+from dpviz.ui.runs import MethodScreen, Noise, keep, latest
 
 LINK = "data=city&epsilon=0.5&n_clusters=6&hide=&title=a+b%26c"
 
@@ -17,30 +16,30 @@ LINK = "data=city&epsilon=0.5&n_clusters=6&hide=&title=a+b%26c"
 def written(session, monkeypatch):  # noqa: ARG001
     """Return what the browser is told, last."""
     told = {}
-    monkeypatch.setattr(screen, "_ADDRESS", lambda *, data, key: told.update({key: data["query"]}))
+    monkeypatch.setattr(runs, "_ADDRESS", lambda *, data, key: told.update({key: data["query"]}))
     keep(MethodScreen(SimpleNamespace(), (), (), Noise(1), View(), False, LINK))
     return told
 
 
 def test_only_the_tab_s_own_values_change(written):
-    screen.follow([("n_clusters", "9"), ("unheard", "1")], key="tab")
+    runs.follow([("n_clusters", "9"), ("unheard", "1")], key="tab")
     said = dict(parse_qsl(written["tab"], keep_blank_values=True))
     assert said == {**dict(parse_qsl(LINK, keep_blank_values=True)), "n_clusters": "9"}
 
 
 def test_whatever_leaves_next_has_the_new_address(written):
-    screen.follow([("n_clusters", "9")], key="tab")
+    runs.follow([("n_clusters", "9")], key="tab")
     assert latest().address == written["tab"] != LINK
 
 
 def test_a_tab_that_has_moved_nothing_says_what_the_picture_says(written):
     before = latest()
-    screen.follow([("n_clusters", "6")], key="tab")
+    runs.follow([("n_clusters", "6")], key="tab")
     assert written["tab"] == LINK
     assert latest() is before
 
 
 def test_without_a_picture_there_is_nothing_to_follow(written):
     keep(None)
-    screen.follow([("n_clusters", "9")], key="tab")
+    runs.follow([("n_clusters", "9")], key="tab")
     assert written == {}

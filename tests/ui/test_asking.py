@@ -9,7 +9,7 @@ import pytest
 from starlette.requests import Request
 
 from dpviz.ui import asking
-from dpviz.ui.server.background import Answers, Job
+from dpviz.ui.asking import Answers, Job
 
 JOBS = tuple(Job(len, (name,), n_runs=10) for name in "abcd")
 SOURCE = SimpleNamespace(key=("set",), people=("set",), uploaded=False, without_records=lambda: "no records")

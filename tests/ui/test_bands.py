@@ -11,12 +11,13 @@ from dpviz.data import Dataset
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import algorithm
 from dpviz.plots import Measure
-from dpviz.tools.many_runs import losses
+from dpviz.tools.many_runs import runs
 from dpviz.ui import bands
+from dpviz.ui.asking import Answers
+from dpviz.ui.bands import LossBands
 from dpviz.ui.data.drawing import start_sheet
 from dpviz.ui.data.picker import UPLOAD, Source
 from dpviz.ui.runs import Noise, RunRequest
-from dpviz.ui.server.background import Answers
 from tests.shipped_bands import PAGES, computed, questions
 
 METHOD = CATALOGUE["convergent_kmeans"]
@@ -70,14 +71,18 @@ def process(session, monkeypatch):  # noqa: ARG001 (an empty session is all that
     process.ask = ask
     process.recall = lambda _source, job: (1.0, 2.0, 3.0) if process.asked.count(job) > 1 else None
     monkeypatch.setattr(bands, "background", lambda: process)
-    monkeypatch.setattr(losses, "ALGORITHMS", {METHOD.name: replace(METHOD, fit=fit)})
-    monkeypatch.setattr(losses, "run_class", lambda _: Lossy)
-    monkeypatch.setattr(losses, "_pages", type(losses._pages)())
+    monkeypatch.setattr(runs, "ALGORITHMS", {METHOD.name: replace(METHOD, fit=fit)})
+    monkeypatch.setattr(runs, "run_class", lambda _: Lossy)
+    monkeypatch.setattr(runs, "_pages", type(runs._pages)())
     return process
 
 
 def offered(request=request_at, given=None, noise=SEEDED, values=VALUES, *, public=False):
-    return bands.offered(request, given or source(), noise, values, public=public)
+    return LossBands(request, given or source(), noise, values, public).offered()
+
+
+def all_of(request):
+    return LossBands(request, source(), SEEDED, VALUES, public=False)
 
 
 BARRED = {
@@ -92,23 +97,22 @@ BARRED = {
 def test_nothing_is_run_where_each_run_would_be_one_more_release(process, case):
     assert offered(**BARRED[case]) is None
     given = {"given": source(), "noise": SEEDED, "public": False, **BARRED[case]}
-    for found in (bands.bands, bands.known):
-        answers = found(request_at, given["given"], given["noise"], VALUES, public=given["public"])
-        assert answers == [None] * len(VALUES)
+    barred = LossBands(request_at, given["given"], given["noise"], VALUES, given["public"])
+    assert barred.computed() == barred.known() == [None] * len(VALUES)
     assert (process.runs, process.asked) == (0, [])
 
 
 def test_without_these_reasons_all_of_it_is_run(process):
     """Else the test above shows nothing."""
     assert offered() is not None
-    assert None not in bands.bands(request_at, source(), SEEDED, VALUES, public=False)
-    assert process.runs == len(VALUES) * losses.MOST_RUNS
+    assert None not in all_of(request_at).computed()
+    assert process.runs == len(VALUES) * runs.MOST_RUNS
 
 
 def test_a_band_is_unknown_at_first_and_then_that_of_a_page_without_a_server(process):  # noqa: ARG001
     offer = offered(partly)
     found = [(offer.ask(value), offer.ask(value)) for value in VALUES]
-    here = bands.bands(partly, source(), SEEDED, VALUES, public=False)
+    here = all_of(partly).computed()
     assert here[1] is None, "it is impossible"
     assert found == [(None, here[0]), ((), ()), (None, here[2])]
     assert here[0] != here[2]
@@ -119,21 +123,22 @@ def test_what_is_known_is_told_without_a_run(process):
     offer.ask(VALUES[0])
     offer.ask(VALUES[0])
     runs = process.runs
-    found = bands.known(partly, source(), SEEDED, VALUES, public=False)
+    found = all_of(partly).known()
     assert found == [(1.0, 2.0, 3.0), None, None]
     assert process.runs == runs
 
 
 def test_what_is_shipped_is_neither_run_nor_told_twice(process, monkeypatch):
-    page = bands.page_of(request_at, source(), VALUES)
+    page = all_of(request_at).page
     monkeypatch.setattr(bands, "shipped", lambda: {page: {VALUES[0]: (4.0, 5.0, 6.0)}})
     offer = offered()
     assert offer.ask(VALUES[0]) == (4.0, 5.0, 6.0)
-    told = bands.news(offer, request_at, source(), SEEDED, VALUES)
-    assert told == [(4.0, 5.0, 6.0), None, None]
-    assert bands.news(offer, request_at, source(), SEEDED, VALUES) is None
-    other = offered(lambda each: request_at(each, k=4))
-    assert bands.news(other, lambda each: request_at(each, k=4), source(), SEEDED, VALUES) == [None] * len(VALUES)
+    told, again = (all_of(request_at).ahead(iter, "knob:epsilon") for _ in range(2))
+    assert told["known"] == [(4.0, 5.0, 6.0), None, None]
+    assert told["bands"] == again["bands"] == offer.key
+    assert again["known"] is None
+    other = all_of(lambda each: request_at(each, k=4)).ahead(iter, "knob:epsilon")
+    assert other["known"] == [None] * len(VALUES)
     assert (process.runs, process.asked) == (0, [])
 
 
@@ -143,9 +148,7 @@ def test_shipped_bands_are_those_of_runs_made_here(page):
     there = bands.shipped()[name]
     assert found["1.0"] == pytest.approx(there[1.0], rel=1e-4), "sums of other processors differ in their last digits"
     assert found["1.0"] != pytest.approx(there[0.1], rel=1e-4)
-    request, given, noise, values = questions(page)
-    possible = [band is not None for band in bands.known(request, given, noise, values, public=False)]
-    assert all(possible), "the strip opens with all of its curve"
+    assert None not in questions(page).known(), "the strip opens with all of its curve"
 
 
 def test_sessions_share_a_band_and_other_jobs_are_not_thought_as_long(process):
@@ -165,7 +168,7 @@ def test_a_page_without_a_possible_value_has_no_bands(process):
         raise ValueError(f"ε was {epsilon}.")
 
     assert offered(never) is None
-    assert bands.bands(never, source(), SEEDED, VALUES, public=False) == [None] * len(VALUES)
+    assert all_of(never).computed() == [None] * len(VALUES)
     assert process.runs == 0
 
 

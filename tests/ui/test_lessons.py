@@ -18,7 +18,7 @@ from dpviz.methods.morse import teaching as lesson_morse
 from dpviz.methods.nd_laplace import teaching as lesson_laplace
 from dpviz.methods.source_target import teaching as lesson_target
 from dpviz.stories.teaching import ranges
-from dpviz.tools.teaching.chapters.numbers import N_ROUNDS
+from dpviz.tools.teaching.chapters import N_ROUNDS
 from dpviz.ui.lessons import LESSONS, SLIDERS, measured
 
 MOST_WORDS = 60  # of a step's text

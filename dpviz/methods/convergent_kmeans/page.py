@@ -35,12 +35,12 @@ from dpviz.stories.panel import attacker, ceiled, chance_limit, number
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.tools.two_worlds.page import WorldsTab
-from dpviz.ui import controls, screen, stage, state
+from dpviz.ui import controls, stage, state
+from dpviz.ui.asking import Job
 from dpviz.ui.data import groups
 from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
-from dpviz.ui.runs import AnyRun, RunRequest, along, scalars, words_of
-from dpviz.ui.server.background import Job
+from dpviz.ui.runs import RunRequest, along, follow, scalars, words_of
 from dpviz.ui.show import IMPOSSIBLE, Slider, show, show_pair
 
 KNOBS = {knob.name: knob for knob in knobs(Params)}
@@ -233,11 +233,11 @@ class ConvergentKMeansPage(MethodPage):
             pairs.append((counts.name, counts.format(state.value(counts))))
         return pairs
 
-    def repaired(self, epsilon: float) -> RunRequest[AnyRun]:
+    def repaired(self, epsilon: float) -> RunRequest:
         """Return convergent k-means with a proved budget for the whole run."""
         return self._convergent(Params(mode="repaired", epsilon=epsilon, **self.values))
 
-    def published(self, step: float, counts: float) -> RunRequest[AnyRun]:
+    def published(self, step: float, counts: float) -> RunRequest:
         """Return it as the paper prints it, with one budget for each step and one for the final counts."""
         params = Params(
             mode="published",
@@ -248,15 +248,15 @@ class ConvergentKMeansPage(MethodPage):
         )
         return self._convergent(params)
 
-    def _convergent(self, params: Params) -> RunRequest[AnyRun]:
+    def _convergent(self, params: Params) -> RunRequest:
         name = MODES[params.mode] if self.mode == "both" else ""
         return RunRequest(METHOD, METHOD.run, params, name, adapt=self.adapt)
 
-    def stepwise(self, step: float) -> RunRequest[AnyRun]:
+    def stepwise(self, step: float) -> RunRequest:
         """Return it as the paper prints it, with the final counts' budget of now."""
         return self.published(step, float(state.value(KNOBS["epsilon_counts"])))
 
-    def request(self, epsilon: float) -> RunRequest[AnyRun]:
+    def request(self, epsilon: float) -> RunRequest:
         """Return the chosen method's run at ε; of both modes side by side the repaired one."""
         if self.mode == "published":
             return self.stepwise(epsilon)
@@ -291,7 +291,7 @@ class ConvergentKMeansPage(MethodPage):
         # Each mode with the trail of its centers over the budgets.
         trails = along(self.repaired), along(lambda each: self.published(each, each))
 
-        def side_by_side(each: float) -> tuple[RunRequest[AnyRun], RunRequest[AnyRun]]:
+        def side_by_side(each: float) -> tuple[RunRequest, RunRequest]:
             return (
                 replace(self.repaired(each), trail=trails[0]),
                 replace(self.published(each, each), trail=trails[1]),
@@ -423,7 +423,7 @@ class ConvergentKMeansPage(MethodPage):
             record = min(int(controls.control(RECORD)), n - 1)
         if int(state.value(RECORD)) >= n:
             st.caption(f"There are {n:,} records: this is the last, row {record}.")
-        screen.follow([(ATTACKED.name, str(state.value(ATTACKED))), (RECORD.name, str(record))], key="address-attack")
+        follow([(ATTACKED.name, str(state.value(ATTACKED))), (RECORD.name, str(record))], key="address-attack")
         try:
             if attacked == "published":
                 request = self.stepwise(float(state.value(KNOBS["epsilon_per_iteration"])))

@@ -22,10 +22,9 @@ from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.tools.two_worlds.page import WorldsTab
 from dpviz.ui import controls, panel, state
-from dpviz.ui.asking import after_picture
+from dpviz.ui.asking import Job, after_picture
 from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
-from dpviz.ui.server.background import Job
 
 TREE_HEIGHT = 430
 STRIP_HEIGHT = 165
@@ -286,7 +285,7 @@ class DPMPage(MethodPage):
         jobs = [Job(charts.compared, (labels, run.release.centers.tobytes(), classes), n_runs=0)]
         answers = self.answers(jobs, what="Comparison", key="wait-quality")
         if answers and answers[0] is not None:
-            safe_table(pd.DataFrame(answers[0]).map(number))
+            safe_table(pd.DataFrame(answers[0]).map(number), hide_index=None)
             st.caption(charts.EXPLAINED)
 
 

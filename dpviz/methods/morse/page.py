@@ -18,11 +18,11 @@ from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.tools.two_worlds.page import WorldsTab
 from dpviz.ui import controls, state
+from dpviz.ui.asking import Job
 from dpviz.ui.data import groups
 from dpviz.ui.frame import PITCH, YAW
 from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
-from dpviz.ui.server.background import Job
 
 CHART_HEIGHT = 340
 EPSILONS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)

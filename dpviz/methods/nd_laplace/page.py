@@ -28,13 +28,12 @@ from dpviz.stories.panel import Fact, attacker, number
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.tools.two_worlds.page import WorldsTab
-from dpviz.ui import asking, controls, panel, screen, stage, state
-from dpviz.ui.asking import after_picture
+from dpviz.ui import asking, controls, panel, stage, state
+from dpviz.ui.asking import Answers, Job, after_picture
 from dpviz.ui.data import groups
 from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
-from dpviz.ui.runs import as_it_is
-from dpviz.ui.server.background import Answers, Job
+from dpviz.ui.runs import as_it_is, follow
 
 HEIGHT = 400  # CSS pixels
 GAME_HEIGHT = 460
@@ -323,7 +322,7 @@ class NDLaplacePage(MethodPage):
         if method == "kmeans":
             with right:
                 n_clusters = groups.control(frame.source, CLUSTERS)
-        screen.follow(self.cluster_link(), key="address-clusters")
+        follow(self.cluster_link(), key="address-clusters")
         note = clusters.cap_note(run.n, method)
         if note:
             st.caption(note)

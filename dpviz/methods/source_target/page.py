@@ -34,14 +34,13 @@ from dpviz.stories.recipe import TargetSpread
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.tools.two_worlds.page import WorldsTab
-from dpviz.ui import asking, controls, screen, stage, state
-from dpviz.ui.asking import after_picture
+from dpviz.ui import asking, controls, stage, state
+from dpviz.ui.asking import Job, after_picture
 from dpviz.ui.controls import set_epsilon
 from dpviz.ui.data.picker import DataCatalog, choose
 from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
-from dpviz.ui.runs import AnyRun, RunRequest, scalars, words_of
-from dpviz.ui.server.background import Job
+from dpviz.ui.runs import RunRequest, follow, scalars, words_of
 
 CHART_HEIGHT = 340
 PAIR_HEIGHT = 480
@@ -244,7 +243,7 @@ class SourceTargetPage(MethodPage):
         targets = self.targets
         return {"targets_public": targets.public, "record": self.record, "target_classes": targets.classes}
 
-    def request(self, epsilon: float) -> RunRequest[AnyRun]:
+    def request(self, epsilon: float) -> RunRequest:
         """Return the run at a value of the slider."""
         spread = self.targets.spread
         return RunRequest(METHOD, METHOD.run, self.params(epsilon), fields=self.fields(), spread=spread)
@@ -377,7 +376,7 @@ class SourceTargetPage(MethodPage):
         what, place = controls.control(WHAT), None
         if what == "move":
             place = two_worlds.stated_place(self.frame, self.view, dataset.points[row])
-        screen.follow([(WHAT.name, str(what)), *two_worlds.link(self.frame)], key="address-record")
+        follow([(WHAT.name, str(what)), *two_worlds.link(self.frame)], key="address-record")
         change = one_record.change_record(dataset.points, dataset.box, params, row, place, seed.value)
         after_picture("wait-record")
         if seed.secret or source.uploaded:

@@ -13,7 +13,7 @@ import streamlit as st
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.audit import Batch, Outcomes
 from dpviz.core import Adjacency, Confidential, Knob
-from dpviz.experiments.tables import Cell, Report, TablesError, read_tables
+from dpviz.experiments.tables import Cell
 from dpviz.methods import CATALOGUE
 from dpviz.plots import Scene, scene_hash
 from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, described, label_of, promise
@@ -21,8 +21,6 @@ from dpviz.stories.method import SHORT, Page
 from dpviz.stories.panel import ceiled, number
 from dpviz.stories.recipe import Calls, calls_excerpt
 from dpviz.tools.audit import opening, pictures
-from dpviz.tools.audit import reading as audit_reading
-from dpviz.tools.audit import stage as audit_stage
 from dpviz.tools.audit.cases import AUDITED, AuditCase, calibrations, cases, judged, scaled
 from dpviz.tools.audit.opening import EPSILONS
 from dpviz.tools.audit.runs import (
@@ -35,16 +33,14 @@ from dpviz.tools.audit.runs import (
     part,
     parts_of,
 )
-from dpviz.tools.audit.stage import HALVES
 from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION, least, line
-from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
-from dpviz.ui.asking import after_picture
+from dpviz.ui import asking, controls, frame, hiding, panel, reading, reproduction, state
+from dpviz.ui.asking import Job, after_picture
 from dpviz.ui.controls import nearest
 from dpviz.ui.export import files
 from dpviz.ui.frame import CHART_HEIGHT, MOST_SEED, PageFrame
 from dpviz.ui.live import live
-from dpviz.ui.screen import ChartScreen, address, keep
-from dpviz.ui.server.background import Job
+from dpviz.ui.runs import ChartScreen, address, keep
 from dpviz.ui.server.served import served
 
 TITLE = "Audit"
@@ -89,7 +85,6 @@ SEED = Knob("audit_seed", "int", 0, "Seed of the runs", "Other runs, the same wo
 CODE = "The calls behind the numbers above, and two charts of them: the same worlds, runs and seeds."
 _WAIT = "wait-audit"
 _STOPPED = "dpviz:audit-stopped"
-_FOUND = f"{asking.OF_RECORDS}:audits"
 _RUNNING = "dpviz:audit-running"  # what was asked last
 MOST_FOUND = 24  # finished audits of a session; ours
 PARTS = ("elements", "slider", "live_page", "component")  # scripts of the stage, each after what it imports
@@ -132,7 +127,7 @@ def draw() -> None:
     """Draw the page."""
     follow()
     is_own = str(state.value(PAIR)) == "own"
-    page = frame.start(TITLE, pictures.TERMS, on_stage=True, public_picture=not is_own)
+    page = frame.start(TITLE, pictures.TERMS, public_picture=not is_own)
     keep(None)  # nothing of the page before
     question = ask(page)
     hidden = page.public and is_own  # each run of an audit would be one more release of the records
@@ -148,7 +143,7 @@ def draw() -> None:
                 asking.count(page.source, {(question.key, question.record, question.epsilon): 2})
         except ValueError as error:
             with page.problems:
-                st.error(state.plain(str(error)))
+                state.error(error)
     with page.stage:
         on_stage(page, question, pairs, query)
     address(query)
@@ -178,7 +173,7 @@ def ask(page: PageFrame) -> AuditQuestion:
     epsilon = EPSILONS[nearest(EPSILONS, float(state.value(EPSILON)))]
     with page.first:
         pair = str(controls.control(PAIR))
-        record, last = CONSTRUCTED, page.source.dataset.n - 1
+        record, last = CONSTRUCTED, page.dataset.n - 1
         if pair == "own" and last >= 0:
             words = "Whose presence is audited: a row of the data."
             record = int(controls.control(Knob("record", "int", 0, "Record", words, 0, last, 0, last)))
@@ -226,7 +221,7 @@ def _modes(method: str) -> Knob:
     )
 
 
-def link(question: AuditQuestion) -> list[tuple[str, str]]:
+def link(question: AuditQuestion) -> state.Pairs:
     """Return what this page adds to the link."""
     pairs = [(knob.name, str(state.value(knob))) for knob in (METHOD, PAIR, RUNS, SEED, TAB)]
     pairs += [("audited_mode", question.key), (EPSILON.name, EPSILON.format(question.epsilon))]
@@ -235,7 +230,7 @@ def link(question: AuditQuestion) -> list[tuple[str, str]]:
 
 def pairs_of(page: PageFrame, question: AuditQuestion) -> tuple[AuditCase, ...]:
     """Return the case on each of its pairs of worlds. Raises ValueError where it cannot be audited."""
-    dataset = page.source.dataset
+    dataset = page.dataset
     return cases_of(question.key, dataset.points, dataset.box, question.record, question.epsilon)
 
 
@@ -269,8 +264,8 @@ def on_stage(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
 
 
 _WORDS: Mapping[str, str] = {
-    "running": audit_stage.STARTED,
-    "stopped": audit_stage.STOPPED,
+    "running": pictures.STARTED,
+    "stopped": pictures.STOPPED,
     "hidden": pictures.HIDDEN,
     "failed": "The method does not run on these two worlds.",
 }
@@ -286,11 +281,11 @@ def drawn(
 ) -> dict[str, Any]:
     """Return what the browser draws: the results that are there, by the slider's values, and the controls."""
     method, is_own = cases()[question.key].method, question.is_own
-    lede = pairs[0].pair.words if pairs and is_own else audit_stage.LEDE
+    lede = pairs[0].pair.words if pairs and is_own else pictures.LEDE
     promised = ""
     if pairs:
         limit = pairs[0].epsilon_of(judged(pairs[0].guarantee))
-        promised = ceiled(limit) if math.isfinite(limit) else audit_stage.NOTHING
+        promised = ceiled(limit) if math.isfinite(limit) else pictures.NOTHING
     unfinished = found if isinstance(found, Unfinished) else None
     modes = [case for case in cases().values() if case.method == method]
     return {
@@ -308,8 +303,8 @@ def drawn(
         "share": unfinished.share if unfinished else 1.0,
         "promised": promised,
         "lede": unfinished.problem if unfinished and unfinished.problem else lede,
-        "worlds": audit_stage.WORLDS[bool(pairs) and pairs[0].pair.adjacency is Adjacency.REPLACE],
-        "columns": audit_stage.COLUMNS,
+        "worlds": pictures.SIDES[bool(pairs) and pairs[0].pair.adjacency is Adjacency.REPLACE],
+        "columns": pictures.COLUMNS,
         "whom": [public, is_own],
         # In worlds that were made up nothing is secret: everyone sees the same.
         "audience": str(state.value(frame.AUDIENCE)) if is_own and not hiding.hides(frame.AUDIENCE.name) else None,
@@ -344,7 +339,7 @@ def _repaired(key: str) -> str:
 
 def say_runs(page: PageFrame, audited: Audited) -> None:
     """Say which runs the counts are of, and that a file in the header was not audited, where it was not."""
-    st.caption(HALVES)
+    st.caption(pictures.HALVES)
     if page.source.uploaded and not audited.is_own:
         st.caption(NO_FILE)
 
@@ -378,7 +373,7 @@ def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
         return there
     arguments = parts_of(pairs, question)
     if isinstance(pairs[0].runner, Batch):
-        dataset = page.source.dataset
+        dataset = page.dataset
         parts: Sequence[Outcomes] = [part(dataset.points, dataset.box, *each) for each in arguments]
         if page.source.uploaded and question.is_own:
             asking.count(page.source, {name: sum(each[-2] for each in arguments)})
@@ -413,14 +408,12 @@ def _opened(question: AuditQuestion, with_best: bool) -> Finished:
 
 
 def _finished(audited: Audited, key: str) -> Finished:
-    stage = asdict(audit_stage.stage_of(audited, _who(key), _repaired(key)))
+    stage = asdict(pictures.stage_of(audited, _who(key), _repaired(key)))
     return Finished(audited, {**stage, "scene": scene_hash(pictures.histogram(audited))})
 
 
-def _audits() -> dict[tuple[Hashable, AuditQuestion], Finished]:
-    """Return the session's finished audits, by records and question."""
-    audits: dict[tuple[Hashable, AuditQuestion], Finished] = st.session_state.setdefault(_FOUND, {})
-    return audits
+# The session's finished audits, by records and question.
+_audits = state.session_value(f"{asking.OF_RECORDS}:audits", dict[tuple[Hashable, AuditQuestion], Finished])
 
 
 def _stop(name: Hashable) -> None:
@@ -442,7 +435,7 @@ def keep_on_screen(
 
 def code_of(page: PageFrame, question: AuditQuestion) -> Calls:
     """Return the calls that compute the pictures again."""
-    return audit_reading.code(files.data_of(page.source, public=page.public), question)
+    return pictures.code(files.data_of(page.source, public=page.public), question)
 
 
 @st.fragment
@@ -453,10 +446,10 @@ def explain(page: PageFrame, question: AuditQuestion, case: AuditCase | None) ->
     after_picture("wait-read")
     there, parts, code = known(page, question), [], ""
     if case is not None and there is not None:
-        formulas = audit_reading.formulas(there.audited, public=page.public)
-        parts = [reading.FormulaPart("", formulas, audit_reading.WORDS)]
+        formulas = pictures.formulas(there.audited, public=page.public)
+        parts = [reading.FormulaPart("", formulas, pictures.WORDS)]
         code = calls_excerpt(code_of(page, question))
-    reading.article(audit_reading.MISREADINGS, audit_reading.PAPERS, parts, code, CODE)
+    reading.article(pictures.MISREADINGS, pictures.PAPERS, parts, code, CODE)
 
 
 @st.fragment
@@ -473,17 +466,13 @@ def table(page: PageFrame) -> None:
         words = "Back to the file's table" if answers.complete else "Stop making the table"
         st.button(words, on_click=_switch, args=(False,))
         if answers.problem:
-            st.error(state.plain(answers.problem))
+            state.error(answers.problem)
         else:
             _draw_rows([row for row in answers.found if row is not None])
         return
     asking.drop(page.source, _TABLE_WAIT)  # what was stopped
-    report: Report | None = None
-    try:
-        report = _report(FILE.stat().st_mtime_ns)
-    except (TablesError, OSError) as error:
-        st.error(state.plain(str(error) if isinstance(error, TablesError) else "The table is missing."))
-    else:
+    report = reproduction.read(FILE, "The table is missing.")
+    if report is not None:
         words = f"{report.runs:,} runs in each world for what is proved, more where they are cheap."
         st.caption(f"{words} The table says how many for each.")
         _draw_rows(report.table("audit").rows)
@@ -535,11 +524,6 @@ def method_address(key: str) -> str | None:
     return f"./{case.method}?{urlencode(case.choices)}"
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _report(written: int) -> Report:  # noqa: ARG001 (a file that was written again is read again)
-    return read_tables(FILE)
-
-
 @st.fragment
 def tab(page: PageFrame, method: str) -> None:
     """Draw the audit of `method`, a name of a catalogue: its runs' progress, then what they show."""
@@ -551,13 +535,13 @@ def tab(page: PageFrame, method: str) -> None:
     try:
         found = finished(page, question, pairs_of(page, question))
     except ValueError as error:  # the method does not run on these worlds, and its words say why
-        st.error(state.plain(str(error)))
+        state.error(error)
         return
     if isinstance(found, Unfinished):
         if found.problem:
-            st.error(state.plain(found.problem))
+            state.error(found.problem)
         elif found.status == "stopped":
-            st.info(audit_stage.STOPPED)
+            st.info(pictures.STOPPED)
             st.button("Run it again", on_click=_stop, args=(None,))
         else:
             name = (page.source.key, question)

@@ -1,23 +1,35 @@
-"""Pictures and words of an audit: two worlds side by side, the attack against its limit, and what was found.
+"""Pictures and words of an audit: two worlds side by side, the attack against its limit, the stage, and the reading.
 
 Of real records all of it is the curator's: an audit looks at what a release without noise would show. Statistics and
 events have a reader's names: "first zone center, x", not "zone_centers [0, 0]".
+
+The stage has two numbers, two stacks of runs that grow, and one sentence of what they show. Only runs are counted
+that chose neither the statistic nor its threshold, so that the bound holds at any number of them that is fixed before.
+While runs are played the numbers are those of the runs so far; on the way a promise is called broken only where all
+runs together break it.
 """
 
 import math
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz import attacks
-from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE
-from dpviz.audit.bound import AuditEvent
+from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound, least_epsilons
+from dpviz.audit.bound import AuditEvent, chances
+from dpviz.core import Confidential, FloatArray
 from dpviz.plots import Audience, Axis, Kind, Layer, Plot, Role, Scene, always
 from dpviz.stories.charts import roc_scene
 from dpviz.stories.glossary import meant
 from dpviz.stories.panel import Fact, Sentence, ceiled, floored, number
-from dpviz.tools.audit.runs import Audited
+from dpviz.stories.recipe import Calls, Data
+from dpviz.stories.teaching import BUDGET, KAIROUZ, SYMBOLS, Formula, Misreading, Paper, attackers_share, tex
+from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS
+from dpviz.tools.audit.runs import Audited, AuditQuestion
 
 BINS = 48
 TAIL = 0.5  # percent of the runs beyond either end of the picture
@@ -213,3 +225,452 @@ def _ordinal(index: int) -> str:
 
 def _axis(index: int) -> str:
     return _AXES[index] if index < len(_AXES) else f"feature {index + 1}"
+
+
+# -- The stage --
+
+
+COLUMNS = 21  # of dots, from one side of the picture to the other; ours
+LEAST_COLUMNS = 5  # of them on each side of the threshold, so that words fit; ours
+ONE_BY_ONE = 24  # runs of each world that are played one at a time; ours
+GROWTH = 12  # then each step plays a twelfth of the runs so far; ours
+MOST_POINTS = 60  # of a line in the small ROC chart; ours
+NOTHING = "nothing"  # is promised
+HALVES = "Half of the runs of each world choose the attack; the other half test it, and only those are counted."
+LEDE = "Two worlds differ in one person: you. An attacker sees one result and says which world it came from."
+SIDES = {False: ("With you", "Without you"), True: ("With your record", "With another one")}
+SAYS = {False: ("you", "not you"), True: ("yours", "another")}
+STARTED = "The runs have begun. Can an attacker tell the two worlds apart?"
+STOPPED = "Stopped: nothing is shown of runs that are not complete."
+KEPT = "An attack can break a promise; only a proof can keep it."
+REPAIRED = "Its repaired version, which the {} page shows, is proved."
+IT = "It"  # a method that a sentence has no room to name
+
+IntArray: TypeAlias = NDArray[np.intp]
+Tone: TypeAlias = Literal["broken", "open", "kept"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedRuns:
+    """What the first runs of both worlds show."""
+
+    n: int  # runs of each world
+    right: int  # times the attacker's word was right, in the world where it is likely
+    wrong: int  # times it was wrong, in the other one
+    leak: float  # epsilon at least, at the audit's confidence
+    leak_text: str
+    most: float  # epsilon that so many runs can show
+    finding: str
+    tone: Tone
+    columns: tuple[tuple[int, ...], tuple[int, ...]]  # dots (COLUMNS,) in each world
+
+
+@dataclass(frozen=True, slots=True)
+class RocLine:
+    """One line of the small chart behind "See the attack"."""
+
+    name: str
+    kind: Literal["attack", "limit", "best", "coin"]
+    points: tuple[tuple[float, float], ...]  # false alarms and right alarms, in [0, 1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AuditStage(Confidential):
+    """Everything that stands on the stage of one finished audit; of real records it is the curator's."""
+
+    promised: float | None  # epsilon; None: no limit
+    promised_text: str
+    note: str  # what else is promised: a delta
+    worlds: tuple[str, str]  # names, the upper one first
+    says: str  # what the attacker says beyond the threshold
+    first_is_likely: bool  # whether that is right in the upper world
+    edge: int  # the first column beyond the threshold; COLUMNS without one
+    played: tuple[PlayedRuns, ...]  # the last one has all runs
+    verdict: str
+    words: str  # after the verdict
+    title: str  # of what is behind "See the attack"
+    paragraphs: tuple[str, ...]
+    lines: tuple[RocLine, ...]
+
+
+def stage_of(audited: Audited, who: str = IT, repaired: str = "") -> AuditStage:
+    """Return what stands on the stage of a finished audit of `who`; `repaired` names the page of its proved version."""
+    bound, limit = audited.bound, audited.limit
+    event = bound.events[0] if bound.events else None
+    likely = event is None or event.first_is_likely
+    columns, edge = _columns(audited)
+    # The numbers of runs of each world (m,) at which play stops: one by one, then ever more at once.
+    stops = list(range(1, min(ONE_BY_ONE, bound.n_estimating) + 1))
+    while stops[-1] < bound.n_estimating:
+        stops.append(min(bound.n_estimating, stops[-1] + max(2, stops[-1] // GROWTH)))
+    marks = np.array(stops)
+    # How many of the first runs lie in each column, (m, COLUMNS) for each world: those between two stops, added up.
+    first = np.searchsorted(marks, np.arange(marks[-1]), side="right")  # the stop that counts a run first
+    size = len(marks) * COLUMNS
+    places = [first * COLUMNS + each[: marks[-1]] for each in columns]
+    counts = [np.bincount(each, minlength=size).reshape(-1, COLUMNS).cumsum(axis=0) for each in places]
+    hits = [each[:, edge:].sum(axis=1) for each in counts]
+    right, wrong = hits if likely else hits[::-1]
+    level = bound.options.level()
+    leaks = np.maximum(least_epsilons(right, wrong, marks, level, limit.delta), 0.0)
+    most = np.maximum(least_epsilons(marks, 0, marks, level, limit.delta), 0.0)
+    sure = least_epsilons(right, wrong, marks, bound.options.level(VERDICT_CONFIDENCE), limit.delta)
+    leaks[-1], most[-1] = bound.epsilon_lower, bound.ceiling  # of all events, each with its share of the error
+    played = []
+    for i, n in enumerate(marks.tolist()):
+        is_last = i == len(marks) - 1
+        leak = float(leaks[i])
+        if is_last:
+            finding, tone = finding_of(audited, who), tone_of(audited)
+        elif audited.is_violated and sure[i] > limit.epsilon:
+            finding, tone = broken(limit.epsilon, leak, who), "broken"
+        else:
+            finding, tone = f"{2 * n:,} runs so far: can an attacker tell the two worlds apart?", "open"
+        dots = tuple(tuple(each[i].tolist()) for each in counts)
+        played.append(
+            PlayedRuns(
+                n, int(right[i]), int(wrong[i]), leak, floored(leak), float(most[i]), finding, tone, (dots[0], dots[1])
+            )
+        )
+    verdict, words = verdict_of(audited, repaired)
+    promised = math.isfinite(limit.epsilon)
+    return AuditStage(
+        promised=limit.epsilon if promised else None,
+        promised_text=ceiled(limit.epsilon) if promised else NOTHING,
+        note=f"δ = {ceiled(limit.delta)}" if limit.delta > 0 else "",
+        worlds=SIDES[audited.moves],
+        says=SAYS[audited.moves][not likely],
+        first_is_likely=likely,
+        edge=edge,
+        played=tuple(played),
+        verdict=verdict,
+        words=words,
+        title=_title(audited),
+        paragraphs=_paragraphs(audited),
+        lines=_lines(audited),
+    )
+
+
+# Words.
+
+
+def tone_of(audited: Audited) -> Tone:
+    """Return how the numbers are shown: "open" where the runs decide nothing."""
+    if audited.is_violated:
+        return "broken"
+    return "open" if audited.is_undecided or _is_doubtful(audited) else "kept"
+
+
+def finding_of(audited: Audited, who: str = IT) -> str:
+    """Return what all runs show, in at most 68 characters; never that something is verified."""
+    bound, limit = audited.bound, audited.limit.epsilon
+    least, promised = floored(bound.epsilon_lower), ceiled(limit)
+    if math.isinf(limit):
+        return f"Nothing is promised here, and at least {least} leaks."
+    if audited.is_violated:
+        return broken(limit, bound.epsilon_lower, who)
+    if audited.is_undecided:
+        runs = f"{2 * bound.n_estimating:,} runs"
+        # At the verdict's confidence where the bound's own could be above.
+        most = bound.ceiling if bound.ceiling <= audited.limit.epsilon else bound.ceiling_at(VERDICT_CONFIDENCE)
+        return f"Undecided: {runs} can show at most {ceiled(most)}, and it promised {promised}."
+    if _is_doubtful(audited):
+        return f"Undecided: it promised {promised}, and these runs point to {least}."
+    measured = estimate(audited)
+    if 0.0 < measured <= limit:
+        return f"Kept so far: this attack measures about {measured:.2g} of the promised {promised}."
+    if bound.epsilon_lower > 0.0 and least != "0":
+        return _named(who, f"promised {promised}; this attack shows at least {least}.")
+    return _named(who, f"promised {promised}; this attack cannot surely tell the worlds apart.")
+
+
+def broken(limit: float, leak: float, who: str = IT) -> str:
+    """Return the finding of a promise that the runs refute."""
+    return _named(who, f"promised {ceiled(limit)}, but leaks at least {floored(leak)}: broken.")
+
+
+def _named(who: str, words: str) -> str:
+    """Begin a finding with the method's name where there is room for it."""
+    named = f"{who} {words}"
+    is_short = len(named) <= MOST_CHARACTERS and len(named.split()) <= MOST_WORDS
+    return named if is_short else f"{IT} {words}"
+
+
+def verdict_of(audited: Audited, repaired: str = "") -> tuple[str, str]:
+    """Return what is claimed and proved, and what the runs can say of it."""
+    limit, claimed = audited.limit.epsilon, audited.claimed
+    if audited.is_proved:
+        if math.isinf(claimed):
+            verdict = f"Claimed nothing, proved {ceiled(limit)}."
+        elif ceiled(claimed) == ceiled(limit):
+            verdict = "Proved."
+        else:
+            verdict = f"Claimed {ceiled(claimed)}, proved {ceiled(limit)}."
+        if audited.is_violated:
+            return verdict, "The runs contradict the proof: one of the two is wrong."
+        return verdict, "These runs alone could not show it." if audited.is_undecided else KEPT
+    if math.isinf(limit):
+        return "Nothing is claimed, and nothing is proved.", "There is no promise to break."
+    verdict = f"ε = {ceiled(limit)} is only claimed: nobody has proved it."
+    if repaired:
+        return verdict, REPAIRED.format(repaired)
+    if audited.is_violated:
+        return verdict, "One attack is enough to break a promise."
+    return verdict, "More runs might settle it." if tone_of(audited) == "open" else KEPT
+
+
+def estimate(audited: Audited) -> float:
+    """Return the epsilon that the counts of the strongest event point to, no bound: inf where it never errs."""
+    bound = audited.bound
+    if not bound.events:
+        return 0.0
+    event, n = bound.events[0], bound.n_estimating
+    rate, other = event.hits / n - audited.limit.delta, event.other_hits / n
+    if rate <= 0.0:
+        return 0.0
+    return math.log(rate / other) if other else math.inf
+
+
+def _is_doubtful(audited: Audited) -> bool:
+    """Return whether the bound is above the promise, and not surely enough to call that broken."""
+    limit = audited.limit.epsilon
+    return not audited.is_violated and math.isfinite(limit) and audited.bound.epsilon_lower > limit
+
+
+def _title(audited: Audited) -> str:
+    if math.isinf(audited.limit.epsilon):
+        return "Nothing is promised, so nothing is forbidden"
+    if audited.is_violated:
+        return "The attack goes where the promise forbids"
+    if audited.is_undecided:
+        return "So few runs could not break this promise"
+    return "Too close to call" if _is_doubtful(audited) else "The attack stays where the promise allows"
+
+
+def _paragraphs(audited: Audited) -> tuple[str, ...]:
+    """Return what stands under the small chart: the pair, the attack with its counts, and how sure the numbers are."""
+    bound, worlds = audited.bound, [world[0].lower() + world[1:] for world in SIDES[audited.moves]]
+    told = "No number that is released differs between the two worlds."
+    if bound.events:
+        event, n = bound.events[0], bound.n_estimating
+        says = SAYS[audited.moves][not event.first_is_likely]
+        here, there = worlds if event.first_is_likely else worlds[::-1]
+        told = (
+            f"The attacker says “{says}” where this is so: {event_words(event)}. That is right in {event.hits:,} of "
+            f"{n:,} runs {here}, and wrong in {event.other_hits:,} of {n:,} {there}."
+        )
+    sure = (
+        f"With {percent(CONFIDENCE)} confidence the leak is at least {floored(bound.epsilon_lower)}; so many runs can "
+        f"show at most {ceiled(bound.ceiling)}. A promise counts as broken at {percent(VERDICT_CONFIDENCE)} confidence."
+    )
+    return audited.pair, told, sure, HALVES
+
+
+# Dots.
+
+
+def _columns(audited: Audited) -> tuple[tuple[IntArray, IntArray], int]:
+    """Return each run's column (n,) in both worlds, and the first column beyond the threshold.
+
+    The threshold is an edge between two columns, and what the attacker looks for is on its right.
+    """
+    bound = audited.bound
+    event = bound.events[0] if bound.events else None
+    sign = 1.0 if event is None or event.above else -1.0
+    worlds = [sign * values for values in (bound.scores, bound.other_scores)]
+    values = np.concatenate(worlds)
+    finite = values[np.isfinite(values)]
+    low, high = (float(end) for end in np.percentile(finite if len(finite) else np.zeros(1), [TAIL, 100.0 - TAIL]))
+    threshold = sign * event.threshold if event is not None else high
+    low, high = min(low, threshold), max(high, threshold)
+    span = high - low or 1.0
+    edge = round(COLUMNS * (threshold - low) / span)
+    edge = COLUMNS if event is None else min(max(edge, LEAST_COLUMNS), COLUMNS - LEAST_COLUMNS)
+    right = COLUMNS - edge
+    width = max((threshold - low) / edge, (high - threshold) / right if right else 0.0) or span
+    columns = []
+    for each in worlds:  # those at the ends hold what lies beyond, too
+        with np.errstate(over="ignore"):
+            at = edge + np.floor(np.clip((each - threshold) / width, -COLUMNS, COLUMNS)).astype(np.intp)
+        lesser = np.clip(at, 0, max(edge - 1, 0))
+        columns.append(np.where(each > threshold, np.clip(at, edge, COLUMNS - 1), lesser))
+    return (columns[0], columns[1]), edge
+
+
+# The small chart behind "See the attack".
+
+
+def _lines(audited: Audited) -> tuple[RocLine, ...]:
+    """Return the lines of `pictures.roc` with few points each: the attack comes last."""
+    kinds: dict[str, Literal["attack", "limit", "best", "coin"]] = {
+        "A coin": "coin",
+        "The attack": "attack",
+        "Best attack on this noise": "best",
+    }
+    layers: Sequence[Layer] = [layer for layer in roc(audited).layers if "xy" in layer.arrays]
+    lines = [
+        RocLine(layer.name, kinds.get(layer.name, "limit"), _points(layer.arrays["xy"][0, 0]))
+        for layer in layers
+        if not (layer.role is Role.PUBLIC and not math.isfinite(audited.limit.epsilon))
+    ]
+    return tuple(lines)
+
+
+def _points(line: FloatArray) -> tuple[tuple[float, float], ...]:
+    """Return a line (m, 2) without points between two others on one straight line, and no more than are seen."""
+    line = np.round(line, 4)
+    step = np.diff(line, axis=0)
+    line = line[np.concatenate([[True], (step != 0.0).any(axis=1)])]
+    before, after = line[1:-1] - line[:-2], line[2:] - line[1:-1]
+    turns = np.abs(before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]) > 1e-9
+    line = line[np.concatenate([[True], turns, [True]])] if len(line) > 2 else line
+    keep = np.unique(np.linspace(0, len(line) - 1, MOST_POINTS).astype(np.intp))
+    return tuple((float(x), float(y)) for x, y in line[keep])
+
+
+# -- What there is to read --
+
+
+MISREADINGS = (
+    Misreading(
+        "No violation was found, so the method is private.",
+        "An audit looks at two data sets and a few events. It can refute a promise, never prove one: other worlds, "
+        "other events or more runs may show more.",
+        "The guarantee's label: “proved” rests on a proof and the [[ledger]], not on these runs.",
+    ),
+    Misreading(
+        "The measured ε is the method's true ε.",
+        f"It is the least [[epsilon]] that fits the counts, with {percent(CONFIDENCE)} confidence. The true one may be "
+        "any larger, and a sound method is usually measured well below what it spends.",
+        "The attack's curve behind “See the attack”: how far it stays below what the noise itself would allow.",
+    ),
+    Misreading(
+        "A larger measured ε means a worse leak, so two broken methods can be ranked.",
+        "At the ceiling the worlds never looked alike, and the figure only counts the runs: more runs raise it without "
+        "end. The true ε may be infinite for both.",
+        "“Most that can be shown”, and the same audit with more runs.",
+    ),
+    Misreading(
+        "The worst case is made up; nothing like it will happen to my records.",
+        "The promise is for every pair of [[neighbors]]. One pair that breaks it refutes the claim, and whoever lives "
+        "in such a corner was promised the same as everyone.",
+        "“Two worlds”: the made-up pair, and then one of these records.",
+    ),
+    Misreading(
+        "One may audit with new seeds until something is found.",
+        f"Each audit may err in {100 * (1 - CONFIDENCE):.3g} of 100 cases, so of many some will. “Violation” asks for "
+        f"{percent(VERDICT_CONFIDENCE)} instead, and what counts is never what the event was chosen by.",
+        "The table of all methods: one audit of each mode, with its number of runs.",
+    ),
+)
+
+PAPERS = (
+    Paper(
+        "Clopper & Pearson 1934, The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial",
+        (("the exact limits", "both ends of how often the event happens, for any number of runs"),),
+    ),
+    Paper(
+        "Jagielski, Ullman & Oprea 2020, Auditing Differentially Private Machine Learning",
+        (("the lower bound on ε", "the logarithm of the lower end over the upper end"),),
+    ),
+    Paper(
+        "Nasr et al. 2023, Tight Auditing of Differentially Private Machine Learning",
+        (
+            (
+                "audits with several events",
+                "here the error is shared among all of them, half of the runs having chosen them",
+            ),
+        ),
+    ),
+    KAIROUZ,
+)
+
+WORDS = {
+    BUDGET: SYMBOLS[BUDGET],
+    "N": "runs that estimate, in each world: those that did not choose the event",
+    "K": "events that the other half of the runs chooses",
+    r"\alpha": "error allowed at one end of one event",
+    "a,\\ b": "how often the event happened where it is likely, and in the other world",
+    "p_-,\\ p_+": "least and greatest chance that fits",
+    "B^{-1}": "quantile of the Beta distribution",
+}
+
+
+def formulas(audited: Audited, *, public: bool = False) -> tuple[Formula, ...]:
+    """Return how the counts become a measured ε; counts on real records are not the `public`'s."""
+    bound, options = audited.bound, audited.bound.options
+    n, level, confidence = bound.n_estimating, options.level(), tex(options.confidence)
+    parts = [
+        Formula(
+            "Error allowed at one end of one event",
+            rf"\alpha = \frac{{1 - {confidence}}}{{2 K}}",
+            rf"\alpha = \frac{{1 - {confidence}}}{{2 \cdot {options.n_events}}}",
+            level,
+            source="the union bound over all ends",
+        ),
+        Formula(
+            "The most that so many runs can show",
+            r"\varepsilon_{\max} = \ln\frac{\alpha^{1/N} - \delta}{1 - \alpha^{1/N}}",
+            rf"\varepsilon_{{\max}} = \ln\frac{{{tex(level)}^{{1/{n}}} - {tex(options.delta)}}}"
+            rf"{{1 - {tex(level)}^{{1/{n}}}}}",
+            bound.ceiling,
+            source="Clopper & Pearson 1934, with a = N and b = 0",
+        ),
+    ]
+    if public and audited.is_own:
+        return tuple(parts)
+    if bound.events:
+        parts += _of_event(bound, bound.events[0])
+    if audited.is_proved and math.isfinite(audited.limit.epsilon):
+        parts.append(attackers_share(audited.limit.epsilon, audited.limit.delta))
+    return tuple(parts)
+
+
+def _of_event(bound: EpsilonBound, event: AuditEvent) -> list[Formula]:
+    """Return the chances of an event that fit its counts, and the ε that follows."""
+    n, level, delta = bound.n_estimating, bound.options.level(), tex(bound.options.delta)
+    ends = chances(n, level)
+    low, high = float(ends[0][event.hits]), float(ends[1][event.other_hits])
+    exact, alpha = "Clopper & Pearson 1934", tex(level)
+    return [
+        Formula(
+            "Chance of the event where it is likely, at least",
+            r"p_- = B^{-1}(\alpha;\ a,\ N - a + 1)",
+            rf"p_- = B^{{-1}}({alpha};\ {event.hits},\ {n - event.hits + 1})" if event.hits else "p_-",
+            low,
+            source=exact,
+            is_least=True,
+        ),
+        Formula(
+            "Chance of the event in the other world, at most",
+            r"p_+ = B^{-1}(1 - \alpha;\ b + 1,\ N - b)",
+            rf"p_+ = B^{{-1}}(1 - {alpha};\ {event.other_hits + 1},\ {n - event.other_hits})"
+            if event.other_hits < n
+            else "p_+",
+            high,
+            source=exact,
+            is_limit=True,
+        ),
+        Formula(
+            "Measured ε, at least",
+            r"\hat\varepsilon = \max\left(0,\ \ln\frac{p_- - \delta}{p_+}\right)",
+            rf"\hat\varepsilon = \max\left(0,\ \ln\frac{{{tex(low)} - {delta}}}{{{tex(high)}}}\right)",
+            bound.epsilon_lower,
+            source="Jagielski, Ullman & Oprea 2020",
+            is_least=True,
+        ),
+    ]
+
+
+def code(data: Data, question: AuditQuestion) -> Calls:
+    """Return the calls behind the pictures of an audit."""
+    return Calls(
+        data,
+        ("from dpviz.tools.audit import pictures, runs",),
+        (
+            f"question = runs.{question!r}",
+            "found = runs.counted(dataset.points, dataset.box, question)",
+            "audited = runs.against_limit(*found, is_own=question.is_own)",
+            "scenes = [pictures.histogram(audited), pictures.roc(audited)]",
+        ),
+    )

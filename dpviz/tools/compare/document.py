@@ -63,6 +63,9 @@ th { font-weight: 600; } tr.marked td { font-weight: 650; background: #eef3fa; }
 """
 
 
+Named: TypeAlias = tuple[tuple[str, str], ...]  # names and what they are
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     """The beginning of a part."""
@@ -97,7 +100,7 @@ class Items:
 class Pairs:
     """Names and what they are."""
 
-    pairs: tuple[tuple[str, str], ...]
+    pairs: Named
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from dpviz.tools.compare.document import (
     Document,
     Heading,
     Items,
+    Named,
     Note,
     Pairs,
     Picture,
@@ -33,7 +34,6 @@ from dpviz.tools.compare.frontier import (
     Ranked,
     band,
     guarantee_words,
-    median_at,
     median_row,
     no_data_ratio,
     per_distance,
@@ -115,18 +115,18 @@ class PublicFacts:
     """The question, the data's public side, what was released, and the promises at one ε. Nothing in it is exact."""
 
     title: str  # of the data
-    bounds: tuple[tuple[str, str], ...]  # (feature, its public bounds); "" where they came from the records
+    bounds: Named  # (feature, its public bounds); "" where they came from the records
     bounds_note: str
     n_clusters: int
     adjacency: str
     epsilon: float
     promises: tuple[Promise, ...]
     bounds_public: bool
-    versions: tuple[tuple[str, str], ...]
+    versions: Named
     link: str  # the query that brings the page back
     day: str
     origin: str = ""  # where k comes from, and whether anybody chose it
-    columns: tuple[tuple[str, str], ...] = ()  # (column, its bounds) where the features are computed from columns
+    columns: Named = ()  # (column, its bounds) where the features are computed from columns
     derived: str = ""  # which features those are
     ledger: Ledger = NOTHING_YET  # of everything that was released of these records
     rows_each: int = 0  # rows of one person, at most; 0: nobody has said
@@ -161,7 +161,7 @@ class Findings(Confidential):
     same: str  # whether they are the clusters without privacy, "" where there is no picture
     pinned: tuple[tuple[str, Row], ...]  # (method, its run nearest to the median)
     names: Mapping[str, str]  # of the methods
-    settings: tuple[tuple[str, str], ...]
+    settings: Named
 
     @property
     def first(self) -> str:
@@ -275,13 +275,18 @@ def public_paper(facts: PublicFacts) -> Document:
     return Document(f"Private clustering of {facts.title}: what is promised", _subtitle(facts), tuple(blocks), appendix)
 
 
-def answers(facts: PublicFacts, planned: Promise | None) -> tuple[tuple[str, str], ...]:
+def answers(facts: PublicFacts, planned: Promise | None) -> Named:
     """Return an officer's questions and their answers; `planned` is the release that is recommended.
 
     The odds are of everything that was released of these records, with and without the planned release.
     """
     before, rows_each = facts.ledger, max(facts.rows_each, 1)
-    after = None if planned is None else _with(before, facts, planned)
+    after = None
+    if planned is not None:
+        what, neighbors = f"{facts.n_clusters} centers", Adjacency[facts.adjacency.upper()]
+        delta = 0.0 if planned.proved is None else planned.proved.delta
+        spent = facts.epsilon, delta, neighbors, planned.proved
+        after = Ledger((*before.entries, ReleaseEntry(what, planned.key, planned.name, *spent, facts.day, "release")))
     tables = [each for each in before.entries if each.fingerprint]
     table = f"{_entry(tables[-1])}, SHA-256 {tables[-1].fingerprint}." if tables else NO_TABLE
     rows = ANY_ROWS if not facts.rows_each else ONE_ROW
@@ -303,16 +308,6 @@ def answers(facts: PublicFacts, planned: Promise | None) -> tuple[tuple[str, str
         ("Is one row one person?", rows),
         *((("Where the data are", facts.kept),) if facts.kept else ()),
     )
-
-
-def _with(ledger: Ledger, facts: PublicFacts, planned: Promise) -> Ledger:
-    """Return the ledger with the planned release."""
-    what, neighbors = f"{facts.n_clusters} centers", Adjacency[facts.adjacency.upper()]
-    delta = 0.0 if planned.proved is None else planned.proved.delta
-    entry = ReleaseEntry(
-        what, planned.key, planned.name, facts.epsilon, delta, neighbors, planned.proved, facts.day, "release"
-    )
-    return Ledger((*ledger.entries, entry))
 
 
 def _total(ledger: Ledger) -> str:
@@ -374,7 +369,7 @@ def _subtitle(facts: PublicFacts) -> str:
     return f"{facts.day}, made by dpviz. ε = {number(facts.epsilon)} throughout, k = {facts.n_clusters}."
 
 
-def _data(facts: PublicFacts) -> tuple[tuple[str, str], ...]:
+def _data(facts: PublicFacts) -> Named:
     columns = facts.columns or facts.bounds
     more = f" and {len(columns) - MOST_COLUMNS} more" if len(columns) > MOST_COLUMNS else ""
     if facts.bounds_public:
@@ -490,10 +485,10 @@ def costs(findings: Findings, keys: Sequence[str], epsilon: float) -> TableBlock
         cells = [number(at)]
         for key in keys:
             runs = [row for row in rows.get(key, ()) if row["epsilon"] == at]
-            row = median_row(runs)
-            proved = row is not None and row["proved_epsilon"] is not None
-            right = at_most(percent(rows, key, at)).removeprefix("at most ").split(":")[0] if proved else NO_LIMIT
-            cells += [_spread(runs), right] if runs else ["", ""]
+            row = median_row(runs) or {}
+            proved = row.get("proved_epsilon") is not None
+            right = at_most(attacker_odds(row["proved_epsilon"], row["proved_delta"])) if proved else NO_LIMIT
+            cells += [_spread(runs), right.removeprefix("at most ").split(":")[0]] if runs else ["", ""]
         lines.append(tuple(cells))
     head = ["ε"]
     for key in keys:
@@ -552,10 +547,3 @@ def _spread(runs: Sequence[Row]) -> str:
     ratios = np.array([row["inertia_ratio"] if row["status"] == OK else np.inf for row in runs], dtype=np.float64)
     low, high = band(ratios)
     return f"{_times(float(np.median(ratios)))} ({_times(low)} to {_times(high)})"
-
-
-def percent(rows: Rows, key: str, epsilon: float) -> float:
-    """Return what the proved guarantee lets an attacker reach, of 100."""
-    row = median_at(rows, key, epsilon)
-    assert row is not None  # called where there is a run
-    return attacker_odds(float(row["proved_epsilon"]), float(row["proved_delta"]))

@@ -53,8 +53,8 @@ class Smallest:
     late: float | None
 
 
-def smallest(series: Series, most: float = LIMIT, confidence: float = CONFIDENCE) -> Smallest | None:
-    """Return the smallest ε of the runs from which on the median cost is at most `most`, × without privacy.
+def smallest(series: Series) -> Smallest | None:
+    """Return the smallest ε of the runs from which on the median cost is at most LIMIT, × without privacy.
 
     The median of n independent runs lies between their order statistics l and n + 1 - l with probability
     1 - 2 P(Binomial(n, 1/2) < l) at least, whatever their law. None where even the largest ε does not keep it.
@@ -63,7 +63,7 @@ def smallest(series: Series, most: float = LIMIT, confidence: float = CONFIDENCE
     def first(costs: Sequence[float]) -> float | None:
         kept = None
         for epsilon, cost in zip(reversed(series.epsilons), reversed(costs), strict=True):
-            if cost > most:
+            if cost > LIMIT:
                 break
             kept = epsilon
         return kept
@@ -72,20 +72,20 @@ def smallest(series: Series, most: float = LIMIT, confidence: float = CONFIDENCE
     middle = first([float(np.median(costs)) for costs in runs])
     if middle is None:
         return None
-    ends = [median_interval(costs, confidence) for costs in runs]
+    ends = [median_interval(costs) for costs in runs]
     early = first([low for low, _ in ends])
     return Smallest(middle if early is None else early, middle, first([high for _, high in ends]))
 
 
-def median_interval(costs: FloatArray, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Return the order statistics of ascending `costs` (n,) that hold their law's median with this confidence.
+def median_interval(costs: FloatArray) -> tuple[float, float]:
+    """Return the order statistics of ascending `costs` (n,) that hold their law's median with CONFIDENCE.
 
     The l-th from below and from above, with the largest l for which P(Binomial(n, 1/2) < l) is at most half of what the
     confidence leaves; where n is too small for any, the ends of what there is: minus and plus infinity.
     """
     n = len(costs)
     rank = int(
-        scipy.stats.binom.ppf(0.5 * (1.0 - confidence), n, 0.5)
+        scipy.stats.binom.ppf(0.5 * (1.0 - CONFIDENCE), n, 0.5)
     )  # P(X < rank) <= that share, and no larger rank has it
     if rank < 1:
         return -math.inf, math.inf

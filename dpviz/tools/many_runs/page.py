@@ -17,10 +17,10 @@ from dpviz.stories.view import Projection, project
 from dpviz.tools.many_runs import over_epsilon
 from dpviz.tools.many_runs.runs import Draws, RunsQuestion, outcomes
 from dpviz.ui import asking, controls, frame, state
+from dpviz.ui.asking import Job
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
-from dpviz.ui.runs import AnyRun, Noise, RunRequest, scalars, words_of
-from dpviz.ui.server.background import Job
+from dpviz.ui.runs import Noise, RunRequest, scalars, words_of
 
 HEIGHT = 420  # CSS pixels
 DOTS_HEIGHT = 250
@@ -44,7 +44,7 @@ KNOBS = (RUNS, VARY)
 NEW_NOISE = "Same data, same start, other noise, here and in the picture above."
 _BEYOND = "dpviz:outcomes-beyond"
 
-Describe = Callable[[float], RunRequest[AnyRun]]  # budget -> the method at that budget
+Describe = Callable[[float], RunRequest]  # budget -> the method at that budget
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +87,7 @@ def many(
         method = describe(now)
         others = [describe(at) for at in grid]
     except ValueError as error:
-        st.error(state.plain(str(error)))
+        state.error(error)
         return
     knobs_column, button_column = st.columns([3, 2], vertical_alignment="bottom")
     with knobs_column:
@@ -97,9 +97,9 @@ def many(
         if st.button("New noise for all runs", key="outcomes-new", width="stretch", help=NEW_NOISE):
             frame.renew(secret=noise.secret)
             st.rerun(scope="app")
-    seed, units = noise.seed_for(page.source).value, page.source.dataset.units
+    seed, units = noise.seed_for(page.source).value, page.dataset.units
 
-    def job(request: RunRequest[AnyRun], first: int, count: int) -> Job:
+    def job(request: RunRequest, first: int, count: int) -> Job:
         question = RunsQuestion(request.algorithm.name, scalars(request.params), units, fields, request.params)
         return Job(outcomes, (question, Draws(seed, first, count, vary)), classified=True, n_runs=count)
 
@@ -111,12 +111,12 @@ def many(
     )
     batches, band_runs = answers.found[:n_batches], answers.found[n_batches:]
     if answers.problem:
-        st.error(state.plain(answers.problem))
+        state.error(answers.problem)
     elif any(batch is None for batch in batches):
         st.caption("The first runs are on their way.")
     else:
         runs: list[Outcome] = [each for batch in batches for each in batch]
-        behind, dataset, words = stand(), page.source.dataset, words_of(page.source)
+        behind, dataset, words = stand(), page.dataset, words_of(page.source)
         unit = unit_records(dataset.points, dataset.box)
         scene = story.scene(
             runs,
@@ -181,7 +181,7 @@ def over(page: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, view:
     try:
         methods = [describe(stop) for stop in stops]
     except ValueError as error:
-        st.error(state.plain(str(error)))
+        state.error(error)
         return
     seed = noise.seed_for(page.source).value
     named_params = [
@@ -208,10 +208,10 @@ def over(page: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, view:
         public=page.public,
     )
     if answers.problem:
-        st.error(state.plain(answers.problem))
+        state.error(answers.problem)
     elif answers.complete:
         (centers, floor), *states = answers.found
-        dataset, start = page.source.dataset, float(state.value(epsilon))
+        dataset, start = page.dataset, float(state.value(epsilon))
         unit = dataset.box.to_unit(dataset.points)
         scene = over_epsilon.scene(states, unit, centers, words_of(page.source), view, start=start)
         live(scene, key="over", height=OVER_HEIGHT)

@@ -221,16 +221,14 @@ def params_of_trial(
 def run_trials(trials: Iterable[Trial]) -> list[Row]:
     """Run some trials one after the other, each on one thread: the same rows on every machine and in every process."""
     with one_thread():
-        return [run_trial(trial) for trial in trials]
-
-
-def run_trial(trial: Trial) -> Row:
-    """Return the row of one run. What the method refuses, and why, is its `status`; the figures are then None."""
-    return measured_trial(trial)[0]
+        return [measured_trial(trial)[0] for trial in trials]
 
 
 def measured_trial(trial: Trial) -> tuple[Row, Centers | None]:
-    """Return the row of one run and the centers (m, d) that its release stands for, None where there are none."""
+    """Return the row of one run and the centers (m, d) that its release stands for, None where there are none.
+
+    What the method refuses, and why, is the row's `status`; the figures are then None.
+    """
     centers = None
     source, targets = trial.source, trial.targets
     row: dict[str, Value] = {

@@ -7,6 +7,7 @@ not divide, so that each such mistake is noticed.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpviz.core import attacker_odds
@@ -225,14 +226,6 @@ MOST_QUOTED = 20  # characters of a line in a message
 
 
 @dataclass(frozen=True, slots=True)
-class ClassAnswers:
-    """The sheets of all codes that could be read, and what is wrong with the other lines."""
-
-    sheets: tuple[Sheet, ...]
-    problems: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Tally:
     """How a class answered one question: how often each choice was made before and after; others gave no answer.
 
@@ -251,8 +244,11 @@ class Tally:
         return counts[self.question.right], sum(counts)
 
 
-def collect(text: str) -> ClassAnswers:
-    """Read codes, one a line; blank lines count as nothing. Raises CodeError for more than a class has."""
+def collect(text: str) -> tuple[list[Sheet], list[str]]:
+    """Read codes, one a line; blank lines count as nothing. Raises CodeError for more than a class has.
+
+    Return the sheets of all that could be read, and what is wrong with the other lines.
+    """
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     if len(lines) > MOST_CODES:
         raise CodeError(f"There were {len(lines)} codes, but at most {MOST_CODES} are read. Paste one class at a time.")
@@ -262,10 +258,10 @@ def collect(text: str) -> ClassAnswers:
             sheets.append(read_code(line))
         except CodeError as error:
             problems.append(f"Line {number}, {line[:MOST_QUOTED]!r}: {error}")
-    return ClassAnswers(tuple(sheets), tuple(problems))
+    return sheets, problems
 
 
-def tallies(sheets: tuple[Sheet, ...]) -> tuple[Tally, ...]:
+def tallies(sheets: Sequence[Sheet]) -> tuple[Tally, ...]:
     """Count the answers to each question."""
     counted = []
     for at, question in enumerate(QUESTIONS):

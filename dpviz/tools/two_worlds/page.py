@@ -19,10 +19,10 @@ from dpviz.tools.two_worlds import worlds as two_worlds
 from dpviz.tools.two_worlds.pictures import PICK, cloud_scene, pickable, row_of
 from dpviz.tools.two_worlds.worlds import OPERATIONS, REMOVE, Change, WorldsQuestion
 from dpviz.ui import asking, controls, state
+from dpviz.ui.asking import Job
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, clicked, live
-from dpviz.ui.runs import AnyRun, Noise, RunRequest, as_it_is, run_method, scalars, words_of
-from dpviz.ui.server.background import Job
+from dpviz.ui.runs import Noise, RunRequest, as_it_is, run_method, scalars, words_of
 
 CHOICE = ("worlds", "Two worlds")  # of a page's tabs
 HEIGHT = 480  # CSS pixels
@@ -76,17 +76,17 @@ _STOPPED = "dpviz:worlds-stopped"
 class WorldsTab:
     """The differences between the methods' tabs."""
 
-    method: Callable[[], RunRequest[AnyRun]]  # at the slider's value; raises ValueError for what is impossible together
+    method: Callable[[], RunRequest]  # at the slider's value; raises ValueError for what is impossible together
     what: str = "released center"  # the marks of a release
     planned: bool = True  # whether no run's plan depends on its earlier releases
     record: Knob | None = RECORD  # None: the page draws the choice of a record itself
     radius: float | None = None  # nD-Laplace: what epsilon is for, in its unit
 
 
-def link(frame: PageFrame, *, record: bool = True) -> list[tuple[str, str]]:
+def link(frame: PageFrame, *, record: bool = True) -> state.Pairs:
     """Return what this tab adds to the link; without the record where the page has it already."""
     pairs = [(knob.name, knob.format(state.value(knob))) for knob in (WHAT, WHERE, ACROSS, UP, RUNS, LOOK)]
-    return [(RECORD.name, str(_row(frame.source.dataset.n))), *pairs] if record else pairs
+    return [(RECORD.name, str(_row(frame.dataset.n))), *pairs] if record else pairs
 
 
 def adapter(tab: Knob) -> Callable[[Scene], Scene]:
@@ -98,7 +98,7 @@ def follow_click(frame: PageFrame, picture: LiveState | None, key: str = "pictur
     """Choose the record that was clicked, once for each click."""
     if picture is None or picture.picked != PICK or not clicked(picture, f"worlds-{key}"):
         return
-    row = None if picture.picked_mark is None else row_of(picture.picked_mark, frame.source.dataset.n)
+    row = None if picture.picked_mark is None else row_of(picture.picked_mark, frame.dataset.n)
     if row is not None and row != state.value(RECORD):
         state.remember(RECORD, row)
         st.rerun(scope="app")
@@ -115,7 +115,7 @@ def worlds(frame: PageFrame, tab: WorldsTab, noise: Noise, view: View) -> None:
     except ValueError:
         st.caption(NO_RUN)
         return
-    operations = two_worlds.offered(guarantee.proved or guarantee.stated, frame.source.dataset.n)
+    operations = two_worlds.offered(guarantee.proved or guarantee.stated, frame.dataset.n)
     if not operations:
         st.caption("There is no record to move.")
         return
@@ -125,7 +125,7 @@ def worlds(frame: PageFrame, tab: WorldsTab, noise: Noise, view: View) -> None:
 
 def stated_place(frame: PageFrame, view: View, start: Points) -> Points:
     """Draw the sliders of a place: the two features of the picture change, the others stay as in `start` (d,)."""
-    box, place = frame.source.dataset.box, start.copy()
+    box, place = frame.dataset.box, start.copy()
     features = view.features(box.d) or (0, 1)
     for column, feature, knob in zip(st.columns(2), features, (ACROSS, UP), strict=False):
         with column:
@@ -133,11 +133,9 @@ def stated_place(frame: PageFrame, view: View, start: Points) -> Points:
     return box.clip(place)
 
 
-def _choose(
-    frame: PageFrame, tab: WorldsTab, method: RunRequest[AnyRun], operations: tuple[str, ...], view: View
-) -> Change:
+def _choose(frame: PageFrame, tab: WorldsTab, method: RunRequest, operations: tuple[str, ...], view: View) -> Change:
     """Draw the record, its change, its place there, the number of runs, and the part of the box in view."""
-    dataset = frame.source.dataset
+    dataset = frame.dataset
     row, box = _row(dataset.n), dataset.box
     record_column, change_column = st.columns([1, 2], vertical_alignment="bottom")
     if tab.record is not None and dataset.n:
@@ -191,7 +189,7 @@ def _worlds(frame: PageFrame, tab: WorldsTab, change: Change, noise: Noise, view
         asking.after_picture(_WAIT)
         st.caption(NO_RUN)
         return
-    dataset, guarantee = frame.source.dataset, result.guarantee
+    dataset, guarantee = frame.dataset, result.guarantee
     pair = two_worlds.neighbors(dataset.points, dataset.box, change)
     question = WorldsQuestion(method.algorithm.name, scalars(method.params), change, method.params)
     answer = find(frame, question, int(state.value(RUNS)), result.events, guarantee, noise)
@@ -245,14 +243,14 @@ def find(
     ]
     n_run_jobs = len(jobs)
     if guarantee.proved is not None and not guarantee.proved.per_distance:
-        jobs.append(Job(two_worlds.noise_limit_job, (tuple(events), question.change.operation), n_runs=0))
+        jobs.append(Job(two_worlds.noise_limit, (tuple(events), question.change.operation), n_runs=0))
     answers = asking.ask(
         frame.source, jobs, what=f"Batches of {batch} runs", key=_WAIT, secret=seed.secret, public=frame.public
     )
     answer, parts = WorldsAnswer(None), answers.found[:n_run_jobs]
     first, second = ([part for part in parts[world::2] if part is not None] for world in (0, 1))
     if answers.problem:
-        st.error(state.plain(answers.problem))
+        state.error(answers.problem)
     else:
         if not answers.complete:
             st.button("Stop", on_click=_stop, args=(key,))

@@ -204,20 +204,14 @@ def allowed(claim: Claim, operation: str, distance: float = 0.0) -> float:
     return odds
 
 
-def noise_limit(events: Iterable[Event], operation: str) -> float:
-    """Return 50 (1 + delta(0)), the most that the noise of `events` allows a guess, in 100; off the slider's path.
+def noise_limit(_points: Points, _box: Box, events: Iterable[Event], operation: str) -> float:
+    """Return 50 (1 + delta(0)), the most that the noise of `events` allows a guess, in 100, as a background job.
 
     delta(0) is the total variation of the worst pair of neighbors, from the events' privacy loss distributions at
     epsilon 0, under REPLACE for a move. A bound where nothing in the events follows from the records.
     """
     adjacency = Adjacency.REPLACE if operation == MOVE else Adjacency.ADD_REMOVE
     return 50.0 * (1.0 + delta_of(events, 0.0, adjacency))
-
-
-def noise_limit_job(points: Points, box: Box, events: tuple[Event, ...], operation: str) -> float:
-    """Return `noise_limit` as a job of the background process; the records are not used."""
-    del points, box
-    return noise_limit(events, operation)
 
 
 def noise_distance(params: DistanceParams, box: Box, apart: FloatArray) -> float:

@@ -11,7 +11,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -21,7 +21,7 @@ from dpviz.data.files import READ_OFF
 from dpviz.data.table import DATA, EACH, MOST_FEATURES, MOST_NAME, SAME
 from dpviz.ui import state
 
-T = TypeVar("T")
+TYPED = "typed"  # bounds
 PREFIX = "data_"  # of the form's names in a link
 READING = ("sep", "decimal", "thousands", "header", "sheet")  # as `TableFormat` calls them
 SIGNS = {
@@ -36,12 +36,31 @@ SIGNS = {
 }
 _TABLE = "dpviz:table"
 _ANSWERS = "dpviz:answers"
+_all_answers = state.session_value(_ANSWERS, dict[str, dict[str, Any]])
 _BEFORE = "dpviz:table-before"
 _FILE = "dpviz:given-file"
 _READING = "dpviz:table-format"
 _LINK = "dpviz:linked-upload"
 _FORM = "dpviz:upload-form"
 _FOR = "dpviz:upload-form-for"  # the fingerprint of the first file that it was for
+
+
+DEFAULTS: Mapping[str, object] = {  # of answers, by their names; of columns by what stands before a column's name
+    "features": (),
+    "label": "",
+    "place": "",
+    "missing": "error",
+    "how": EACH,
+    "source:": TYPED,
+    "low:": "",
+    "high:": "",
+    "projection_seed": 0,
+    "categories": (),
+    "values:": (),
+    "unlisted": "zeros",
+    "change": 100.0,
+    "group": "",
+}
 
 
 class Field(TypedDict):
@@ -109,10 +128,11 @@ def expected_file() -> str:
     return str(st.session_state.get(_LINK, ""))
 
 
-def answer(name: str, default: T) -> T:
-    """Return the answer to the question `name`, or its default."""
+def answer(name: str, default: object = None) -> Any:
+    """Return the answer to the question `name`, or its default: this one, else that of `DEFAULTS`."""
     value = _answers().get(name)
-    return default if value is None else value
+    value = default if value is None else value
+    return DEFAULTS.get(name[: name.find(":") + 1] or name) if value is None else value
 
 
 def answers_before() -> tuple[str, Mapping[str, Any], TableFormat]:
@@ -141,11 +161,6 @@ def keep(name: str, key: str) -> None:
 def _answers() -> dict[str, Any]:
     stored = st.session_state.get(_TABLE)
     return _all_answers().setdefault(stored.digest if isinstance(stored, Table) else "", {})
-
-
-def _all_answers() -> dict[str, dict[str, Any]]:
-    answers: dict[str, dict[str, Any]] = st.session_state.setdefault(_ANSWERS, {})
-    return answers
 
 
 def expect_form(form: Choices | None) -> None:
@@ -233,7 +248,7 @@ def _consistent(form: Choices) -> Choices | None:
     )
 
 
-def to_link(form: Choices, *, public: bool) -> tuple[tuple[str, str], ...]:
+def to_link(form: Choices, *, public: bool) -> state.Pairs:
     """Return `form` as pairs of a link, without defaults; the label is the curator's."""
     ends = [DATA if pair is None else ":".join(f"{end!r}" for end in pair) for pair in form.bounds]
     bounds = DATA if form.how == DATA else f"{SAME}:{ends[0]}" if form.how == SAME and ends else ",".join(ends)

@@ -74,7 +74,7 @@ def draw(*, from_data: bool, public: bool) -> None:
             st.session_state[_N_FIELDS] = st.session_state.get(_N_FIELDS, 0) + 1
             state.run_again()  # the picture stands above this form
     if uploaded is not None and (problem := st.session_state.get(_REFUSED)):
-        st.error(state.plain(problem))
+        state.error(problem)
 
 
 def _forget() -> None:

@@ -18,7 +18,7 @@ from annotated_types import Ge, Le, Len, Lt
 from dpviz.core import Box, Confidential, FloatArray, Knob, KnobError, Labels, frozen
 from dpviz.data import Dataset
 from dpviz.ui import controls
-from dpviz.ui.state import Index, Number, read_message
+from dpviz.ui.state import Index, Number, Pairs, read_message
 
 DRAW = "draw"  # the name in the picker and in links
 TITLE = "Draw your own"
@@ -71,7 +71,7 @@ class Drawing:
     before: tuple[DrawnPoints, ...] = field(default=())
 
 
-def source() -> tuple[Dataset, tuple[object, ...], tuple[tuple[str, str], ...], DrawnPoints]:
+def source() -> tuple[Dataset, tuple[object, ...], Pairs, DrawnPoints]:
     """Draw the knobs and return the drawn data set, its key, its part of a link, and the sheet."""
     start = str(controls.control(START))
     _catch_up()

@@ -18,7 +18,7 @@ NAMES_HELP = (
     "A name stays with its cluster's place while ε and noise change. Links, settings and the paper have it, as public "
     "words."
 )
-_NAMES = "dpviz:cluster-names"
+_all_names = state.session_value("dpviz:cluster-names", dict[tuple[object, ...], tuple[NamedPlace, ...]])
 _FROM_CURVE, _OF = "dpviz:k-taken", "dpviz:k-of"
 
 
@@ -74,7 +74,7 @@ def take(source: Source, knob: Knob, k: int, spent: float) -> None:
     state.remember(knob, k)
 
 
-def link(source: Source, knob: Knob) -> list[tuple[str, str]]:
+def link(source: Source, knob: Knob) -> state.Pairs:
     """Return the part of a link about a k that was read off a private curve: there it is no public input either."""
     k = int(state.value(source.suited(knob)))
     choice = _from_curve(k)
@@ -102,7 +102,7 @@ def names_of(source: Source, words: Words, centers: Centers) -> tuple[str, ...]:
     return carried(_all_names().get((source.people, words.box), ()), unit)
 
 
-def link_names(names: Sequence[str]) -> list[tuple[str, str]]:
+def link_names(names: Sequence[str]) -> state.Pairs:
     """Return the part of a link about clusters' names."""
     return [(key, name) for key, name in zip(state.CLUSTER_NAMES, names, strict=False) if name]
 
@@ -125,8 +125,3 @@ def _take_typed(source: Source, words: Words, centers: Centers) -> None:
 def _keep_names(source: Source, words: Words, names: Sequence[str], unit: Centers) -> None:
     places = zip(names, unit.tolist(), strict=False)
     _all_names()[(source.people, words.box)] = tuple(NamedPlace(name, tuple(place)) for name, place in places if name)
-
-
-def _all_names() -> dict[tuple[object, ...], tuple[NamedPlace, ...]]:
-    names: dict[tuple[object, ...], tuple[NamedPlace, ...]] = st.session_state.setdefault(_NAMES, {})
-    return names

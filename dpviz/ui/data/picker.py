@@ -42,7 +42,7 @@ class Source(Confidential):
 
     dataset: Dataset
     key: tuple[Any, ...]
-    link: tuple[tuple[str, str], ...]  # its part of the URL
+    link: state.Pairs  # its part of the URL
     uploaded: bool
     sheet: DrawnPoints | None = None  # of what was drawn by hand
     form: Choices | None = None  # of an upload

@@ -1,9 +1,12 @@
 """The form for a person's own table: file, columns, rows, public bounds, and what those bounds do to the records.
 
 Answers are in `answers`, so that the data set is known before the form is drawn: without a picture the form has the
-page, with one it is behind a button.
+page, with one it is behind a button. Public bounds are typed, taken from what everybody knows, or from the data. They
+are words until they are read here: people type 250,000 as they would write it. What can be two numbers, as 3.000 can,
+is none until they say which.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -14,7 +17,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.core import Confidential
+from dpviz.core import Box, Confidential
 from dpviz.data import (
     MAX_BYTES,
     MAX_COLUMNS,
@@ -31,15 +34,357 @@ from dpviz.data import (
     get_ready,
     read_confined,
 )
-from dpviz.data.files import CSV, FORMATS, GEOJSON, READ_OFF, READABLE, Beginning, binary_format, date_of
-from dpviz.data.geography import likely_map
-from dpviz.data.table import LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, SAME, Category
-from dpviz.data.transforms import LEAST_CHANGE, MAX_SEED, Scale
+from dpviz.data.files import CSV, FORMATS, GEOJSON, READ_OFF, READABLE, Beginning, binary_format, date_of, day_of
+from dpviz.data.geography import MOST_LATITUDE, TURN, likely_map, map_of
+from dpviz.data.parsing import COMMA, POINT, is_ambiguous, number_of
+from dpviz.data.table import DATA, EACH, LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, SAME, Category, How, Pair
+from dpviz.data.transforms import KILOMETER, LEAST_CHANGE, MAX_SEED, Scale, why_scaled
 from dpviz.ui import state, tabs
-from dpviz.ui.data import answers, background, bounding
-from dpviz.ui.data.answers import answer, field, set_answers
+from dpviz.ui.data import answers, background
+from dpviz.ui.data.answers import TYPED, answer, field, keep, set_answers
 from dpviz.ui.panel import safe_table
 from dpviz.ui.server import uploads
+
+HOW: dict[How, str] = {EACH: "For each feature", SAME: "One pair for all", DATA: "From the data: not private"}
+DATES = "dates"
+DAYS = "days"
+SLASHED = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")  # in America the month comes first, elsewhere the day
+MOST_TEXT = 40  # characters of a typed bound
+LARGEST = 1e300
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRange:
+    """A range that is public without any record, and the columns' names that suggest it."""
+
+    title: str
+    low: float
+    high: float
+    unit: str
+    pattern: str  # of a column's name
+
+
+KNOWN = {
+    "age": KnownRange("Ages: 0 to 120 years", 0.0, 120.0, "years", r"\bage\b|\bages\b|alter|years? old"),
+    "likert5": KnownRange("Likert scale: 1 to 5", 1.0, 5.0, "", r"likert|agree|satisf|rating|zufrieden"),
+    "likert7": KnownRange("Likert scale: 1 to 7", 1.0, 7.0, "", r"likert ?7"),
+    "percent": KnownRange("Percent: 0 to 100", 0.0, 100.0, "%", r"percent|\bpct\b|%|\bscore\b"),
+    "share": KnownRange("Shares: 0 to 1", 0.0, 1.0, "", r"share|fraction|ratio|prob"),
+    "hour": KnownRange("Hour of the day: 0 to 24", 0.0, 24.0, "h", r"\bhour"),
+    "weekday": KnownRange("Day of the week: 0 to 7", 0.0, 7.0, "", r"weekday|day of week"),
+    "month": KnownRange("Month: 1 to 12", 1.0, 12.0, "", r"\bmonth"),
+    "year": KnownRange("Year: 1900 to 2100", 1900.0, 2100.0, "", r"(?<!per )\byear\b|\byob\b|birth"),
+    "height": KnownRange("Height of a person: 0 to 250 cm", 0.0, 250.0, "cm", r"\bheight\b"),
+    "weight": KnownRange("Weight of a person: 0 to 300 kg", 0.0, 300.0, "kg", r"\bweight\b"),
+    "latitude": KnownRange("Latitude: -90 to 90", -MOST_LATITUDE, MOST_LATITUDE, "degrees", r"\blat\b|latitude|breite"),
+    "longitude": KnownRange(
+        "Longitude: -180 to 180", -TURN / 2.0, TURN / 2.0, "degrees", r"\blon\b|\blng\b|longitude|länge"
+    ),
+    "money": KnownRange(
+        "Money: 0 to 100,000",
+        0.0,
+        1e5,
+        "",
+        r"income|salar|wage|price|amount|cost|charge|revenue|fare|\beur\b|\busd\b|einkommen|gehalt|preis|betrag|umsatz",
+    ),
+    "much money": KnownRange("Money: 0 to 1,000,000", 0.0, 1e6, "", r"million|turnover"),
+}
+SOURCES = {TYPED: "Typed", DATES: "Typed as dates", DATA: "From the data: not private"}
+SOURCES |= {key: known.title for key, known in KNOWN.items()}
+
+
+def readings(text: str, decimal: str = POINT, *, dates: bool = False, most: float = LARGEST) -> tuple[float, ...]:
+    """Return what a typed bound can mean: () for no number, one value, or two that a person has to choose from.
+
+    `decimal` is the sign of its column: a comma before three digits is taken for a separator of thousands where that is
+    a point. With `dates` it is a date, in days, or a number of days. Nothing above `most` in size is meant.
+    """
+    written = text.strip()
+    if len(written) > MOST_TEXT:
+        return ()
+    if dates and (day := day_of(written)) is not None:
+        return (day,)
+    if dates and (slashed := SLASHED.fullmatch(written)):
+        one, other, year = slashed.groups()
+        days = (day_of(f"{one}.{other}.{year}"), day_of(f"{other}.{one}.{year}"))
+        return tuple(dict.fromkeys(day for day in days if day is not None))
+    is_sure = decimal == POINT and COMMA in written
+    values = [number_of(written, sign) for sign in ((POINT,) if is_sure else (POINT, COMMA))]
+    return tuple(sorted({value for value in values if value is not None and abs(value) < most}))
+
+
+def words_of(value: float, *, dates: bool = False) -> str:
+    """Write a bound so that reading it gives the same number, with either decimal sign; with `dates` as a date."""
+    if dates and day_of(date_of(value)) == value:
+        return date_of(value)
+    words = f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return f"{words}0" if is_ambiguous(words) else words
+
+
+def likely(name: str) -> str:
+    """Return which known range the name of a column speaks of, TYPED where none."""
+    spaced = re.sub(r"[_\W]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower()
+    return next((key for key, known in KNOWN.items() if re.search(known.pattern, spaced)), TYPED)
+
+
+def how() -> How:
+    """Return how bounds are given."""
+    choice = answer("how")
+    return choice if choice in HOW else EACH
+
+
+def pairs(table: Table, features: Sequence[str], place: tuple[str, str] | None = None) -> tuple[Pair, ...] | None:
+    """Return the bounds of the features as answered, None for each from the data; None at all until all are there.
+
+    `place` names those that are latitude and longitude.
+    """
+    if how() == DATA:
+        return (None,) * len(features)
+    if how() == SAME:
+        both = _pair(_Bound("all", _shared_decimal(table, features)))
+        return None if both is None else (both,) * len(features)
+    typed: list[Pair] = []
+    for name in features:
+        if answer(f"source:{name}") == DATA:
+            typed.append(None)
+            continue
+        both = _pair(_Bound.of(table, name, place))
+        if both is None:
+            return None
+        typed.append(both)
+    return tuple(typed)
+
+
+def units_of(table: Table, features: Sequence[str]) -> tuple[str, ...]:
+    """Return the units of the features as answered."""
+    if how() != EACH:
+        return ()
+    return tuple(
+        "" if answer(f"source:{name}") == DATA else answer(f"unit:{name}", DAYS if name in table.dates else "")
+        for name in features
+    )
+
+
+def scaling_of(table: Table, features: Sequence[str], place: tuple[str, str] | None) -> tuple[Scaling, str]:
+    """Return whether columns are scaled, as chosen, else by bounds and units alone, and why they are from the start.
+
+    "" where nothing asks for it.
+    """
+    bounds, named = pairs(table, features, place) or (None,) * len(features), units_of(table, features)
+    others = [i for i, name in enumerate(features) if place is None or name not in place]
+    why = why_scaled([bounds[i] for i in others], [named[i] for i in others] if named else (), on_map=place is not None)
+    chosen = answer("scaled")
+    return ("unit" if (bool(why) if chosen is None else chosen) else "none"), why
+
+
+def amounts(
+    features: Sequence[str], bounds: Sequence[Pair], units: Sequence[str], place: tuple[str, str] | None
+) -> dict[str, float]:
+    """Return what of each kind of column weighs as much as a kilometer of the map, as answered, else preset.
+
+    A kind is a unit, or a column without one. Preset is the amount under which the widest range of the kind weighs as
+    much as the map's side, to two digits. Nothing without a map, or without public bounds of all.
+    """
+    typed = dict(zip(features, bounds, strict=False))
+    if place is None or len(typed) <= len(place) or None in typed.values():
+        return {}
+    ends = [pair for name in place if (pair := typed[name]) is not None]
+    try:
+        _, square = map_of(Box(*zip(*ends, strict=True)))
+    except ValueError:  # what is wrong with these bounds is said in the picture's place
+        return {}
+    widest: dict[str, float] = {}
+    for name, kind in kinds(features, units, place).items():
+        low, high = typed[name] or (0.0, 0.0)
+        widest[kind] = max(widest.get(kind, 0.0), high - low)
+    side = float(square.widths[0]) / KILOMETER
+    found = {}
+    for kind, width in widest.items():
+        chosen = answer(f"per kilometer:{kind}")
+        found[kind] = float(f"{max(width, 0.0) / side:.2g}") if chosen is None else float(chosen)
+    return found
+
+
+def kinds(features: Sequence[str], units: Sequence[str], place: tuple[str, str]) -> dict[str, str]:
+    """Return the kind of each feature that is no place: its unit, or its own name where it has none."""
+    named = dict(zip(features, units, strict=False))
+    return {name: named.get(name, "").strip() or name for name in features if name not in place}
+
+
+def per_kilometer(
+    features: Sequence[str], bounds: Sequence[Pair], units: Sequence[str], place: tuple[str, str] | None
+) -> tuple[float | None, ...]:
+    """Return what of each feature weighs as much as a kilometer, None where its range weighs as much as the map."""
+    found = amounts(features, bounds, units, place)
+    if place is None or not any(found.values()):
+        return ()
+    kind_of = kinds(features, units, place)
+    return tuple((found[kind_of[name]] or None) if name in kind_of else None for name in features)
+
+
+def _shared_decimal(table: Table, features: Sequence[str]) -> str:
+    """Return the decimal sign of bounds that all features share: a comma where all of their columns have it."""
+    return COMMA if features and all(table.decimal(name) == COMMA for name in features) else POINT
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """How the bounds of a column are written and read."""
+
+    key: str  # of the answers
+    decimal: str
+    dates: bool = False
+    most: float = LARGEST
+
+    @classmethod
+    def of(cls, table: Table, name: str, place: tuple[str, str] | None) -> "_Bound":
+        """Return it for a column with bounds of its own; degrees are no thousands."""
+        dates = name in table.dates or answer(f"source:{name}") == DATES
+        return cls(f"of:{name}", table.decimal(name), dates, TURN if place is not None and name in place else LARGEST)
+
+    def text(self, end: str) -> str:
+        """Return what was typed for the "low" or "high" end."""
+        return str(answer(f"{end}:{self.key}"))
+
+    def readings(self, end: str) -> tuple[float, ...]:
+        """Return what that can mean."""
+        return readings(self.text(end), self.decimal, dates=self.dates, most=self.most)
+
+
+def _pair(bound: _Bound) -> tuple[float, float] | None:
+    low, high = bound.readings("low"), bound.readings("high")
+    return (low[0], high[0]) if len(low) == len(high) == 1 else None
+
+
+def draw_bounds(table: Table, features: Sequence[str], place: tuple[str, str] | None, *, public: bool) -> None:
+    """Draw the fields of the features' bounds; `place` names those that are latitude and longitude."""
+    st.selectbox(
+        "Public bounds",
+        list(HOW),
+        format_func=HOW.__getitem__,
+        help="What you know without looking at the records. Extremes of the data are the values of single people.",
+        **field("how"),
+    )
+    if how() == DATA:
+        st.caption("From the data: not private. No guarantee holds until you type public bounds.")
+    elif how() == SAME:
+        bound = _Bound("all", _shared_decimal(table, features))
+        _row("every feature", bound, st.columns(2, vertical_alignment="top"))
+    for name in features if how() == EACH else ():
+        columns = st.columns([2.4, 1.5, 1.5, 1.0], vertical_alignment="top")
+        title, is_place = state.plain(name), place is not None and name in place
+        guess = likely(name)
+        ranges = [] if is_place else [key for key in dict.fromkeys((guess, *KNOWN)) if key in KNOWN]
+        dated = [] if is_place or name in table.dates else [DATES]
+        sources = [TYPED, *([] if name in table.dates else ranges), *dated, DATA]
+        if answer(f"source:{name}") not in sources:
+            set_answers({f"source:{name}": TYPED})
+        key = field(f"source:{name}")["key"]
+        columns[0].selectbox(
+            f"{title}: source",
+            sources,
+            format_func=SOURCES.__getitem__,
+            help="A range that everybody knows, or one that you type. From the data it is not private.",
+            key=key,
+            on_change=_set_source,
+            args=(name, key),
+        )
+        if answer(f"source:{name}") == DATA:
+            bounds = table.suggested_bounds(name)
+            write = date_of if name in table.dates else "{:g}".format
+            ends = "" if public else f" {write(bounds.low)} to {write(bounds.high)}"
+            columns[1].caption(f"{title}{state.plain(ends)}: from the data, not private.")
+            continue
+        _row(title, _Bound.of(table, name, place), columns[1:3])
+        if is_place:
+            columns[3].caption("degrees north" if place is not None and name == place[0] else "degrees east")
+        else:
+            columns[3].text_input("unit", max_chars=12, **field(f"unit:{name}", DAYS if name in table.dates else ""))
+    typed = pairs(table, features, place)
+    if typed is None:
+        st.info("Type both bounds of every feature, or take them from the data.")
+    elif scaling_of(table, features, place)[0] == "unit":
+        for kind, amount in amounts(features, typed, units_of(table, features), place).items():
+            what = (
+                f"How much of {state.plain(kind)} weighs" if kind in features else f"How many {state.plain(kind)} weigh"
+            )
+            st.number_input(
+                f"{what} as much as one kilometer?",
+                min_value=0.0,
+                format="%g",
+                help="The fewer, the more they count in a cluster beside the way on the map. It is preset so that the "
+                "whole range between the bounds counts as much as the map from side to side; 0 says exactly that. The "
+                "answer is public, as bounds are.",
+                **field(f"per kilometer:{kind}", amount),
+            )
+
+
+def _row(title: str, bound: _Bound, columns: Sequence[DeltaGenerator]) -> None:
+    """Draw the fields of both ends, and under each how it was read; what can be two numbers is asked."""
+    for column, end, label in zip(columns, ("low", "high"), (f"{title} from", "to"), strict=True):
+        name = f"{end}:{bound.key}"
+        column.text_input(label, max_chars=MOST_TEXT, **field(name))
+        text, values = bound.text(end).strip(), bound.readings(end)
+        if len(values) > 1:
+            column.caption(f"{state.plain(text)} can be two {'dates' if bound.dates else 'numbers'}. Which?")
+            for value in values:
+                words = words_of(value, dates=bound.dates)
+                column.button(
+                    _said(value, bound),  # digits and their signs alone
+                    key=f"meant:{name}:{value!r}",
+                    width="stretch",
+                    on_click=set_answers,
+                    args=({name: words},),
+                )
+        elif text and not values:
+            number = "250.000 or 48,15" if bound.decimal == COMMA else "250,000 or 48.15"
+            what, example = ("date", "2024-05-31 or 31.5.2024") if bound.dates else ("number", number)
+            column.caption(f"{state.plain(text)} is no {what}. Write it like {example}.")
+        elif values and _said(values[0], bound) != text:
+            column.caption(f"Read as {state.plain(_said(values[0], bound))}.")
+
+
+def _said(value: float, bound: _Bound) -> str:
+    """Write a bound as it was read."""
+    return date_of(value) if bound.dates else f"{value:,.15g}"
+
+
+def _set_source(name: str, key: str) -> None:
+    """Store where bounds come from, and fill in a known range that was chosen."""
+    keep(f"source:{name}", key)
+    source = answer(f"source:{name}")
+    if source == DATES:
+        set_answers({f"unit:{name}": DAYS})
+    known = KNOWN.get(source)
+    if known is not None:
+        ends = {f"low:of:{name}": words_of(known.low), f"high:of:{name}": words_of(known.high)}
+        set_answers({**ends, f"unit:{name}": known.unit})
+
+
+def answers_of(form: Choices, dates: frozenset[str] = frozenset()) -> dict[str, object]:
+    """Return the answers of a form's bounds, units and weights, the inverse of `pairs`, `units` and `per_kilometer`.
+
+    `dates` are the columns whose bounds are dates.
+    """
+    values: dict[str, object] = {"how": form.how}
+    for place, name in enumerate(form.features):
+        pair = form.bounds[place] if place < len(form.bounds) else None
+        values[f"source:{name}"] = DATA if pair is None and form.how == EACH and place < len(form.bounds) else TYPED
+        values[f"unit:{name}"] = form.unit(name)
+        if pair is not None:
+            key, as_dates = ("all", False) if form.how == SAME else (f"of:{name}", name in dates)
+            values |= {
+                f"{end}:{key}": words_of(at, dates=as_dates) for end, at in zip(("low", "high"), pair, strict=True)
+            }
+    if form.place is not None and form.scaling == "unit":
+        asked = dict(zip(form.features, form.per_kilometer, strict=False))
+        of_features = kinds(form.features, form.units, form.place)
+        values |= {f"per kilometer:{kind}": asked.get(name) or 0.0 for name, kind in of_features.items()}
+    return values
+
+
+# -- The form --
+
 
 PREVIEWED = 5  # rows
 LIMITS = (
@@ -98,7 +443,7 @@ def described() -> tuple[Described | None, str]:
         table = answers.table()
         if table is None:
             return None, ""
-        if answer(IMPORT, None) != answers.pending_form()[0]:
+        if answer(IMPORT) != answers.pending_form()[0]:
             imported = _read_as_imported(table.reading)
             if isinstance(imported, TableError):
                 raise imported
@@ -132,7 +477,7 @@ def _suggest(table: Table) -> None:
         return
     number, form = answers.form_for(table)
     features = set(_features())
-    applied: int | None = answer(IMPORT, None)
+    applied: int | None = answer(IMPORT)
     usable = not features or bool(
         features & set(numeric)
     )  # not if a file that is read in another way has other columns
@@ -156,7 +501,7 @@ def _suggest(table: Table) -> None:
                 "unlisted": form.unlisted,
                 "group": form.group[0] if form.group else NO_GROUP,
                 **({f"group:{form.group[0]}": form.group[1]} if form.group else {}),
-                **bounding.answers_of(form, table.dates),
+                **answers_of(form, table.dates),
             }
         )
         return
@@ -171,8 +516,8 @@ def _suggest(table: Table) -> None:
 
 
 def _features() -> Sequence[str]:
-    nothing: Sequence[str] = ()
-    return answer("features", nothing)
+    features: Sequence[str] = answer("features")
+    return features
 
 
 def _form(table: Table) -> Choices | None:
@@ -181,56 +526,52 @@ def _form(table: Table) -> Choices | None:
         raise TableError("No column of this file is numeric, but at least one is needed. Choose another file.")
     features = tuple(each for each in _features() if each in table.numeric_columns)
     place = _place(features)
-    bounds, units = bounding.pairs(table, features, place), bounding.units(table, features)
+    bounds, units = pairs(table, features, place), units_of(table, features)
     if not features or bounds is None:
         return None
-    label = answer("label", NO_LABEL)
-    percent: float | None = answer("share", None)
-    n_projected: float | None = answer("projected", None)
-    missing: Missing = "error"
-    unlisted: Unlisted = "zeros"
+    label = answer("label")
+    percent: float | None = answer("share")
+    n_projected: float | None = answer("projected")
     categories = _categories(table, features)
     n_features = len(features) + sum(len(values) for _, values in categories)
     if n_features > MOST_FEATURES:
         raise TableError(
             f"There were {n_features} features, but at most {MOST_FEATURES} are used. List fewer categories."
         )
-    group = answer("group", NO_GROUP)
+    group = answer("group")
     value = answer(f"group:{group}", "")
-    scaling: Scaling = "unit" if categories else bounding.scaling(table, features, place)[0]
+    scaling: Scaling = "unit" if categories else scaling_of(table, features, place)[0]
     return Choices(
         features,
         label if label in (*table.text_columns, *table.numeric_columns) and label not in features else None,
-        answer("missing", missing),
+        answer("missing"),
         scaling,
         1.0 if percent is None else percent / 100.0,
-        bounding.how(),
+        how(),
         bounds,
         units,
         place,
         int(n_projected) if n_projected is not None and 1 <= n_projected < n_features else None,
-        int(answer("projection_seed", 0)),
+        int(answer("projection_seed")),
         table.reading,
-        per_kilometer=bounding.per_kilometer(features, bounds, units, place) if scaling == "unit" else (),
+        per_kilometer=per_kilometer(features, bounds, units, place) if scaling == "unit" else (),
         categories=categories,
-        category_weight=answer("change", 100.0) / 100.0 if categories else 1.0,
-        unlisted=answer("unlisted", unlisted) if categories else "zeros",
+        category_weight=answer("change") / 100.0 if categories else 1.0,
+        unlisted=answer("unlisted") if categories else "zeros",
         group=(group, value) if group in table.nonprivate_columns.names and value else None,
     )
 
 
 def _categories(table: Table, features: Sequence[str]) -> tuple[Category, ...]:
     """Return the columns whose values are features, and those values: the list that a person has confirmed."""
-    none: list[str] = []
-    columns = (each for each in answer("categories", none) if each in table.nonprivate_columns.names)
-    listed = ((each, tuple(answer(f"values:{each}", none))) for each in columns if each not in features)
+    columns = (each for each in answer("categories") if each in table.nonprivate_columns.names)
+    listed = ((each, tuple(answer(f"values:{each}"))) for each in columns if each not in features)
     return tuple((column, values) for column, values in listed if values)
 
 
 def _place(features: Sequence[str]) -> tuple[str, str] | None:
     """Return which of the features are latitude and longitude, as answered."""
-    nowhere: tuple[str, str] | None = None
-    pair = answer("place", nowhere)
+    pair = answer("place")
     return (pair[0], pair[1]) if pair and set(pair) <= set(features) else None
 
 
@@ -267,7 +608,7 @@ def _read_as_imported(before: TableFormat) -> Table | TableError | None:
 
 def _describe_like(before: Mapping[str, Any], reading: TableFormat) -> None:
     """Describe the session's file as the one before it, and read it in the same way where that gives these columns."""
-    number, features = answer(IMPORT, None), set(before["features"])
+    number, features = answer(IMPORT), set(before["features"])
     table = _read(reading)
     if isinstance(table, Table) and features <= set(table.numeric_columns):
         answers.keep_table(table, reading)
@@ -281,7 +622,7 @@ def draw(data: Described | None, problem: str, *, public: bool) -> None:
         if table is not None:
             form = data.form
             _columns(table, public=public)
-            bounding.draw(table, form.features, form.place, public=public)
+            draw_bounds(table, form.features, form.place, public=public)
             if form.place is not None and form.projected is None:
                 background.draw(from_data=data.dataset.bounds_from_data, public=public)
             if not public:
@@ -306,7 +647,7 @@ def draw(data: Described | None, problem: str, *, public: bool) -> None:
         features = _columns(table, public=public) if table.numeric_columns else ()
     with right:
         if features:
-            bounding.draw(table, features, _place(features), public=public)
+            draw_bounds(table, features, _place(features), public=public)
         if not public:
             _preview(table)
 
@@ -442,14 +783,14 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
     if len(features) > 1:
         _map(table, features)
     labels = [NO_LABEL, *(each for each in (*table.text_columns, *numeric) if each not in features)]
-    if answer("label", NO_LABEL) not in labels:
+    if answer("label") not in labels:
         set_answers({"label": NO_LABEL})
     st.selectbox(
         "Labels",
         labels,
         format_func=lambda each: each or "None",
         help="Known classes, one for each record. They are the curator's and no method uses them.",
-        **field("label", NO_LABEL),
+        **field("label"),
     )
     _category_fields(table, features, public=public)
     with st.expander("Rows and scale"):
@@ -458,7 +799,7 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
             list(MISSING),
             format_func=lambda choice: MISSING[choice],
             help="Each choice looks at one row alone, so that it costs no privacy where records are added or removed.",
-            **field("missing", "error"),
+            **field("missing"),
         )
         st.number_input(
             "Share of rows, %",
@@ -478,7 +819,7 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
                 "Scale bounds to 0 and 1",
                 help="Every feature counts the same, whatever its unit. It is on from the start where ranges of public "
                 "bounds differ more than ten times, where units differ, and beside a map. No record has a say in it.",
-                **field("scaled", bounding.scaling(table, features, _place(features))[0] == "unit"),
+                **field("scaled", scaling_of(table, features, _place(features))[0] == "unit"),
             )
         n_features = len(features) + sum(len(values) for _, values in categories)
         if n_features > 1:
@@ -492,8 +833,8 @@ def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -
     Values of the file are offered to the curator. None is used that the person has not put into the list.
     """
     columns = [each for each in table.nonprivate_columns.names if each not in features]
-    known = [each for each in answer("categories", list[str]()) if each in columns]
-    group = answer("group", NO_GROUP)
+    known = [each for each in answer("categories") if each in columns]
+    group = answer("group")
     set_answers({"categories": known, "group": group if group in table.nonprivate_columns.names else NO_GROUP})
     with st.expander("Categories and groups", expanded=bool(known or group)):
         chosen = st.multiselect(
@@ -504,7 +845,7 @@ def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -
             **field("categories", known),
         )
         for column in chosen:
-            name, listed = f"values:{column}", answer(f"values:{column}", list[str]())
+            name, listed = f"values:{column}", [*answer(f"values:{column}")]
             offered = () if public else table.nonprivate_values(column, MOST_CATEGORIES)
             st.multiselect(
                 f"{state.plain(column)}: categories",
@@ -523,7 +864,7 @@ def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -
                 list(UNLISTED),
                 format_func=UNLISTED.__getitem__,
                 help="The rule looks at one row alone. A row that is none of the categories is 0 in all of them.",
-                **field("unlisted", "zeros"),
+                **field("unlisted"),
             )
             st.number_input(
                 "A change of category weighs, %",
@@ -531,7 +872,7 @@ def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -
                 100.0,
                 help="Of the range of a column: so far a change of category moves a record at most. A small weight "
                 "lets the numbers decide. Chosen by results on the records, it would leak them.",
-                **field("change", 100.0),
+                **field("change"),
             )
         names = [NO_GROUP, *table.nonprivate_columns.names]
         column = st.selectbox(
@@ -539,7 +880,7 @@ def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -
             names,
             format_func=lambda each: each or "All rows",
             help="Keeps the rows with one value of a column. What happens to a row follows from that row alone.",
-            **field("group", NO_GROUP),
+            **field("group"),
         )
         if column:
             value = answer(f"group:{column}", "")
@@ -556,8 +897,7 @@ def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -
 
 def _projection(n_features: int) -> None:
     """Draw the fields of the random projection: how many features, and its seed."""
-    nothing: int | None = None
-    n_projected = answer("projected", nothing)
+    n_projected = answer("projected")
     if n_projected is not None and n_projected >= n_features:
         set_answers({"projected": None})
     st.number_input(
@@ -570,9 +910,9 @@ def _projection(n_features: int) -> None:
         "a public seed: it costs no privacy. The picture then shows mixes, not your features.",
         **field("projected"),
     )
-    if answer("projected", nothing) is not None:
+    if answer("projected") is not None:
         help_text = "Draws the mixes. It is public; chosen by results on the records, it would leak them."
-        st.number_input("Projection seed", 0, MAX_SEED, help=help_text, **field("projection_seed", 0))
+        st.number_input("Projection seed", 0, MAX_SEED, help=help_text, **field("projection_seed"))
 
 
 def _map(table: Table, features: tuple[str, ...]) -> None:
@@ -581,27 +921,26 @@ def _map(table: Table, features: tuple[str, ...]) -> None:
     pairs = [(one, other) for one in features for other in features if one != other]
     pairs.sort(key=lambda each: each != pair)
     options: list[str | tuple[str, str]] = [NO_MAP, *pairs]
-    nowhere: str | tuple[str, str] = NO_MAP
-    if answer("place", nowhere) not in options:
+    if answer("place") not in options:
         set_answers({"place": pair if pair is not None and sure else NO_MAP})
     st.selectbox(
         "Map",
         options,
         format_func=lambda each: f"{each[0]} is latitude, {each[1]} is longitude" if each else NUMBERS,
         help="Places become meters east and north of the middle of the public bounds, in a square.",
-        **field("place", NO_MAP),
+        **field("place"),
     )
-    if answer("place", nowhere) == NO_MAP and pair is not None and not sure:
+    if answer("place") == NO_MAP and pair is not None and not sure:
         st.info(f"Are {state.plain(pair[0])} and {state.plain(pair[1])} latitude and longitude? Then choose so here.")
 
 
 def _problem(table: Table | None, problem: str, *, public: bool) -> None:
     """Show why there is no picture, and a way out."""
     st.error(UNUSABLE if public else state.plain(problem))
-    if table is None or not table.numeric_columns or answer("missing", "error") != "error":
+    if table is None or not table.numeric_columns or answer("missing") != "error":
         return
     features = tuple(each for each in _features() if each in table.numeric_columns)
-    n_rows = table.nonprivate_n_incomplete(features, answer("label", NO_LABEL) or None)
+    n_rows = table.nonprivate_n_incomplete(features, answer("label") or None)
     if n_rows:
         rows = "the incomplete rows" if public else f"these {n_rows:,} rows" if n_rows > 1 else "this row"
         drop, fill = st.columns(2)
@@ -620,13 +959,13 @@ def _preview(table: Table) -> None:
     pair, _ = likely_map(table.nonprivate_columns.nonprivate_numbers)
     kinds = dict(zip(pair or (), ("latitude", "longitude"), strict=False))
     for column in table.nonprivate_columns.names:
-        known = bounding.KNOWN.get(bounding.likely(column))
+        known = KNOWN.get(likely(column))
         number = "number" if known is None else f"number, {known.title.split(':')[0].lower()}?"
         kind = "text" if column in table.text_columns else number
         kinds.setdefault(column, f"{kind}; names rows" if table.nonprivate_is_identifier(column) else kind)
     st.caption("The first rows, and what each column is taken for. Only you see them.")
     cells = {column: [kinds[column], *values] for column, values in table.nonprivate_rows(PREVIEWED).items()}
-    safe_table(pd.DataFrame(cells, dtype=str), hide_index=True)
+    safe_table(pd.DataFrame(cells, dtype=str))
 
 
 def _effects(table: Table, data: Described) -> None:
@@ -711,7 +1050,7 @@ def say_outside(data: Described) -> None:
     )
     empty = {f"{end}:of:{name}": "" for name in outside for end in ("low", "high")}
     empty |= {"low:all": "", "high:all": ""} if data.form.how == SAME else {}
-    empty |= {f"source:{name}": bounding.TYPED for name in outside}
+    empty |= {f"source:{name}": TYPED for name in outside}
     st.button("Type these bounds again", on_click=set_answers, args=(empty,))
 
 
@@ -720,7 +1059,7 @@ def say_scaling(form: Choices, scale: Scale | None, *, public: bool) -> None:
     table = answers.table()
     if table is None or len(form.axes) == 1:
         return
-    _, why = bounding.scaling(table, form.features, form.place)
+    _, why = scaling_of(table, form.features, form.place)
     if scale is None and not why:
         return
     if scale is None:

@@ -18,8 +18,7 @@ from dpviz.ui.data.answers import to_file
 from dpviz.ui.data.picker import Source
 from dpviz.ui.export import settings
 from dpviz.ui.export.kept_page import html_file
-from dpviz.ui.runs import notices
-from dpviz.ui.screen import MethodScreen, OnScreen
+from dpviz.ui.runs import MethodScreen, OnScreen, notices
 
 CURATOR = "Curator's view: it holds exact values. Do not publish it."
 PUBLIC = "What the public sees."

@@ -19,8 +19,8 @@ import numpy as np
 from dpviz.assets import kept_sheet, site_script
 from dpviz.plots import read_header
 from dpviz.plots.scene import pack
-from dpviz.ui import bands
-from dpviz.ui.screen import MethodScreen, OnScreen, PictureState
+from dpviz.ui.bands import Band, LossBands
+from dpviz.ui.runs import MethodScreen, OnScreen, PictureState
 
 _NAME_BYTES = 12  # of a blob's digest: 96 bits, among thousands of blobs
 _MARK, _AWAY = 0x100, 0x8000
@@ -172,8 +172,9 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
     index["bands"] = [] if slider is None else [[]]  # those that the page had found: a file asks for no more runs
     if slider is not None and isinstance(screen, MethodScreen) and screen.request is not None:
         values = [slider["values"][i] for i in possible]
-        known = bands.known(screen.request, screen.source, screen.noise, values, public=screen.public)
-        index["bands"] = [rounded(known)]
+        index["bands"] = [
+            rounded(LossBands(screen.request, screen.source, screen.noise, values, screen.public).known())
+        ]
     index |= {"seeds": [], "modes": [], "modeWords": [], "control": None, "stops": [], "question": None}
     index_text = json.dumps(index).replace("<", "\\u003c")  # no name ends the script that it stands in
     blobs = {name: blob for state in states for name, blob in state.blobs.items()}
@@ -193,7 +194,7 @@ def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
     )
 
 
-def rounded(of_losses: Iterable[bands.Band | None]) -> list[list[float] | None]:
+def rounded(of_losses: Iterable[Band | None]) -> list[list[float] | None]:
     """Return bands with as many digits as a strip can show."""
     return [band and [float(f"{value:.{_DIGITS}g}") for value in band] for band in of_losses]
 

@@ -24,7 +24,7 @@ from dpviz.ui.export import settings
 from dpviz.ui.export.files import FORMATS, PICTURED, ExportRequest, make
 from dpviz.ui.export.short import short_link
 from dpviz.ui.live import wrap
-from dpviz.ui.screen import latest
+from dpviz.ui.runs import latest
 from dpviz.ui.server.security import takes_files
 from dpviz.ui.server.served import served
 from dpviz.ui.server.uploads import arrived
@@ -159,7 +159,7 @@ def _import() -> None:
     if _PENDING in st.session_state:
         st.rerun()  # the whole app takes them over before anything reads a knob
     if problem := st.session_state.get(_REFUSED):
-        st.error(state.plain(problem))
+        state.error(problem)
 
 
 # The Share menu.
@@ -238,9 +238,8 @@ def share_menu() -> None:
             help=WARNING,
         )
         bare = st.toggle("To embed, without the top bar", key=BARE, help=EMBED)
-        message = st.session_state.get(_SHARE_KEY)  # untrusted
-        frame = message.get("frame") if isinstance(message, Mapping) else None  # the step; None for the usual one
-        if not (isinstance(frame, str) and frame.isascii() and frame.isdecimal() and len(frame) <= MOST_DIGITS):
+        frame = state.read_message(st.session_state.get(_SHARE_KEY), str, "frame")  # the step; None for the usual one
+        if not (frame and frame.isascii() and frame.isdecimal() and len(frame) <= MOST_DIGITS):
             frame = None
         link = link_of(query_of(hidden, bare=bare) + (f"&frame={frame}" if frame else ""))
         source, words = framed(link, frame, bare=bare)

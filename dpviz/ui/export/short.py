@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -20,11 +21,11 @@ from starlette.routing import Route
 from dpviz.assets import text
 
 FOLDER = "S"  # of the addresses
+BASE = 36  # of a code: digits and capitals
 CHECK = 251  # a prime, to which the version is added
 VERSION = 1
 MOST_LETTERS = 400  # of a code that is read
 WRONG = "This short link is cut off, was changed, or is of another version. Scan the code again, or ask for the link."
-_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _GROUP, _MORE = 8, 16  # a whole number goes in groups of three bits, and a fourth that says whether more follow
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)(?:\.([0-9]+))?")
 _WORDS, _WHOLE, _DECIMAL, _SPELLED = range(4)  # kinds of values
@@ -158,19 +159,11 @@ def shortened(page: str, query: str) -> str:
             _put_name(number, name, names)
             if some is changed:
                 _put_value(number, changed[name])
-    return _written(number.whole * CHECK + _check(number.whole))
+    return np.base_repr(number.whole * CHECK + _check(number.whole), BASE)
 
 
 def _check(whole: int) -> int:
     return (whole % (CHECK - 2) + VERSION) % CHECK
-
-
-def _written(whole: int) -> str:
-    digits = ""
-    while whole:
-        whole, digit = divmod(whole, len(_DIGITS))
-        digits = _DIGITS[digit] + digits
-    return digits
 
 
 def opened(code: str) -> tuple[str, str]:
@@ -178,7 +171,7 @@ def opened(code: str) -> tuple[str, str]:
     pages, names, _, links = _tables()
     if not code.isascii() or not code.isalnum() or len(code) > MOST_LETTERS:
         raise ValueError(WRONG)
-    whole, check = divmod(int(code, len(_DIGITS)), CHECK)
+    whole, check = divmod(int(code, BASE), CHECK)
     if check != _check(whole):
         raise ValueError(WRONG)
     number = _Number(whole)

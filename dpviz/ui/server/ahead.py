@@ -27,7 +27,7 @@ from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from dpviz.plots.scene import ALIGNMENT
+from dpviz.ui.live import wrap
 
 Picture = tuple[str, bytes]  # its key, and its packed scene
 Draw = Callable[[float], Iterator[Picture]]  # a value of the slider -> its pictures, each as soon as it is drawn
@@ -192,7 +192,7 @@ async def _send_pictures(socket: WebSocket, token: str, index: str, series: _Ser
     async for picture in iterate_in_threadpool(_pictures(own.draw, own.values[int(index)])):
         if picture is None:
             return _LATER
-        await socket.send_bytes(addressed(*picture))
+        await socket.send_bytes(wrap({"picture": picture[0]}, picture[1]))
     return _DRAWN
 
 
@@ -205,13 +205,6 @@ def _pictures(draw: Draw, value: float) -> Iterator[Picture | None]:
         yield from draw(value)
     except Exception:  # the rerun meets the same and says so on the page
         yield None
-
-
-def addressed(key: str, packed: bytes) -> bytes:
-    """Prefix a packed scene with its key: 4-byte little-endian length, JSON of the key, the scene, aligned."""
-    text = json.dumps({"picture": key}).encode()
-    text += b" " * (-(len(text) + 4) % ALIGNMENT)
-    return len(text).to_bytes(4, "little") + text + packed
 
 
 ROUTE = WebSocketRoute(f"/{_FOLDER}/{{token}}", answer)

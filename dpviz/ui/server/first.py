@@ -4,16 +4,16 @@ Streamlit's index page is empty, and its script takes seconds. What is put into 
 """
 
 import re
-from dataclasses import dataclass
 from html import escape
 
 from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from dpviz.assets import text
 from dpviz.methods import CATALOGUE
-from dpviz.tools.audit.stage import LEDE
+from dpviz.tools.audit.pictures import LEDE
 from dpviz.ui.home import TITLE
+from dpviz.ui.server.security import Middleware
 
 EMPTY = b'<div id="root"></div>'
 OTHERS = {
@@ -37,11 +37,8 @@ def words_of(path: str) -> tuple[str, str] | None:
     return method.title, method.thumbnail.question if method.thumbnail else ""
 
 
-@dataclass(eq=False)
-class FirstScreen:
+class FirstScreen(Middleware):
     """Puts a page's first words into Streamlit's empty index page."""
-
-    app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Call the app; what is no page with a stage stays as it is."""

@@ -21,8 +21,8 @@ from typing import Any, Protocol
 from streamlit.runtime import Runtime
 
 from dpviz.data.files import load_parsers
+from dpviz.ui.asking import background
 from dpviz.ui.home import THUMBNAILS, thumbnail_address
-from dpviz.ui.server.background import background
 from dpviz.ui.server.startup import raise_file_limit
 
 PATIENCE = 3.0  # s without a word on the terminal

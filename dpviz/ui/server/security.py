@@ -96,10 +96,14 @@ def takes_files() -> bool:
 
 
 @dataclass(eq=False)
-class SecurityHeaders:
-    """Adds `HEADERS` to every HTTP response, and `Secure` to cookies behind TLS, the server's own or a proxy's."""
+class Middleware:
+    """A layer around the app."""
 
     app: ASGIApp
+
+
+class SecurityHeaders(Middleware):
+    """Adds `HEADERS` to every HTTP response, and `Secure` to cookies behind TLS, the server's own or a proxy's."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Call the app; a WebSocket's messages stay as they are."""
@@ -123,15 +127,12 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers)
 
 
-@dataclass(eq=False)
-class OwnOrigin:
+class OwnOrigin(Middleware):
     """Refuses every request and handshake under a foreign `Host` or from a foreign `Origin` with 403.
 
     Hosts are those of `server.allowedHosts`. A request without an origin comes from no script: a link, a program. A
     load balancer's health check knows the server's address, not its name, and is answered under any host.
     """
-
-    app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on requests of this server's own pages, refuse all others."""
@@ -160,11 +161,8 @@ def is_own(headers: Headers) -> bool:
         return False
 
 
-@dataclass(eq=False)
-class ProfileFilter:
+class ProfileFilter(Middleware):
     """Refuses uploads and the server's metrics in public with 403, also in requests that no page sends."""
-
-    app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse closed paths, pass everything else on."""
@@ -174,11 +172,8 @@ class ProfileFilter:
             await self.app(scope, receive, send)
 
 
-@dataclass(eq=False)
-class OwnMessages:
+class OwnMessages(Middleware):
     """Closes Streamlit's WebSocket at the first message that is not Streamlit's own."""
-
-    app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Call the app with a `receive` that checks each message of Streamlit's WebSocket."""

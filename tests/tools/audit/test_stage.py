@@ -12,11 +12,10 @@ from dpviz.audit import VERDICT_CONFIDENCE, Batch, BoundOptions, EpsilonBound, e
 from dpviz.audit.bound import AuditEvent
 from dpviz.core import Budget
 from dpviz.stories.panel import ceiled, floored
-from dpviz.tools.audit import opening, stage
+from dpviz.tools.audit import opening, pictures
 from dpviz.tools.audit.cases import AUDITED, UNIT, calibrations
-from dpviz.tools.audit.pictures import HIDDEN
+from dpviz.tools.audit.pictures import COLUMNS, HIDDEN, LEAST_COLUMNS, stage_of
 from dpviz.tools.audit.runs import Audited, against_limit, counted
-from dpviz.tools.audit.stage import COLUMNS, LEAST_COLUMNS, stage_of
 
 POINTS = np.zeros((10, 1))
 MOST_LETTERS, MOST_WORDS = 68, 16  # of a finding: two lines
@@ -199,7 +198,7 @@ def test_no_finding_is_too_long_or_says_more_than_was_found(right, wrong, n, lim
     assert (last.tone == "broken") == told.is_violated
 
 
-@pytest.mark.parametrize("text", [stage.STARTED, stage.STOPPED, HIDDEN])
+@pytest.mark.parametrize("text", [pictures.STARTED, pictures.STOPPED, HIDDEN])
 def test_what_stands_there_without_a_result_fits_too(text):
     assert len(text) <= MOST_LETTERS
     assert len(text.split()) <= MOST_WORDS
@@ -216,7 +215,7 @@ def test_the_chart_behind_why_has_few_points_and_ends_in_the_corners():
     drawn = stage_of(audited(is_proved=False))
     assert [line.kind for line in drawn.lines] == ["coin", "limit", "attack"]
     for line in drawn.lines:
-        assert 2 <= len(line.points) <= stage.MOST_POINTS
+        assert 2 <= len(line.points) <= pictures.MOST_POINTS
         assert line.points[0][0] == 0.0
         assert line.points[-1] == (1.0, 1.0)
     coin, limit, _ = drawn.lines

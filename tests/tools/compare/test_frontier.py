@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from dpviz.plots import Audience, Axis, Kind, scene_hash
 from dpviz.tools.compare import frontier as compare
-from dpviz.tools.compare.frontier import NO_DATA, no_data_ratio
-from dpviz.tools.compare.pictures import Panel, small_multiples
+from dpviz.tools.compare.frontier import NO_DATA, Panel, no_data_ratio, small_multiples
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion
 
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from dpviz.tools.compare import opening
-from dpviz.tools.compare.opening import EPSILONS, N_RUNS, packaged
+from dpviz.tools.compare import runs
 from dpviz.tools.compare.page.runs import GRIDS, RUNS, TYPICAL
-from dpviz.tools.compare.runs import CENTERS, ENTRIES, TrialPart
+from dpviz.tools.compare.runs import CENTERS, ENTRIES, EPSILONS, N_RUNS, TrialPart, packaged
 from dpviz.tools.sweep.trials import GivenRecords
 from dpviz.ui.data.picker import DEFAULT
 from dpviz.ui.frame import START_SEED
@@ -14,15 +13,15 @@ from dpviz.ui.frame import START_SEED
 # Rounding of a sum over 5,000 squared distances, which may be added in any order: 5,000 * 2^-53, twice.
 RELATIVE = 1.2e-12
 ADDED = ("inertia", "found_inertia", "floor_inertia", "inertia_ratio", "no_data_inertia")
-TIMED = (*opening.DROPPED, "processor_seconds", CENTERS)
+TIMED = (*runs.DROPPED, "processor_seconds", CENTERS)
 
 
 def digest():
-    return GivenRecords.of(opening.dataset()).digest
+    return GivenRecords.of(runs.dataset()).digest
 
 
 def test_every_run_of_the_page_as_it_opens_is_there():
-    assert (DEFAULT, START_SEED.default) == (opening.DATA, opening.START_SEED)
+    assert (DEFAULT, START_SEED.default) == (runs.DATA, runs.START_SEED)
     assert str(N_RUNS) == RUNS.default
     assert all(set(grid) <= set(EPSILONS) for grid in GRIDS.values())
     assert packaged().records == digest()
@@ -30,13 +29,13 @@ def test_every_run_of_the_page_as_it_opens_is_there():
     assert len(entries) == 5
     for key in entries:
         for epsilon in EPSILONS:
-            rows = packaged().of(digest(), opening.part(key, epsilon))
+            rows = packaged().of(digest(), runs.part(key, epsilon))
             assert rows is not None
             assert [row["noise_seed"] for row in rows] == list(range(N_RUNS))
 
 
 def test_other_runs_are_not_there():
-    part = opening.part("dpm", 1.0)
+    part = runs.part("dpm", 1.0)
     assert packaged().of("other records", part) is None
     for change in (
         {"first": 25, "n_runs": 10},
@@ -56,24 +55,24 @@ def test_other_runs_are_not_there():
 @pytest.mark.parametrize(("epsilon", "first"), [(0.3, 4), (5.0, 17)])
 def test_runs_made_anew_are_the_same(key, epsilon, first):
     """Releases to the bit, as far as the file writes them, on every processor; costs up to the order of their sums."""
-    part = opening.part(key, epsilon, first, 2)
-    kept, made = packaged().of(digest(), part), opening.made(part)
-    box = opening.dataset().box
+    part = runs.part(key, epsilon, first, 2)
+    kept, made = packaged().of(digest(), part), runs.made(part)
+    box = runs.dataset().box
     for old, new in zip(kept, made, strict=True):
-        assert set(old) == set(new) - set(opening.DROPPED)
+        assert set(old) == set(new) - set(runs.DROPPED)
         for name in set(old) - set(TIMED):
             expected = pytest.approx(new[name], rel=RELATIVE) if name in ADDED else new[name]
             assert old[name] == expected, name
-        assert opening.packed(old[CENTERS], box) == opening.packed(new[CENTERS], box)
-        np.testing.assert_allclose(box.to_unit(old[CENTERS]), box.to_unit(new[CENTERS]), atol=0.5001 / opening.LEVELS)
+        assert runs.packed(old[CENTERS], box) == runs.packed(new[CENTERS], box)
+        np.testing.assert_allclose(box.to_unit(old[CENTERS]), box.to_unit(new[CENTERS]), atol=0.5001 / runs.LEVELS)
 
 
 def test_the_file_is_made_of_its_rows_alone():
-    parts = [opening.part("dpm", 1.0, 0, 3), opening.part("eugkm", 0.1, 0, 3)]
-    rows = {part: opening.made(part) for part in parts}
+    parts = [runs.part("dpm", 1.0, 0, 3), runs.part("eugkm", 0.1, 0, 3)]
+    rows = {part: runs.made(part) for part in parts}
     for each in (row for lines in rows.values() for row in lines):
         each["processor_seconds"] = 0.012345
-    assert opening.written(rows) == opening.written({part: list(map(dict, lines)) for part, lines in rows.items()})
+    assert runs.written(rows) == runs.written({part: list(map(dict, lines)) for part, lines in rows.items()})
 
 
 def test_the_first_maps_are_typical():
@@ -81,7 +80,7 @@ def test_the_first_maps_are_typical():
     inside = []
     for key in (key for key, entry in ENTRIES.items() if entry.entry.on):
         for epsilon in EPSILONS:
-            costs = np.array([row["inertia_ratio"] for row in packaged().of(digest(), opening.part(key, epsilon))])
+            costs = np.array([row["inertia_ratio"] for row in packaged().of(digest(), runs.part(key, epsilon))])
             low, high = np.quantile(costs, [0.1, 0.9])
             inside.append(low <= costs[TYPICAL] <= high)
     assert np.mean(inside) > 0.8

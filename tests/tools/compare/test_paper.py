@@ -368,7 +368,7 @@ def test_features_that_were_made_of_others_are_said_beside_the_columns_they_were
 
     def said(form, public=True):
         dataset = SimpleNamespace(bounds_from_data=not public)
-        return report.columns_of(SimpleNamespace(source=SimpleNamespace(form=form, dataset=dataset)))
+        return report.columns_of(SimpleNamespace(source=SimpleNamespace(form=form), dataset=dataset))
 
     words = "A random projection with the public seed 0 made 1 feature of these 2, each scaled by its bounds."
     assert said(form) == ((("age", "0 to 120 years"), ("note", "-0.5 to 2")), words)

@@ -13,7 +13,7 @@ from dpviz.core import Box, CentersRelease
 from dpviz.data import Choices, Dataset
 from dpviz.methods import CATALOGUE
 from dpviz.methods.dpm import algorithm as dpm
-from dpviz.tools.compare.years import SHARE, YearCenters, Years
+from dpviz.tools.compare.counterparts import SHARE, YearCenters, Years
 from dpviz.tools.release import Column, ReleaseTable, table_of
 
 COLUMNS = (Column("age", "years", 0.0, 100.0), Column("visits", "", 0.0, 50.0))

@@ -10,8 +10,8 @@ from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import algorithm
 from dpviz.plots import Measure
 from dpviz.stories.view import Words
-from dpviz.tools.many_runs import losses
-from dpviz.tools.many_runs.losses import FEWEST_RUNS, MOST_RUNS, SECONDS, SEED, LossQuestion, loss_band
+from dpviz.tools.many_runs import runs
+from dpviz.tools.many_runs.runs import FEWEST_RUNS, MOST_RUNS, SECONDS, SEED, LossQuestion, loss_band
 
 METHOD = CATALOGUE["convergent_kmeans"]
 POINTS = np.random.default_rng(0).random((400, 2))
@@ -55,10 +55,10 @@ def made(monkeypatch):
         counts["reference"] += 1
         return find(*given)
 
-    monkeypatch.setattr(losses, "ALGORITHMS", {METHOD.name: replace(METHOD, fit=fit)})
-    monkeypatch.setattr(losses, "run_class", lambda _: Lossy)
+    monkeypatch.setattr(runs, "ALGORITHMS", {METHOD.name: replace(METHOD, fit=fit)})
+    monkeypatch.setattr(runs, "run_class", lambda _: Lossy)
     monkeypatch.setattr(Lossy, "find_reference", staticmethod(reference))
-    monkeypatch.setattr(losses, "_pages", type(losses._pages)())
+    monkeypatch.setattr(runs, "_pages", type(runs._pages)())
     return counts
 
 
@@ -106,22 +106,22 @@ def test_values_of_one_slider_share_the_run_without_privacy(made):
 
 
 def test_few_pages_are_remembered(made):
-    for page in range(3 * losses.MOST_PAGES):
+    for page in range(3 * runs.MOST_PAGES):
         band(question(page=str(page)))
-    assert len(losses._pages) == losses.MOST_PAGES
-    assert made["reference"] == 3 * losses.MOST_PAGES
+    assert len(runs._pages) == runs.MOST_PAGES
+    assert made["reference"] == 3 * runs.MOST_PAGES
 
 
 @pytest.mark.parametrize("n_runs", [FEWEST_RUNS + 1, 12, MOST_RUNS])
 def test_slow_runs_are_fewer(made, monkeypatch, n_runs):
-    monkeypatch.setattr(losses, "time", Clock(SECONDS / (n_runs - 1.5)))  # the first is not counted
+    monkeypatch.setattr(runs, "time", Clock(SECONDS / (n_runs - 1.5)))  # the first is not counted
     assert len(band(question())) == 3
     assert made["fit"] == n_runs
     assert len(band(question(2.0))) == 3, "the next value has a band as well"
 
 
 def test_where_a_few_runs_take_too_long_there_is_no_band_and_no_other_value_is_tried(made, monkeypatch):
-    monkeypatch.setattr(losses, "time", Clock(SECONDS / (FEWEST_RUNS - 1) + 0.01))
+    monkeypatch.setattr(runs, "time", Clock(SECONDS / (FEWEST_RUNS - 1) + 0.01))
     assert band(question()) == ()
     assert made["fit"] == 2, "the second tells how long a run takes"
     assert band(question(2.0)) == ()
@@ -138,7 +138,7 @@ def test_a_slow_reference_does_not_make_a_run_slow(made, monkeypatch):
         clock.now += 100 * SECONDS
         return find(*given)
 
-    monkeypatch.setattr(losses, "time", clock)
+    monkeypatch.setattr(runs, "time", clock)
     monkeypatch.setattr(Lossy, "find_reference", staticmethod(slow))
     assert len(band(question())) == 3
     assert made["fit"] == MOST_RUNS

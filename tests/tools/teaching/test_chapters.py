@@ -12,7 +12,8 @@ from sklearn.cluster import KMeans
 from dpviz.methods import CATALOGUE
 from dpviz.plots import pack
 from dpviz.stories.ledger import ledger_rows
-from dpviz.tools.teaching.chapters import CHAPTERS, END, NAMES, after, after_lesson, clusters, numbers
+from dpviz.tools.teaching import chapters
+from dpviz.tools.teaching.chapters import CHAPTERS, END, NAMES, after, after_lesson
 from dpviz.tools.teaching.page.course import measured
 from dpviz.ui.lessons import LESSONS
 from dpviz.ui.lessons import measured as lesson_measured
@@ -72,16 +73,16 @@ def test_every_setting_of_the_control_has_a_picture_and_words(name):
 
 
 def test_a_salary_follows_from_two_averages_to_the_dollar():
-    earned = [Fraction(int(each)) for each in numbers.salaries()]
-    assert len(earned) == numbers.N_COLLEAGUES
-    for leaver in range(1, numbers.N_COLLEAGUES + 1):
+    earned = [Fraction(int(each)) for each in chapters.salaries()]
+    assert len(earned) == chapters.N_COLLEAGUES
+    for leaver in range(1, chapters.N_COLLEAGUES + 1):
         others = sum(earned) - earned[leaver - 1]
-        cents = [round(sum(earned) / numbers.N_COLLEAGUES * 100), round(others / (numbers.N_COLLEAGUES - 1) * 100)]
-        by_hand = Fraction(numbers.N_COLLEAGUES * cents[0] - (numbers.N_COLLEAGUES - 1) * cents[1], 100)
-        assert numbers.computed_salary(leaver) == pytest.approx(float(by_hand), abs=1e-6)
+        cents = [round(sum(earned) / chapters.N_COLLEAGUES * 100), round(others / (chapters.N_COLLEAGUES - 1) * 100)]
+        by_hand = Fraction(chapters.N_COLLEAGUES * cents[0] - (chapters.N_COLLEAGUES - 1) * cents[1], 100)
+        assert chapters.computed_salary(leaver) == pytest.approx(float(by_hand), abs=1e-6)
         # Each average is rounded by half a cent at most.
-        assert abs(by_hand - earned[leaver - 1]) <= Fraction(2 * numbers.N_COLLEAGUES - 1, 200)
-        assert round(numbers.computed_salary(leaver)) == earned[leaver - 1]
+        assert abs(by_hand - earned[leaver - 1]) <= Fraction(2 * chapters.N_COLLEAGUES - 1, 200)
+        assert round(chapters.computed_salary(leaver)) == earned[leaver - 1]
     assert measured("average").value < 0.5
 
 
@@ -91,27 +92,27 @@ def test_a_salary_follows_from_two_averages_to_the_dollar():
 def test_the_coin_is_two_tosses_and_its_limit_75():
     heads = Fraction(1, 2) + Fraction(1, 2) * Fraction(1, 2)
     found = measured("coin")
-    error = 100 * math.sqrt(float(heads * (1 - heads)) / numbers.N_ROUNDS)
+    error = 100 * math.sqrt(float(heads * (1 - heads)) / chapters.N_ROUNDS)
     assert abs(found.value - 100 * heads) <= 6 * error
     assert found.words["limit"] == "75"
-    assert numbers.yes_of_100(numbers.TWO_TOSSES) == (75, 25)
+    assert chapters.yes_of_100(chapters.TWO_TOSSES) == (75, 25)
     for epsilon in (0.1, 1.0, 2.0, 4.0):
         law = 100 / (1 + math.exp(-epsilon))
-        assert law <= numbers.yes_of_100(epsilon)[0] < law + 1
+        assert law <= chapters.yes_of_100(epsilon)[0] < law + 1
     # A coin that leans further is refused by the same tolerance.
-    assert abs(numbers.attack_coin(1.2).value - 100 * heads) > 6 * error
+    assert abs(chapters.attack_coin(1.2).value - 100 * heads) > 6 * error
 
 
 # The noisy average, against the Laplace law.
 
 
 def test_a_crowd_changes_the_error_and_not_the_promise():
-    assert [numbers.mean_odds(n) for n in numbers.CROWDS] == [pytest.approx(75.0)] * len(numbers.CROWDS)
-    for n in numbers.CROWDS:
+    assert [chapters.mean_odds(n) for n in chapters.CROWDS] == [pytest.approx(75.0)] * len(chapters.CROWDS)
+    for n in chapters.CROWDS:
         scale = 200_000 / n / math.log(3)
-        assert numbers.mean_noise(n).scale == pytest.approx(scale)
-        assert abs(numbers.mean_error(n) - scale) <= 6 * scale / math.sqrt(
-            numbers.N_MEASURED
+        assert chapters.mean_noise(n).scale == pytest.approx(scale)
+        assert abs(chapters.mean_error(n) - scale) <= 6 * scale / math.sqrt(
+            chapters.N_MEASURED
         )  # |noise| has mean and sd `scale`
         # The best attacker on two worlds a whole share apart stays below the promise, in any crowd.
         rng = np.random.default_rng(n)
@@ -126,31 +127,31 @@ def test_a_crowd_changes_the_error_and_not_the_promise():
 
 
 def test_four_clicks_are_two_rounds_of_k_means():
-    points, centers = clusters.records(), np.array(clusters.START)
+    points, centers = chapters.records(), np.array(chapters.START)
     rounds, before = 0, None
     while True:
         labels = cdist(points, centers).argmin(axis=1)
         if before is not None and (labels == before).all():
             break
         rounds, before = rounds + 1, labels
-        centers = np.stack([points[labels == k].mean(axis=0) for k in range(clusters.N_GROUPS)])
-    fitted = KMeans(clusters.N_GROUPS, init=np.array(clusters.START), n_init=1, tol=0).fit(points)
+        centers = np.stack([points[labels == k].mean(axis=0) for k in range(chapters.N_GROUPS)])
+    fitted = KMeans(chapters.N_GROUPS, init=np.array(chapters.START), n_init=1, tol=0).fit(points)
     assert measured("clusters").value == rounds == 2
-    assert clusters.STEP.high == 2 * rounds
+    assert chapters.STEP.high == 2 * rounds
     for found in (centers, fitted.cluster_centers_):
-        np.testing.assert_allclose(clusters.nonprivate_centers(), found, rtol=0, atol=1e-12)
-    assert (clusters.nonprivate_labels() == fitted.labels_).all()
+        np.testing.assert_allclose(chapters.nonprivate_centers(), found, rtol=0, atol=1e-12)
+    assert (chapters.nonprivate_labels() == fitted.labels_).all()
 
 
 def test_exact_centers_give_everyone_away_and_noisy_ones_do_not(monkeypatch):
-    for missing in range(1, clusters.N + 1):
+    for missing in range(1, chapters.N + 1):
         np.testing.assert_allclose(
-            clusters.computed_place(missing), clusters.records()[missing - 1], rtol=0, atol=1e-12
+            chapters.computed_place(missing), chapters.records()[missing - 1], rtol=0, atol=1e-12
         )
     assert measured("leak").value >= 12
-    noisy = clusters.nonprivate_centers() + np.random.default_rng(0).normal(0.0, 0.05, (clusters.N_GROUPS, 2))
-    monkeypatch.setattr(clusters, "nonprivate_centers", lambda: noisy)
-    assert clusters.leak_answer().value < 6.0, "the same question would have another answer"
+    noisy = chapters.nonprivate_centers() + np.random.default_rng(0).normal(0.0, 0.05, (chapters.N_GROUPS, 2))
+    monkeypatch.setattr(chapters, "nonprivate_centers", lambda: noisy)
+    assert chapters.leak_answer().value < 6.0, "the same question would have another answer"
 
 
 # Methods: the functions of their lessons, whose oracles stand in tests/ui/test_lessons.py; and the shared budget.
@@ -193,10 +194,10 @@ def test_a_sent_place_moves_by_the_law():
 
 def test_the_audit_catches_missing_noise_and_no_more():
     for share, true in ((1.0, 1.0), (0.5, 2.0), (0.25, 4.0)):
-        found = numbers.audit_bound(share)
+        found = chapters.audit_bound(share)
         assert 0.7 * true < found.epsilon_lower <= true
-        assert found.violates(numbers.CLAIMED) == (share < 1)
-    assert measured("audit").words["measured"] == str(math.floor(100 * numbers.audit_bound(0.5).epsilon_lower) / 100)
+        assert found.violates(chapters.CLAIMED) == (share < 1)
+    assert measured("audit").words["measured"] == str(math.floor(100 * chapters.audit_bound(0.5).epsilon_lower) / 100)
     assert "nothing proves it" in CHAPTERS["audit"].caption("1")
     assert "false" in CHAPTERS["audit"].caption("0.5")
 
@@ -206,13 +207,13 @@ def test_the_audit_catches_missing_noise_and_no_more():
 
 def test_the_price_of_half_a_year():
     rng = np.random.default_rng(0)
-    for n, epsilon in ((numbers.CLINIC, 1.0), (numbers.TOWN, 0.1)):
-        assert numbers.target_epsilon(n) == pytest.approx(epsilon)
+    for n, epsilon in ((chapters.CLINIC, 1.0), (chapters.TOWN, 0.1)):
+        assert chapters.target_epsilon(n) == pytest.approx(epsilon)
         errors = np.abs(rng.laplace(0.0, 100 / n / epsilon, 100_000))
-        assert abs(errors.mean() - numbers.TARGET_ERROR) <= 6 * numbers.TARGET_ERROR / math.sqrt(len(errors))
+        assert abs(errors.mean() - chapters.TARGET_ERROR) <= 6 * chapters.TARGET_ERROR / math.sqrt(len(errors))
     found = measured("decide")
     assert found.value == pytest.approx(100 / (1 + math.exp(-1)))
     assert (found.words["measured"], found.words["town"]) == ("74", "53")
-    for n in (numbers.CLINIC, numbers.TOWN):
-        (x0, y0), (x1, y1) = numbers.error_line(n)
+    for n in (chapters.CLINIC, chapters.TOWN):
+        (x0, y0), (x1, y1) = chapters.error_line(n)
         assert (y1 - y0) / (x1 - x0) == pytest.approx(-1.0), "ten times the budget, a tenth of the error"

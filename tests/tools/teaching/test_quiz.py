@@ -206,10 +206,10 @@ def test_a_class_is_counted_and_bad_lines_are_named():
     right = tuple(question.right for question in QUESTIONS)
     wrong = tuple((question.right + 1) % len(question.choices) for question in QUESTIONS)
     sheets = [Sheet(wrong, right), Sheet(right, wrong), Sheet(wrong, right), Sheet((None,) * N, right)]
-    found = collect("\n\n".join([*map(write_code, sheets), "nonsense", write_code(sheets[0])[:-1]]))
-    assert found.sheets == tuple(sheets)
-    assert [problem[:7] for problem in found.problems] == ["Line 9,", "Line 11"]
-    for tally in tallies(found.sheets):
+    found, problems = collect("\n\n".join([*map(write_code, sheets), "nonsense", write_code(sheets[0])[:-1]]))
+    assert found == sheets
+    assert [problem[:7] for problem in problems] == ["Line 9,", "Line 11"]
+    for tally in tallies(found):
         assert (tally.learned, tally.forgot) == (2, 1)
         assert tally.right(after=False) == (1, 3)
         assert tally.right(after=True) == (3, 4)

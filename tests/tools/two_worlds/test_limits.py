@@ -1,6 +1,7 @@
 """Two worlds: which operations a claim covers, and what it allows an attacker; every number against a closed form."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -64,15 +65,18 @@ def test_a_move_costs_four_rho_where_that_is_better():
     assert story.allowed(better, "move") == pytest.approx(min(by_rho, story.allowed(plain, "move")))
 
 
+noise_limit = partial(story.noise_limit, None, None)  # a job that needs no records
+
+
 def test_the_noise_alone_allows_what_its_law_says():
     mu = gdp_mu(Budget(1.0, 1e-5))
     gaussian = (GaussianEvent("means", 1.0, 1.0 / mu),)
-    assert story.noise_limit(gaussian, "remove") == pytest.approx(100 * ndtr(mu / 2), abs=0.01)
-    assert round(story.noise_limit(gaussian, "remove")) == 55
+    assert noise_limit(gaussian, "remove") == pytest.approx(100 * ndtr(mu / 2), abs=0.01)
+    assert round(noise_limit(gaussian, "remove")) == 55
     laplace = (LaplaceEvent("count", 1.0, 1.0),)
-    assert story.noise_limit(laplace, "add") == pytest.approx(100 - 50 * math.exp(-0.5), abs=0.01)
-    assert round(story.noise_limit(laplace, "add")) == 70
-    assert story.noise_limit(laplace, "move") == pytest.approx(100 - 50 * math.exp(-1.0), abs=0.01)
+    assert noise_limit(laplace, "add") == pytest.approx(100 - 50 * math.exp(-0.5), abs=0.01)
+    assert round(noise_limit(laplace, "add")) == 70
+    assert noise_limit(laplace, "move") == pytest.approx(100 - 50 * math.exp(-1.0), abs=0.01)
     assert story.laplace_limit(1.0, 1.0, 1) == pytest.approx(100 - 50 * math.exp(-0.5))
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.websockets import WebSocket
 
+from dpviz.ui.live import wrap
 from dpviz.ui.server import ahead
 
 REFUSED = "refused"
@@ -146,7 +147,7 @@ def test_what_cannot_be_drawn_is_left_to_the_page_that_says_why(session):  # noq
 
 @given(st.text(max_size=8), st.binary(max_size=40))
 def test_what_is_addressed_is_read_again(key, packed):
-    assert read(ahead.addressed(key, packed)) == (key, packed)
+    assert read(wrap({"picture": key}, packed)) == (key, packed)
 
 
 def test_bytes_close_the_line_without_a_word(session):  # noqa: ARG001

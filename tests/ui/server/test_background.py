@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from dpviz.core import Box
 from dpviz.data import Dataset
+from dpviz.ui import asking
+from dpviz.ui.asking import MOST_AHEAD, Background, Job
 from dpviz.ui.data.drawing import start_sheet
 from dpviz.ui.data.picker import Source
-from dpviz.ui.server import background, worker
-from dpviz.ui.server.background import MOST_AHEAD, Background, Job
+from dpviz.ui.server import worker
 from tests.ui.server.tasks import broken, dies_until, killed, niceness, rested, slow, timed, total, wrong
 
 WAIT = 60.0  # s; a machine under load starts a process slowly
@@ -183,7 +184,7 @@ def test_what_kills_every_process_is_told_and_the_others_answer(monkeypatch):
         alone = finished(made, source("killer"), [jobs[0], jobs[2]], {})
         assert (alone.problem, alone.n_done) == ("", 2)
         assert "stopped" in made.ask(source("killer"), jobs, {}).problem, "nobody waits for it again at once"
-        monkeypatch.setattr(background, "FORGIVEN", 0.0)
+        monkeypatch.setattr(asking, "FORGIVEN", 0.0)
         assert made.ask(source("killer"), jobs, {}).problem == "", "later it may be asked again"
     finally:
         made.close()
@@ -235,8 +236,8 @@ def test_many_jobs_of_one_session_delay_another_by_no_more_than_its_share(fresh)
 
 @pytest.mark.slow  # says that the limit matters
 def test_without_a_limit_the_other_would_wait_for_all(fresh, monkeypatch):
-    monkeypatch.setattr(background, "MOST_AHEAD", 10**6)
-    monkeypatch.setattr(background, "AHEAD_SECONDS", 10**6)
+    monkeypatch.setattr(asking, "MOST_AHEAD", 10**6)
+    monkeypatch.setattr(asking, "AHEAD_SECONDS", 10**6)
     assert until_few_are_done(fresh) > 0.8 * MANY
 
 
@@ -392,13 +393,13 @@ def test_what_is_forgotten_goes_with_its_process_after_the_work_of_others(fresh)
 @pytest.mark.skipif(os.name != "posix", reason="asks for a process by its number")
 def test_own_records_that_nobody_asks_about_any_more_are_forgotten_and_public_ones_may_stay(fresh, monkeypatch):
     ((_, _, process),) = finished(fresh, source("public"), [Job(total, (1.0,))], {}).found
-    monkeypatch.setattr(background, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(asking, "IDLE_SECONDS", 0.0)
     fresh.forget_idle()
     assert alive(process)
-    monkeypatch.setattr(background, "IDLE_SECONDS", 1e6)
+    monkeypatch.setattr(asking, "IDLE_SECONDS", 1e6)
     finished(fresh, source("mine", uploaded=True), [Job(total, (1.0,))], {})
     fresh.forget_idle()
     assert alive(process), "it was just used"
-    monkeypatch.setattr(background, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(asking, "IDLE_SECONDS", 0.0)
     fresh.forget_idle()
     assert ended(process)

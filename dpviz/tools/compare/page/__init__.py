@@ -1,44 +1,179 @@
-"""The Compare page: the stage that fills while runs come in, the chosen runs, and the tabs below."""
+"""The Compare page: the stage that fills while runs come in, the chosen runs, and the tabs below.
+
+The stage is a component of the app: what every method's map, number and line are at each ε comes in one message.
+"""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.core import Knob
-from dpviz.plots import Scene
+from dpviz.plots import Audience, Scene
 from dpviz.stories.method import Page
-from dpviz.stories.panel import number
+from dpviz.stories.panel import Sentence, number
 from dpviz.stories.recipe import Calls, calls_excerpt
+from dpviz.tools.compare import frontier, stage
 from dpviz.tools.compare import frontier as compare
 from dpviz.tools.compare import reading as compare_reading
 from dpviz.tools.compare.frontier import Series
-from dpviz.tools.compare.page import cards, onstage, report, tabs, years
+from dpviz.tools.compare.page import report, tabs
 from dpviz.tools.compare.page.runs import (
+    AT,
+    CHOICES,
     CLUSTERS,
     KNOBS,
     SWITCHES,
     TALLIED,
+    Gathered,
     ask,
+    cards,
+    choose,
+    chosen,
     drawn,
     follow_read_at,
     gathered,
     own_default,
     renew,
+    shown_parts,
 )
 from dpviz.tools.compare.proposal import recommend
 from dpviz.tools.compare.runs import CENTERS, ENTRIES, CompareQuestion, Rows
+from dpviz.tools.compare.stage import CompareStage, UnitOf
 from dpviz.tools.sweep.trials import OK
 from dpviz.ui import controls, frame, hiding, reading, state
+from dpviz.ui.controls import drawn_slider
 from dpviz.ui.data import groups
+from dpviz.ui.data.upload import HELD
 from dpviz.ui.export.files import CURATOR, PUBLIC, data_of
-from dpviz.ui.frame import PageFrame
-from dpviz.ui.live import LiveState, live
+from dpviz.ui.frame import AUDIENCE, PageFrame
+from dpviz.ui.live import LiveState, live, session_name
 from dpviz.ui.panel import safe_table
-from dpviz.ui.runs import words_of
-from dpviz.ui.screen import ChartScreen, address, keep
+from dpviz.ui.runs import ChartScreen, address, keep, words_of
+from dpviz.ui.server.served import served
 from dpviz.ui.stage import follow_choice, message
+
+KEY = "compare"
+PARTS = ("elements", "slider", "live_page", "component", "live_address")  # scripts, each after what it imports
+STATES = ("moved", "picked", "audience")
+_STAGE = served("compare_stage", *PARTS)
+_STAGE_CLICK = "dpviz:compare-stage-click"
+
+
+def released_runs(page: PageFrame, question: CompareQuestion, place: DeltaGenerator) -> Gathered:
+    """Return the runs that the public's maps show: none on somebody's own records, where each is one more release."""
+    if page.source.own:
+        return Gathered({}, complete=True)
+    with place:
+        return gathered(page.source, shown_parts(question, page.dataset.n), TALLIED, "Parts of the runs")
+
+
+def draw_stage(
+    page: PageFrame, question: CompareQuestion, rows: Rows, series: Sequence[Series], at: float, query: str
+) -> None:
+    """Draw the stage as its audience sees it, and choose the run of a click on a map."""
+    whole = _stage(page, question, rows, series)
+    shown = whole.public() if page.public else whole
+    at_map, slider = chosen(), drawn_slider(state.widget_key(AT.name))
+    n_runs = len(question.entries) * len(question.epsilons) * question.n_runs
+    share = sum(map(len, rows.values())) / n_runs
+    before = _picked(st.session_state.get(KEY), shown)
+    data: dict[str, object] = {
+        **shown.data(),
+        "key": state.widget_key(AT.name),
+        "index": shown.epsilons.index(at),
+        "move": None if slider is None else slider["move"],
+        "fixed": hiding.hides(AT.name),
+        "chosen": None if at_map is None else at_map[0],
+        "share": None if page.public or share >= 1.0 else round(share, 3),
+        "picks": 0 if before is None else before[2],
+        "views": None if hiding.hides(AUDIENCE.name) else [page.insider, dict(AUDIENCE.choices)["public"]],
+        "query": query,
+        # Of another session, as after a restart of the server, the browser takes no other address.
+        "session": session_name(),
+    }
+    changes = {f"on_{name}_change": lambda: None for name in STATES}
+    picked = _picked(_STAGE(data=data, key=KEY, **changes), shown)
+    if picked is None or picked[2] == st.session_state.get(_STAGE_CLICK) or page.public:
+        return
+    st.session_state[_STAGE_CLICK] = picked[2]
+    choose(picked[0], picked[1])
+    state.run_again()
+
+
+def _picked(told: object, shown: CompareStage) -> tuple[str, float, int] | None:
+    """Return the method and ε of the last click, and its number; None for a message that makes no sense."""
+    click = state.read_message(told, tuple[str, state.Number, state.Number], "picked")
+    if click is None:
+        return None
+    key, index, count = click
+    if index not in range(len(shown.epsilons)) or key not in {each.key for each in shown.maps}:
+        return None
+    return key, shown.epsilons[int(index)], int(count) if abs(count) < 2**53 else 0
+
+
+def _stage(page: PageFrame, question: CompareQuestion, rows: Rows, series: Sequence[Series]) -> CompareStage:
+    dataset = page.dataset
+    bounds_public = not dataset.bounds_from_data
+    entries = [key for key in question.entries if not ENTRIES[key].per_distance]
+    asked = question.epsilons if page.public else question.epsilons[:1]  # the curator reads costs, not odds
+    promises = {
+        key: stage.promise(
+            [report.promised(page, question, key, epsilon) for epsilon in asked],
+            question.adjacency,
+            bounds_public=bounds_public,
+        )
+        for key in entries
+    }
+    audience = Audience.CURATOR if page.source.own else Audience.RELEASED
+    unit_of = UnitOf(dataset.box.low, dataset.box.high)
+    maps = stage.maps_of(
+        entries,
+        question.epsilons,
+        rows,
+        series,
+        promises,
+        question.seed + drawn(question),
+        unit_of=unit_of,
+        audience=audience,
+    )
+    shared = [one for one in series if not one.per_distance]
+    no_data, waiting = frontier.no_data_ratio(rows), frontier.progress(question, rows)
+    held = HELD if page.source.nonprivate_is_held else "" if waiting is None else waiting.curator
+    findings = [
+        Sentence(held, stage.public_finding(maps, epsilon))
+        if held
+        else stage.finding(maps, shared, i, epsilon, no_data)
+        for i, epsilon in enumerate(question.epsilons)
+    ]
+    widths = dataset.box.widths
+    return CompareStage(
+        question.epsilons,
+        maps,
+        tuple(findings),
+        stage.lede(dataset.title, dataset.n, audience),
+        stage.conditions(
+            dataset.title,
+            dataset.n,
+            question.adjacency,
+            question.n_clusters,
+            question.n_runs,
+            maps,
+            no_data,
+            bounds_public=bounds_public,
+        ),
+        float(widths[0] / widths[1]) if bounds_public and dataset.d == 2 and (widths > 0).all() else 1.0,
+        question.n_runs,
+        dataset.d,
+        stage.sample(unit_of(dataset.points)),
+        no_data,
+    )
+
+
+# -- The page --
+
 
 TITLE = "Compare"
 APART_HEIGHT = 260  # CSS pixels
@@ -65,8 +200,8 @@ _CLICK = "dpviz:compare-click"
 
 def draw() -> None:
     """Draw the page."""
-    follow_choice("audience", frame.AUDIENCE, onstage.KEY)
-    page = frame.start(TITLE, compare.TERMS, on_stage=True, public_picture=False)
+    follow_choice("audience", frame.AUDIENCE, KEY)
+    page = frame.start(TITLE, compare.TERMS, public_picture=False)
     keep(None)  # nothing of the page before
     question = ask(page)
     if question.entries and not hiding.hides("seeds"):
@@ -76,11 +211,11 @@ def draw() -> None:
     frame.show_problems(page.problems)
 
 
-def link(page: PageFrame) -> list[tuple[str, str]]:
+def link(page: PageFrame) -> state.Pairs:
     """Return the page's link: the data, every knob, the chosen and the pinned run."""
     suited = (own_default(page.source, knob) for knob in KNOBS)
     pairs = [
-        (knob.name, knob.format(state.value(knob))) for knob in (*suited, TAB, *cards.KNOBS, *tabs.KNOBS, *report.KNOBS)
+        (knob.name, knob.format(state.value(knob))) for knob in (*suited, TAB, *CHOICES, *tabs.KNOBS, *report.KNOBS)
     ]
     return [*page.source.link, *pairs, *groups.link(page.source, CLUSTERS)]
 
@@ -90,9 +225,9 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
     """Draw the stage of what is there so far and, for the curator, the chosen runs and the tabs below it."""
     if state.is_blank():
         return
-    if follow_choice("audience", frame.AUDIENCE, onstage.KEY):
+    if follow_choice("audience", frame.AUDIENCE, KEY):
         state.run_again()
-    at = follow_read_at(question, message(onstage.KEY))
+    at = follow_read_at(question, message(KEY))
     own_link = [*link(page), ("audience", str(state.value(frame.AUDIENCE)))]
     if not question.entries:
         page.stage.info("No method is chosen. Choose at least one under More.")
@@ -103,27 +238,27 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
         place, progress = st.container(), st.container()
     top, below = page.numbers.container(), page.more_pictures.container()
     if page.public:
-        runs = onstage.released_runs(page, question, progress)
+        runs = released_runs(page, question, progress)
         query = state.query([*own_link, *_names(page, question, runs.rows, at)])
         with place:
-            onstage.draw(page, question, runs.rows, (), at, query)
+            draw_stage(page, question, runs.rows, (), at, query)
         _keep(page, question, at, {}, (), query)
         with below:
-            years.draw_public(page)
+            tabs.draw_released_years(page)
             if not hiding.hides("export"):
                 report.ask_rows(page)
                 report.offer_public(page, question, query)
         return
     with progress:
-        runs = gathered(page.source, question.parts(page.source.dataset.n), TALLIED, "Parts of the runs")
+        runs = gathered(page.source, question.parts(page.dataset.n), TALLIED, "Parts of the runs")
     rows = runs.rows
     query = state.query([*own_link, *_names(page, question, rows, at)])
-    bounds_public = not page.source.dataset.bounds_from_data
+    bounds_public = not page.dataset.bounds_from_data
     series = compare.all_series(question.entries, rows, question.adjacency, bounds_public=bounds_public)
     shared = tuple(one for one in series if not one.per_distance)
     without_data = compare.no_data_ratio(rows)
     with place:
-        onstage.draw(page, question, rows, series, at, query)
+        draw_stage(page, question, rows, series, at, query)
     with top:
         _propose(page, question, at)
         tabs.ask_k(page.source, question.n_clusters)
@@ -137,8 +272,8 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
                 st.caption("The first runs are on their way.")
         if runs.complete and (words := compare.own_numbers(shared, rows, at)):
             st.caption(words)
-    chosen = cards.chosen()
-    scene = compare.frontier(shared, question.adjacency, chosen, at=at, without_data=without_data) if shared else None
+    ring = chosen()
+    scene = compare.frontier(shared, question.adjacency, ring, at=at, without_data=without_data) if shared else None
     _keep(page, question, at, rows, () if scene is None else (scene,), query)
     if not series:
         return
@@ -153,7 +288,7 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
         finished = {
             key: [row for row in each if counts[key, row["epsilon"]] >= question.n_runs] for key, each in rows.items()
         }
-        cards.cards(page, question, finished, [knob.name for knob in OWN])
+        cards(page, question, finished, [knob.name for knob in OWN])
 
     def numbers() -> None:
         lines = [
@@ -161,7 +296,7 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
             for key, each in rows.items()
             for line in compare.table(ENTRIES[key].name, each, bounds_public=bounds_public)
         ]
-        safe_table(pd.DataFrame([*lines, *compare.no_data_line(rows)]), hide_index=True)
+        safe_table([*lines, *compare.no_data_line(rows)])
         st.caption("Medians over the runs. Time is the processor's, for one run on one core.")
 
     def offer() -> None:
@@ -189,7 +324,7 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
             "solve": lambda: tabs.solve(page, question, rows, complete=runs.complete),
             "people": lambda: tabs.solve(page, question, rows, complete=runs.complete, people=True),
             "clusters": lambda: tabs.find_k(page, question, at),
-            "years": lambda: years.draw(page, question, rows, at),
+            "years": lambda: tabs.draw_years(page, question, rows, at),
             "report": offer,
             reading.CHOICE[0]: explain,
         }
@@ -198,7 +333,7 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
 
 def _propose(page: PageFrame, question: CompareQuestion, at: float) -> None:
     """Say what to begin with at `at`, from public values alone: it waits for no run, and no run changes it."""
-    data = page.source.dataset
+    data = page.dataset
     it = recommend(n=data.n, epsilon=at, k=question.n_clusters, bounds=data.box)
     one, switch = ENTRIES[it.entry], SWITCHES[it.entry]
     st.markdown(
@@ -209,7 +344,7 @@ def _propose(page: PageFrame, question: CompareQuestion, at: float) -> None:
         st.button(f"Compare {one.short} too", on_click=state.remember, args=(switch, True))
 
 
-def _names(page: PageFrame, question: CompareQuestion, rows: Rows, at: float) -> list[tuple[str, str]]:
+def _names(page: PageFrame, question: CompareQuestion, rows: Rows, at: float) -> state.Pairs:
     """Return the link's part about clusters' names, in the order of the centers of the first map at `at` that has k.
 
     Whoever opens the link finds the same centers there, as their seeds are in it. Until all maps are there the names
@@ -222,7 +357,7 @@ def _names(page: PageFrame, question: CompareQuestion, rows: Rows, at: float) ->
     released = sorted((row[CENTERS] for row in runs if row[CENTERS] is not None), key=len, reverse=True)
     centers = next((each for each in released if len(each) == question.n_clusters), None)
     if centers is None:
-        centers = released[0] if released else np.empty((0, page.source.dataset.d))
+        centers = released[0] if released else np.empty((0, page.dataset.d))
     return groups.link_names(groups.names_of(page.source, words_of(page.source), centers))
 
 
@@ -230,7 +365,7 @@ def _keep(
     page: PageFrame, question: CompareQuestion, at: float, rows: Rows, scenes: tuple[Scene, ...], query: str
 ) -> None:
     """Keep what is on screen for export; the public has no scenes and no rows."""
-    dataset, public = page.source.dataset, page.public
+    dataset, public = page.dataset, page.public
     notes = (
         f"{dataset.title}: k = {question.n_clusters}, {question.n_runs} runs of each method at each ε, noise seeds "
         f"from {question.seed} on, start seed {question.start_seed}.",
@@ -249,7 +384,7 @@ def _keep(
 
 
 def _calls(page: PageFrame, question: CompareQuestion, at: float) -> Calls:
-    return compare_reading.code(data_of(page.source, public=page.public), question, at, cards.chosen())
+    return compare_reading.code(data_of(page.source, public=page.public), question, at, chosen())
 
 
 def _follow(picture: LiveState, one: Series, place: str) -> None:
@@ -263,9 +398,9 @@ def _follow(picture: LiveState, one: Series, place: str) -> None:
     st.session_state[clicked] = picture.pick_count
     nowhere = picture.picked != one.key or picture.picked_mark is None
     at = len(one.epsilons) // 2 if nowhere else min(picture.picked_mark or 0, len(one.epsilons) - 1)
-    cards.choose(one.key, one.epsilons[at])
+    choose(one.key, one.epsilons[at])
     state.run_again()
 
 
-OWN = (*KNOBS, *cards.KNOBS, *tabs.KNOBS, *report.KNOBS, groups.CURVE)
+OWN = (*KNOBS, *CHOICES, *tabs.KNOBS, *report.KNOBS, groups.CURVE)
 PAGE = Page(draw, OWN, TITLE)

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 from urllib.parse import urlsplit
 
@@ -26,10 +25,16 @@ from dpviz.stories.profiles import profiles, real_values
 from dpviz.tools.compare import document, paper
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.document import Document, Picture
-from dpviz.tools.compare.frontier import NEIGHBORS, all_series, frontier, median_at, no_data_ratio, ranking
-from dpviz.tools.compare.page import cards
-from dpviz.tools.compare.page.runs import CLUSTERS, compared_without, gathered, read_at, repeated
-from dpviz.tools.compare.pictures import run_scene
+from dpviz.tools.compare.frontier import NEIGHBORS, all_series, frontier, median_at, no_data_ratio, ranking, run_scene
+from dpviz.tools.compare.page.runs import (
+    CLUSTERS,
+    compared_without,
+    contents,
+    gathered,
+    pinned_and_chosen,
+    read_at,
+    repeated,
+)
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, RepeatedRun, Row, Rows, TrialPart, part_of, referenced
 from dpviz.tools.compare.search import Recommendation
 from dpviz.tools.sweep.trials import versions
@@ -37,8 +42,7 @@ from dpviz.ui import controls, ledger, state
 from dpviz.ui.data import answers, groups
 from dpviz.ui.export.files import named
 from dpviz.ui.frame import PageFrame
-from dpviz.ui.runs import words_of
-from dpviz.ui.screen import latest
+from dpviz.ui.runs import latest, words_of
 
 OPEN = "Anybody may read it: the question, bounds and promises, and nothing that was computed from records."
 BY_CURATOR = "Typed by the curator."
@@ -89,7 +93,7 @@ def offer(
     best = recommended[0]
     epsilon = at if best is None else best.best.value
     if epsilon not in question.epsilons:
-        parts = question.parts(frame.source.dataset.n, (epsilon,))
+        parts = question.parts(frame.dataset.n, (epsilon,))
         more = gathered(frame.source, parts, "paper", f"Parts of the runs at ε = {number(epsilon)}")
         if not more.complete:
             return
@@ -97,7 +101,7 @@ def offer(
     typical = {key: row for key in question.entries if (row := median_at(rows, key, epsilon)) is not None}
     parts = [part_of(key, row) for key, row in typical.items()]
     repeats = repeated(frame.source, parts, "report")
-    exact = compared_without(frame.source, parts[:1], "exact")
+    exact = compared_without(frame.source, parts[0]) if parts else None
     runs = {key: run for key, run in zip(typical, repeats, strict=True) if run is not None}
     if exact is None or len(runs) < len(parts):
         return
@@ -121,19 +125,17 @@ def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> Non
 
 def promised(frame: PageFrame, question: CompareQuestion, key: str, epsilon: float) -> Guarantee | None:
     """Return what a method promises at `epsilon`, whatever the records; None where it refuses the settings."""
-    box = frame.source.dataset.box
+    box = frame.dataset.box
     ends = tuple(box.low.tolist()), tuple(box.high.tolist())
-    if frame.source.dataset.bounds_from_data:  # even the box is the curator's then
+    if frame.dataset.bounds_from_data:  # even the box is the curator's then
         ends = (0.0,) * box.d, (1.0,) * box.d
-    return _promise(key, epsilon, question.n_clusters, question.start_seed, *ends)
+    return _promise(TrialPart(key, epsilon, question.n_clusters, question.start_seed, 0, 1, 0), *ends)
 
 
-@st.cache_resource(max_entries=1024, show_spinner=False)
-def _promise(
-    key: str, epsilon: float, n_clusters: int, start_seed: int, low: tuple[float, ...], high: tuple[float, ...]
-) -> Guarantee | None:
+@lru_cache(maxsize=1024)
+def _promise(part: TrialPart, low: tuple[float, ...], high: tuple[float, ...]) -> Guarantee | None:
     try:
-        return compare_tasks.promise_of(Box(low, high), TrialPart(key, epsilon, n_clusters, start_seed, 0, 1, 0))
+        return compare_tasks.promise_of(Box(low, high), part)
     except ValueError:  # the method refuses these settings, whatever the records
         return None
 
@@ -165,7 +167,7 @@ def facts_of(
     frame: PageFrame, question: CompareQuestion, epsilon: float, guarantees: Mapping[str, Guarantee], query: str
 ) -> paper.PublicFacts:
     """Return the paper's public side; `guarantees` are those of the methods at `epsilon`."""
-    dataset = frame.source.dataset
+    dataset = frame.dataset
     promises = tuple(_promised(frame, key, honest(each, dataset, secret=False)) for key, each in guarantees.items())
     return paper.PublicFacts(
         DRAWING if frame.source.drawn else UPLOADED if frame.source.uploaded else dataset.title,
@@ -178,7 +180,7 @@ def facts_of(
         not dataset.bounds_from_data,
         tuple((name, str(value)) for name, value in versions().items()),
         query,
-        datetime.now(UTC).date().isoformat(),
+        ledger.today(),
         groups.origin(frame.source, CLUSTERS, question.n_clusters)[0],
         *columns_of(frame),
         ledger.of(frame.source),
@@ -190,7 +192,7 @@ def facts_of(
 def _promised(frame: PageFrame, key: str, guarantee: Guarantee) -> paper.Promise:
     """Return a method's promise; one per distance does not add up with others."""
     proved = guarantee.proved
-    label = label_of(guarantee, cards.contents(ENTRIES[key], frame))
+    label = label_of(guarantee, contents(ENTRIES[key], frame))
     return paper.Promise(key, ENTRIES[key].name, label, None if proved is None or proved.per_distance else proved)
 
 
@@ -200,9 +202,9 @@ def kept(url: str) -> str:
     return KEPT.format(place=HERE if host in LOCAL else ELSEWHERE.format(host=host))
 
 
-def columns_of(frame: PageFrame) -> tuple[tuple[tuple[str, str], ...], str]:
+def columns_of(frame: PageFrame) -> tuple[document.Named, str]:
     """Return the columns with their typed bounds where features are computed from them, and of which kind these are."""
-    form, public = frame.source.form, not frame.source.dataset.bounds_from_data
+    form, public = frame.source.form, not frame.dataset.bounds_from_data
     if form is None or (form.projected is None and (form.place is None or not public)):
         return (), ""
     units = dict.fromkeys(form.place or (), DEGREES)
@@ -233,9 +235,9 @@ def _ends(low: float, high: float, unit: str) -> str:
     return f"{low:,.10g} to {high:,.10g}{f' {unit}' if unit else ''}"
 
 
-def _bounds(frame: PageFrame) -> tuple[tuple[str, str], ...]:
+def _bounds(frame: PageFrame) -> document.Named:
     """Return each feature with its public bounds in its own unit, "" where they came from the records."""
-    dataset, form = frame.source.dataset, frame.source.form
+    dataset, form = frame.dataset, frame.source.form
     ends = list(zip(dataset.box.low.tolist(), dataset.box.high.tolist(), strict=True))
     units = list(dataset.units)
     scaled = form is not None and form.scaling == "unit" and form.projected is None
@@ -261,7 +263,7 @@ def _findings(
     answer: str,
 ) -> paper.Findings:
     """Put together what the runs show."""
-    dataset, epsilon = frame.source.dataset, facts.epsilon
+    dataset, epsilon = frame.dataset, facts.epsilon
     series = all_series(question.entries, rows, question.adjacency, bounds_public=facts.bounds_public)
     shared = [one for one in series if not one.per_distance]
     ranked = ranking(shared, epsilon, question.n_runs)
@@ -269,7 +271,7 @@ def _findings(
     scene = frontier(shared, question.adjacency, at=epsilon, without_data=no_data_ratio(rows))
     run, words = runs.get(first), words_of(frame.source)
     columns, centers = ((), ()) if run is None else _centers(run.clusters.centers, words)
-    pins = cards.pinned_and_chosen(rows)
+    pins = pinned_and_chosen(rows)
     return paper.Findings(
         n=dataset.n,
         n_left_out=dataset.nonprivate_n_left_out,
@@ -333,8 +335,8 @@ def _pictures(
     frame: PageFrame, first: str, row: Row | None, run: RepeatedRun | None, exact: FoundClusters
 ) -> tuple[Picture, ...]:
     """Return the run of `row`, nearest to the median of the method `first`, beside the clustering without privacy."""
-    box, words = frame.source.dataset.box, words_of(frame.source)
-    unit = box.to_unit(frame.source.dataset.points)
+    box, words = frame.dataset.box, words_of(frame.source)
+    unit = box.to_unit(frame.dataset.points)
     released = box.to_unit(exact.centers if run is None else run.clusters.centers)
     view = separating(released)
     if words.place is not None and {view.x, view.y} == set(words.place.axes):
@@ -367,7 +369,7 @@ def _centers(centers: Centers, words: Words) -> tuple[tuple[str, ...], tuple[tup
     return columns, tuple((str(i), *row) for i, row in enumerate(cells, 1))
 
 
-def _settings(question: CompareQuestion, best: Recommendation | None, origin: str) -> tuple[tuple[str, str], ...]:
+def _settings(question: CompareQuestion, best: Recommendation | None, origin: str) -> document.Named:
     last = question.seed + question.n_runs - 1
     searched = "" if best is None or best.best.value in question.epsilons else f", and {number(best.best.value)}"
     more = "" if best is None else f"; the search for ε went on to {best.best.n_runs} runs of {best.best.name}"

@@ -1,26 +1,50 @@
-"""The Compare page's question and runs: requested piece by piece, cached in the session, and stopped by one click."""
+"""The Compare page's question and runs, and the two runs that are looked at: the last click's, and the pinned one.
+
+Runs are requested piece by piece, cached in the session, and stopped by one click.
+"""
 
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from dpviz.core import Confidential, FoundClusters, Knob
+from dpviz.mechanisms import FROM_DATA
+from dpviz.runs import honest
+from dpviz.stories.label import CURATOR, NOBODY, RECORD, Contents, box_words, label_of
+from dpviz.stories.panel import number
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare import search as compare_search
-from dpviz.tools.compare.counterparts import Counterparts
-from dpviz.tools.compare.opening import EPSILONS, packaged
-from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, RepeatedRun, Row, Rows, TrialPart, referenced
+from dpviz.tools.compare.counterparts import HEAD, Counterparts
+from dpviz.tools.compare.frontier import facts, median_at, run_scene
+from dpviz.tools.compare.runs import (
+    ENTRIES,
+    EPSILONS,
+    Compared,
+    CompareQuestion,
+    RepeatedRun,
+    Row,
+    Rows,
+    TrialPart,
+    packaged,
+    part_of,
+    referenced,
+)
 from dpviz.tools.compare.search import CostSearch, Searched
 from dpviz.tools.sweep.trials import GivenRecords
-from dpviz.ui import asking, controls, hiding, state
+from dpviz.ui import asking, controls, hiding, panel, state
+from dpviz.ui.asking import Answers, Job, Task
 from dpviz.ui.controls import nearest, stage_slider
+from dpviz.ui.data import groups
 from dpviz.ui.data.picker import Source
 from dpviz.ui.frame import START_SEED, PageFrame
-from dpviz.ui.server.background import Answers, Job
+from dpviz.ui.live import live
+from dpviz.ui.panel import safe_table
+from dpviz.ui.runs import words_of
 
 MOST_SEED = 10**6
 TYPICAL = 2  # of the runs that come along
@@ -189,7 +213,7 @@ def gathered(
         st.info(words)
         st.button("Go on", key=f"go-{place}", on_click=_stop, args=(place, None))
     elif answers.problem:
-        st.error(state.plain(answers.problem))
+        state.error(answers.problem)
     elif len(now) < len(parts):
         words = "Runs that have not begun never begin; what is there stays."
         st.button("Stop", key=f"stop-{place}", help=words, on_click=_stop, args=(place, name))
@@ -223,28 +247,24 @@ def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Sea
 
 def repeated(source: Source, parts: Sequence[TrialPart], place: str) -> tuple[RepeatedRun | None, ...]:
     """Return one run of each part again, None while it is on its way; draws how far they are, and a problem."""
-    jobs = [Job(compare_tasks.look, (part,), classified=True, n_runs=0) for part in parts]  # the same noise again
-    answers = _ask_beside(source, jobs, "Runs to look at", place)
+    answers = _ask_beside(source, compare_tasks.look, parts, "Runs to look at", place)
     if answers.problem:
-        st.error(state.plain(answers.problem))
+        state.error(answers.problem)
     return answers.found
 
 
 def counterparts(source: Source, part: TrialPart, place: str) -> tuple[Counterparts | None, ...]:
     """Return how the clusters of each run of `part` stand to those without privacy; () while they are on their way."""
-    job = Job(compare_tasks.counterparts, (part,), classified=True, n_runs=0)  # the same noise again
-    answers = _ask_beside(source, [job], "Clusters beside those without privacy", place)
+    answers = _ask_beside(source, compare_tasks.counterparts, [part], "Clusters beside those without privacy", place)
     if answers.problem:
-        st.error(state.plain(answers.problem))
+        state.error(answers.problem)
     return answers.found[0] or ()
 
 
-def compared_without(source: Source, parts: Sequence[TrialPart], place: str) -> FoundClusters | None:
-    """Return k-means without privacy on the records of the first of `parts`; None without one or on its way."""
-    if not parts:
-        return None
-    job = Job(compare_tasks.without_privacy, (parts[0],), classified=True, n_runs=0)
-    clusters: FoundClusters | None = _ask_beside(source, [job], "Centers without privacy", place).found[0]
+def compared_without(source: Source, part: TrialPart) -> FoundClusters | None:
+    """Return k-means without privacy on the records of `part`; None while it is on its way."""
+    what = "Centers without privacy"
+    clusters: FoundClusters | None = _ask_beside(source, compare_tasks.without_privacy, [part], what, "exact").found[0]
     return clusters
 
 
@@ -257,7 +277,8 @@ def _finished(parts: Sequence[TrialPart], answers: Answers) -> dict[TrialPart, S
     return {part: rows for part, rows in zip(parts, answers.found, strict=False) if rows is not None}
 
 
-def _ask_beside(source: Source, jobs: Sequence[Job], what: str, place: str) -> Answers:
+def _ask_beside(source: Source, task: Task, parts: Sequence[TrialPart], what: str, place: str) -> Answers:
+    jobs = [Job(task, (part,), classified=True, n_runs=0) for part in parts]  # the same noise again
     return asking.ask(source, jobs, what=what, key=f"wait-{place}", secret=False, public=False, tallied=False)
 
 
@@ -270,3 +291,107 @@ def _cache(source: Source, place: str) -> Mapping[TrialPart, Any]:
 def _stop(place: str, name: Hashable) -> None:
     """Stop these runs; None: none of them."""
     st.session_state[f"{_STOPPED}:{place}"] = name
+
+
+# -- The chosen and the pinned run --
+
+
+NONE = "none"
+HEIGHT = 330  # CSS pixels
+CLICK = "Click a mark to look at the run nearest to its median: its centers, its promise, and its own page."
+_CHOICES = ((NONE, "None"), *((key, entry.name) for key, entry in ENTRIES.items()))
+CHOSEN = Knob("chosen", "choice", NONE, "Chosen run", "", choices=_CHOICES)
+CHOSEN_AT = Knob("chosen_epsilon", "float", 1.0, "Chosen ε", "", 0.05, 20.0, 0.05, 20.0)
+PINNED = Knob("pinned", "choice", NONE, "Pinned run", "", choices=_CHOICES)
+PINNED_AT = Knob("pinned_epsilon", "float", 1.0, "Pinned ε", "", 0.05, 20.0, 0.05, 20.0)
+CHOICES = (CHOSEN, CHOSEN_AT, PINNED, PINNED_AT)
+
+
+def chosen() -> tuple[str, float] | None:
+    """Return the method and ε of the last click."""
+    key = str(state.value(CHOSEN))
+    return None if key == NONE else (key, float(state.value(CHOSEN_AT)))
+
+
+def choose(key: str, epsilon: float, knobs: tuple[Knob, Knob] = (CHOSEN, CHOSEN_AT)) -> None:
+    """Look at the run of this method at this ε that is nearest to the median."""
+    state.remember(knobs[0], key)
+    state.remember(knobs[1], epsilon)
+
+
+def pinned_and_chosen(rows: Rows) -> dict[str, tuple[str, Row]]:
+    """Return the pinned and the chosen run with their methods, as far as their rows are there."""
+    runs = {}
+    for place, knob, at in (("pinned", PINNED, PINNED_AT), ("chosen", CHOSEN, CHOSEN_AT)):
+        key = str(state.value(knob))
+        row = median_at(rows, key, float(state.value(at)))
+        if row is not None:
+            runs[place] = (key, row)
+    return runs
+
+
+def cards(frame: PageFrame, question: CompareQuestion, rows: Rows, own: Collection[str]) -> None:
+    """Draw the chosen and the pinned run, as far as their rows are there; `own` are the page's knobs by their names."""
+    runs = pinned_and_chosen(rows)
+    if not runs:
+        st.caption(CLICK)
+        return
+    for column, (place, (key, row)) in zip(st.columns(2, gap="medium"), runs.items(), strict=False):
+        with column:
+            _card(frame, question, key, row, place, own)
+
+
+def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place: str, own: Collection[str]) -> None:
+    entry, epsilon, dataset = ENTRIES[key], float(row["epsilon"]), frame.dataset
+    title = f"{entry.name}, ε = {number(epsilon)}"
+    (run,) = repeated(frame.source, [part_of(key, row)], place)
+    if run is not None:
+        unit, centers = dataset.box.to_unit(dataset.points), dataset.box.to_unit(run.clusters.centers)
+        scene = run_scene(title, unit, centers, run.clusters.nonprivate_labels, words_of(frame.source))
+        live(scene, key=f"run-{place}", height=HEIGHT)
+    numbers = facts(row) if run is None else (*facts(row), *run.counterparts.facts())
+    panel.side(panel.facts(f"{place.capitalize()}: {title}", numbers, public=False))
+    if run is not None and run.counterparts.oddities:
+        st.caption(state.plain(run.counterparts.oddities))
+    with st.container(horizontal=True):
+        if place == "pinned":
+            st.button("Unpin", on_click=state.remember, args=(PINNED, NONE))
+        else:
+            words = "Keep it beside the next one that you click."
+            st.button("Pin", help=words, on_click=choose, args=(key, epsilon, (PINNED, PINNED_AT)))
+        if entry.page:
+            query = {  # of the page that has this very run: data, parameters, start and noise
+                **dict([*frame.source.link, *entry.entry.link]),
+                "epsilon": repr(epsilon),
+                "n_clusters": str(question.n_clusters),
+                groups.KNOWN.name: groups.KNOWN.format(state.value(groups.KNOWN)),
+                **dict(groups.link(frame.source, CLUSTERS)),
+                "start_seed": str(question.start_seed),
+                "noise_seed": str(row["noise_key"]),
+                "audience": "curator",
+            }
+            if st.button("Open it on its page", key=f"open-{place}", type="primary"):
+                state.open_page(entry.page, query, keep=own)
+                st.rerun(scope="app")
+    if run is not None:
+        guarantee = honest(run.guarantee, frame.dataset, secret=False)
+        notices = [each for each in guarantee.caveats if each == FROM_DATA]
+        panel.side(panel.guarantee(label_of(guarantee, contents(entry, frame)), title, notices))
+        with st.expander("Released centers"):
+            safe_table(pd.DataFrame(run.clusters.centers, columns=list(dataset.feature_names)), hide_index=None)
+            safe_table(pd.DataFrame(run.counterparts.lines(), columns=list(HEAD)))
+
+
+def contents(entry: Compared, frame: PageFrame) -> Contents:
+    """Declare what a method protects, as its own page does in more words."""
+    box, dataset = box_words(words_of(frame.source)), frame.dataset
+    secret = ("Records, and who is in which cluster", "Costs, agreement with classes, the cost without privacy")
+    if not entry.per_distance:
+        return Contents(RECORD, (box, "k, ε and every other knob"), secret, CURATOR)
+    # How far apart two places are that the whole range of a feature parts: in meters on a map.
+    apart = "range of a feature"
+    if dataset.place is not None and not dataset.bounds_from_data:
+        meters = f"{float(dataset.box.widths[dataset.place.axes[0]]):,.10g} m"
+        apart = meters if dataset.d == len(dataset.place.axes) else f"range of a feature ({meters} on the map)"
+    protects = "Where one person is, among places not far apart. That somebody took part is not hidden."
+    return Contents(protects, (box, "ε, the unit of distance, the number of persons"), secret, NOBODY, ((1.0, apart),))

@@ -12,10 +12,8 @@ from dpviz.core import Knob
 from dpviz.plots import Scene
 from dpviz.stories.method import LEARN, Page
 from dpviz.stories.teaching import Answer, Chapter
-from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, END, END_TITLE, NAMES, after
-from dpviz.tools.teaching.chapters.numbers import COIN
-from dpviz.ui import controls, frame, hiding, lessons, state
-from dpviz.ui.export import menu
+from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, COIN, END, END_TITLE, NAMES, after
+from dpviz.ui import controls, frame, lessons, state
 from dpviz.ui.lessons import LESSONS
 from dpviz.ui.live import live
 from dpviz.ui.server.served import served
@@ -38,7 +36,7 @@ LIST_WORDS = {
 }
 KEY = "course"
 _COURSE = served("course", "component", "elements", "live_address")
-_GUESSES = "dpviz:chapter-guesses"
+_guesses = state.session_value("dpviz:chapter-guesses", dict[str, int])
 _SKIPPED = -1  # instead of a guess
 _PLAYS = "dpviz:chapter-plays"
 _PACE = 1.2  # s from one step to the next
@@ -47,10 +45,7 @@ _PACE = 1.2  # s from one step to the next
 def draw() -> None:
     """Draw the page."""
     state.begin()
-    st.html(frame.STYLE)
-    st.html(STYLE)
-    hiding.begin()
-    menu.fit_size()
+    frame.dress(STYLE)
     problems = st.container()
     # The browser's Back and Forward run the whole page again, with the address that they lead to.
     name = st.query_params.get(CHAPTER.name)
@@ -188,11 +183,6 @@ def _guess_of(chapter: Chapter) -> int | None:
     """Return the reader's guess; a link with the control's value shows the answer without one."""
     default = _SKIPPED if chapter.control.name in state.opening_query() else None
     return _guesses().get(chapter.name, default)
-
-
-def _guesses() -> dict[str, int]:
-    guesses: dict[str, int] = st.session_state.setdefault(_GUESSES, {})
-    return guesses
 
 
 def _guess(name: str, index: int) -> None:

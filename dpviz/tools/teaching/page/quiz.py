@@ -32,6 +32,7 @@ CODE = "Your code from the first half"
 BACK, NEXT, LAST = "Back", "Next", "Finish"
 _SHEET, _HALF, _AT, _WRONG = "dpviz:quiz-sheet", "dpviz:quiz-half", "dpviz:quiz-at", "dpviz:quiz-wrong"
 _CODE = "quiz:code"
+_sheet = state.session_value(_SHEET, lambda: Sheet(EMPTY, EMPTY))
 
 
 def draw() -> None:
@@ -49,11 +50,6 @@ def draw() -> None:
                 st.button(GO_ON, type="primary", on_click=_go, args=(AFTER, 0))
         else:
             _results()
-
-
-def _sheet() -> Sheet:
-    sheet: Sheet = st.session_state.setdefault(_SHEET, Sheet(EMPTY, EMPTY))
-    return sheet
 
 
 def _half() -> str:
@@ -102,7 +98,7 @@ def _question(half: str, at: int) -> None:
             st.text_input(CODE, key=_CODE, max_chars=state.MOST_TEXT, autocomplete="off")
             st.button(GO_ON, key="quiz:bring", on_click=_load_code)
             if wrong := st.session_state.pop(_WRONG, ""):
-                st.error(state.plain(wrong))
+                state.error(wrong)
 
 
 def _load_code() -> None:

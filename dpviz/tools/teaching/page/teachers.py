@@ -183,20 +183,19 @@ def _class() -> None:
     st.caption(CODES_WORDS)
     text = st.text_area(CODES_LABEL, key="teach:codes", max_chars=MOST_LETTERS, placeholder="ABCD-EFGH-JKMN")
     try:
-        answers = collect(text)
+        sheets, problems = collect(text)
     except CodeError as error:
-        st.error(state.plain(str(error)))
+        state.error(error)
         return
-    for problem in answers.problems[:MOST_PROBLEMS]:
+    for problem in problems[:MOST_PROBLEMS]:
         st.warning(state.plain(problem))
-    if len(answers.problems) > MOST_PROBLEMS:
-        st.warning(f"{len(answers.problems) - MOST_PROBLEMS} more lines are no codes. The others are counted.")
-    n = len(answers.sheets)
-    if not n:
+    if len(problems) > MOST_PROBLEMS:
+        st.warning(f"{len(problems) - MOST_PROBLEMS} more lines are no codes. The others are counted.")
+    if not sheets:
         return
-    st.subheader(f"{n} {'code' if n == 1 else 'codes'}", anchor=False)
+    st.subheader(f"{len(sheets)} {'code' if len(sheets) == 1 else 'codes'}", anchor=False)
     cards = []
-    for number, tally in enumerate(tallies(answers.sheets), 1):
+    for number, tally in enumerate(tallies(sheets), 1):
         question = tally.question
         rows = "".join(
             f"<tr{' class=dpviz-right' if at == question.right else ''}><th scope=row>{escape(choice)}"
