@@ -1,9 +1,11 @@
 """DPM's page in a browser: the scrubber, a click on the tree and on a cut."""
 
 import re
+from contextlib import suppress
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as NothingCame
 
 from tests.browser.test_app import APP, SLOW, Server, go_to, layers, picture_of, redrawn, switch, tables
 
@@ -32,8 +34,8 @@ def click_a_node(page: Page, chart: Locator, rows: tuple[float, ...]) -> None:
     raise AssertionError("nothing to pick")
 
 
-def test_the_scrubber_goes_level_by_level(page: Page, server: Server) -> None:
-    picture = opened(page, server)
+def check_levels(page: Page, picture: Locator) -> None:
+    """Scrub through the first level to the release; what a curator alone sees is gone for everyone."""
     go_to(picture, 1, re.compile("Level 1: score"))
     expect(layers(page).locator("[data-layer=person]")).to_be_visible()
     assert any(caption.startswith("chance of each cut") for caption in tables(picture))
@@ -51,7 +53,9 @@ def test_the_scrubber_goes_level_by_level(page: Page, server: Server) -> None:
     assert "best cut" not in tables(picture)
 
 
-def test_a_click_on_the_tree_or_on_a_cut_looks_into_it(page: Page, server: Server) -> None:
+def test_the_scrubber_goes_level_by_level_and_a_click_on_the_tree_or_on_a_cut_looks_into_it(
+    page: Page, server: Server
+) -> None:
     picture = opened(page, server)
     tree = page.locator(".dpviz-live[data-dpviz-key=tree]")
     expect(tree).to_have_attribute("data-dpviz-drawn", re.compile("[1-9]"), timeout=SLOW)
@@ -68,7 +72,8 @@ def test_a_click_on_the_tree_or_on_a_cut_looks_into_it(page: Page, server: Serve
     page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")  # out from under what stays in view
     for place in (0.15, 0.75, 0.3, 0.6):  # one of these may be a cut of the subset that is looked into already
         click_a_node(page, picture, (place,))
-        page.wait_for_timeout(1500)
-        if not same.search(page.url):
+        with suppress(NothingCame):
+            page.wait_for_url(lambda url: not same.search(url), timeout=1500)
             break
     expect(page).not_to_have_url(same)
+    check_levels(page, picture)
