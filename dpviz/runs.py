@@ -81,12 +81,13 @@ def run(
         guarantee, events = price_of(algorithm.fit, dataset.box, parameters, rows_per_person)
         return on_data(guarantee, dataset), events
 
-    charge(algorithm.title, price)
+    charge(algorithm.title, price, lambda: len(dataset.points) if records is None else records.n)
     with without_charge():
         result: Result[Release, Step] = algorithm.fit(points, dataset.box, parameters, rng=rng)
     kind = algorithm.run if isinstance(algorithm, Method) else run_class(algorithm.name)
     guarantee = honest(for_person(result.guarantee, rows_per_person), dataset, secret=seed is None)
-    return replace(run_of(kind, result, parameters, dataset, guarantee), title=algorithm.title)
+    made = run_of(kind, result, parameters, dataset, guarantee)
+    return replace(made, title=algorithm.title, rows_per_person=rows_per_person)
 
 
 def run_of(
@@ -132,7 +133,14 @@ def records_of(data: Any, bounds: Any) -> tuple[Chunks | None, Dataset]:
         return None, table.dataset(table.numeric_columns, box=box_between(bounds, len(table.numeric_columns)))
     whole = chunks is not None and isinstance(data, str | Path) and chunks.n * chunks.d <= MOST_IN_MEMORY
     if chunks is None:
-        points = np.asarray(data, dtype=np.float64)
+        try:
+            points = np.asarray(data, dtype=np.float64)
+        except (TypeError, ValueError):  # it quotes a value
+            text = ", ".join(str(name) for name in getattr(data, "columns", ()) if not _is_numeric(data[name]))
+            raise ValueError(
+                f"data had columns that are no numbers{f' ({text})' if text else ''}. Choose the features, as in "
+                "data[['x', 'y']]."
+            ) from None
     else:
         points = np.concatenate([*chunks.blocks()]) if whole else sample_of(chunks, SAMPLED)
     if points.ndim != 2:
@@ -143,6 +151,14 @@ def records_of(data: Any, bounds: Any) -> tuple[Chunks | None, Dataset]:
     names = names or tuple(f"feature {i + 1}" for i in range(points.shape[1]))
     caveats = () if chunks is None or whole else (OF_SAMPLE,)
     return None if whole else chunks, Dataset(points, None, box, names, "Your data", caveats=caveats)
+
+
+def _is_numeric(column: object) -> bool:
+    try:
+        np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def show(

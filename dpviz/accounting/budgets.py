@@ -5,13 +5,14 @@ import multiprocessing
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -21,9 +22,18 @@ from dpviz.core import Adjacency, Box, Claim, Event, Guarantee, charge_with, wit
 from dpviz.core.limits import ROUNDING, ceiled, floored
 from dpviz.core.method import AnyFit
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+T = TypeVar("T")
+Part: TypeAlias = tuple[str, str | int]  # a public column, and the value in it that some records have
 NEIGHBORS = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
 _OPEN: list["OpenBudget"] = []  # of this process, in whatever thread a release is made
 _LOCK = Lock()
+# Parts that are open here, each with its budget and the number of its records, None where it is not known. Another
+# thread does not see them: its releases count as if they were on all records, which is never too little.
+_PARTS: ContextVar[tuple[tuple["OpenBudget", Part, int | None], ...]] = ContextVar("parts", default=())
+STATED_DELTA = 1e-9  # where epsilon of zCDP is read off that came without a delta; ours
 ROWS = (
     "One person has at most {rows} rows: the limits count all of them together, {rows} times the ε of one row. Who has "
     "more is protected less."
@@ -44,15 +54,22 @@ class Spent:
 
     title: str
     claim: Claim
+    part: Part | None = None  # that it is on; None: all records
+
+    @property
+    def name(self) -> str:
+        """Title and part."""
+        return self.title if self.part is None else f"{self.title} ({_named(self.part)})"
 
 
 class OpenBudget:
     """A budget for a `with` block: releases of estimators and of methods' own `fit` made inside are added up.
 
     One that would exceed the budget is refused before it runs, as is one of which nothing is proved. All releases count
-    as if they were on the same records, which is never too little. Give `epsilon` > 0 with the `delta` in [0, 1) of
-    all releases together, or `rho` > 0 for zCDP, where `delta` is only where epsilon is read off. `neighbors` is
-    "add_remove" or "replace". Threads are counted; a release in a process that this one started (n_jobs) is refused.
+    as if they were on the same records, which is never too little; those on disjoint records are made in a `part` each.
+    Give `epsilon` > 0 with the `delta` in [0, 1) of all releases together, or `rho` > 0 for zCDP, where `delta` is only
+    where epsilon is read off. `neighbors` is "add_remove" or "replace". Threads are counted; a release in a process
+    that this one started (n_jobs) is refused. `spend` adds one that was made without dpviz.
 
         with dpviz.budget(epsilon=3) as b:
             DPM(epsilon=1, bounds=(0, 1)).fit(X)
@@ -87,31 +104,122 @@ class OpenBudget:
     @property
     def rho_spent(self) -> float:
         """Sum of rho; a pure epsilon counts as epsilon^2/2 (Bun & Steinke 2016, proposition 1.4 and lemma 1.7)."""
-        claims = [each.claim for each in self.releases]
-        return math.fsum(each.epsilon**2 / 2 if each.rho is None else each.rho for each in claims)
+        return self._sum(_rho)
 
     @property
     def delta_spent(self) -> float:
         """Sum of delta; with a budget of rho the delta at which `epsilon_spent` is stated."""
-        return self.delta if self.rho is not None else math.fsum(each.claim.delta for each in self.releases)
+        return self.delta if self.rho is not None else self._sum(lambda claim: claim.delta)
 
     @property
     def epsilon_spent(self) -> float:
         """Sum of epsilon (Dwork & Roth 2014, theorem 3.16); with a budget of rho its epsilon at `delta`."""
         if self.rho is None:
-            return math.fsum(each.claim.epsilon for each in self.releases)
+            return self._sum(_epsilon)
         return zcdp_epsilon(self.rho_spent, self.delta)
 
     @property
     def remaining(self) -> float:
-        """What is left of epsilon, of a budget of rho that of rho."""
-        left = self.epsilon - self.epsilon_spent if self.rho is None and self.epsilon is not None else None
-        return max(0.0, (self.rho or 0.0) - self.rho_spent if left is None else left)
+        """What is left of epsilon, of a budget of rho that of rho; within `part` what is left for that part."""
+        opened = self._opened
+        part = None if opened is None else opened[0]
+        if self.epsilon is not None:
+            return max(0.0, self.epsilon - self._sum(_epsilon, part))
+        return max(0.0, (self.rho or 0.0) - self._sum(_rho, part))
+
+    @contextmanager
+    def part(self, records: T, /, **value: str | int) -> Iterator[T]:
+        """Count the releases of this block as ones on the records that have one value in one public column.
+
+        Of a pandas frame the block is given the rows with this value, without the column; anything else is given back
+        as it is, and you keep that all its records have the value. A release on more records than those is refused.
+
+            for region in ("north", "south"):
+                with b.part(frame, region=region) as rows:
+                    dpviz.run("su", rows, bounds=bounds, epsilon=1)
+
+        Parts of one column have no record in common, so that a budget counts for each column the part that costs most,
+        beside what is released outside of parts. That is proved: where a record is added or removed, all parts but its
+        own have the records that they had, in every column (Dwork & Roth 2014, theorem 3.16, on the releases that see
+        it). A record that is replaced stays in its part, which costs what each release costs for a replaced record, or
+        leaves part i for part j, which costs a_i + a_j <= 2 max(a_i, a_j) of what they cost where one is added or
+        removed; `under_replace` is at least double that, in epsilon, delta and rho. So both are covered, but only where
+        releases are proved for an added or removed record: others are refused. `rows_per_person` counts a person's rows
+        in all parts together: sums over parts are then at most those with all rows in one.
+
+        Name the parts from what is public: which values occur is a fact about the records. Columns count together.
+        Raises ValueError for a value that is no text or whole number, a column that is not there, a budget that is not
+        open, and a part within a part.
+        """
+        if len(value) != 1:
+            raise ValueError(f"A part had {len(value)} columns, but it has one: budget.part(data, region='north').")
+        ((column, which),) = value.items()
+        which = int(which) if isinstance(which, np.integer) else which
+        if not isinstance(which, str | int):
+            raise ValueError(
+                f"{column} was {which!r}, but a part's value must be text or a whole number, which equal values of a "
+                "column have in one way only. Give the records a column of such names."
+            )
+        self._check_open()
+        if self._opened is not None:
+            raise ValueError(f"The part {_named(self._opened[0])} is open, and has no parts. Leave it first.")
+        rows, columns = records, getattr(records, "columns", ())
+        pandas = sys.modules.get("pandas")  # where nobody has loaded it, this is no frame of it
+        is_pandas = pandas is not None and isinstance(records, pandas.DataFrame)
+        if column not in columns and is_pandas:
+            raise ValueError(f"There is no column {column!r}; there are {', '.join(map(str, columns))}.")
+        if column in columns and not is_pandas:
+            raise ValueError(
+                f"The records of {_named((column, which))} were a {type(records).__name__} with this column, but only "
+                "a pandas frame is split here. Give the rows that have the value, without the column."
+            )
+        if column in columns:
+            # As Python's own values: a column finds a date by several texts, and a short float by several numbers, so
+            # that one part would count as several.
+            frame = cast("pd.DataFrame", records)
+            chosen = [isinstance(each, str | int | float) and each == which for each in frame[column].tolist()]
+            rows = cast(T, frame.loc[np.array(chosen, dtype=bool)].drop(columns=column))
+        shape = getattr(getattr(rows, "points", rows), "shape", (None,))  # of an array, a frame or a data set
+        token = _PARTS.set((*_PARTS.get(), (self, (column, which), shape[0])))
+        try:
+            yield rows
+        finally:
+            _PARTS.reset(token)
+
+    def spend(
+        self,
+        title: str,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        *,
+        rho: float | None = None,
+        neighbors: str | None = None,
+    ) -> None:
+        """Add a release of the same records that was made elsewhere, with what is proved of it.
+
+        Give `epsilon` with `delta`, or `rho`; `neighbors` are the budget's unless others are named. Within `part` it is
+        a release on that part. Raises ValueError for numbers that are none, BudgetError as any release.
+
+            with dpviz.budget(epsilon=3, delta=1e-6) as b:
+                b.spend("Histogram of ages", epsilon=0.5)
+        """
+        self._check_open()
+        if (epsilon is None) == (rho is None):
+            raise ValueError(f"epsilon was {epsilon} and rho {rho}, but exactly one of them must be given.")
+        if neighbors is not None and neighbors not in NEIGHBORS:
+            raise ValueError(f"neighbors was {neighbors!r}, but it must be one of {', '.join(NEIGHBORS)}.")
+        if rho is not None:
+            delta = delta or self.delta or STATED_DELTA
+            epsilon = zcdp_epsilon(rho, delta)
+        assert epsilon is not None
+        adjacency = self.adjacency if neighbors is None else NEIGHBORS[neighbors]
+        claim = Claim(epsilon, delta, adjacency, title, rho=rho)
+        charge(title, lambda: (Guarantee(None, claim), ()))
 
     def __repr__(self) -> str:
         """Say what is left of how much, and what was released."""
         name, whole = ("ε", self.epsilon) if self.rho is None else ("ρ", self.rho)
-        titles = ", ".join(each.title for each in self.releases) or "nothing was released"
+        titles = ", ".join(each.name for each in self.releases) or "nothing was released"
         return f"<Budget: {floored(self.remaining)} of {name} = {ceiled(whole or 0.0)} left; {titles}>"
 
     def __enter__(self) -> "OpenBudget":
@@ -132,9 +240,41 @@ class OpenBudget:
             if not any(each._process == os.getpid() for each in _OPEN):
                 _mark(os.getpid()).unlink(missing_ok=True)
 
-    def _add(self, title: str, guarantee: Guarantee, events: Sequence[Event]) -> None:
-        """Add a release; raises BudgetError beyond the budget, and `charge` takes it out again."""
-        spent = Spent(title, self._claim(title, guarantee, events))
+    def _check_open(self) -> None:
+        if self not in _OPEN:
+            raise ValueError("The budget is not open, so that nothing would be counted. Use it within `with budget:`.")
+
+    @property
+    def _opened(self) -> tuple[Part, int | None] | None:
+        """The part of this budget that is open here, with the number of its records."""
+        return next(((part, n) for budget, part, n in _PARTS.get() if budget is self), None)
+
+    def _sum(self, cost: Callable[[Claim], float], part: Part | None = None) -> float:
+        """Add up `cost` over the releases that see one record: of `part`, in other columns where it costs most."""
+        whole: list[float] = []
+        columns: dict[str, dict[str | int, list[float]]] = {}
+        for each in self.releases:
+            if each.part is None:
+                whole.append(cost(each.claim))
+            else:
+                columns.setdefault(each.part[0], {}).setdefault(each.part[1], []).append(cost(each.claim))
+        seen = (
+            math.fsum(parts.get(part[1], ()))
+            if part is not None and part[0] == column
+            else max(math.fsum(each) for each in parts.values())
+            for column, parts in columns.items()
+        )
+        return math.fsum((*whole, *seen))
+
+    def _add(self, title: str, guarantee: Guarantee, events: Sequence[Event], n: int | None) -> None:
+        """Add a release on `n` records; raises BudgetError beyond the budget, and `charge` takes it out again."""
+        part, most = self._opened or (None, None)
+        if part is not None and n is not None and most is not None and n > most:
+            raise BudgetError(
+                f"{title} was given more records than the part {_named(part)} has. It was not run. Give it what the "
+                "block is given: `with budget.part(data, ...) as rows`."
+            )
+        spent = Spent(title, self._claim(title, guarantee, events, part), part)
         self.releases = (*self.releases, spent)
         if self.rho is not None:
             over = _beyond("rho", self.rho_spent, self.rho)
@@ -146,11 +286,11 @@ class OpenBudget:
         if over:
             name = over.partition(" ")[0]
             raise BudgetError(
-                f"{title} would bring the releases to {over}. It was not run. Lower its "
+                f"{spent.name} would bring the releases to {over}. It was not run. Lower its "
                 f"{'epsilon' if name == 'rho' else name}, or open a budget of more {name} beforehand."
             )
 
-    def _claim(self, title: str, guarantee: Guarantee, events: Sequence[Event]) -> Claim:
+    def _claim(self, title: str, guarantee: Guarantee, events: Sequence[Event], part: Part | None) -> Claim:
         """Return what is proved of a release under this budget's neighbors. Raises BudgetError where nothing is."""
         claim = guarantee.proved
         if claim is None or not math.isfinite(claim.epsilon):
@@ -173,6 +313,12 @@ class OpenBudget:
                 "removed: nothing follows from the one for the other. It was not run. Use "
                 "budget(..., neighbors='replace')."
             )
+        if claim.adjacency is Adjacency.REPLACE and part is not None:
+            raise BudgetError(
+                f"The guarantee of {title} is about a record that changes within {_named(part)}, but one that is "
+                "replaced may leave this part for another: one record less here, one more there, of which nothing is "
+                "proved. It was not run. Choose a mode that is proved for a record that is added or removed."
+            )
         if self.adjacency is Adjacency.REPLACE:
             claim = under_replace(claim)
         if self.rho is not None and claim.rho is None and claim.delta > 0:
@@ -183,11 +329,14 @@ class OpenBudget:
         return claim
 
 
-def charge(title: str, price: Callable[[], tuple[Guarantee, Sequence[Event]]]) -> None:
+def charge(
+    title: str, price: Callable[[], tuple[Guarantee, Sequence[Event]]], n: Callable[[], int | None] = lambda: None
+) -> None:
     """Add a release that is about to be made to all budgets that are open in this process.
 
-    `price` returns the release's cost, from public inputs alone; it is called only where a budget is open. Raises
-    BudgetError, with nothing added anywhere, where one of them does not allow it.
+    `price` returns the release's cost, from public inputs alone; it is called only where a budget is open. `n` returns
+    the number of records, which a part of a budget is held against. Raises BudgetError, with nothing added anywhere,
+    where one of them does not allow it.
     """
     if is_open_elsewhere():
         raise BudgetError(ELSEWHERE.format(title=title))
@@ -198,11 +347,23 @@ def charge(title: str, price: Callable[[], tuple[Guarantee, Sequence[Event]]]) -
         before = [(each, each.releases) for each in _OPEN]
         try:
             for each in _OPEN:
-                each._add(title, guarantee, events)
+                each._add(title, guarantee, events, n())
         except BudgetError:
             for each, releases in before:
                 each.releases = releases
             raise
+
+
+def _epsilon(claim: Claim) -> float:
+    return claim.epsilon
+
+
+def _rho(claim: Claim) -> float:
+    return claim.epsilon**2 / 2 if claim.rho is None else claim.rho
+
+
+def _named(part: Part) -> str:
+    return f"{part[0]} = {part[1]}"
 
 
 def _beyond(name: str, total: float, allowed: float) -> str:

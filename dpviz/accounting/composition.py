@@ -131,17 +131,18 @@ def for_group(claim: Claim, rows: int, words: str = "") -> Claim:
     )
 
 
-def dp_events(events: Iterable[Event], adjacency: Adjacency) -> Any:
+def dp_events(events: Iterable[Event], adjacency: Adjacency, rows: int = 1) -> Any:
     """Return `events` as one `dp_accounting.DpEvent`, to be composed with others' releases of the same records.
 
     Noise multipliers are for one change under `adjacency`, so that an accountant must not double them:
     `PLDAccountant()` takes all of it, for either. A step known by its epsilon alone is discrete Laplace noise of this
-    epsilon on a count: its loss is epsilon or -epsilon, as that of randomized response, the worst of its kind. Raises
-    as `pure_epsilon` does.
+    epsilon on a count: its loss is epsilon or -epsilon, as that of randomized response, the worst of its kind. With
+    `rows` > 1 it is for as many records of one person (`_Losses.times`). Scales that follow from earlier releases are
+    outside, as in `privacy_loss_distribution`. Raises as `pure_epsilon` does.
     """
     from dp_accounting import dp_event  # type: ignore[import-untyped]  # as in `_distribution`
 
-    losses = _sequence(events, adjacency)
+    losses = _sequence(events, adjacency).times(rows)
     parts = [dp_event.GaussianDpEvent(1 / losses.mu)] if losses.mu > 0 else []
     for ratio, times in Counter(losses.laplace).items():
         parts.append(dp_event.SelfComposedDpEvent(dp_event.LaplaceDpEvent(1 / ratio), times))
@@ -207,6 +208,15 @@ class _Losses:
     def is_within_reach(self) -> bool:
         return max((*self.laplace, *self.pure, *self.ranged, self.mu), default=0.0) <= LARGEST_STEP
 
+    def times(self, k: int) -> "_Losses":
+        """Return losses that dominate those of k changes at once: every sensitivity, epsilon and range k-fold.
+
+        k shifts of log-concave noise in one coordinate are one of k times the size, and k shifts in several coordinates
+        are no easier to tell; mu of a sum of k vectors is at most k mu; losses of k pure steps add up, ranges too.
+        """
+        laplace, pure, ranged = (tuple(k * each for each in kind) for kind in (self.laplace, self.pure, self.ranged))
+        return _Losses(laplace, pure, ranged, k * self.mu)
+
     def dominates(self, other: "_Losses") -> bool:
         """Say whether these cost at least as much as the others, step by step."""
         pairs = (
@@ -219,7 +229,7 @@ class _Losses:
 
 
 def privacy_loss_distribution(
-    events: Iterable[Event], adjacency: Adjacency, interval: float | None = None
+    events: Iterable[Event], adjacency: Adjacency, interval: float | None = None, rows: int = 1
 ) -> Distribution:
     """Compose the privacy loss distribution of `events` in sequence under `adjacency`, as a dp-accounting object.
 
@@ -240,11 +250,12 @@ def privacy_loss_distribution(
     even where its pure epsilon or rho was fixed beforehand. Use `pure_epsilon` or `zcdp_rho` there.
 
     Losses are rounded up to multiples of `interval` > 0, None: fine enough for these events. Distributions of one
-    interval can be composed, others' as well. Raises ValueError for a step with no noise or an epsilon beyond
-    LARGEST_STEP, for another interval, and as `pure_epsilon` does.
+    interval can be composed, others' as well. With `rows` > 1 it is for as many records of one person
+    (`_Losses.times`). Raises ValueError for a step with no noise or an epsilon beyond LARGEST_STEP, for another
+    interval, and as `pure_epsilon` does.
     Source: Koskela et al. 2020; Doroshenko et al. 2022 (the discretization); Zhu, Dong & Wang 2022 (dominating pairs).
     """
-    losses = _sequence(events, adjacency)
+    losses = _sequence(events, adjacency).times(rows)
     if not losses.is_within_reach:
         raise ValueError(
             f"A step had epsilon or mu above {LARGEST_STEP:g}, but its distribution would hold nothing but that. "
@@ -367,10 +378,7 @@ def _losses(event: Event, adjacency: Adjacency) -> _Losses:
                 return worst
             if event.membership_only:
                 return _joined((worst, worst)) if len(event.parts) > 1 else worst
-            laplace, pure, ranged = (
-                tuple(2 * each for each in kind) for kind in (worst.laplace, worst.pure, worst.ranged)
-            )
-            return _Losses(laplace, pure, ranged, 2 * worst.mu)
+            return worst.times(2)
     raise unknown(event)
 
 

@@ -105,7 +105,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         """Run the method once on `points` (n, d) or chunks, charged to the open budgets first."""
         check_rows(self.rows_per_person)
         params = self._params(box)
-        charge(type(self).__name__, lambda: self._price(box, params))
+        price, n = lambda: self._price(box, params), lambda: points.n if isinstance(points, Chunks) else len(points)
+        charge(type(self).__name__, price, n)
         if not is_open() and _is_searched():
             warnings.warn(SEARCHED, PrivacyLeakWarning, stacklevel=3)
         rng: np.random.Generator

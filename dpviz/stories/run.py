@@ -89,6 +89,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     reference: Any = None  # the non-private run beside it, each method's own kind: the curator's
     classes: Labels | None = None  # (n,) true classes, where the data set knows them: the curator's
     title: str = ""  # the method's
+    rows_per_person: int = 1  # that the guarantee is for; events are of one row
 
     terms: ClassVar[tuple[tuple[str, str], ...]] = ()  # "How to read it": (term, what it means)
     reference_group: ClassVar[str] = ""  # classes of one group have the same reference: it is computed once
@@ -339,8 +340,8 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return np.asarray(release.points if isinstance(release, PointsRelease) else release.centers)
 
     def dp_events(self) -> Any:
-        """Return what was spent as one `dp_accounting.DpEvent`; see `dpviz.accounting.dp_events`."""
-        return dp_events(self.events, self.guarantee.stated.adjacency)
+        """Return what was spent, for all rows of a person, as a `dp_accounting.DpEvent` (`accounting.dp_events`)."""
+        return dp_events(self.events, self.guarantee.stated.adjacency, self.rows_per_person)
 
     def figure(
         self,
