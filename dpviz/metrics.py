@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from scipy.spatial.distance import cdist
-from scipy.special import expit
 
 from dpviz.core import Centers, FloatArray, Labels, Points
 
@@ -21,7 +19,7 @@ def nonprivate_cost(points: Points, centers: Centers, labels: Labels) -> float:
 
 def matched_distance(centers: Centers, reference: Centers) -> float:
     """Return the mean distance between two sets of k centers under the matching that makes it smallest."""
-    distances = cdist(centers, reference)
+    distances = scipy.spatial.distance.cdist(centers, reference)
     rows, columns = scipy.optimize.linear_sum_assignment(distances)
     return float(distances[rows, columns].mean())
 
@@ -32,7 +30,7 @@ def one_way_distance(centers: Centers, reference: Centers) -> float:
     Divided by the box's diagonal and averaged over KMeans runs as reference it is the KMeans distance of Liebenow et
     al. (section 6). One center on a KMeans center scores 0 whatever it misses: show the other direction beside it.
     """
-    return float(cdist(centers, reference).min(axis=1).mean())
+    return float(scipy.spatial.distance.cdist(centers, reference).min(axis=1).mean())
 
 
 def adjusted_rand(reference: Labels, labels: Labels) -> float:
@@ -174,6 +172,7 @@ def mean_pair_error(points: Points, *, epsilon: float) -> float:
         return math.nan
     rows = max(1, COST_CELLS // n)
     total = sum(
-        float(expit(-epsilon * cdist(points[first : first + rows], points)).sum()) for first in range(0, n, rows)
+        float(scipy.special.expit(-epsilon * scipy.spatial.distance.cdist(points[first : first + rows], points)).sum())
+        for first in range(0, n, rows)
     )
     return (total - n / 2) / (n * (n - 1))  # each record beside itself adds 1/2

@@ -8,7 +8,6 @@ import math
 from functools import lru_cache
 
 import scipy
-from scipy.special import erfcx, log_ndtr
 
 from dpviz.core import Budget
 
@@ -124,15 +123,15 @@ def _log_gdp_delta(mu: float, epsilon: float) -> float:
     log_density = -(u**2) / 2 - math.log(2)  # of phi(u), on the scale of erfcx(x) = 2 e^(x^2) Phi(-sqrt(2) x)
     if u < 0 and mu >= SMALL_MU:
         # The first term is at least 1/2 here and the second is smaller: ln(a - b) = ln a + ln(1 - b/a).
-        log_first = float(log_ndtr(-u))
-        log_second = log_density + math.log(float(erfcx(v / math.sqrt(2))))
+        log_first = float(scipy.special.log_ndtr(-u))
+        log_second = log_density + math.log(float(scipy.special.erfcx(v / math.sqrt(2))))
         return log_first + math.log(-math.expm1(log_second - log_first))
     # The difference of Mills ratios, erfcx(u / sqrt 2) - erfcx(v / sqrt 2) for v - u = mu.
     if mu >= SMALL_MU:
-        difference = float(erfcx(u / math.sqrt(2)) - erfcx(v / math.sqrt(2)))
+        difference = float(scipy.special.erfcx(u / math.sqrt(2)) - scipy.special.erfcx(v / math.sqrt(2)))
     else:
         middle = (u + v) / math.sqrt(8)
-        slope = 2 * middle * float(erfcx(middle)) - 2 / math.sqrt(math.pi)  # derivative of erfcx
+        slope = 2 * middle * float(scipy.special.erfcx(middle)) - 2 / math.sqrt(math.pi)  # derivative of erfcx
         difference = -slope * mu / math.sqrt(2)
     return log_density + math.log(difference) if difference > 0 else -math.inf
 

@@ -27,7 +27,6 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from dpviz.core import Box, Budget, FloatArray, Labels, Points, PointsRelease, as_points, frozen
 from dpviz.mechanisms import GridCells, ReleaseLaw, release_law
@@ -219,8 +218,8 @@ def laplace_total_variation(epsilon: float, distance: ArrayLike, n_features: int
     inner = np.clip(half, start, STRUVE_END)
     order = n_features / 2.0
     struve = inner * (
-        special.kv(order, inner) * special.modstruve(order - 1.0, inner)
-        + special.kv(order - 1.0, inner) * special.modstruve(order, inner)
+        scipy.special.kv(order, inner) * scipy.special.modstruve(order - 1.0, inner)
+        + scipy.special.kv(order - 1.0, inner) * scipy.special.modstruve(order, inner)
     )
     # TV for small y: y Gamma(v) / (sqrt(pi) Gamma(v + 1/2)) (1 - y^2 / (12 (v - 1)) + ...).
     slope = math.exp(math.lgamma(order) - math.lgamma(order + 0.5)) / math.sqrt(math.pi)

@@ -27,9 +27,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import KDTree
-from scipy.spatial.distance import cdist
 
 from dpviz.core import Box, CentersRelease, FloatArray, Labels, Points, PointsRelease, Release, as_points
 
@@ -98,7 +97,7 @@ def center_fit_scores(release: CentersRelease, records: ArrayLike) -> FloatArray
     rows = as_points(records, n_features=release.centers.shape[1], name="records")
     if not len(release.centers):
         return np.full(len(rows), -np.inf)
-    distances, _ = KDTree(release.centers).query(rows)
+    distances, _ = scipy.spatial.KDTree(release.centers).query(rows)
     return -np.asarray(distances, dtype=np.float64)
 
 
@@ -202,7 +201,7 @@ def _starts(records: Points, labels: Labels, places: Points, place_labels: Label
     rows = max(1, CELLS // len(places))
     parts = []
     for first in range(0, len(records), rows):
-        far = cdist(records[first : first + rows], places)
+        far = scipy.spatial.distance.cdist(records[first : first + rows], places)
         far[labels[first : first + rows, None] == place_labels] = np.inf
         nearest = np.argpartition(far, N_STARTS, axis=1)[:, :N_STARTS]
         mine, slot = np.nonzero(np.isfinite(np.take_along_axis(far, nearest, axis=1)))

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv
 
 from dpviz.audit.outcomes import Batch, Outcomes, Run, Statistic, gather
 from dpviz.audit.statistics import MOST_STATISTICS, Family, Learned, learn, varies
@@ -71,8 +71,8 @@ def chances(n_runs: int, beta: float) -> Chances:
 def ends(hits: ArrayLike, n_runs: ArrayLike, beta: float) -> Chances:
     """Return the ends (m,) of `chances` for so many hits of so many runs."""
     k, n = np.asarray(hits, dtype=np.float64), np.asarray(n_runs, dtype=np.float64)
-    low = np.where(k > 0, betaincinv(np.maximum(k, 1.0), n - k + 1.0, beta), 0.0)
-    return low, np.where(k < n, betaincinv(k + 1.0, np.maximum(n - k, 1.0), 1.0 - beta), 1.0)
+    low = np.where(k > 0, scipy.special.betaincinv(np.maximum(k, 1.0), n - k + 1.0, beta), 0.0)
+    return low, np.where(k < n, scipy.special.betaincinv(k + 1.0, np.maximum(n - k, 1.0), 1.0 - beta), 1.0)
 
 
 def log_ratio(low: ArrayLike, high: ArrayLike, delta: float) -> FloatArray:

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import TypeVar
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from dpviz.audit.outcomes import Outcomes, Values, flattened
 from dpviz.core import Box, FloatArray
@@ -163,7 +163,7 @@ def lone_rows(first: FloatArray, other: FloatArray) -> dict[str, FloatArray]:
     for i, world in enumerate(("first", "second")):
         again, theirs = worlds[i][1], worlds[1 - i][0]
         if len(again) and len(theirs):
-            again = again[np.asarray(cKDTree(theirs).query(again)[0]) > SAME]
+            again = again[np.asarray(scipy.spatial.cKDTree(theirs).query(again)[0]) > SAME]
         if len(again):
             lone[f"nearness to a ratio of the {world} world"] = again
     return lone
@@ -176,7 +176,7 @@ def nearness(rows: FloatArray, references: FloatArray) -> FloatArray:
     known = np.isfinite(flat).all(axis=1)
     far = np.full(len(flat), np.inf)
     if known.any():
-        far[known] = cKDTree(references).query(flat[known])[0]
+        far[known] = scipy.spatial.cKDTree(references).query(flat[known])[0]
     # To the digits of the comparison of rows: rounding is no distance.
     nearest = np.asarray(far.reshape(n_runs, k).min(axis=1))
     return -np.where(nearest < SAME, 0.0, nearest)

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy.spatial import Voronoi
+import scipy
 
 from dpviz.core.arrays import FloatArray
 from dpviz.core.compiled import compiled
@@ -54,7 +54,7 @@ def voronoi_borders(centers: FloatArray, sides: tuple[float, float] = (1.0, 1.0)
     for places in inside:
         west, south = places * np.array([-1.0, 1.0]), places * np.array([1.0, -1.0])
         east, north = west + 2.0 * lengths * [1.0, 0.0], south + 2.0 * lengths * [0.0, 1.0]
-        diagram = Voronoi(np.concatenate([places, west, east, south, north]))
+        diagram = scipy.spatial.Voronoi(np.concatenate([places, west, east, south, north]))
         between = np.flatnonzero((diagram.ridge_points < len(places)).all(axis=1))
         ends = np.array([diagram.ridge_vertices[ridge] for ridge in between], dtype=np.intp).reshape(-1, 2)
         pictures.append((diagram.vertices[ends] / lengths).reshape(-1, 4))

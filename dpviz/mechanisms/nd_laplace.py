@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from dpviz.core import Box, Confidential, FloatArray, Points, as_points, functions, squared_norms
 from dpviz.mechanisms.release_law import check_epsilon, corner_probability
@@ -88,12 +88,12 @@ def nd_laplace_noise(n: int, d: int, *, epsilon: float, rng: np.random.Generator
 
 def radius_probability(radius: ArrayLike, d: int, *, epsilon: float) -> FloatArray:
     """Return C_epsilon(r), the probability that z lies within `radius` (any shape) of x: p of the thesis's figures."""
-    return np.asarray(special.gammainc(float(d), np.multiply(epsilon, radius)), dtype=np.float64)
+    return np.asarray(scipy.special.gammainc(float(d), np.multiply(epsilon, radius)), dtype=np.float64)
 
 
 def radius_quantile(p: ArrayLike, d: int, *, epsilon: float) -> FloatArray:
     """Return the radius below which z lies with probability `p` in [0, 1]: the inverse of `radius_probability`."""
-    return np.asarray(special.gammaincinv(float(d), np.asarray(p, dtype=np.float64)) / epsilon, dtype=np.float64)
+    return np.asarray(scipy.special.gammaincinv(float(d), np.asarray(p, dtype=np.float64)) / epsilon, dtype=np.float64)
 
 
 def perturbation_area(d: int, *, epsilon: float, levels: tuple[float, ...] = AREA_LEVELS) -> PerturbationArea:

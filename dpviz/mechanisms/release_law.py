@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from dpviz.core import Box, FloatArray, Labels, Points, algebra, as_points, frozen, functions
 
@@ -141,7 +141,7 @@ class IntervalFactors:
         # Both bounds are mirrored where they lie above x, so that small tails are not lost in 1 - (1 - tail).
         flip = np.where(low > x, -1.0, 1.0)
         upper, lower = np.where(flip > 0, high - x, x - low), np.where(flip > 0, low - x, x - high)
-        masses: FloatArray = special.ndtr(upper / deviations) - special.ndtr(lower / deviations)
+        masses: FloatArray = scipy.special.ndtr(upper / deviations) - scipy.special.ndtr(lower / deviations)
         return masses
 
     def reach(self, axis: int, places: FloatArray) -> float:
@@ -161,9 +161,9 @@ class ClampFactors:
         """Return (m, 1, q)."""
         x, z = places[:, None, None], self.z[axis]
         if z <= self.box.low[axis]:
-            return np.asarray(special.ndtr((self.box.low[axis] - x) / deviations))
+            return np.asarray(scipy.special.ndtr((self.box.low[axis] - x) / deviations))
         if z >= self.box.high[axis]:
-            return np.asarray(special.ndtr((x - self.box.high[axis]) / deviations))
+            return np.asarray(scipy.special.ndtr((x - self.box.high[axis]) / deviations))
         return np.asarray(functions.exp(-(((z - x) / deviations) ** 2) / 2.0) / (math.sqrt(2.0 * math.pi) * deviations))
 
     def reach(self, axis: int, places: FloatArray) -> float:
@@ -252,7 +252,7 @@ def cell_law(lattice: Lattice, epsilon: float) -> CellLaw:
     first = (len(pairs) + 1) // 2
     for axis, (gaps, _) in enumerate(pairs):
         half = int(axis >= first)
-        masses = _masses(gaps, lambda far: special.ndtr(-far / spread))
+        masses = _masses(gaps, lambda far: scipy.special.ndtr(-far / spread))
         halves[half] = (halves[half][:, :, None] * masses[:, None, :]).reshape(len(weights), -1)
     sizes = [gaps.shape[1] for gaps, _ in pairs]
     strides = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
 
 from dpviz.core import Box, FloatArray, Labels, Points, algebra, as_points, frozen, functions
 from dpviz.mechanisms.release_law import GridCells, Lattice, cell_law, lattice_of
@@ -154,7 +153,7 @@ def nearest_places(z: ArrayLike, grid: ArrayLike) -> Labels:
     """Return the index (n,) of the place of `grid` (m, d) nearest to each row of `z` (n, d)."""
     places = as_points(grid, name="grid")
     rows = as_points(z, n_features=places.shape[1])
-    return np.asarray(cKDTree(places).query(rows)[1], dtype=np.intp)
+    return np.asarray(scipy.spatial.cKDTree(places).query(rows)[1], dtype=np.intp)
 
 
 def remap_cells(grid: ArrayLike, outputs: ArrayLike) -> GridCells:
@@ -196,7 +195,7 @@ def checked_prior(prior: ArrayLike | None, m: int) -> FloatArray:
 
 def _density_posterior(places: FloatArray, prior: FloatArray, epsilon: float, rows: Labels) -> FloatArray:
     """Return the posterior (r, m) of some places by the density: right up to the cell where every mass underflows."""
-    log_weights = -epsilon * cdist(places[rows], places)
+    log_weights = -epsilon * scipy.spatial.distance.cdist(places[rows], places)
     log_weights = log_weights + functions.log(prior)
     log_weights -= log_weights.max(axis=1, keepdims=True)  # a prior that rules out what is near leaves its nearest
     weights: FloatArray = functions.exp(log_weights)

@@ -14,9 +14,8 @@ Nothing here is private: it runs on what was released, or on purpose on records,
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
 
 from dpviz.core import FloatArray, Labels, Points, algebra, as_points, compiled
 
@@ -50,7 +49,7 @@ def nearest_distance(points: Points, others: Points) -> FloatArray:
     """Return the distance (n,) of each of `points` to the nearest of `others` (m, d); infinite where m = 0."""
     if len(others) == 0:
         return np.full(len(points), np.inf)
-    distances, _ = cKDTree(others).query(points, k=1)
+    distances, _ = scipy.spatial.cKDTree(others).query(points, k=1)
     return np.asarray(distances)
 
 
@@ -169,7 +168,7 @@ def capped_dissimilarities(points: Points, ceilings: FloatArray, weights: FloatA
     columns, blocks = np.empty((n, n), dtype=np.float32), np.empty((CHUNK, n))
     for first in range(0, n, CHUNK):
         rows = slice(first, min(first + CHUNK, n))
-        block = cdist(points[rows], points, out=blocks[: rows.stop - first])
+        block = scipy.spatial.distance.cdist(points[rows], points, out=blocks[: rows.stop - first])
         np.minimum(block, ceilings, out=block)
         if weighted:
             np.multiply(block, weights, out=block)
@@ -230,7 +229,7 @@ def accelerated_medoids(points: Points, ceilings: FloatArray, weights: FloatArra
     """
     medoids = start.copy()
     for _ in range(UPDATES):
-        distances = cdist(points, points[medoids])
+        distances = scipy.spatial.distance.cdist(points, points[medoids])
         owner = distances.argmin(axis=1)
         owner[distances[np.arange(len(points)), owner] >= ceilings] = -1
         before = medoids.copy()
@@ -284,7 +283,7 @@ def _cluster_medoid(points: Points, weights: FloatArray, members: Labels, medoid
     if len(members) == 0:
         return medoid
     inside, w = points[members], weights[members]
-    radii = cdist(points[medoid][None], inside)[0]
+    radii = scipy.spatial.distance.cdist(points[medoid][None], inside)[0]
     best, least = medoid, float((w * radii).sum())
     order = np.argsort(radii, kind="stable")
     r, mass, moment = radii[order], np.cumsum(w[order]), np.cumsum(w[order] * radii[order])
@@ -295,7 +294,7 @@ def _cluster_medoid(points: Points, weights: FloatArray, members: Labels, medoid
         block = queue[first : first + BLOCK]
         if lower[block[0]] >= least:
             break
-        sums = (cdist(inside[block], inside) * w).sum(axis=1)
+        sums = (scipy.spatial.distance.cdist(inside[block], inside) * w).sum(axis=1)
         winner = int(sums.argmin())
         if sums[winner] < least:
             best, least = int(members[block[winner]]), float(sums[winner])

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from dpviz.core import Centers, Confidential, Counts, FloatArray, Labels, Points, compiled, squared_norms
 
@@ -107,7 +107,8 @@ def argmax_linear(records: Points, slopes: FloatArray, offsets: FloatArray) -> L
             for j in range(BLOCK):
                 better = score[j] > best[j]
                 best[j], winner[j] = score[j] if better else best[j], k if better else winner[j]
-        labels[start : start + size] = winner[:size]
+        for j in range(size):  # a slice would bring the text of its error along: a second of compiling
+            labels[start + j] = winner[j]
     return labels
 
 
@@ -121,7 +122,8 @@ def linear_scores(records: Points, slopes: FloatArray, offsets: FloatArray) -> F
         _side_by_side(records[start : start + size], features)
         for k in range(len(offsets)):
             _add_up(features, slopes[k], offsets[k], score)
-            scores[start : start + size, k] = score[:size]
+            for j in range(size):
+                scores[start + j, k] = score[j]
     return scores
 
 
@@ -173,7 +175,7 @@ def cluster_sums(points: Points, labels: Labels, n_clusters: int) -> ClusterSums
         return ClusterSums(counts, np.stack(sums, axis=1))
     # 32-bit indices are those of the sparse product; others would be converted first.
     entries = (np.ones(n), labels.astype(np.int32), np.arange(n + 1, dtype=np.int32))
-    membership = sparse.csc_matrix(entries, shape=(n_clusters, n))
+    membership = scipy.sparse.csc_matrix(entries, shape=(n_clusters, n))
     return ClusterSums(counts, np.asarray(membership @ points))
 
 

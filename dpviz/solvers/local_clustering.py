@@ -9,9 +9,8 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import pdist
 
 from dpviz.core import Confidential, FloatArray, Labels, Points, as_points, frozen, functions
 
@@ -151,7 +150,7 @@ def k_distances(points: ArrayLike, *, k: int | None = None) -> FloatArray:
     if len(rows) < 2:
         return np.zeros(len(rows))
     others = min(2 * rows.shape[1] - 1 if k is None else k, len(rows) - 1)
-    distances, _ = cKDTree(rows).query(rows, k=[others + 1])  # the point itself is the first
+    distances, _ = scipy.spatial.cKDTree(rows).query(rows, k=[others + 1])  # the point itself is the first
     return np.sort(np.asarray(distances, dtype=np.float64)[:, 0])
 
 
@@ -170,7 +169,7 @@ def median_preference(points: ArrayLike, *, rng: np.random.Generator) -> float:
     if len(rows) < 2:
         return 0.0
     sample = rows[rng.choice(len(rows), min(len(rows), SAMPLE), replace=False)]
-    return -float(np.median(pdist(sample, "sqeuclidean")))
+    return -float(np.median(scipy.spatial.distance.pdist(sample, "sqeuclidean")))
 
 
 def _kmeans(rows: FloatArray, k: int, *, rng: np.random.Generator) -> tuple[Labels, float]:

@@ -8,7 +8,7 @@ import pytest
 from pyproj import Geod, Proj
 
 from dpviz.core import Box
-from dpviz.data import TableError, read_table
+from dpviz.data import TableError, geography, read_table
 from dpviz.data.geography import FINEST, MOST_DRAWN, REACH, WINDOW, LocalMap, likely_map, map_of, outline_on
 from dpviz.data.table import Choices
 from tests.data.made import parquet
@@ -73,6 +73,10 @@ def test_the_plane_is_that_of_another_library_and_leads_back():
         np.testing.assert_allclose(here.to_degrees(expected), degrees, atol=2e-8)
         turned = np.column_stack([degrees[:, 0], degrees[:, 1] + 360.0])
         np.testing.assert_allclose(here.to_meters(turned), expected, atol=1e-5)
+
+
+def test_what_is_written_down_of_the_pole_is_what_is_computed():
+    assert float(geography._q(np.array(np.pi / 2.0))) == geography._POLE
 
 
 def test_a_place_does_not_hang_on_who_else_is_there():

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from scipy.spatial.distance import cdist
+import scipy
 
 from dpviz.accounting import PureEvent, Purpose
 from dpviz.baselines._lloyd_family import FixedParams, LloydFamilyRelease, LloydStep
@@ -717,7 +717,7 @@ class GuptRun(FamilyRun[BlocksRelease, BlocksStep]):
         """Return noise and blocks, and how often a block's center lies at another one's mean."""
         answers, mean = self.steps[0].nonprivate_block_centers, self.steps[0].nonprivate_mean
         n_blocks, k, d = answers.shape
-        nearest = cdist(answers.reshape(-1, d), mean).argmin(axis=1).reshape(n_blocks, k)
+        nearest = scipy.spatial.distance.cdist(answers.reshape(-1, d), mean).argmin(axis=1).reshape(n_blocks, k)
         swapped = odds(100.0 * float(np.mean(nearest != np.arange(k))))
         width = number(float(100.0 * ground.noise_length(np.array(noise_scales(self.result, Purpose.BLOCKS)[0]), d)))
         one = "Each one clusters its own records; one record can change one of them."

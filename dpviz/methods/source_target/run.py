@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from dpviz.core import (
     Ball,
@@ -154,7 +154,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     @cached_property
     def service(self) -> tuple[FloatArray, Labels]:
         """Distance (n,) of each target to the nearest of `known`, data units, and which one that is."""
-        distances, servers = cKDTree(self.known).query(self.params.targets, k=1)
+        distances, servers = scipy.spatial.cKDTree(self.known).query(self.params.targets, k=1)
         return np.asarray(distances), np.asarray(servers, dtype=np.intp)
 
     @property
@@ -216,7 +216,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         shares = []
         for name, chosen in choices:
             # The chosen come first, so that a target that is itself labelled finds itself among equals.
-            nearest = cKDTree(np.concatenate([targets[chosen], source])).query(targets, k=1)[1]
+            nearest = scipy.spatial.cKDTree(np.concatenate([targets[chosen], source])).query(targets, k=1)[1]
             labels = np.concatenate([classes[chosen], known])[nearest]
             shares.append((name, float((labels == classes).mean())))
         return tuple(shares)
@@ -490,7 +490,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear the nearest released color or center: curator."""
         colors = np.clip(np.rint(self.known), 0, 255).astype(np.uint8)
-        nearest = cKDTree(self.known).query(self.words.box.from_unit(self.unit), k=1)[1]
+        nearest = scipy.spatial.cKDTree(self.known).query(self.words.box.from_unit(self.unit), k=1)[1]
         return colors[nearest].reshape(shape)
 
     def outcome(self) -> Outcome:

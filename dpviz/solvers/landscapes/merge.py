@@ -11,9 +11,7 @@ here a vertex is a minimum, and two centers whose means flow to one minimum are 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
-from scipy.cluster.hierarchy import DisjointSet
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from dpviz.core import FloatArray, Labels, frozen
 from dpviz.solvers.landscapes.mixture import Mixture
@@ -60,7 +58,7 @@ def merge_tree(mixture: Mixture) -> MergeTree:
     edges = [(*t.minima, top - t.log_density, row) for row, t in enumerate(land.transitions)]
     # Joining the other parts in order of density keeps the tree whole: a cut to any K exists.
     edges += [(0, j, np.inf, -1) for j in range(1, n_leaves)]
-    parts = DisjointSet(range(n_leaves))
+    parts = scipy.cluster.hierarchy.DisjointSet(range(n_leaves))
     node = list(range(n_leaves))  # current tree node of the part of each root
     rows: list[tuple[float, float, float, float]] = []
     passes: list[int] = []
@@ -84,5 +82,5 @@ def _joined(merges: FloatArray, n_leaves: int) -> Labels:
     nodes = np.arange(n_leaves, n_leaves + len(merges)).repeat(2)
     children = merges[:, :2].astype(np.intp).ravel()
     n_nodes = n_leaves + len(merges)
-    graph = sparse.coo_matrix((np.ones(len(nodes)), (children, nodes)), shape=(n_nodes, n_nodes))
-    return frozen(connected_components(graph, directed=False)[1][:n_leaves].astype(np.intp))
+    graph = scipy.sparse.coo_matrix((np.ones(len(nodes)), (children, nodes)), shape=(n_nodes, n_nodes))
+    return frozen(scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:n_leaves].astype(np.intp))

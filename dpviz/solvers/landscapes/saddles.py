@@ -19,9 +19,7 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
-from scipy.special import expit
+import scipy
 
 from dpviz.core import BoolArray, FloatArray, Labels, Points, algebra, frozen, functions
 from dpviz.solvers.landscapes.flow import axes, beside, distinct, newton, settle, solved, unit_lengths
@@ -205,7 +203,7 @@ def ridge_starts(mixture: Mixture, pairs: Labels) -> tuple[Points, Labels]:
 
 def _ridges(mixture: Mixture, pairs: Labels, logits: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return x(a) (P, n, D) and ln p there (P, n) for shares a = expit(logits) (P, n) of the second component."""
-    share = expit(logits)[..., None]
+    share = scipy.special.expit(logits)[..., None]
     first, second = pairs[:, 0], pairs[:, 1]
     precisions = mixture.precisions.reshape(mixture.n_components, 1, -1)
     pulls = np.einsum("kij,kj->ki", mixture.precisions, mixture.means)[:, None]
@@ -318,8 +316,8 @@ def _gaps(mixture: Mixture, minima: Points, candidates: Candidates) -> Points:
     Minima that have only just parted stand closer together than the strings look.
     """
     edges = candidates.ends[np.array(candidates.outcomes) == TRANSITION].reshape(-1, 2)
-    graph = sparse.coo_matrix((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(len(minima),) * 2)
-    n_parts, parts = connected_components(graph, directed=False)
+    graph = scipy.sparse.coo_matrix((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(len(minima),) * 2)
+    n_parts, parts = scipy.sparse.csgraph.connected_components(graph, directed=False)
     if n_parts == 1:
         return np.empty((0, mixture.d))
     gaps = minima[None] - minima[:, None]
@@ -384,5 +382,5 @@ def _same_level(mixture: Mixture, minima: Points) -> Labels:
     density = mixture.log_density(minima)
     lowest = lowest_between(mixture, minima[first], minima[second])[1]
     level = lowest >= np.minimum(density[first], density[second]) - LEVEL
-    graph = sparse.coo_matrix((np.ones(level.sum()), (first[level], second[level])), shape=near.shape)
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
+    graph = scipy.sparse.coo_matrix((np.ones(level.sum()), (first[level], second[level])), shape=near.shape)
+    return np.asarray(scipy.sparse.csgraph.connected_components(graph, directed=False)[1], dtype=np.intp)

@@ -34,7 +34,6 @@ from functools import lru_cache
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy.special import gammainc
 
 from dpviz.accounting import LaplaceEvent, PureEvent, Purpose
 from dpviz.core import Box, Budget, Confidential, Event, FloatArray, Points, frozen, functions
@@ -241,6 +240,7 @@ PUBLISHED_SPREADS = np.arange(0.5, 30.0, 0.5)  # data units, the reference's tab
 FEWEST, MOST = 128, 512  # split intervals an axis; ours: fifty clusters in a row need two each at least
 STEPS_PER_DOUBLING = 16  # of the numbers offered; ours
 # More than can be used: a percentile far off still has a place of its own, and the size is limited afterwards. Ours.
+PERCENTILE_OF_ONE = 4.135930028275854  # `normal_percentile(1)`, written down: to solve it loads SciPy's optimizers
 OFFERED = functions.power(2.0, 1.0 + np.arange(23 * STEPS_PER_DOUBLING, -1, -1) / STEPS_PER_DOUBLING)  # from 2^24 to 2
 MAX_AXES = 16  # axes that the repaired estimator reads; ours, sorting a hundred takes longer than all the rest
 SIZE_SHARE = 0.1  # of `interval_size`'s epsilon, for a noisy number of records where none is given; ours
@@ -308,7 +308,7 @@ def repaired_interval(
         axes = np.sort(axis_rng.choice(d, MAX_AXES, replace=False))
     n_gaps = axes.size * max(records.n - 1, 0)
     options = 1.0 / OFFERED  # ascending
-    percentiles = 2.0 * options * normal_percentile(1) / max(noisy_count, 2.0) * RESOLUTION
+    percentiles = 2.0 * options * PERCENTILE_OF_ONE / max(noisy_count, 2.0) * RESOLUTION
     # Whole numbers of the gaps' own type: NumPy would turn all gaps into floats for one float.
     thresholds = np.minimum(percentiles, RESOLUTION - 1.0).astype(np.uint32)
     utility = -np.abs(records.gap_counts(axes, thresholds) - GAP_QUANTILE * n_gaps)
@@ -393,6 +393,6 @@ def normal_percentile(n_axes: int) -> float:
     weights = density / density.sum()
 
     def excess(constant: float) -> float:
-        return float((weights * gammainc(n_axes, n_axes * constant * density)).sum() - GAP_QUANTILE)
+        return float((weights * scipy.special.gammainc(n_axes, n_axes * constant * density)).sum() - GAP_QUANTILE)
 
     return float(scipy.optimize.brentq(excess, 1e-3, 1e4))

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy import sparse
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
+import scipy
 
 from dpviz.core import (
     Ball,
@@ -115,7 +113,7 @@ def nearest_means(source: Points, targets: Points, t: int) -> NearestMeans:
     if m <= t:
         mean = np.repeat(source.sum(axis=0)[None] / t, len(targets), axis=0)
         missing = (t - m) * np.linalg.norm(targets, axis=1)
-        distances = (cdist(targets, source).sum(axis=1) + missing) / t
+        distances = (scipy.spatial.distance.cdist(targets, source).sum(axis=1) + missing) / t
         return NearestMeans(mean, distances, np.repeat(np.arange(m, dtype=np.intp)[None], len(targets), axis=0))
     nearest = nearest_records(source, targets, t)
     far, neighbors, means = nearest.nonprivate_distances, nearest.nonprivate_records, nearest.nonprivate_means
@@ -125,7 +123,7 @@ def nearest_means(source: Points, targets: Points, t: int) -> NearestMeans:
         for rows, chosen, spread in _ordered(source, targets[tied], t, far[tied, t - 1]):
             # A sparse product adds the t records up in their order.
             begins = np.arange(0, chosen.size + 1, t)
-            chooser = sparse.csr_matrix((np.ones(chosen.size), chosen.ravel(), begins), shape=(len(rows), m))
+            chooser = scipy.sparse.csr_matrix((np.ones(chosen.size), chosen.ravel(), begins), shape=(len(rows), m))
             neighbors[tied[rows]], distances[tied[rows]] = chosen, spread
             means[tied[rows]] = np.asarray(chooser @ source / chosen.shape[1])
     return NearestMeans(means, distances, neighbors)
@@ -167,7 +165,7 @@ def _block_sums(targets: Points, leaves: Leaves, block: Points) -> CellSums:
     # are: only which records it is asked about may, because the others have one target that is nearer than all by more
     # than rounding.
     if len(close):
-        cells[close] = cKDTree(targets, leafsize=TARGET_LEAF).query(block[close])[1]
+        cells[close] = scipy.spatial.cKDTree(targets, leafsize=TARGET_LEAF).query(block[close])[1]
     sums = [np.bincount(cells, weights=column, minlength=r) for column in block.T]
     return CellSums(cells, np.bincount(cells, minlength=r).astype(np.float64), np.stack(sums, axis=1))
 
@@ -180,7 +178,7 @@ def _ordered(source: Points, targets: Points, t: int, radii: FloatArray) -> Iter
     places, inverse, counts = np.unique(source, axis=0, return_inverse=True, return_counts=True)  # by coordinates
     members = np.argsort(inverse.ravel(), kind="stable")
     begins = np.cumsum(counts) - counts
-    tree, reach = cKDTree(places), radii * (1.0 + NEAR_TIE) + TINY
+    tree, reach = scipy.spatial.cKDTree(places), radii * (1.0 + NEAR_TIE) + TINY
     sizes = np.asarray(tree.query_ball_point(targets, reach, return_length=True))
     parts = np.cumsum(sizes) // CANDIDATES
     for part in np.unique(parts):

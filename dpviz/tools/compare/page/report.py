@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 import numpy as np
 import scipy
 import streamlit as st
-from scipy.spatial.distance import cdist
 
 from dpviz.core import Box, Centers, FoundClusters, Guarantee, Knob
 from dpviz.data import Choices
@@ -352,7 +351,7 @@ def _pictures(
         pictures.append(Picture(small_svg(scene, SMALL, "run"), title, caption + next(bars, "")))  # a map has a bar
     title, centers = "Without privacy", box.to_unit(exact.centers)
     colors = np.arange(len(centers)) + len(released)  # of those that have no counterpart
-    ours, theirs = scipy.optimize.linear_sum_assignment(cdist(released, centers))
+    ours, theirs = scipy.optimize.linear_sum_assignment(scipy.spatial.distance.cdist(released, centers))
     colors[theirs] = ours
     scene = run_scene(title, unit, centers, colors[exact.nonprivate_labels], words, view)
     caption = f"k-means, the best of five starts. Its clusters have the colors of those next to them. {MARKS}"

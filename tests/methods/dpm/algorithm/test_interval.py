@@ -17,6 +17,7 @@ from dpviz.methods.dpm.algorithm.plan import (
     MAX_AXES,
     MOST,
     OFFERED,
+    PERCENTILE_OF_ONE,
     gap_sensitivity,
     normal_percentile,
     published_interval,
@@ -206,6 +207,10 @@ def test_the_constant_is_that_of_normal_samples(n_axes, n):
     tolerance = 6 * per_sample.std() / 20 + 3 * normal_percentile(n_axes) / n
     assert abs(per_sample.mean() - normal_percentile(n_axes)) < tolerance
     assert tolerance < 0.05 * normal_percentile(n_axes)
+
+
+def test_the_constant_of_one_axis_is_written_down():
+    assert normal_percentile(1) == pytest.approx(PERCENTILE_OF_ONE, rel=1e-11)  # the solver's own tolerance is 2e-12
 
 
 def test_the_constant_solves_its_equation():
