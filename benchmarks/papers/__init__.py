@@ -10,11 +10,10 @@ from types import MappingProxyType
 from joblib import parallel_config
 
 from benchmarks.papers import convergent_kmeans, dpm, morse, nd_laplace, source_target
+from benchmarks.papers.kept_runs import LIBRARIES
 from dpviz import __version__
 from dpviz.core.algebra import one_thread
 from dpviz.experiments.tables import Report, ResultTable
-
-LIBRARIES = ("numpy", "scipy", "scikit-learn")  # whose rounding the figures depend on
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +22,8 @@ class PaperTables:
 
     title: str
     source: str
-    make: Callable[[Path, int, int, int], tuple[ResultTable, ...]]  # (folder of the data sets, runs, seed, processes)
+    # (folder of the data sets, runs, seed, processes, id of the only table that is wanted, None: all)
+    make: Callable[[Path, int, int, int, str | None], tuple[ResultTable, ...]]
     runs: int  # of each setting, unless said otherwise
 
 
@@ -63,11 +63,14 @@ PAPERS: Mapping[str, PaperTables] = MappingProxyType(
 )
 
 
-def reproduce(name: str, folder: Path, out: Path, *, runs: int, seed: int, jobs: int) -> Report:
-    """Return the report on one of `PAPERS`, with the command that makes it again.
+def reproduce(
+    name: str, folder: Path, out: Path, *, runs: int, seed: int, jobs: int, table: str | None = None
+) -> Report:
+    """Return the report on one of `PAPERS`, or on one `table` of it, with the command that makes it again.
 
     `folder` holds the data sets; `out` only names the file in the command. The figures do not depend on `jobs`.
-    Raises ValueError for `runs` or `jobs` below 1, a negative seed, and data sets that are missing or unfit.
+    Raises ValueError for `runs` or `jobs` below 1, a negative seed, a table that is not there, and data sets that are
+    missing or unfit.
     """
     for option, value, least in (("runs", runs, 1), ("jobs", jobs, 1), ("seed", seed, 0)):
         if value < least:
@@ -75,9 +78,10 @@ def reproduce(name: str, folder: Path, out: Path, *, runs: int, seed: int, jobs:
     chosen = PAPERS[name]
     # One thread for each process: the figures are the same for any number of them, and more would get in the way.
     with one_thread(), parallel_config("loky", inner_max_num_threads=1):
-        tables = chosen.make(folder, runs, seed, jobs)
+        tables = chosen.make(folder, runs, seed, jobs, table)
     # A folder of this machine says nothing to a reader, so the command names neither.
-    command = f"python -m benchmarks.papers {name} --data data --out {_relative(out)} --runs {runs}"
+    only = "" if table is None else f" --table {table}"
+    command = f"python -m benchmarks.papers {name} --data data --out {_relative(out)}{only} --runs {runs}"
     return Report(
         title=chosen.title,
         source=chosen.source,

@@ -1,33 +1,51 @@
 """The command line: `python -m benchmarks.papers NAME --data FOLDER --out FILE` makes a paper's tables again."""
 
 import argparse
+import csv
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.papers import PAPERS, reproduce
+from benchmarks.papers.kept_runs import kept_in
 from benchmarks.papers.page import write_page
-from dpviz.experiments.tables import Report, read_tables, write_tables
+from dpviz.experiments.tables import Report, ResultTable, read_tables, write_tables
 
 ALL, PAGE = "all", "reproduction.html"
+KEPT = ".runs"  # at the end of the name of the folder that keeps finished runs
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make a paper's tables, or all of them and a page; return 0, or 1 when data do not allow it. Bad arguments: 2."""
+    """Make a paper's tables, or all of them and a page; return 0, or 1 when data do not allow it. Bad arguments: 2.
+
+    Ctrl+C ends it with 130.
+    """
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.papers", description="Write a paper's tables, its figures beside ours."
+        prog="python -m benchmarks.papers",
+        description="Write a paper's tables, its figures beside ours. The same command goes on where it was stopped: "
+        f"until the tables are written, finished runs are kept beside them, in a folder that ends with {KEPT}.",
     )
     names = [*sorted(PAPERS), ALL]
     parser.add_argument("name", choices=names, help=f"which paper's tables; {ALL}: every paper's, and a page of them")
     parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="folder of the data sets")
+    parser.add_argument("--table", metavar="ID", help="only this one; a wrong name is answered with all of them")
+    parser.add_argument("--csv", action="store_true", help="write each table as CSV, too, beside the file")
     parser.add_argument("--runs", type=int, metavar="N", help="runs of each setting; default: the paper's number")
     words = f"JSON file to write; with {ALL} a folder"
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=words)
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="same seed, same tables; default: 0")
     parser.add_argument("--jobs", type=int, default=1, metavar="J", help="processes; the tables do not depend on it")
     chosen = parser.parse_args(arguments)
-    if chosen.name != ALL:
-        return _write(chosen.name, chosen.out, chosen)
+    if chosen.name == ALL and chosen.table is not None:
+        parser.error("--table needs the name of one paper")
+    try:
+        return _all(chosen) if chosen.name == ALL else _write(chosen.name, chosen.out, chosen)
+    except KeyboardInterrupt:
+        print("Stopped. The same command goes on from here.", file=sys.stderr)
+        return 130
+
+
+def _all(chosen: argparse.Namespace) -> int:
     reports: dict[str, Report] = {}
     failed = 0
     for name in PAPERS:
@@ -45,13 +63,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _write(name: str, out: Path, chosen: argparse.Namespace) -> int:
     runs = PAPERS[name].runs if chosen.runs is None else chosen.runs
     try:
-        report = reproduce(name, chosen.data, out, runs=runs, seed=chosen.seed, jobs=chosen.jobs)
-        write_tables(report, out)
+        with kept_in(out.with_name(out.name + KEPT), chosen.data):
+            report = reproduce(
+                name, chosen.data, out, runs=runs, seed=chosen.seed, jobs=chosen.jobs, table=chosen.table
+            )
+            write_tables(report, out)
+        for table in report.tables if chosen.csv else ():
+            _write_csv(table, out.with_name(f"{out.stem}_{table.id}.csv"))
     except (ValueError, OSError) as error:
         print(f"Nothing was written. {error}", file=sys.stderr)
         return 1
     print(f"{len(report.tables)} tables, {sum(len(table.rows) for table in report.tables)} rows: {out}")
     return 0
+
+
+def _write_csv(table: ResultTable, path: Path) -> None:
+    """Write a row of keys, then the rows; what is not there is empty."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [column.key for column in table.columns], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table.rows)
 
 
 if __name__ == "__main__":

@@ -183,9 +183,9 @@ def _checked(value: object, kind: type[T], what: str) -> T:
 class Bar:
     """A progress bar on the error stream, drawn by each call; on a terminal it stays on one line."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        """Draw to `stream`, by default the error stream."""
-        self._stream = sys.stderr if stream is None else stream
+    def __init__(self, stream: TextIO | None = None, what: str = "runs") -> None:
+        """Draw to `stream`, by default the error stream, how much is done of `what`."""
+        self._what, self._stream = what, sys.stderr if stream is None else stream
         self._live = self._stream.isatty()
         self._start: tuple[int, float] | None = None  # (done before, when)
         self._last_time = -1.0
@@ -205,7 +205,7 @@ class Bar:
         bar = "#" * filled + "." * (BAR_WIDTH - filled)
         end = "\n" if not self._live or done >= total else ""
         start = "\r" if self._live else ""
-        self._stream.write(f"{start}[{bar}] {done}/{total} runs{self._remaining(done, total, now)}{end}")
+        self._stream.write(f"{start}[{bar}] {done}/{total} {self._what}{self._remaining(done, total, now)}{end}")
         self._stream.flush()
 
     def _remaining(self, done: int, total: int, now: float) -> str:

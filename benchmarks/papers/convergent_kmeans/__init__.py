@@ -1,5 +1,6 @@
 """The tables of Lu & Shen's section 7, made again."""
 
+from functools import cache
 from pathlib import Path
 
 from benchmarks.papers.convergent_kmeans.degree_tables import bounds_table, degree_table
@@ -10,6 +11,7 @@ from benchmarks.papers.convergent_kmeans.iteration_tables import (
     ratios_table,
 )
 from benchmarks.papers.convergent_kmeans.lloyd_runs import EPSILON, SetRuns, runs, start_seed
+from benchmarks.papers.kept_runs import made
 from benchmarks.papers.table_sets import PAPER_SETS, SetRecords, read_set
 from dpviz.experiments.tables import ResultTable
 from dpviz.methods.convergent_kmeans.algorithm import PAPER
@@ -22,40 +24,44 @@ GAP_EPSILONS = tuple(i / 10 for i in range(1, 11))  # the range of figure 7
 GAP_SHARE = 15  # every fifteenth start also runs with every method and each of GAP_EPSILONS, twice
 
 
-def tables(folder: Path, n_runs: int, seed: int, jobs: int) -> tuple[ResultTable, ...]:
-    """Return all tables from `n_runs` starts on each data set of `folder`.
+def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = None) -> tuple[ResultTable, ...]:
+    """Return all tables, or `only` one, from `n_runs` starts on each data set of `folder`.
 
-    Raises ValueError for data sets that are missing or unfit.
+    Raises ValueError for data sets that are missing or unfit, and for a table that is not there.
     """
     sets = [read_set(paper, folder) for paper in PAPER_SETS]
     starts = [[start_seed(seed, i, run) for run in range(n_runs)] for i in range(len(sets))]
-    found = [_set_runs(each, seeds, jobs) for each, seeds in zip(sets, starts, strict=True)]
-    n_fewer = max(1, n_runs // EPSILON_SHARE)
-    by_epsilon = {
-        epsilon: [
-            SetRuns(each.records, each.runs[:n_fewer])
-            if epsilon == EPSILON
-            else SetRuns(each.records, runs(each.records, seeds[:n_fewer], epsilon=epsilon, jobs=jobs))
-            for each, seeds in zip(found, starts, strict=True)
-        ]
-        for epsilon in EPSILONS
-    }
-    n_gaps = max(1, n_runs // GAP_SHARE)
-    gaps = {
-        spend: [
-            gap_runs(each, seeds[:n_gaps], spend, GAP_EPSILONS, jobs=jobs)
+    n_fewer, n_gaps = max(1, n_runs // EPSILON_SHARE), max(1, n_runs // GAP_SHARE)
+
+    @cache
+    def found() -> list[SetRuns]:
+        return [_set_runs(each, seeds, jobs) for each, seeds in zip(sets, starts, strict=True)]
+
+    def at(epsilon: float) -> list[SetRuns]:
+        if epsilon == EPSILON:
+            return [SetRuns(each.records, each.runs[:n_fewer]) for each in found()]
+        return [
+            SetRuns(each, runs(each, seeds[:n_fewer], epsilon=epsilon, jobs=jobs))
             for each, seeds in zip(sets, starts, strict=True)
         ]
-        for spend in ("step", "total")
+
+    def gaps(spend: str) -> ResultTable:
+        each = [
+            gap_runs(one, seeds[:n_gaps], spend, GAP_EPSILONS, jobs=jobs)
+            for one, seeds in zip(sets, starts, strict=True)
+        ]
+        return gaps_table(sets, each, spend)
+
+    makers = {
+        "iterations": lambda: iterations_table(found()),
+        "ratios": lambda: ratios_table(found()),
+        "degree": lambda: degree_table(found()),
+        "bounds": lambda: bounds_table(found()),
+        "ratio_by_epsilon": lambda: ratio_by_epsilon_table({epsilon: at(epsilon) for epsilon in EPSILONS}),
+        "gap_step": lambda: gaps("step"),
+        "gap_total": lambda: gaps("total"),
     }
-    return (
-        iterations_table(found),
-        ratios_table(found),
-        degree_table(found),
-        bounds_table(found),
-        ratio_by_epsilon_table(by_epsilon),
-        *(gaps_table(sets, gaps[spend], spend) for spend in gaps),
-    )
+    return made(makers, only)
 
 
 def _set_runs(records: SetRecords, seeds: list[int], jobs: int) -> SetRuns:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from benchmarks.papers.cells import significant
 from benchmarks.papers.convergent_kmeans.lloyd_runs import MOST, STRATEGIES
 from benchmarks.papers.convergent_kmeans.quality import cost_gap
+from benchmarks.papers.kept_runs import all_of
 from benchmarks.papers.statistics import spread
 from benchmarks.papers.table_sets import SetRecords
 from dpviz.core import Result
@@ -54,9 +54,8 @@ def gap_runs(
     records: SetRecords, seeds: Sequence[int], spend: str, epsilons: Sequence[float], *, jobs: int = 1
 ) -> list[list[Gap]]:
     """Return every method's gaps for each of `seeds`, which draw start and noise; the same for any `jobs`."""
-    tasks = (delayed(one_start)(records, seed, spend, tuple(epsilons)) for seed in seeds)
-    done: list[list[Gap]] = Parallel(n_jobs=jobs)(tasks)
-    return done
+    tasks = ((records, seed, spend, tuple(epsilons)) for seed in seeds)
+    return all_of(one_start, tasks, len(seeds), jobs=jobs, title=f"{records.paper.name}, all methods by {spend}")
 
 
 def one_start(records: SetRecords, seed: int, spend: str, epsilons: tuple[float, ...]) -> list[Gap]:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
 
+from benchmarks.papers.kept_runs import all_of
 from benchmarks.papers.table_sets import SetRecords
 from dpviz.core import Centers, Confidential, FloatArray, Points
 from dpviz.methods.convergent_kmeans.algorithm import Params, Step, fit
@@ -95,9 +95,8 @@ def runs(
     jobs: int = 1,
 ) -> list[StartRun]:
     """Return one `StartRun` for each of `seeds`; the same for any number of `jobs`."""
-    tasks = (delayed(one_start)(records, seed, tuple(strategies), epsilon) for seed in seeds)
-    done: list[StartRun] = Parallel(n_jobs=jobs)(tasks)
-    return done
+    tasks = ((records, seed, tuple(strategies), epsilon) for seed in seeds)
+    return all_of(one_start, tasks, len(seeds), jobs=jobs, title=f"{records.paper.name}, ε = {epsilon:g}")
 
 
 def one_start(records: SetRecords, seed: int, strategies: tuple[str, ...], epsilon: float) -> StartRun:

@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from benchmarks.papers.dpm.sets import DpmSet, SetDraw
+from benchmarks.papers.kept_runs import all_of
 from dpviz.baselines import em_mc, eugkm, lsh_splits, su
 from dpviz.core import Centers, Confidential, Labels, frozen
 from dpviz.core.algebra import one_thread
@@ -71,14 +71,13 @@ def set_runs(
     A fresh set is drawn again for each run, with its own KMeans; another one's KMeans serves all runs.
     """
     if paper.fresh:
-        tasks = (delayed(_fresh_run)(paper.draw(folder, seed[-1]), paper.n_clusters, seed, many) for seed, many in runs)
-        done: list[list[Quality]] = Parallel(n_jobs=jobs)(tasks)
-        return done
+        fresh = ((paper.draw(folder, seed[-1]), paper.n_clusters, seed, many) for seed, many in runs)
+        return all_of(_fresh_run, fresh, len(runs), jobs=jobs, title=paper.name)
     records = paper.draw(folder, 0)
     with one_thread():
         reference, plain = kmeans_runs(records, paper.n_clusters, runs[0][0])
-    tasks = (delayed(one_run)(records, paper.n_clusters, reference, seed, many) for seed, many in runs)
-    found: list[list[Quality]] = Parallel(n_jobs=jobs)(tasks)
+    tasks = ((records, paper.n_clusters, reference, seed, many) for seed, many in runs)
+    found = all_of(one_run, tasks, len(runs), jobs=jobs, title=paper.name)
     found[0] = plain + found[0]
     return found
 

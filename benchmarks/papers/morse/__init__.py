@@ -1,12 +1,13 @@
 """The tables and figures of Byun, Choi & Lee's section 5 and appendix I, made again."""
 
 import math
-from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
-from benchmarks.papers.morse.mixture_runs import VARIANTS, MixtureSetting, MorseRun, runs
+from benchmarks.papers.kept_runs import made
+from benchmarks.papers.morse.mixture_runs import VARIANTS, MixtureSetting, MorseRun, all_runs
 from benchmarks.papers.morse.mixture_tables import BASES, bases_table, components_table, moons_table
-from benchmarks.papers.morse.sets import MAGIC, MORSE_SETS, PULSAR, LabelledRecords, read_labelled
+from benchmarks.papers.morse.sets import MAGIC, MORSE_SETS, PULSAR, read_labelled
 from benchmarks.papers.statistics import run_seeds
 from dpviz.experiments.tables import ResultTable
 from dpviz.methods.morse.algorithm import PAPER
@@ -24,30 +25,44 @@ MOONS = (
 )
 
 
-def tables(folder: Path, n_runs: int, seed: int, jobs: int) -> tuple[ResultTable, ...]:
-    """Return all tables from `n_runs` runs of each setting on each data set of `folder`.
+def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = None) -> tuple[ResultTable, ...]:
+    """Return all tables, or `only` one, from `n_runs` runs of each setting on each data set of `folder`.
 
-    Raises ValueError for data sets that are missing or unfit.
+    Raises ValueError for data sets that are missing or unfit, and for a table that is not there.
     """
     sets = {paper.name: read_labelled(paper, folder) for paper in MORSE_SETS}
     seeds = {name: run_seeds(seed, index, n_runs) for index, name in enumerate(sets)}
-    moons = _found(None, MOONS, run_seeds(seed, len(sets), MOONS_SHARE * n_runs), jobs)
-    by_components = {
-        paper.name: _found(sets[paper.name], _grid(), seeds[paper.name], jobs) for paper in (PULSAR, MAGIC)
+
+    @cache
+    def by_components(name: str) -> dict[MixtureSetting, tuple[MorseRun, ...]]:
+        return all_runs(sets[name], _grid(), seeds[name], jobs=jobs)
+
+    def moons() -> ResultTable:
+        return moons_table(all_runs(None, MOONS, run_seeds(seed, len(sets), MOONS_SHARE * n_runs), jobs=jobs))
+
+    def bases() -> ResultTable:
+        found = {}
+        for paper in MORSE_SETS:
+            known = by_components(paper.name) if paper in (PULSAR, MAGIC) else {}
+            settings = _by_base(paper.n_components)
+            fresh = [setting for setting in settings if setting not in known]
+            every = {**known, **all_runs(sets[paper.name], fresh, seeds[paper.name], jobs=jobs)}
+            found[paper.name] = (paper, {setting: every[setting] for setting in settings})
+        return bases_table(found)
+
+    titles = {"pulsar": (PULSAR, "Table 1: Pulsar by ε and K₀"), "magic": (MAGIC, "Table 3: MAGIC by ε and K₀")}
+
+    def components(name: str) -> ResultTable:
+        paper, title = titles[name]
+        return components_table(name, title, paper, by_components(paper.name))
+
+    makers = {
+        "moons": moons,
+        "pulsar": lambda: components("pulsar"),
+        "magic": lambda: components("magic"),
+        "bases": bases,
     }
-    bases = {}
-    for paper in MORSE_SETS:
-        known = by_components.get(paper.name, {})
-        settings = _by_base(paper.n_components)
-        fresh = [setting for setting in settings if setting not in known]
-        found = {**known, **_found(sets[paper.name], fresh, seeds[paper.name], jobs)}
-        bases[paper.name] = (paper, {setting: found[setting] for setting in settings})
-    return (
-        moons_table(moons),
-        components_table("pulsar", "Table 1: Pulsar by ε and K₀", PULSAR, by_components[PULSAR.name]),
-        components_table("magic", "Table 3: MAGIC by ε and K₀", MAGIC, by_components[MAGIC.name]),
-        bases_table(bases),
-    )
+    return made(makers, only)
 
 
 def _grid() -> list[MixtureSetting]:
@@ -62,9 +77,3 @@ def _by_base(n_components: int) -> list[MixtureSetting]:
         for estimator in VARIANTS
         if math.isfinite(epsilon) or estimator == "plain"  # without noise both are the same
     ]
-
-
-def _found(
-    records: LabelledRecords | None, settings: Sequence[MixtureSetting], seeds: Sequence[int], jobs: int
-) -> dict[MixtureSetting, tuple[MorseRun, ...]]:
-    return {setting: runs(records, setting, seeds, jobs=jobs) for setting in settings}

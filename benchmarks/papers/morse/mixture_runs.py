@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from benchmarks.papers.kept_runs import all_of
 from benchmarks.papers.morse.sets import LabelledRecords, draw_moons
 from dpviz.core import FloatArray
 from dpviz.methods.morse.algorithm import Params, assign, fit, signed_points
@@ -56,8 +56,16 @@ def runs(
     records: LabelledRecords | None, setting: MixtureSetting, seeds: Sequence[int], *, jobs: int = 1
 ) -> tuple[MorseRun, ...]:
     """Return one run for each of `seeds`; without `records` each seed draws its own moons. The same for any `jobs`."""
-    done: list[MorseRun] = Parallel(n_jobs=jobs)(delayed(one_run)(records, setting, seed) for seed in seeds)
-    return tuple(done)
+    return all_runs(records, [setting], seeds, jobs=jobs)[setting]
+
+
+def all_runs(
+    records: LabelledRecords | None, settings: Sequence[MixtureSetting], seeds: Sequence[int], *, jobs: int = 1
+) -> dict[MixtureSetting, tuple[MorseRun, ...]]:
+    """Return the `runs` of each of `settings`."""
+    tasks = [(records, setting, seed) for setting in settings for seed in seeds]
+    found = iter(all_of(one_run, tasks, len(tasks), jobs=jobs, title="moons" if records is None else records.name))
+    return {setting: tuple(next(found) for _ in seeds) for setting in settings}
 
 
 def one_run(records: LabelledRecords | None, setting: MixtureSetting, seed: int) -> MorseRun:

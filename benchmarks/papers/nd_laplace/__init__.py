@@ -1,11 +1,13 @@
 """The tables and figures of van der Ende's thesis, section 5.4, made again."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.papers.cells import interval, interval_columns, rounded
+from benchmarks.papers.kept_runs import made
 from benchmarks.papers.nd_laplace.runs import CLUSTERED, DOMAINS, LaplaceRun, all_runs, possible, possible_domains
 from benchmarks.papers.nd_laplace.sets import THESIS_SETS, ThesisRecords, read_thesis_set
 from benchmarks.papers.statistics import mean_estimate, run_seeds
@@ -31,20 +33,31 @@ Found = Mapping[tuple[str, str, float], Sequence[LaplaceRun] | None]
 EXTREMES = "The box is the data's own extremes, as in the thesis: that is not private. Units are the data's own."
 
 
-def tables(folder: Path, n_runs: int, seed: int, jobs: int) -> tuple[ResultTable, ...]:
-    """Return all tables from `n_runs` releases of each set, domain and epsilon; `folder` holds the real sets.
+def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = None) -> tuple[ResultTable, ...]:
+    """Return all tables, or `only` one, from `n_runs` releases of each set, domain and epsilon.
 
-    Raises ValueError for data sets that are missing or unfit.
+    `folder` holds the real sets. Raises ValueError for data sets that are missing or unfit, and for a table that is not
+    there.
     """
     sets = {paper.name: read_thesis_set(paper, folder) for paper in THESIS_SETS}
-    found: dict[tuple[str, str, float], Sequence[LaplaceRun] | None] = {}
-    for index, (name, records) in enumerate(sets.items()):
-        seeds = run_seeds(seed, index, n_runs)
+
+    @cache
+    def of_set(name: str) -> Found:
+        records, seeds = sets[name], run_seeds(seed, [*sets].index(name), n_runs)
         grid = [(domain, epsilon) for domain in possible_domains(records) for epsilon in EPSILONS]
         able = [setting for setting in grid if possible(records, *setting)]
-        done = dict(zip(able, all_runs(records, able, seeds, jobs=jobs), strict=True))
-        found |= {(name, *setting): done.get(setting) for setting in grid}
-    return error_table(sets["Set 1"], found), displacement_table(found), agreement_table(found)
+        done = dict(zip(able, all_runs(records, able, seeds, jobs=jobs, title=name), strict=True))
+        return {(name, *setting): done.get(setting) for setting in grid}
+
+    def found() -> Found:
+        return {setting: done for name in sets for setting, done in of_set(name).items()}
+
+    makers = {
+        "error": lambda: error_table(sets["Set 1"], of_set("Set 1")),
+        "displacement": lambda: displacement_table(found()),
+        "agreement": lambda: agreement_table(found()),
+    }
+    return made(makers, only)
 
 
 def error_table(records: ThesisRecords, found: Found) -> ResultTable:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
 
+from benchmarks.papers.kept_runs import all_of
 from benchmarks.papers.nd_laplace.sets import ThesisRecords
 from dpviz.core import Labels, Points
 from dpviz.mechanisms import corner_probability
@@ -40,10 +40,16 @@ def possible_domains(records: ThesisRecords) -> tuple[str, ...]:
 
 
 def all_runs(
-    records: ThesisRecords, settings: Sequence[tuple[str, float]], seeds: Sequence[int], *, jobs: int = 1
+    records: ThesisRecords,
+    settings: Sequence[tuple[str, float]],
+    seeds: Sequence[int],
+    *,
+    jobs: int = 1,
+    title: str = "a set",
 ) -> tuple[tuple[LaplaceRun, ...], ...]:
     """Return for each of `settings` (domain, epsilon) one run for each of `seeds`; the same for any `jobs`."""
-    done: list[list[LaplaceRun]] = Parallel(n_jobs=jobs)(delayed(_of_seed)(records, settings, seed) for seed in seeds)
+    tasks = ((records, settings, seed) for seed in seeds)
+    done = all_of(_of_seed, tasks, len(seeds), jobs=jobs, title=title)
     return tuple(zip(*done, strict=True))
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.spatial import cKDTree
 
+from benchmarks.papers.kept_runs import all_of
 from dpviz.baselines.source_target_rivals import private_kmeans_points
 from dpviz.core import FloatArray, Labels, Points
 from dpviz.data.target_pairs import SourceTarget
@@ -85,10 +85,8 @@ def runs(
     jobs: int = 1,
 ) -> list[PairOutcome]:
     """Return every setting and k on each of `n_runs` draws of one pair; the same for any `jobs`."""
-    tasks = (
-        delayed(one_run)(pair, folder, settings, ks, (seed, zlib.crc32(pair.name.encode()), i)) for i in range(n_runs)
-    )
-    done: list[list[PairOutcome]] = Parallel(n_jobs=jobs)(tasks)
+    tasks = ((pair, folder, settings, ks, (seed, zlib.crc32(pair.name.encode()), i)) for i in range(n_runs))
+    done = all_of(one_run, tasks, n_runs, jobs=jobs, title=pair.name)
     return [outcome for one in done for outcome in one]
 
 

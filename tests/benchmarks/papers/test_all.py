@@ -31,7 +31,8 @@ def asked(monkeypatch):
     found = []
 
     def maker(name):
-        def make(folder, runs, seed, jobs):
+        def make(folder, runs, seed, jobs, only):
+            assert only is None
             if name == "morse" and not (folder / "pulsar").exists():
                 raise ValueError("Pulsar is missing.")
             found.append((name, runs, seed, jobs))

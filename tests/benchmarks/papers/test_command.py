@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.papers import PAPERS, convergent_kmeans
 from benchmarks.papers.__main__ import main
+from benchmarks.papers.convergent_kmeans import lloyd_runs
 from benchmarks.papers.table_sets import PAPER_SETS
 from dpviz.experiments.tables import read_tables
 from tests.numeric import numeric_environment
@@ -73,6 +74,56 @@ def test_the_command_in_the_file_makes_the_file_again_with_any_number_of_process
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "tables.json").read_bytes() == written.read_bytes()
+
+
+def test_one_table_alone_is_that_of_all_and_takes_no_other_runs(written, folder, tmp_path, monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(convergent_kmeans, "gap_runs", lambda *_, **__: asked.append("gaps"))
+    out = tmp_path / "tables.json"
+    assert main([*command(folder, out, "--seed", "7"), "--table", "ratios", "--csv"]) == 0
+    report = read_tables(out)
+    assert report.tables == (read_tables(written).table("ratios"),)
+    assert "--out tables.json --table ratios --runs 3 --seed 7" in report.command
+    assert asked == []
+    said = capsys.readouterr().err
+    assert "Table 1 of 1: ratios" in said
+    assert "3/3 runs of Iris" in said
+    lines = (tmp_path / "tables_ratios.csv").read_text("utf-8").splitlines()
+    assert lines[0].split(",") == [column.key for column in report.table("ratios").columns]
+    assert len(lines) == 1 + len(report.table("ratios").rows)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["tables.json", "tables_ratios.csv"]
+    assert main([*command(folder, out), "--table", "times"]) == 1
+    assert "table was 'times', but it must be one of iterations, ratios, degree" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["all", *command(folder, tmp_path)[1:], "--table", "ratios"])
+
+
+def test_a_command_that_was_stopped_goes_on_and_writes_the_same(written, folder, tmp_path, monkeypatch, capsys):
+    whole, ran, goes_on = lloyd_runs.strategy_run, [], []
+
+    def stopped(trace, unit):
+        ran.append(len(unit))
+        if len(ran) == 25 and not goes_on:
+            raise KeyboardInterrupt
+        return whole(trace, unit)
+
+    monkeypatch.setattr(lloyd_runs, "strategy_run", stopped)
+    out = tmp_path / "tables.json"
+    assert main(command(folder, out, "--seed", "7")) == 130
+    assert "The same command goes on from here" in capsys.readouterr().err
+    assert [each.name for each in tmp_path.iterdir()] == ["tables.json.runs"]
+    done = len(ran)
+    goes_on.append(True)
+    assert main(command(folder, out, "--seed", "7")) == 0
+    assert out.read_bytes() == written.read_bytes()
+    assert [each.name for each in tmp_path.iterdir()] == ["tables.json"]
+    again = len(ran) - done
+    ran.clear()
+    assert main(command(folder, out, "--seed", "7")) == 0
+    per_run = len(lloyd_runs.STRATEGIES)
+    assert again == len(ran) - (done - 1) // per_run * per_run, (
+        "whole runs are kept, and the one that was stopped is made"
+    )
 
 
 def test_another_seed_gives_other_figures_and_a_relative_path_is_kept(written, folder, tmp_path, monkeypatch):
