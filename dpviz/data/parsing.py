@@ -541,7 +541,9 @@ def _column(name: str, cells: "pd.Series[Any]", stored: NDArray[np.bool_] | None
 
 def _all(cells: "pd.Series[Any]", pattern: str) -> bool:
     """Whether every cell fits `pattern`; a column of text is known by its first cells."""
-    return all(bool(some.str.fullmatch(pattern).all()) for some in (cells.iloc[:PROBED], cells))
+    first, rest = cells.iloc[:PROBED], cells.iloc[PROBED:]
+    fits = bool(first.str.fullmatch(pattern).all())
+    return fits and (rest.empty or bool(rest.str.fullmatch(pattern).all()))
 
 
 def _likelier(doubtful: Sequence[_Column], sep: str) -> str:
