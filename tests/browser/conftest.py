@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sy
 
 from dpviz.publishing import publish
 from tests.browser.published_site import small_plan
-from tests.browser.servers import start_server
+from tests.browser.servers import Apart, serving, start_server
 
 NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome")
 # Each window's address bar brings two hidden pages of its own, which cost as much as a small page of ours. A second
@@ -50,6 +50,23 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         process.terminate()
     for _, process in running.values():
         process.wait(timeout=20)
+
+
+@pytest.fixture(scope="session")
+def kept_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apart]:
+    """Keep one server for whatever would disturb the tests of the common one."""
+    folder = tmp_path_factory.mktemp("apart")
+    with serving(folder / "course") as origin:
+        kept = Apart("app.py", folder, origin)
+        yield kept
+        kept.end()
+
+
+@pytest.fixture
+def apart(kept_apart: Apart) -> Apart:
+    """Give that server, running: a test may have killed it and failed before it was started again."""
+    kept_apart.start()
+    return kept_apart
 
 
 @pytest.fixture(scope="session")

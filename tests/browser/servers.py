@@ -14,6 +14,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from types import MappingProxyType
+from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60
@@ -70,3 +71,42 @@ def served(site: Path) -> Iterator[str]:
     """Serve a site below a path of its own; give its address."""
     with serving(site.parent) as origin:
         yield f"{origin}/{site.name}"
+
+
+class Apart:
+    """The app on a server of its own, which is watched, framed and killed.
+
+    Its temporary folder and home are empty, and it logs everything that it says. Pages of `origin`, which are files in
+    the folder `course`, may have it in a frame.
+    """
+
+    def __init__(self, app: str, folder: Path, origin: str) -> None:
+        self.app, self.folder, self.origin = app, folder, origin
+        self.course, self.home, self.temporary = (folder / name for name in ("course", "home", "temporary"))
+        for place in (self.course, self.home, self.temporary):
+            place.mkdir(exist_ok=True)
+        self.address = ""
+        self.logs: list[Path] = []  # one of each start
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it where it does not run, again at the address that it had."""
+        if self.process is not None and self.process.poll() is None:
+            return
+        self.logs.append(self.folder / f"log-{len(self.logs)}")
+        environment = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(self.temporary))
+        environment |= {"HOME": str(self.home), "STREAMLIT_LOGGER_LEVEL": "debug", "DPVIZ_FRAMES": self.origin}
+        port = urlsplit(self.address).port if self.address else 0
+        self.address, self.process = start_server(self.app, self.logs[-1], port or 0, more=environment)
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(timeout=20)
+
+    def end(self) -> None:
+        """End it as its operator does."""
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait(timeout=20)
