@@ -60,7 +60,7 @@ export class Instrument extends Slider {
     this.right = make("span");
     const ends = make("span", "ends", "", { "aria-hidden": "true" });
     ends.append(this.left, this.right);
-    this.pauseButton = make("button", "pause", "Pause", { type: "button" });
+    this.pauseButton = make("button", "pause", "Pause the demo", { type: "button" });
     this.pauseButton.hidden = true;
     this.pauseButton.addEventListener("click", () => this.rest());
     const head = make("div", "reading");

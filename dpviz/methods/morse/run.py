@@ -41,7 +41,7 @@ EXACT, ALMOST, MIXED = 0.995, 0.9, 0.5  # agreement (ARI) from which clusters ar
 DROWNED = 0.5  # of the components that are asked for; ours
 MOONS = "Two moons"
 MOST_NAMED = 24  # clusters
-CLOUD, PUBLIC_CLOUD = "each dot: where a hill could have landed", "each dot: where the true hill could be"
+CLOUD, PUBLIC_CLOUD = "small blue dots: where a hill could land", "small blue dots: where true hills could be"
 AGREEMENT = Figure("agreement", "ARI", "the agreement is less than", above=False, mark=1.0, mark_name="Perfect")
 PEAKS = Figure("number of peaks", "", "the number of peaks is less than", above=False)
 TERMS = (
