@@ -309,3 +309,10 @@ def test_what_is_shown_of_a_file_is_short_however_wide_it_is():
     shown = parse(text, reading=TableFormat(header=0)).beginning.nonprivate_lines
     assert len(shown) == parsing.SNIFFED_ROWS
     assert max(map(len, shown)) == parsing.MOST_LINE
+
+
+@pytest.mark.parametrize("n", [parsing.PROBED - 1, parsing.PROBED, parsing.PROBED + 1, 3 * parsing.PROBED])
+def test_a_word_in_the_last_cell_makes_a_column_text_however_long_it_is(n):
+    rows = [f"{i},{i}\n" for i in range(n)]
+    assert set(numbers("a,b\n" + "".join(rows))) == {"a", "b"}
+    assert set(numbers("a,b\n" + "".join(rows) + "7,word\n")) == {"a"}
