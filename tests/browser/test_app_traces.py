@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.servers import ROOT, start_server
-from tests.browser.test_app import APP, PAGE, SLOW, behind, choose_data, picture_of, redrawn
+from tests.browser.servers import ROOT, Apart
+from tests.browser.test_app import PAGE, SLOW, behind, choose_data, picture_of, redrawn
 from tests.browser.test_app_exports import close, saved
 from tests.browser.test_app_uploads import bound, give
 from tests.data.made import number_row, parquet, text_row, workbook
@@ -44,23 +44,12 @@ class Watch(threading.Thread):
 
 
 @pytest.fixture
-def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path, Watch]]:
-    """Start a server whose temporary folder and home are empty and watched; everything that it says is logged."""
-    places = {name: tmp_path / name for name in ("temporary", "home")}
-    for place in places.values():
-        place.mkdir()
-    for name in ("TMPDIR", "TEMP", "TMP"):
-        monkeypatch.setenv(name, str(places["temporary"]))
-    monkeypatch.setenv("HOME", str(places["home"]))
-    monkeypatch.setenv("STREAMLIT_LOGGER_LEVEL", "debug")
-    log = tmp_path / "server.log"
-    address, process = start_server(APP, log)
-    watch = Watch(*places.values())
-    watch.start()
-    yield address, log, watch
-    watch.stop()
-    process.terminate()
-    process.wait(timeout=20)
+def watch(apart: Apart) -> Iterator[Watch]:
+    """Watch the folders of a server whose temporary folder and home are empty."""
+    watching = Watch(apart.temporary, apart.home)
+    watching.start()
+    yield watching
+    watching.stop()
 
 
 def files_of(folder: Path) -> dict[Path, int]:
@@ -94,11 +83,10 @@ TABLES = {
     "kinds", [("csv",), pytest.param(tuple(TABLES), marks=pytest.mark.slow)], ids=["csv", "every kind"]
 )
 def test_nothing_uploaded_is_written_or_logged_also_when_the_line_breaks(
-    page: Page, watched: tuple[str, Path, Watch], kinds: tuple[str, ...]
+    page: Page, apart: Apart, watch: Watch, kinds: tuple[str, ...]
 ) -> None:
-    address, log, watch = watched
     before = files_of(ROOT)
-    page.goto(f"{address}/{PAGE}?data=blobs&n=300&tab=reproduction&audience=curator")
+    page.goto(f"{apart.address}/{PAGE}?data=blobs&n=300&tab=reproduction&audience=curator")
     picture_of(page)
     choose_data(page, "Upload a file…")
     expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
@@ -129,7 +117,7 @@ def test_nothing_uploaded_is_written_or_logged_also_when_the_line_breaks(
     give(page, b"\x89PNG\r\n\x1a\n" + MARK.encode() * 100, f"{MARK}.csv")
     expect(page.locator(".st-key-dpviz-form").get_by_role("alert").first).to_be_visible(timeout=SLOW)
 
-    said = log.read_bytes()
+    said = apart.logs[-1].read_bytes()
     assert said.count(b"\n") > 100, "the log was listening"
     assert [mark for mark in MARKS if mark in said] == []
     after = files_of(ROOT)
@@ -138,7 +126,7 @@ def test_nothing_uploaded_is_written_or_logged_also_when_the_line_breaks(
     written = [*changed, *(Path(path) for path in watch.found)]
     assert [path for path in written if MARK in str(path)] == []
     assert [(path, mark) for path in written if path.is_file() for mark in MARKS if mark in path.read_bytes()] == []
-    assert [path for path in watch.found if "temporary" in path] == []
+    assert [path for path in watch.found if Path(path).is_relative_to(apart.temporary)] == []
 
 
 def test_the_watch_sees_a_file_that_is_gone_again(tmp_path: Path) -> None:
