@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from dpviz.methods import CATALOGUE
 from dpviz.stories.method import SHORT
-from tests.browser.conftest import SIZE
+from tests.browser.conftest import SIZE, visitor
 from tests.browser.first_screen import WORDS_SEEN
 from tests.browser.test_app import APP, SLOW, Server, check_edge, picture_of
 from tests.browser.test_app_access import accessible, settled
@@ -178,6 +178,24 @@ def test_the_ends_of_epsilon_have_no_more_words(
     assert wrong == {}
 
 
+def test_on_paper_the_picture_stands_below_the_words_which_have_the_whole_width(page: Page, server: Server) -> None:
+    opened(page, server, "convergent_kmeans")
+    page.set_viewport_size({"width": 794, "height": 1123})  # A4
+    page.emulate_media(media="print")
+    finding, guarantee, picture = (
+        page.locator(f".dpviz-stage {each}").first.bounding_box() for each in (".finding", ".guarantee", ".pic")
+    )
+    assert finding is not None
+    assert guarantee is not None
+    assert picture is not None
+    assert finding["width"] > 600
+    assert finding["height"] < 100, "two lines"
+    assert guarantee["y"] + guarantee["height"] < picture["y"] + 1
+    expect(page.locator(".dpviz-stage .ends")).to_be_hidden()
+    page.emulate_media(media="null")
+    page.set_viewport_size(SIZE)
+
+
 def test_the_public_law_is_a_straight_line_to_both_ends_of_the_slider(page: Page, server: Server) -> None:
     opened(page, server, "nd_laplace", "epsilon=10&audience=public")
     path = page.locator(".dpviz-instrument .middle").get_attribute("d") or ""
@@ -203,11 +221,13 @@ def test_home_shows_its_question_its_picture_and_a_way_to_begin_on_one_screen(pa
     accessible(page)
 
 
-def test_what_stands_below_the_stage_is_not_seen_in_its_place_before_it_is_there(page: Page, server: Server) -> None:
-    size = {"width": 1366, "height": 768}
+def test_what_stands_below_the_stage_is_not_seen_in_its_place_before_it_is_there(
+    browser: Browser, server: Server
+) -> None:
+    page = visitor(browser, viewport={"width": 1366, "height": 768}).new_page()  # which has the stage's script not yet
     held: list[Route] = []
-    page.set_viewport_size(size)  # type: ignore[arg-type]
-    page.route(re.compile(r"/stage\.js"), lambda route: held.append(route))
+    freed: list[bool] = []
+    page.route(re.compile(r"/stage\.js"), lambda route: route.continue_() if freed else held.append(route))
     page.goto(server(APP))
     methods, first = page.locator(".st-key-home-methods"), page.locator("#dpviz-first")
     expect(methods).to_be_attached(timeout=SLOW)
@@ -221,7 +241,7 @@ def test_what_stands_below_the_stage_is_not_seen_in_its_place_before_it_is_there
     assert waiting["y"] > screen["y"] + 500, "nor in its place where the reader comes from another page"
     for route in held:
         route.continue_()
-    page.unroute_all(behavior="ignoreErrors")
+    freed.append(True)
     picture_of(page)
     expect(first).to_be_hidden()
     there = methods.bounding_box()
@@ -230,7 +250,7 @@ def test_what_stands_below_the_stage_is_not_seen_in_its_place_before_it_is_there
     page.goto(f"{server(APP)}/dpm?data=upload")  # no stage comes: none is waited for
     expect(page.locator(".st-key-dpviz-form")).to_be_attached(timeout=SLOW)
     expect(first).to_be_hidden(timeout=8_000)
-    page.set_viewport_size(SIZE)
+    page.context.close()
 
 
 @pytest.mark.slow  # methods' pages are made of the same pieces, which axe sees above; every chart of every tab here
