@@ -24,17 +24,6 @@ SAMPLE = 2000  # records of a silhouette or of similarities: their cost grows wi
 REFERENCES = 10  # uniform data sets of the gap statistic; ours
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterSettings:
-    """Public parameters of the three methods; None: chosen from the points that are clustered."""
-
-    n_clusters: int = 4  # K-Means
-    damping: float = DAMPING  # Affinity Propagation, in [0.5, 1)
-    preference: float | None = None  # Affinity Propagation; None: median similarity
-    radius: float | None = None  # DBSCAN, in standard deviations; None: the knee of the k-distance curve
-    min_points: int | None = None  # DBSCAN; None: 2 d
-
-
 def standard_scaled(points: ArrayLike) -> Points:
     """Return `points` (n, d) with mean 0 and standard deviation 1 in every column; a constant column becomes 0."""
     rows = as_points(points)
@@ -46,11 +35,13 @@ def standard_scaled(points: ArrayLike) -> Points:
     return np.asarray(np.where(flat, 0.0, (rows - rows.mean(axis=0)) / np.where(flat, 1.0, deviations)))
 
 
-def cluster(points: ArrayLike, method: str, settings: ClusterSettings, *, rng: np.random.Generator) -> Labels:
+def cluster(points: ArrayLike, method: str, n_clusters: int, *, rng: np.random.Generator) -> Labels:
     """Return cluster labels (n,) of `points` (n, d) by one of METHODS; -1 is DBSCAN's noise.
 
-    Affinity Propagation that does not converge has its last labels, often many clusters or none (-1): raise damping.
-    Raises ValueError for another method and for more points than MOST_RECORDS, with the reason.
+    K-Means finds `n_clusters`. Affinity Propagation prefers as the median similarity does; where it does not converge
+    it has its last labels, often many clusters or none (-1). DBSCAN has the radius at the knee of the k-distance curve,
+    in standard deviations, and cores of 2 d points. Raises ValueError for another method and for more points than
+    MOST_RECORDS, with the reason.
     """
     from sklearn.cluster import DBSCAN, AffinityPropagation, KMeans  # type: ignore[import-untyped]  # slow to load
     from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]  # it ships no types
@@ -66,15 +57,12 @@ def cluster(points: ArrayLike, method: str, settings: ClusterSettings, *, rng: n
     if len(rows) < 2:
         return np.zeros(len(rows), dtype=np.intp)
     seed = int(rng.integers(2**31))
-    d = rows.shape[1]
     if method == "kmeans":
-        model = KMeans(min(settings.n_clusters, len(rows)), n_init=STARTS, random_state=seed)
+        model = KMeans(min(n_clusters, len(rows)), n_init=STARTS, random_state=seed)
     elif method == "affinity":
-        model = AffinityPropagation(damping=settings.damping, preference=settings.preference, random_state=seed)
+        model = AffinityPropagation(damping=DAMPING, random_state=seed)
     else:
-        min_points = settings.min_points or 2 * d
-        radius = knee_radius(rows) if settings.radius is None else settings.radius
-        model = DBSCAN(eps=max(radius, 1e-12), min_samples=min_points)
+        model = DBSCAN(eps=max(knee_radius(rows), 1e-12), min_samples=2 * rows.shape[1])
     with warnings.catch_warnings():
         # Fewer different points than clusters, and equal similarities: the labels say it all.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -110,7 +98,7 @@ class KCurves(Confidential):
         return int(self.n_clusters[enough.argmax()] if enough.any() else self.n_clusters[-1])
 
 
-def k_curves(points: ArrayLike, *, most: int = 10, rng: np.random.Generator) -> KCurves:
+def k_curves(points: ArrayLike, *, most: int, rng: np.random.Generator) -> KCurves:
     """Cluster `points` (n, d) by K-Means with k = 1 .. `most` and return the three curves.
 
     The reference of the gap statistic is uniform over the points' own ranges. Raises ValueError without points.
@@ -140,16 +128,16 @@ def k_curves(points: ArrayLike, *, most: int = 10, rng: np.random.Generator) -> 
     return KCurves(*(frozen(each) for each in (ks, inertia, np.array(silhouettes), gap, error)))
 
 
-def k_distances(points: ArrayLike, *, k: int | None = None) -> FloatArray:
+def k_distances(points: ArrayLike) -> FloatArray:
     """Return each point's distance to its k-th nearest other point, (n,), increasing: a bend is a good radius.
 
-    k is 2 d - 1 by default, so that with minPts = 2 d, which counts the point itself, half of a bend's points are
+    k is 2 d - 1, so that with minPts = 2 d, which counts the point itself, half of a bend's points are
     cores (Sander et al. 1998). With k or fewer points it is the farthest other point; 0 for one point alone.
     """
     rows = as_points(points)
     if len(rows) < 2:
         return np.zeros(len(rows))
-    others = min(2 * rows.shape[1] - 1 if k is None else k, len(rows) - 1)
+    others = min(2 * rows.shape[1] - 1, len(rows) - 1)
     distances, _ = scipy.spatial.cKDTree(rows).query(rows, k=[others + 1])  # the point itself is the first
     return np.sort(np.asarray(distances, dtype=np.float64)[:, 0])
 

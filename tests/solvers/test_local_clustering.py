@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, pdist
+from sklearn.cluster import DBSCAN, AffinityPropagation
 
 from dpviz.metrics import nonprivate_agreement
 from dpviz.solvers.local_clustering import (
     METHODS,
     MOST_RECORDS,
-    ClusterSettings,
     cluster,
     k_curves,
     k_distances,
@@ -26,28 +26,33 @@ def rng():
     return np.random.default_rng(1)
 
 
-@pytest.mark.parametrize("method", ["kmeans", "affinity"])
-def test_clear_clusters_are_found(method):
-    settings = ClusterSettings(n_clusters=3, preference=-20.0, damping=0.9)
-    assert nonprivate_agreement(cluster(POINTS, method, settings, rng=rng()), CLASSES).ari == 1.0
+def test_clear_clusters_are_found():
+    assert nonprivate_agreement(cluster(POINTS, "kmeans", 3, rng=rng()), CLASSES).ari == 1.0
 
 
-def test_dbscan_takes_a_radius():
-    found = cluster(POINTS, "dbscan", ClusterSettings(radius=0.3), rng=rng())
-    assert nonprivate_agreement(found, CLASSES).ari == 1.0
+def test_the_others_are_scikit_learns_with_the_parameters_that_the_page_names():
+    cloud = np.random.default_rng(0).standard_normal((60, 2))
+    rows, seed = standard_scaled(cloud), int(rng().integers(2**31))
+    preference = -np.median(cdist(rows, rows, "sqeuclidean"))
+    affinity = AffinityPropagation(damping=0.5, preference=preference, random_state=seed).fit_predict(rows)
+    assert len(set(affinity)) == 8
+    assert np.array_equal(cluster(cloud, "affinity", 3, rng=rng()), affinity)
+    dense = DBSCAN(eps=knee_radius(rows), min_samples=4).fit_predict(rows)
+    assert set(dense) == {-1, 0}
+    assert np.array_equal(cluster(cloud, "dbscan", 3, rng=rng()), dense)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("points", [np.zeros((0, 2)), np.zeros((1, 2)), np.ones((20, 3))])
 def test_nothing_and_equal_points(method, points):
-    assert cluster(points, method, ClusterSettings(), rng=rng()).shape == (len(points),)
+    assert cluster(points, method, 4, rng=rng()).shape == (len(points),)
 
 
 def test_limits_and_unknown_methods_are_refused():
     with pytest.raises(ValueError, match="sample"):
-        cluster(np.zeros((MOST_RECORDS["affinity"] + 1, 2)), "affinity", ClusterSettings(), rng=rng())
+        cluster(np.zeros((MOST_RECORDS["affinity"] + 1, 2)), "affinity", 4, rng=rng())
     with pytest.raises(ValueError, match="one of"):
-        cluster(POINTS, "birch", ClusterSettings(), rng=rng())
+        cluster(POINTS, "birch", 4, rng=rng())
 
 
 def test_scaling():
@@ -61,7 +66,7 @@ def test_the_curves_agree_on_three_clusters():
     assert curves.by_elbow == curves.by_silhouette == curves.by_gap == 3
     assert (np.diff(curves.inertia) < 1e-9).all()
     assert np.isnan(curves.silhouette[0])
-    assert k_curves(np.ones((5, 2)), rng=rng()).n_clusters.tolist() == [1]
+    assert k_curves(np.ones((5, 2)), most=10, rng=rng()).n_clusters.tolist() == [1]
 
 
 def test_k_distances_and_preference_are_brute_force():

@@ -12,7 +12,7 @@ from dpviz.mechanisms import corner_probability
 from dpviz.mechanisms.nd_laplace import LEAST_INSIDE
 from dpviz.methods.nd_laplace.algorithm import Params, fit
 from dpviz.metrics import nonprivate_agreement, nonprivate_displacement
-from dpviz.solvers.local_clustering import METHODS, ClusterSettings, cluster
+from dpviz.solvers.local_clustering import METHODS, cluster
 
 CLUSTERED = {"kmeans": 500, "affinity": 300, "dbscan": 500}  # records of larger sets; ours
 DOMAINS = {"redraw": "Draw again (the thesis)", "clamp": "Clamp", "none": "Leave", "remap": "Remap to a grid"}
@@ -77,8 +77,8 @@ def one_run(records: ThesisRecords, domain: str, epsilon: float, seed: int, clea
 def all_labels(points: Points, records: ThesisRecords, seed: int) -> dict[str, Labels]:
     """Return the labels of `points` (n, d) by each of METHODS; of larger sets the same random records each time."""
     order = np.random.default_rng([seed, 2]).permutation(len(points))
-    settings = ClusterSettings(n_clusters=records.n_clusters)
+    k = records.n_clusters
     return {
-        method: cluster(points[order[: CLUSTERED[method]]], method, settings, rng=np.random.default_rng([seed, 3]))
+        method: cluster(points[order[: CLUSTERED[method]]], method, k, rng=np.random.default_rng([seed, 3]))
         for method in METHODS
     }

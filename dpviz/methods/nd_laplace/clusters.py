@@ -17,7 +17,6 @@ from dpviz.metrics import Agreement, InternalScores, internal_scores, matched_la
 from dpviz.plots import AID, GUIDE, RELEASED, SECRET, Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene
 from dpviz.solvers.local_clustering import (
     METHODS,
-    ClusterSettings,
     KCurves,
     cluster,
     k_curves,
@@ -151,7 +150,7 @@ def _points(sample: bytes, box: Box) -> Points:
 
 
 def _labels(points: Points, method: str, n_clusters: int) -> Labels:
-    return cluster(points, method, ClusterSettings(n_clusters=n_clusters), rng=np.random.default_rng(0))
+    return cluster(points, method, n_clusters, rng=np.random.default_rng(0))
 
 
 # Words and pictures.
