@@ -11,7 +11,7 @@ import streamlit as st
 from dpviz.core import Knob
 from dpviz.method_page import MethodPage, under
 from dpviz.methods.dpm import METHOD, charts
-from dpviz.methods.dpm.algorithm import Params, Shares
+from dpviz.methods.dpm.algorithm import Shares
 from dpviz.methods.dpm.algorithm.plan import PUBLISHED_SHARES
 from dpviz.methods.dpm.charts import ManyCuts, facts, strips, tree_chart
 from dpviz.methods.dpm.layers import PICK
@@ -144,10 +144,6 @@ class DPMPage(MethodPage):
     def read_look(self) -> None:
         """Read the subset that is looked into."""
         self.node = int(state.value(NODE))
-
-    def params(self, epsilon: float) -> Params:
-        """Return the parameters at ε; raises ValueError for what is impossible together."""
-        return Params(epsilon=epsilon, **self.values)
 
     def fields(self) -> dict[str, Any]:
         """Return the subset that the strips and the picture look into."""

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpviz.core import Knob
 from dpviz.method_page import MethodPage, under
-from dpviz.methods.morse import METHOD, Params
+from dpviz.methods.morse import METHOD
 from dpviz.methods.morse.charts import RIGHT, SKETCHES, WAYS, AgreementRuns, ari_chart, lanes, run_many
 from dpviz.methods.morse.run import LandscapeLook
 from dpviz.stories import center_facts
@@ -98,10 +98,6 @@ class MorsePage(MethodPage):
             with self.frame.more, st.expander("Angles"):
                 yaw, pitch = float(controls.control(YAW)), float(controls.control(TILT))
             self.view = replace(self.view, surface=True, yaw=yaw, pitch=pitch)
-
-    def params(self, epsilon: float) -> Params:
-        """Return the parameters at ε; raises ValueError for what is impossible together."""
-        return Params(epsilon=epsilon, **self.values)
 
     def fields(self) -> Mapping[str, LandscapeLook]:
         """Return what the scrubber moves."""
