@@ -12,7 +12,7 @@ from dpviz.plots import GUIDE, MEMBERS, PUBLIC, RELEASED, SECRET, SECRET_NOISE, 
 from dpviz.plots.scene import MAP as MAP
 from dpviz.solvers import Members, cluster_sums, means
 from dpviz.stories.stage import Stage
-from dpviz.stories.view import View, Words, spread
+from dpviz.stories.view import View, Words, edges_of, spread
 
 MOST_DRAWN = 10_000  # records; every record is computed on, the rest are left out evenly
 MOST_TINTED = 64  # clusters whose cells a browser finds while they move
@@ -33,9 +33,10 @@ def box_layer(stage: Stage, *, public: bool) -> list[Layer]:
     corners = stage.projection.corners
     if corners is None:
         return []
-    ends = np.concatenate([corners, np.roll(corners, -1, axis=0)], axis=1)[None]  # (1, 4, 4)
     name, ink = bounds_ink(public=public)
-    return [stage.layer(name, Kind.SEGMENTS, ink, stage.clock.always(), ends, size=1.0, isolate=False)]
+    return [
+        stage.layer(name, Kind.SEGMENTS, ink, stage.clock.always(), edges_of(corners)[None], size=1.0, isolate=False)
+    ]
 
 
 def bounds_ink(*, public: bool) -> tuple[str, Ink]:

@@ -15,6 +15,8 @@ CURATORS_PLANE = "Principal directions are computed from the records: curator on
 MARGIN = 0.04  # of the box, left free around it
 SOLID_REACH = 0.5 * np.sqrt(3.0) + 0.02  # from the middle of a turned box to the end of its picture, box widths
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)  # multiples of it fill [0, 1] evenly, without randomness
+SQUARE = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))  # a way around it
+CORNERS = frozen(np.array(SQUARE[:4], dtype=np.float64))  # of the unit square
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +154,12 @@ def project(view: View, words: Words, unit: Points) -> Projection:
     if d == 1:  # one feature is drawn along a strip; height has no meaning
         axes.append(Axis("", "", view_range, (0.0, 1.0), ticks=False, ends=(0.0, 1.0)))
     offset = np.array([0.0, 0.5 if d == 1 else 0.0])
-    corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    return Projection(frozen(matrix), frozen(offset), axes[0], axes[1], nonprivate=False, corners=frozen(corners))
+    return Projection(frozen(matrix), frozen(offset), axes[0], axes[1], nonprivate=False, corners=CORNERS)
+
+
+def edges_of(corners: FloatArray) -> FloatArray:
+    """Return the edges (m, 2 d) of a polygon (m, d), both ends of each."""
+    return np.concatenate([corners, np.roll(corners, -1, axis=0)], axis=1)
 
 
 def spread(unit: Points, projection: Projection) -> FloatArray:
@@ -207,7 +213,6 @@ def _principal(unit: Points) -> Projection:
 
 
 # Corners of a cell's outline, as 0 (low) and 1 (high) of each shown feature; None lifts the pen.
-SQUARE = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
 OUTLINES: dict[int, tuple[tuple[int, ...] | None, ...]] = {
     1: ((0,), None, (1,)),
     2: SQUARE,
@@ -307,8 +312,7 @@ class Plane:
     def box(self) -> FloatArray:
         """Return the whole box's edges (e, 4)."""
         if len(self.features) < 3:
-            corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-            return np.concatenate([corners, np.roll(corners, -1, axis=0)], axis=1)
+            return edges_of(CORNERS)
         ends = np.zeros((0, 2, self.projection.d))
         for axis in self.features:
             others = [feature for feature in self.features if feature != axis]

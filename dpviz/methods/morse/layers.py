@@ -41,7 +41,7 @@ from dpviz.solvers.landscapes.saddles import ONE_BASIN, TRANSITION
 from dpviz.stories.ground_layers import bounds_ink, sample
 from dpviz.stories.panel import number
 from dpviz.stories.stage import Stage
-from dpviz.stories.view import DEPTH, PLACES, Projection, View, Words, from_above, project, spread
+from dpviz.stories.view import CORNERS, DEPTH, PLACES, Projection, View, Words, edges_of, from_above, project, spread
 
 if TYPE_CHECKING:
     from dpviz.methods.morse.run import MorseRun
@@ -496,9 +496,7 @@ def surface_box_layers(run: MorseRun, stage: SurfaceStage) -> list[Layer]:
     if stage.projection.corners is None:
         return layers
     name, ink = bounds_ink(public=run.words.box_public)
-    square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    floor = np.column_stack([square, np.full(4, bottom)])
-    ends = np.concatenate([floor, np.roll(floor, -1, axis=0)], axis=1)[None]  # (1, 4, 6)
+    ends = edges_of(np.column_stack([CORNERS, np.full(4, bottom)]))[None]  # (1, 4, 6)
     return [Layer.of(name, Kind.SEGMENTS, ink, ends, rows, size=1.0), *layers]
 
 

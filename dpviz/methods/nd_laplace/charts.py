@@ -16,6 +16,7 @@ from dpviz.mechanisms import corner_probability, inside_probability, log_density
 from dpviz.methods.nd_laplace.algorithm import noise_box
 from dpviz.plots import LAW, PUBLIC, SECRET_NOISE, Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene
 from dpviz.stories.panel import Fact, ceiled, number, odds, small_odds
+from dpviz.stories.view import CORNERS, edges_of
 
 if TYPE_CHECKING:
     from dpviz.methods.nd_laplace.run import NDLaplaceRun
@@ -160,8 +161,7 @@ def _map(
     sides, longest = box.widths / box.widths.max(), float(box.widths.max())
     value = np.rint(255.0 * np.clip(values, 0.0, 1.0)).astype(np.uint8)[None, None]
     rect = np.array([[[0.0, 0.0, sides[0], sides[1]]]])
-    corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]) * sides
-    ends = np.concatenate([corners, np.roll(corners, -1, axis=0)], axis=1)[None]
+    ends = edges_of(CORNERS * sides)[None]
     names = run.words.feature_names
     axes = [
         Axis(

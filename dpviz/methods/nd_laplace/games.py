@@ -24,7 +24,7 @@ from dpviz.mechanisms import nd_laplace
 from dpviz.methods.nd_laplace.run import Measure, NDLaplaceRun
 from dpviz.plots import Audience, Axis, Ink, Kind, Layer, Role, Scene
 from dpviz.stories.panel import Fact, number, odds, whole_interval
-from dpviz.stories.view import View
+from dpviz.stories.view import CORNERS, View, edges_of
 
 SIDE = 8.0  # of the map, radii
 PLACES = 15  # along each side of the map that can be guessed
@@ -148,10 +148,8 @@ class LocationGame:
     ) -> Scene:
         """Return the map of a round; the answer is drawn only where `secret` is given, after the guess."""
         ground = self.ground
-        corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-        ends = np.concatenate([corners, np.roll(corners, -1, axis=0)], axis=1)[None]
         layers = [
-            Layer.of("Map", Kind.SEGMENTS, Ink(Role.PUBLIC, ground.audience), ends, size=1.0),
+            Layer.of("Map", Kind.SEGMENTS, Ink(Role.PUBLIC, ground.audience), edges_of(CORNERS)[None], size=1.0),
             ground.marks("Places to guess", self.places, Role.PUBLIC, "square", 5.0, PICK),
             ground.marks("Released point", game_round.release.points, Role.RELEASED, "circle", 13.0),
         ]
