@@ -19,8 +19,9 @@ marginals the grid is public. The seeds are found on noisy counts and a public p
 Number of records, cells and iterations compose, and each gets a share of epsilon that is fixed before it is spent.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -118,7 +119,26 @@ def begin(
     packing_rng, size_rng, noise_rng, search_rng = rng.spawn(4)
     packing = starts(problem, params, rng=packing_rng)
     size = known_size(problem.n, params.epsilon, n_public, adjacency, rng=size_rng)
-    events = []
+    seeds, epsilon, spent = bought_seeds(problem, packing, size, adjacency, noise_rng=noise_rng, rng=search_rng)
+    start = packing if seeds is None else seeds.centers
+    return start, seeds, Remaining(problem.n, epsilon, size, seeds is not None), spent
+
+
+def bought_seeds(
+    problem: LloydProblem,
+    packing: Centers,
+    size: KnownSize,
+    adjacency: Adjacency,
+    *,
+    noise_rng: np.random.Generator,
+    rng: np.random.Generator,
+) -> tuple[CellSeeds | None, float, tuple[Event, ...]]:
+    """Return a private start near the public `packing`, what it leaves of epsilon, and the events up to then.
+
+    It spends SEED_SHARE of what counting the records has left; it is free, and None, where its grid would have one
+    cell.
+    """
+    events = list(size.events)
 
     def released(name: str, epsilon: float, grids: int, counts: Callable[[Points], Counts]) -> Counts:
         events.append(cell_event(name, epsilon, adjacency, purpose=Purpose.START, grids=grids))
@@ -131,11 +151,9 @@ def begin(
         epsilon=SEED_SHARE * size.epsilon,
         n_records=size.n_records,
         sensitivity=2 if adjacency is Adjacency.REPLACE else 1,
-        rng=search_rng,
+        rng=rng,
     )
-    epsilon = size.epsilon if seeds is None else (1.0 - SEED_SHARE) * size.epsilon
-    start = packing if seeds is None else seeds.centers
-    return start, seeds, Remaining(problem.n, epsilon, size, seeds is not None), (*size.events, *events)
+    return seeds, size.epsilon if seeds is None else (1.0 - SEED_SHARE) * size.epsilon, tuple(events)
 
 
 def starts(problem: LloydProblem, params: StartParams, *, rng: np.random.Generator) -> Centers:
@@ -230,7 +248,6 @@ class NoisySums:
     sums: FloatArray  # (k, d) centered
     centers: Centers  # (k, d)
     event: Event
-    scales: tuple[float, float]  # of the noise on counts and on sums
 
 
 def joint_split(epsilon: float, d: int) -> LloydBudget:
@@ -259,11 +276,8 @@ def noisy_steps(
     for iteration, epsilon in enumerate(planned.epsilons, start=1):
         partition = one_pass(problem, centers)
         split = planned.split(epsilon, box.d)
-        noisy = noisy_sums(partition.sums, centers, split, adjacency, iteration, rng=loop_rng.spawn(1)[0])
-        if seeds is not None:  # they are too good to be moved by noise alone
-            count_scale, sum_scale = noisy.scales
-            steady = steadied(noisy.centers, centers, noisy.counts, count_scale=count_scale, sum_scale=sum_scale)
-            noisy = replace(noisy, centers=steady)
+        rngs, seeded = loop_rng.spawn(1)[0].spawn(2), seeds is not None
+        noisy = noisy_sums(partition.sums, centers, split, adjacency, iteration, rngs=rngs, seeded=seeded)
         yield lloyd_step(
             partition,
             centers,
@@ -285,40 +299,34 @@ def noisy_sums(
     adjacency: Adjacency,
     iteration: int,
     *,
-    rng: np.random.Generator,
+    rngs: Sequence[np.random.Generator],
+    seeded: bool,
 ) -> NoisySums:
-    """Release every cluster's count and centered sums, empty ones too, each number with noise of its own."""
+    """Release every cluster's count and centered sums, empty ones too, each number with noise of its own.
+
+    `rngs` are a generator for the counts and one for the sums. After a private start, `seeded`, centers are too good to
+    be moved by noise alone: they go towards the noisy means only as far as noise does not explain.
+    """
     k, d = centers.shape
-    replaced = adjacency is Adjacency.REPLACE
-    count_moves, sum_moves = (2.0, 2.0 * BOX_MIDDLE) if replaced else (1.0, BOX_MIDDLE)
-    count = LaplaceEvent(
-        "counts",
-        count_moves,
-        count_moves / split.count,
-        calibrated_for=adjacency,
-        purpose=Purpose.COUNTS,
-        step=iteration,
-    )
-    scale = sum_moves / split.sum_per_axis
-    total = LaplaceEvent(
-        "sums",
-        sum_moves,
-        scale,
-        n_coordinates=d,
-        calibrated_for=adjacency,
-        purpose=Purpose.SUMS,
-        step=iteration,
-    )
-    count_rng, sum_rng = rng.spawn(2)
+    count_moves, sum_moves = (2.0, 2.0 * BOX_MIDDLE) if adjacency is Adjacency.REPLACE else (1.0, BOX_MIDDLE)
+    noise = partial(LaplaceEvent, calibrated_for=adjacency, step=iteration)
+    count = noise("counts", count_moves, count_moves / split.count, purpose=Purpose.COUNTS)
+    total = noise("sums", sum_moves, sum_moves / split.sum_per_axis, n_coordinates=d, purpose=Purpose.SUMS)
+    count_rng, sum_rng = rngs
     counts = laplace(exact.nonprivate_counts, scale=count.scale, rng=count_rng)
     sums = laplace(centered_sums(exact), scale=total.scale, rng=sum_rng)
     released = noisy_means(counts, sums, centers, count_scale=count.scale)
+    if seeded:
+        released = steadied(released, centers, counts, count_scale=count.scale, sum_scale=total.scale)
+    return NoisySums(counts, sums, released, iteration_event(iteration, (count, total), k, adjacency))
+
+
+def iteration_event(iteration: int, noises: tuple[Event, ...], n_clusters: int, adjacency: Adjacency) -> Event:
+    """Return what an iteration costs whose `noises` are those of one of disjoint clusters, or under REPLACE of all."""
     name = f"iteration {iteration}"
-    if replaced:  # these sensitivities are of all clusters together
-        event: Event = SequenceEvent(name, (count, total))
-    else:
-        event = ParallelEvent(name, (SequenceEvent("one cluster", (count, total)),) * k)
-    return NoisySums(counts, sums, released, event, (count.scale, total.scale))
+    if adjacency is Adjacency.REPLACE:  # these sensitivities are of all clusters together
+        return SequenceEvent(name, noises)
+    return ParallelEvent(name, (SequenceEvent("one cluster", noises),) * n_clusters)
 
 
 def lloyd_step(

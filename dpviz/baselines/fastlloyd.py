@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.accounting import GaussianEvent, ParallelEvent, Purpose, SequenceEvent, gdp_mu
+from dpviz.accounting import GaussianEvent, Purpose, gdp_mu
 from dpviz.baselines._base import (
     KnownSize,
     adjacency_of,
@@ -51,6 +51,7 @@ from dpviz.baselines._lloyd_family import (
     begin,
     collected,
     from_records,
+    iteration_event,
     lloyd_step,
     start_caveats,
 )
@@ -256,8 +257,8 @@ class _FastLloydRun:
     ) -> NoisySums:
         """Release every cluster's count and sum of x - c, empty ones too, each number with noise of its own."""
         k, d = centers.shape
-        replaced = self.adjacency is Adjacency.REPLACE
         of_count, of_sum = mu_shares(self.mu, len(self.radii), d)
+        replaced = self.adjacency is Adjacency.REPLACE
         count_moves, sum_moves = (math.sqrt(2.0), 2.0 * radius) if replaced else (1.0, radius)
         noise = functools.partial(GaussianEvent, calibrated_for=self.adjacency, step=iteration)
         count = noise("counts", count_moves, count_moves / of_count, purpose=Purpose.COUNTS)
@@ -265,12 +266,8 @@ class _FastLloydRun:
         count_rng, sum_rng = rng.spawn(2)
         counts = gaussian(near.nonprivate_counts, sigma=count.sigma, rng=count_rng)
         sums = gaussian(near.nonprivate_sums, sigma=total.sigma, rng=sum_rng)
-        name = f"iteration {iteration}"
-        event: Event = SequenceEvent(name, (count, total))  # under REPLACE of all clusters together
-        if not replaced:
-            event = ParallelEvent(name, (SequenceEvent("one cluster", (count, total)),) * k)
-        centers_after = bounded_move(counts, sums, centers, radius)
-        return NoisySums(counts, sums, centers_after, event, (count.sigma, total.sigma))
+        event = iteration_event(iteration, (count, total), k, self.adjacency)
+        return NoisySums(counts, sums, bounded_move(counts, sums, centers, radius), event)
 
     def guarantee(self) -> Guarantee:
         """Claim epsilon and delta as the paper does, and prove them."""

@@ -1,6 +1,6 @@
 """The k-means family's baselines as pictures: Lloyd's own run, Lloyd with noise, FastLloyd, EUGkM, GUPT and PrivGene.
 
-`FamilyRun` is what they have in common; each kind of release has a class, and `RUNS` says which method has which. What
+Each kind of release has a class, and `RUNS` says which method has which. What
 a layer draws for the world it takes from the release, its events and public parameters; what it takes from a trace or
 records it draws for the curator.
 """
@@ -14,14 +14,14 @@ import numpy as np
 import scipy
 
 from dpviz.accounting import PureEvent, Purpose
-from dpviz.baselines._lloyd_family import FixedParams, LloydFamilyRelease, LloydStep
+from dpviz.baselines._lloyd_family import LloydFamilyRelease, LloydStep
 from dpviz.baselines.eugkm import GridRelease, GridStep
 from dpviz.baselines.fastlloyd import BoundedRelease, bounded_move
 from dpviz.baselines.gupt import BlocksRelease, BlocksStep, in_order
 from dpviz.baselines.privgene import FIRST_MOVE, SHRINK, GeneRelease, GeneStep
 from dpviz.core import Counts, FloatArray, Points, Result, unit_records
 from dpviz.mechanisms import exponential_probabilities
-from dpviz.methods.convergent_kmeans.run import SEEDS, plane_caption
+from dpviz.methods.convergent_kmeans.run import PACKED, FamilyRun, IteratedRun
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import (
     LAW,
@@ -36,19 +36,17 @@ from dpviz.plots import (
     Kind,
     Layer,
     Role,
-    Scene,
 )
 from dpviz.solvers import EMPTY_SCALES, LloydRun, assign, lloyd, public_start
-from dpviz.stories import center_facts, charts, ensemble
+from dpviz.stories import center_facts, ensemble
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.center_facts import NoiseLaw
-from dpviz.stories.centers import C_co, CentersRun
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ensemble import Ensembles, n_draws, standard_noise
 from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import leaves, noise_scales
-from dpviz.stories.panel import Fact, Sentence, cluster_names, counted, number, odds
-from dpviz.stories.run import Chart, Run, S_co
+from dpviz.stories.panel import Fact, Sentence, counted, number, odds
+from dpviz.stories.run import Run
 from dpviz.stories.stage import Clock, ExactScene, Stage, Stops, stack
 from dpviz.stories.view import Projection, View, Words
 
@@ -79,108 +77,11 @@ TERMS = (
     ("Best candidate", "The one of least cost. A pick without privacy would always take it."),
     ("Where a child may move", "A child mixes the centers of two parents, then moves one of them, less every round."),
 )
-CAPTION = "Colors are clusters. Gray is secret, blue released, orange noise, green public."
-PUBLIC_CAPTION = "Blue is released, orange is noise, green is public."
 
 
 def no_budget(_: float) -> str:
     """Say what epsilon does where there is no privacy."""
     return "Lloyd has no budget: ε changes nothing here."
-
-
-class FamilyRun(CentersRun[C_co, S_co]):
-    """One run of a baseline of the k-means family."""
-
-    terms = TERMS
-    reference_group = "k-means family"  # a page computes Lloyd's run once for all of them
-    ledger_unit: ClassVar[str] = "iteration"  # what the ledger's columns are
-    ledger_note: ClassVar[str] = ""  # below the ledger
-    note: ClassVar[str] = ""  # below the picture, public
-    same_start: ClassVar[bool] = False  # whether Lloyd starts at the method's own start, unless that is private
-    scene: ClassVar[type[Scene]] = Scene
-
-    @classmethod
-    def reference_key(cls, params: Any, result: object) -> tuple[object, ...]:
-        """Return the parameters that Lloyd's run depends on, for a start with a seed."""
-        del result
-        return (params.n_clusters, getattr(params, "start", "packing"), params.start_seed)
-
-    @classmethod
-    def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: Any) -> LloydRun:
-        """Return Lloyd's run beside `result`: the curator's. Epsilon does not change it: a page can keep it.
-
-        EUGkM and PrivGene start anywhere: then it starts at the sphere packing of `params.start_seed`, of seed 0
-        without one.
-        """
-        seed = 0 if params.start_seed is None else params.start_seed
-        start = public_start(*result.release.centers.shape, seed=seed, rng=np.random.default_rng(seed))
-        return lloyd(unit_records(points, words.box), start)
-
-    # What differs between kinds of releases.
-
-    def stops(self) -> Stops:
-        """Return the stops of the scrubber, in public words."""
-        raise NotImplementedError
-
-    def layers(self, plane: Projection) -> tuple[Layer, ...]:
-        """Return what is drawn, from back to front."""
-        raise NotImplementedError
-
-    def cost_line(self) -> CostLine:
-        """Return the exact cost of the centers on the way: the curator's."""
-        raise NotImplementedError
-
-    def own_facts(self) -> tuple[Fact, ...]:
-        """Return the facts that only this kind of method has."""
-        raise NotImplementedError
-
-    def description(self) -> str:
-        """Return what is drawn, from public parameters and the release alone: what follows the number of clusters."""
-        raise NotImplementedError
-
-    # What they have in common.
-
-    def utility(self) -> tuple[Fact, ...]:
-        """Return how good the released centers are: exact, so the curator's."""
-        same = self.same_start and getattr(self.params, "start", "") != "private"
-        start = center_facts.SAME_START if same else center_facts.PACKED_START
-        return (*self.cost_facts(start), *self.own_facts(), self.lloyd_fact)
-
-    def public_notices(self) -> tuple[str, ...]:
-        """Return what has to be said beside this run's guarantee; public."""
-        return center_facts.public_notices(self)
-
-    def charts(self) -> tuple[Chart, ...]:
-        """Return profiles, exact cost against iteration, beside Lloyd's, and what each iteration spends."""
-        ledger = charts.ledger_chart(self.ledger(), proved=self.proved, unit=self.ledger_unit, note=self.ledger_note)
-        cost = charts.cost_chart(self, self.cost_line(), self.stops())
-        return (*self.profile_charts(), Chart("cost", cost), Chart("ledger", ledger))
-
-    def alt(self) -> str:
-        """Return what is drawn, with the released places."""
-        return f"{self.words.title}: {self.params.n_clusters} {self.description()}. Released centers at {self.places}."
-
-    def public_caption(self) -> str:
-        """Return what the colors mean to the public."""
-        return f"{PUBLIC_CAPTION}{self.note}"
-
-    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
-        del rng
-        plane, stops = self.plane(view), self.stops()
-        return self.scene(
-            title=self.words.title,
-            alt=self.alt(),
-            caption=plane_caption(plane, CAPTION, CAPTION) + ("" if plane.nonprivate else self.note),
-            public_caption=self.public_caption(),
-            x=plane.x,
-            y=plane.y,
-            axes_public=not plane.nonprivate,
-            layers=self.layers(plane),
-            frames=stops.frames,
-            start_frame=stops.start_frame,
-            group_names=cluster_names(self.params.n_clusters),
-        )
 
 
 # Lloyd's algorithm, without noise and with it: assign, mean, noise, again and again.
@@ -193,47 +94,18 @@ LLOYD_DETAILS = {
 L_co = TypeVar("L_co", bound=LloydFamilyRelease, covariant=True)
 
 
-class LloydFamilyRun(FamilyRun[L_co, LloydStep]):
+class LloydFamilyRun(IteratedRun[L_co, LloydStep]):
     """A run of Lloyd's algorithm with noise on counts and sums: BLUM, DWORK and SU."""
 
-    same_start = True
+    terms = TERMS
     details: ClassVar[Mapping[str, str]] = LLOYD_DETAILS  # what happens in each phase, in public words
     end: ClassVar[str] = "The last noisy means are released."
     noisy: ClassVar[bool] = True
 
-    def noise_growth(self, times: FloatArray) -> FloatArray | None:
-        """Return how many times larger the noise is at `times` this ε: by its iterations, if they follow ε; public."""
-        params = self.params
-        planned = params.n_iterations is not None or isinstance(params, FixedParams)
-        return 1.0 / times if planned or self.release.start_packing is not None else center_facts.su_growth(self, times)
-
-    @classmethod
-    def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: Any) -> LloydRun:
-        """Return Lloyd's run from the method's start: the curator's. A private one moves with ε, its packing not."""
-        del params
-        packing = result.release.start_packing
-        start = result.trace[0].previous_centers if packing is None else packing
-        return lloyd(unit_records(points, words.box), start)
-
-    @property
-    def clock(self) -> Clock:
-        """The picture's frames."""
-        return Clock(len(self.release.path), tuple(self.details))
-
-    def stops(self) -> Stops:
-        """Return the stops of the scrubber, in public words."""
-        clock, release = self.clock, self.release
-        start = "Some of the records, or given."
-        if release.start_packing is not None:
-            start = SEEDS
-        elif release.start is not None:
-            start = "Spread over the box without looking at anyone."
-        iterations = (
-            Frame(f"Iteration {t + 1}: {phase}", detail)
-            for t in range(clock.n_steps)
-            for phase, detail in self.details.items()
-        )
-        return Stops((Frame("Start", start), *iterations, Frame("Release", self.end)))
+    def stop_words(self) -> tuple[str, Mapping[str, str], str]:
+        """Return what the stops show, in public words."""
+        start = "Some of the records, or given." if self.release.start is None else PACKED
+        return start, self.details, self.end
 
     def layers(self, plane: Projection) -> tuple[Layer, ...]:
         """Return what is drawn, from back to front; the world's from the release and its events alone."""
@@ -258,20 +130,6 @@ class LloydFamilyRun(FamilyRun[L_co, LloydStep]):
             stage.arrows("exact move", SECRET, from_mean, previous, mean, size=1.5, dash=True),
             *ground.final_layers(self.final, last_mean, self.reference.nonprivate_centers, stage, ink=ink, steps=steps),
         )
-
-    def ensembles(self, view: View) -> Ensembles:
-        """Return what the last noise could have done, the curator's; where the true averages could be, public."""
-        del view
-        last, seeded = self.steps[-1], self.release.start_packing is not None
-        return ensemble.of_noisy_means(
-            self, last.nonprivate_counts, last.nonprivate_mean, last.previous_centers, seeded=seeded
-        )
-
-    def cost_line(self) -> CostLine:
-        """Return the exact cost of the start and of the centers after each iteration."""
-        clock = self.clock
-        before = [float(step.nonprivate_cost_before.sum()) for step in self.steps]
-        return CostLine(np.arange(clock.n_steps + 1.0), np.array([*before, self.nonprivate_cost]), clock.when)
 
     @property
     def rounds_fact(self) -> Fact:
@@ -467,6 +325,7 @@ ROUNDING = 1e-9  # of a pixel
 class EUGkMRun(FamilyRun[GridRelease, GridStep]):
     """A run of EUGkM: k-means on a grid of noisy counts."""
 
+    terms = TERMS
     ledger_unit = "step"
     note = " Shades are square roots of counts, which are summed over features that are not shown."
     clock = Clock(1, ("exact", "noisy", *STOPS))
@@ -609,6 +468,7 @@ N_COLORS = 250  # a group is one byte, 255 is no group
 class GuptRun(FamilyRun[BlocksRelease, BlocksStep]):
     """A run of GUPT: the noisy mean of the blocks' centers."""
 
+    terms = TERMS
     ledger_unit = "step"
     same_start = True
     clock = Clock(1, ("blocks", "answers", "mean", "noise"))
@@ -740,6 +600,7 @@ MOST_CANDIDATE_CENTERS = 2_000  # drawn a round; the rest of the candidates are 
 class PrivGeneRun(FamilyRun[GeneRelease, GeneStep]):
     """A run of PrivGene: a search among sets of centers that picks privately."""
 
+    terms = TERMS
     ledger_unit = "round"
 
     @property

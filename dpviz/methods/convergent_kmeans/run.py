@@ -1,26 +1,30 @@
-"""One run of convergent k-means: assign, mean, zone, sample, again and again, then the release."""
+"""Runs of the k-means family, and one of convergent k-means: assign, mean, zone, sample, again and again."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from dpviz.accounting import Purpose
+from dpviz.baselines._lloyd_family import FixedParams, LloydFamilyRelease, LloydStep
 from dpviz.core import Centers, Counts, FloatArray, Points, Result, unit_records
 from dpviz.methods.convergent_kmeans import layers
 from dpviz.methods.convergent_kmeans.algorithm import Params, Step, ZonesRelease
-from dpviz.plots import RELEASED, SECRET, Frame, Ink, Scene
-from dpviz.solvers import LloydRun, lloyd
+from dpviz.methods.convergent_kmeans.algorithm.step import ZoneStep
+from dpviz.plots import RELEASED, SECRET, Frame, Ink, Layer, Scene
+from dpviz.solvers import LloydRun, lloyd, public_start
 from dpviz.stories import center_facts, charts, ensemble
 from dpviz.stories import ground_layers as ground
-from dpviz.stories.centers import CentersRun
+from dpviz.stories.centers import C_co, CentersRun
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import noise_scales
 from dpviz.stories.panel import Fact, ceiled, cluster_names, counted, number, odds
-from dpviz.stories.run import Chart
+from dpviz.stories.run import Chart, S_co
 from dpviz.stories.stage import Clock, Stage, Stops, stack
 from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words
 
@@ -52,7 +56,6 @@ TERMS = (
     ("Repaired", "The zones stand on noisy means. Everything blue then follows from noise that pays for itself."),
     ("As published", "The zones stand on exact means. The paper's claim for that is not established."),
 )
-PHASES = ("assign", "mean", "zone", "sample")
 DETAILS = {
     "assign": "Every person joins the nearest center.",
     "mean": "The true average of each cluster stays secret.",
@@ -61,13 +64,15 @@ DETAILS = {
 }
 PUBLISHED_DETAILS = {**DETAILS, "zone": "The paper releases a zone that stands on the true average."}
 SEEDS = "Noisy counts of a coarse grid say where the centers start."
+PACKED = "Spread over the box without looking at anyone."
 RELEASE_DETAILS = {
     "repaired": "The last noisy means and counts are released.",
     "published": "True sums over noisy counts: each red ray hits a true sum exactly.",
 }
 
-
-CAPTION = "Colors are clusters. Gray is secret, blue released, orange noise, green public. Zones may leave the box."
+COLORS = "Colors are clusters. Gray is secret, blue released, orange noise, green public."
+PUBLIC_CAPTION = "Blue is released, orange is noise, green is public."
+CAPTION = f"{COLORS} Zones may leave the box."
 MORE_FEATURES = "Zones are balls in all of them, drawn with their true radius."
 
 
@@ -112,41 +117,181 @@ class ZoneMeans:
         return RELEASED if self.released else SECRET
 
 
-class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
-    """One run of convergent k-means: zones, draws in them, and the released centers; Lloyd's run beside it."""
+I_co = TypeVar("I_co", bound=LloydFamilyRelease | ZonesRelease, covariant=True)
+IS_co = TypeVar("IS_co", bound=LloydStep | ZoneStep, covariant=True)
 
-    params: Params
-    terms = TERMS
-    audited = "convergent_kmeans"
+
+class FamilyRun(CentersRun[C_co, S_co]):
+    """One run of a method of the k-means family, beside Lloyd's from a public start."""
+
+    reference_group = "k-means family"  # a page computes Lloyd's run once for all of them
+    ledger_unit: ClassVar[str] = "iteration"  # what the ledger's columns are
+    ledger_note: ClassVar[str] = ""  # below the ledger
+    note: ClassVar[str] = ""  # below the picture, public
+    same_start: ClassVar[bool] = False  # whether Lloyd starts at the method's own start, unless that is private
+    scene: ClassVar[type[Scene]] = Scene
 
     @classmethod
-    def reference_key(cls, params: Params, result: object) -> tuple[object, ...]:
+    def reference_key(cls, params: Any, result: object) -> tuple[object, ...]:
         """Return the parameters that Lloyd's run depends on, for a start with a seed."""
         del result
-        return (params.n_clusters, params.start, params.start_seed)
+        return (params.n_clusters, getattr(params, "start", "packing"), params.start_seed)
 
     @classmethod
-    def find_reference(
-        cls, points: Points, words: Words, result: Result[ZonesRelease, Step], params: object = None
-    ) -> LloydRun:
-        """Return Lloyd's run from the start of `result`: the curator's. Epsilon does not change it: a page can keep it.
+    def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: Any) -> LloydRun:
+        """Return Lloyd's run beside `result`: the curator's. Epsilon does not change it: a page can keep it.
 
-        A private start is another one at every epsilon: then from the public packing that it was found from.
+        EUGkM and PrivGene start anywhere: then it starts at the sphere packing of `params.start_seed`, of seed 0
+        without one.
         """
+        seed = 0 if params.start_seed is None else params.start_seed
+        start = public_start(*result.release.centers.shape, seed=seed, rng=np.random.default_rng(seed))
+        return lloyd(unit_records(points, words.box), start)
+
+    # What differs between kinds of releases.
+
+    def stops(self) -> Stops:
+        """Return the stops of the scrubber, in public words."""
+        raise NotImplementedError
+
+    def layers(self, plane: Projection) -> tuple[Layer, ...]:
+        """Return what is drawn, from back to front."""
+        raise NotImplementedError
+
+    def cost_line(self) -> CostLine:
+        """Return the exact cost of the centers on the way: the curator's."""
+        raise NotImplementedError
+
+    def own_facts(self) -> tuple[Fact, ...]:
+        """Return the facts that only this kind of method has."""
+        raise NotImplementedError
+
+    def description(self) -> str:
+        """Return what is drawn, from public parameters and the release alone: what follows the number of clusters."""
+        raise NotImplementedError
+
+    # What they have in common.
+
+    def utility(self) -> tuple[Fact, ...]:
+        """Return how good the released centers are: exact, so the curator's."""
+        same = self.same_start and getattr(self.params, "start", "") != "private"
+        start = center_facts.SAME_START if same else center_facts.PACKED_START
+        return (*self.cost_facts(start), *self.own_facts(), self.lloyd_fact)
+
+    def public_notices(self) -> tuple[str, ...]:
+        """Return what has to be said beside this run's guarantee; public."""
+        return center_facts.public_notices(self)
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return profiles, exact cost against iteration, beside Lloyd's, and what each iteration spends."""
+        ledger = charts.ledger_chart(self.ledger(), proved=self.proved, unit=self.ledger_unit, note=self.ledger_note)
+        cost = charts.cost_chart(self, self.cost_line(), self.stops())
+        return (*self.profile_charts(), Chart("cost", cost), Chart("ledger", ledger))
+
+    def alt(self) -> str:
+        """Return what is drawn, with the released places."""
+        return f"{self.words.title}: {self.params.n_clusters} {self.description()}. Released centers at {self.places}."
+
+    def caption(self, plane: Projection) -> str:
+        """Return what the colors mean to the curator."""
+        return plane_caption(plane, COLORS, COLORS) + ("" if plane.nonprivate else self.note)
+
+    def public_caption(self) -> str:
+        """Return what the colors mean to the public."""
+        return f"{PUBLIC_CAPTION}{self.note}"
+
+    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+        """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
+        del rng
+        plane = self.plane(view)
+        return self.drawn(plane, self.layers(plane))
+
+    def drawn(self, plane: Projection, layers: tuple[Layer, ...]) -> Scene:
+        """Return the picture of these layers, with its words and stops."""
+        stops = self.stops()
+        return self.scene(
+            title=self.words.title,
+            alt=self.alt(),
+            caption=self.caption(plane),
+            public_caption=self.public_caption(),
+            x=plane.x,
+            y=plane.y,
+            axes_public=not plane.nonprivate,
+            layers=layers,
+            frames=stops.frames,
+            start_frame=stops.start_frame,
+            group_names=cluster_names(self.params.n_clusters),
+        )
+
+
+class IteratedRun(FamilyRun[I_co, IS_co]):
+    """A run that moves its centers from a start, phase by phase in each of its iterations."""
+
+    same_start = True
+
+    @classmethod
+    def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: object) -> LloydRun:
+        """Return Lloyd's run from the method's start: the curator's. A private one moves with ε, its packing not."""
         del params
         packing = result.release.start_packing
         start = result.trace[0].previous_centers if packing is None else packing
         return lloyd(unit_records(points, words.box), start)
 
     @property
+    def clock(self) -> Clock:
+        """The picture's frames."""
+        return Clock(len(self.release.path), tuple(self.stop_words()[1]))
+
+    def noise_growth(self, times: FloatArray) -> FloatArray | None:
+        """Return how many times larger the noise is at `times` this ε: by its iterations, if they follow ε; public."""
+        params = self.params
+        planned = params.n_iterations is not None or isinstance(params, FixedParams)
+        if planned or self.release.start_packing is not None:
+            return 1.0 / times
+        return center_facts.su_growth(self, times, getattr(params, "max_iterations", math.inf))
+
+    def stop_words(self) -> tuple[str, Mapping[str, str], str]:
+        """Return where centers start unless seeds say so, what each phase does, and what is released; public."""
+        raise NotImplementedError
+
+    def stops(self) -> Stops:
+        """Return the stops of the scrubber, in public words."""
+        start, phases, end = self.stop_words()
+        iterations = (
+            Frame(f"Iteration {t + 1}: {phase}", detail)
+            for t in range(self.clock.n_steps)
+            for phase, detail in phases.items()
+        )
+        start = start if self.release.start_packing is None else SEEDS
+        return Stops((Frame("Start", start), *iterations, Frame("Release", end)))
+
+    def ensembles(self, view: View) -> Ensembles:
+        """Return what the last noise could have done, the curator's; where the true averages could be, public."""
+        del view
+        last, seeded = self.steps[-1], self.release.start_packing is not None
+        return ensemble.of_noisy_means(
+            self, last.nonprivate_counts, last.nonprivate_mean, last.previous_centers, seeded=seeded
+        )
+
+    def cost_line(self) -> CostLine:
+        """Return the exact cost of the start and of the centers after each iteration."""
+        clock = self.clock
+        before = [float(step.nonprivate_cost_before.sum()) for step in self.steps]
+        return CostLine(np.arange(clock.n_steps + 1.0), np.array([*before, self.nonprivate_cost]), clock.when)
+
+
+class ConvergentKMeansRun(IteratedRun[ZonesRelease, Step]):
+    """One run of convergent k-means: zones, draws in them, and the released centers; Lloyd's run beside it."""
+
+    params: Params
+    terms = TERMS
+    audited = "convergent_kmeans"
+    reference_group = ""
+
+    @property
     def repaired(self) -> bool:
         """Whether the zones stand on noisy means."""
         return self.params.mode == "repaired"
-
-    @property
-    def clock(self) -> Clock:
-        """The picture's frames."""
-        return Clock(len(self.release.zone_radii), PHASES)
 
     @cached_property
     def zone_means(self) -> ZoneMeans:
@@ -158,11 +303,6 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
         exact = stack(trace, "nonprivate_counts")
         means = stack(trace, "zone_mean")
         return ZoneMeans(means, stack(trace, "controller"), stack(trace, "lam"), exact, released=False)
-
-    def noise_growth(self, times: FloatArray) -> FloatArray:
-        """Return how many times larger the noise is at `times` this ε: by its iterations, if they follow ε; public."""
-        fixed = self.params.n_iterations is not None or self.release.start_packing is not None
-        return 1.0 / times if fixed else center_facts.su_growth(self, times, self.params.max_iterations)
 
     def utility(self) -> tuple[Fact, ...]:
         """Return how good the released centers are: exact, so the curator's."""
@@ -196,47 +336,19 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
             facts.append(Fact("Centers moved onto the wall", f"{clipped} of {k}", "Noise had pushed them out.", False))
         return tuple(facts)
 
-    def public_notices(self) -> tuple[str, ...]:
-        """Return what has to be said beside this run's guarantee; public."""
-        return center_facts.public_notices(self)
-
-    def stops(self) -> Stops:
-        """Return the stops of the scrubber, in public words."""
-        clock, release = self.clock, self.release
-        details = DETAILS if self.repaired else PUBLISHED_DETAILS
-        start = "Spread over the box without looking at anyone."
-        if release.start_packing is not None:
-            start = SEEDS
-        elif self.params.start == "records":
-            start = "The first centers are some of the records."
-        iterations = (
-            Frame(f"Iteration {t + 1}: {phase}", details[phase]) for t in range(clock.n_steps) for phase in PHASES
-        )
-        return Stops((Frame("Start", start), *iterations, Frame("Release", RELEASE_DETAILS[self.params.mode])))
-
-    def charts(self) -> tuple[Chart, ...]:
-        """Return profiles, exact cost beside Lloyd's from the same start, and what each iteration spends."""
-        clock = self.clock
-        before = [float(step.nonprivate_cost_before.sum()) for step in self.steps]
-        line = CostLine(np.arange(clock.n_steps + 1.0), np.array([*before, self.nonprivate_cost]), clock.when)
-        return (
-            *self.profile_charts(),
-            Chart("cost", charts.cost_chart(self, line, self.stops())),
-            Chart("ledger", charts.ledger_chart(self.ledger(), proved=self.proved)),
-        )
+    def stop_words(self) -> tuple[str, Mapping[str, str], str]:
+        """Return what the stops show, in public words."""
+        start = "The first centers are some of the records." if self.params.start == "records" else PACKED
+        return start, DETAILS if self.repaired else PUBLISHED_DETAILS, RELEASE_DETAILS[self.params.mode]
 
     def ensembles(self, view: View) -> Ensembles:
         """Return what the last noise could have done, the curator's; where the true averages could be, public.
 
         Published mode adds noise to counts alone and does not release them: what it says of the means is the red ray.
         """
-        del view
-        last, release = self.steps[-1], self.release
         if self.repaired:
-            seeded = release.start_packing is not None
-            return ensemble.of_noisy_means(
-                self, last.nonprivate_counts, last.nonprivate_mean, last.previous_centers, seeded=seeded
-            )
+            return super().ensembles(view)
+        last = self.steps[-1]
         counts, mean = last.nonprivate_final_counts, last.nonprivate_final_mean
         if not self.teaching or counts is None or mean is None:
             return None, None
@@ -245,49 +357,44 @@ class ConvergentKMeansRun(CentersRun[ZonesRelease, Step]):
             noise.landed(counts, counts[:, None] * mean, mean, over_counts, ensemble.n_draws(len(mean)))
         ), None
 
+    def alt(self) -> str:
+        """Return what is drawn, from public parameters and the release alone."""
+        return (
+            f"{self.words.title}: {counted(self.params.n_clusters, 'cluster center')} over "
+            f"{counted(self.clock.n_steps, 'iteration')} of convergent k-means, "
+            f"{'repaired' if self.repaired else 'published'} mode, with their sampling zones. "
+            f"Released centers at {self.places}."
+        )
+
+    def caption(self, plane: Projection) -> str:
+        """Return what the colors mean to the curator."""
+        return plane_caption(plane, CAPTION, MORE_FEATURES)
+
+    def public_caption(self) -> str:
+        """Return what the colors mean to the public."""
+        return f"{PUBLIC_CAPTION} Zones may reach outside the box."
+
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. `rng` draws illustrations only."""
         release, trace = self.release, self.steps
         stage = Stage(self.plane(view), self.clock)
-        clock, stops = stage.clock, self.stops()
+        clock = stage.clock
         start = trace[0].previous_centers if release.start is None else release.start
         of_start = ground.start_seen(release.start, release.start_packing)
         exact = trace[-1].nonprivate_mean if self.repaired else trace[-1].nonprivate_final_mean
         groups = (None, *(step.nonprivate_members for step in trace), self.nonprivate_members)
-        rows = {0: 0, **clock.during(*PHASES, offset=1), clock.release: len(trace) + 1}
+        rows = {0: 0, **clock.during(*clock.phases, offset=1), clock.release: len(trace) + 1}
         rays = [layers.ray_layer(self.final, stage)] if not self.repaired and self.words.box.d > 1 else []
-        alt = (  # from public parameters and the release alone
-            f"{self.words.title}: {counted(self.params.n_clusters, 'cluster center')} over "
-            f"{counted(clock.n_steps, 'iteration')} of convergent k-means, "
-            f"{'repaired' if self.repaired else 'published'} mode, with their sampling zones. "
-            f"Released centers at {self.places}."
+        lloyds, steps = self.reference.nonprivate_centers, layers.noisy_steps(self, stage)
+        drawn = (
+            *ground.box_layer(stage, public=self.words.box_public),
+            ground.record_layer(self.unit, groups, rows, stage),
+            *ground.cluster_borders(of_start, start, release.path, self.final, stage),
+            *layers.zone_layers(self, start, stage, rng=rng),
+            *ground.seed_layers(release.start_packing, start, stage),
+            *ground.path_layers(of_start, start, release.path, stage),
+            *layers.move_layers(self, stage),
+            *rays,
+            *ground.final_layers(self.final, exact, lloyds, stage, steps=steps),
         )
-        return Scene(
-            title=self.words.title,
-            alt=alt,
-            caption=plane_caption(stage.projection, CAPTION, MORE_FEATURES),
-            public_caption="Blue is released, orange is noise, green is public. Zones may reach outside the box.",
-            x=stage.projection.x,
-            y=stage.projection.y,
-            axes_public=not stage.projection.nonprivate,
-            layers=(
-                *ground.box_layer(stage, public=self.words.box_public),
-                ground.record_layer(self.unit, groups, rows, stage),
-                *ground.cluster_borders(of_start, start, release.path, self.final, stage),
-                *layers.zone_layers(self, start, stage, rng=rng),
-                *ground.seed_layers(release.start_packing, start, stage),
-                *ground.path_layers(of_start, start, release.path, stage),
-                *layers.move_layers(self, stage),
-                *rays,
-                *ground.final_layers(
-                    self.final,
-                    exact,
-                    self.reference.nonprivate_centers,
-                    stage,
-                    steps=layers.noisy_steps(self, stage),
-                ),
-            ),
-            frames=stops.frames,
-            start_frame=stops.start_frame,
-            group_names=cluster_names(self.params.n_clusters),
-        )
+        return self.drawn(stage.projection, drawn)

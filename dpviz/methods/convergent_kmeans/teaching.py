@@ -7,10 +7,11 @@ from functools import cache
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, pure_epsilon
+from dpviz.baselines._base import SIZE_SHARE
 from dpviz.core import Adjacency, Box, FloatArray, Knob, Points
 from dpviz.data import Dataset, load
 from dpviz.methods.convergent_kmeans import algorithm
-from dpviz.methods.convergent_kmeans.algorithm import SIZE_SHARE, Params, ZonesRelease
+from dpviz.methods.convergent_kmeans.algorithm import Params, ZonesRelease
 from dpviz.methods.convergent_kmeans.attack import AttackQuestion, attack_runs
 from dpviz.methods.convergent_kmeans.run import ZONE_EXPONENT
 from dpviz.metrics import nonprivate_costs

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from dpviz.audit import Batch, BoundOptions, EpsilonBound, Outcomes, epsilon_lower_bound
 from dpviz.audit.bound import AuditEvent
+from dpviz.baselines import _lloyd_family
 from dpviz.core import Adjacency, Box, CentersRelease, Claim, Guarantee, Result
 from dpviz.mechanisms import CHOICES_CAVEAT, POINTS_CAVEAT, SUMS_CAVEAT, OsBits, SecretGenerator, basic, laplace
 from dpviz.methods import ALGORITHMS, own
-from dpviz.methods.convergent_kmeans.algorithm import step as _zone_step
 from dpviz.methods.dpm.algorithm import interval_size
 from dpviz.tools.audit import cases as audit_cases
 from dpviz.tools.audit.cases import (
@@ -217,7 +217,7 @@ def test_too_little_noise_is_caught_in_a_proved_mode(monkeypatch):
         return value + 0.02 * scale * rng.laplace(size=np.shape(value))
 
     case = CASES["convergent_kmeans"]
-    monkeypatch.setattr(_zone_step, "laplace", bare)
+    monkeypatch.setattr(_lloyd_family, "laplace", bare)
     found = bound_of(case, runs=ENOUGH // 2, seed=14)
     assert verdict(case, found) == VIOLATION
 
@@ -228,7 +228,7 @@ def test_half_the_noise_is_caught_in_a_proved_mode(monkeypatch):
         return value + 0.5 * scale * rng.laplace(size=np.shape(value))
 
     case = CASES["convergent_kmeans"]
-    monkeypatch.setattr(_zone_step, "laplace", halved)
+    monkeypatch.setattr(_lloyd_family, "laplace", halved)
     assert verdict(case, bound_of(case, runs=20_000, seed=15)) == VIOLATION
 
 

@@ -22,12 +22,13 @@ the noisy counts and a public packing, and how far a noisy mean may move one fol
 post-processing. The rest goes to the one iteration.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpviz.accounting import LaplaceEvent, Purpose, cell_event
+from dpviz.baselines._base import known_size
+from dpviz.baselines._lloyd_family import bought_seeds
 from dpviz.core import (
     Adjacency,
     Box,
@@ -48,10 +49,10 @@ from dpviz.core import (
     whole,
 )
 from dpviz.data import Chunks, trusting
-from dpviz.mechanisms import SUMS_CAVEAT, laplace
+from dpviz.mechanisms import SUMS_CAVEAT
 from dpviz.methods.convergent_kmeans.algorithm.lookahead import chances
 from dpviz.methods.convergent_kmeans.algorithm.step import ZonesProblem, ZoneStep, finish, lengths, zone_step
-from dpviz.solvers import SEED_SHARE, CellSeeds, private_seeds, sample_in_zone, starts_private, su_iterations
+from dpviz.solvers import CellSeeds, sample_in_zone, starts_private, su_iterations
 from dpviz.solvers.noisy_lloyd import SEEDED_ITERATIONS, LloydProblem, cell_pass, lloyd_problem
 
 TITLE = "Convergent k-means"
@@ -78,7 +79,6 @@ REPAIRED_CAVEATS = (
     "Where the guarantee holds, changing one record instead of adding or removing it costs 2ε.",
     SUMS_CAVEAT,
 )
-SIZE_SHARE = 0.02  # of epsilon, for the noisy number of records that the number of iterations follows from; ours
 
 __all__ = ["PAPER", "TITLE", "Params", "Step", "ZonesRelease", "fit", "sample_in_zone", "start_centers", "steps"]
 
@@ -260,7 +260,7 @@ def _zones_problem(
     """Fix the number of iterations and their budget, and find the seeds of a private start that is near `packing`.
 
     Repaired mode derives both numbers, of iterations and of cells, from a noisy number of records. A private start
-    spends SEED_SHARE of epsilon; it is free, and None, where its grid would have one cell.
+    spends SEED_SHARE of what that leaves of epsilon.
     """
 
     def problem(
@@ -275,25 +275,16 @@ def _zones_problem(
     private = starts_private(params.start, params.initial_centers)
     if params.n_iterations is not None and not private:
         return problem(params.n_iterations, params.epsilon / params.n_iterations), None
-    size = LaplaceEvent("number of records", 1.0, 1.0 / (SIZE_SHARE * params.epsilon), purpose=Purpose.SIZE)
-    noisy_size = float(laplace(np.float64(records.n), scale=size.scale, rng=rng))
-    rest = (1.0 - SIZE_SHARE) * params.epsilon
-    events: list[LaplaceEvent] = [size]
-    seeds = None
-    if private:
-
-        def released(name: str, part: float, grids: int, counts: Callable[[Points], Counts]) -> Counts:
-            events.append(cell_event(name, part, Adjacency.ADD_REMOVE, purpose=Purpose.START, grids=grids))
-            return laplace(records.counted(counts), scale=events[-1].scale, rng=rng)
-
-        price, units = SEED_SHARE * rest, records.box.widths / records.box.widths.max()
-        seeds = private_seeds(released, packing, units, epsilon=price, n_records=noisy_size, sensitivity=1, rng=rng)
-    if seeds is not None:
-        rest, n_iterations = (1.0 - SEED_SHARE) * rest, SEEDED_ITERATIONS
-    else:
-        n_iterations = min(su_iterations(rest, noisy_size, params.n_clusters, records.box.d), params.max_iterations)
+    size = known_size(records.n, params.epsilon, None, Adjacency.ADD_REMOVE, rng=rng)
+    seeds, rest, events = (
+        bought_seeds(records, packing, size, Adjacency.ADD_REMOVE, noise_rng=rng, rng=rng)
+        if private
+        else (None, size.epsilon, size.events)
+    )
+    planned = su_iterations(rest, size.n_records, params.n_clusters, records.box.d)
+    n_iterations = SEEDED_ITERATIONS if seeds is not None else min(planned, params.max_iterations)
     n_iterations = params.n_iterations or n_iterations
-    return problem(n_iterations, rest / n_iterations, tuple(events), seeded=seeds is not None), seeds
+    return problem(n_iterations, rest / n_iterations, events, seeded=seeds is not None), seeds
 
 
 def _release(centers: Centers, trace: tuple[ZoneStep, ...], box: Box, params: Params) -> ZonesRelease:

@@ -1,28 +1,24 @@
 """One iteration of convergent k-means, for all clusters at once: stand, aim, draw. See `convergent_kmeans`."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, Purpose, SequenceEvent
-from dpviz.core import BoolArray, Centers, Counts, Event, FloatArray, Labels, Step, frozen
+from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, Purpose
+from dpviz.baselines._lloyd_family import noisy_sums
+from dpviz.core import Adjacency, BoolArray, Centers, Counts, Event, FloatArray, Labels, Step, frozen
 from dpviz.mechanisms import laplace
 from dpviz.methods.convergent_kmeans.algorithm.lookahead import Chance
 from dpviz.solvers import (
-    BOX_MIDDLE,
     CellSeeds,
     ClusterSums,
     Members,
     Partition,
-    centered_sums,
     cluster_costs,
     means,
-    noisy_means,
     past_controller,
     placed_in_zone,
-    steadied,
     su_split,
 )
 from dpviz.solvers.noisy_lloyd import LloydProblem, cell_pass
@@ -105,93 +101,53 @@ class ZoneStep(Step):
         return reach > self.convergent_radius + ROUNDING
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Stand:
-    """The means that the zones of one iteration stand on."""
-
-    mean: Centers
-    noisy_counts: Counts | None
-    events: tuple[Event, ...]
-
-
 def zone_step(problem: ZonesProblem, centers: Centers, clusters: Partition, iteration: int, chance: Chance) -> ZoneStep:
     """Do steps 1 to 5 of one iteration, for all clusters at once; `clusters` are those of `centers`."""
     gamma, lam = chance.gamma, chance.lam
     sums, squares = clusters.sums, clusters.nonprivate_squares
     exact = means(sums, centers)
+    noisy_counts: Counts | None = None
     if problem.repaired:
         rngs = [chance.noise.child(part).generator() for part in range(2)]
-        stand = _noisy_stand(sums, centers, problem.epsilon, iteration, rngs=rngs, seeded=problem.seeded)
+        split, adjacency = su_split(problem.epsilon, centers.shape[1]), Adjacency.ADD_REMOVE
+        noisy = noisy_sums(sums, centers, split, adjacency, iteration, rngs=rngs, seeded=problem.seeded)
+        mean, noisy_counts, event = noisy.centers, frozen(noisy.counts), noisy.event
     else:  # on the exact means, as the paper does; the event is the paper's claim, not a proved fact
         claimed = PureEvent("one cluster (claimed)", problem.epsilon, purpose=Purpose.DRAWS, step=iteration)
-        stand = _Stand(exact, None, (ParallelEvent(f"iteration {iteration} (claimed)", (claimed,) * len(exact)),))
-    far_point = 2.0 * stand.mean - centers  # Y
+        event = ParallelEvent(f"iteration {iteration} (claimed)", (claimed,) * len(exact))
+        mean = exact
+    far_point = 2.0 * mean - centers  # Y
     # The controller X with the gamma and lambda of this iteration (steps 3 and 4).
     if chance.turns is not None:
-        controller = past_controller(stand.mean, far_point, gamma, chance.turns)
+        controller = past_controller(mean, far_point, gamma, chance.turns)
     else:
-        controller = means(cell_pass(problem.records, stand.mean).sums, stand.mean)
-    sample = placed_in_zone(stand.mean, controller, chance.draw)
+        controller = means(cell_pass(problem.records, mean).sums, mean)
+    sample = placed_in_zone(mean, controller, chance.draw)
     return ZoneStep(
         iteration=iteration,
         outcome="moving",
         lloyd_rounds=2 if problem.orientation == "future" else 1,
         epsilon=problem.epsilon,
-        events=problem.plan_events + stand.events if iteration == 1 else stand.events,
+        events=(*problem.plan_events, event) if iteration == 1 else (event,),
         previous_centers=frozen(centers),
         nonprivate_members=clusters.nonprivate_members,
         nonprivate_counts=frozen(sums.nonprivate_counts),
         nonprivate_mean=frozen(exact),
-        noisy_counts=stand.noisy_counts,
-        zone_mean=frozen(stand.mean),
-        convergent_radius=frozen(lengths(stand.mean - centers)),
+        noisy_counts=noisy_counts,
+        zone_mean=frozen(mean),
+        convergent_radius=frozen(lengths(mean - centers)),
         far_point=frozen(far_point),
         gamma=frozen(gamma),
         controller=frozen(controller),
         lam=frozen(lam),
-        zone_center=frozen(stand.mean + lam[:, None] * (controller - stand.mean)),
-        zone_radius=frozen((1.0 - lam) * lengths(controller - stand.mean)),
+        zone_center=frozen(mean + lam[:, None] * (controller - mean)),
+        zone_radius=frozen((1.0 - lam) * lengths(controller - mean)),
         reach=frozen(sample.reach),
         angle=frozen(sample.angle),
         released_centers=frozen(sample.points),
         nonprivate_cost_before=frozen(cluster_costs(sums, squares, centers)),
         nonprivate_cost_after=frozen(cluster_costs(sums, squares, sample.points)),
     )
-
-
-def _noisy_stand(
-    sums: ClusterSums,
-    centers: Centers,
-    epsilon: float,
-    iteration: int,
-    *,
-    rngs: Sequence[np.random.Generator],
-    seeded: bool = False,
-) -> _Stand:
-    """Release noisy counts and centered sums, by a generator each, and stand on their means.
-
-    After a private start, `seeded`, means go from the centers only as far as noise does not explain.
-    """
-    k, d = centers.shape
-    split = su_split(epsilon, d)
-    count = LaplaceEvent("counts", sensitivity=1.0, scale=1.0 / split.count, purpose=Purpose.COUNTS, step=iteration)
-    total = LaplaceEvent(
-        "sums",
-        sensitivity=BOX_MIDDLE,
-        scale=BOX_MIDDLE / split.sum_per_axis,
-        n_coordinates=d,
-        purpose=Purpose.SUMS,
-        step=iteration,
-    )
-    count_rng, sum_rng = rngs
-    noisy_counts = laplace(sums.nonprivate_counts, scale=count.scale, rng=count_rng)
-    noisy_sums = laplace(centered_sums(sums), scale=total.scale, rng=sum_rng)
-    mean = noisy_means(noisy_counts, noisy_sums, centers, count_scale=count.scale)
-    if seeded:
-        mean = steadied(mean, centers, noisy_counts, count_scale=count.scale, sum_scale=total.scale)
-    one_cluster = SequenceEvent("one cluster", (count, total))
-    event = ParallelEvent(f"iteration {iteration}", (one_cluster,) * k)
-    return _Stand(mean, frozen(noisy_counts), (event,))
 
 
 def lengths(vectors: FloatArray) -> FloatArray:

@@ -9,10 +9,10 @@ import math
 import numpy as np
 import pytest
 
-from dpviz.core import Box
+from dpviz.baselines import _lloyd_family
+from dpviz.core import Adjacency, Box
 from dpviz.methods.convergent_kmeans.algorithm import Params, fit
-from dpviz.methods.convergent_kmeans.algorithm import step as _zone_step
-from dpviz.solvers import ClusterSums
+from dpviz.solvers import ClusterSums, su_split
 
 N_RUNS = 20_000
 RECORDS = 60  # at the box's middle, so that the corner record is alone in moving the sum
@@ -27,8 +27,9 @@ def released(d, epsilon, with_corner, n_runs, seed):
     points = records(d, with_corner)
     sums = ClusterSums(np.full(n_runs, float(len(points))), np.tile(points.sum(axis=0), (n_runs, 1)))
     start = np.full((n_runs, d), 0.5)
-    stand = _zone_step._noisy_stand(sums, start, epsilon, 1, rngs=np.random.default_rng(seed).spawn(2))
-    return stand.noisy_counts, (stand.mean - 0.5) * np.maximum(stand.noisy_counts, 1.0)[:, None]
+    rngs, split = np.random.default_rng(seed).spawn(2), su_split(epsilon, d)
+    noisy = _lloyd_family.noisy_sums(sums, start, split, Adjacency.ADD_REMOVE, 1, rngs=rngs, seeded=False)
+    return noisy.counts, (noisy.centers - 0.5) * np.maximum(noisy.counts, 1.0)[:, None]
 
 
 def released_by_fit(d, epsilon, with_corner, n_runs, seed):
@@ -73,7 +74,7 @@ def half_the_noise(value, *, scale, rng):
 @pytest.mark.parametrize("d", [1, 2])
 def test_neighbours_look_alike(d, epsilon, monkeypatch):
     assert worst_excess(d, epsilon) < 6
-    monkeypatch.setattr(_zone_step, "laplace", half_the_noise)
+    monkeypatch.setattr(_lloyd_family, "laplace", half_the_noise)
     assert worst_excess(d, epsilon) > 6
 
 
@@ -81,5 +82,5 @@ def test_neighbours_look_alike(d, epsilon, monkeypatch):
 @pytest.mark.parametrize("d", [1, 2])
 def test_neighbours_look_alike_through_the_front_door(d, monkeypatch):
     assert worst_excess(d, 1.0, released_by_fit, 3000) < 6
-    monkeypatch.setattr(_zone_step, "laplace", half_the_noise)
+    monkeypatch.setattr(_lloyd_family, "laplace", half_the_noise)
     assert worst_excess(d, 1.0, released_by_fit, 3000) > 6

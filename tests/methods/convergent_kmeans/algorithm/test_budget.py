@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import kstest
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, pure_epsilon
+from dpviz.baselines import _lloyd_family
 from dpviz.core import Adjacency, Box
 from dpviz.methods.convergent_kmeans.algorithm import Params, fit
 from dpviz.methods.convergent_kmeans.algorithm import step as _zone_step
@@ -146,7 +147,7 @@ def no_noise_where_empty(value, *, scale, rng):
 
 @pytest.mark.parametrize("broken", [shared_noise, no_noise_where_empty])
 def test_broken_noise_is_noticed(broken, monkeypatch):
-    monkeypatch.setattr(_zone_step, "laplace", broken)
+    monkeypatch.setattr(_lloyd_family, "laplace", broken)
     with np.errstate(invalid="ignore"):
         counts, _, (count, _) = noise_of_runs(300)
         law, correlation = noise_p_values(counts, count.scale)
