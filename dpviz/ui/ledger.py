@@ -206,7 +206,8 @@ def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: Ledger) -
         words = "I release it although nothing is proved of it. It cannot be taken back."
     else:
         words = f"I release it: ε = {ceiled(proved.epsilon)}{delta_words(proved)} of these records is spent for good."
-    name = hashlib.sha256(repr((source.key, request.key, len(ledger.entries))).encode()).hexdigest()[:12]
+    settings = (source.key, algorithm.name, runs.scalars(request.params), len(ledger.entries))  # not what is looked at
+    name = hashlib.sha256(repr(settings).encode()).hexdigest()[:12]
     sure = st.checkbox(words, key=f"release-sure:{name}")
     # Not yet the page's first button; a disabled primary one would be hard to read.
     kind: Literal["primary", "secondary"] = "primary" if sure else "secondary"
