@@ -48,7 +48,7 @@ EPSILON = Knob(
     log=True,
 )
 START = f"Learn: {len(CHAPTERS)} short chapters"
-COMPARE = "or compare five methods"
+COMPARE = "Compare five methods"
 QUESTION = "Question it"
 QUESTION_WORDS = "Does a method keep its promise? Measure how much it leaks, or attack it yourself."
 ATTACKS = {name: method.attack for name, method in CATALOGUE.items() if method.attack is not None}

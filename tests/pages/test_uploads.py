@@ -59,8 +59,7 @@ def test_the_link_of_an_upload_names_the_file_and_the_teaching_run(upload):
 
 
 def test_uploads_are_never_shared(upload, monkeypatch):
-    for shared in ("_fit", "_reference"):
-        monkeypatch.setattr(runs, shared, lambda _: pytest.fail("an uploaded table reached a shared cache"))
+    monkeypatch.setattr(runs, "_shared", lambda _: pytest.fail("an uploaded table reached a shared cache"))
     monkeypatch.setattr(picker, "_load", lambda *_: pytest.fail("an uploaded table reached a shared cache"))
     assert unit_bounds(upload(CSV)).packed()["picture"]
 

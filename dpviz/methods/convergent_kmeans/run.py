@@ -230,7 +230,7 @@ class IteratedRun(FamilyRun[I_co, IS_co]):
     same_start = True
 
     @classmethod
-    def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: object) -> LloydRun:
+    def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: object = None) -> LloydRun:
         """Return Lloyd's run from the method's start: the curator's. A private one moves with ε, its packing not."""
         del params
         packing = result.release.start_packing

@@ -77,6 +77,8 @@ def prepare() -> None:
                 thumbnail_address(name, dark=dark)
     finally:
         notice.cancel()
+    gc.collect()
+    gc.freeze()  # a full collection would look at half a million objects that stay, while a picture waits
 
 
 def load() -> None:
@@ -88,9 +90,6 @@ def load() -> None:
     import scipy.stats  # noqa: F401
     import sklearn.cluster  # type: ignore[import-untyped]  # it ships no types
     import sklearn.metrics  # type: ignore[import-untyped]  # noqa: F401
-
-    gc.collect()
-    gc.freeze()  # a full collection would look at half a million objects that stay, while a picture waits
 
 
 @contextlib.asynccontextmanager
