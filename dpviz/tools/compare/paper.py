@@ -393,7 +393,8 @@ def _recommendation(facts: PublicFacts, findings: Findings) -> list[Block]:
     sentences = [findings.answer]
     if first is not None:
         lead = "Its" if best is not None else f"At ε = {epsilon}, {name} costs least: its"
-        ends = f"middle 90 % of runs: {_times(first.low)} to {_times(first.high)} ×"
+        n = sum(row["epsilon"] == facts.epsilon for row in findings.rows[key])  # others than those of the answer
+        ends = f"the table's {n} runs; middle 90 % of them: {_times(first.low)} to {_times(first.high)} ×"
         sentences.append(f"{lead} median cost is {beside(first.median)} without privacy ({ends}).")
         without_data = no_data_ratio(findings.rows)
         if without_data is not None and first.median >= without_data:

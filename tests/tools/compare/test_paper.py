@@ -144,6 +144,7 @@ def test_one_epsilon_throughout_with_its_reason_and_runner_up():
     percent = 100.0 * (median(costs) - 1.0)
     (said,) = re.findall(r"Its median cost is ([\d.]+) % more than without privacy", first)
     assert float(said) == pytest.approx(percent, rel=0.05), "two digits"
+    assert f"(the table's {len(costs)} runs; middle 90 %" in first, "the answer's own runs are others"
     assert "Runner-up: Method b" in first
     assert "Older (40 years)." in appendix.replace("\\", "")
     for exact in (
