@@ -3,7 +3,7 @@
 //
 //   import { Instrument } from "./instrument.js";
 //   const instrument = new Instrument(element);
-//   instrument.update(data);              // as for the slider, and its `unit`; see dpviz/ui/controls.py
+//   instrument.update(data);              // as for the slider; see dpviz/ui/controls.py
 //   instrument.words(words, index);       // of the picture that has just been drawn, and the place of its ε
 //   instrument.setBand(i, [low, middle, high]);
 //
@@ -55,7 +55,6 @@ export class Instrument extends Slider {
     const id = `dpviz-instrument-${Date.now()}`;
     this.label = make("label", "unseen", "", { for: id });
     this.value = make("output", "epsilon", "", { for: id, "aria-hidden": "true" });
-    this.unit = make("span", "unit");
     this.left = make("span");
     this.right = make("span");
     const ends = make("span", "ends", "", { "aria-hidden": "true" });
@@ -64,7 +63,7 @@ export class Instrument extends Slider {
     this.pauseButton.hidden = true;
     this.pauseButton.addEventListener("click", () => this.rest());
     const head = make("div", "reading");
-    head.append(this.label, this.value, this.unit, this.pauseButton, ends);
+    head.append(this.label, this.value, this.pauseButton, ends);
     this.drawing = drawn("svg", { "aria-hidden": "true" });
     this.input = make("input", "", "", { type: "range", min: "0", step: "1", id });
     this.marks = make("div", "marks", "", { role: "listbox", tabindex: "0" });
@@ -106,7 +105,6 @@ export class Instrument extends Slider {
 
   write(data) {
     setText(this.label, data.label);
-    setText(this.unit, data.unit ?? "");
     setText(this.left, data.left);
     setText(this.right, data.right);
     const logs = data.values.map(Math.log);
@@ -181,8 +179,9 @@ export class Instrument extends Slider {
   }
 
   rest() {
-    super.rest();
-    if (this.pauseButton) this.pauseButton.hidden = true;
+    clearTimeout(this.playing);
+    delete document.documentElement.dataset.dpvizPlaying;
+    this.pauseButton.hidden = true;
   }
 
   // -- Pointer --
@@ -405,6 +404,7 @@ export class Instrument extends Slider {
   }
 
   destroy() {
+    this.rest();
     clearTimeout(this.drawingSoon);
     super.destroy();
   }

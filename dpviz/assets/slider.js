@@ -16,8 +16,6 @@ const SEND_MS = 40; // at most one message in this time ...
 const ANSWER_MS = 400; // ... and only one without an answer, unless the answer takes longer than this
 const AHEAD_MS = 600; // how long the page waits for a picture that comes ahead of it
 const SETTLE_MS = 300; // of the picture, before the page follows one that came ahead: its rerun would hold the next up
-const PLAY_MS = 900; // between two steps of a slider that moves by itself
-const PLAYED = 60; // such steps: nobody may be looking
 const PATIENCE = 5; // such rests, while a button is held down
 const THUMB_PX = 18;
 const MARK_PX = 11; // a mark's width: closer ones stand in another lane
@@ -119,7 +117,6 @@ export class Slider {
       this.help.hidden = !this.help.hidden;
       this.helpButton.setAttribute("aria-expanded", String(!this.help.hidden));
     });
-    for (const type of ["pointerdown", "keydown"]) this.root.addEventListener(type, () => this.rest());
     this.observer = new ResizeObserver(() => this.placeMarks());
     this.observer.observe(this.root);
   }
@@ -145,26 +142,6 @@ export class Slider {
     if (answered && !this.dragging) this.put(data.index);
     else this.show();
     if (answered || data.move === this.told) this.answered = true;
-    if (!before && data.plays && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.play(PLAYED, 1);
-  }
-
-  /** Move by one value, then on, to and fro. */
-  play(steps, by) {
-    this.playing = setTimeout(() => {
-      const way = this.index + by < 0 || this.index + by > Number(this.input.max) ? -by : by;
-      if (!document.hidden) {
-        this.input.value = String(this.index + way);
-        this.onInput();
-      }
-      if (steps > 1) this.play(steps - 1, way);
-      else this.rest();
-    }, PLAY_MS);
-    document.documentElement.dataset.dpvizPlaying = ""; // what nobody asked for is not read out
-  }
-
-  rest() {
-    clearTimeout(this.playing);
-    delete document.documentElement.dataset.dpvizPlaying;
   }
 
   get index() {
@@ -321,7 +298,6 @@ export class Slider {
   }
 
   destroy() {
-    this.rest();
     clearTimeout(this.timer);
     clearTimeout(this.resting);
     this.observer.disconnect();

@@ -67,7 +67,7 @@ def epsilon_slider(
     """
     ends = {"left": LEFT, "right": RIGHT}
     data = _slider(st.session_state.get(key), key, value, label, values, marks=marks, note=note, hint=hint, **ends)
-    data |= {"help": help, "plays": False}
+    data["help"] = help
     _EPSILON(data=data, key=key, on_moved_change=lambda: None)  # read after the run starts again
     return float(data["values"][data["index"]])
 
@@ -326,7 +326,6 @@ def stage_slider(
         note=[note(value) for value in values],
         hint=hint,
     )
-    data["unit"] = ""
     return float(state.remember(knob, values[data["index"]]))
 
 
