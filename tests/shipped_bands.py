@@ -19,8 +19,6 @@ from dpviz.methods import CATALOGUE
 from dpviz.ui.bands import FILE, LossBands
 
 ROOT = Path(__file__).resolve().parents[1]
-HOME = "home"  # the page that the app opens with
-PAGES = (*CATALOGUE, HOME)
 DIGITS = 6  # of a band: a strip is some hundred pixels high
 
 
@@ -34,8 +32,7 @@ def questions(page: str) -> LossBands:
 
     with patch.object(LossBands, "offered", offered):
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
-        if page != HOME:
-            app.switch_page(f"pages/{page}.py")
+        app.switch_page(f"pages/{page}.py")
         app.run()
     assert asked, f"{page} asks for no bands."
     return asked[-1]
@@ -57,7 +54,7 @@ def computed(page: str, values: Sequence[float] | None = None) -> dict[str, Any]
 def main() -> None:
     """Write the bands of all pages down."""
     whole: dict[str, Any] = {}
-    for page in PAGES:
+    for page in CATALOGUE:
         whole |= computed(page)
     FILE.write_text(json.dumps(whole, separators=(",", ":")) + "\n", encoding="utf-8")
 

@@ -576,7 +576,7 @@ class CompareStage extends Slider {
     span(least ? `${middle} or less` : String(middle), "font-weight: 700; fill: var(--ink)");
     if (!phone && early !== late && !least) span(late === null ? ` (${early} or more)` : ` (${early}–${late})`);
     if (!phone) span(` ${card.map.short}`, `font-weight: 650; fill: ${this.hue(card.map)}`);
-    span(phone ? ` mostly within +${data.limit}` : ` mostly costs at most ${data.limit} more`);
+    span(phone ? ` typically within +${data.limit}` : ` typically costs at most ${data.limit} more`);
   }
 
   /** What everyone may know: how often an attacker is right at most, one law for all that are proved. */

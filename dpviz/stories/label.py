@@ -124,7 +124,7 @@ def guarantee_in_a_sentence(
         and proved.adjacency is stated.adjacency
         and proved.delta <= stated.delta
     )
-    verdict = f"Proved, even ε = {of_proof}." if better else "Proved."
+    verdict = f"Proved, and better than promised: ε = {of_proof}." if better else "Proved."
     return "proved", f"{verdict} {change} makes no result more than {factor} as likely{more}{least}."
 
 

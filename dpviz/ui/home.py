@@ -14,7 +14,6 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from dpviz.core import Knob
-from dpviz.data import load
 from dpviz.methods import CATALOGUE
 from dpviz.plots import SECRET, Kind, Layer, Scene, StageWords, pack, svg
 from dpviz.plots.svg import thumbnail
@@ -28,7 +27,7 @@ from dpviz.stories.teaching import still_of
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.ui import controls, frame, hiding, stage, state
 from dpviz.ui.bands import LossBands
-from dpviz.ui.data.picker import Source, own_data
+from dpviz.ui.data.picker import Source, opening, own_data
 from dpviz.ui.live import arrive
 from dpviz.ui.runs import AnyRun, Noise, RunRequest, keep, run_method
 from dpviz.ui.stage import StagePicture
@@ -48,7 +47,7 @@ EPSILON = Knob(
     log=True,
 )
 START = f"Learn: {len(CHAPTERS)} short chapters"
-COMPARE = "Compare five methods"
+COMPARE = "Compare methods"
 QUESTION = "Question it"
 QUESTION_WORDS = "Does a method keep its promise? Measure how much it leaks, or attack it yourself."
 ATTACKS = {name: method.attack for name, method in CATALOGUE.items() if method.attack is not None}
@@ -58,7 +57,7 @@ SIZE = (240, 240)  # pixels of a thumbnail
 THUMBNAILS = tuple(name for name, method in CATALOGUE.items() if method.thumbnail is not None)
 YOU = (0.57, 0.62)  # near here stands the person that is called you, box units
 HIDDEN, HARDLY, DOUBT, GONE = 56.0, 65.0, 95.0, 99.0  # times in 100 that an attacker can be right
-SEED = 112  # of the noise: a typical run
+NOISE = Noise(int(frame.NOISE_SEED.default))  # with the start's seed: the run that k-means' page opens with
 FAR = 4.0  # percent of the diagonal: the centers wander
 _PAGES = "dpviz:pages"
 
@@ -116,7 +115,7 @@ def _stage() -> None:
         query="",
         instrument=controls.drawn_slider(key),
         audience=None,
-        ahead=LossBands(_request, _source(), Noise(SEED), values, public=False).ahead(packed, key),
+        ahead=LossBands(_request, opening(), NOISE, values, public=False).ahead(packed, key),
         sweeps=not hiding.hides("sweep"),
         home={"question": TITLE, "actions": [[START, "learn"], [COMPARE, "compare"]], "below": BELOW},
     )
@@ -129,18 +128,14 @@ def _open_attack(page: str, attack: Attack) -> None:
 
 def _request(epsilon: float) -> RunRequest:
     method = CATALOGUE[FEATURED]
-    return RunRequest(method, method.run, method.Params(epsilon=epsilon))
-
-
-@st.cache_resource(show_spinner=False)
-def _source() -> Source:
-    return Source(load("blobs"), ("home",), (), uploaded=False)
+    params = method.Params(epsilon=epsilon, start_seed=frame.START_SEED.default)
+    return RunRequest(method, method.run, params)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
 def last_frame(epsilon: float) -> Scene:
     """Return the end of a run on the home page's synthetic records at another ε, with you among them."""
-    run = run_method(_request(epsilon), _source(), Noise(SEED))
+    run = run_method(_request(epsilon), opening(), NOISE)
     scene = still_of(run.picture())
     words = scene.stage
     assert words is not None  # every run has them

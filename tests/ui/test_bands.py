@@ -18,7 +18,7 @@ from dpviz.ui.bands import LossBands
 from dpviz.ui.data.drawing import start_sheet
 from dpviz.ui.data.picker import UPLOAD, Source
 from dpviz.ui.runs import Noise, RunRequest
-from tests.shipped_bands import PAGES, computed, questions
+from tests.shipped_bands import computed, questions
 
 METHOD = CATALOGUE["convergent_kmeans"]
 VALUES = (0.1, 1.0, 10.0)
@@ -142,7 +142,7 @@ def test_what_is_shipped_is_neither_run_nor_told_twice(process, monkeypatch):
     assert (process.runs, process.asked) == (0, [])
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", CATALOGUE)
 def test_shipped_bands_are_those_of_runs_made_here(page):
     ((name, found),) = computed(page, [1.0]).items()
     there = bands.shipped()[name]
@@ -191,3 +191,9 @@ def test_a_link_with_an_epsilon_of_its_own_shares_the_bands_of_the_others(proces
     offered(values=(*VALUES[:2], 3.3, VALUES[2])).ask(1.0)
     assert process.asked[0] == process.asked[1]
     assert hash(process.asked[0].arguments) == hash(process.asked[1].arguments)
+
+
+def test_home_opens_with_the_run_of_k_means_own_page():
+    """Whoever goes from one to the other sees the same numbers, and the same band."""
+    home, page = questions("home"), questions("convergent_kmeans")
+    assert (home.page, home.noise, home.values) == (page.page, page.noise, page.values)

@@ -133,6 +133,7 @@ def release_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
             names = tuple(f"noisy count {number(float(noisy[i]))}, exactly {int(exact[i])}" for i in refused)
             style = {"symbol": "ring", "size": 9.0, "names": names, "shown": False}
             layers.append(_layer("counts of the refused", Kind.MARKS, SECRET, during, crosses, **style))
+    marks["label"] = f"{AVERAGE} of {run.source_words}"
     points = _layer(AVERAGE, Kind.MARKS, RELEASED, (NOISE, RELEASE, CHOICE), xy, symbol="diamond", size=9.0, **marks)
     return [*layers, points]
 

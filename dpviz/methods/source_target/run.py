@@ -241,7 +241,8 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     def lede(self) -> str:
         """What it is for, and who the points are; public."""
         wanted = "Choose centers for the" if self.is_neutral else "Bring help closer to"
-        return f"{wanted} {self.words.nouns.target[1]}; only **blue** is published."
+        public = " (public)" if self.targets_public else ""
+        return f"{wanted} {self.words.nouns.target[1]}{public}; of the {self.source_words} only **blue** is published."
 
     def finding(self) -> Sentence:
         """Say the run in one sentence; it names no protection that is not proved."""
@@ -307,7 +308,8 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         """
         _, floor = self.costs
         ignored = self.cost_of_ignoring
-        many, where = self.source_words, "Way to a center" if self.is_neutral else "Way to help"
+        many, whose = self.source_words, f"{self.words.nouns.target[1]}'".capitalize()
+        where = f"{whose} average way to {'a center' if self.is_neutral else 'help'}"
         lines = ((ignored, f"ignoring the {many}"), (floor, "without privacy"))
         low, high = LEAST_WAY * floor, max(MOST_WAY * ignored, floor) or 1.0
         public = replace(center_facts.noise_strip("Noise moves averages by"), low=LEAST_NOISE, high=100.0, log=True)

@@ -191,9 +191,20 @@ def _source(name: str, shelves: Mapping[str, DataCatalog], data: Described | Non
         ("data_seed", str(seed)),
         *((knob.name, knob.format(state.value(knob))) for knob in knobs),
     )
-    arguments = (name, n, seed, tuple(sorted(values.items())))
-    groups = shelf.groups(name, **values)
-    return Source(_load(*arguments, shelf.load), arguments, link, uploaded=False, n_groups=groups)
+    return _of_shelf(shelf, name, n, seed, values, link)
+
+
+def opening() -> Source:
+    """Return the set that pages open with, before any knob is moved."""
+    values = {knob.name: knob.default for knob in GALLERY.knobs(DEFAULT)}
+    return _of_shelf(GALLERY, DEFAULT, GALLERY.sizes(DEFAULT).default, DATA_SEED.default, values, ())
+
+
+def _of_shelf(
+    shelf: DataCatalog, name: str, n: Value, seed: Value, values: Mapping[str, Value], link: state.Pairs
+) -> Source:
+    key = (name, n, seed, tuple(sorted(values.items())))
+    return Source(_load(*key, shelf.load), key, link, uploaded=False, n_groups=shelf.groups(name, **values))
 
 
 def source_of(data: Described, *, public: bool) -> Source:
