@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DIGITS = 6  # of a band: a strip is some hundred pixels high
 
 
-def questions(page: str) -> LossBands:
-    """Open a page, and return what it asks its bands for: requests, source, noise and the slider's values."""
+def questions(page: str = "") -> LossBands:
+    """Open a page, by default the first one, and return what it asks its bands for: requests, source, noise and the slider's values."""
     asked = []
 
     def offered(question: LossBands) -> None:
@@ -32,7 +32,8 @@ def questions(page: str) -> LossBands:
 
     with patch.object(LossBands, "offered", offered):
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
-        app.switch_page(f"pages/{page}.py")
+        if page:
+            app.switch_page(f"pages/{page}.py")
         app.run()
     assert asked, f"{page} asks for no bands."
     return asked[-1]

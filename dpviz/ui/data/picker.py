@@ -197,11 +197,11 @@ def _source(name: str, shelves: Mapping[str, DataCatalog], data: Described | Non
 def opening() -> Source:
     """Return the set that pages open with, before any knob is moved."""
     values = {knob.name: knob.default for knob in GALLERY.knobs(DEFAULT)}
-    return _of_shelf(GALLERY, DEFAULT, GALLERY.sizes(DEFAULT).default, DATA_SEED.default, values, ())
+    return _of_shelf(GALLERY, DEFAULT, GALLERY.sizes(DEFAULT).default, 0, values, ())
 
 
 def _of_shelf(
-    shelf: DataCatalog, name: str, n: Value, seed: Value, values: Mapping[str, Value], link: state.Pairs
+    shelf: DataCatalog, name: str, n: int, seed: int, values: Mapping[str, Value], link: state.Pairs
 ) -> Source:
     key = (name, n, seed, tuple(sorted(values.items())))
     return Source(_load(*key, shelf.load), key, link, uploaded=False, n_groups=shelf.groups(name, **values))
