@@ -23,7 +23,7 @@ DIGITS = 6  # of a band: a strip is some hundred pixels high
 
 
 def questions(page: str = "") -> LossBands:
-    """Open a page, by default the first one, and return what it asks its bands for: requests, source, noise and the slider's values."""
+    """Return what a page, by default the first one, asks its bands for: requests, source, noise and slider's values."""
     asked = []
 
     def offered(question: LossBands) -> None:
