@@ -41,8 +41,8 @@ Whoever costs more than the cheaper of the two lines "No data" would have done b
 WHEN = """
 ## What to use when
 
-1. **Before any run**: `dpviz.recommend(n=..., d=..., k=..., epsilon=...)` names a method, its parameters and its cost \
-from public values.
+1. **Before any run**: `dpviz.recommend(n=..., d=..., n_clusters=..., epsilon=...)` names a method, its \
+parameters and its cost from public values.
 2. **Centers, up to {most} features**: EUGkM, one noisy grid. It is the first choice wherever a grid fits.
 3. **Centers, more features**: convergent k-means, repaired, from private seeds.
 4. **Centers, more than {always} features and less than {enough:g} records times ε for each coordinate of a center**: \
@@ -167,7 +167,7 @@ def cheapest(one: Figures, epsilon: str) -> tuple[str, float]:
 
 def proposed(one: Figures, epsilon: str) -> float:
     """Return what the method costs that is recommended for a set, by its order of n, features, k and ε alone."""
-    it = recommend(n=one["n"], epsilon=float(epsilon), k=one["k"], d=one["d"])
+    it = recommend(n=one["n"], epsilon=float(epsilon), n_clusters=one["k"], d=one["d"])
     return float(one["figures"][epsilon][ENTRIES[it.entry].name]["cost"])
 
 

@@ -18,6 +18,10 @@ class StillPicture:
         """Draw `scene` at one of its stops, by default the one it opens with."""
         self.scene, self.frame = scene, frame
 
+    def __repr__(self) -> str:
+        """Name the picture."""
+        return f"<StillPicture of {self.scene.title!r}>"
+
     @property
     def svg(self) -> str:
         """The drawing, as text."""

@@ -147,6 +147,13 @@ def test_a_wrong_name_is_answered_with_the_nearest_and_what_is_broken(monkeypatc
         find(3)
 
 
+def test_a_wrong_parameter_is_answered_with_all_and_the_nearest():
+    data = load("blobs", n=50)
+    for ask in (dpviz.run, attack, lambda method, _, **params: dpviz.audit(method, **params)):
+        with pytest.raises(TypeError, match=r"DPLloyd has no parameter 'n_cluster'; it has .*Perhaps 'n_clusters'\?"):
+            ask("su", data, n_cluster=3)
+
+
 def test_broken_methods_of_others_are_told_in_the_table(monkeypatch):
     monkeypatch.setattr("dpviz.many.BROKEN", {"theirs": "The method 'theirs' could not be loaded"})
     with pytest.warns(UserWarning, match="'theirs' could not be loaded"):
@@ -162,6 +169,8 @@ def test_a_run_says_in_a_line_what_it_is_and_shows_its_public_picture():
     assert "person (secret)" not in html
     assert "person (secret)" in run.figure(curator=True).svg
     assert repr(run.release).startswith("<LloydFamilyRelease: centers (5, 2), noisy_counts (5,)")
+    tree = repr(dpviz.run("dpm", data, seed=7).release)
+    assert "tree, center_sigmas" in tree, "what is long is named, not cut"
     assert repr(run.guarantee).startswith("<Guarantee: proved ε = 1, add or remove one record; published ε = 1")
 
 

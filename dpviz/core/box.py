@@ -120,17 +120,22 @@ def box_between(bounds: Box | tuple[ArrayLike, ArrayLike], d: int | None = None)
             f"bounds was {quoted(bounds)}, but it must be (low, high): public numbers, one for all "
             f"{'' if d is None else f'{d} '}features or one for each; or a Box."
         ) from None
-    box = Box(low, high)
     pairs = np.array([low, high])
-    if pairs.shape == (2, 2) and (pairs[:, 0] < pairs[:, 1]).all() and low[1] != high[0]:
+    if pairs.shape == (2, 2) and (pairs[:, 0] < pairs[:, 1]).all():
         (a, b), (c, e) = pairs
-        raise ValueError(
-            f"bounds was (({a:g}, {b:g}), ({c:g}, {e:g})), which can be read in two ways. Box(low=({a:g}, {b:g}), "
-            f"high=({c:g}, {e:g})) has the first feature from {a:g} to {c:g} and the second from {b:g} to {e:g}; "
-            f"Box(low=({a:g}, {c:g}), high=({b:g}, {e:g})) has them from {a:g} to {b:g} and from {c:g} to {e:g}. Give "
-            "the Box that you mean (dpviz.core.Box)."
-        )
-    return box
+        if (pairs[0] >= pairs[1]).any():
+            raise ValueError(
+                f"bounds was (({a:g}, {b:g}), ({c:g}, {e:g})), but it must be (low, high): all low ends, then all high "
+                f"ones. Features from {a:g} to {b:g} and from {c:g} to {e:g} have (({a:g}, {c:g}), ({b:g}, {e:g}))."
+            )
+        if b != c:
+            raise ValueError(
+                f"bounds was (({a:g}, {b:g}), ({c:g}, {e:g})), which can be read in two ways. Box(low=({a:g}, {b:g}), "
+                f"high=({c:g}, {e:g})) has the first feature from {a:g} to {c:g} and the second from {b:g} to {e:g}; "
+                f"Box(low=({a:g}, {c:g}), high=({b:g}, {e:g})) has them from {a:g} to {b:g} and from {c:g} to {e:g}. "
+                "Give the Box that you mean (dpviz.core.Box)."
+            )
+    return Box(low, high)
 
 
 @array_cache(CACHED_RECORDS)

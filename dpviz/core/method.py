@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
+from difflib import get_close_matches
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from dpviz.core.arrays import Centers, Counts, Labels, Points
 from dpviz.core.box import Box
 from dpviz.core.privacy import Guarantee
 
+LONG = 40  # characters; a longer value is not part of a repr
 Choices: TypeAlias = Mapping[str, Any]  # fields of a method's Params
 
 
@@ -51,15 +53,15 @@ class Release:
             cls.__repr__ = Release.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        """Name the type and its fields, of arrays the shapes: centers (5, 2)."""
+        """Name the type and its fields, with short values; of arrays only the shapes: centers (5, 2)."""
         itself: Any = self
         values: dict[str, Any] = (
             {each.name: getattr(self, each.name) for each in fields(itself)} if is_dataclass(self) else {}
         )
-        parts = (
-            f"{name} {value.shape}" if isinstance(value, np.ndarray) else f"{name}={value!r:.40}"
-            for name, value in values.items()
-        )
+        parts = []
+        for name, value in values.items():
+            said = f" {value.shape}" if isinstance(value, np.ndarray) else f"={value!r}"
+            parts.append(f"{name}{said}" if len(said) <= LONG else name)
         return f"<{type(self).__qualname__}: {', '.join(parts)}>"
 
 
@@ -230,6 +232,14 @@ class Algorithm(Generic[P, R, S]):
         """Names of all parameters, in order."""
         params: Any = self.Params  # a type variable cannot say that it is a dataclass
         return tuple(each.name for each in fields(params))
+
+    def params(self, values: Mapping[str, object]) -> P:
+        """Return parameters of these values; raises TypeError for one that the method does not have: it lists all."""
+        for name in values.keys() - {*self.parameters}:
+            near = get_close_matches(name, self.parameters, 1)
+            guess = f" Perhaps {near[0]!r}?" if near else ""
+            raise TypeError(f"{self.title} has no parameter {name!r}; it has {', '.join(self.parameters)}.{guess}")
+        return self.Params(**values)
 
 
 AnyAlgorithm: TypeAlias = Algorithm[Any, Any, Any]  # of a catalogue, where methods of all kinds stand side by side

@@ -178,6 +178,11 @@ def test_bounds_of_two_axes_are_refused_where_they_can_be_read_in_two_ways(ends)
         assert box_between([(a, b), (c, e)]) == Box((a, b), (c, e))
 
 
+def test_bounds_that_can_only_be_a_pair_for_each_axis_are_refused_with_the_right_ones():
+    with pytest.raises(ValueError, match=r"from 0 to 10 and from 0 to 5 have \(\(0, 0\), \(10, 5\)\)"):
+        box_between([(0, 10), (0, 5)])
+
+
 def test_bounds_that_say_the_same_in_both_ways_are_taken():
     assert box_between([(0, 10), (10, 20)]) == Box((0, 10), (10, 20))
     assert box_between((0, 1), 3) == Box.cube(0, 1, 3)

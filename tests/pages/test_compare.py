@@ -261,7 +261,7 @@ def test_what_to_begin_with_is_said_before_any_run_and_to_the_curator_alone(open
         who: [each.value for each in open_page("compare", audience=who, compare_at="1.0").app.markdown]
         for who in ("curator", "public")
     }
-    one = recommend(n=5_000, epsilon=1.0, k=5, d=2)
+    one = recommend(n=5_000, epsilon=1.0, n_clusters=5, d=2)
     begin = f"At ε = 1, begin with **{ENTRIES[one.entry].name}**: the number of records alone says so, before any run. "
     assert begin + f"{one.reason} Expected: {one.expected}." in said["curator"]
     assert not any("begin with" in each for each in said["public"])

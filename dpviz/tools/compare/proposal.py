@@ -57,20 +57,20 @@ def recommend(
     *,
     n: float,
     epsilon: float,
-    k: int | None = None,
+    n_clusters: int | None = None,
     d: int | None = None,
     bounds: Box | Sequence[Sequence[float]] | None = None,
     wanted: str = "centers",
 ) -> Recommendation:
     """Recommend a method from public values alone; no record is read, and nothing is spent.
 
-    `n` is the number of records, or its order where the number is secret, `k` how many centers are asked for, `d` the
-    number of features: where it is left out, that of the public `bounds`, a Box or (low, high). `wanted` is "centers";
-    "regions": clusters of any shape and, without `k`, of any number; "points": records that leave the house one by one,
-    ε per unit of distance; "source": records that stay secret while places near them are chosen. Raises ValueError for
-    what cannot be.
+    `n` is the number of records, or its order where the number is secret, `n_clusters` how many centers are asked for,
+    `d` the number of features: where it is left out, that of the public `bounds`, a Box or (low, high). `wanted` is
+    "centers"; "regions": clusters of any shape and, without `n_clusters`, of any number; "points": records that leave
+    the house one by one, ε per unit of distance; "source": records that stay secret while places near them are chosen.
+    Raises ValueError for what cannot be.
 
-        dpviz.recommend(n=20_000, d=2, k=5, epsilon=1)
+        dpviz.recommend(n=20_000, d=2, n_clusters=5, epsilon=1)
     """
     if bounds is not None:
         found = bounds.d if isinstance(bounds, Box) else len(bounds[0])
@@ -79,28 +79,30 @@ def recommend(
         d = found
     if wanted not in WANTED:
         raise ValueError(f"wanted was {wanted!r}, but it must be one of {', '.join(WANTED)}.")
-    if d is None or d < 1 or not epsilon > 0 or not 0 <= n < math.inf or (k is not None and k < 1):
+    if d is None or d < 1 or not epsilon > 0 or not 0 <= n < math.inf or (n_clusters is not None and n_clusters < 1):
         raise ValueError(
-            f"n was {n}, epsilon {epsilon}, k {k} and d {d}, but n must be at least 0, epsilon above 0, k and d at "
-            "least 1. Give d, or the public bounds of as many features."
+            f"n was {n}, epsilon {epsilon}, n_clusters {n_clusters} and d {d}, but n must be at least 0, epsilon above "
+            "0, n_clusters and d at least 1. Give d, or the public bounds of as many features."
         )
     if wanted == "points":
         reason = "Each record is moved by its owner before anyone sees it; ε counts per range of a feature."
         params = {"epsilon": epsilon, "unit": "range", "domain": "clamp"}
         return Recommendation("nd_laplace", params, None, None, reason)
     if wanted == "source":
-        asked = {} if k is None else {"n_centers": k}
+        asked = {} if n_clusters is None else {"n_centers": n_clusters}
         reason = "Noisy averages stand in for the secret source, and places are chosen near them; add your targets."
         return Recommendation("source_target", {"epsilon": epsilon, **asked}, None, None, reason)
-    if wanted == "regions" and k is None:
+    if wanted == "regions" and n_clusters is None:
         reason = "It cuts where nobody is, as often as ε can tell, so that nobody has to know k."
         return Recommendation("dpm", {"epsilon": epsilon}, None, None, reason)
     if wanted == "regions":
         reason = "Regions of any shape are chained from small noisy hills, and k of them stay."
-        return Recommendation("morse", {"epsilon": epsilon, "n_clusters": k}, None, None, reason)
-    if k is None:
-        raise ValueError('k was None, but centers need it. Give k, or ask for wanted="regions", which finds its own.')
-    return _centers(n, epsilon, k, d)
+        return Recommendation("morse", {"epsilon": epsilon, "n_clusters": n_clusters}, None, None, reason)
+    if n_clusters is None:
+        raise ValueError(
+            'n_clusters was None, but centers need it. Give it, or ask for wanted="regions", which finds its own.'
+        )
+    return _centers(n, epsilon, n_clusters, d)
 
 
 def _centers(n: float, epsilon: float, k: int, d: int) -> Recommendation:

@@ -42,7 +42,7 @@ def test_eight_of_ten_sets_lie_in_the_band(report):
     inside, tried = 0, 0
     for one in list(report["sets"].values())[1::2]:
         for epsilon in epsilons(report):
-            it = recommend(n=one["n"], epsilon=float(epsilon), k=one["k"], d=one["d"])
+            it = recommend(n=one["n"], epsilon=float(epsilon), n_clusters=one["k"], d=one["d"])
             low, high = it.band
             inside += low - 0.005 <= proposed(one, epsilon) <= high + 0.005
             tried += 1
@@ -58,7 +58,7 @@ def test_eight_of_ten_sets_lie_in_the_band(report):
     st.sampled_from(("centers", "regions")),
 )
 def test_whatever_is_asked_the_method_takes_the_parameters(n, epsilon, k, d, wanted):
-    it = recommend(n=n, epsilon=epsilon, k=k, d=d, wanted=wanted)
+    it = recommend(n=n, epsilon=epsilon, n_clusters=k, d=d, wanted=wanted)
     params = ALGORITHMS[it.method].Params(**it.params)
     assert params.epsilon == epsilon
     if wanted == "centers":
@@ -68,7 +68,7 @@ def test_whatever_is_asked_the_method_takes_the_parameters(n, epsilon, k, d, wan
 
 
 def test_it_depends_on_the_order_of_n_alone():
-    one, other = (recommend(n=n, epsilon=1.0, k=3, d=2) for n in (1000, 1030))
+    one, other = (recommend(n=n, epsilon=1.0, n_clusters=3, d=2) for n in (1000, 1030))
     assert one == other
 
 
@@ -76,26 +76,26 @@ def test_it_depends_on_the_order_of_n_alone():
 def test_what_is_asked_for_decides(wanted):
     found = {"centers": "eugkm", "regions": "dpm", "points": "nd_laplace", "source": "source_target"}
     k = 3 if wanted == "centers" else None
-    it = recommend(n=5000, epsilon=1.0, k=k, bounds=Box(np.zeros(2), np.ones(2)), wanted=wanted)
+    it = recommend(n=5000, epsilon=1.0, n_clusters=k, bounds=Box(np.zeros(2), np.ones(2)), wanted=wanted)
     assert it.method == found[wanted]
     assert it.reason.endswith(".")
 
 
 def test_shapes_are_asked_for_with_a_number():
-    it = recommend(n=5000, epsilon=1.0, k=2, bounds=([0, 0], [1, 1]), wanted="regions")
+    it = recommend(n=5000, epsilon=1.0, n_clusters=2, bounds=([0, 0], [1, 1]), wanted="regions")
     assert (it.method, it.params["n_clusters"]) == ("morse", 2)
 
 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"d": 2}, "k was None"),
-        ({"k": 3}, "Give d"),
-        ({"k": 0, "d": 2}, "k 0"),
-        ({"k": 3, "d": 2, "epsilon": 0.0}, "epsilon 0.0"),
-        ({"k": 3, "d": 2, "n": float("nan")}, "n was nan"),
-        ({"k": 3, "d": 3, "bounds": ([0, 0], [1, 1])}, "2 features"),
-        ({"k": 3, "d": 2, "wanted": "peace"}, "peace"),
+        ({"d": 2}, "n_clusters was None"),
+        ({"n_clusters": 3}, "Give d"),
+        ({"n_clusters": 0, "d": 2}, "n_clusters 0"),
+        ({"n_clusters": 3, "d": 2, "epsilon": 0.0}, "epsilon 0.0"),
+        ({"n_clusters": 3, "d": 2, "n": float("nan")}, "n was nan"),
+        ({"n_clusters": 3, "d": 3, "bounds": ([0, 0], [1, 1])}, "2 features"),
+        ({"n_clusters": 3, "d": 2, "wanted": "peace"}, "peace"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(given, words):

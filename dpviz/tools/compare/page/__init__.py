@@ -334,7 +334,7 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
 def _propose(page: PageFrame, question: CompareQuestion, at: float) -> None:
     """Say what to begin with at `at`, from public values alone: it waits for no run, and no run changes it."""
     data = page.dataset
-    it = recommend(n=data.n, epsilon=at, k=question.n_clusters, bounds=data.box)
+    it = recommend(n=data.n, epsilon=at, n_clusters=question.n_clusters, bounds=data.box)
     one, switch = ENTRIES[it.entry], SWITCHES[it.entry]
     st.markdown(
         f"At ε = {number(at)}, begin with **{one.name}**: the number of records alone says so, before any run. "
