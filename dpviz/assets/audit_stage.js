@@ -8,6 +8,7 @@ import { make, setText, SVG } from "./elements.js";
 import { lookAfterPage } from "./live_page.js";
 import { Slider } from "./slider.js";
 
+const PAPER_PX = 680; // a sheet's width
 const LEAST_EPSILON = 0.05; // at the axis' ends
 const MOST_EPSILON = 20;
 const AXIS_TICKS = [0.1, 1, 10];
@@ -96,7 +97,7 @@ class PromiseAxis extends Slider {
     const width = this.svg.clientWidth || 500;
     const margin = this.margin = 14;
     const base = small ? 40 : 62;
-    const height = base + (small ? 28 : 34);
+    const height = base + (small ? 28 : 54);
     const above = base - (small ? 24 : 30);
     const x = (value) => margin + within(share(value), 0, 1) * (width - 2 * margin);
     const parts = [];
@@ -120,7 +121,8 @@ class PromiseAxis extends Slider {
       parts.push(shape("line", { x1: x(tick), x2: x(tick), y1: base - 4, y2: base + 4, class: "most" }),
         shape("text", { x: x(tick), y: base + 27, "text-anchor": "middle", class: "faint" }, String(tick)));
     }
-    parts.push(shape("text", { x: x(0), y: base + 27, class: "symbol" }, "ε"));
+    parts.push(shape("text", small ? { x: x(0), y: base + 27, class: "symbol" } : { x: x(0.5), y: base + 48, class: "symbol" },
+      small ? "ε" : "ε: the smaller, the more private"));
     if (this.data.moves) {
       const at = { cx: x(epsilon), cy: base };
       parts.push(shape("circle", { ...at, r: small ? 18 : 16, class: "focus" }), shape("circle", { ...at, r: small ? 13 : 11, class: "thumb" }));
@@ -160,7 +162,7 @@ class AuditStage {
       return { box, name, value };
     };
     this.promised = number("promised");
-    this.leak = number("leaks at least");
+    this.leak = number("leaks ε of at least");
     const middle = make("div", "middle");
     middle.append(two);
     this.axis = new PromiseAxis(middle);
@@ -312,7 +314,7 @@ class AuditStage {
     setText(this.lede, data.lede);
     const promised = result ? result.promised_text : isHere && data.promised ? data.promised : data.texts[this.axis.index];
     setText(this.promised.value, promised);
-    setText(this.promised.name, [`${data.who} promised`, result?.note].filter(Boolean).join(", "));
+    setText(this.promised.name, [`${data.who} promised ε`, result?.note].filter(Boolean).join(", "));
     setText(this.leak.value, step ? step.leak_text : "–");
     this.leak.box.className = step?.tone ?? "open";
     this.verdict.className = last?.tone ?? "";
@@ -398,6 +400,7 @@ class AuditStage {
     if (!this.data) return;
     const width = this.root.clientWidth;
     if (!width) return;
+    if (!matchMedia("print").matches) this.root.style.setProperty("--printed", Math.min(1, PAPER_PX / width));
     const { innerWidth: windowWidth, innerHeight: windowHeight } = window;
     const scroller = this.root.getRootNode().host?.closest('[data-testid="stMain"]');
     const top = this.root.getBoundingClientRect().top + (scroller?.scrollTop ?? window.scrollY);
@@ -413,7 +416,8 @@ class AuditStage {
     if (this.small) {
       this.pad = 1;
       this.width = width;
-      this.height = within(windowHeight - top - 345, 0.95 * width, 1.2 * width);
+      const least = Math.min(0.95 * width, Math.max(windowHeight - top - 240, 220)); // in a low frame all of it is seen
+      this.height = within(windowHeight - top - 345, least, 1.2 * width);
       this.root.style.height = "";
     } else {
       const room = Math.max(windowHeight - top, 340);
@@ -455,7 +459,7 @@ class AuditStage {
     const wanted = Math.log(this.data.values[this.axis.index]);
     this.shown = this.shown === null || isStill() ? wanted : this.shown + GLIDE * (wanted - this.shown);
     if (Math.abs(wanted - this.shown) < 0.004) this.shown = wanted;
-    const { result, step, small } = this;
+    const { result, step } = this;
     this.axis.draw({
       epsilon: Math.exp(this.shown),
       promised: result ? result.promised : this.data.values[this.axis.index],
@@ -463,7 +467,7 @@ class AuditStage {
       most: step?.most ?? null,
       tone: step?.tone ?? "open",
       said: step ? `${(2 * step.n).toLocaleString("en")} runs can show no more` : "",
-      small,
+      small: this.brief,
     });
     const stacks = this.gliding(this.last, result ? step : this.last?.played.at(-1));
     this.paintStacks(this.last, stacks);
@@ -527,12 +531,16 @@ class AuditStage {
     ctx.globalAlpha = 1;
     ctx.fillStyle = ink.soft;
     ctx.fillRect(pad + 1, middle - 0.5, width - 2, 1);
+    const mark = result && step && result.edge < this.data.columns ? pad + 8 + (step.edge / this.data.columns) * (width - 16) : null;
     const names = () => {
-      tag(upper, pad + 14, pad + 22, ink.ink, "left", size + 1, 650);
-      tag(lower, pad + 14, pad + height - 22, ink.ink, "left", size + 1, 650);
+      ctx.font = `650 ${size + 1}px ${family}`;
+      for (const [text, y] of [[upper, pad + 22], [lower, pad + height - 22]]) {
+        const meets = mark > pad + 8 && mark < pad + 22 + ctx.measureText(text).width;
+        tag(text, meets ? mark + 10 : pad + 14, y, ink.ink, "left", size + 1, 650); // beside the mark, not under it
+      }
     };
-    if (!result || !step || result.edge >= this.data.columns) return void names();
-    const x = pad + 8 + (step.edge / this.data.columns) * (width - 16);
+    if (mark === null) return void names();
+    const x = mark;
     ctx.strokeStyle = ink.ink;
     ctx.lineWidth = 1.6;
     ctx.beginPath();

@@ -10,6 +10,7 @@ import { lookAfterPage } from "./live_page.js";
 import { component } from "./component.js";
 import { isOthers, renew, setQuery } from "./live_address.js";
 
+const PAPER_PX = 680; // a sheet's width
 const GLIDE_MS = 200;
 const GAP = 12; // CSS pixels between two maps
 const MOST_COLUMNS = 8;
@@ -237,6 +238,7 @@ class CompareStage extends Slider {
     this.theme();
     const width = this.root.clientWidth;
     if (!width) return;
+    if (!matchMedia("print").matches) this.root.style.setProperty("--printed", Math.min(1, PAPER_PX / width));
     const phone = this.phone = width < PHONE;
     this.root.classList.toggle("phone", phone);
     this.large = width >= LARGE && window.innerHeight >= LARGE_LOW;

@@ -7,7 +7,8 @@
 //   instrument.words(words, index);       // of the picture that has just been drawn, and the place of its ε
 //   instrument.setBand(i, [low, middle, high]);
 //
-// The thumb is where the reader has moved it; ε, dots and numbers are of the picture on the screen.
+// The thumb is where the reader has moved it; ε, dots and numbers are of the picture on the screen, and in a demo, the
+// thumb as well.
 
 import { make, setText, SVG } from "./elements.js";
 import { clamp, mix } from "./live_base.js";
@@ -23,10 +24,11 @@ const LONG_QUESTION = 24; // characters, beside which a phone has no room for mo
 const FOCUS_PX = 5; // from the thumb to the ring around it that has the keyboard's focus
 const NUMBER_ROOM_PX = 170; // that a number takes with its unit, right of the line
 const ENDS_PX = 10; // of the track, from the edges
+const CLEAR_PX = 4; // between a number and a line
 const LEFT_FROM = 0.62; // share of the width from which values stand left of the line
 const SIZES = { // CSS pixels: height of a strip, between the two, over the track, under it; type of values and words; radii
-  phone: { strip: 42, gap: 22, foot: 20, below: 26, value: 17, words: 13, dot: 5.5, thumb: 13 },
-  low: { strip: 40, gap: 22, foot: 18, below: 22, value: 17, words: 13, dot: 5.5, thumb: 11 },
+  phone: { strip: 42, gap: 22, foot: 20, below: 30, value: 17, words: 13, dot: 5.5, thumb: 13 },
+  low: { strip: 40, gap: 22, foot: 18, below: 30, value: 17, words: 13, dot: 5.5, thumb: 11 },
   laptop: { strip: 88, gap: 42, foot: 26, below: 50, value: 26, words: 15, dot: 7, thumb: 11 },
   large: { strip: 150, gap: 56, foot: 30, below: 62, value: 35, words: 17, dot: 8, thumb: 13 },
 };
@@ -42,6 +44,21 @@ function drawn(tag, attributes, text = "") {
 }
 
 const pathOf = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
+
+/** How high a line runs between two x: [[top, bottom]] of its parts there, [] where it has none. */
+function heightsWithin(line, [from, to]) {
+  return line.slice(1).flatMap(([x, y], i) => (x < from || line[i][0] > to ? [] : [[Math.min(y, line[i][1]), Math.max(y, line[i][1])]]));
+}
+
+/** The baseline nearest to a dot at y, between two heights, whose number crosses the `taken` heights least. */
+function freeBaseline(y, [low, high], size, taken) {
+  const wanted = y + size * 0.35;
+  const choices = Array.from({ length: Math.max(1, Math.ceil((high - low) / 2)) }, (_, i) => low + 2 * i);
+  const crossed = (at) => taken.reduce((sum, [top, bottom]) => (
+    sum + Math.max(0, Math.min(bottom, at) - Math.max(top, at - size * 0.75) + CLEAR_PX)), 0);
+  const cost = (at) => 100 * crossed(at) + Math.abs(at - wanted);
+  return choices.reduce((best, at) => (cost(at) < cost(best) ? at : best));
+}
 
 export class Instrument extends Slider {
   build(parent) {
@@ -152,10 +169,16 @@ export class Instrument extends Slider {
     this.input.setAttribute("aria-valuetext", spoken[this.index]);
     this.root.dataset.value = texts[this.index];
     this.root.dataset.index = String(this.index);
-    if (this.thumb) for (const mark of [this.focus, this.thumb]) mark.setAttribute("cx", this.x(this.places[this.index])); // all else is of the picture
+    if (this.thumb) this.moveThumb(); // all else is of the picture
     else this.draw();
     if (this.unaccompanied) setText(this.value, `${this.symbol} = ${texts[this.index]}`); // the picture waits, faint
     this.tell();
+  }
+
+  moveThumb() {
+    const isLed = this.playing && !this.unaccompanied; // by the pictures of a demo
+    const at = this.places[isLed ? this.place : this.index] ?? 0;
+    for (const mark of [this.focus, this.thumb]) mark.setAttribute("cx", this.x(at));
   }
 
   // -- The first visit --
@@ -172,7 +195,7 @@ export class Instrument extends Slider {
         this.input.value = String(nearest(path[step]));
         this.onInput();
         if (step + 1 < path.length) go(step + 1);
-        else this.rest();
+        else this.playing = setTimeout(() => this.rest(), SWEEP_MS); // once the last picture is there
       }, SWEEP_MS);
     };
     go(0);
@@ -180,6 +203,8 @@ export class Instrument extends Slider {
 
   rest() {
     clearTimeout(this.playing);
+    this.playing = 0;
+    if (this.thumb) this.moveThumb();
     delete document.documentElement.dataset.dpvizPlaying;
     this.pauseButton.hidden = true;
   }
@@ -254,7 +279,7 @@ export class Instrument extends Slider {
   risk({ x, at, top, width, strip, sizes, phone }) {
     const y = (value) => top + strip - (clamp(value, COIN_ODDS, SURE_ODDS) - COIN_ODDS) / (SURE_ODDS - COIN_ODDS) * strip;
     this.riskY = y;
-    const line = this.law(this.said?.risk).map((risk, i) => [x(this.places[i]), y(risk)]);
+    const line = this.riskLine = this.law(this.said?.risk).map((risk, i) => [x(this.places[i]), y(risk)]);
     const marks = [drawn("line", { x1: 0, x2: width, y1: y(COIN_ODDS), y2: y(COIN_ODDS), class: "rule" })];
     const question = this.said?.risk_label ?? "Did you take part?";
     marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, line.length ? `${question}${this.guessed(question)}` : question));
@@ -301,10 +326,11 @@ export class Instrument extends Slider {
     const marks = [drawn("line", { x1: 0, x2: width, y1: top + strip, y2: top + strip, class: "rule" })];
     const found = this.bands.filter(Boolean).length > 1 ? this.bands : this.expected(words.loss?.law);
     const known = found.map((band, i) => band && [x(this.places[i]), ...band]).filter(Boolean);
+    this.lossLine = known.map(([px, , middle]) => [px, y(middle)]);
     if (known.length > 1) {
       const [upper, lower] = [known.map(([px, , , most]) => [px, y(most)]), known.map(([px, least]) => [px, y(least)])];
       marks.push(drawn("path", { d: `${pathOf(upper)}${pathOf(lower.reverse()).replace("M", "L")}Z`, class: "band" }),
-        drawn("path", { d: pathOf(known.map(([px, , middle]) => [px, y(middle)])), class: "middle" }));
+        drawn("path", { d: pathOf(this.lossLine), class: "middle" }));
     }
     if (words.loss && !words.loss.law.length) {
       for (const [i, value] of this.visited) if (i !== this.place) marks.push(drawn("circle", { cx: x(this.places[i]), cy: y(value), r: 2.5, class: "been" }));
@@ -343,10 +369,11 @@ export class Instrument extends Slider {
       const i = values.findIndex((value) => Math.abs(value / end - 1) < 1e-9);
       if (i < 0) continue;
       marks.push(drawn("line", { x1: x(places[i]), x2: x(places[i]), y1: y - 4, y2: y + 4, class: "tick" }),
-        drawn("text", { x: x(places[i]), y: y + sizes.thumb + (phone ? 12 : 16), class: "faint middle-of" }, texts[i]));
+        drawn("text", { x: x(places[i]), y: y + sizes.thumb + 16, class: "faint middle-of" }, texts[i]));
     }
-    this.thumb = drawn("circle", { cx: x(places[this.index] ?? 0), cy: y, r: sizes.thumb, class: "thumb" });
-    this.focus = drawn("circle", { cx: x(places[this.index] ?? 0), cy: y, r: sizes.thumb + FOCUS_PX, class: "focus" });
+    this.thumb = drawn("circle", { cy: y, r: sizes.thumb, class: "thumb" });
+    this.focus = drawn("circle", { cy: y, r: sizes.thumb + FOCUS_PX, class: "focus" });
+    this.moveThumb();
     return [...marks, this.focus, this.thumb];
   }
 
@@ -355,25 +382,26 @@ export class Instrument extends Slider {
     const { said } = this;
     const marks = [];
     const place = { x: at + (left ? -ROOM_PX : ROOM_PX), class: left ? "value end" : "value" };
-    const write = (y, low, high, text, unit, kind) => {
-      const value = drawn("text", { ...place, y: clamp(y, low, high), class: `${place.class} ${kind}` }, text);
+    const wide = (text, unit) => text.length * sizes.value * 0.5 + unit.length * sizes.words * 0.46; // about as written
+    const write = (y, top, text, unit, kind, line, across = []) => {
+      const ends = [place.x, place.x + (left ? -1 : 1) * wide(text, unit)].sort((a, b) => a - b);
+      const free = freeBaseline(y, [top + sizes.value * 0.7, top + strip - 6], sizes.value, [...heightsWithin(line, ends), ...across]);
+      const value = drawn("text", { ...place, y: free, class: `${place.class} ${kind}` }, text);
       value.append(drawn("tspan", { class: "unit-of" }, ` ${unit}`));
       return value;
     };
     if (said?.risk) {
       const y = this.riskY(said.risk.value);
       marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot" }),
-        write(left ? y + sizes.value : y - sizes.value * 0.1, first + sizes.value * 0.7, first + strip - 6, said.risk.text,
-          this.guessed(said.risk_label) ? "in 100" : "in 100 right", "risk-value"));
+        write(y, first, said.risk.text, this.guessed(said.risk_label) ? "in 100" : "in 100 right", "risk-value", this.riskLine));
     }
     if (said?.loss && said.strip) {
       const y = this.lossY(said.loss.value);
       const when = this.end === false ? " at the end" : "";
-      const wide = said.loss.text.length * sizes.value * 0.5 + (said.strip.unit + when).length * sizes.words * 0.46; // about as written
-      const isLong = wide > (left ? at : width - at) - ROOM_PX;
+      const isLong = wide(said.loss.text, said.strip.unit + when) > (left ? at : width - at) - ROOM_PX;
       const unit = `${phone || this.brief ? "" : isLong ? said.strip.short : said.strip.unit}${when}`; // the line's name says it
       marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot released" }),
-        write(y - second < sizes.value ? y + sizes.value * 1.1 : y - sizes.value * 0.5, second, second + strip - 6, said.loss.text, unit, "loss-value"));
+        write(y, second, said.loss.text, unit, "loss-value", this.lossLine, said.strip.lines.map(([value]) => [this.lossY(value), this.lossY(value)])));
     }
     return marks;
   }

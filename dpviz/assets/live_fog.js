@@ -66,6 +66,11 @@ export function drawEnsemble(ctx, layer, look) {
 function drawCloud(ctx, layer, look) {
   const { draws, count, read } = drawsOf(layer, "xy", look);
   const radius = (layer.size / 2) * (look.scale.grow ?? 1);
+  const { x: left, y: top, kx, ky } = look.scale;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left(0), top(1), kx, ky); // whose place lies beyond the box is pinned to its edge, and half a dot there
+  ctx.clip();
   const dots = (reach, colour, alpha) => {
     ctx.fillStyle = colour;
     ctx.globalAlpha = alpha * look.faint;
@@ -81,6 +86,7 @@ function drawCloud(ctx, layer, look) {
   };
   if (isWide(layer, look)) dots(radius + DOT_HALO.px, look.theme.background, DOT_HALO.alpha);
   dots(radius, colourOf(look.theme, layer, 0), DOT_ALPHA);
+  ctx.restore();
 }
 
 const isWide = (layer, { row, scale }) => spreadOf(layer, row) * scale.kx >= NAMED_PX;

@@ -38,6 +38,7 @@ const GAP_PX = 56; // between text and picture
 const NARROW_GAP_PX = 40;
 const LEAST_TEXT_PX = 340;
 const LEAST_LOW_TEXT_PX = 290;
+const LEAST_NARROW_TEXT_PX = 232;
 const LEAST_LOW_PX = 540; // width from which a low window has room for both
 const MOST_SHARE = 0.58; // of the width, for the pictures
 const LEAST_BOX_PX = 180;
@@ -351,11 +352,16 @@ export class Stage {
   // -- Layout --
 
   get isPhone() {
-    return this.root.clientWidth <= PHONE_PX && !this.isLow;
+    return this.isNarrow && !this.isLow;
   }
 
   get isLow() {
-    return innerHeight < LOW_PX && this.root.clientWidth >= LEAST_LOW_PX;
+    const isBroad = this.isNarrow && innerWidth > innerHeight && !this.data?.free; // as in a frame of another page
+    return (innerHeight < LOW_PX || isBroad) && this.root.clientWidth >= LEAST_LOW_PX;
+  }
+
+  get isNarrow() {
+    return this.root.clientWidth <= PHONE_PX;
   }
 
   /** The size of one of n pictures with its margins, CSS pixels: as large as width and window leave room. */
@@ -364,15 +370,16 @@ export class Stage {
     const room = this.root.clientWidth;
     const aspect = lead?.aspect ?? 1;
     const home = this.data?.home;
-    const margins = Picture.margins(phone || Boolean(home));
+    const bare = phone || (low && this.isNarrow) || Boolean(home);
+    const margins = Picture.margins(bare);
     const [across, down] = [margins.left + margins.right, margins.top + margins.bottom];
     const above = this.root.getBoundingClientRect().top + (this.data?.scroller?.scrollTop ?? scrollY);
     const high = this.data?.height ?? innerHeight - above - (low ? 0 : home ? home.below : BAR_PX) - FOOT_PX - down;
     const gap = room < 1100 ? NARROW_GAP_PX : GAP_PX;
-    const most = phone ? room : Math.min(room * (n > 1 ? 0.7 : MOST_SHARE), room - gap - (low ? LEAST_LOW_TEXT_PX : LEAST_TEXT_PX));
+    const most = phone ? room : Math.min(room * (n > 1 ? 0.7 : MOST_SHARE), room - gap - (low ? (this.isNarrow ? LEAST_NARROW_TEXT_PX : LEAST_LOW_TEXT_PX) : LEAST_TEXT_PX));
     const wide = (most - BETWEEN_PX * (n - 1)) / n - across;
     const height = Math.max(LEAST_BOX_PX, Math.floor(phone && !this.data?.height ? wide / aspect : Math.min(high, wide / aspect)));
-    return { width: Math.round(height * aspect + across), height: height + down, phone: phone || Boolean(home) };
+    return { width: Math.round(height * aspect + across), height: height + down, phone: bare };
   }
 
   layOut() {
@@ -382,6 +389,7 @@ export class Stage {
     root.classList.toggle("phone", phone);
     root.classList.toggle("docked", phone && innerWidth <= PHONE_PX && !this.data.free);
     root.classList.toggle("low", low);
+    root.classList.toggle("narrow", low && this.isNarrow);
     root.classList.toggle("large", !phone && !low && innerHeight >= LARGE_PX && root.clientWidth >= 1500);
     const { phone: bare, ...size } = this.sizeOf(this.pictures.size || 1);
     const margins = Picture.margins(bare);
@@ -400,7 +408,7 @@ export class Stage {
 
   fitInstrument(phone, low, size) {
     if (!this.instrument) return;
-    const kind = phone ? "phone" : low ? "low" : this.root.classList.contains("large") ? "large" : "laptop";
+    const kind = phone || (low && this.isNarrow) ? "phone" : low ? "low" : this.root.classList.contains("large") ? "large" : "laptop";
     const above = this.tool.getBoundingClientRect().top - this.root.getBoundingClientRect().top;
     const { home } = this.data;
     const ends = home ? this.actions.offsetHeight : this.guarantee.offsetHeight;
