@@ -36,7 +36,7 @@ Some constants of our methods were chosen with half of these sets in view and ch
 cells and how DPM shares its budget among features were chosen with all of them in view; those of other \
 packages were not.
 
-Whoever costs more than the cheaper of the two lines "No data" would have done better not to look at a single record.
+A method that costs more than the cheaper of the two lines "No data" would have done better without any record.
 """
 WHEN = """
 ## What to use when
@@ -59,8 +59,9 @@ None is the best on more than a few sets.
 MEANS = """
 ## Geometric means
 
-In brackets above, how many sets; behind a figure, on how many of them there is one, where not on all: such a mean is \
-of easier sets. "Best of ours" takes the cheapest of the methods with a proof on each set, which nobody knows before.
+Brackets in a head have the number of sets, and behind a figure that of the sets the method could run on, where not \
+on all: its mean is then of easier sets. "Best of ours" takes the cheapest of the methods with a proof on each set, \
+which nobody knows before.
 """
 AGREEMENT = """
 ## The same groups, and time, at ε = 1

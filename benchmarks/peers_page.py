@@ -20,7 +20,7 @@ COSTS = """
 
 Sum of squared distances to the nearest center, divided by that of scikit-learn's k-means without privacy; the worst \
 run in brackets. A method that releases more than k centers is measured with k, merged from what it released. \
-Whoever costs more than the cheaper of the two lines "No data" would have done better not to look at a single \
+A method that costs more than the cheaper of the two lines "No data" would have done better without any \
 record.
 """
 AGREEMENT = """

@@ -12,7 +12,7 @@ from dpviz.plots.theme import DARK
 INTRODUCTION = """\
 # Gallery
 
-Every method at work, as its curator sees it: grey marks are secret. All records are made up, and all seeds are public.
+Every method at work, as its curator sees it: gray marks are secret. All records are made up, and all seeds are public.
 With `scene.public()` in place of `scene` you get what the world may see. The code is what made the picture above it.
 """
 CODE = """\
