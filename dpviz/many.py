@@ -51,6 +51,8 @@ from dpviz.tools.sweep.trials import OK, referenced
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["Attack", "Audit", "Comparison", "attack", "audit", "compare", "methods", "sweep"]
+
 HERE = "data"  # what the records of a comparison are called
 BAND = (0.05, 0.95)  # of runs
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
     from dpviz.estimators import PrivateEstimator
 
+__all__ = ["run", "show"]
+
 SAMPLED = 5_000  # records of a sample that the curator's pictures show; ours
 MOST_IN_MEMORY = 1 << 26  # numbers of a file that is read as a whole, half a gigabyte; ours
 OF_SAMPLE = "The release is of all records; pictures and costs for the curator are of a sample of them."

@@ -65,7 +65,11 @@ def page(place: str, title: str) -> str:
             parts += [f"## {each.title}", f"`BASELINES[{each.name!r}]`", f"::: {each.place}\n    {options}"]
             parts.append(parameters(each, "###"))
     if place == "dpviz.estimators":
-        parts = [parts[0], "## ESTIMATORS\n\nEvery class by the name of its method."]
+        parts = [
+            parts[0],
+            "Each is made and fitted as in [Use it with scikit-learn](../how-to/scikit-learn.md).",
+            "## ESTIMATORS\n\nEvery class by the name of its method.",
+        ]
         parts += [estimator(each) for each in ESTIMATORS.values()]
         parts += [shown(each) for each in (OpenBudget, BudgetError, *KINDS, PrivacyLeakWarning)]
     # A module of the same name hides a function from the page of its package.

@@ -3,6 +3,7 @@
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,11 @@ def test_code_runs_and_prints_what_it_says(path, tmp_path, monkeypatch, capsys):
         shutil.copy(example, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    run(path.read_text("utf-8"), capsys)
+    try:
+        run(path.read_text("utf-8"), capsys)
+    finally:
+        for example in EXAMPLES:  # other tests have a file of this name elsewhere
+            sys.modules.pop(example.stem, None)
 
 
 @pytest.mark.parametrize("wrong", ["print(2)", "1 / 0"])

@@ -12,6 +12,8 @@ from typing import Any
 
 from dpviz.core import Box
 
+__all__ = ["Recommendation", "recommend"]
+
 WANTED = ("centers", "regions", "points", "source")
 GRID_ALWAYS, GRID_MOST = 4, 8  # features up to which a noisy grid is taken: always, and with ENOUGH
 ENOUGH = 10.0  # n ε / (k d) from which a noisy grid or private seeds are worth what they cost
