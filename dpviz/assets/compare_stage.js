@@ -146,7 +146,7 @@ class CompareStage extends Slider {
     this.why.addEventListener("click", () => this.dialog.showModal());
     this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
     this.observer = new ResizeObserver(() => this.layout());
-    this.observer.observe(this.root);
+    for (const each of [this.root, this.tool]) this.observer.observe(each); // the chart is lower where the finding's type came late
     this.onResize = () => this.layout();
     this.onScroll = () => this.measure();
     window.addEventListener("resize", this.onResize);
@@ -491,7 +491,7 @@ class CompareStage extends Slider {
     else this.drawCosts(space);
     const track = bottom + 14;
     draw(this.still, "line", { x1: x(0), x2: x(1), y1: track, y2: track, class: "track" });
-    const below = this.phone ? 38 : 41;
+    const below = 41; // clear of the thumb
     draw(this.still, "text", this.phone ? { x: x(0) - 4, y: bottom + below, class: "k" }
       : { x: x(0) - 16, y: track, "text-anchor": "end", "dominant-baseline": "middle", class: "k" }, "ε");
     for (const value of [0.1, 1, 10]) {
@@ -563,7 +563,7 @@ class CompareStage extends Slider {
     const { data, phone, still } = this;
     const [early, middle, late] = card.map.smallest;
     const [a, c, b] = [early, middle, late ?? data.epsilons[data.epsilons.length - 1]].map((value) => x(this.axis(value)));
-    const y = bottom + (phone ? 52 : 56);
+    const y = bottom + 56;
     const stroke = `stroke: ${this.hue(card.map)}`;
     draw(still, "line", { x1: c, x2: c, y1: cost(data.most), y2: y, "stroke-dasharray": "2 3", style: stroke });
     draw(still, "circle", { cx: c, cy: cost(data.most), r: 4, class: "open", style: stroke });

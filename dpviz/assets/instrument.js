@@ -25,7 +25,6 @@ const FOCUS_PX = 5; // from the thumb to the ring around it that has the keyboar
 const NUMBER_ROOM_PX = 170; // that a number takes with its unit, right of the line
 const ENDS_PX = 10; // of the track, from the edges
 const CLEAR_PX = 4; // between a number and a line
-const LEFT_FROM = 0.62; // share of the width from which values stand left of the line
 const SIZES = { // CSS pixels: height of a strip, between the two, over the track, under it; type of values and words; radii
   phone: { strip: 42, gap: 22, foot: 20, below: 30, value: 17, words: 13, dot: 5.5, thumb: 13 },
   low: { strip: 40, gap: 22, foot: 18, below: 30, value: 17, words: 13, dot: 5.5, thumb: 11 },
@@ -33,7 +32,7 @@ const SIZES = { // CSS pixels: height of a strip, between the two, over the trac
   large: { strip: 150, gap: 56, foot: 30, below: 62, value: 35, words: 17, dot: 8, thumb: 13 },
 };
 const LEAST_STRIP = 34;
-const MOST_STRIP = 210;
+const MOST_STRIP = 260;
 
 /** An element of a drawing. */
 function drawn(tag, attributes, text = "") {
@@ -260,7 +259,7 @@ export class Instrument extends Slider {
     this.drawing.style.height = `${height}px`;
     Object.assign(this.input.style, { bottom: `${sizes.below - 22}px` });
     const at = x(places[this.place]);
-    const view = { x, at, width, strip, sizes, phone, left: places[this.place] > LEFT_FROM };
+    const view = { x, at, width, strip, sizes, phone };
     this.drawing.replaceChildren(
       drawn("line", { x1: at, x2: at, y1: first, y2: track, class: "here" }),
       ...this.risk({ ...view, top: first }), ...this.loss({ ...view, top: second }),
@@ -341,7 +340,7 @@ export class Instrument extends Slider {
       marks.push(drawn("line", { x1: 0, x2: width, y1: y(value), y2: y(value), class: "dashed" }));
       const free = taken === null || Math.abs(y(value) - taken) > sizes.words + 2;
       const near = words.loss && Math.abs(y(value) - y(words.loss.value)) < sizes.value + sizes.words;
-      const meets = near && at > width - LINE_ROOM_PX - (at > width * LEFT_FROM ? 0 : NUMBER_ROOM_PX);
+      const meets = near && at > width - LINE_ROOM_PX - NUMBER_ROOM_PX;
       const side = meets ? { x: 0, class: "faint" } : { x: width, class: "faint end" }; // beside the number, not under it
       if (!phone && !this.brief && free) marks.push(drawn("text", { ...side, y: y(value) - 6 }, line));
       if (free) taken = y(value);
@@ -378,15 +377,16 @@ export class Instrument extends Slider {
   }
 
   /** The two dots and the numbers at them, on top of all lines. */
-  dots({ at, left, width, sizes, phone, strip }, first, second) {
+  dots({ at, width, sizes, phone, strip }, first, second) {
     const { said } = this;
     const marks = [];
-    const place = { x: at + (left ? -ROOM_PX : ROOM_PX), class: left ? "value end" : "value" };
     const wide = (text, unit) => text.length * sizes.value * 0.5 + unit.length * sizes.words * 0.46; // about as written
     const write = (y, top, text, unit, kind, line, across = []) => {
-      const ends = [place.x, place.x + (left ? -1 : 1) * wide(text, unit)].sort((a, b) => a - b);
+      const end = at + ROOM_PX + wide(text, unit);
+      const left = end > width && at > width / 2;
+      const ends = left ? [2 * at - end, at - ROOM_PX] : [at + ROOM_PX, end];
       const free = freeBaseline(y, [top + sizes.value * 0.7, top + strip - 6], sizes.value, [...heightsWithin(line, ends), ...across]);
-      const value = drawn("text", { ...place, y: free, class: `${place.class} ${kind}` }, text);
+      const value = drawn("text", { x: ends[left ? 1 : 0], y: free, class: `value ${left ? "end " : ""}${kind}` }, text);
       value.append(drawn("tspan", { class: "unit-of" }, ` ${unit}`));
       return value;
     };
@@ -398,7 +398,7 @@ export class Instrument extends Slider {
     if (said?.loss && said.strip) {
       const y = this.lossY(said.loss.value);
       const when = this.end === false ? " at the end" : "";
-      const isLong = wide(said.loss.text, said.strip.unit + when) > (left ? at : width - at) - ROOM_PX;
+      const isLong = wide(said.loss.text, said.strip.unit + when) > Math.max(at, width - at) - ROOM_PX;
       const unit = `${phone || this.brief ? "" : isLong ? said.strip.short : said.strip.unit}${when}`; // the line's name says it
       marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot released" }),
         write(y, second, said.loss.text, unit, "loss-value", this.lossLine, said.strip.lines.map(([value]) => [this.lossY(value), this.lossY(value)])));
