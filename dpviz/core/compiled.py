@@ -39,7 +39,8 @@ class _DiskCache(FunctionCache):
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """Compile a function of arrays and numbers at its first call; other threads run meanwhile.
 
-    Divisions by zero give infinity or NaN as in NumPy, without a warning. Sums keep their order.
+    Divisions by zero give infinity or NaN as in NumPy, without a warning. Sums keep their order. Arrays are written
+    number by number: what compares two shapes takes four seconds more to compile, for its message.
     """
     machine_code: Any = numba.njit(function, nogil=True, error_model="numpy")
     # Where no folder is writable, nothing is cached, and every start compiles again.

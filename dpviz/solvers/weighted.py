@@ -262,7 +262,8 @@ def _exchange(places: Points, weights: FloatArray, centers: Centers, draws: Floa
         missed = np.argmin(loss)
         if gain <= loss[missed]:
             continue
-        centers[missed] = places[pick]
+        for f in range(centers.shape[1]):
+            centers[missed, f] = places[pick, f]
         for i in range(m):
             if owner[i] == missed or heir[i] == missed:
                 stale[i] = True

@@ -155,7 +155,9 @@ def log_terms_at(axes: Axes, components: FloatArray, places: Points) -> FloatArr
     logs = np.empty((len(components), BLOCK))
     for start in range(0, len(places), BLOCK):
         size = _log_terms(axes, components, places, start, at, logs)
-        terms[start : start + size] = logs.T[:size]
+        for j in range(size):
+            for k in range(len(logs)):
+                terms[start + j, k] = logs[k, j]
     return terms
 
 
@@ -491,9 +493,10 @@ def axes_at(axes: Axes, components: FloatArray, places: Points) -> tuple[FloatAr
     for m in range(n):
         _know(axes, components, places[m], here, terms)
         _principal(axes, here, space)
-        curvatures[m], bases[m] = space[4].reshape(-1)[:d], space[2, 0]
         for i in range(d):
+            curvatures[m, i] = space[4, 0, 0, i]
             for j in range(d):
+                bases[m, j, i] = space[2, 0, j, i]
                 slopes[m, i] += here[0, j] * bases[m, j, i]
     return slopes, curvatures, bases
 
