@@ -60,8 +60,8 @@ class Release:
         )
         parts = []
         for name, value in values.items():
-            said = f" {value.shape}" if isinstance(value, np.ndarray) else f"={value!r}"
-            parts.append(f"{name}{said}" if len(said) <= LONG else name)
+            text = f" {value.shape}" if isinstance(value, np.ndarray) else f"={value!r}"
+            parts.append(f"{name}{text}" if len(text) <= LONG else name)
         return f"<{type(self).__qualname__}: {', '.join(parts)}>"
 
 

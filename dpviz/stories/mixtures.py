@@ -16,7 +16,7 @@ from dpviz.stories.center_facts import NoiseLaw, noise_law
 from dpviz.stories.centers import PHASES, CentersRun
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.stage import Clock, Stage
-from dpviz.stories.view import HALF, TURNS, Projection, View
+from dpviz.stories.view import CIRCLE, Projection, View
 
 
 class MixtureRun(CentersRun[MixtureRelease, EmStep]):
@@ -83,6 +83,4 @@ def ellipses(mixture: Mixture, plane: Projection) -> FloatArray:
     shadows = np.einsum("di,kde,ej->kij", plane.matrix, mixture.covariances / 4.0, plane.matrix)
     values, vectors = algebra.eigen((shadows + shadows.transpose(0, 2, 1)) / 2.0)
     half_axes = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]  # (K, 2, 2), columns
-    turn = np.linspace(0.0, 2.0 * np.pi, TURNS)
-    circle = HALF[2] * np.stack([np.cos(turn), np.sin(turn)], axis=1)  # (p, 2)
-    return np.asarray(plane((mixture.means + 1.0) / 2.0)[:, None] + np.einsum("kij,pj->kpi", half_axes, circle))
+    return np.asarray(plane((mixture.means + 1.0) / 2.0)[:, None] + np.einsum("kij,pj->kpi", half_axes, CIRCLE))

@@ -225,7 +225,8 @@ OUTLINES: dict[int, tuple[tuple[int, ...] | None, ...]] = {
 }
 CUTS = {1: ((),), 2: ((0,), (1,)), 3: SQUARE}  # the same for a cut, in the features that it leaves whole
 HALF = {1: 0.6745, 2: 1.1774}  # standard deviations that half of a normal law's draws stay within, in a line, a plane
-TURNS = 41  # vertices of an ellipse
+_TURN = np.linspace(0.0, 2.0 * np.pi, 41)
+CIRCLE = HALF[2] * np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)  # (p, 2), of half a normal law in a plane
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -301,9 +302,7 @@ class Plane:
         spread = sigmas[:, :, None] * self.projection.matrix  # (k, d, 2)
         values, vectors = algebra.eigen(np.einsum("kdi,kdj->kij", spread, spread))
         roots = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors  # (k, 2, 2): columns are half axes
-        turn = np.linspace(0.0, 2.0 * np.pi, TURNS)
-        circle = HALF[2] * np.stack([np.cos(turn), np.sin(turn)], axis=1)  # (p, 2)
-        around = at + np.einsum("pj,kij->kpi", circle, roots)
+        around = at + np.einsum("pj,kij->kpi", CIRCLE, roots)
         if self.flat:
             columns = list(self.features)
             around = np.clip(around, low[:, None, columns], high[:, None, columns])

@@ -117,15 +117,20 @@ def facts(audited: Audited) -> tuple[Fact, ...]:
     return tuple(numbers)
 
 
+def _ends(values: FloatArray) -> tuple[float, float]:
+    """Return ends between which nearly all runs of both worlds lie."""
+    finite = values[np.isfinite(values)]
+    low, high = np.percentile(finite if len(finite) else np.zeros(1), [TAIL, 100.0 - TAIL])
+    return float(low), float(high)
+
+
 def histogram(audited: Audited) -> Scene:
     """Return how the most telling statistic falls in both worlds, with the event's threshold."""
     bound, audience = audited.bound, Audience.CURATOR if audited.is_own else Audience.NOISE
     one, two = bound.scores, bound.other_scores
     event = bound.events[0] if bound.events else None
     values = np.concatenate([one, two])
-    finite = values[np.isfinite(values)]
-    # Ends between which nearly all runs of both worlds lie.
-    low, high = (float(end) for end in np.percentile(finite if len(finite) else np.zeros(1), [TAIL, 100.0 - TAIL]))
+    low, high = _ends(values)
     if event is not None:
         low, high = min(low, event.threshold), max(high, event.threshold)
     pad = 0.05 * (high - low) or max(1e-9, 0.05 * abs(high))
@@ -479,8 +484,7 @@ def _columns(audited: Audited) -> tuple[tuple[IntArray, IntArray], int]:
     sign = 1.0 if event is None or event.above else -1.0
     worlds = [sign * values for values in (bound.scores, bound.other_scores)]
     values = np.concatenate(worlds)
-    finite = values[np.isfinite(values)]
-    low, high = (float(end) for end in np.percentile(finite if len(finite) else np.zeros(1), [TAIL, 100.0 - TAIL]))
+    low, high = _ends(values)
     threshold = sign * event.threshold if event is not None else high
     low, high = min(low, threshold), max(high, threshold)
     span = high - low or 1.0
