@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Counts, FloatArray, Points, compiled, frozen, functions
+from dpviz.core import Counts, FloatArray, Points, compiled, frozen, functions, writable
 
 MARGINAL_SHARE = 0.2  # of epsilon, for the marginals; ours, by measurement
 MOST_BINS = 64  # of a marginal; ours
@@ -186,19 +186,66 @@ class _Axis:
 
     def intervals(self, m: int) -> tuple[FloatArray, FloatArray, float]:
         """Return the edges of m intervals, where each one's records are on average, and their mean squared distance."""
-        b = len(self.density)
-        grid, root = np.arange(b + 1) / b, np.sqrt(self.density + FLOOR / b)
-        upto = np.concatenate([[0.0], np.cumsum(root)])
-        edges = np.interp(np.arange(m + 1) / m, upto / upto[-1], grid)
-        edges[0], edges[-1] = 0.0, 1.0
-        fine = np.unique(np.concatenate([grid, edges]))
-        mass = np.diff(np.interp(fine, grid, np.concatenate([[0.0], np.cumsum(self.density)])))
-        at, width = (fine[1:] + fine[:-1]) / 2.0, np.diff(fine)
-        cell = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, m - 1)
-        masses, pulls = np.bincount(cell, mass, m), np.bincount(cell, mass * at, m)
-        halfway = (edges[1:] + edges[:-1]) / 2.0
-        middles = np.where(masses > 0, pulls / np.where(masses > 0, masses, 1.0), halfway)
-        return edges, middles, float((mass * ((at - middles[cell]) ** 2 + width**2 / 12.0)).sum())
+        edges, middles, terms = _intervals(self.density, m)
+        return edges, middles, float(terms.sum())
+
+
+@compiled
+def _intervals(density: FloatArray, m: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the edges of m intervals of about the same sum of roots, their middles, and squares within the pieces."""
+    b = len(density)
+    grid, roots, sums, shares, even = (
+        np.empty(b + 1),
+        np.zeros(b + 1),
+        np.zeros(b + 1),
+        np.empty(b + 1),
+        np.empty(m + 1),
+    )
+    for i in range(b):
+        roots[i + 1] = roots[i] + np.sqrt(density[i] + FLOOR / b)
+        sums[i + 1] = sums[i] + density[i]
+    for i in range(b + 1):
+        grid[i], shares[i] = i / b, roots[i] / roots[b]
+    for i in range(m + 1):
+        even[i] = i / m
+    edges = _on_line(even, shares, grid)
+    edges[0], edges[-1] = 0.0, 1.0
+    fine, i, j, n = np.empty(b + m + 2), 0, 0, 0
+    while i <= b or j <= m:  # walls of bins and of intervals, ascending
+        if j > m or (i <= b and grid[i] <= edges[j]):
+            wall, i = grid[i], i + 1
+        else:
+            wall, j = edges[j], j + 1
+        if n == 0 or wall != fine[n - 1]:
+            fine[n], n = wall, n + 1
+    upto = _on_line(fine[:n], grid, sums)
+    cell, masses, pulls, middles, c = np.zeros(n - 1, np.intp), np.zeros(m), np.zeros(m), np.empty(m), 0
+    for i in range(n - 1):
+        at, mass = (fine[i + 1] + fine[i]) / 2.0, upto[i + 1] - upto[i]
+        while c < m - 1 and edges[c + 1] <= at:
+            c += 1
+        cell[i] = c
+        masses[c] += mass
+        pulls[c] += mass * at
+    for c in range(m):
+        middles[c] = pulls[c] / masses[c] if masses[c] > 0 else (edges[c + 1] + edges[c]) / 2.0
+    terms = np.empty(n - 1)
+    for i in range(n - 1):
+        at, width = (fine[i + 1] + fine[i]) / 2.0, fine[i + 1] - fine[i]
+        terms[i] = (upto[i + 1] - upto[i]) * ((at - middles[cell[i]]) ** 2 + width**2 / 12.0)
+    return edges, middles, terms
+
+
+@compiled
+def _on_line(x: FloatArray, xs: FloatArray, ys: FloatArray) -> FloatArray:
+    """Do as `np.interp`, for ascending x within the ascending xs."""
+    y, j = np.empty(len(x)), 0
+    for i in range(len(x)):
+        while j < len(xs) - 2 and xs[j + 1] <= x[i]:
+            j += 1
+        slope = (ys[j + 1] - ys[j]) / (xs[j + 1] - xs[j])
+        y[i] = ys[-1] if x[i] >= xs[-1] else slope * (x[i] - xs[j]) + ys[j]
+    return y
 
 
 def bin_shares(noisy: Counts, scale: float) -> FloatArray:
@@ -277,12 +324,23 @@ def spread_within(places: Points, low: Points, high: Points) -> Points:
     s = 2 * (SPREAD // (2 * m))
     if s < LEAST_SPREAD:
         return places
-    at = np.divide(places - low, high - low, out=np.full_like(places, 0.5), where=high > low)[:, None, :]
-    at = np.clip(at, LEAST_DENSITY, 1.0 - LEAST_DENSITY)
-    even = _even_places(s, d)
-    below = even < 1.0 - at
-    share = np.where(below, even * at / (1.0 - at), at + (even - (1.0 - at)) * (1.0 - at) / at)
-    return (low[:, None] + (high - low)[:, None] * share).reshape(m * s, d)
+    return _spread_evenly(*map(writable, (places, low, high, _even_places(s, d))))
+
+
+@compiled
+def _spread_evenly(places: Points, low: Points, high: Points, even: Points) -> Points:
+    """Return `even` places of the unit box (s, d) in each cell, moved so that `places` is their mean, (m s, d)."""
+    s, d = even.shape
+    spread = np.empty((len(places) * s, d))
+    for i in range(len(places)):
+        for f in range(d):
+            width = high[i, f] - low[i, f]
+            at = (places[i, f] - low[i, f]) / width if width > 0 else 0.5
+            at = min(max(at, LEAST_DENSITY), 1.0 - LEAST_DENSITY)
+            for j in range(s):
+                below, above = even[j, f] * at / (1.0 - at), at + (even[j, f] - (1.0 - at)) * (1.0 - at) / at
+                spread[i * s + j, f] = low[i, f] + width * (below if even[j, f] < 1.0 - at else above)
+    return spread
 
 
 @functools.lru_cache(maxsize=32)

@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from dpviz.core import Centers, Counts, FloatArray, Points, compiled, frozen, writable
+from dpviz.core import Centers, Counts, FloatArray, Labels, Points, compiled, frozen, writable
 from dpviz.core.arrays import array_cache
 from dpviz.solvers.grids import even_grid, even_side, fitting, grid_of, heaviest, marginal_counts
 from dpviz.solvers.lloyd import LloydRun, assign, lloyd
@@ -25,6 +25,7 @@ POLISH = 30  # most iterations after that; ours
 KMEANS_STARTS = RESTARTS + 1  # of `searched_cells`
 MOST_SEARCHED = 2_000  # records on which the starts of k-means without privacy are tried; ours
 MOST_ITERATIONS = 60  # of its best start on all records; ours
+BLOCK = 64  # places side by side: what is computed of them stays in the cache
 TOLERANCE = 1e-4  # relative gain of an iteration below which it stops: far below what the noise moves; ours
 
 # (what it is, its epsilon, how many grids it counts, its counts of records) -> the counts, noise for epsilon in them.
@@ -141,8 +142,8 @@ class _Run:
         for _ in range(most):
             if len(self.costs) > 1 and self.costs[-2] - self.costs[-1] <= tolerance * self.costs[-2]:
                 break
-            mass = self.sums[:, :1]
-            self._append(np.where(mass > 0, self.sums[:, 1:] / np.where(mass > 0, mass, 1.0), self.centers[-1]))
+            mass, following = self.sums[:, :1], self.centers[-1].copy()
+            self._append(np.divide(self.sums[:, 1:], mass, out=following, where=mass > 0))
 
     def last_cost(self) -> float:
         return self.costs[-1]
@@ -184,28 +185,53 @@ def spread_start(places: Points, weights: FloatArray, spare: Centers, *, rng: np
     than one.
     """
     chosen = spare.copy()
-    mass, nearest = np.cumsum(weights), np.full(len(places), np.inf)
+    blocks, masses = _side_by_side(places, weights)
+    mass, nearest = np.cumsum(weights), np.full(masses.shape, np.inf)
     for i in range(len(spare)):
         if not mass[-1] > 0:
             break
         place = int(np.searchsorted(mass, rng.random() * mass[-1], side="right"))
         chosen[i] = places[min(place, len(places) - 1)]
-        _add_center(places, weights, chosen[i], nearest, mass)
+        _add_center(blocks, masses, chosen[i], nearest, mass)
     return chosen
 
 
+def _side_by_side(places: Points, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return places in blocks (b, d, BLOCK), each computed at once, and their weights (b, BLOCK), 0 behind the last."""
+    m, d = places.shape
+    rows = -(-m // BLOCK) * BLOCK
+    padded, masses = np.zeros((rows, d)), np.zeros(rows)
+    padded[:m], masses[:m] = places, weights
+    return np.ascontiguousarray(padded.reshape(-1, BLOCK, d).transpose(0, 2, 1)), masses.reshape(-1, BLOCK)
+
+
 @compiled
-def _add_center(places: Points, weights: FloatArray, center: FloatArray, nearest: FloatArray, mass: FloatArray) -> None:
-    """Lower the squared distances `nearest` (m,) to what they are to one more center; add up w nearest in `mass`."""
-    for i in range(len(places)):
-        square = 0.0
-        for f in range(len(center)):
-            square += (places[i, f] - center[f]) ** 2
-        nearest[i] = min(nearest[i], square)
-    total = 0.0
-    for i in range(len(places)):
-        total += weights[i] * nearest[i]
-        mass[i] = total
+def _squares(block: FloatArray, center: FloatArray, squares: FloatArray) -> None:
+    """Write the squared distances of a block of places (d, BLOCK) to a center."""
+    x, a = block[0], center[0]
+    for j in range(BLOCK):
+        squares[j] = (x[j] - a) ** 2
+    for f in range(1, len(center)):
+        x, a = block[f], center[f]
+        for j in range(BLOCK):
+            squares[j] += (x[j] - a) ** 2
+
+
+@compiled
+def _add_center(
+    blocks: FloatArray, masses: FloatArray, center: FloatArray, nearest: FloatArray, mass: FloatArray
+) -> None:
+    """Lower the squared distances `nearest` (b, BLOCK) to what they are to one more center; add up w nearest (m,)."""
+    squares, total = np.empty(BLOCK), 0.0
+    for b in range(len(blocks)):
+        _squares(blocks[b], center, squares)
+        w, least = masses[b], nearest[b]
+        for j in range(BLOCK):
+            least[j] = min(least[j], squares[j])
+            squares[j] = w[j] * least[j]
+        for j in range(min(BLOCK, len(mass) - b * BLOCK)):
+            total += squares[j]
+            mass[b * BLOCK + j] = total
 
 
 def exchanged(
@@ -216,59 +242,165 @@ def exchanged(
     A place is drawn with probability ~ w |x - nearest center|^2; where it lowers the cost, it takes the place of the
     center that is missed least. Two round clusters that share a center get one each, which Lloyd's moves never do.
     """
-    centers = start.copy()
-    _exchange(places, weights, centers, rng.random(n_tries))
+    centers, (blocks, masses) = start.copy(), _side_by_side(places, weights)
+    near = _Nearest(*np.zeros((2, masses.size)), *np.zeros((2, masses.size), np.intp))
+    _exchange(places, blocks, masses.ravel(), near, centers, rng.random(n_tries))
     return centers
 
 
+class _Nearest(NamedTuple):
+    """The two nearest centers of each place (m,)."""
+
+    first: FloatArray  # squared distance
+    second: FloatArray
+    owner: Labels  # which center is `first` away
+    heir: Labels
+
+
 @compiled
-def _exchange(places: Points, weights: FloatArray, centers: Centers, draws: FloatArray) -> None:
-    """Try one exchange for each of `draws` in [0, 1), in place."""
+def _exchange(
+    places: Points, blocks: FloatArray, masses: FloatArray, near: _Nearest, centers: Centers, draws: FloatArray
+) -> None:
+    """Try one exchange for each of `draws` in [0, 1), in place.
+
+    An exchange needs to know which is less: what it gains, or a loss. Sums in any order tell, unless they are so close
+    that rounding decides; the order is then that of the places.
+    """
     m, k = len(places), len(centers)
-    first, second = np.full(m, np.inf), np.full(m, np.inf)  # squared distances to the two nearest centers
-    owner, heir = np.zeros(m, np.intp), np.zeros(m, np.intp)  # which they are
-    mass, offer, loss = np.empty(m), np.empty(m), np.empty(k)
-    stale = np.full(m, True)
+    mass, offers, loss, stale = np.empty(m), np.empty(len(masses)), np.empty(k), np.empty(len(masses), np.intp)
+    for i in range(m):
+        stale[i] = i
+    rounding, total, n_stale, moved = 2.0**-50 * m, 0.0, m, True  # 2^-53 a term, in either order, and in products
     for draw in draws:
-        total = 0.0
-        for i in range(m):
-            if stale[i]:
-                first[i], second[i] = np.inf, np.inf
-                for c in range(k):
-                    square = 0.0
-                    for f in range(centers.shape[1]):
-                        square += (places[i, f] - centers[c, f]) ** 2
-                    if square < first[i]:
-                        second[i], heir[i] = first[i], owner[i]
-                        first[i], owner[i] = square, c
-                    elif square < second[i]:
-                        second[i], heir[i] = square, c
-                stale[i] = False
-            total += weights[i] * first[i]
-            mass[i] = total
+        if moved:
+            _renew(places, stale[:n_stale], centers, near)
+            total, moved = 0.0, False
+            for i in range(m):
+                total += masses[i] * near.first[i]
+                mass[i] = total
         if not total > 0:
             return
-        pick = min(np.searchsorted(mass, draw * total, side="right"), m - 1)
-        gain = 0.0
-        loss[:] = 0.0
-        for i in range(m):
-            square = 0.0
-            for f in range(centers.shape[1]):
-                square += (places[i, f] - places[pick, f]) ** 2
-            offer[i] = square
-            nearer = min(first[i], square)
-            gain += weights[i] * (first[i] - nearer)
-            loss[owner[i]] += weights[i] * (min(second[i], square) - nearer)
-        missed = np.argmin(loss)
-        if gain <= loss[missed]:
+        pick, end = 0, m - 1  # the first place whose mass is above the draw, else the last
+        while pick < end:
+            middle = (pick + end) // 2
+            pick, end = (pick, middle) if mass[middle] > draw * total else (middle + 1, end)
+        gain, n_close = _weigh(blocks, masses, places[pick], near, offers, loss), 0
+        missed = _least(loss)
+        if gain * (1.0 + rounding) <= loss[missed] * (1.0 - rounding):
             continue
-        for f in range(centers.shape[1]):
+        most = loss[missed] * (1.0 + rounding)
+        for c in range(k):
+            n_close += loss[c] * (1.0 - rounding) <= most
+        if n_close > 1 or gain * (1.0 - rounding) <= most:
+            gain = _weigh_in_order(masses, near, offers, loss)
+            missed = _least(loss)
+            if gain <= loss[missed]:
+                continue
+        for f in range(places.shape[1]):
             centers[missed, f] = places[pick, f]
-        for i in range(m):
-            if owner[i] == missed or heir[i] == missed:
-                stale[i] = True
-            elif offer[i] < first[i]:
-                second[i], heir[i] = first[i], owner[i]
-                first[i], owner[i] = offer[i], missed
-            elif offer[i] < second[i]:
-                second[i], heir[i] = offer[i], missed
+        n_stale, moved = _replace(near, offers, missed, stale, m), True
+
+
+@compiled
+def _least(values: FloatArray) -> int:
+    least = 0
+    for i in range(1, len(values)):
+        if values[i] < values[least]:
+            least = i
+    return least
+
+
+@compiled
+def _take(offers: FloatArray, center: int, first: FloatArray, second: FloatArray, owner: Labels, heir: Labels) -> None:
+    """Make a center one of the two nearest ones of a block of places where its squared distance is less."""
+    for j in range(BLOCK):
+        offer, nearest, other = offers[j], first[j], second[j]
+        heir[j] = owner[j] if offer < nearest else center if offer < other else heir[j]
+        second[j] = nearest if offer < nearest else offer if offer < other else other
+        owner[j] = center if offer < nearest else owner[j]
+        first[j] = offer if offer < nearest else nearest
+
+
+@compiled
+def _renew(places: Points, stale: Labels, centers: Centers, near: _Nearest) -> None:
+    """Search the nearest centers of the places that are `stale`."""
+    block, squares, first, second = (
+        np.empty((places.shape[1], BLOCK)),
+        np.empty(BLOCK),
+        np.empty(BLOCK),
+        np.empty(BLOCK),
+    )
+    owner, heir = np.empty(BLOCK, np.intp), np.empty(BLOCK, np.intp)
+    for start in range(0, len(stale), BLOCK):
+        size = min(BLOCK, len(stale) - start)
+        for f in range(len(block)):
+            for j in range(size):
+                block[f, j] = places[stale[start + j], f]
+        first[:], second[:], owner[:], heir[:] = np.inf, np.inf, 0, 0
+        for c in range(len(centers)):
+            _squares(block, centers[c], squares)
+            _take(squares, c, first, second, owner, heir)
+        for j in range(size):
+            i = stale[start + j]
+            near.first[i], near.second[i], near.owner[i], near.heir[i] = first[j], second[j], owner[j], heir[j]
+
+
+@compiled
+def _weigh(
+    blocks: FloatArray, masses: FloatArray, place: FloatArray, near: _Nearest, offers: FloatArray, loss: FloatArray
+) -> float:
+    """Write squared distances to `place` into `offers`, what the loss of each center would cost; return the gain."""
+    gains, losses, lanes = np.zeros(BLOCK), np.empty(BLOCK), np.zeros((4, len(loss)))
+    for b in range(len(blocks)):
+        rows = slice(b * BLOCK, (b + 1) * BLOCK)
+        offer, first, second, owner, w = (
+            offers[rows],
+            near.first[rows],
+            near.second[rows],
+            near.owner[rows],
+            masses[rows],
+        )
+        _squares(blocks[b], place, offer)
+        for j in range(BLOCK):
+            nearest = min(first[j], offer[j])
+            gains[j] += w[j] * (first[j] - nearest)
+            losses[j] = w[j] * (min(second[j], offer[j]) - nearest)
+        for j in range(0, BLOCK, 4):  # no sum waits for the one before
+            lanes[0, owner[j]] += losses[j]
+            lanes[1, owner[j + 1]] += losses[j + 1]
+            lanes[2, owner[j + 2]] += losses[j + 2]
+            lanes[3, owner[j + 3]] += losses[j + 3]
+    gain = 0.0
+    for each in gains:
+        gain += each
+    for c in range(len(loss)):
+        loss[c] = lanes[0, c] + lanes[1, c] + lanes[2, c] + lanes[3, c]
+    return gain
+
+
+@compiled
+def _weigh_in_order(masses: FloatArray, near: _Nearest, offers: FloatArray, loss: FloatArray) -> float:
+    """Do as `_weigh` with known `offers`, place by place."""
+    gain = 0.0
+    loss[:] = 0.0
+    for i in range(len(masses)):
+        nearest = min(near.first[i], offers[i])
+        gain += masses[i] * (near.first[i] - nearest)
+        loss[near.owner[i]] += masses[i] * (min(near.second[i], offers[i]) - nearest)
+    return gain
+
+
+@compiled
+def _replace(near: _Nearest, offers: FloatArray, missed: int, stale: Labels, m: int) -> int:
+    """Put the center `missed` where the `offers` are from; write which places lose it, and return how many."""
+    n_stale, lost = 0, np.empty(BLOCK, np.intp)
+    for start in range(0, m, BLOCK):
+        rows = slice(start, start + BLOCK)
+        owner, heir = near.owner[rows], near.heir[rows]
+        for j in range(BLOCK):
+            lost[j] = (owner[j] == missed) | (heir[j] == missed)
+        for j in range(min(BLOCK, m - start)):
+            stale[n_stale] = start + j
+            n_stale += lost[j]
+        _take(offers[rows], missed, near.first[rows], near.second[rows], owner, heir)
+    return n_stale

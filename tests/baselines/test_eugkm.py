@@ -211,6 +211,55 @@ def test_an_exchange_is_the_best_for_the_place_that_is_drawn(seed: int) -> None:
             assert cost(places, now, weights) == pytest.approx(cost(places, best, weights))
 
 
+def exchanged_place_by_place(places, weights, start, draws, total):
+    """Do as `exchanged`, all centers of all places at once; `total` says in which order sums are added up."""
+    centers, rows = start.copy(), np.arange(len(places))
+    first, second, owner, heir = np.empty(len(places)), np.empty(len(places)), rows * 0, rows * 0
+    stale = rows >= 0
+    for draw in draws:
+        squares = sum((places[stale, None, f] - centers[:, f]) ** 2 for f in range(places.shape[1]))
+        order = np.argsort(squares, axis=1, kind="stable")[:, :2]
+        owner[stale], heir[stale] = order.T
+        first[stale], second[stale] = np.take_along_axis(squares, order, axis=1).T
+        mass = np.cumsum(weights * first)
+        pick = min(int(np.searchsorted(mass, draw * mass[-1], side="right")), len(places) - 1)
+        offer = sum((column - column[pick]) ** 2 for column in places.T)
+        least = np.minimum(first, offer)
+        losses = weights * (np.minimum(second, offer) - least)
+        loss = [total(losses[owner == c]) for c in range(len(centers))]
+        missed, stale = int(np.argmin(loss)), rows < 0
+        if total(weights * (first - least)) > loss[missed]:
+            centers[missed], stale = places[pick], (owner == missed) | (heir == missed)
+            nearer, next_nearest = offer < first, (offer >= first) & (offer < second)
+            second[nearer], heir[nearer] = first[nearer], owner[nearer]
+            first[nearer], owner[nearer] = offer[nearer], missed
+            second[next_nearest], heir[next_nearest] = offer[next_nearest], missed
+    return centers
+
+
+def test_exchanges_are_decided_as_by_sums_in_the_order_of_places() -> None:
+    """To the bit, also where two centers' losses are the same terms in another order: places and weights mirrored."""
+
+    def in_order(terms):
+        return np.add.accumulate(np.append(0.0, terms))[-1]
+
+    def backward(terms):
+        return in_order(terms[::-1])
+
+    others = 0
+    for seed in range(120):
+        rng = generator(seed)
+        half, k, d = int(rng.integers(3, 90)), int(rng.integers(2, 5)), int(rng.integers(1, 4))
+        lattice, weights = rng.integers(0, 9, (half, d)) / 16.0, rng.random(half) + 0.1
+        places, weights = np.vstack([lattice, 1.0 - lattice[::-1]]), np.concatenate([weights, weights[::-1]])
+        corners = rng.integers(0, 9, (k, d)) / 16.0
+        start, draws = np.vstack([corners, 1.0 - corners]), generator(seed).random(6 * k)
+        wanted = exchanged_place_by_place(places, weights, start, draws, in_order)
+        assert np.array_equal(exchanged(places, weights, start, 6 * k, rng=generator(seed)), wanted), seed
+        others += not np.array_equal(exchanged_place_by_place(places, weights, start, draws, backward), wanted)
+    assert others > 0, "the wrong order is another result somewhere"
+
+
 def test_many_round_clusters_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """50 clusters of 150: on the exact counts of a grid as good as scikit-learn's best of ten; Lloyd alone is not."""
     rng = generator()

@@ -65,17 +65,34 @@ def test_packing_is_a_click_not_a_wait():
     assert time.perf_counter() - start < 1.0
 
 
-@pytest.mark.parametrize(("k", "d"), [(1, 1), (22, 2), (7, 3)])
-def test_a_remembered_packing_is_the_search_again(k, d):
+def searched(candidates):
+    """Return the packing by NumPy's arithmetic, all candidates of a center at a time."""
+
+    def packed(radius):
+        placed = np.empty((len(candidates), candidates.shape[2]))
+        for i, offered in enumerate(candidates):
+            inside = radius + offered * (1.0 - 2.0 * radius)
+            gaps = inside[:, None] - placed[:i]
+            free = (np.sqrt((gaps * gaps).sum(axis=2)) >= 2.0 * radius).all(axis=1)
+            if not free.any():
+                return None
+            placed[i] = inside[free.argmax()]
+        return placed
+
+    low, high, best = 0.0, 0.5, packed(0.0)
+    for _ in range(packing.HALVINGS):
+        radius = 0.5 * (low + high)
+        if (found := packed(radius)) is None:
+            high = radius
+        else:
+            low, best = radius, found
+    return best
+
+
+@pytest.mark.parametrize(("k", "d"), [(1, 1), (22, 2), (7, 3), (5, 9)])
+def test_the_search_is_that_of_all_candidates_at_a_time(k, d):
     for seed in range(3):
-        first = sphere_packing(k, d, rng=np.random.default_rng(seed))
-        rng = np.random.default_rng(seed)
-        again = sphere_packing(k, d, rng=rng)
-        assert np.array_equal(first, again)
-        made = np.random.default_rng(seed).random((k, packing.ATTEMPTS, d))
-        assert np.array_equal(packing._best_packing(made), first)
-        after = np.random.default_rng(seed)
-        after.random((k, packing.ATTEMPTS, d))
-        assert rng.random() == after.random(), "the generator goes on as after a search"
-        first += 1.0  # a caller's copy
-        assert np.array_equal(sphere_packing(k, d, rng=np.random.default_rng(seed)), again)
+        rng, candidates = (np.random.default_rng(seed) for _ in range(2))
+        wanted = searched(candidates.random((k, packing.ATTEMPTS, d)))
+        assert np.array_equal(sphere_packing(k, d, rng=rng), wanted)
+        assert rng.random() == candidates.random(), "it draws its candidates and nothing else"
