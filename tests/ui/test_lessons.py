@@ -9,11 +9,12 @@ import pytest
 from scipy import integrate, optimize, stats
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
-from sklearn.metrics import pairwise_distances_argmin_min
+from sklearn.metrics import adjusted_rand_score, pairwise_distances_argmin_min
 
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import teaching as lesson_kmeans
 from dpviz.methods.dpm import teaching as lesson_dpm
+from dpviz.methods.morse import algorithm as morse
 from dpviz.methods.morse import teaching as lesson_morse
 from dpviz.methods.nd_laplace import teaching as lesson_laplace
 from dpviz.methods.source_target import teaching as lesson_target
@@ -173,6 +174,22 @@ def test_the_noise_ratio_is_that_of_the_formulas():
 def test_cutting_again_costs_nothing_and_runs_are_counted():
     assert answer("morse", 3).value == 0.0
     assert answer("morse", 1).value > answer("morse", 2).value
+
+
+def test_the_people_who_are_enough_for_morse_are_the_fewest_of_those_tried():
+    """The page and the course say with how many people 9 of 10 runs at ε = 1 are right: counted again, one by one."""
+
+    def right(n):
+        data = lesson_morse.records(n)
+        signed = morse.signed_points(data.points, data.box)
+        params = morse.Params(epsilon=1.0, n_iterations=lesson_morse.PASSES)
+        fits = (morse.fit(data.points, data.box, params, rng=np.random.default_rng(seed)) for seed in range(10))
+        return sum(adjusted_rand_score(data.labels, morse.assign(r.release.mixture, signed, 2)) >= 0.95 for r in fits)
+
+    for said in (answer("morse", 2), lesson_morse.CHAPTER.question.measure()):
+        enough = int(said.words["enough"].replace(",", ""))
+        assert right(enough) == int(said.words["then"]) >= 9
+        assert right(enough // 2) < 9
 
 
 # nD-Laplace: the Gamma law and quadrature.

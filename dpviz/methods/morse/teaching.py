@@ -189,9 +189,9 @@ EPSILON = Knob("course_hills", "float", 1.0, "ε", "For the whole landscape.", 0
 
 
 def both() -> Answer:
-    """Count the runs that find the moons at ε = 5, beside those at the ε that the picture opens with."""
-    many, few = right_runs(5.0), right_runs(1.0)
-    return Answer(many.value, {**many.words, "few": few.words["measured"]})
+    """Count the runs that find the moons at ε = 5, beside those at ε = 1, and the people who are enough there."""
+    many, few = right_runs(5.0), enough_people()
+    return Answer(many.value, {**few.words, **many.words, "few": few.words["measured"]})
 
 
 def how_to_read(epsilon: float) -> str:
@@ -212,8 +212,9 @@ CHAPTER = RunChapter(
         "Now ε is 5. In how many of 10 runs are the two clusters the two moons?",
         MOONS,
         both,
-        "In **{measured} of {runs}**; at ε = 1 in only {few}: noisy hills break a moon in two, or join both. Once the "
-        "landscape is published, cutting it into more or fewer clusters costs no more ε.",
+        "In **{measured} of {runs}**; at ε = 1 in only {few}, and with {enough} people in {then}: noisy hills break a "
+        "moon in two, or join both. Once the landscape is published, cutting it into more or fewer clusters costs no "
+        "more ε.",
     ),
     EPSILON,
     records,
