@@ -25,6 +25,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from benchmarks import peers, separated
+from benchmarks.dpm import synth_inertia
 from benchmarks.frontier_page import AT, page
 from benchmarks.peers import OneRun, Peer, PeerSet, Run
 from dpviz.tools.compare.runs import ENTRIES
@@ -205,6 +206,9 @@ def main(arguments: list[str]) -> int:
         report["separated"] = separated.shares_found(runs)
     if "bounded" not in report or again & set(OWN_K):
         report["bounded"] = separated.bounded(runs)
+        report["clear_from"] = separated.clear_from()
+    if "synth" not in report or again & set(OWN_K):
+        report["synth"] = round(synth_inertia().value, 2)
     if "moons" not in report or MORSE in again:
         report["moons"] = separated.moons_found(runs)
     with tempfile.TemporaryDirectory() as temporary, threadpool_limits(1):

@@ -1,14 +1,20 @@
 """How many separated round clusters DPM finds, of equal and of very unlike sizes, and from how many records on Morse
 finds two moons. The sets are made here."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from statistics import fmean
+from unittest.mock import patch
 
 import numpy as np
 
-from dpviz.core import Box, Labels, Points, squared_norms
+from dpviz.core import Box, FloatArray, Labels, Points, squared_norms
 from dpviz.data import load
+from dpviz.mechanisms import laplace
 from dpviz.methods.dpm import algorithm as dpm
+from dpviz.methods.dpm.algorithm import tree
+from dpviz.methods.dpm.algorithm.plan import CHANCE, GAP_SCALES, make_plan
 from dpviz.methods.morse import algorithm as morse
 from dpviz.metrics import adjusted_rand
 
@@ -30,10 +36,10 @@ MADE: dict[str, tuple[Sequence[int], int]] = {
     "100 of 250": ((250,) * 100, 2),
 }
 
-
 HARD = "50 of 150"
+AS_IT_IS = "as it is"
 VARIED = {
-    "as it is": dpm.Params(),
+    AS_IT_IS: dpm.Params(),
     "the number of records is public": dpm.Params(n_public=7_500),
     "7 levels at most": dpm.Params(n_levels=7),
     "8 levels at most": dpm.Params(n_levels=8),
@@ -44,6 +50,48 @@ VARIED = {
     "ε = 2": dpm.Params(epsilon=2.0),
     "ε = 3": dpm.Params(epsilon=3.0),
 }
+PLACE, DEPTH = "the best place is cut at, without noise", "gaps are counted without noise"
+ORACLES = {PLACE: (PLACE,), DEPTH: (DEPTH,), "both without noise": (PLACE, DEPTH)}  # everything else as it is
+
+
+@contextmanager
+def without_noise(parts: Sequence[str]) -> Iterator[None]:
+    """Let DPM choose the best place of a cut, or count the depth of its gap exactly: nobody may release that."""
+
+    def best(scores: FloatArray, **_: object) -> Labels:
+        return np.asarray(scores.argmax(axis=1), dtype=np.intp)
+
+    def counted(exact: FloatArray, *, scale: float, rng: np.random.Generator) -> FloatArray:
+        drawn = laplace(exact, scale=scale, rng=rng)  # the other noise stays the same
+        return exact if exact.ndim == 1 else drawn  # depths (nodes,), then sides (nodes, 2)
+
+    with ExitStack() as stack:
+        for part in parts:
+            name, exact = ("exponential", best) if part == PLACE else ("laplace", counted)
+            stack.enter_context(patch.object(tree, name, exact))
+        yield
+
+
+def clear_from() -> list[int]:
+    """Return for each level of HARD from how many records of two equal clusters the gap between them is clear.
+
+    A gap is at most as deep as one of them has records: m = CHANCE sqrt(2 m) + GAP_SCALES b, b the noise of its depth.
+    """
+    sizes, d = MADE[HARD]
+    n, given = sum(sizes), dpm.Params(n_public=sum(sizes))
+    plan = make_plan(
+        n,
+        d,
+        epsilon=given.epsilon,
+        delta=None,
+        n_levels=None,
+        shares=None,
+        n_public=n,
+        published=False,
+        rng=np.random.default_rng(0),  # of the root's count, that neither depth nor shares follow
+    )
+    half = CHANCE / math.sqrt(2.0)
+    return [math.ceil((half + math.sqrt(half**2 + GAP_SCALES / each)) ** 2) for each in plan.gap_epsilons]
 
 
 def made(sizes: Sequence[int], d: int, seed: int) -> tuple[Points, Labels]:
@@ -87,8 +135,12 @@ def share_found(name: str, seeds: int, params: dpm.Params) -> dict[str, float]:
 
 
 def bounded(seeds: int = SEEDS) -> dict[str, float]:
-    """Return what share of the clusters of HARD is found with other parameters, and with more epsilon."""
-    return {said: share_found(HARD, seeds, params)["found"] for said, params in VARIED.items()}
+    """Return what share of the clusters of HARD is found with other parameters, more epsilon, and less noise."""
+    shares = {said: share_found(HARD, seeds, params)["found"] for said, params in VARIED.items()}
+    for said, parts in ORACLES.items():
+        with without_noise(parts):
+            shares[said] = share_found(HARD, seeds, dpm.Params())["found"]
+    return shares
 
 
 def moons_found(runs: int = SEEDS) -> dict[str, int]:

@@ -11,6 +11,7 @@ from sklearn.cluster import KMeans
 
 from benchmarks import frontier, peers, separated
 from benchmarks.frontier_page import FEW, SOME, best, costs, geometric, page
+from benchmarks.registry import Measure
 from dpviz.tools.compare.runs import ENTRIES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -76,6 +77,7 @@ def test_a_small_run_measures_right_and_goes_on(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(separated, "MADE", {"two": ((400, 400), 2)})
     monkeypatch.setattr(separated, "HARD", "two")
     monkeypatch.setattr(separated, "MOONS", (500,))
+    monkeypatch.setattr(frontier, "synth_inertia", lambda: Measure(5.0, "", ""))
     out, text = tmp_path / "frontier.json", tmp_path / "frontier.md"
     asked = ["--folder", str(tmp_path), "--sets", "lsun", "--seeds", "3", "--without-diffprivlib"]
     asked += ["--out", str(out), "--page", str(text)]
