@@ -23,11 +23,11 @@ const isBusy = () => {
   return performance.now() - left < LEAVING_MS || (state !== undefined && state !== null && state !== "notRunning");
 };
 
-/** How many pieces are done; null where only the page can say. */
+/** How many pieces are done, and after how many milliseconds to look again; null where only the page can say. */
 async function peek(address) {
   try {
     const response = await fetch(`${BASE}/${address}`, { cache: "no-store" });
-    return response.status === 200 ? (await response.json()).done : null;
+    return response.status === 200 ? await response.json() : null;
   } catch {
     return null;
   }
@@ -81,13 +81,14 @@ class Wait {
   peekAfter(ms) {
     const wish = this.wish();
     this.timer = setTimeout(async () => {
-      const done = await peek(this.data.peek);
+      const answer = await peek(this.data.peek);
       if (wish !== this.wishes) return;
-      if (done === null) return void this.ask(0);
+      if (answer === null) return void this.ask(0);
+      const { done, every } = answer;
       const { all, done: drawn, redrawn } = this.data;
       this.show(done);
       if (done >= all || (done > drawn && performance.now() - this.loaded > (drawn ? redrawn : 0))) this.ask(0);
-      else this.peekAfter(this.data.every);
+      else this.peekAfter(every);
     }, ms);
   }
 

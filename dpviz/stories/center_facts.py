@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -56,6 +56,7 @@ RANDOM = 1.0 / math.sqrt(12.0)  # standard deviation of a place that is even ove
 COST = Figure("cost", "× k-means'", "the cost is more than", mark=1.0, mark_name="k-means")
 
 
+@lru_cache(256)  # sliders say it of each of their values whenever they are drawn; it follows from ε alone
 def allowed(epsilon: float) -> str:
     """Say what a proved epsilon allows an attacker."""
     return attacker(attacker_odds(epsilon))

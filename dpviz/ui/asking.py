@@ -249,7 +249,8 @@ def _broke(future: Work) -> bool:
 
 
 _WAIT = served("wait")
-EVERY = 400  # ms between two questions while work goes on
+EVERY = 400  # ms between two questions while work goes on, and more where ...
+APART = 20  # ... many readers wait: ms between the questions of any two, which take 1 ms of the processor each
 QUIET = 700  # ms without a new picture before work for it begins: nobody waits for every stop of a drag
 REDRAWN = 2500  # ms between two drawings of what is there so far
 
@@ -398,13 +399,30 @@ def forget() -> None:
     background().forget()
 
 
+class _Turns:
+    """The turns of all readers who wait: none looks again before its own."""
+
+    def __init__(self) -> None:
+        self.last = -math.inf  # the latest turn that was given, ms of the monotonic clock
+
+    def give(self) -> int:
+        """Return after how many milliseconds to look again."""
+        now = 1000 * time.monotonic()
+        self.last = max(now + EVERY, self.last + APART)
+        return math.ceil(self.last - now)
+
+
+_TURNS = _Turns()
+
+
 async def answer(request: Request) -> Response:
-    """Say how many pieces are done; an empty answer sends the browser the long way."""
+    """Say how many pieces are done, and when to look again; an empty answer sends the browser the long way."""
     asking = _ASKINGS.get(request.path_params["token"])
     progress = None if asking is None else asking.progress
     if progress is None:
         return Response(status_code=204)
-    return JSONResponse({"done": await run_in_threadpool(progress)}, headers={"cache-control": "no-store"})
+    done = await run_in_threadpool(progress)
+    return JSONResponse({"done": done, "every": _TURNS.give()}, headers={"cache-control": "no-store"})
 
 
 def _runs(source: Source, jobs: Sequence[Job], answers: Answers) -> dict[Hashable, int]:
@@ -414,7 +432,10 @@ def _runs(source: Source, jobs: Sequence[Job], answers: Answers) -> dict[Hashabl
 
 
 def _of_session(key: str) -> _Asking:
-    asking: _Asking = st.session_state.setdefault(f"{_SESSION}:{key}", _Asking())
+    name = f"{_SESSION}:{key}"
+    asking: _Asking | None = st.session_state.get(name)
+    if asking is None:  # a token takes a while
+        asking = st.session_state[name] = _Asking()
     _ASKINGS[asking.token] = asking
     return asking
 

@@ -63,26 +63,31 @@ def session_value(key: str, make: Callable[[], T]) -> Callable[[], T]:
     """Return what returns the session's own object under `key`, which `make` makes when it is first wanted."""
 
     def of_session() -> T:
-        found: T = st.session_state.setdefault(key, make())
+        try:
+            found: T = st.session_state[key]
+        except KeyError:
+            found = st.session_state[key] = make()
         return found
 
     return of_session
 
 
 _values = session_value(_VALUES, dict[str, Value])
+_names_read = session_value(_ASKED, set[str])
 _ties = session_value(_TIED, dict[str, tuple[int, object, bool]])
 
 
 def opening_query() -> dict[str, str]:
     """Return the query parameters that this session was opened with; the last one of those with one name."""
-    if _QUERY not in st.session_state:
+    try:  # each look into the session's state costs as much as reading a knob
+        query: dict[str, str] = st.session_state[_QUERY]
+    except KeyError:
         params = st.query_params
-        st.session_state[_QUERY] = dict(params)
+        query = st.session_state[_QUERY] = dict(params)
         repeated = [name for name in params if len(params.get_all(name)) > 1]
         for name in repeated[:MOST_REPEATED]:
             times = len(params.get_all(name))
             report(f"The link has {name[:MOST_NAME]!r} {times} times, but once is enough. The last one counts.")
-    query: dict[str, str] = st.session_state[_QUERY]
     return query
 
 
@@ -93,10 +98,11 @@ def value(knob: Knob) -> Any:
     """
     values = _values()
     if knob.name not in values:
-        linked = _linked(knob)
-        if knob.name not in opening_query():
-            return linked
-        values[knob.name] = linked
+        _names_read().add(knob.name)
+        text = opening_query().get(knob.name)
+        if text is None:
+            return knob.default
+        values[knob.name] = _linked(knob, text)
     try:
         return knob.parse(knob.format(values[knob.name]))
     except KnobError:  # another page's knob of this name has values that this one has not
@@ -274,15 +280,10 @@ def kept_params() -> dict[str, str]:
 
 def never_asked() -> list[str]:
     """Return the names of the link that nothing on the page has asked for."""
-    known: set[str] = st.session_state.get(_ASKED, set())
-    return [name for name in opening_query() if name not in known | READ_ELSEWHERE]
+    return [name for name in opening_query() if name not in _names_read() | READ_ELSEWHERE]
 
 
-def _linked(knob: Knob) -> Value:
-    st.session_state.setdefault(_ASKED, set()).add(knob.name)
-    text = opening_query().get(knob.name)
-    if text is None:
-        return knob.default
+def _linked(knob: Knob, text: str) -> Value:
     if len(text) > MOST_TEXT:  # no value ends like this, so it is refused below
         text = f"{text[:MOST_TEXT]}…"
     try:

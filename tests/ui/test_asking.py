@@ -59,6 +59,16 @@ def test_it_counts_on_and_asks_for_the_same_jobs(session, monkeypatch):
     assert set(shared.asked) == {JOBS}
 
 
+def test_many_who_wait_look_in_turn_and_one_alone_as_often_as_ever(monkeypatch):
+    clock = SimpleNamespace(monotonic=lambda: 7.0)
+    monkeypatch.setattr(asking, "time", clock)
+    turns = asking._Turns()
+    told = [turns.give() for _ in range(100)]
+    assert told == [asking.EVERY + asking.APART * number for number in range(100)]
+    clock.monotonic = lambda: 7.0 + told[-1] / 1000  # all have had their turn
+    assert turns.give() == asking.EVERY
+
+
 def test_what_is_there_besides_counts_too(session, monkeypatch):
     use(monkeypatch, FakeBackground())
     asking.ask(SOURCE, JOBS, what="parts", key="one", known=10, secret=False, public=False)
@@ -135,11 +145,11 @@ def test_a_click_ends_the_waiting_where_the_session_is_read(session, monkeypatch
     class Reading(dict):
         reads = 0
 
-        def setdefault(self, *item):
+        def get(self, *item):
             self.reads += 1
             if self.reads > 2:
                 raise InterruptedError
-            return super().setdefault(*item)
+            return super().get(*item)
 
     monkeypatch.setattr(asking.st, "session_state", Reading(session.state))
     shared = use(monkeypatch, FakeBackground())

@@ -50,7 +50,7 @@ _MOST_DIGITS = 6  # of a value's index
 _DRAWN = "drawn"  # after the last picture
 _LATER = "later"  # what is missing comes with the page's rerun
 _BAND = "band:"  # before the index of a value whose band is asked for
-_GLANCE = 0.05  # s between two looks at a band that is being computed
+_GLANCE, _SLOWER, _LONGEST_GLANCE = 0.05, 1.2, 1.0  # s between the first looks at a band, then so many times as long
 _REST = 0.03  # s without a message before the next value is predicted: a drag sends messages faster than that
 _SERIES = 1.0  # s between two moves of one drag; single moves cause no prediction
 
@@ -107,7 +107,9 @@ def offer(values: Sequence[float], draw: Draw, bands: Bands | None = None) -> st
     `draw` runs outside of the session's script, so that it may not touch Streamlit's session state. Without `bands`
     there is none at any value.
     """
-    own: _Offer = st.session_state.setdefault(_OFFER, _Offer())
+    own: _Offer | None = st.session_state.get(_OFFER)
+    if own is None:  # a token takes a while
+        own = st.session_state[_OFFER] = _Offer()
     _OFFERS[own.token] = own
     own.values, own.draw, own.bands = tuple(values), draw, bands
     return f"{_FOLDER}/{own.token}"
@@ -158,8 +160,10 @@ async def answer(socket: WebSocket) -> None:
 
 async def _send_band(socket: WebSocket, token: str, index: str) -> None:
     """Send the band at a value when it is known."""
+    glance = _GLANCE  # a hundred readers who rest must not take the processor from one who moves
     while (answer := await run_in_threadpool(_band, token, index)) is None:
-        await asyncio.sleep(_GLANCE)
+        await asyncio.sleep(glance)
+        glance = min(_SLOWER * glance, _LONGEST_GLANCE)
     with suppress(WebSocketDisconnect, RuntimeError):  # the reader has left
         await socket.send_text(answer)
 

@@ -5,6 +5,7 @@ import gc
 import itertools
 import json
 import threading
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -241,6 +242,21 @@ def test_a_band_is_told_when_it_is_known(session, monkeypatch):  # noqa: ARG001
     said = talk(banded(ask), waited("band:2", until=heard_by(monkeypatch, 1)))
     assert bands_of(said) == [{"band": 2, "values": [1.0, 2.0, 2.0], "key": "key"}]
     assert looks == [2.0] * 3
+
+
+def test_a_band_that_takes_long_is_looked_at_less_and_less_often(session, monkeypatch):  # noqa: ARG001
+    pauses, sent = [], []
+
+    async def record(value, to):
+        to.append(value)
+
+    monkeypatch.setattr(ahead, "asyncio", SimpleNamespace(sleep=lambda seconds: record(seconds, pauses)))
+    address = banded(lambda _: (1.0, 2.0, 3.0) if len(pauses) == 60 else None)
+    socket = SimpleNamespace(send_text=lambda text: record(text, sent))
+    asyncio.run(ahead._send_band(socket, address.rpartition("/")[2], "1"))
+    assert pauses == sorted(pauses)
+    assert (pauses[0], pauses[-1]) == (ahead._GLANCE, ahead._LONGEST_GLANCE)
+    assert json.loads(sent[0])["values"] == [1.0, 2.0, 3.0]
 
 
 def test_a_picture_is_drawn_while_a_band_is_not_known(session, monkeypatch):  # noqa: ARG001
