@@ -85,7 +85,7 @@ async def reader(number: int, port: int, begin: "Beginning", think: float) -> di
         told["errors"].append(f"{type(error).__name__}: {error}"[:300])
         begin.give_up()
     told["errors"] += session.errors
-    told |= {"peeks": session.peeks, "pictures": session.pictures, "follows": session.follows}
+    told |= {"peeks": session.peeks, "bands": session.bands, "pictures": session.pictures, "follows": session.follows}
     return told
 
 
@@ -154,6 +154,7 @@ def summary(found: list[dict[str, Any]], watch: Watch, log: str, options: argpar
         "tracebacks_in_log": log.count("Traceback"),
         "lost_states": [error for each in found for error in each["lost"]],
         "looks_at_background_work": sum(each["peeks"] for each in found),
+        "bands": sum(each["bands"] for each in found),
         "picture_ahead_ms": summed([took for each in found for took in each["pictures"]]),
         "epsilon_ms": summed([took for each in found for took in each["epsilon"]]),
         "not_stolen_from_ms": summed([took for each in found for took in each["own"]]),

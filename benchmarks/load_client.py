@@ -1,8 +1,8 @@
 """A reader without a browser: Streamlit's protobuf messages over its websocket, as its page sends and gets them.
 
 What the page's own scripts do is done here, too, with their pauses: the picture is asked for ahead of the rerun
-(dpviz/assets/epsilon.js, ahead.js), an open tab follows it when it has rested, and a line that waits looks how far the
-work is (dpviz/assets/wait.js).
+(dpviz/assets/epsilon.js, ahead.js), an open tab follows it when it has rested, a line that waits looks how far the
+work is (dpviz/assets/wait.js), and the strip's bands are asked for one after the other (dpviz/assets/bands.js).
 """
 
 import asyncio
@@ -21,7 +21,6 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.protocol import State
 
 from benchmarks.load_http import Fetcher
 from benchmarks.load_line import Line, body_of, header_of
@@ -34,7 +33,9 @@ WAIT = "dpviz.wait"
 ADDRESS = "dpviz.address"
 AHEAD = 0.6  # s that the slider waits for a picture that comes ahead (dpviz/assets/epsilon.js) ...
 REST = 0.3  # ... and s of rest before the page follows one that came
-TICK = 0.05  # s between two looks at what is due
+STILL = 2.5  # s of rest until the strip's bands are asked for (dpviz/assets/bands.js), and ...
+GAP = 0.1  # ... s between two of them
+STRIDES = (8, 4, 2, 1)
 
 
 class LostError(Exception):
@@ -59,10 +60,12 @@ class Waiting:
         """Ask the page once the picture has rested."""
         self.due, self.asks = time.monotonic() + self.data["quiet"] / 1000, True
 
-    def look(self, done: int | None) -> None:
+    def look(self, answer: bytes | None) -> None:
         """Ask the page when there is something to draw, else look again."""
         now, drawn = time.monotonic(), self.data["done"]
-        self.due, self.asks = now + self.data["every"] / 1000, False
+        told = {"done": None, "every": 0} if answer is None else json.loads(answer)
+        done = told["done"]
+        self.due, self.asks = now + told["every"] / 1000, False
         enough = now - self.loaded > (self.data["redrawn"] / 1000 if drawn else 0.0)
         if done is None or done >= self.data["all"] or (done > drawn and enough):
             self.due, self.asks = now, True
@@ -82,16 +85,18 @@ class Session:
         self.waiting: dict[str, Waiting] = {}
         self.expected = dict(query)
         self.errors: list[str] = []
-        self.peeks = 0
+        self.peeks = self.bands = 0
+        self._known: tuple[str, set[int]] = "", set()  # the bands' key, and the indexes of those that are there
         self.pictures: list[float] = []  # s until a picture was there ahead of the page
         self.follows: list[float] = []  # s until a tab had followed
         self.settled = "", dict(query)  # the picture's name and the address when the page was last at rest
         self.headers: dict[str, str] = {}  # its cookie, where several processes share the readers
         self._fetcher = Fetcher(port, self.headers)
         self._socket: ClientConnection | None = None
+        self._gone: asyncio.Task[None] | None = None  # ends with the socket
         self._line = Line(port, self.headers)
         self._script = ""
-        self._known: dict[str, ForwardMsg] = {}  # what the server may refer to
+        self._messages: dict[str, ForwardMsg] = {}  # what the server may refer to
 
     async def __aenter__(self) -> "Session":
         await self._connect()
@@ -106,6 +111,7 @@ class Session:
         address = f"ws://localhost:{self.port}/_stcore/stream"
         options: Any = {"origin": f"http://localhost:{self.port}", "subprotocols": ["streamlit"], "max_size": None}
         self._socket = await connect(address, additional_headers=self.headers, open_timeout=60, **options)
+        self._gone = asyncio.create_task(self._socket.wait_closed())
         answer = self._socket.response
         for each in answer.headers.get_all("Set-Cookie") if answer else ():
             self.headers["Cookie"] = each.partition(";")[0]
@@ -129,7 +135,7 @@ class Session:
         scene, query = self.settled
         await self._leave()
         self.kept.clear()
-        self._known.clear()
+        self._messages.clear()
         self._script, self.scene, self.query = "", "", query
         await self._connect()
         await self.open()
@@ -171,20 +177,46 @@ class Session:
         return took
 
     async def rest(self, seconds: float) -> None:
-        """Look at the picture for a while; a tab follows it, and a waiting line goes on asking."""
+        """Look at the picture for a while; a tab follows it, and a waiting line and the strip go on asking."""
         end = time.monotonic() + seconds
+        strip = asyncio.create_task(self._ask_bands())
+        try:
+            await self._rest_until(end)
+        finally:
+            strip.cancel()
+            await asyncio.wait({strip})
+        if not strip.cancelled():
+            strip.result()
+
+    async def _rest_until(self, end: float) -> None:
         while (now := time.monotonic()) < end:
-            if self._socket is not None and self._socket.state is not State.OPEN:
+            assert self._gone is not None
+            if self._gone.done():
                 raise ConnectionError("The server has ended.")
-            due = [(name, each) for name, each in self.waiting.items() if each.due <= now]
-            if not due:
-                await asyncio.sleep(min(end - now, TICK))
-            elif due[0][1].asks:
-                await self._ask(*due[0])
+            name, first = min(self.waiting.items(), key=lambda each: each[1].due, default=("", None))
+            if first is None or first.due > now:
+                await asyncio.wait({self._gone}, timeout=min(end, math.inf if first is None else first.due) - now)
+            elif first.asks:
+                await self._ask(name, first)
             else:
                 self.peeks += 1
-                answer = await self._fetcher.get(due[0][1].data["peek"])
-                due[0][1].look(None if answer is None else json.loads(answer)["done"])
+                first.look(await self._fetcher.get(first.data["peek"]))
+
+    async def _ask_bands(self) -> None:
+        """Ask for the bands outward from the slider's value, coarse before fine."""
+        await asyncio.sleep(STILL)
+        while (offer := self.picture.get("ahead")) and offer["bands"]:
+            known, here, count = self._known[1], self.epsilon[1]["index"], len(self.epsilon[1]["values"])
+            missing = [here] if here not in known else []
+            for stride in STRIDES:
+                missing += sorted({*range(0, count, stride), count - 1} - known, key=lambda i: abs(i - here))
+            if not missing:
+                return
+            if await self._line.ask_band(offer["address"], missing[0]) != offer["bands"]:
+                return  # of a page that is not here any more
+            self.bands += 1
+            known.add(missing[0])
+            await asyncio.sleep(GAP)
 
     async def _ask(self, name: str, waiting: Waiting) -> None:
         """Have a waiting line's fragment run."""
@@ -240,11 +272,11 @@ class Session:
         message.ParseFromString(data)
         if message.WhichOneof("type") == "ref_hash":  # large messages come once, then by their name
             known = ForwardMsg()
-            known.CopyFrom(self._known[message.ref_hash])
+            known.CopyFrom(self._messages[message.ref_hash])
             known.metadata.CopyFrom(message.metadata)
             message = known
         elif message.metadata.cacheable:
-            self._known[message.hash] = message
+            self._messages[message.hash] = message
         self._take(message)
         return message
 
@@ -281,6 +313,10 @@ class Session:
         elif component.component_name == STAGE:
             self.picture = header_of(component.bytes)
             self.epsilon = (component, self.picture["instrument"], fragment)
+            if offer := self.picture["ahead"]:
+                if self._known[0] != offer["bands"]:
+                    self._known = offer["bands"], set()
+                self._known[1].update(i for i, band in enumerate(offer["known"] or ()) if band)
             self._locate(self.picture["query"])
             self._draw(str(header_of(body_of(component.bytes))["hash"]))
 

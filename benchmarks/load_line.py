@@ -5,6 +5,8 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
+BAND = "{"  # its answer begins so, and may come between those of pictures
+
 
 class Line:
     """One reader's line, which stays open until the page has another address."""
@@ -15,16 +17,29 @@ class Line:
 
     async def ask(self, address: str, index: int) -> dict[str, bytes]:
         """Ask for the pictures at a value's index; returns packed scenes by their pictures' keys."""
+        line = await self._at(address)
+        await line.send(str(index))
+        found: dict[str, bytes] = {}
+        while not isinstance(message := await line.recv(), str) or message.startswith(BAND):
+            if isinstance(message, bytes):
+                found[header_of(message)["picture"]] = body_of(message)
+        return found
+
+    async def ask_band(self, address: str, index: int) -> Any:
+        """Ask for the band at a value's index, and wait for it; returns its key."""
+        line = await self._at(address)
+        await line.send(f"band:{index}")
+        while True:
+            message = await line.recv()
+            if isinstance(message, str) and message.startswith(BAND) and json.loads(message)["band"] == index:
+                return json.loads(message)["key"]
+
+    async def _at(self, address: str) -> ClientConnection:
         if self._open is None or self._open[0] != address:
             await self.close()
             at = f"ws://localhost:{self.port}/{address}"
             self._open = address, await connect(at, additional_headers=self.headers, max_size=None)
-        line = self._open[1]
-        await line.send(str(index))
-        found: dict[str, bytes] = {}
-        while isinstance(message := await line.recv(), bytes):
-            found[header_of(message)["picture"]] = body_of(message)
-        return found
+        return self._open[1]
 
     async def close(self) -> None:
         """Let go of the line."""
