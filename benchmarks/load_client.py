@@ -184,9 +184,9 @@ class Session:
             await self._rest_until(end)
         finally:
             strip.cancel()
-            await asyncio.wait({strip})
-        if not strip.cancelled():
-            strip.result()
+            (ended,) = await asyncio.gather(strip, return_exceptions=True)
+        if isinstance(ended, Exception):
+            raise ended
 
     async def _rest_until(self, end: float) -> None:
         while (now := time.monotonic()) < end:

@@ -11,15 +11,12 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.core import AnyArray, BoolArray, ByteArray, Confidential, FloatArray, IntArray, frozen
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 PACK_VERSION = 1
 MAP = "Map"  # the name of layers that are a public map under a picture: they are in no table
@@ -528,7 +525,7 @@ def pack(scene: Scene) -> bytes:
     return len(text).to_bytes(4, "little") + text + body
 
 
-def _directory(record: "DataclassInstance") -> dict[str, object]:
+def _directory(record: Axis | StageWords) -> dict[str, object]:
     """Return a record's fields; `asdict` would copy all that is in them, which takes longer than writing them."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
 

@@ -464,6 +464,7 @@ def drawing(name: str) -> str:
 
 
 @cache
+@cache  # all of them stand in every page that opens
 def address(name: str) -> str:
     """Return a term's drawing as an address that an image can have."""
     return f"data:image/svg+xml,{quote(drawing(name).replace(chr(34), chr(39)), safe=_SAFE)}"
