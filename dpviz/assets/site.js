@@ -9,6 +9,7 @@ import { Files, handed, LATE } from "./site_files.js";
 
 const AUDIENCES = ["curator", "public"]; // in the order of the switch's words
 const WHY = "dpviz-why"; // the id of the card that a stage opens
+const PACE = 1200; // ms from one step of a control that plays to the next, as in the app
 const PREFETCHED = 6; // files that are asked for at a time, when nothing else is
 export const MAIN = "picture"; // key of the picture that a page is about, where it has more than one
 const SHORT = { view: "audience", step: "frame", seed: "noise_seed" }; // names in an address, and what links call them
@@ -309,20 +310,45 @@ export class Site {
   }
 
   offerRange(place) {
-    const { label, words } = this.index.control;
-    const input = make("input", "", "", { type: "range", min: "0", max: String(words.length - 1), "aria-label": label });
+    const { label, words, plays } = this.index.control;
+    const last = words.length - 1;
+    const input = make("input", "", "", { type: "range", min: "0", max: String(last), "aria-label": label });
     const said = make("output", "", "");
     const tell = () => {
       said.textContent = words[this.at.stop];
       input.setAttribute("aria-valuetext", words[this.at.stop]);
     };
+    const go = (stop) => {
+      this.go({ stop });
+      input.value = String(stop);
+      tell();
+    };
     input.value = String(this.at.stop);
     tell();
-    input.addEventListener("input", () => {
-      this.go({ stop: Number(input.value) });
-      tell();
-    });
+    input.addEventListener("input", () => go(Number(input.value)));
     place.append(make("span", "label", label), input, said);
+    if (plays) place.prepend(this.player(go, last));
+  }
+
+  /** A button that takes the control's steps one after the other, from the first again after the last. */
+  player(go, last) {
+    const button = make("button", "button", "Play", { type: "button" });
+    let clock = 0;
+    const pause = () => {
+      clearInterval(clock);
+      clock = 0;
+      button.textContent = "Play";
+    };
+    button.addEventListener("click", () => {
+      if (clock) return void pause();
+      button.textContent = "Pause";
+      if (this.at.stop >= last) go(0);
+      clock = setInterval(() => {
+        if (button.isConnected) go(this.at.stop + 1);
+        if (!button.isConnected || this.at.stop >= last) pause();
+      }, PACE);
+    });
+    return button;
   }
 
   offerNoise(button) {

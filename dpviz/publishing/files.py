@@ -111,7 +111,10 @@ def write_page(
         if sample.slider and page.knob and len(page.stops) != 1
         else None
     )
-    control = {"label": page.label, "words": page.words, "index": page.stops.index(page.opens)} if page.words else None
+    control = None
+    if page.words:
+        opens_at = page.stops.index(page.opens)
+        control = {"label": page.label, "words": page.words, "index": opens_at, "plays": page.plays}
     opens = slider["index"] if slider else control["index"] if control else 0
     name_of_first = ASKED if page.asks else f"0.0.0.{opens}"
     first = states[name_of_first][0]

@@ -56,6 +56,7 @@ class PagePlan:
     words: tuple[str, ...] = ()  # of the stops, where the control is no slider for ε
     label: str = ""  # of that control
     opens: str = "1"  # the first stop
+    plays: bool = False  # whether that control is the steps of an animation
     asks: bool = False  # whether the page opens with a question, and its control appears after the answer
     tab: str = ""  # the only tab; "": the page above its tabs
     above: str = ""  # folder of the page above this one
@@ -116,6 +117,7 @@ def _chapters() -> Iterator[PagePlan]:
             words=words,
             label=knob.label,
             opens=knob.format(chapter.answered_at),
+            plays=chapter.plays,
             asks=True,
             above=COURSE if at else "",
         )

@@ -15,7 +15,8 @@ from dpviz.plots import read_header
 from dpviz.publishing import every_state, publish
 from dpviz.publishing.files import ASKED
 from dpviz.publishing.pages import ABOVE, Writer, visit
-from dpviz.publishing.plan import ACROSS_KNOBS, PagePlan, SitePlan, default_plan
+from dpviz.publishing.plan import ACROSS_KNOBS, COURSE, PagePlan, SitePlan, default_plan
+from dpviz.tools.teaching.chapters import CHAPTERS
 from tests.browser.published_site import small_plan
 from tests.browser.servers import served
 from tests.browser.test_app import layers
@@ -143,6 +144,37 @@ def test_the_tools_stages_are_the_apps_and_move_without_a_server(page: Page, tmp
         stage.get_by_role("button", name="Play the runs").click()
         expect(stage).not_to_have_attribute("data-runs", str(runs))
     assert refused == []
+
+
+def test_a_slider_that_is_an_animation_has_a_play_button(page: Page, tmp_path: Path) -> None:
+    """The same chapters as in the app; a press takes one step after the other, a second one holds it."""
+    course = [each for each in default_plan().pages if each.page == COURSE]
+    assert {each.link["chapter"] for each in course if each.plays} == {n for n, each in CHAPTERS.items() if each.plays}
+    (playing,) = [each for each in course if each.plays]
+    publish(tmp_path / "site", SitePlan((course[0], playing)))
+    page.goto((tmp_path / "site" / playing.folder / "index.html").as_uri())
+    page.locator("[data-guess]").first.click()
+    shown, slider = page.locator("html"), page.locator(CONTROL)
+    expect(shown).to_have_attribute("data-dpviz-state", "0.0.0.0")
+    play = page.locator(".range").get_by_role("button")
+    expect(play).to_have_text("Play")
+    play.click()
+    expect(play).to_have_text("Pause")
+    expect(slider).to_have_value("1")
+    play.click()
+    expect(play).to_have_text("Play")
+    page.wait_for_timeout(1500)  # longer than a step takes
+    expect(slider).to_have_value("1")
+    play.click()
+    expect(slider).to_have_value(playing.stops[-1])
+    expect(play).to_have_text("Play")
+    expect(shown).to_have_attribute("data-dpviz-state", f"0.0.0.{playing.stops[-1]}")
+    play.click()
+    expect(slider).to_have_value("0")  # from the beginning
+    page.goto((tmp_path / "site" / "learn" / "index.html").as_uri())
+    page.locator("[data-guess]").first.click()
+    expect(page.locator(".range input")).to_be_visible()
+    expect(page.locator(".range").get_by_role("button")).to_have_count(0)
 
 
 def numbers_of(picture: Locator) -> list[str]:
