@@ -17,6 +17,11 @@ from tests.browser.test_app_course import LAPTOP, PHONE
 pytestmark = pytest.mark.browser
 
 COIN = next(i for i, step in enumerate(classes.STEPS) if step.name == "coin")
+BEHIND = """() => {
+  const own = document.querySelector(".picture").shadowRoot ?? document;
+  const picture = own.querySelector(".dpviz-live");
+  return [getComputedStyle(picture).getPropertyValue("--dpviz-background"), picture.classList.contains("dark")];
+}"""  # of a picture: a color that its canvas takes, and whether it is drawn for it
 WIDE = """() => [document.documentElement.scrollWidth, innerWidth]"""
 
 
@@ -53,6 +58,7 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
     for at, phone in enumerate(phones):
         expect(phone.get_by_role("heading", level=1)).to_have_text(CHAPTERS["coin"].title)
         expect(phone.locator(".dpviz-live[data-dpviz-drawn]")).to_be_visible()
+        assert phone.evaluate(BEHIND) == (["rgb(14, 18, 24)", True] if at == 1 else ["rgb(247, 246, 242)", False])
         choice = phone.get_by_role("button", name=asked.ranges[2 if at else 0].words, exact=True)
         if at == 2:  # by keyboard
             choice.focus()
