@@ -507,7 +507,8 @@ class AuditStage {
     const ctx = canvas.getContext("2d");
     const ink = this.inks();
     this.picture.classList.toggle("dark", isDark(ink.page));
-    const size = this.brief ? 14 : 16 * this.unit;
+    const named = parseFloat(getComputedStyle(this.root).getPropertyValue("--dpviz-names")) || 0; // for a room
+    const size = this.brief ? 14 : Math.max(16 * this.unit, named - 1);
     const family = getComputedStyle(this.root).fontFamily;
     ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
     ctx.clearRect(0, 0, ...full);

@@ -243,6 +243,7 @@ class CompareStage extends Slider {
     this.root.classList.toggle("phone", phone);
     this.large = width >= LARGE && window.innerHeight >= LARGE_LOW;
     this.root.classList.toggle("large", this.large);
+    this.names = parseFloat(getComputedStyle(this.root).getPropertyValue("--dpviz-names")) || 0; // for a room
     const count = this.cards.length;
     const columns = phone ? 3 : clamp(count, 5, MOST_COLUMNS);
     const rows = Math.ceil((count + (phone ? 1 : 0)) / columns);
@@ -441,17 +442,17 @@ class CompareStage extends Slider {
   }
 
   words() {
-    const { index, phone } = this;
-    const { data } = this;
+    const { data, index, phone } = this;
+    const few = phone || this.names; // the promise stands below the name
     this.cards.forEach((card, i) => {
       const { map } = card;
       const [number, unit] = map.numbers[index];
-      setText(card.name, phone ? brief(map) : map.short);
+      setText(card.name, few ? brief(map) : map.short);
       const more = unit === "×" ? " without privacy, this run" : unit === "in 100" ? " right, at most" : "";
       const promise = map.proved || data.public ? "" : map.promise; // what is usual needs no word
-      setText(card.promise, this.size?.width < PROMISE_PX ? "" : promise);
+      setText(card.promise, few || this.size?.width < PROMISE_PX ? "" : promise);
       setText(card.number, unit === "×" ? `${number}×` : number);
-      const rest = unit === "×" ? (phone ? promise : i ? "" : "this run") : i && unit === "in 100" ? "" : `${unit}${phone ? "" : more}`;
+      const rest = unit === "×" ? (few && promise) || (phone || i ? "" : "this run") : i && unit === "in 100" ? "" : `${unit}${phone ? "" : more}`;
       setText(card.unit, rest);
       card.line.style.background = this.hue(map);
       card.line.hidden = data.public;
@@ -479,7 +480,7 @@ class CompareStage extends Slider {
     const scale = (share) => bottom - clamp(share, 0, 3) * (bottom - top);
     const cost = (value) => scale(Math.log(Math.max(value ?? Infinity, 1)) / Math.log(this.data.top));
     const chance = (value) => scale(((value ?? 100) - 50) / 50);
-    return { width, height, left, right, bottom, top, x, cost, chance, size: phone ? 12.5 : this.large ? 16 : 14 };
+    return { width, height, left, right, bottom, top, x, cost, chance, size: phone ? 12.5 : this.names ? 18 : this.large ? 16 : 14 };
   }
 
   drawStill() {
@@ -545,8 +546,9 @@ class CompareStage extends Slider {
   /** Names stand at the left, where the lines part. */
   drawNames(lines, place, stops, { left, bottom, top, x }) {
     const names = lines.map((card) => ({ card, want: place(stops(card)[0], 2)[1] })).sort((a, b) => a.want - b.want);
-    let before = top - 4 - CLOSE_PX;
-    for (const name of names) before = name.y = Math.max(name.want, before + CLOSE_PX);
+    const close = Math.max(CLOSE_PX, this.names);
+    let before = top - 4 - close;
+    for (const name of names) before = name.y = Math.max(name.want, before + close);
     for (const { card, want, y } of names) {
       const style = `fill: ${this.hue(card.map)}`;
       const to = clamp(want, top, bottom);

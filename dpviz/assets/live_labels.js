@@ -283,7 +283,7 @@ const inkOf = (layer, theme) => (layer.role === "cluster" ? (layer.audience === 
 
 /** Draw the names over a scene that `drawScene` has drawn, each at its mark, on its way too. */
 export function drawLabels(ctx, scene, view, { scale, box }) {
-  const type = Math.round((view.large ?? 1) * Math.max(view.phone ? 13 : 14, Math.round(Math.min(box.width, box.height) / 44)));
+  const type = Math.round((view.large ?? 1) * Math.max(view.large > 1 ? 16 : view.phone ? 13 : 14, Math.round(Math.min(box.width, box.height) / 44)));
   ctx.font = `600 ${type}px ${view.theme.font}`;
   const own = { ...view, scale, type };
   const taken = [...drawOutside(ctx, scene, view, own, box), ...nameCloud(ctx, scene, view, own, box)];

@@ -455,23 +455,27 @@ def last_step(
 
 
 MARK = 18.0  # CSS pixels: 3 mm on a phone, which has six to a millimeter
+LINE = 2.5
 MOST_MARKS = 40  # of a kind in a chapter's picture
-MARKED = (Kind.POINTS, Kind.MARKS, Kind.ARROWS)
+LONG = (Kind.ARROWS, Kind.SEGMENTS)
+MARKED = (Kind.POINTS, Kind.MARKS, *LONG)
 
 
 def large(layer: Layer) -> Layer:
-    """Return a layer with marks of at least `MARK`, an even sample of more than `MOST_MARKS`; points become marks."""
-    n = layer.n_marks
-    if layer.kind not in MARKED:
+    """Return a layer with marks of at least `MARK`, an even sample of more than `MOST_MARKS`; points become marks.
+
+    Of so many segments, which are faint, the same sample is drawn in full.
+    """
+    every = -(-layer.n_marks // MOST_MARKS)
+    if layer.kind not in MARKED or (layer.kind is Kind.SEGMENTS and every == 1):
         return layer
-    every = -(-n // MOST_MARKS)
     some = slice(None, None, every)  # the same of two layers with as many marks
     return replace(
         layer,
         name=layer.name if every <= 1 else f"{layer.name}, 1 in {every}",
-        kind=Kind.ARROWS if layer.kind is Kind.ARROWS else Kind.MARKS,
-        arrays={name: array[:, some] for name, array in layer.arrays.items()},
-        size=layer.size if layer.kind is Kind.ARROWS else max(MARK, layer.size),
+        kind=layer.kind if layer.kind in LONG else Kind.MARKS,
+        arrays={name: array[:, some] for name, array in layer.arrays.items() if name != "alpha"},
+        size=max(LINE if layer.kind in LONG else MARK, layer.size),
         names=layer.names[some],
         ids=layer.ids[some],
         total=0,

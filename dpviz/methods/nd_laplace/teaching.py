@@ -308,8 +308,8 @@ CHAPTER = RunChapter(
         f"At ε = 1 within {RADIUS:g} m, how far does a place move on average?",
         ranges("Less than 250 m", "250 to 750 m", "750 to 1,500 m", "More", at=(250, 750, 1500)),
         mean_move,
-        "**{measured}**, the mean of {draws} tries. Nobody is trusted with everyone's true place, so that each place "
-        "needs noise enough of its own.",
+        "**{measured}**, the mean of {draws} tries: where nobody is trusted, each place needs noise enough of its "
+        "own. Places farther apart are easier to tell apart: ε counts per distance.",
     ),
     SENT,
     records,

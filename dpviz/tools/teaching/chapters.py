@@ -153,7 +153,7 @@ def coin_picture(epsilon: float, *, answered: bool) -> Scene:
     n_yes = yes_of_100(epsilon)
     column, row = np.meshgrid(np.arange(SIDE), np.arange(SIDE)[::-1])
     grid = np.stack([column.ravel(), row.ravel()], axis=1)
-    squares = [np.array([half + 0.14, 0.09]) + grid * np.array([0.08, 0.091]) for half in (0, 1)]
+    squares = [np.array([half + 0.08, 0.09]) + grid * np.array([0.094, 0.091]) for half in (0, 1)]
     says_yes = np.concatenate([places[:n] for places, n in zip(squares, n_yes, strict=True)])
     says_no = np.concatenate([places[n:] for places, n in zip(squares, n_yes, strict=True)])
     said = f" Where the truth is yes, {n_yes[0]} say yes; where it is no, {n_yes[1]} say yes." if answered else ""

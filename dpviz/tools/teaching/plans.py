@@ -395,9 +395,10 @@ SYNTHETIC = "Synthetic records, curator's view: gray marks are secret."
 
 
 def chapter_still(name: str) -> str:
-    """Return a chapter's picture with its answer as SVG, where its control begins; below it what can be explained.
+    """Return a chapter's picture as SVG where it answers, an animation at its end; below it what can be explained.
 
     Raises KeyError for a chapter that there is not.
     """
     chapter = CHAPTERS[name]
-    return svg([chapter.picture(chapter.control.default, answered=True)], notes=(chapter.explained, SYNTHETIC))
+    value = chapter.control.high if chapter.plays else chapter.answered_at
+    return svg([chapter.picture(value, answered=True)], notes=(chapter.explained, SYNTHETIC))

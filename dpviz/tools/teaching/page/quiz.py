@@ -129,7 +129,7 @@ def _results() -> None:
     cards = []
     for at, question in enumerate(QUESTIONS):
         chosen = "".join(
-            f"<p>{escape(_chosen(words, question, answer))}</p>"
+            f"<p>{escape(_chosen('You' if alone else words, question, answer))}</p>"
             for words, answer in ((HALVES[BEFORE], sheet.before[at]), (HALVES[AFTER], sheet.after[at]))
             if words == HALVES[AFTER] or not alone
         )

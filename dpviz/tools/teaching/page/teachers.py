@@ -10,7 +10,7 @@ from dpviz.core import Knob
 from dpviz.methods import CATALOGUE
 from dpviz.stories.glossary import pieces, topics
 from dpviz.stories.method import LEARN, Page
-from dpviz.tools.compare.document import Document, Heading, Items, Pairs, TableBlock, pdf
+from dpviz.tools.compare.document import Document, Heading, Pairs, TableBlock, pdf
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.plans import EXERCISES, PLANS, WRONG_IDEAS, TeachLink, chapter_still
 from dpviz.tools.teaching.quiz import MOST_CODES, CodeError, collect, tallies
@@ -131,7 +131,7 @@ def handout(minutes: int) -> Document:
         for end, step in zip(ends, PLANS[minutes], strict=True)
     )
     (begin, first), *_ = topics()
-    tasks = tuple(f"{number}. {each.title}. {plain(each.task)}" for number, each in enumerate(EXERCISES, start=1))
+    tasks = tuple((f"{number}. {each.title}", plain(each.task)) for number, each in enumerate(EXERCISES, start=1))
     return Document(
         f"How much noise hides a person? {minutes} minutes",
         "A class on differential privacy with dpviz",
@@ -140,7 +140,7 @@ def handout(minutes: int) -> Document:
             Heading(begin),
             Pairs(tuple((term.name, term.meaning) for term in first)),
             Heading("Exercises"),
-            Items(tasks),
+            Pairs(tasks),
         ),
     )
 
