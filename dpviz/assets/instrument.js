@@ -282,7 +282,7 @@ export class Instrument extends Slider {
     const marks = [drawn("line", { x1: 0, x2: width, y1: y(COIN_ODDS), y2: y(COIN_ODDS), class: "rule" })];
     const question = this.said?.risk_label ?? "Did you take part?";
     marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, line.length ? `${question}${this.guessed(question)}` : question));
-    if (!phone) marks.push(drawn("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, this.brief ? "" : `coin: ${COIN_ODDS}`));
+    marks.push(drawn("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, `coin: ${COIN_ODDS}`));
     if (line.length > 1) {
       const clip = `dpviz-spent-${Math.round(width)}`;
       const area = drawn("clipPath", { id: clip });

@@ -44,8 +44,7 @@ FLAT = (700, 380)
 LEGEND = 210
 MOST_LABEL = 0.4  # of the width, for the names of lanes
 MOST_POWER = 300  # of ten; a float overflows beyond
-SECONDS = 1.1  # per stop of a thumbnail; ours
-LAST = 3  # turns of the last stop
+SECONDS = 1.1  # per stop of a thumbnail, so that five stand still before 5 s are over; ours
 MOST_POINTS = 500  # of a thumbnail: more are a cloud at this size; every so many are drawn
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
 CASED_PX = 2.0  # from this width on segments have a casing: thin ones, such as borders, would only be blurred
@@ -195,7 +194,7 @@ def thumbnail(
     hidden: Collection[str] = (),
     theme: Theme = LIGHT,
 ) -> str:
-    """Return an animated SVG of `size` pixels without words: these frames of the scene, one after another.
+    """Return an animated SVG of `size` pixels without words: these frames of the scene, once, one after another.
 
     CSS rules animate it, without a script; with reduced motion it is the last frame. Layers in `hidden`, and those that
     begin hidden, are off. Raises ValueError for no frames, or one that the scene does not have.
@@ -221,11 +220,11 @@ def thumbnail(
                 name = "s" + "".join("1" if each == row else "0" for each in rows)
                 turns.add(name)
                 parts.append(f'<g class="{name}">{marks}</g>')
-    n, style, still = len(frames) + LAST - 1, "", ""
+    n, style, still = len(frames), "", ""
     for name in sorted(turns):
         visibility = ["visible" if turn == "1" else "hidden" for turn in name[1:]]
         steps = "".join(f"{100.0 * turn / n:.4g}%{{visibility:{each}}}" for turn, each in enumerate(visibility))
-        style += f".{name}{{animation:{name} {n * SECONDS:g}s step-end infinite}}@keyframes {name}"
+        style += f".{name}{{animation:{name} {n * SECONDS:g}s step-end forwards}}@keyframes {name}"
         style += f"{{{steps}100%{{visibility:{visibility[-1]}}}}}"
         still += f".{name}{{animation:none;visibility:{visibility[-1]}}}"
     style += f"@media(prefers-reduced-motion:reduce){{{still}}}"

@@ -124,7 +124,7 @@ def guarantee_in_a_sentence(
         and proved.adjacency is stated.adjacency
         and proved.delta <= stated.delta
     )
-    verdict = f"Proved, and better than promised: ε = {of_proof}." if better else "Proved."
+    verdict = f"Proved: ε = {of_proof}." if better else "Proved."
     return "proved", f"{verdict} {change} makes no result more than {factor} as likely{more}{least}."
 
 
@@ -245,7 +245,7 @@ def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] =
     caveats: tuple[str, ...] = ()
     if guarantee.differs:
         caveats = (DIFFERS.format(guarantee.differs, "" if proved is None else OURS),)
-    account, is_overspent = _account(stated, events)
+    account, is_overspent = _account(stated, "stated" if proved is None else "proved", events)
     return Label(
         kind=NOTHING
         if published is proved is None
@@ -261,7 +261,7 @@ def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] =
     )
 
 
-def _account(claim: Claim, events: Sequence[Event]) -> tuple[str, bool]:
+def _account(claim: Claim, kind: str, events: Sequence[Event]) -> tuple[str, bool]:
     """Say what the events add up to, and whether that is more than is stated or proves nothing of it.
 
     Nothing is said where a claim has no sum: no limit at all, or one per distance.
@@ -278,10 +278,10 @@ def _account(claim: Claim, events: Sequence[Event]) -> tuple[str, bool]:
     if account.is_over:
         digits = next(n for n in count(DIGITS) if ceiled(account.total, n) != ceiled(account.stated, n))
         over, most = ceiled(account.total, digits), ceiled(account.stated, digits)
-        return f"{opening} {over}: more than the {most} that is stated.", True
+        return f"{opening} {over}: more than the {most} that is {kind}.", True
     if ceiled(account.total) != ceiled(account.stated):
-        return f"{opening} {ceiled(account.total)}, within the {ceiled(account.stated)} that is stated.", False
-    return f"{opening} {ceiled(account.total)}, as stated.", False
+        return f"{opening} {ceiled(account.total)}, within the {ceiled(account.stated)} that is {kind}.", False
+    return f"{opening} {ceiled(account.total)}, as {kind}.", False
 
 
 def kind_of(claim: Claim) -> str:

@@ -24,7 +24,7 @@ class Doubt(Enum):
     HIDDEN = ", and nobody stands out"
     ROOM = ", and attackers stay in doubt"
     LITTLE = ", and little doubt remains"
-    GONE = ", and the guarantee is gone"  # the attacker can be right over 99 times in 100
+    GONE = "; the guarantee is gone"  # the attacker can be right over 99 times in 100
     UNPROVED = ", but no limit is proved"
 
     def ends(self, said: str) -> str:

@@ -44,7 +44,7 @@ _EPSILON = served("epsilon", *PARTS, styles=("streamlit", "slider"))
 SYMBOLS = "ερ"
 HINT = "Triangles mark real deployments."
 DEPLOYED = "Real deployments, by their ε. They are not comparable one to one."
-LEFT, RIGHT = "more noise", "less noise"
+LEFT, RIGHT = "noisy, private", "exact"
 
 
 def epsilon_slider(

@@ -45,7 +45,7 @@ def test_what_is_stated_is_what_the_events_add_up_to(name):
     assert "dpviz-overspent" not in panel.guarantee(label)
     assert bool(label.account) != (name == "nd_laplace"), "ε per distance is no sum"
     if label.account:
-        assert label.account.endswith(("as stated.", "that is stated."))
+        assert label.account.endswith(("as proved.", "that is proved.", "as stated.", "that is stated."))
 
 
 @pytest.mark.parametrize("name", [name for name in TOLD if name != "nd_laplace"])

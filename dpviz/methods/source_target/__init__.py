@@ -52,7 +52,7 @@ METHOD = Method(
         },
     ),
     thumbnail=Thumbnail(
-        question="Where is help needed, near secret helpers?",
+        question="Help near secret helpers?",
         alt="Green public places, gray secret helpers, blue released stand-ins, and the centers chosen beside them.",
         made=first_aid,
         seed=1,

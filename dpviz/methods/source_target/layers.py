@@ -63,6 +63,7 @@ def given_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
             _target_ink(run),
             ALWAYS,
             dots(plane(run.targets)),
+            label=f"{nouns.target[0]} (public)" if run.targets_public else "",
             size=5.0 if len(run.targets) <= FEW_TARGETS else 4.5,
         ),
     ]

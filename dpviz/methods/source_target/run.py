@@ -240,9 +240,8 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     @property
     def lede(self) -> str:
         """What it is for, and who the points are; public."""
-        wanted = "Choose centers for the" if self.is_neutral else "Bring help closer to"
-        public = " (public)" if self.targets_public else ""
-        return f"{wanted} {self.words.nouns.target[1]}{public}; of the {self.source_words} only **blue** is published."
+        wanted, the = ("Choose centers for the", "the ") if self.is_neutral else ("Bring help to", "")
+        return f"{wanted} {self.words.nouns.target[1]}; of {the}{self.source_words}, only **blue** is published."
 
     def finding(self) -> Sentence:
         """Say the run in one sentence; it names no protection that is not proved."""
@@ -284,17 +283,13 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     def _publics_finding(self) -> str:
         """Say what was chosen, whether noise threw averages off the map, and what of the source is hidden."""
-        doubt, nouns, k = self.doubt, self.words.nouns, len(self.release.selected)
-        released = self.released
+        k, released = len(self.release.selected), self.released
         outside = float(((released < 0.0) | (released > 1.0)).any(axis=1).mean()) if len(released) else 0.0
         if not len(released):
             return f"no average was released: the places ignore the {self.source_words}"
         if outside > SCATTERED:
             return "noise scatters the averages: these places may be guesses"
-        chosen = things(k, "place")
-        if self.hides:
-            return f"{chosen} {'is' if k == 1 else 'are'} chosen, and no {nouns.source[0]} can be singled out"
-        return doubt.ends(f"{chosen} {'is' if k == 1 else 'are'} chosen")
+        return self.doubt.ends(f"{things(k, 'place')} {'is' if k == 1 else 'are'} chosen")
 
     @cached_property
     def cost_of_ignoring(self) -> float:
@@ -309,8 +304,8 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         _, floor = self.costs
         ignored = self.cost_of_ignoring
         many, whose = self.source_words, f"{self.words.nouns.target[1]}'".capitalize()
-        where = f"{whose} average way to {'a center' if self.is_neutral else 'help'}"
-        lines = ((ignored, f"ignoring the {many}"), (floor, "without privacy"))
+        where = f"{whose} way to {'a center' if self.is_neutral else 'help'}"
+        lines = ((ignored, f"ignoring {'the ' * self.is_neutral}{many}"), (floor, "without privacy"))
         low, high = LEAST_WAY * floor, max(MOST_WAY * ignored, floor) or 1.0
         public = replace(center_facts.noise_strip("Noise moves averages by"), low=LEAST_NOISE, high=100.0, log=True)
         return Strip(where, "", "away", low, high, lines), (
@@ -481,7 +476,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     @property
     def profiled(self) -> tuple[Centers, None]:
         """The new centers (k, d), data units: public targets, which the release chooses."""
-        return self.selected, None
+        return self.params.targets[self.release.selected], None
 
     def charts(self) -> tuple[Chart, ...]:
         """Return profiles of the new centers; counts and threshold, or the bound and the truth."""

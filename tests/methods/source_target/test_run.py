@@ -71,6 +71,14 @@ def other_world(run, n):
     return dataclasses.replace(other, classes=np.zeros(n, dtype=int), target_classes=run.target_classes, record=1)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_profiles_stand_where_the_new_centers_do(method):
+    run = run_of(method=method)
+    assert not np.allclose(run.words.box.widths, 1.0), "else data units are the box's"
+    (lines,) = [each for each in run.profile_charts()[0].scene.layers if each.name == "released center"]
+    assert lines.arrays["xy"][0, ..., 0] == pytest.approx(run.selected, abs=1e-12)
+
+
 @pytest.mark.parametrize(("d", "view"), [(d, view) for d, views in VIEWS.items() for view in views])
 @pytest.mark.parametrize("method", METHODS)
 def test_the_public_scene_follows_from_the_release(d, view, method):

@@ -326,5 +326,5 @@ def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
         Adjacency.ADD_REMOVE,
         "Laplace noise on counts and sums, the budget split as in Su et al. 2016",
     )
-    theirs = replace(claim, reference=f"{PAPER}, theorem 5, for the same ε in all; nobody has proved or disproved it")
+    theirs = replace(claim, reference=f"{PAPER}, theorem 5, for the same ε in all; an audit breaks it as published")
     return Guarantee(theirs, None if records else claim, (*start, *REPAIRED_CAVEATS), REPAIRS)
