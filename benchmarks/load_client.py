@@ -63,7 +63,7 @@ class Waiting:
     def look(self, answer: bytes | None) -> None:
         """Ask the page when there is something to draw, else look again."""
         now, drawn = time.monotonic(), self.data["done"]
-        told = {"done": None, "every": 0} if answer is None else json.loads(answer)
+        told: dict[str, Any] = {"done": None, "every": 0} if answer is None else json.loads(answer)
         done = told["done"]
         self.due, self.asks = now + told["every"] / 1000, False
         enough = now - self.loaded > (self.data["redrawn"] / 1000 if drawn else 0.0)
