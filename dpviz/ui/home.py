@@ -55,7 +55,6 @@ BELOW = 116  # CSS pixels that the methods' thumbnails take on the first screen
 STILL = "Curator's view of synthetic records: gray marks are secret."
 SIZE = (240, 240)  # pixels of a thumbnail
 THUMBNAILS = tuple(name for name, method in CATALOGUE.items() if method.thumbnail is not None)
-YOU_ARE = "you, one of 5,000 people"
 YOU = (0.57, 0.62)  # near here stands the person that is called you, box units
 HIDDEN, HARDLY, DOUBT, GONE = 56.0, 65.0, 95.0, 99.0  # times in 100 that an attacker can be right
 START_SEED, NOISE = 5, Noise(112)  # the run that k-means' page opens with
@@ -143,7 +142,8 @@ def last_frame(epsilon: float) -> Scene:
     # A ring around one person, which grows as an attacker learns more: nobody else is looked at.
     you = int(np.argmin(np.sum((run.unit - YOU) ** 2, axis=1)))
     size = 12.0 + ((50.0 if words.risk is None else words.risk.value) - 50.0) / 5.0
-    ring = Layer.of("you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=size, label=YOU_ARE)
+    named = f"you, one of {len(run.unit):,} people"
+    ring = Layer.of("you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=size, label=named)
     layers = (*(replace(each, legend=False) if each.kind is Kind.POINTS else each for each in scene.layers), ring)
     return replace(scene, layers=layers, stage=replace(words, finding=finding(words), lede=""))
 

@@ -252,10 +252,9 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         many, (cost, floor), ignored = self.source_words, self.costs, self.cost_of_ignoring
         near, help_is = cost <= (1.0 + NEAR) * floor, "targets are" if self.is_neutral else "help is"
         if cost > ignored > floor:
-            far = "served so badly" if self.is_neutral else "so far away"
-            return (
-                f"{help_is} {far} that ignoring {'the source does' if self.is_neutral else f'{many} would do'} better"
-            )
+            if self.is_neutral:
+                return "targets are served so badly that ignoring the source does better"
+            return f"help is so far away that ignoring {many} would do better"
         if not near and cost > floor + SAVED * (ignored - floor):
             nearer = "served hardly better" if self.is_neutral else "hardly nearer"
             return f"{help_is} {nearer} than if the {many} {'was' if self.is_neutral else 'were'} ignored"
