@@ -1,13 +1,11 @@
 """A real server, a real browser and a page in it, started once in each process that runs browser tests."""
 
-import contextlib
 import os
 import shutil
 import subprocess
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
@@ -117,22 +115,12 @@ def visitor(browser: Browser, **options: Any) -> BrowserContext:
     return context
 
 
-# The modules that a page has loaded, and what has another page hold them, compiled, without running any.
-MODULES = "() => [...document.querySelectorAll('link[rel=modulepreload]')].map((link) => link.href)"
-HOLD = """(modules) => Promise.all(modules.map((module) => new Promise((done) => {
-  const link = document.createElement("link");
-  Object.assign(link, { rel: "modulepreload", href: module, onload: done, onerror: done });
-  document.head.append(link);
-})))"""
-
-
 class Tab:
     """A page that one test after the other gets: most of what a fresh one costs is Streamlit's script, read again."""
 
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
         self.page: Page | None = None
-        self.holder: Page | None = None
         self.stayed = False  # whether the page has the document of the test before
 
     def fresh(self, *, stays: bool) -> Page:
@@ -149,14 +137,13 @@ class Tab:
             return self.drop()
         page, context = self.page, self.page.context
         for other in context.pages:
-            if other not in (page, self.holder):
+            if other is not page:
                 other.close()
         page.unroute_all(behavior="ignoreErrors")
         context.set_offline(False)
         page.mouse.move(0, 0)
         if page.url.startswith("http"):
             page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
-            self.hold(page)
         self.stayed = stays
         if not stays:
             self.leave(page)
@@ -164,16 +151,6 @@ class Tab:
         page.emulate_media(color_scheme="light", reduced_motion="no-preference", forced_colors="none", media="null")
         context.clear_cookies()
         return None
-
-    def hold(self, page: Page) -> None:
-        """Have another page hold the app's modules: read and compiled anew they are a quarter of what a page costs."""
-        modules = page.evaluate(MODULES)
-        if self.holder is None and modules:
-            self.holder = page.context.new_page()
-            with contextlib.suppress(Error):  # a server that has ended
-                self.holder.goto(urljoin(page.url, "/_stcore/health"))  # a page of the same origin that has no session
-                self.holder.evaluate(HOLD, modules)
-            page.bring_to_front()  # what is drawn in any other page is drawn a few times a second
 
     @staticmethod
     def leave(page: Page) -> None:
@@ -187,7 +164,7 @@ class Tab:
         """Close the page; the next test gets a new one."""
         if self.page is not None:
             self.page.context.close()
-        self.page = self.holder = None
+        self.page = None
 
 
 @pytest.fixture(scope="session")
