@@ -240,7 +240,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     @property
     def lede(self) -> str:
         """What it is for, and what is released; public."""
-        return "Where is nobody? Cut there. Only **cuts and averages** are published."
+        return "Separate crowds where nobody is. Only **cuts and averages** are published."
 
     def finding(self) -> Sentence:
         """Say the run in one sentence; it names no protection that is not proved."""

@@ -209,8 +209,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     @property
     def lede(self) -> str:
         """What it is for, and what is released; public."""
-        many = self.words.nouns.record[1].capitalize()
-        return f"{many} crowd into hills; only **hilltops and borders** are published."
+        return "Find crowds of any shape; only **hilltops and borders** are published."
 
     def finding(self) -> Sentence:
         """Say the run in one sentence; it names no protection that is not proved."""
@@ -226,10 +225,10 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             return f"{hills} {'chain into' if peaks > k else 'are'} {many}, where {in_words(known)} are known"
         if doubt is Doubt.GONE:
             if ari >= EXACT:
-                return f"the {many} are exact, and the guarantee is gone"
+                return f"the {many} are exact; the guarantee is gone"
             if ari >= ALMOST:
-                return f"the {many} are almost exact, and the guarantee is gone"
-            return f"the {many} are {'mixed up' if ari >= MIXED else 'torn apart'}, and the guarantee is gone"
+                return f"the {many} are almost exact; the guarantee is gone"
+            return f"the {many} are {'mixed up' if ari >= MIXED else 'torn apart'}; the guarantee is gone"
         if doubt is Doubt.UNPROVED:
             right = "almost right" if ari >= ALMOST else "partly mixed up" if ari >= MIXED else "torn apart"
             return doubt.ends(f"{hills} make {many}, {right}")
