@@ -324,7 +324,7 @@ def attack(
     if chunks is not None:
         raise ValueError("data were chunks, but a game changes a record in memory. Give a sample.")
     algorithm, box = find(method), dataset.box
-    parameters = algorithm.params(params)
+    parameters = algorithm.make_params(params)
     pair = own_pair(dataset.points, box, record, Adjacency.REPLACE, shares=params.get("unit") == "range")
 
     def release(records: Points, rng: np.random.Generator) -> Release:

@@ -75,7 +75,7 @@ def run(
     records, dataset = records_of(data, bounds)
     if rows_per_person > 1:
         dataset = replace(dataset, caveats=tuple(each for each in dataset.caveats if each != ONE_ROW))
-    parameters = algorithm.params(params)
+    parameters = algorithm.make_params(params)
     rng = SecretGenerator() if seed is None else public_rng(seed)
     points: Any = dataset.points if records is None else records  # methods that need sums alone take chunks
 

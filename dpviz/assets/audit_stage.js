@@ -5,10 +5,9 @@
 
 import { component } from "./component.js";
 import { make, setText, SVG } from "./elements.js";
-import { lookAfterPage } from "./live_page.js";
+import { lookAfterPage, shrinkOnPaper } from "./live_page.js";
 import { Slider } from "./slider.js";
 
-const PAPER_PX = 680; // a sheet's width
 const LEAST_EPSILON = 0.05; // at the axis' ends
 const MOST_EPSILON = 20;
 const AXIS_TICKS = [0.1, 1, 10];
@@ -400,7 +399,7 @@ class AuditStage {
     if (!this.data) return;
     const width = this.root.clientWidth;
     if (!width) return;
-    if (!matchMedia("print").matches) this.root.style.setProperty("--printed", Math.min(1, PAPER_PX / width));
+    shrinkOnPaper(this.root);
     const { innerWidth: windowWidth, innerHeight: windowHeight } = window;
     const scroller = this.root.getRootNode().host?.closest('[data-testid="stMain"]');
     const top = this.root.getBoundingClientRect().top + (scroller?.scrollTop ?? window.scrollY);

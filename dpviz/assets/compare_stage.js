@@ -6,11 +6,10 @@
 
 import { make, setText, SVG } from "./elements.js";
 import { Slider } from "./slider.js";
-import { lookAfterPage } from "./live_page.js";
+import { lookAfterPage, shrinkOnPaper } from "./live_page.js";
 import { component } from "./component.js";
 import { isOthers, renew, setQuery } from "./live_address.js";
 
-const PAPER_PX = 680; // a sheet's width
 const GLIDE_MS = 200;
 const GAP = 12; // CSS pixels between two maps
 const MOST_COLUMNS = 8;
@@ -238,7 +237,7 @@ class CompareStage extends Slider {
     this.theme();
     const width = this.root.clientWidth;
     if (!width) return;
-    if (!matchMedia("print").matches) this.root.style.setProperty("--printed", Math.min(1, PAPER_PX / width));
+    shrinkOnPaper(this.root);
     const phone = this.phone = width < PHONE;
     this.root.classList.toggle("phone", phone);
     this.large = width >= LARGE && window.innerHeight >= LARGE_LOW;

@@ -1,6 +1,7 @@
 // The live picture: what the page around it lacks. A way past the menu leads to the page's control, a menu that the
 // keyboard opens is the next stop, and the finding is read out when it rests.
 
+const PAPER_PX = 680; // a sheet's width
 const QUIET_MS = 1000; // while ε moves, the finding changes with every value
 const STAGE = ".st-key-dpviz-stage, .st-key-home-top"; // where the page's control is
 const OPENING_MS = 200; // of a menu
@@ -59,6 +60,11 @@ function sayAtRest() {
     [text, place] = [detail.text, now];
     wait();
   });
+}
+
+/** Let what was laid out for a screen shrink to a sheet's width where it is printed; the style sheet zooms by it. */
+export function shrinkOnPaper(root) {
+  if (!matchMedia("print").matches) root.style.setProperty("--printed", Math.min(1, PAPER_PX / root.clientWidth));
 }
 
 /** Look after the page, once for all pictures: another component, which has a copy of this module, may do so already. */

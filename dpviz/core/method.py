@@ -233,9 +233,9 @@ class Algorithm(Generic[P, R, S]):
         params: Any = self.Params  # a type variable cannot say that it is a dataclass
         return tuple(each.name for each in fields(params))
 
-    def params(self, values: Mapping[str, object]) -> P:
-        """Return parameters of these values; raises TypeError for one that the method does not have: it lists all."""
-        for name in values.keys() - {*self.parameters}:
+    def make_params(self, values: Mapping[str, object]) -> P:
+        """Return `Params` of these values; raises TypeError for a name that the method does not have, listing all."""
+        for name in (each for each in values if each not in self.parameters):
             near = get_close_matches(name, self.parameters, 1)
             guess = f" Perhaps {near[0]!r}?" if near else ""
             raise TypeError(f"{self.title} has no parameter {name!r}; it has {', '.join(self.parameters)}.{guess}")

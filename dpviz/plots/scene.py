@@ -509,7 +509,7 @@ def pack(scene: Scene) -> bytes:
     header |= {"version": PACK_VERSION, "caption": scene.live_words, "pace": float(scene.pace), "layers": layers}
     header |= {"frames": [[frame.label, frame.detail] for frame in scene.frames]}
     for name, axis in (("x", scene.x), ("y", scene.y)):
-        header[name] = {**_directory(axis), "view": [*map(float, axis.view)], "values": [*map(float, axis.values)]}
+        header[name] = {**_plain(axis), "view": [*map(float, axis.view)], "values": [*map(float, axis.values)]}
         header[name]["ends"] = None if axis.ends is None else [*map(float, axis.ends)]
     header["solid"] = None if scene.solid is None else [*map(float, scene.solid)]
     if not scene.eased:
@@ -518,15 +518,20 @@ def pack(scene: Scene) -> bytes:
         header["stage"] = scene.stage
     if scene.place is not None:
         header["place"] = [*map(float, scene.place)]
-    text = json.dumps(header, sort_keys=True, default=_directory).encode()
+    text = json.dumps(header, sort_keys=True, default=_plain).encode()
     digest = hashlib.sha256(text + body).hexdigest()
     text = text[:-1] + f', "hash": "{digest}"}}'.encode()  # serializing twice would cost as much again
     text += b" " * (-(len(text) + 4) % ALIGNMENT)  # so that the arrays start aligned
     return len(text).to_bytes(4, "little") + text + body
 
 
-def _directory(record: Axis | StageWords) -> dict[str, object]:
-    """Return a record's fields; `asdict` would copy all that is in them, which takes longer than writing them."""
+def _plain(record: object) -> dict[str, object]:
+    """Return the fields of an axis or of words on the stage; raises TypeError for all else: it is in no picture.
+
+    `asdict` would copy all that is in them, which takes longer than writing them.
+    """
+    if not isinstance(record, Axis | StageWords | Strip | Measure):
+        raise TypeError(f"A {type(record).__name__} was in a picture's directory, but it has no place there.")
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 

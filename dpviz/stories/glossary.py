@@ -463,7 +463,6 @@ def drawing(name: str) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{style(marks)}</style>{marks}</svg>'
 
 
-@cache
 @cache  # all of them stand in every page that opens
 def address(name: str) -> str:
     """Return a term's drawing as an address that an image can have."""

@@ -30,14 +30,13 @@ class Doubt(Enum):
     def ends(self, said: str) -> str:
         """End a finding with it, in fewer words where it would be too long."""
         long = f"{said}{self.value}"
-        return long if len(long) < MOST_CHARACTERS else f"{said}{_SHORT[self]}"
+        return long if len(long) < MOST_CHARACTERS else f"{said}{_SHORT.get(self, self.value)}"
 
 
 _SHORT = {
     Doubt.HIDDEN: "; nobody stands out",
     Doubt.ROOM: "; doubt remains",
     Doubt.LITTLE: "; little doubt remains",
-    Doubt.GONE: "; the guarantee is gone",
     Doubt.UNPROVED: "; no limit is proved",
 }
 

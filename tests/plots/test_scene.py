@@ -267,6 +267,12 @@ def test_nothing_is_public_in_a_plane_made_from_records():
     assert public.public().layers == ()
 
 
+def test_a_picture_s_directory_takes_no_other_records():
+    """What is written of words and axes is their fields; a whole scene among them would be its secrets, too."""
+    with pytest.raises(TypeError, match="has no place there"):
+        pack(scene(layer(), stage=scene(layer(audience=Audience.CURATOR))))
+
+
 def test_a_cursor_alone_is_an_empty_picture():
     assert scene().is_empty
     assert scene(layer(Kind.CURSOR)).is_empty

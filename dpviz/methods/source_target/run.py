@@ -240,8 +240,8 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     @property
     def lede(self) -> str:
         """What it is for, and who the points are; public."""
-        wanted, the = ("Choose centers for the", "the ") if self.is_neutral else ("Bring help to", "")
-        return f"{wanted} {self.words.nouns.target[1]}; of {the}{self.source_words}, only **blue** is published."
+        wanted = "Choose centers for the" if self.is_neutral else "Bring help to"
+        return f"{wanted} {self.words.nouns.target[1]}; of {self.source_named}, only **blue** is published."
 
     def finding(self) -> Sentence:
         """Say the run in one sentence; it names no protection that is not proved."""
@@ -252,9 +252,8 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         many, (cost, floor), ignored = self.source_words, self.costs, self.cost_of_ignoring
         near, help_is = cost <= (1.0 + NEAR) * floor, "targets are" if self.is_neutral else "help is"
         if cost > ignored > floor:
-            if self.is_neutral:
-                return "targets are served so badly that ignoring the source does better"
-            return f"help is so far away that ignoring {many} would do better"
+            far = "served so badly" if self.is_neutral else "so far away"
+            return f"{help_is} {far} that ignoring {self.source_named} would do better"
         if not near and cost > floor + SAVED * (ignored - floor):
             nearer = "served hardly better" if self.is_neutral else "hardly nearer"
             return f"{help_is} {nearer} than if the {many} {'was' if self.is_neutral else 'were'} ignored"
@@ -277,13 +276,18 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         return "source" if self.is_neutral else self.words.nouns.source[1]
 
     @property
+    def source_named(self) -> str:
+        """The source in the middle of a sentence: "paramedics", "the source"; public."""
+        return "the source" if self.is_neutral else self.source_words
+
+    @property
     def hides(self) -> bool:
         """Whether a proof keeps an attacker's odds so low that the source can be called secret; public."""
         risk = self.risk_measure()
         return risk is not None and risk.value <= SECRET_LIMIT
 
     def _publics_finding(self) -> str:
-        """Say what was chosen, whether noise threw averages off the map, and what of the source is hidden."""
+        """Say what was chosen, whether noise threw averages off the map, and what doubt is left."""
         k, released = len(self.release.selected), self.released
         outside = float(((released < 0.0) | (released > 1.0)).any(axis=1).mean()) if len(released) else 0.0
         if not len(released):
@@ -304,9 +308,8 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         """
         _, floor = self.costs
         ignored = self.cost_of_ignoring
-        many, whose = self.source_words, f"{self.words.nouns.target[1]}'".capitalize()
-        where = f"{whose} way to {'a center' if self.is_neutral else 'help'}"
-        lines = ((ignored, f"ignoring {'the ' * self.is_neutral}{many}"), (floor, "without privacy"))
+        where = f"{self.words.nouns.target[1].capitalize()}' way to {'a center' if self.is_neutral else 'help'}"
+        lines = ((ignored, f"ignoring {self.source_named}"), (floor, "without privacy"))
         low, high = LEAST_WAY * floor, max(MOST_WAY * ignored, floor) or 1.0
         public = replace(center_facts.noise_strip("Noise moves averages by"), low=LEAST_NOISE, high=100.0, log=True)
         return Strip(where, "", "away", low, high, lines), (

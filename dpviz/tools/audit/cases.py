@@ -219,7 +219,7 @@ def params_of(method: str, choices: Choices, box: Box) -> Any:
     values = {**common, **plan.settings, **plan.placed(choices, box), **choices}
     if "delta" in algorithm.parameters and values.get("noise", "gaussian") == "gaussian":
         values.setdefault("delta", DELTA)
-    return algorithm.params(values)
+    return algorithm.make_params(values)
 
 
 def scaled(case: AuditCase, scale: float) -> AuditCase:

@@ -197,7 +197,7 @@ def _source(name: str, shelves: Mapping[str, DataCatalog], data: Described | Non
 def opening() -> Source:
     """Return the set that pages open with, before any knob is moved."""
     values = {knob.name: knob.default for knob in GALLERY.knobs(DEFAULT)}
-    return _of_shelf(GALLERY, DEFAULT, GALLERY.sizes(DEFAULT).default, 0, values, ())
+    return _of_shelf(GALLERY, DEFAULT, GALLERY.sizes(DEFAULT).default, seed=0, values=values, link=())
 
 
 def _of_shelf(
