@@ -313,6 +313,14 @@ def people(page):
     return typed(page, {"lat from": (48.0, 48.2), "lon from": (11.4, 11.7)})
 
 
+@pytest.mark.parametrize(("text", "words"), [("100000", "beyond the map"), ("ten", "is no number")])
+def test_degrees_that_are_none_are_said(upload, text, words):
+    page = upload(PEOPLE.encode())
+    next(field for field in page.app.text_input if field.label == "lat from").set_value(text)
+    page.run()
+    assert [words in caption.value for caption in page.app.caption if caption.value.startswith(text)] == [True]
+
+
 @pytest.mark.parametrize(("words", "n"), [("Drop these 5 rows", 35), ("Fill with the public middle", 40)])
 def test_gaps_are_mended_by_a_button_and_a_map_is_in_meters(upload, words, n):
     page = upload(PEOPLE.encode())

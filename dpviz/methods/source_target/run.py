@@ -253,7 +253,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         near, help_is = cost <= (1.0 + NEAR) * floor, "targets are" if self.is_neutral else "help is"
         if cost > ignored > floor:
             far = "served so badly" if self.is_neutral else "so far away"
-            return f"{help_is} {far} that ignoring {self.source_named} would do better"
+            return f"{help_is} {far} that ignoring {self.source_named} does better"
         if not near and cost > floor + SAVED * (ignored - floor):
             nearer = "served hardly better" if self.is_neutral else "hardly nearer"
             return f"{help_is} {nearer} than if the {many} {'was' if self.is_neutral else 'were'} ignored"

@@ -336,6 +336,8 @@ def _row(title: str, bound: _Bound, columns: Sequence[DeltaGenerator]) -> None:
                     on_click=set_answers,
                     args=({name: words},),
                 )
+        elif text and not values and bound.most < LARGEST and readings(text, bound.decimal):
+            column.caption(f"{state.plain(text)} is beyond the map: degrees are less than {bound.most:g}, like 48.15.")
         elif text and not values:
             number = "250.000 or 48,15" if bound.decimal == COMMA else "250,000 or 48.15"
             what, example = ("date", "2024-05-31 or 31.5.2024") if bound.dates else ("number", number)
