@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
@@ -238,7 +237,8 @@ class OpenBudget:
         with _LOCK:
             _OPEN.remove(self)
             if not any(each._process == os.getpid() for each in _OPEN):
-                _mark(os.getpid()).unlink(missing_ok=True)
+                with suppress(FileNotFoundError):
+                    os.unlink(_mark(os.getpid()))
 
     def _check_open(self) -> None:
         if self not in _OPEN:
@@ -418,12 +418,12 @@ def is_open_elsewhere() -> bool:
     if any(each._process != here for each in _OPEN):
         return True
     above = {os.getppid(), *(() if parent is None else (parent.pid,))}
-    return any(_mark(process).exists() for process in above if process is not None)
+    return any(os.path.exists(_mark(process)) for process in above if process is not None)
 
 
-def _mark(process: int) -> Path:
-    """Return the file that exists while a process has an open budget."""
-    return Path(tempfile.gettempdir()) / f"dpviz-budget-{process}"
+def _mark(process: int) -> str:
+    """Return the file that exists while a process has an open budget: a string, for every run looks for some."""
+    return f"{tempfile.gettempdir()}/dpviz-budget-{process}"
 
 
 charge_with(
@@ -432,4 +432,4 @@ charge_with(
     )
 )
 with suppress(OSError):
-    _mark(os.getpid()).unlink(missing_ok=True)  # of a process that had this one's number and was killed
+    os.unlink(_mark(os.getpid()))  # of a process that had this one's number and was killed

@@ -43,7 +43,7 @@ post-processing. A noisy number of records costs 2 % of epsilon and its rest goe
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -183,7 +183,7 @@ def fit(
     check_arguments(box, params, Params, rng, fit)
     trace = tuple(steps(points, box, params, rng=rng))
     last, adjacency = trace[-1], adjacency_of(params.adjacency)
-    places = _places(last.grid, params)
+    places = _places(last.grid, params.is_even)
     each = len(places) // len(last.noisy_cell_counts)
     labels = assign(places * last.units, last.released_centers * last.units)
     # The counts as they were released, negative ones too: they do not lean to one side.
@@ -324,7 +324,7 @@ def _cluster(noisy: Counts, plan: _Plan, params: Params, scale: float, *, rng: n
     weighs = weights > 0
     if not weighs.any():
         return _unscaled(WeightedPath((packing,), (0.0,)), units)
-    places = _places(plan.grid, params) * units
+    places = _places(plan.grid, params.is_even) * units
     each = len(places) // len(weights)
     places, weights = places[np.repeat(weighs, each)], np.repeat(weights[weighs] / each, each)
     if len(places) == 1:
@@ -332,9 +332,10 @@ def _cluster(noisy: Counts, plan: _Plan, params: Params, scale: float, *, rng: n
     return _unscaled(searched_cells(places, weights, packing, rng=spread_rng), units)
 
 
-def _places(grid: CellGrid | NestedGrid, params: Params) -> Points:
+@lru_cache(maxsize=4)  # of one run, and of all whose grid is the same even one
+def _places(grid: CellGrid | NestedGrid, is_even: bool) -> Points:
     """Return what stands for the records of all cells, cell after cell: one place each, or several."""
-    return grid.places() if params.is_even else spread_within(grid.places(), *grid.walls())
+    return frozen(grid.places() if is_even else spread_within(grid.places(), *grid.walls()))
 
 
 def _unscaled(path: WeightedPath, units: FloatArray) -> WeightedPath:

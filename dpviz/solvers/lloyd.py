@@ -136,34 +136,78 @@ def _side_by_side(records: Points, features: FloatArray) -> None:
 
 
 @compiled
+def argmax_in_boxes(
+    blocks: FloatArray, low: FloatArray, high: FloatArray, slopes: FloatArray, offsets: FloatArray
+) -> Labels:
+    """Return what `argmax_linear` does, (b BLOCK,), of records in blocks (b, F, BLOCK) between their corners (F, b).
+
+    From the middle of a block to its corner a difference of two scores changes by half its sides times their slopes'
+    difference: a score that is behind by more, and by more than rounding, wins nowhere in the block.
+    """
+    (n_blocks, n_features, _), k = blocks.shape, len(offsets)
+    labels, score, best = np.empty(n_blocks * BLOCK, np.intp), np.empty(BLOCK), np.empty(BLOCK)
+    middle, half, peak, at_middle = np.empty(n_features), np.empty(n_features), np.zeros(n_features), np.empty(k)
+    for b in range(n_blocks):
+        for f in range(n_features):
+            peak[f] = max(peak[f], abs(low[f, b]), abs(high[f, b]))
+    margin = 0.0
+    for c in range(k):
+        most = abs(offsets[c])
+        for f in range(n_features):
+            most += abs(slopes[c, f]) * peak[f]
+        margin = max(margin, 2.0**-50 * (n_features + 2) * most)  # 2^-53 an operation, in all sums below
+    for b in range(n_blocks):
+        for f in range(n_features):
+            middle[f], half[f] = (low[f, b] + high[f, b]) / 2.0, (high[f, b] - low[f, b]) / 2.0
+        top = 0
+        for c in range(k):
+            at_middle[c] = offsets[c]
+            for f in range(n_features):
+                at_middle[c] += slopes[c, f] * middle[f]
+            top = c if at_middle[c] > at_middle[top] else top
+        winner = labels[b * BLOCK : (b + 1) * BLOCK]
+        for j in range(BLOCK):
+            best[j], winner[j] = -np.inf, 0
+        for c in range(k):
+            behind = at_middle[top] - at_middle[c]
+            for f in range(n_features):
+                behind -= half[f] * abs(slopes[top, f] - slopes[c, f])
+            if behind > margin:
+                continue
+            _add_up(blocks[b], slopes[c], offsets[c], score)
+            for j in range(BLOCK):
+                better = score[j] > best[j]
+                best[j], winner[j] = score[j] if better else best[j], c if better else winner[j]
+    return labels
+
+
+@compiled
 def _add_up(features: FloatArray, slopes: FloatArray, offset: float, score: FloatArray) -> None:
     """Write one score of BLOCK records. Four features a pass: the order is the same, but less is read and written."""
-    n_features, f = len(slopes), 0
-    if n_features == 1:
-        x, a = features[0], slopes[0]
+    n_features = len(slopes)
+    f = n_features % 4 or 4
+    x, a = features[0], slopes[0]
+    if f == 1:
         for j in range(BLOCK):
             score[j] = offset + a * x[j]
-        return
-    if n_features == 3:
-        x, y, z, a, b, c = features[0], features[1], features[2], slopes[0], slopes[1], slopes[2]
+    elif f == 2:
+        y, b = features[1], slopes[1]
+        for j in range(BLOCK):
+            score[j] = offset + a * x[j] + b * y[j]
+    elif f == 3:
+        y, z, b, c = features[1], features[2], slopes[1], slopes[2]
         for j in range(BLOCK):
             score[j] = offset + a * x[j] + b * y[j] + c * z[j]
-        return
-    x, y, a, b = features[0], features[1], slopes[0], slopes[1]
-    for j in range(BLOCK):
-        score[j] = offset + a * x[j] + b * y[j]
-    f = 2
-    while f + 4 <= n_features:
+    else:
+        y, z, w, b, c, d = features[1], features[2], features[3], slopes[1], slopes[2], slopes[3]
+        for j in range(BLOCK):
+            score[j] = offset + a * x[j] + b * y[j] + c * z[j] + d * w[j]
+    while f < n_features:
         a, b, c, d = slopes[f], slopes[f + 1], slopes[f + 2], slopes[f + 3]
         x, y, z, w = features[f], features[f + 1], features[f + 2], features[f + 3]
         for j in range(BLOCK):
             score[j] = score[j] + a * x[j] + b * y[j] + c * z[j] + d * w[j]
         f += 4
-    while f < n_features:
-        x, a = features[f], slopes[f]
-        for j in range(BLOCK):
-            score[j] += a * x[j]
-        f += 1
 
 
 def cluster_sums(points: Points, labels: Labels, n_clusters: int) -> ClusterSums:

@@ -8,10 +8,10 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from dpviz.core import Centers, Counts, FloatArray, Labels, Points, compiled, frozen, writable
+from dpviz.core import BoolArray, Centers, Counts, FloatArray, Labels, Points, compiled, frozen, writable
 from dpviz.core.arrays import array_cache
 from dpviz.solvers.grids import even_grid, even_side, fitting, grid_of, heaviest, marginal_counts
-from dpviz.solvers.lloyd import LloydRun, assign, lloyd
+from dpviz.solvers.lloyd import BLOCK, LloydRun, argmax_in_boxes, lloyd, nearness
 from dpviz.solvers.moments import label_moments
 from dpviz.solvers.packing import public_start
 
@@ -25,7 +25,6 @@ POLISH = 30  # most iterations after that; ours
 KMEANS_STARTS = RESTARTS + 1  # of `searched_cells`
 MOST_SEARCHED = 2_000  # records on which the starts of k-means without privacy are tried; ours
 MOST_ITERATIONS = 60  # of its best start on all records; ours
-BLOCK = 64  # places side by side: what is computed of them stays in the cache
 TOLERANCE = 1e-4  # relative gain of an iteration below which it stops: far below what the noise moves; ours
 
 # (what it is, its epsilon, how many grids it counts, its counts of records) -> the counts, noise for epsilon in them.
@@ -61,9 +60,10 @@ def cell_counts(unit: Points, side: int) -> Counts:
 
 def searched_cells(places: Points, weights: FloatArray, packing: Centers, *, rng: np.random.Generator) -> WeightedPath:
     """Run weighted k-means on cells at `places` (m, d) from the public `packing` (k, d) and from RESTARTS draws."""
-    spread = (spread_start(places, weights, packing, rng=rng) for _ in range(RESTARTS))
-    starts = tuple(exchanged(places, weights, start, EXCHANGES * len(packing), rng=rng) for start in spread)
-    return weighted_kmeans(places, weights, (packing, *starts))
+    blocks = _Blocks.of(places, weights)
+    spread = (blocks.spread_start(packing, rng=rng) for _ in range(RESTARTS))
+    starts = tuple(blocks.exchanged(start, EXCHANGES * len(packing), rng=rng) for start in spread)
+    return _best_run(blocks, (packing, *starts), TOLERANCE)
 
 
 @array_cache(32)
@@ -129,8 +129,8 @@ def _flat_marginals(n_bins: int, unit: Points) -> Counts:
 class _Run:
     """Lloyd's algorithm from one start on places (m, d) of weight w: a path that can be continued."""
 
-    def __init__(self, places: Points, masses: FloatArray, squares: float, start: Centers) -> None:
-        self.places = places
+    def __init__(self, blocks: "_Blocks", masses: FloatArray, squares: float, start: Centers) -> None:
+        self.blocks = blocks
         self.masses = masses  # (m, 1 + d) w_j, then w_j x_j for each axis
         self.squares = squares  # sum_j w_j |x_j|^2
         self.centers: list[Centers] = []
@@ -150,7 +150,8 @@ class _Run:
 
     def _append(self, centers: Centers) -> None:
         """Assign the places to `centers`: sum_j w |x - c|^2 = sum w |x|^2 - 2 c . sum w x + |c|^2 sum w."""
-        self.sums = label_moments(self.masses, assign(self.places, centers), len(centers))  # (k, 1 + d)
+        labels = argmax_in_boxes(self.blocks.places, self.blocks.low, self.blocks.high, *nearness(centers))
+        self.sums = label_moments(self.masses, labels, len(centers))  # (k, 1 + d)
         norms = np.einsum("ij,ij->i", centers, centers)
         inner = float(np.einsum("ij,ij->", centers, self.sums[:, 1:]))
         self.centers.append(centers)
@@ -165,9 +166,14 @@ def weighted_kmeans(
     Every start gets one iteration, the EXPLORED cheapest get EXPLORE more, the one of least cost goes on, at most
     POLISH more. An empty cluster stays.
     """
-    norms = np.einsum("ij,ij->i", places, places)
-    masses, squares = np.column_stack([weights, weights[:, None] * places]), float((weights * norms).sum())
-    runs = [_Run(places, masses, squares, start) for start in starts]
+    return _best_run(_Blocks.of(places, weights), starts, tolerance)
+
+
+def _best_run(blocks: "_Blocks", starts: tuple[Centers, ...], tolerance: float) -> WeightedPath:
+    rows, weights = blocks.rows, blocks.weights
+    norms = np.einsum("ij,ij->i", rows, rows)
+    masses, squares = np.column_stack([weights, weights[:, None] * rows]), float((weights * norms).sum())
+    runs = [_Run(blocks, masses, squares, start) for start in starts]
     for run in runs:
         run.advance(1, tolerance)
     runs = sorted(runs, key=_Run.last_cost)[:EXPLORED]  # stable: of two equal ones the earlier start goes on
@@ -184,54 +190,7 @@ def spread_start(places: Points, weights: FloatArray, spare: Centers, *, rng: np
     When every weighted place is drawn, the other centers are those of `spare` (k, d): two on one place would do no more
     than one.
     """
-    chosen = spare.copy()
-    blocks, masses = _side_by_side(places, weights)
-    mass, nearest = np.cumsum(weights), np.full(masses.shape, np.inf)
-    for i in range(len(spare)):
-        if not mass[-1] > 0:
-            break
-        place = int(np.searchsorted(mass, rng.random() * mass[-1], side="right"))
-        chosen[i] = places[min(place, len(places) - 1)]
-        _add_center(blocks, masses, chosen[i], nearest, mass)
-    return chosen
-
-
-def _side_by_side(places: Points, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return places in blocks (b, d, BLOCK), each computed at once, and their weights (b, BLOCK), 0 behind the last."""
-    m, d = places.shape
-    rows = -(-m // BLOCK) * BLOCK
-    padded, masses = np.zeros((rows, d)), np.zeros(rows)
-    padded[:m], masses[:m] = places, weights
-    return np.ascontiguousarray(padded.reshape(-1, BLOCK, d).transpose(0, 2, 1)), masses.reshape(-1, BLOCK)
-
-
-@compiled
-def _squares(block: FloatArray, center: FloatArray, squares: FloatArray) -> None:
-    """Write the squared distances of a block of places (d, BLOCK) to a center."""
-    x, a = block[0], center[0]
-    for j in range(BLOCK):
-        squares[j] = (x[j] - a) ** 2
-    for f in range(1, len(center)):
-        x, a = block[f], center[f]
-        for j in range(BLOCK):
-            squares[j] += (x[j] - a) ** 2
-
-
-@compiled
-def _add_center(
-    blocks: FloatArray, masses: FloatArray, center: FloatArray, nearest: FloatArray, mass: FloatArray
-) -> None:
-    """Lower the squared distances `nearest` (b, BLOCK) to what they are to one more center; add up w nearest (m,)."""
-    squares, total = np.empty(BLOCK), 0.0
-    for b in range(len(blocks)):
-        _squares(blocks[b], center, squares)
-        w, least = masses[b], nearest[b]
-        for j in range(BLOCK):
-            least[j] = min(least[j], squares[j])
-            squares[j] = w[j] * least[j]
-        for j in range(min(BLOCK, len(mass) - b * BLOCK)):
-            total += squares[j]
-            mass[b * BLOCK + j] = total
+    return _Blocks.of(places, weights).spread_start(spare, rng=rng)
 
 
 def exchanged(
@@ -242,14 +201,185 @@ def exchanged(
     A place is drawn with probability ~ w |x - nearest center|^2; where it lowers the cost, it takes the place of the
     center that is missed least. Two round clusters that share a center get one each, which Lloyd's moves never do.
     """
-    centers, (blocks, masses) = start.copy(), _side_by_side(places, weights)
-    near = _Nearest(*np.zeros((2, masses.size)), *np.zeros((2, masses.size), np.intp))
-    _exchange(places, blocks, masses.ravel(), near, centers, rng.random(n_tries))
-    return centers
+    return _Blocks.of(places, weights).exchanged(start, n_tries, rng=rng)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Blocks:
+    """Places in blocks, each computed at once, or not at all where it is too far to matter."""
+
+    rows: Points  # (m, d)
+    weights: FloatArray  # (m,)
+    places: FloatArray  # (b, d, BLOCK), the last place again behind the last
+    masses: FloatArray  # (b BLOCK,) weights, 0 behind the last
+    low: FloatArray  # (d, b) corners of each block
+    high: FloatArray
+
+    @classmethod
+    def of(cls, places: Points, weights: FloatArray) -> "_Blocks":
+        m, d = places.shape
+        rows = -(-m // BLOCK) * BLOCK
+        padded, masses = np.empty((rows, d)), np.zeros(rows)
+        padded[:m], padded[m:], masses[:m] = places, places[-1:], weights
+        blocks = np.ascontiguousarray(padded.reshape(-1, BLOCK, d).transpose(0, 2, 1))
+        low, high = (np.ascontiguousarray(each.T) for each in (blocks.min(axis=2), blocks.max(axis=2)))
+        return cls(places, weights, blocks, masses, low, high)
+
+    def spread_start(self, spare: Centers, *, rng: np.random.Generator) -> Centers:
+        chosen, nearest = spare.copy(), np.ones(len(self.masses))
+        sums = self.masses.reshape(-1, BLOCK).sum(axis=1)
+        reach, total = np.full(len(sums), np.inf), sums.sum()  # a place is drawn by its weight first, as if 1 away
+        for i in range(len(spare)):
+            if not total > 0:
+                break
+            total = _add_drawn(
+                rng.random(),
+                i,
+                self.rows,
+                self.places,
+                self.masses,
+                self.low,
+                self.high,
+                chosen,
+                nearest,
+                sums,
+                reach,
+            )
+        return chosen
+
+    def exchanged(self, start: Centers, n_tries: int, *, rng: np.random.Generator) -> Centers:
+        centers, size = start.copy(), self.masses.size
+        near = _Nearest(*np.zeros((2, size)), *np.zeros((2, size), np.intp))
+        _exchange(self.rows, self.places, self.masses, self.low, self.high, near, centers, rng.random(n_tries))
+        return centers
+
+
+@compiled
+def _drawn(draw: float, masses: FloatArray, squares: FloatArray, sums: FloatArray, m: int) -> int:
+    """Return the first place up to which masses times squares add up to more than `draw` of all, else the last of m.
+
+    `sums` (b,) are those of the blocks. Sums in any order tell, unless it is so close that rounding decides; the order
+    is then that of the places. -1 where all are 0.
+    """
+    total, rounding = 0.0, 2.0**-50 * m  # 2^-53 a term, in either order, and in products
+    for each in sums:
+        total += each
+    if not total > 0:
+        return -1
+    upto, b, aim, close = 0.0, 0, draw * total, rounding * total
+    while b < len(sums) - 1 and upto + sums[b] <= aim:
+        upto += sums[b]
+        b += 1
+    for i in range(b * BLOCK, min((b + 1) * BLOCK, m)):
+        before = upto
+        upto += masses[i] * squares[i]
+        if upto > aim:
+            if upto - aim > close and (i == 0 or aim - before > close):
+                return i
+            break
+    total = 0.0
+    for i in range(m):
+        total += masses[i] * squares[i]
+    aim, upto = draw * total, 0.0
+    for i in range(m):
+        upto += masses[i] * squares[i]
+        if upto > aim:
+            return i
+    return m - 1
+
+
+@compiled
+def _squares(block: FloatArray, center: FloatArray, squares: FloatArray) -> None:
+    """Write the squared distances of a block of places (d, BLOCK) to a center, added up feature by feature."""
+    f = len(center) % 2
+    if f:
+        x, a = block[0], center[0]
+        for j in range(BLOCK):
+            squares[j] = (x[j] - a) ** 2
+    else:
+        x, y, a, b = block[0], block[1], center[0], center[1]
+        for j in range(BLOCK):
+            squares[j] = (x[j] - a) ** 2 + (y[j] - b) ** 2
+        f = 2
+    while f < len(center):
+        x, y, a, b = block[f], block[f + 1], center[f], center[f + 1]
+        for j in range(BLOCK):
+            squares[j] = squares[j] + (x[j] - a) ** 2 + (y[j] - b) ** 2
+        f += 2
+
+
+@compiled
+def _measure(low: FloatArray, high: FloatArray, center: FloatArray, apart: FloatArray) -> None:
+    """Write at least how far, squared, all between each block's corners are from a center, rounded down."""
+    for f in range(len(center)):
+        at, lows, highs = center[f], low[f], high[f]
+        for b in range(len(apart)):
+            apart[b] = (apart[b] if f else 0.0) + max(lows[b] - at, at - highs[b], 0.0) ** 2
+    for b in range(len(apart)):
+        apart[b] *= 1.0 - 1e-9
+
+
+@compiled
+def _total(values: FloatArray) -> float:
+    """Add up BLOCK numbers, four sums side by side."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for j in range(0, BLOCK, 4):
+        a, b, c, d = a + values[j], b + values[j + 1], c + values[j + 2], d + values[j + 3]
+    return (a + b) + (c + d)
+
+
+@compiled
+def _most(values: FloatArray) -> float:
+    """Return the largest of BLOCK numbers >= 0."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for j in range(0, BLOCK, 4):
+        a, b, c, d = max(a, values[j]), max(b, values[j + 1]), max(c, values[j + 2]), max(d, values[j + 3])
+    return max(a, b, c, d)
+
+
+@compiled
+def _add_drawn(
+    draw: float,
+    i: int,
+    places: Points,
+    blocks: FloatArray,
+    masses: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    chosen: Centers,
+    nearest: FloatArray,
+    sums: FloatArray,
+    reach: FloatArray,
+) -> float:
+    """Draw a place as the center i, lower the squared distances `nearest` to it; return w nearest in all.
+
+    `sums` (b,) are those of the blocks, and `reach` (b,) the largest distances.
+    """
+    place = _drawn(draw, masses, nearest, sums, len(places))
+    for f in range(places.shape[1]):
+        chosen[i, f] = places[place, f]
+    if i == 0:
+        for j in range(len(nearest)):
+            nearest[j] = np.inf
+    squares, apart, total = np.empty(BLOCK), np.empty(len(sums)), 0.0
+    _measure(low, high, chosen[i], apart)
+    for b in range(len(sums)):
+        if apart[b] <= reach[b]:
+            rows = slice(b * BLOCK, (b + 1) * BLOCK)
+            w, least = masses[rows], nearest[rows]
+            _squares(blocks[b], chosen[i], squares)
+            for j in range(BLOCK):
+                least[j] = min(least[j], squares[j])
+            reach[b] = _most(least)
+            for j in range(BLOCK):
+                squares[j] = w[j] * least[j]
+            sums[b] = _total(squares)
+        total += sums[b]
+    return total
 
 
 class _Nearest(NamedTuple):
-    """The two nearest centers of each place (m,)."""
+    """The two nearest centers of each place (b BLOCK,)."""
 
     first: FloatArray  # squared distance
     second: FloatArray
@@ -259,7 +389,14 @@ class _Nearest(NamedTuple):
 
 @compiled
 def _exchange(
-    places: Points, blocks: FloatArray, masses: FloatArray, near: _Nearest, centers: Centers, draws: FloatArray
+    places: Points,
+    blocks: FloatArray,
+    masses: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    near: _Nearest,
+    centers: Centers,
+    draws: FloatArray,
 ) -> None:
     """Try one exchange for each of `draws` in [0, 1), in place.
 
@@ -267,38 +404,38 @@ def _exchange(
     that rounding decides; the order is then that of the places.
     """
     m, k = len(places), len(centers)
-    mass, offers, loss, stale = np.empty(m), np.empty(len(masses)), np.empty(k), np.empty(len(masses), np.intp)
+    base, loss = np.empty(k), np.empty(k)
+    sums, reach, apart = np.empty(len(blocks)), np.empty(len(blocks)), np.empty(len(blocks))
+    rounding, stale, n_stale, moved = 2.0**-50 * m, np.empty(m, np.intp), m, True
+    changed = np.empty(len(blocks), np.bool_)
     for i in range(m):
-        stale[i] = i
-    rounding, total, n_stale, moved = 2.0**-50 * m, 0.0, m, True  # 2^-53 a term, in either order, and in products
+        stale[i], changed[i // BLOCK] = i, True
     for draw in draws:
         if moved:
             _renew(places, stale[:n_stale], centers, near)
-            total, moved = 0.0, False
-            for i in range(m):
-                total += masses[i] * near.first[i]
-                mass[i] = total
-        if not total > 0:
+            _sum_up(masses, near, changed, sums, reach, base)
+            moved = False
+        pick = _drawn(draw, masses, near.first, sums, m)
+        if pick < 0:
             return
-        pick, end = 0, m - 1  # the first place whose mass is above the draw, else the last
-        while pick < end:
-            middle = (pick + end) // 2
-            pick, end = (pick, middle) if mass[middle] > draw * total else (middle + 1, end)
-        gain, n_close = _weigh(blocks, masses, places[pick], near, offers, loss), 0
-        missed = _least(loss)
-        if gain * (1.0 + rounding) <= loss[missed] * (1.0 - rounding):
-            continue
-        most = loss[missed] * (1.0 + rounding)
+        _measure(low, high, places[pick], apart)
+        gain = _weigh(blocks, masses, places[pick], near, apart, reach, base, loss)
+        missed, lowest, n_close = _least(loss), np.inf, 0
+        most = loss[missed] + rounding * base[missed]
         for c in range(k):
-            n_close += loss[c] * (1.0 - rounding) <= most
-        if n_close > 1 or gain * (1.0 - rounding) <= most:
-            gain = _weigh_in_order(masses, near, offers, loss)
+            lower = loss[c] - rounding * base[c]
+            lowest = min(lowest, lower)
+            n_close += c != missed and lower <= most and (base[c] > 0 or base[missed] > 0)
+        if gain * (1.0 + rounding) <= lowest:
+            continue
+        if n_close or not gain * (1.0 - rounding) > most:
+            gain = _weigh_in_order(blocks, masses, places[pick], near, loss)
             missed = _least(loss)
             if gain <= loss[missed]:
                 continue
         for f in range(places.shape[1]):
             centers[missed, f] = places[pick, f]
-        n_stale, moved = _replace(near, offers, missed, stale, m), True
+        n_stale, moved = _replace(blocks, places[pick], near, apart, reach, missed, changed, stale, m), True
 
 
 @compiled
@@ -314,30 +451,54 @@ def _least(values: FloatArray) -> int:
 def _take(offers: FloatArray, center: int, first: FloatArray, second: FloatArray, owner: Labels, heir: Labels) -> None:
     """Make a center one of the two nearest ones of a block of places where its squared distance is less."""
     for j in range(BLOCK):
-        offer, nearest, other = offers[j], first[j], second[j]
-        heir[j] = owner[j] if offer < nearest else center if offer < other else heir[j]
-        second[j] = nearest if offer < nearest else offer if offer < other else other
-        owner[j] = center if offer < nearest else owner[j]
+        offer, nearest, other, before, following = offers[j], first[j], second[j], owner[j], heir[j]
+        following = center if offer < other else following
+        other = offer if offer < other else other
+        heir[j] = before if offer < nearest else following
+        second[j] = nearest if offer < nearest else other
+        owner[j] = center if offer < nearest else before
         first[j] = offer if offer < nearest else nearest
 
 
 @compiled
 def _renew(places: Points, stale: Labels, centers: Centers, near: _Nearest) -> None:
-    """Search the nearest centers of the places that are `stale`."""
-    block, squares, first, second = (
-        np.empty((places.shape[1], BLOCK)),
-        np.empty(BLOCK),
-        np.empty(BLOCK),
-        np.empty(BLOCK),
-    )
+    """Search the nearest centers of the places that are `stale`, among those that may be near BLOCK of them.
+
+    From the middle of all to a corner a difference of two squared distances changes by the box's sides times the
+    centers' difference: a center that is farther than two others by more than that is nowhere one of the nearest two.
+    """
+    (k, d), block = centers.shape, np.empty((places.shape[1], BLOCK))
+    squares, first, second = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     owner, heir = np.empty(BLOCK, np.intp), np.empty(BLOCK, np.intp)
+    sides, at_middle = np.empty(d), np.empty(k)
     for start in range(0, len(stale), BLOCK):
-        size = min(BLOCK, len(stale) - start)
-        for f in range(len(block)):
-            for j in range(size):
-                block[f, j] = places[stale[start + j], f]
-        first[:], second[:], owner[:], heir[:] = np.inf, np.inf, 0, 0
-        for c in range(len(centers)):
+        size, spread = min(BLOCK, len(stale) - start), 0.0
+        for f in range(d):
+            low, high = np.inf, -np.inf
+            for j in range(BLOCK):
+                x = places[stale[start + min(j, size - 1)], f]
+                block[f, j], low, high = x, min(low, x), max(high, x)
+            sides[f] = high - low
+            spread += sides[f] ** 2
+            for c in range(k):
+                at_middle[c] = (at_middle[c] if f else 0.0) + (centers[c, f] - (low + high) / 2.0) ** 2
+        one, other = 0, min(1, k - 1)
+        for c in range(k):
+            if at_middle[c] < at_middle[one]:
+                one, other = c, one
+            elif c != one and (other == one or at_middle[c] < at_middle[other]):
+                other = c
+        for j in range(BLOCK):
+            first[j], second[j], owner[j], heir[j] = np.inf, np.inf, 0, 0
+        for c in range(k):
+            farther = min(at_middle[c] - at_middle[one], at_middle[c] - at_middle[other])
+            if farther > 0:
+                beside_one, beside_other = at_middle[c] - at_middle[one], at_middle[c] - at_middle[other]
+                for f in range(d):
+                    beside_one -= sides[f] * abs(centers[c, f] - centers[one, f])
+                    beside_other -= sides[f] * abs(centers[c, f] - centers[other, f])
+                if min(beside_one, beside_other) > 1e-9 * (at_middle[c] + spread):  # far above rounding
+                    continue
             _squares(block, centers[c], squares)
             _take(squares, c, first, second, owner, heir)
         for j in range(size):
@@ -346,61 +507,108 @@ def _renew(places: Points, stale: Labels, centers: Centers, near: _Nearest) -> N
 
 
 @compiled
-def _weigh(
-    blocks: FloatArray, masses: FloatArray, place: FloatArray, near: _Nearest, offers: FloatArray, loss: FloatArray
-) -> float:
-    """Write squared distances to `place` into `offers`, what the loss of each center would cost; return the gain."""
-    gains, losses, lanes = np.zeros(BLOCK), np.empty(BLOCK), np.zeros((4, len(loss)))
-    for b in range(len(blocks)):
+def _sum_up(
+    masses: FloatArray, near: _Nearest, changed: BoolArray, sums: FloatArray, reach: FloatArray, base: FloatArray
+) -> None:
+    """Write w first and the largest `second` of blocks that have `changed`, and what each center's loss would cost."""
+    losses, lanes = np.empty(BLOCK), np.zeros((4, len(base)))
+    for b in range(len(sums)):
         rows = slice(b * BLOCK, (b + 1) * BLOCK)
-        offer, first, second, owner, w = (
-            offers[rows],
-            near.first[rows],
-            near.second[rows],
-            near.owner[rows],
-            masses[rows],
-        )
-        _squares(blocks[b], place, offer)
+        first, second, owner, w = near.first[rows], near.second[rows], near.owner[rows], masses[rows]
+        if changed[b]:
+            reach[b] = _most(second)
+            for j in range(BLOCK):
+                losses[j] = w[j] * first[j]
+            sums[b] = _total(losses)
         for j in range(BLOCK):
-            nearest = min(first[j], offer[j])
-            gains[j] += w[j] * (first[j] - nearest)
-            losses[j] = w[j] * (min(second[j], offer[j]) - nearest)
-        for j in range(0, BLOCK, 4):  # no sum waits for the one before
-            lanes[0, owner[j]] += losses[j]
-            lanes[1, owner[j + 1]] += losses[j + 1]
-            lanes[2, owner[j + 2]] += losses[j + 2]
-            lanes[3, owner[j + 3]] += losses[j + 3]
-    gain = 0.0
-    for each in gains:
-        gain += each
+            losses[j] = w[j] * (second[j] - first[j])
+        _scatter(losses, owner, lanes)
+    for c in range(len(base)):
+        base[c] = lanes[0, c] + lanes[1, c] + lanes[2, c] + lanes[3, c]
+
+
+@compiled
+def _weigh(
+    blocks: FloatArray,
+    masses: FloatArray,
+    place: FloatArray,
+    near: _Nearest,
+    apart: FloatArray,
+    reach: FloatArray,
+    base: FloatArray,
+    loss: FloatArray,
+) -> float:
+    """Write what the loss of each center would cost if `place` were one; return what that gains."""
+    offers, gains, spared, lanes = np.empty(BLOCK), np.zeros(BLOCK), np.empty(BLOCK), np.zeros((4, len(base)))
+    for b in range(len(blocks)):
+        if apart[b] > reach[b]:
+            continue
+        rows, nearer = slice(b * BLOCK, (b + 1) * BLOCK), 0
+        first, second, owner, w = near.first[rows], near.second[rows], near.owner[rows], masses[rows]
+        _squares(blocks[b], place, offers)
+        for j in range(BLOCK):
+            nearer += offers[j] < second[j]
+        if nearer:
+            for j in range(BLOCK):
+                gains[j] += w[j] * (first[j] - min(first[j], offers[j]))
+                spared[j] = w[j] * (second[j] - min(second[j], max(first[j], offers[j])))
+            _scatter(spared, owner, lanes)
+    for c in range(len(base)):
+        loss[c] = base[c] - (lanes[0, c] + lanes[1, c] + lanes[2, c] + lanes[3, c])
+    return _total(gains)
+
+
+@compiled
+def _scatter(terms: FloatArray, owner: Labels, lanes: FloatArray) -> None:
+    """Add BLOCK terms up by their owner, in four lanes (4, k): no sum waits for the one before."""
+    for j in range(0, BLOCK, 4):
+        lanes[0, owner[j]] += terms[j]
+        lanes[1, owner[j + 1]] += terms[j + 1]
+        lanes[2, owner[j + 2]] += terms[j + 2]
+        lanes[3, owner[j + 3]] += terms[j + 3]
+
+
+@compiled
+def _weigh_in_order(
+    blocks: FloatArray, masses: FloatArray, place: FloatArray, near: _Nearest, loss: FloatArray
+) -> float:
+    """Do as `_weigh`, place by place."""
+    gain, offers = 0.0, np.empty(BLOCK)
     for c in range(len(loss)):
-        loss[c] = lanes[0, c] + lanes[1, c] + lanes[2, c] + lanes[3, c]
-    return gain
-
-
-@compiled
-def _weigh_in_order(masses: FloatArray, near: _Nearest, offers: FloatArray, loss: FloatArray) -> float:
-    """Do as `_weigh` with known `offers`, place by place."""
-    gain = 0.0
-    loss[:] = 0.0
+        loss[c] = 0.0
     for i in range(len(masses)):
-        nearest = min(near.first[i], offers[i])
+        if i % BLOCK == 0:
+            _squares(blocks[i // BLOCK], place, offers)
+        nearest = min(near.first[i], offers[i % BLOCK])
         gain += masses[i] * (near.first[i] - nearest)
-        loss[near.owner[i]] += masses[i] * (min(near.second[i], offers[i]) - nearest)
+        loss[near.owner[i]] += masses[i] * (min(near.second[i], offers[i % BLOCK]) - nearest)
     return gain
 
 
 @compiled
-def _replace(near: _Nearest, offers: FloatArray, missed: int, stale: Labels, m: int) -> int:
-    """Put the center `missed` where the `offers` are from; write which places lose it, and return how many."""
-    n_stale, lost = 0, np.empty(BLOCK, np.intp)
-    for start in range(0, m, BLOCK):
-        rows = slice(start, start + BLOCK)
+def _replace(
+    blocks: FloatArray,
+    place: FloatArray,
+    near: _Nearest,
+    apart: FloatArray,
+    reach: FloatArray,
+    missed: int,
+    changed: BoolArray,
+    stale: Labels,
+    m: int,
+) -> int:
+    """Put the center `missed` at `place`; write which places lose it, and return how many."""
+    n_stale, offers = 0, np.empty(BLOCK)
+    for b in range(len(blocks)):
+        rows, lost = slice(b * BLOCK, (b + 1) * BLOCK), 0
         owner, heir = near.owner[rows], near.heir[rows]
         for j in range(BLOCK):
-            lost[j] = (owner[j] == missed) | (heir[j] == missed)
-        for j in range(min(BLOCK, m - start)):
-            stale[n_stale] = start + j
-            n_stale += lost[j]
-        _take(offers[rows], missed, near.first[rows], near.second[rows], owner, heir)
+            lost += (owner[j] == missed) | (heir[j] == missed)
+        for j in range(min(BLOCK, m - b * BLOCK) if lost else 0):
+            stale[n_stale] = b * BLOCK + j
+            n_stale += (owner[j] == missed) | (heir[j] == missed)
+        changed[b] = lost > 0 or apart[b] <= reach[b]
+        if apart[b] <= reach[b]:
+            _squares(blocks[b], place, offers)
+            _take(offers, missed, near.first[rows], near.second[rows], owner, heir)
     return n_stale

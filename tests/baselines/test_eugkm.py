@@ -260,6 +260,50 @@ def test_exchanges_are_decided_as_by_sums_in_the_order_of_places() -> None:
     assert others > 0, "the wrong order is another result somewhere"
 
 
+def spread_place_by_place(places, weights, spare, rng):
+    """Do as `spread_start`, every distance computed and every sum in the order of places."""
+    chosen, nearest = spare.copy(), np.ones(len(places))
+    for i in range(len(spare)):
+        mass = np.cumsum(weights * nearest)
+        chosen[i] = places[np.searchsorted(mass, rng.random() * mass[-1], side="right")]
+        squares = sum((column - at) ** 2 for column, at in zip(places.T, chosen[i], strict=True))
+        nearest = squares if i == 0 else np.minimum(nearest, squares)
+    return chosen
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_blocks_that_are_left_out_change_no_start(d: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places of one cell lie side by side, so that whole blocks are too far; with distances doubled, some are wrong."""
+
+    def starts():
+        rng = generator(d)
+        places = np.repeat(rng.random((30, d)), 50, axis=0) + 0.05 * rng.random((1500, d))
+        weights, spare, draws = rng.random(1500), rng.random((20, d)), generator(d).random(200)
+        spread = spread_start(places, weights, spare, rng=generator(d))
+        assert np.array_equal(spread, spread_place_by_place(places, weights, spare, generator(d)))
+        wanted = exchanged_place_by_place(places, weights, spread, draws, lambda terms: np.add.reduce(terms))
+        assert np.array_equal(exchanged(places, weights, spread, 200, rng=generator(d)), wanted)
+
+    starts()
+    for name in (
+        "_add_drawn",
+        "_exchange",
+        "_weigh",
+        "_replace",
+        "_measure",
+    ):  # as Python, so that they call each other
+        monkeypatch.setattr(weighted, name, getattr(weighted, name).py_func)
+    right = weighted._measure
+
+    def too_far(low, high, center, apart):
+        right(low, high, center, apart)
+        apart *= 4.0
+
+    monkeypatch.setattr(weighted, "_measure", too_far)
+    with pytest.raises(AssertionError):
+        starts()
+
+
 def test_many_round_clusters_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """50 clusters of 150: on the exact counts of a grid as good as scikit-learn's best of ten; Lloyd alone is not."""
     rng = generator()

@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
 
 from dpviz.solvers import assign, cluster_costs, cluster_sums, cluster_totals, lloyd, lloyd_in_blocks, means
-from dpviz.solvers.lloyd import BLOCK, THREADED_ROWS
+from dpviz.solvers.lloyd import BLOCK, THREADED_ROWS, argmax_in_boxes, nearness
 from dpviz.solvers.lloyd import BLOCK as ROWS
 
 problems = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 60), st.integers(1, 12), st.integers(1, 6))
@@ -49,6 +49,22 @@ def test_a_tie_goes_to_the_first():
     for more in (0, 60):
         known = np.concatenate([centers, np.full((more, 2), 9.0)])
         assert assign(np.array([[0.5, 0.0], [1.0, 0.0], [0.5, 0.5]]), known).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 8])
+def test_centers_that_are_left_out_of_a_box_win_nowhere_in_it(d):
+    """To the bit, with records halfway between centers; in boxes that are too small some records get another one."""
+    rng = np.random.default_rng(d)
+    lattice = rng.integers(0, 9, (20, d)) / 8.0
+    corners = np.repeat(rng.integers(0, 8, (12, d)) / 8.0, BLOCK, axis=0)
+    records = np.where(rng.random((len(corners), 1)) < 0.5, corners + rng.random(corners.shape) / 8.0, corners)
+    blocks = np.ascontiguousarray(records.reshape(-1, BLOCK, d).transpose(0, 2, 1))
+    low, high = (np.ascontiguousarray(ends.T) for ends in (blocks.min(axis=2), blocks.max(axis=2)))
+    for centers in (lattice, rng.random((20, d)), np.repeat(lattice[:3], 2, axis=0)):
+        wanted = assign(records, centers)
+        assert np.array_equal(argmax_in_boxes(blocks, low, high, *nearness(centers)), wanted)
+    middle = (low + high) / 2.0
+    assert not np.array_equal(argmax_in_boxes(blocks, middle, middle, *nearness(lattice)), assign(records, lattice))
 
 
 @pytest.mark.parametrize("k", [1, 5, 17, 64])
