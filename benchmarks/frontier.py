@@ -24,7 +24,7 @@ from typing import Any
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from benchmarks import peers, separated
+from benchmarks import leaves, peers, separated
 from benchmarks.dpm import synth_inertia
 from benchmarks.frontier_page import AT, page
 from benchmarks.peers import OneRun, Peer, PeerSet, Run
@@ -153,6 +153,14 @@ class Set:
             made["beside_own_k"] = round(median(beside), 4) if beside else None
         return made
 
+    def parts(self) -> dict[str, Any]:
+        """Return epsilon -> what DPM's cost beside KMeans with as many centers is made of."""
+        one, made = self.one, {}
+        for epsilon in EPSILONS:
+            runs = (peers.house_result(one, each) for each in peers.house_trials(one, "dpm", epsilon, self.n_seeds))
+            made[f"{epsilon:g}"] = leaves.parts(one.data.points, one.data.box, runs, self.inertia)
+        return made
+
     def told(self) -> dict[str, Any]:
         """Return what there is to say about the set."""
         data = self.one.data
@@ -209,6 +217,7 @@ def main(arguments: list[str]) -> int:
         report["clear_from"] = separated.clear_from()
     if "synth" not in report or again & set(OWN_K):
         report["synth"] = round(synth_inertia().value, 2)
+        report["synth_parts"] = leaves.synth_parts()
     if "moons" not in report or MORSE in again:
         report["moons"] = separated.moons_found(runs)
     with tempfile.TemporaryDirectory() as temporary, threadpool_limits(1):
@@ -220,6 +229,9 @@ def main(arguments: list[str]) -> int:
             for said in measure(one, have["figures"], python, report["versions"]):
                 print(said, flush=True)
                 sets[name] = one.told() | have
+                _write(report, chosen.out)
+            if "parts" not in have or again & set(OWN_K):
+                sets[name] = one.told() | have | {"parts": one.parts()}
                 _write(report, chosen.out)
     report["sets"] = {name: sets[name] for name in SETS if name in sets}
     _write(report, chosen.out)

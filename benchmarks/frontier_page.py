@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Any
 
+from benchmarks.leaves import EXACT, MOVED, RELEASED, TWICE
 from benchmarks.peers import DIFFPRIVLIB, HISTOGRAM, MIDDLE, PACKED, SKLEARN
 from benchmarks.peers_page import DASH
 from benchmarks.separated import AS_IT_IS, HARD, MOON_ARI
-from dpviz.tools.compare.proposal import ENOUGH, GRID_ALWAYS, GRID_MOST, LITTLE, recommend
+from dpviz.tools.compare.proposal import ENOUGH, GRID_ALWAYS, GRID_MOST, LITTLE, recommend, share_of
 from dpviz.tools.compare.runs import ENTRIES
 
 Report = Mapping[str, Any]
@@ -16,6 +17,11 @@ Figures = Mapping[str, Any]
 Group = tuple[int, int]  # sets with so many features, both ends included
 FEW, SOME, MANY = (1, 10), (11, 50), (51, 10**6)
 GROUPS: Mapping[Group, str] = {FEW: "up to 10 features", SOME: "11 to 50", MANY: "more"}
+PART_NAMES = {"released": RELEASED, "exact": EXACT, "twice": TWICE, "moved": MOVED}
+GRID = ENTRIES["eugkm"].name
+OTHERS = {HISTOGRAM, DIFFPRIVLIB} | {
+    ENTRIES[key].name for key in ("blum", "dwork", "su", "gupt", "privgene", "em_mc", "dp_em", "lsh_splits")
+}
 LEAST_MS = 0.1  # of a time: shorter ones are none
 AT = "1"  # the ε that agreement and time are told at
 
@@ -43,7 +49,8 @@ WHEN = """
 
 1. **Before any run**: `dpviz.recommend(n=..., d=..., n_clusters=..., epsilon=...)` names a method, its \
 parameters and its cost from public values.
-2. **Centers, up to {most} features**: EUGkM, one noisy grid. It is the first choice wherever a grid fits.
+2. **Centers, up to {most} features**: EUGkM, one noisy grid. It is the first choice wherever a grid fits; from \
+{above} features on, see 4.
 3. **Centers, more features**: convergent k-means, repaired, from private seeds.
 4. **Centers, more than {always} features and less than {enough:g} records times ε for each coordinate of a center**: \
 FastLloyd, if a δ is allowed.
@@ -52,9 +59,10 @@ as deep as a gap; where clusters touch, EUGkM with a k that was chosen before is
 6. **Clusters of any shape**: Morse, with enough records: see the moons below.
 7. **Records leave the house one by one**: nD-Laplace. Its ε counts per distance.
 8. **A secret source, public places near it**: source-target.
-9. **A table of other packages, BLUM, DWORK, DPLloyd, GUPT, PrivGene, EM-MC, DP-EM, LSH-Splits**: to compare with. \
-None is the best on more than a few sets.
-10. **Less than {little:g} records times ε**: EUGkM, too; its few cells tell little more than the bounds do.
+9. **Other packages, a noisy histogram, BLUM, DWORK, DPLloyd, GUPT, PrivGene, EM-MC, DP-EM, LSH-Splits**: to compare \
+with. Of {n_cases} sets at an ε, one of them is the best on {n_others}.
+10. **Less than {little:g} records times ε**: EUGkM, too, in any number of features; there it costs {cheap:.2f} of \
+what the bounds alone do.
 """
 MEANS = """
 ## Geometric means
@@ -83,6 +91,12 @@ OWN_K = """
 
 All the centers that it releases, beside KMeans with k, and beside KMeans with as many as there are.
 """
+PARTS = """
+DPM, repaired, beside as many, and what that would be with parts changed on the records, which nobody may release \
+(`benchmarks/leaves.py`). Exact means of its boxes: averages without noise. Averaged twice: half of what averages may \
+tell goes to a second one, of records within a ball around the first as wide as its noise. Moved by k-means: Lloyd's \
+algorithm from the released centers.
+"""
 SEPARATED = """
 ## How many separated clusters DPM finds
 
@@ -108,13 +122,17 @@ SHORT = """
 Costs over k-means without privacy, at ε = 1 where nothing else is said.
 """
 WHY = """
-- **DPM beside as many centers**: noise is not why, for at ε = 10 it is {more:.2f}. DPM cuts at gaps alone, straight \
-across one feature, and most of these sets have clusters that touch, which k-means divides all the same.
+- **DPM beside as many centers**: the noise of averages is not why, for with exact means of the same boxes it is \
+{exact:.2f}, and at ε = 10 it is {more:.2f}. It is where the boxes end: DPM cuts at gaps alone, straight across one \
+feature, and most of these sets have clusters that touch, which k-means divides all the same. Lloyd's algorithm from \
+DPM's centers comes to {moved:.2f}, but reads all records in every step.
 - **DPM on {hard} clusters**: the noise with which places of cuts are chosen, as above: 70 % take a little more than \
 ε = 1.5.
-- **DPM on Synth-10d**: every cluster is found, and the exact means of its records cost 1.00. The rest is noise of the \
-averages: a cell is cut along few of 10 features and stays wide along the others, and the noise is as wide as the \
-cell. More of ε for averages, less for cuts, costs more.
+- **DPM on Synth-10d**: every cluster is found, and the exact means of its records cost {synth_exact:.2f}. The rest is \
+noise of the averages: a cell is cut along few of 10 features and stays wide along the others, and the noise is as \
+wide as the cell. More of ε for averages, less for cuts, costs more. Averaged twice it would be {synth_twice:.2f}. \
+DPM does not do that: where a cluster is wider than the ball, its average leans to the first one, and no released \
+number says how far; and on the sets up to 10 features it would be {twice:.2f} in place of {released:.2f}.
 - **Morse**: one hill that noise has moved joins both moons, or breaks a chain. 10,000 records are enough.
 - With more than 50 features, or less than one record times ε behind each coordinate, no method is near k-means.
 """
@@ -128,7 +146,7 @@ The cheapest method with a proof, and what the others cost at ε = 1.
 def page(report: Report) -> str:
     """Return the page as Markdown."""
     parts = [INTRO.format(n_sets=len(report["sets"]), seeds=report["seeds"], **report["versions"])]
-    parts.append(WHEN.format(most=GRID_MOST, always=GRID_ALWAYS, enough=ENOUGH, little=LITTLE))
+    parts.append(_when(report))
     parts += [MEANS, _means(report)]
     parts += [
         _agreement(report),
@@ -136,6 +154,8 @@ def page(report: Report) -> str:
         _proposed(report),
         OWN_K,
         _own(report),
+        PARTS,
+        _parts(report),
     ]
     parts += [
         SEPARATED.format(runs=report["separated_runs"]),
@@ -152,6 +172,31 @@ def page(report: Report) -> str:
         _left_out(report),
     ]
     return "".join(parts)
+
+
+def _when(report: Report) -> str:
+    """Return what to use when; the rule's own numbers, and what the figures say of it."""
+    cases = [(one, epsilon) for one in report["sets"].values() for epsilon in epsilons(report)]
+    little = [
+        one["figures"][epsilon][GRID]["cost"] / free(one)
+        for one, epsilon in cases
+        if share_of(one["n"], float(epsilon), one["k"], one["d"]) * one["k"] * one["d"] < LITTLE
+    ]
+    best = [min(figures, key=figures.__getitem__) for figures in (_costs(*case) for case in cases)]
+    return WHEN.format(
+        most=GRID_MOST,
+        always=GRID_ALWAYS,
+        above=GRID_ALWAYS + 1,
+        enough=ENOUGH,
+        little=LITTLE,
+        n_cases=len(cases),
+        n_others=sum(name in OTHERS for name in best),
+        cheap=geometric(little or [math.nan]),
+    )
+
+
+def _costs(one: Figures, epsilon: str) -> dict[str, float]:
+    return {name: row["cost"] for name, row in one["figures"][epsilon].items() if "cost" in row}
 
 
 def epsilons(report: Report) -> list[str]:
@@ -273,6 +318,19 @@ def _own(report: Report) -> str:
     return _table(["", *heads], rows)
 
 
+def _parts(report: Report) -> str:
+    columns = [(group, epsilon) for group in GROUPS for epsilon in epsilons(report)]
+    rows = [
+        [f"DPM, {name}", *(_mean(_part(report, name, epsilon, group), 0).split(" ")[0] for group, epsilon in columns)]
+        for name in PART_NAMES.values()
+    ]
+    return _table(["", *(f"{GROUPS[group]}, ε = {epsilon}" for group, epsilon in columns)], rows)
+
+
+def _part(report: Report, name: str, epsilon: str, group: Group) -> list[float]:
+    return [cost for one in _sets(report, group) if (cost := one["parts"][epsilon][name]) is not None]
+
+
 def _separated(report: Report) -> str:
     rows = []
     for name, of_set in report["separated"].items():
@@ -308,7 +366,9 @@ def _short(report: Report) -> str:
         ["DPM on Synth-10d, 64 clusters of 100,000 records (`benchmarks/dpm.py`)", "5", f"{report['synth']:.2f}"],
         [f"Morse: right of {runs} runs on moons of 5,000 records", "18", str(report["moons"].get("5000", DASH))],
     ]
-    why = WHY.format(more=float(mean("dpm", FEW, "beside_own_k", "10")), hard=HARD)
+    made = {said: geometric(_part(report, name, AT, FEW) or [math.nan]) for said, name in PART_NAMES.items()}
+    synth = {f"synth_{said}": report["synth_parts"][PART_NAMES[said]] for said in ("exact", "twice")}
+    why = WHY.format(more=float(mean("dpm", FEW, "beside_own_k", "10")), hard=HARD, **made, **synth)
     return SHORT + _table(["", "wanted", "here"], rows) + why
 
 

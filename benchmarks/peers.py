@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import histogram
 from benchmarks.peers_page import page
-from dpviz.core import Adjacency, Centers, Labels
+from dpviz.core import Adjacency, Centers, Labels, Result
 from dpviz.core.algebra import one_thread
 from dpviz.data import Dataset, known_groups, load, read_table
 from dpviz.methods import ALGORITHMS
@@ -178,25 +178,34 @@ def private_runs(one: PeerSet, epsilon: float, n_seeds: int, keys: Iterable[str]
         return histogram.fit(points, box, one.k, epsilon, rng=rng).release.centers
 
     found = {HISTOGRAM: drawn(one, proved, noisy_histogram)}
-    for entry in (ENTRIES[key] for key in keys):
-        asked = {
-            "epsilon": epsilon,
-            "seeds": {"start": n_seeds},
-            "data": [{"name": one.name, "k": one.k}],
-            "methods": [entry.declared()],
-        }
-        found[entry.name] = partial(_house_run, one, grid_of(asked, datasets={one.name: one.data}).trials)
+    for key in keys:
+        found[ENTRIES[key].name] = partial(_house_run, one, house_trials(one, key, epsilon, n_seeds))
     return found
 
 
-def _house_run(one: PeerSet, trials: Sequence[Trial], seed: int) -> Run:
+def house_trials(one: PeerSet, key: str, epsilon: float, n_seeds: int) -> Sequence[Trial]:
+    """Return the runs of a method of the house (a key of ENTRIES)."""
+    asked = {
+        "epsilon": epsilon,
+        "seeds": {"start": n_seeds},
+        "data": [{"name": one.name, "k": one.k}],
+        "methods": [ENTRIES[key].declared()],
+    }
+    return grid_of(asked, datasets={one.name: one.data}).trials
+
+
+def house_result(one: PeerSet, trial: Trial) -> Result[Any, Any]:
     """Run one trial as a sweep does. Raises ValueError for records or parameters that the method refuses."""
-    trial, data = trials[seed], one.data
-    algorithm, params = ALGORITHMS[trial.method], trial.params(data.box)
     rng = np.random.default_rng(trial.noise_key)
+    return ALGORITHMS[trial.method].fit(one.data.points, one.data.box, trial.params(one.data.box), rng=rng)
+
+
+def _house_run(one: PeerSet, trials: Sequence[Trial], seed: int) -> Run:
+    trial, data = trials[seed], one.data
+    algorithm = ALGORITHMS[trial.method]
     with one_thread():
         start = time.process_time()
-        result = algorithm.fit(data.points, data.box, params, rng=rng)
+        result = house_result(one, trial)
         seconds = time.process_time() - start
         figures: Any = cluster_figures(result.release, algorithm, data, trial)[0]
         clusters = nonprivate_clusters(algorithm, result.release, data.points, data.box, one.k)

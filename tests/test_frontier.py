@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import time
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from benchmarks import frontier, peers, separated
+from benchmarks import frontier, leaves, peers, separated
 from benchmarks.frontier_page import FEW, SOME, best, costs, geometric, page
 from benchmarks.registry import Measure
+from dpviz.core import Box
+from dpviz.methods.dpm import algorithm as dpm
 from dpviz.tools.compare.runs import ENTRIES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,6 +32,19 @@ def test_the_page_is_made_from_the_committed_figures(report):
     report = json.loads(json.dumps(report))
     report["sets"]["s1"]["figures"]["1"]["EUGkM (noisy grid)"]["cost"] += 100.0
     assert text != page(report)
+
+
+def test_what_dpms_cost_is_made_of_is_of_the_same_runs(report):
+    """Released, it is the cost that the frontier measured; the sentence that noise is not why holds."""
+    for one in report["sets"].values():
+        for epsilon, made in one["parts"].items():
+            assert made[leaves.RELEASED] == one["figures"][epsilon][ENTRIES["dpm"].name]["beside_own_k"]
+    few = [one["parts"]["1"] for one in report["sets"].values() if one["d"] <= FEW[1]]
+    released, exact, moved = (
+        geometric(each[name] for each in few) for name in (leaves.RELEASED, leaves.EXACT, leaves.MOVED)
+    )
+    assert exact > 0.95 * released
+    assert moved < 1.35 < released
 
 
 def test_every_method_is_there_on_every_set_and_epsilon(report):
@@ -78,6 +94,7 @@ def test_a_small_run_measures_right_and_goes_on(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(separated, "HARD", "two")
     monkeypatch.setattr(separated, "MOONS", (500,))
     monkeypatch.setattr(frontier, "synth_inertia", lambda: Measure(5.0, "", ""))
+    monkeypatch.setattr(leaves, "synth_parts", lambda: dict.fromkeys((leaves.EXACT, leaves.TWICE), 1.0))
     out, text = tmp_path / "frontier.json", tmp_path / "frontier.md"
     asked = ["--folder", str(tmp_path), "--sets", "lsun", "--seeds", "3", "--without-diffprivlib"]
     asked += ["--out", str(out), "--page", str(text)]
@@ -113,6 +130,22 @@ def test_what_takes_too_long_is_left_out_with_the_reason(monkeypatch):
     assert frontier.several("busy", 2, busy).refused == "One run takes more than 0.1 s."
     monkeypatch.setattr(frontier, "PATIENCE", 0.0)
     assert len(frontier.several("busy", 5, busy).runs) == 1
+
+
+def test_a_second_average_has_the_noise_that_both_may_have(monkeypatch):
+    """Six narrow clusters in six features: half of the noise, or less; in a ball as wide as a cell, root 2."""
+    points, labels = separated.made((500,) * 6, 6, 0)
+    means = np.array([points[labels == i].mean(axis=0) for i in range(6)])[labels]
+    points, box = means + (points - means) / 50.0, Box.cube(0.0, 1.0, 6)
+    result = dpm.fit(points, box, dpm.Params(epsilon=5.0), rng=np.random.default_rng(0))
+
+    def noise():
+        drawn = [leaves.twice(points, box, result, rng=np.random.default_rng(seed)) for seed in range(400)]
+        return (np.std(drawn, axis=0) / result.release.center_sigmas).mean()
+
+    assert noise() < 0.5
+    monkeypatch.setattr(leaves, "WITHIN", 1.0)
+    assert noise() == pytest.approx(math.sqrt(2.0), rel=6.0 / math.sqrt(2.0 * 400 * 36))
 
 
 def test_found_clusters_are_those_that_a_leaf_stands_for():
