@@ -146,7 +146,8 @@ def argmax_in_boxes(
     """
     (n_blocks, n_features, _), k = blocks.shape, len(offsets)
     labels, score, best = np.empty(n_blocks * BLOCK, np.intp), np.empty(BLOCK), np.empty(BLOCK)
-    middle, half, peak, at_middle = np.empty(n_features), np.empty(n_features), np.zeros(n_features), np.empty(k)
+    middle, half, peak = np.empty(n_features), np.empty(n_features), np.zeros(n_features)
+    at_middle, behind, columns = np.empty(k), np.empty(k), np.empty((n_features, k))
     for b in range(n_blocks):
         for f in range(n_features):
             peak[f] = max(peak[f], abs(low[f, b]), abs(high[f, b]))
@@ -154,31 +155,47 @@ def argmax_in_boxes(
     for c in range(k):
         most = abs(offsets[c])
         for f in range(n_features):
+            columns[f, c] = slopes[c, f]
             most += abs(slopes[c, f]) * peak[f]
         margin = max(margin, 2.0**-50 * (n_features + 2) * most)  # 2^-53 an operation, in all sums below
     for b in range(n_blocks):
         for f in range(n_features):
             middle[f], half[f] = (low[f, b] + high[f, b]) / 2.0, (high[f, b] - low[f, b]) / 2.0
-        top = 0
         for c in range(k):
             at_middle[c] = offsets[c]
-            for f in range(n_features):
-                at_middle[c] += slopes[c, f] * middle[f]
+        for f in range(n_features):
+            _add_times(at_middle, columns[f], middle[f])
+        top = 0
+        for c in range(1, k):
             top = c if at_middle[c] > at_middle[top] else top
+        for c in range(k):
+            behind[c] = at_middle[top] - at_middle[c]
+        for f in range(n_features):
+            _take_apart(behind, columns[f], columns[f, top], half[f])
         winner = labels[b * BLOCK : (b + 1) * BLOCK]
         for j in range(BLOCK):
             best[j], winner[j] = -np.inf, 0
         for c in range(k):
-            behind = at_middle[top] - at_middle[c]
-            for f in range(n_features):
-                behind -= half[f] * abs(slopes[top, f] - slopes[c, f])
-            if behind > margin:
+            if behind[c] > margin:
                 continue
             _add_up(blocks[b], slopes[c], offsets[c], score)
             for j in range(BLOCK):
                 better = score[j] > best[j]
                 best[j], winner[j] = score[j] if better else best[j], c if better else winner[j]
     return labels
+
+
+@compiled
+def _add_times(sums: FloatArray, values: FloatArray, factor: float) -> None:
+    for c in range(len(sums)):
+        sums[c] += values[c] * factor
+
+
+@compiled
+def _take_apart(sums: FloatArray, values: FloatArray, at: float, factor: float) -> None:
+    """Take |values - at| times a factor off."""
+    for c in range(len(sums)):
+        sums[c] -= abs(values[c] - at) * factor
 
 
 @compiled
