@@ -85,11 +85,15 @@ class Box:
 
     def to_unit(self, points: Points) -> Points:
         """Map data units to [0, 1]^d, the box's own coordinates; does not clip."""
-        return (points - self.low) / self.widths
+        unit = points - self.low
+        unit /= self.widths  # in place: memory for another array would take several times as long as the division
+        return unit
 
     def from_unit(self, points: Points) -> Points:
         """Map [0, 1]^d back to data units."""
-        return self.low + points * self.widths
+        moved = points * self.widths
+        moved += self.low
+        return moved
 
     def __eq__(self, other: object) -> bool:
         """Compare the bounds, to the bit."""

@@ -118,16 +118,16 @@ def average(
     index[leaves] = np.arange(len(leaves))
     low, high = np.array(tree.low)[leaves], np.array(tree.high)[leaves]  # box units
     middles = low + (high - low) / 2.0
-    inside = ((box.clip(points), labels) for points, labels in tree.records.parts(index))
+    parts = ((box.clip(points), labels) for points, labels in tree.records.parts(index))
     if published:
         origins, units = np.zeros_like(middles), np.ones(box.d)
         corner = algebra.length(np.maximum(np.abs(box.low), np.abs(box.high)))
         reach = np.full(len(leaves), corner)
-        sums, counts = _centered_sums(inside, origins)
+        sums, counts = _centered_sums(parts, origins)
     else:
         origins, units = middles, box.widths
         reach = np.linalg.norm(high - low + 2.0 * EDGE, axis=1) / 2.0
-        sums, counts = _centered_sums(((box.to_unit(points), labels) for points, labels in inside), origins)
+        sums, counts = _centered_sums(((_to_unit(points, box), labels) for points, labels in parts), origins)
     sigma = gaussian_sigma(1.0, budget)
     noisy_sums = gaussian(sums, sigma=(sigma * reach)[:, None], rng=rng)
     noisy_counts = np.array(tree.noisy_counts)[leaves] if published else _leaf_counts(tree, plan, leaves)
@@ -145,7 +145,7 @@ def average(
             raw != inside_cell,
         )
     step = plan.n_levels + 1
-    parts = tuple(
+    noises = tuple(
         GaussianEvent("average", float(s), float(sigma * s), purpose=Purpose.AVERAGES, step=step) for s in reach
     )
     return CentersStep(
@@ -161,7 +161,7 @@ def average(
         tree=released_tree(tree, box, plan),
         centers=frozen(centers),
         clipped=frozen(clipped.any(axis=1)),
-        events=(ParallelEvent("averages", parts),),
+        events=(ParallelEvent("averages", noises),),
     )
 
 
@@ -179,12 +179,20 @@ def _leaf_counts(tree: Growth, plan: Plan, leaves: Indices) -> Counts:
     return counts
 
 
+def _to_unit(points: Points, box: Box) -> Points:
+    """Do as `box.to_unit`, in place."""
+    points -= box.low
+    points /= box.widths
+    return points
+
+
 def _centered_sums(parts: Iterable[tuple[Points, Labels]], origins: Centers) -> tuple[FloatArray, Counts]:
     """Return the sums (k, d) of record - origin over each leaf and the counts (k,), exact, part by part."""
     sums, counts = np.zeros_like(origins), np.zeros(len(origins))
     for points, labels in parts:
         # Each record beside its own leaf's origin: what a sum rounds away is then small beside what one record moves.
-        of_part = cluster_sums(points - origins[labels], labels, len(origins))
+        moves = origins[labels]
+        of_part = cluster_sums(np.subtract(points, moves, out=moves), labels, len(origins))
         sums += of_part.nonprivate_sums
         counts += of_part.nonprivate_counts
     return sums, counts
