@@ -27,7 +27,7 @@ from dpviz.ui.data.picker import DEFAULT, DataCatalog
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState
 from dpviz.ui.runs import Noise, RunRequest, run_method
-from dpviz.ui.show import Slider, impossible, show, unreleased
+from dpviz.ui.show import Screen, Slider, unreleased
 
 BUDGET = "epsilon"  # the parameter that the slider moves
 
@@ -205,14 +205,18 @@ class MethodPage:
         epsilon = self.draw_slider()
         self.read_look()
         slider = Slider(self.budget, lambda each: (self.request(each),))
-        if self.reason_is_public:
-            try:
-                self.request(epsilon)
-            except ValueError as error:
-                impossible(self.frame, slider, str(error))
+        screen = Screen(self.frame, slider, self.noise, self.view, self.link(epsilon))
+        request = None
+        try:
+            request = self.request(epsilon)
+            if unreleased(self.frame, request):
+                screen.say_unreleased(request)
                 return
-        picture = show(self.frame, slider, epsilon, self.noise, self.view, self.link(epsilon), count=self.count())
-        self.follow_click(picture)
+            run = run_method(request, self.frame.source, self.noise)
+        except ValueError as error:
+            screen.say_why(error, for_all=self.reason_is_public and request is None)
+            return
+        self.follow_click(screen.show(request, run, self.count()))
 
     def follow_stage(self) -> None:
         """Run the whole page again where the reader has chosen who looks, or another number, below the picture."""
@@ -233,7 +237,7 @@ class MethodPage:
         """Return the run that the picture shows, None where there is none: the place of the picture says why."""
         try:
             request = self.current_request()
-            return None if unreleased(self.frame, (request,)) else run_method(request, self.frame.source, self.noise)
+            return None if unreleased(self.frame, request) else run_method(request, self.frame.source, self.noise)
         except ValueError:
             return None
 

@@ -10,6 +10,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
@@ -162,8 +163,9 @@ def run_method(request: RunRequest, source: Source, noise: Noise, *, place: int 
     made = released(request, source)
     if made is not None:
         result, secret = made, True
-    elif not noise.secret:
-        result, secret = _seeded(request, source, params, noise), False
+    elif noise.seed is not None:
+        fit = partial(request.algorithm.fit, dataset.points, dataset.box, params, rng=public_rng(noise.seed))
+        result, secret = _recall(source, ("fit", *key), fit), False
     elif source.own:
         raise ValueError("Secret noise was asked for a picture of own records. Release them, or use a seed.")
     else:
@@ -183,17 +185,6 @@ def run_method(request: RunRequest, source: Source, noise: Noise, *, place: int 
     shared = not secret and not source.own
     run: AnyRun = _shared(_Work(("run", kind.__qualname__, *key), put_together)) if shared else put_together()
     return replace(run, **request.fields) if request.fields else run
-
-
-def _seeded(request: RunRequest, source: Source, params: Any, noise: Noise) -> Result[Release, Step]:
-    """Run the method with the noise of the seed, or recall that run."""
-    data, seed = source.dataset, noise.seed
-    assert seed is not None
-    key = ("fit", *_key_of(replace(request, params=params), source, noise))
-    fitted: Result[Release, Step] = _recall(
-        source, key, lambda: request.algorithm.fit(data.points, data.box, params, rng=public_rng(seed))
-    )
-    return fitted
 
 
 def _key_of(request: RunRequest, source: Source, noise: Noise) -> tuple[Hashable, ...]:
@@ -230,16 +221,21 @@ def along(request: Callable[[float], RunRequest]) -> tuple[Any, ...]:
 
 def trail_of(source: Source, request: RunRequest, noise: Noise) -> FloatArray | None:
     """Return where each center stands at other budgets with the same noise, if that noise can be made again."""
-    if not request.trail or noise.secret or source.dataset.n > MOST_TRAIL_RECORDS:
+    data, seed = source.dataset, noise.seed
+    if not request.trail or seed is None or data.n > MOST_TRAIL_RECORDS:
         return None
     key = ("trail", source.key, request.algorithm.name, noise.seed, *map(scalars, request.trail))
 
-    def centers() -> FloatArray:
-        releases = [_seeded(request, source, each, noise).release for each in request.trail]
-        box = source.dataset.box
-        return frozen(np.stack([box.to_unit(each.centers) for each in releases if isinstance(each, CentersRelease)]))
+    def trail() -> FloatArray:
+        releases = []
+        for each in request.trail:
+            fit = partial(request.algorithm.fit, data.points, data.box, each, rng=public_rng(seed))
+            at = ("fit", *_key_of(replace(request, params=each), source, noise))
+            releases.append(_recall(source, at, fit).release)
+        centers = (each.centers for each in releases if isinstance(each, CentersRelease))
+        return frozen(np.stack([data.box.to_unit(each) for each in centers]))
 
-    found: FloatArray = _recall(source, key, centers)
+    found: FloatArray = _recall(source, key, trail)
     return found
 
 

@@ -1,9 +1,9 @@
 """Run a method and fill the page's places with what its audience may see: one method, or two side by side."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import streamlit as st
 
@@ -22,6 +22,7 @@ from dpviz.ui.data.upload import HELD
 from dpviz.ui.frame import AUDIENCE, PITCH, YAW, PageFrame, link, show_problems
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import (
+    AnyRun,
     CachedPicture,
     MethodScreen,
     Noise,
@@ -54,7 +55,6 @@ IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the re
 
 _TURNS = "dpviz:turns"
 KEYS = (stage.KEY, "other")  # of the pictures on the stage
-Draw: TypeAlias = Callable[[Runs], Iterator[Scene]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,274 +72,268 @@ class Slider:
         return self.requests(epsilon)[0]
 
 
-def show(
-    frame: PageFrame,
-    slider: Slider,
-    epsilon: float,
-    noise: Noise,
-    view: View,
-    pairs: state.Pairs,
-    *,
-    count: Knob | None = None,
-) -> LiveState | None:
-    """Run one method at the slider's value and fill every place; `pairs` are the page's part of the link.
+@dataclass(frozen=True, slots=True, eq=False)
+class Screen:
+    """The places of a method's page, filled with runs at one value of its slider; `pairs` are the page's link."""
 
-    `count` is the knob of a whole number that stands below the picture. Returns what the reader did to the picture,
-    None where it could not be drawn.
-    """
-    drawing.follow(drawn=frame.source.drawn)
-    draw = _held(frame, partial(scenes_of, view=view))
-    picture = _cached_picture(frame, slider, epsilon, noise, view, draw, pairs)
-    done = None
-    if picture:
-        ((request, run),) = picture.runs
-        (scene,) = picture.scenes
-        numbers = numbers_of_one(picture.runs, public=frame.public)
-        names = () if run.profiled is None else groups.names_of(frame.source, run.words, run.profiled[0])
-        with frame.stage:
-            own = [*pairs, *groups.link_names(names)]
-            address = _address(frame, own, noise, view, start=request.algorithm.has_start)
-            classes = frame.dataset.labels
-            flat = not view.surface  # a surface has no records: nothing to select, nowhere to draw
-            shown = StagePicture(
-                stage.KEY,
-                scene,
-                picture.packed[0],
-                (lambda region: inspecting.facts(region, run.unit, run.words, view, classes, run.plane(view)))
-                if flat
-                else None,
-                drawing.options(drawn=frame.source.drawn, public=frame.public) if flat else None,
-            )
-            here = (frame.source, picture.runs, (scene,), noise, view, frame.public, address)
-            keep(MethodScreen(*here, numbers, *_moments(frame, slider, noise, draw, numbers_of_one), slider.first))
-            ahead_offer = _offer(frame, slider, picture, noise, view, draw)
-            done = _stage(frame, (shown,), slider, address, ahead_offer, count, ledger.mark(frame.source, run))
-            _follow_turn(done)
-            _recolored(frame, run)
-        with frame.release, st.container():
-            if frame.source.own and not frame.public:
-                ledger.step(frame.source, request, run)
-        _below(frame, noise, numbers)
-        with frame.charts:
-            named = {chart.key: chart for chart in run.profile_charts(names)} if any(names) else {}
-            for chart in (named.get(each.key, each) for each in run.charts()):
-                scene = chart.scene.public() if frame.public else chart.scene
-                if not scene.is_empty:
-                    live(scene, key=chart.key, height=chart.height, follow=stage.KEY)
-                if chart.key != PROFILES or run.profiled is None or hiding.hides("knobs"):
-                    continue
-                if st.button("Name the clusters", help=groups.NAMES_HELP, key="dpviz-name-clusters"):
-                    groups.ask_names(frame.source, run.words, run.profiled[0], run.profiles(), names)
-            if run.words.projected and run.profiled is not None:
-                st.caption(NO_PROFILE)
-        with frame.card:
-            labeled = run.card()
-            st.html(panel.why(panel.guarantee(labeled, notices=_notices(frame, run)), panel.details(labeled)))
-    _finish(frame)
-    return done
+    frame: PageFrame
+    slider: Slider
+    noise: Noise
+    view: View
+    pairs: state.Pairs
 
+    def show(self, request: RunRequest, run: AnyRun, count: Knob | None) -> LiveState | None:
+        """Fill every place with one run; `count` is the knob of a whole number that stands below the picture.
 
-def _held(frame: PageFrame, draw: Draw) -> Draw:
-    """Hold the curator's finding, and what is lost, back where bounds cut off too many records to judge by."""
-    if frame.public or not frame.source.nonprivate_is_held:
-        return draw
+        Returns what the reader did to the picture, None where it could not be drawn.
+        """
+        frame, view = self.frame, self.view
+        drawing.follow(drawn=frame.source.drawn)
+        picture = self._picture(((request, run),))
+        done = None
+        if picture:
+            (scene,) = picture.scenes
+            names = () if run.profiled is None else groups.names_of(frame.source, run.words, run.profiled[0])
+            with frame.stage:
+                address = self._address(*groups.link_names(names), start=request.algorithm.has_start)
+                classes = frame.dataset.labels
+                flat = not view.surface  # a surface has no records: nothing to select, nowhere to draw
+                shown = StagePicture(
+                    stage.KEY,
+                    scene,
+                    picture.packed[0],
+                    (lambda region: inspecting.facts(region, run.unit, run.words, view, classes, run.plane(view)))
+                    if flat
+                    else None,
+                    drawing.options(drawn=frame.source.drawn, public=frame.public) if flat else None,
+                )
+                numbers = self._keep(picture, address, numbers_of_one)
+                done = self._stage((shown,), address, self._offer(picture), count, ledger.mark(frame.source, run))
+                _follow_turn(done)
+                _recolored(frame, run)
+            with frame.release, st.container():
+                if frame.source.own and not frame.public:
+                    ledger.step(frame.source, request, run)
+            self._below(numbers)
+            with frame.charts:
+                named = {chart.key: chart for chart in run.profile_charts(names)} if any(names) else {}
+                for chart in (named.get(each.key, each) for each in run.charts()):
+                    scene = chart.scene.public() if frame.public else chart.scene
+                    if not scene.is_empty:
+                        live(scene, key=chart.key, height=chart.height, follow=stage.KEY)
+                    if chart.key != PROFILES or run.profiled is None or hiding.hides("knobs"):
+                        continue
+                    if st.button("Name the clusters", help=groups.NAMES_HELP, key="dpviz-name-clusters"):
+                        groups.ask_names(frame.source, run.words, run.profiled[0], run.profiles(), names)
+                if run.words.projected and run.profiled is not None:
+                    st.caption(NO_PROFILE)
+            with frame.card:
+                labeled = run.card()
+                st.html(panel.why(panel.guarantee(labeled, notices=_notices(frame, run)), panel.details(labeled)))
+        self._finish()
+        return done
 
-    def drawn(runs: Runs) -> Iterator[Scene]:
-        for scene in draw(runs):
+    def show_pair(self, runs: Runs) -> None:
+        """Fill every place with two runs on the same records, side by side, step by step."""
+        frame = self.frame
+        picture = self._picture(runs)
+        if picture:
+            address = self._address()
+            numbers = self._keep(picture, address, numbers_of_two)
+            with frame.stage:
+                shown = tuple(
+                    StagePicture(key, scene, packed)
+                    for key, scene, packed in zip(KEYS, picture.scenes, picture.packed, strict=True)
+                )
+                self._stage(shown, address, self._offer(picture), None)
+            with frame.release, st.container():
+                if frame.source.own and not frame.public:
+                    st.caption(f"{ledger.REHEARSAL} {ledger.PAIR}")
+            self._below(numbers, place=len(runs) - 1)
+            with frame.card:
+                cards = ((run.card(), request.name.lower(), _notices(frame, run)) for request, run in picture.runs)
+                parts = (each for card in cards for each in (panel.guarantee(*card), panel.details(*card[:2])))
+                st.html(panel.why(*parts))
+        self._finish()
+
+    def say_why(self, error: ValueError, *, for_all: bool = False) -> None:
+        """Say in the place of the picture why there is none; everybody may read why where it names parameters only."""
+        self._without_picture(IMPOSSIBLE if self.frame.public and not for_all else str(error))
+        self._finish()
+
+    def say_unreleased(self, request: RunRequest) -> None:
+        """Say in the place of the picture that nothing is released: the page keeps its address."""
+        self._without_picture("", self._address(start=request.algorithm.has_start))
+        self._finish()
+
+    def _draw(self, runs: Runs) -> Iterator[Scene]:
+        """Draw the runs; what the curator finds and loses is held back where bounds cut off too many records."""
+        if len(runs) == 1:
+            scenes = scenes_of(runs, self.view)
+        else:
+            trails = [trail_of(self.frame.source, request, self.noise) for request, _ in runs]
+            scenes = scenes_in_step(runs, self.view, trails)
+        held = self.frame.source.nonprivate_is_held and not self.frame.public
+        for scene in scenes:
             words = scene.stage
-            yield scene if words is None else replace(scene, stage=replace(words, finding=HELD, strip=None, loss=None))
+            if held and words is not None:
+                scene = replace(scene, stage=replace(words, finding=HELD, strip=None, loss=None))
+            yield scene
 
-    return drawn
+    def _name(self, requests: Iterable[RunRequest]) -> Hashable | None:
+        return name_of(self.frame.source, tuple(requests), self.noise, self.view, public=self.frame.public)
 
-
-def impossible(frame: PageFrame, slider: Slider, why: str) -> None:
-    """Say in the place of the picture why there is none; `why` names parameters only, so that everybody may read it."""
-    _without_picture(frame, slider, why)
-    _finish(frame)
-
-
-def show_pair(frame: PageFrame, slider: Slider, epsilon: float, noise: Noise, view: View, pairs: state.Pairs) -> None:
-    """Run two methods on the same records, and show them side by side, step by step."""
-
-    def draw(runs: Runs) -> Iterator[Scene]:
-        return scenes_in_step(runs, view, [trail_of(frame.source, request, noise) for request, _ in runs])
-
-    picture = _cached_picture(frame, slider, epsilon, noise, view, _held(frame, draw), pairs)
-    if picture:
-        runs, scenes = picture.runs, picture.scenes
-        numbers = numbers_of_two(runs, public=frame.public)
-        address = _address(frame, pairs, noise, view)
-        here = (frame.source, runs, scenes, noise, view, frame.public, address)
-        keep(MethodScreen(*here, numbers, *_moments(frame, slider, noise, draw, numbers_of_two), slider.first))
-        with frame.stage:
-            shown = tuple(
-                StagePicture(key, scene, packed)
-                for key, scene, packed in zip(KEYS, scenes, picture.packed, strict=True)
-            )
-            _stage(frame, shown, slider, address, _offer(frame, slider, picture, noise, view, draw), None)
-        with frame.release, st.container():
-            if frame.source.own and not frame.public:
-                st.caption(f"{ledger.REHEARSAL} {ledger.PAIR}")
-        _below(frame, noise, numbers, place=len(runs) - 1)
-        with frame.card:
-            cards = ((run.card(), request.name.lower(), _notices(frame, run)) for request, run in runs)
-            parts = (each for card in cards for each in (panel.guarantee(*card), panel.details(*card[:2])))
-            st.html(panel.why(*parts))
-    _finish(frame)
-
-
-def _stage(
-    frame: PageFrame,
-    pictures: tuple[StagePicture, ...],
-    slider: Slider,
-    address: str,
-    ahead_offer: Mapping[str, Any] | None,
-    count: Knob | None,
-    mark: str = "",
-) -> LiveState:
-    """Draw the stage with what can be chosen on it; `mark` stands beside the picture."""
-    if frame.public and not all(picture.scene.axes_public for picture in pictures):
-        st.info(NO_PUBLIC_PLANE)
-    audience = {
-        "value": state.value(AUDIENCE),
-        "choices": [(AUDIENCE.choices[0][0], frame.insider), AUDIENCE.choices[1]],
-    }
-    number = None
-    if count is not None and not (hiding.hides(count.name) or hiding.hides("knobs")):
-        number = {"label": "k", "value": state.value(count), "low": count.low, "high": count.high}
-    return stage.draw(
-        pictures,
-        public=frame.public,
-        query=address,
-        instrument=drawn_slider(state.widget_key(slider.knob.name)),
-        audience=None if hiding.hides(AUDIENCE.name) else audience,
-        count=number,
-        ahead=ahead_offer,
-        mark=mark,
-        sweeps=ahead_offer is not None and not (state.opening_query() or lessons.active() or hiding.hides("sweep")),
-    )
-
-
-def _below(frame: PageFrame, noise: Noise, numbers: str, *, place: int = 0) -> None:
-    """Draw the facts under the stage, and how many releases of these records there have been."""
-    with frame.numbers:
-        st.html(numbers)
-        if count := n_releases(frame.source, noise, place):
-            st.caption(f"Releases of these records in this session: {count}. Their budgets add up.")
-
-
-def _cached_picture(
-    frame: PageFrame,
-    slider: Slider,
-    epsilon: float,
-    noise: Noise,
-    view: View,
-    draw: Draw,
-    pairs: state.Pairs,
-) -> CachedPicture | None:
-    """Run the methods and draw them; None where one cannot run, and the place of the picture says why."""
-    try:
-        requests = slider.requests(epsilon)
-        if unreleased(frame, requests):
-            address = _address(frame, pairs, noise, view, start=requests[0].algorithm.has_start)
-            _without_picture(frame, slider, "", address)
-            return None
-        name = name_of(frame.source, requests, noise, view, public=frame.public)
+    def _picture(self, runs: Runs) -> CachedPicture | None:
+        """Draw runs, or recall their pictures; None where that fails, and the place of the picture says why."""
+        name = self._name(request for request, _ in runs)
         cached = picture_cache().recall(name)
         if cached is not None:
             return cached
-        runs = _run_all(frame, requests, noise)
-        *_, picture = picture_cache().pack(name, runs, draw(runs), public=frame.public)
-    except ValueError as error:
-        _without_picture(frame, slider, IMPOSSIBLE if frame.public else str(error))
-        return None
-    return picture
+        try:
+            *_, picture = picture_cache().pack(name, runs, self._draw(runs), public=self.frame.public)
+        except ValueError as error:
+            self._without_picture(IMPOSSIBLE if self.frame.public else str(error))
+            return None
+        return picture
 
+    def _runs_at(self, epsilon: float) -> Runs:
+        source, requests = self.frame.source, self.slider.requests(epsilon)
+        return tuple((each, run_method(each, source, self.noise, place=place)) for place, each in enumerate(requests))
 
-def unreleased(frame: PageFrame, requests: Sequence[RunRequest]) -> bool:
-    """Whether everyone is looking at a file of which no release has these settings: a teaching run is the curator's."""
-    return frame.public and frame.source.uploaded and any(released(each, frame.source) is None for each in requests)
+    def _offer(self, picture: CachedPicture) -> dict[str, Any] | None:
+        """Offer pictures at the slider's other values ahead of the rerun, where that is not one more release."""
+        frame, noise = self.frame, self.noise
+        hidden = frame.public and not all(scene.axes_public for scene in picture.scenes)
+        if noise.secret or frame.source.own or hidden:
+            ahead.withdraw()
+            return None
 
+        cache, process = picture_cache(), background()  # the other thread has no session
 
-def _run_all(frame: PageFrame, requests: Sequence[RunRequest], noise: Noise) -> Runs:
-    return tuple((each, run_method(each, frame.source, noise, place=place)) for place, each in enumerate(requests))
+        def packed(epsilon: float) -> Iterator[tuple[str, bytes]]:
+            process.give_way()
+            name = self._name(self.slider.requests(epsilon))
+            cached = cache.recall(name)
+            if cached is not None:
+                yield from zip(KEYS, cached.packed, strict=False)
+                return
+            runs = self._runs_at(epsilon)
+            for picture_part, key in zip(
+                cache.pack(name, runs, self._draw(runs), public=frame.public), KEYS, strict=False
+            ):
+                yield key, picture_part.packed[-1]
 
+        knob = self.slider.knob
+        bands = LossBands(self.slider.first, frame.source, noise, controls.slider_values(knob), frame.public)
+        return bands.ahead(packed, state.widget_key(knob.name))
 
-def _offer(
-    frame: PageFrame, slider: Slider, picture: CachedPicture, noise: Noise, view: View, draw: Draw
-) -> dict[str, Any] | None:
-    """Offer these pictures at the slider's other values ahead of the rerun, where that is not one more release."""
-    hidden = frame.public and not all(scene.axes_public for scene in picture.scenes)
-    if noise.secret or frame.source.own or hidden:
-        ahead.withdraw()
-        return None
+    def _keep(self, picture: CachedPicture, address: str, write: Callable[..., str]) -> str:
+        """Keep what is on screen for the exports: also the slider, and what makes all that the page shows as it moves.
 
-    cache, process = picture_cache(), background()  # the other thread has no session
+        Returns the facts, as HTML; `write` writes them.
+        """
+        frame, noise, draw = self.frame, self.noise, self._draw
+        numbers = write(picture.runs, public=frame.public)
+        slider = drawn_slider(state.widget_key(self.slider.knob.name))
 
-    def packed(epsilon: float) -> Iterator[tuple[str, bytes]]:
-        process.give_way()
-        requests = slider.requests(epsilon)
-        name = name_of(frame.source, requests, noise, view, public=frame.public)
-        cached = cache.recall(name)
-        if cached is not None:
-            yield from zip(KEYS, cached.packed, strict=False)
-            return
-        runs = _run_all(frame, requests, noise)
-        for picture_part, key in zip(cache.pack(name, runs, draw(runs), public=frame.public), KEYS, strict=False):
-            yield key, picture_part.packed[-1]
+        def moments(values: Sequence[float]) -> Iterator[PictureState | None]:
+            for value in values:
+                try:
+                    runs = self._runs_at(value)
+                except ValueError:  # this value is impossible beside the other knobs, as the page says there
+                    yield None
+                    continue
+                scenes = [scene.public() if frame.public else scene for scene in draw(runs)]
+                yield PictureState(
+                    write(runs, public=frame.public), tuple(pack(replace(scene, hint="")) for scene in scenes)
+                )
 
-    key, values = state.widget_key(slider.knob.name), controls.slider_values(slider.knob)
-    return LossBands(slider.first, frame.source, noise, values, frame.public).ahead(packed, key)
-
-
-def _moments(
-    frame: PageFrame, slider: Slider, noise: Noise, draw: Draw, write: Callable[..., str]
-) -> tuple[Mapping[str, Any] | None, Callable[[], Iterator[PictureState | None]] | None]:
-    """Return the slider, and what makes all that the page shows as it moves, where that is not one more release."""
-    slider_data = drawn_slider(state.widget_key(slider.knob.name))
-    if noise.secret or frame.source.own or slider_data is None:
-        return None, None
-
-    def moments() -> Iterator[PictureState | None]:
-        for value in slider_data["values"]:
-            try:
-                runs = _run_all(frame, slider.requests(value), noise)
-            except ValueError:  # this value is impossible beside the other knobs, as the page says there
-                yield None
-                continue
-            scenes = [scene.public() if frame.public else scene for scene in draw(runs)]
-            yield PictureState(
-                write(runs, public=frame.public), tuple(pack(replace(scene, hint="")) for scene in scenes)
+        more = None if noise.secret or frame.source.own or slider is None else partial(moments, slider["values"])
+        keep(
+            MethodScreen(
+                frame.source,
+                picture.runs,
+                picture.scenes,
+                noise,
+                self.view,
+                frame.public,
+                address,
+                numbers,
+                slider if more else None,
+                more,
+                self.slider.first,
             )
+        )
+        return numbers
 
-    return slider_data, moments
+    def _stage(
+        self,
+        pictures: tuple[StagePicture, ...],
+        address: str,
+        ahead_offer: Mapping[str, Any] | None,
+        count: Knob | None,
+        mark: str = "",
+    ) -> LiveState:
+        """Draw the stage with what can be chosen on it; `mark` stands beside the picture."""
+        frame = self.frame
+        if frame.public and not all(picture.scene.axes_public for picture in pictures):
+            st.info(NO_PUBLIC_PLANE)
+        audience = {
+            "value": state.value(AUDIENCE),
+            "choices": [(AUDIENCE.choices[0][0], frame.insider), AUDIENCE.choices[1]],
+        }
+        number = None
+        if count is not None and not (hiding.hides(count.name) or hiding.hides("knobs")):
+            number = {"label": "k", "value": state.value(count), "low": count.low, "high": count.high}
+        return stage.draw(
+            pictures,
+            public=frame.public,
+            query=address,
+            instrument=drawn_slider(state.widget_key(self.slider.knob.name)),
+            audience=None if hiding.hides(AUDIENCE.name) else audience,
+            count=number,
+            ahead=ahead_offer,
+            mark=mark,
+            sweeps=ahead_offer is not None and not (state.opening_query() or lessons.active() or hiding.hides("sweep")),
+        )
+
+    def _below(self, numbers: str, *, place: int = 0) -> None:
+        """Draw the facts under the stage, and how many releases of these records there have been."""
+        with self.frame.numbers:
+            st.html(numbers)
+            if count := n_releases(self.frame.source, self.noise, place):
+                st.caption(f"Releases of these records in this session: {count}. Their budgets add up.")
+
+    def _without_picture(self, why: str, address: str = "") -> None:
+        """Say why there is no picture, above a stage whose ε can still be moved; the other places are held.
+
+        Without a `why` nothing is wrong: there is no release to see.
+        A fragment may only write where the last whole run has written.
+        """
+        frame = self.frame
+        keep(None)
+        with frame.stage:
+            if why:
+                state.error(why)
+            else:
+                st.info(UNRELEASED)
+            self._stage((), address, None, None)
+        for place in (frame.release, frame.numbers, frame.charts, frame.card):
+            place.empty()
+
+    def _finish(self) -> None:
+        if self.frame.public and self.frame.dataset.bounds_from_data:
+            state.report("These axes end at bounds taken from the data: they are not private.")
+        show_problems(self.frame.problems)
+
+    def _address(self, *pairs: tuple[str, str], start: bool = True) -> str:
+        own = link(self.frame, self.noise, self.view, start=start)
+        return state.query([*self.frame.source.link, *self.pairs, *pairs, *own])
 
 
-def _without_picture(frame: PageFrame, slider: Slider, why: str, address: str = "") -> None:
-    """Say why there is no picture, above a stage whose ε can still be moved; the other places are held.
-
-    Without a `why` nothing is wrong: there is no release to see, and the page keeps its address.
-    A fragment may only write where the last whole run has written.
-    """
-    keep(None)
-    with frame.stage:
-        if why:
-            state.error(why)
-        else:
-            st.info(UNRELEASED)
-        _stage(frame, (), slider, address, None, None)
-    for place in (frame.release, frame.numbers, frame.charts, frame.card):
-        place.empty()
-
-
-def _finish(frame: PageFrame) -> None:
-    if frame.public and frame.dataset.bounds_from_data:
-        state.report("These axes end at bounds taken from the data: they are not private.")
-    show_problems(frame.problems)
-
-
-def _address(frame: PageFrame, pairs: state.Pairs, noise: Noise, view: View, *, start: bool = True) -> str:
-    return state.query([*frame.source.link, *pairs, *link(frame, noise, view, start=start)])
+def unreleased(frame: PageFrame, request: RunRequest) -> bool:
+    """Whether everyone is looking at a file of which no release has these settings: a teaching run is the curator's."""
+    return frame.public and frame.source.uploaded and released(request, frame.source) is None
 
 
 def _notices(frame: PageFrame, run: Run[object, Release, Step]) -> tuple[str, ...]:

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz import method_page
 from dpviz.core import knobs
 from dpviz.data import DATASETS, size_limits
 from dpviz.methods import CATALOGUE
+from dpviz.methods.convergent_kmeans import page as convergent_kmeans_page
 from dpviz.methods.convergent_kmeans.page import FAMILY
 from dpviz.methods.source_target.page import KNOBS as SOURCE_TARGET_KNOBS
 from dpviz.navigation import ACROSS, HOME
@@ -264,7 +266,8 @@ def test_what_the_public_is_sent_follows_from_the_release(open_page, name, monke
             run = runs.run_method(*args, **options)
             return run if seed is None else secret_arrays(run, seed)
 
-        monkeypatch.setattr(show, "run_method", tell)
+        for module in (method_page, show, convergent_kmeans_page):
+            monkeypatch.setattr(module, "run_method", tell)
         page = open_page(name, **link, **mode, audience=audience)
         return {
             kind: [OWN_ADDRESS.sub(b"", each.proto.SerializeToString()) for each in page.app.get(kind)]

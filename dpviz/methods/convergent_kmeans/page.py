@@ -40,8 +40,8 @@ from dpviz.ui.asking import Job
 from dpviz.ui.data import groups
 from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
-from dpviz.ui.runs import RunRequest, along, follow, scalars, words_of
-from dpviz.ui.show import IMPOSSIBLE, Slider, show, show_pair
+from dpviz.ui.runs import RunRequest, along, follow, run_method, scalars, words_of
+from dpviz.ui.show import IMPOSSIBLE, Screen, Slider, unreleased
 
 KNOBS = {knob.name: knob for knob in knobs(Params)}
 MODES = dict(KNOBS["mode"].choices)
@@ -189,6 +189,7 @@ class ConvergentKMeansPage(MethodPage):
         self.values["n_clusters"] = groups.control(self.frame.source, KNOBS["n_clusters"])
         if self.mode == "published":
             controls.log_slider(KNOBS["epsilon_counts"], note=count_noise)
+        self.counts = float(state.value(KNOBS["epsilon_counts"]))  # read here: runs ahead of the page have no session
         value = controls.control if self.mode in ("published", "both") else state.value
         self.orientation = value(KNOBS["orientation"])
         value = controls.control if self.mode in STARTED else state.value
@@ -254,7 +255,7 @@ class ConvergentKMeansPage(MethodPage):
 
     def stepwise(self, step: float) -> RunRequest:
         """Return it as the paper prints it, with the final counts' budget of now."""
-        return self.published(step, float(state.value(KNOBS["epsilon_counts"])))
+        return self.published(step, self.counts)
 
     def request(self, epsilon: float) -> RunRequest:
         """Return the chosen method's run at ε; of both modes side by side the repaired one."""
@@ -265,30 +266,32 @@ class ConvergentKMeansPage(MethodPage):
         algorithm, params = configure(self.mode, replace(self.question, epsilon=epsilon))
         return RunRequest(algorithm, self.run_class, params, METHODS[self.mode], adapt=self.adapt)
 
-    @st.fragment
+    def draw_slider(self) -> float:
+        """Read the privacy slider; the paper's is a budget for each step."""
+        if self.mode != "published":
+            return super().draw_slider()
+        return controls.stage_slider(
+            self.budget,
+            stage.message(),
+            note=variation,
+            marks=PAPER_RANGE,
+            left="anywhere in the zone",
+            right="near the mean",
+            hint="The paper's experiments.",
+        )
+
     def draw_stage(self) -> None:
-        """Draw what ε moves, and nothing else, so that the picture answers at once."""
-        self.follow_stage()
-        if self.mode == "published":
-            epsilon = controls.stage_slider(
-                self.budget,
-                stage.message(),
-                note=variation,
-                marks=PAPER_RANGE,
-                left="anywhere in the zone",
-                right="near the mean",
-                hint="The paper's experiments.",
-            )
-            counts = float(state.value(KNOBS["epsilon_counts"]))
-            slider = Slider(self.budget, lambda each: (self.published(each, counts),))
+        """Draw what ε moves: one run, or both modes side by side."""
+        if self.mode == "both":
+            self.draw_pair()
         else:
-            epsilon = self.draw_slider()
-            slider = Slider(self.budget, lambda each: (self.request(each),))
-        place = (self.noise, self.view, self.link(epsilon))
-        if self.mode != "both":
-            self.follow_click(show(self.frame, slider, epsilon, *place, count=self.count()))
-            return
-        # Each mode with the trail of its centers over the budgets.
+            super().draw_stage()
+
+    @st.fragment
+    def draw_pair(self) -> None:
+        """Draw both modes, each with the trail of its centers over the budgets."""
+        self.follow_stage()
+        epsilon = self.draw_slider()
         trails = along(self.repaired), along(lambda each: self.published(each, each))
 
         def side_by_side(each: float) -> tuple[RunRequest, RunRequest]:
@@ -297,7 +300,19 @@ class ConvergentKMeansPage(MethodPage):
                 replace(self.published(each, each), trail=trails[1]),
             )
 
-        show_pair(self.frame, Slider(self.budget, side_by_side), epsilon, *place)
+        screen = Screen(self.frame, Slider(self.budget, side_by_side), self.noise, self.view, self.link(epsilon))
+        source = self.frame.source
+        try:
+            requests = side_by_side(epsilon)
+            for each in requests:
+                if unreleased(self.frame, each):
+                    screen.say_unreleased(each)
+                    return
+            runs = tuple((each, run_method(each, source, self.noise, place=i)) for i, each in enumerate(requests))
+        except ValueError as error:
+            screen.say_why(error)
+            return
+        screen.show_pair(runs)
 
     def tabs(self) -> dict[str, Callable[[], None]]:
         """Return what draws each tab."""
