@@ -147,9 +147,9 @@ class MethodPage:
     # What tabs are drawn with.
 
     def ask(self, jobs: Sequence[Job], *, what: str, key: str) -> Answers:
-        """Return the answers to `jobs` so far, which the background process computes on the page's records."""
+        """Return the answers to `jobs` so far, which the background process computes once the reader has come there."""
         secret, public = self.noise.secret, self.frame.public
-        return asking.ask(self.frame.source, jobs, what=what, key=key, secret=secret, public=public)
+        return asking.ask(self.frame.source, jobs, what=what, key=key, secret=secret, public=public, when_seen=True)
 
     def answers(self, jobs: Sequence[Job], *, what: str, key: str) -> list[Any] | None:
         """Return the answers to `jobs` so far, each None while it is not there; None, and say why, where one failed."""

@@ -23,6 +23,12 @@ const isBusy = () => {
   return performance.now() - left < LEAVING_MS || (state !== undefined && state !== null && state !== "notRunning");
 };
 
+/** Whether the stage has its place: until then what stands far below it is in sight. */
+const isStaged = () => {
+  const stage = document.querySelector(".st-key-dpviz-stage");
+  return stage === null || stage.offsetHeight > innerHeight / 2;
+};
+
 /** How many pieces are done, and after how many milliseconds to look again; null where only the page can say. */
 async function peek(address) {
   try {
@@ -45,13 +51,17 @@ class Wait {
     root.append(this.line);
     this.wishes = 0; // number of what was wanted so far: a later wish replaces an earlier one
     this.isNew = false; // whether there is a picture of which the page has not been asked yet
+    this.sight = new IntersectionObserver((entries) => {
+      if (entries.at(-1).isIntersecting) this.ask(this.data.every);
+      else this.wish();
+    });
     this.onDrawn = (event) => {
-      if (event.detail?.key !== this.data?.follow) return;
+      if (event.detail?.key !== this.data?.follow || this.data.unseen) return;
       this.isNew = true;
       this.ask(this.data.quiet);
     };
     this.onMoving = () => { // what is waited for is about to change, or its picture is about to be drawn
-      if (this.data?.done < this.data?.all) this.ask(2 * this.data.quiet);
+      if (this.data?.done < this.data?.all && !this.data.unseen) this.ask(2 * this.data.quiet);
     };
     window.addEventListener("dpviz:drawn", this.onDrawn);
     window.addEventListener("dpviz:moving", this.onMoving);
@@ -67,12 +77,12 @@ class Wait {
   ask(after, tries = TRIES) {
     this.wish();
     this.timer = setTimeout(() => {
-      if (isBusy()) {
+      if (isBusy() || (this.data.unseen && !isStaged())) {
         this.ask(BUSY_MS, tries);
         return;
       }
       this.isNew = false;
-      this.trigger("tick", Date.now());
+      this.trigger(this.data.unseen ? "seen" : "tick", Date.now());
       if (tries > 1) this.ask(PATIENCE_MS, tries - 1);
     }, after);
   }
@@ -100,8 +110,10 @@ class Wait {
     this.line.hidden = data.done >= data.all;
     if (this.isNew) return; // what comes was asked for before that picture, which is not forgotten for it
     this.wish();
+    this.sight.disconnect(); // a place that is in sight already is told anew
     if (this.line.hidden) return;
-    if (data.peek && BASE !== null) this.peekAfter(data.every);
+    if (data.unseen) this.sight.observe(this.line);
+    else if (data.peek && BASE !== null) this.peekAfter(data.every);
     else this.ask(data.every);
   }
 
@@ -117,6 +129,7 @@ class Wait {
 
   close() {
     this.wish();
+    this.sight.disconnect();
     window.removeEventListener("dpviz:drawn", this.onDrawn);
     window.removeEventListener("dpviz:moving", this.onMoving);
     this.line.remove();

@@ -264,20 +264,22 @@ def wait(
     key: str,
     peek: str = "",
     line: tuple[str, float] | None = None,
+    unseen: bool = False,
 ) -> None:
     """Show that `done` of `all` pieces of `what` are there; the fragment around it runs again until all are.
 
     `follow` names the live picture after whose changes the fragment runs again, too. `peek` is an address that says how
     many are done (`dpviz.ui.asking`); without one the fragment itself is asked. `line` is words, and a share of the
-    bar in [0, 1], that are drawn in place of the pieces.
+    bar in [0, 1], that are drawn in place of the pieces. An `unseen` line asks for nothing until it comes in sight.
     """
     turn = 0
     if done < all:  # a component does not hear of data that are as before: without a number it would ask only once
         turn = st.session_state[f"{key}:asked"] = st.session_state.get(f"{key}:asked", 0) + 1
-    data = {"asked": turn, "done": done, "all": all, "what": what, "follow": follow, "peek": peek}
+    data = {"asked": turn, "done": done, "all": all, "what": what, "follow": follow, "peek": peek, "unseen": unseen}
     data |= {"said": None if line is None else line[0], "share": None if line is None else line[1]}
     data |= {"every": EVERY, "quiet": QUIET, "redrawn": REDRAWN}
-    _WAIT(data=data, key=key, on_tick_change=lambda: None)  # the fragment that runs again is the answer
+    # The fragment that runs again is the answer.
+    _WAIT(data=data, key=key, on_tick_change=lambda: None, on_seen_change=lambda: _of_session(key).see())
 
 
 def after_picture(key: str) -> None:
@@ -296,10 +298,16 @@ TALLY = "Runs on these records beside the picture: {:,}, for the curator alone. 
 class _Asking:
     """What one fragment of one session waits for; it dies with the session."""
 
+    is_seen = False  # whether its place has been in sight
+
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
         self.own: dict[Hashable, Future[Any]] = {}
         self.progress: Callable[[], int] | None = None  # asks again and counts; may run outside of the session's script
+
+    def see(self) -> None:
+        """Note that the reader has its place in sight."""
+        self.is_seen = True
 
 
 _ASKINGS: WeakValueDictionary[str, _Asking] = WeakValueDictionary()
@@ -318,14 +326,16 @@ def ask(
     line: tuple[str, float] | None = None,
     more: bool = False,
     tallied: bool = True,
+    when_seen: bool = False,
 ) -> Answers:
     """Return what is known of `jobs`, and draw how many pieces of `what` are done; the fragment runs until all are.
 
     `key` is the asking fragment's own: jobs that it does not ask for any more never begin. `follow` names the live
     picture after whose changes the fragment runs again, too; `known` pieces are there besides. `line` is drawn in place
     of the pieces where these are no measure: words, and a share of the bar in [0, 1]. With `more`, jobs follow from the
-    answers: the fragment runs once more when all are there, also where they came since it has looked. What depends on
-    `secret` noise is kept for this session only; nobody is spared to say whether it does.
+    answers: the fragment runs once more when all are there, also where they came since it has looked. With `when_seen`
+    nothing starts before a reader has the place in sight: few go below a picture, and runs keep a processor busy for
+    seconds. What depends on `secret` noise is kept for this session only; nobody is spared to say whether it does.
 
     Jobs for the `public` get no records: their answers follow from releases and public inputs. The curator's runs on
     real records, or with secret noise, are counted, and `tallied` says how many there have been.
@@ -342,12 +352,22 @@ def ask(
         # Once a job has failed nobody needs to wait for the others.
         return (len(answers.found) if answers.problem else answers.n_done) + known
 
-    answers = process.ask(source, jobs, own)
-    asking.progress = progress
+    unseen = when_seen and not asking.is_seen
+    answers = Answers(tuple(process.recall(source, job) for job in jobs)) if unseen else process.ask(source, jobs, own)
+    asking.progress = None if unseen else progress
     peek = f"{_FOLDER}/{asking.token}"
     if not answers.problem:  # then there is nothing to wait for, and no count that would be true
         n_done, n_all = answers.n_done + known, len(jobs) + known
-        wait(done=min(n_done, n_all - more), all=n_all, what=what, follow=follow, key=key, peek=peek, line=line)
+        wait(
+            done=min(n_done, n_all - more),
+            all=n_all,
+            what=what,
+            follow=follow,
+            key=key,
+            peek=peek,
+            line=line,
+            unseen=unseen,
+        )
     if (secret or source.uploaded) and not public:
         count(source, _runs(source, jobs, answers))
         if tallied:

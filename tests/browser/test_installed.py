@@ -224,7 +224,8 @@ def test_a_method_in_a_file_opens_first_and_has_steps_many_runs_two_worlds_audit
     picture = picture_of(page)
     go_to(picture, 2, "Step 2 of 3")
     press(page, picture, "ε", "ArrowRight")
-    expect(page.locator("[data-dpviz-key=outcomes]")).to_be_visible(timeout=SLOW)  # of many runs
+    page.get_by_role("tab", name="Many runs").scroll_into_view_if_needed()  # they begin when somebody looks
+    expect(page.locator("[data-dpviz-key=outcomes]")).to_be_visible(timeout=SLOW)
     page.get_by_role("tab", name="Two worlds").click()
     expect(page.locator("[data-dpviz-key=worlds]")).to_be_visible(timeout=SLOW)
     page.get_by_role("tab", name="Audit").click()

@@ -26,6 +26,7 @@ def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
     idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)), forget=lambda: None)
     monkeypatch.setattr(asking, "background", lambda: idle)
+    monkeypatch.setattr(asking._Asking, "is_seen", True)  # no browser is there to say so
 
 
 @pytest.fixture(scope="session", autouse=True)

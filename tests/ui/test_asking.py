@@ -21,6 +21,9 @@ class FakeBackground:
     def __init__(self, *, fails_after=99):
         self.asked, self.fails_after = [], fails_after
 
+    def recall(self, source, job):  # noqa: ARG002
+        return 1 if job == JOBS[0] else None
+
     def ask(self, source, jobs, own):  # noqa: ARG002
         self.asked.append(tuple(jobs))
         self.source = source
@@ -47,6 +50,20 @@ def peek(address):
     token = address.split("/")[1]
     answer = asyncio.run(asking.answer(Request({"type": "http", "path_params": {"token": token}})))
     return json.loads(answer.body)["done"] if answer.status_code == 200 else None
+
+
+def test_nothing_starts_where_nobody_has_looked_yet_and_what_is_known_is_there(session, monkeypatch):
+    shared = use(monkeypatch, FakeBackground())
+    how = {"what": "parts", "key": "one", "secret": False, "public": False, "when_seen": True}
+    answers = asking.ask(SOURCE, JOBS, **how)
+    assert (answers.n_done, shared.asked) == (1, [])
+    assert session.lines[-1]["unseen"]
+    assert peek(session.lines[-1]["peek"]) is None
+    asking._of_session("one").see()
+    asking.ask(SOURCE, JOBS, **how)
+    assert shared.asked == [JOBS]
+    assert not session.lines[-1]["unseen"]
+    assert peek(session.lines[-1]["peek"]) == 2
 
 
 def test_it_counts_on_and_asks_for_the_same_jobs(session, monkeypatch):

@@ -193,6 +193,7 @@ def facts(run: DPMRun) -> tuple[Fact, ...]:
     rank = int((law > law[axis, at]).sum()) + 1
     box, unit = run.words.ends, run.words.own_units[top]
     place = number(float(box.low[top] + box.widths[top] * split.positions[top, best]))
+    over_levels = "Deeper levels get more: their subsets are smaller." if run.published else "As much at every level."
     where = f"{run.words.feature_names[top]} at {place}{f' {unit}' if unit else ''}"
     return (
         counted,
@@ -209,7 +210,7 @@ def facts(run: DPMRun) -> tuple[Fact, ...]:
         ),
         Fact("Sides", sides, "Counted with noise.", True),
         *(() if run.published else (run.sureness("How sure the gap is", node),)),
-        Fact("ε of the draw", number(split.epsilon), "Deeper levels get more: their subsets are smaller.", True),
+        Fact("ε of the draw", number(split.epsilon), over_levels, True),
         became,
     )
 

@@ -107,7 +107,13 @@ def many(
     n_batches = len(jobs)
     jobs += [job(each, 0, IN_BANDS) for each in others]
     answers = asking.ask(
-        page.source, jobs, what="batches of runs", key="wait-outcomes", secret=noise.secret, public=page.public
+        page.source,
+        jobs,
+        what="batches of runs",
+        key="wait-outcomes",
+        secret=noise.secret,
+        public=page.public,
+        when_seen=True,
     )
     batches, band_runs = answers.found[:n_batches], answers.found[n_batches:]
     if answers.problem:

@@ -119,10 +119,10 @@ class Plan:
 
 
 def level_epsilons(epsilon: float, n_levels: int, *, even: bool = False) -> FloatArray:
-    """Return the budget of each tree level, deeper is richer: eps_i = eps sqrt(2^i) / sum_j sqrt(2^j); (n_levels,).
+    """Return the budget of each tree level: eps_i = eps sqrt(2^i) / sum_j sqrt(2^j), or eps / n_levels; (n_levels,).
 
-    Deeper subsets are smaller, and this minimises the sum of the noise over their sizes (equation 2). `even` is ours,
-    for splits at counted gaps: a gap weighs in a draw by its depth in records, however many there are around it.
+    Deeper subsets are smaller, and the first minimises the sum of the noise over their sizes (equation 2). `even` is
+    ours, for splits at counted gaps: a gap weighs in a draw by its depth in records, however many there are around it.
     n_levels = 0 gives none. Raises ValueError for an epsilon that is not positive.
     """
     if not epsilon > 0 or n_levels < 0:
