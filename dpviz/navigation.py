@@ -55,13 +55,13 @@ _OPENED = "dpviz:opened"  # whether a session has opened a page: the first is th
 def run() -> None:
     """Show the page of the URL: `/` is the home page, or with a query leads to a story and keeps the query."""
     st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide", initial_sidebar_state="collapsed")
-    pages = {name: _page(name, SHORT.get(name, method.title)) for name, method in CATALOGUE.items()}
+    pages = {name: _page(name, state.say(SHORT.get(name, method.title))) for name, method in CATALOGUE.items()}
     pages |= {name: _page(name, f"{name}.py") for name in WRONG}
-    pages |= {name: _page(name, page.title) for name, page in ACROSS.items()}
+    pages |= {name: _page(name, state.say(page.title)) for name, page in ACROSS.items()}
     # A page that is the default has no address of its own but `/`.
     menu = {"": [_page(HOME, "dpviz", default=True)]}
     for name, each in pages.items():
-        menu.setdefault(ACROSS[name].group if name in ACROSS else "", []).append(each)
+        menu.setdefault(state.say(ACROSS[name].group) if name in ACROSS else "", []).append(each)
     page = st.navigation(menu, position="top")
     if page.url_path:
         title = CATALOGUE[page.url_path].title if page.url_path in CATALOGUE else page.title
@@ -74,7 +74,7 @@ def run() -> None:
         target = lessons.begin(page.url_path)
         if target != page.url_path:
             st.switch_page(pages[target], query_params=link)
-    elif query:
+    elif query.keys() - {state.LANGUAGE.name}:
         st.switch_page(pages[lessons.page_of(query) or next(iter(pages))], query_params=link)
     elif (own := next(iter((*OWN, *WRONG)), None)) and not st.session_state.get(_OPENED):
         st.session_state[_OPENED] = True

@@ -10,5 +10,7 @@ export default function ({ data, parentElement }) {
   before.set(parentElement, data);
   if (told && isOthers(data, told)) renew();
   else setQuery(data.query);
-  return undefined;
+  if (!data.language) return undefined;
+  document.documentElement.lang = data.language;
+  return () => { document.documentElement.lang = "en"; };
 }

@@ -3,9 +3,10 @@
 // What a student has answered is kept in this tab, so that the page can be loaded again.
 
 import { housed, mount } from "./picture.js";
-import { make } from "./elements.js";
+import { learn, make, say } from "./elements.js";
 
 const { code, role, link, qr, steps: written } = document.body.dataset;
+learn(LEARNED);
 const STEPS = written ? JSON.parse(written) : [];
 const AGAIN = 2000; // ms until the server is asked again after it could not be reached
 const WIDTH = 1000; // CSS pixels from which a picture is as high as the window leaves room
@@ -21,7 +22,7 @@ function kept(name, value) {
 }
 
 async function post(to, what) {
-  const answer = await fetch(`${code}/${to}`, { method: "POST", body: JSON.stringify(what) });
+  const answer = await fetch(`${code}/${to}${location.search}`, { method: "POST", body: JSON.stringify(what) });
   return answer.json();
 }
 
@@ -30,9 +31,9 @@ async function follow(query, shown) {
   const said = make("p", "problem", "", { role: "alert" });
   for (let seen = ""; ;) {
     try {
-      const answer = await fetch(`${code}/now?${query}&seen=${seen}`);
+      const answer = await fetch(`${code}/now?${query}&seen=${seen}${location.search.replace("?", "&")}`);
       if (!answer.ok) {
-        const problem = answer.status === 403 ? (await answer.json()).problem : "The class is over. Its answers are gone.";
+        const problem = answer.status === 403 ? (await answer.json()).problem : say("The class is over. Its answers are gone.");
         main.replaceChildren(make("h1", "", "dpviz"), make("p", "", problem), courseLink());
         return;
       }
@@ -41,7 +42,7 @@ async function follow(query, shown) {
       if (String(news.seen) !== seen) shown(news);
       seen = String(news.seen);
     } catch {
-      said.textContent = "No connection. It is tried again.";
+      said.textContent = say("No connection. It is tried again.");
       main.prepend(said);
       await new Promise((done) => { setTimeout(done, AGAIN); });
     }
@@ -50,7 +51,7 @@ async function follow(query, shown) {
 
 function courseLink(query = "") {
   const line = make("p");
-  line.append(make("a", "", query ? "Move its slider yourself" : "The course", { href: `../learn${query}`, target: "_blank" }));
+  line.append(make("a", "", query ? "Move its slider yourself" : "The course", { href: `../learn${query}${query ? location.search.replace("?", "&") : location.search}`, target: "_blank" }));
   return line;
 }
 
@@ -65,7 +66,7 @@ class Drawn {
     const at = `picture/${step.name}/${answered ? "answered" : "asked"}`;
     if (!step.pictured || at === this.asked) return;
     this.asked = at;
-    const packed = new Uint8Array(await (await fetch(at)).arrayBuffer());
+    const packed = new Uint8Array(await (await fetch(`${at}${location.search}`)).arrayBuffer());
     if (at !== this.asked) return; // another one has been asked for meanwhile
     const options = { key: "picture", plain: true, height: innerWidth < WIDTH ? 300 : 420, named: false };
     if (this.picture) this.picture.update(packed, options);
@@ -75,10 +76,10 @@ class Drawn {
 
 /** The words of what was answered, with signs. */
 function verdict(question, { chosen, right }) {
-  if (chosen === right) return [make("p", "verdict right", `✓ Your guess is right: “${question.choices[right]}”.`)];
+  if (chosen === right) return [make("p", "verdict right", say("✓ Your guess is right: “{words}”.", { words: question.choices[right] }))];
   return [
-    make("p", "verdict wrong", `✗ Your guess: “${question.choices[chosen]}”.`),
-    make("p", "verdict right", `✓ Right: “${question.choices[right]}”.`),
+    make("p", "verdict wrong", say("✗ Your guess: “{words}”.", { words: question.choices[chosen] })),
+    make("p", "verdict right", say("✓ Right: “{words}”.", { words: question.choices[right] })),
   ];
 }
 
@@ -112,7 +113,7 @@ class Student {
     parts.push(words, this.drawn.host);
     const many = step.questions.length > 1;
     const asked = make("div", "asked", "", { role: "group", "aria-labelledby": "asked" });
-    asked.append(make("h2", "", `${many ? `${at + 1} of ${step.questions.length}. ` : ""}${question.words}`, { id: "asked" }));
+    asked.append(make("h2", "", `${many ? say("{at} of {all}. ", { at: at + 1, all: step.questions.length }) : ""}${question.words}`, { id: "asked" }));
     if (!told) {
       question.choices.forEach((choice, index) => {
         const button = make("button", "choice", choice, { type: "button" });
@@ -123,7 +124,7 @@ class Student {
       const why = make("div", "why");
       why.innerHTML = told.why; // the app's own
       asked.append(...verdict(question, told), why);
-    } else asked.append(make("p", "", `You chose “${question.choices[told.chosen]}”.`));
+    } else asked.append(make("p", "", say("You chose “{words}”.", { words: question.choices[told.chosen] })));
     if (told && many && at + 1 < step.questions.length) {
       const next = make("button", "next", "Next question", { type: "button" });
       next.addEventListener("click", () => { this.at += 1; this.show(); main.querySelector("h2").scrollIntoView({ block: "nearest" }); });
@@ -143,7 +144,7 @@ class Student {
       this.show();
     } catch (error) {
       this.show();
-      main.append(make("p", "problem", error instanceof TypeError ? "No connection. Choose again." : error.message, { role: "alert" }));
+      main.append(make("p", "problem", error instanceof TypeError ? say("No connection. Choose again.") : error.message, { role: "alert" }));
     }
   }
 }
@@ -153,7 +154,7 @@ class Teacher {
     this.drawn = new Drawn();
     this.told = {}; // question -> what is right, once it was asked for
     const join = make("aside", "join");
-    join.append(make("p", "", "Join with your phone"), make("img", "qr", "", { src: qr, alt: `QR code of ${link}` }),
+    join.append(make("p", "", "Join with your phone"), make("img", "qr", "", { src: qr, alt: say("QR code of {link}", { link }) }),
       make("p", "code", code), make("p", "", link.replace(/^https?:\/\//, "")));
     this.students = make("p", "students", "", { role: "status" });
     join.append(this.students, make("p", "small", "No names. Counts are rounded down to fives, so that no single answer shows. All of it is gone after the class."));
@@ -163,7 +164,7 @@ class Teacher {
     this.list.addEventListener("change", () => this.send(Number(this.list.value)));
     this.back = this.button("Back", () => this.send(this.step - 1));
     this.next = this.button("Next, for everyone", () => this.send(this.step + 1));
-    const end = this.button("End the class", () => { if (confirm("End the class? All answers are gone then.")) post("teach", { end: true }).catch(() => null); });
+    const end = this.button("End the class", () => { if (confirm(say("End the class? All answers are gone then."))) post("teach", { end: true }).catch(() => null); });
     this.bar.append(this.back, this.list, this.next, end);
     this.board = make("div", "board");
     main.className = "teacher";
@@ -189,7 +190,7 @@ class Teacher {
     this.list.value = String(this.step);
     this.back.disabled = this.step === 0;
     this.next.disabled = this.step === STEPS.length - 1;
-    this.students.textContent = news.students ? `${news.students} or more students` : "Fewer than 5 students";
+    this.students.textContent = news.students ? say("{n} or more students", { n: news.students }) : say("Fewer than 5 students");
     if (moved || !this.board.childElementCount) {
       this.tell = this.button("Show what is right", () => this.reveal());
       this.charts = make("div", "charts");

@@ -35,7 +35,7 @@ class Course {
     this.popped = []; // chapters that the browser's Back or Forward leads to; Streamlit then runs the page again
     this.pop = () => this.popped.push(linked(location.search));
     window.addEventListener("popstate", this.pop);
-    this.root = make("nav", "dpviz-course", "", { "aria-label": "Chapters" });
+    this.root = make("nav", "dpviz-course");
     this.button = make("button", "contents", "", { type: "button", popovertarget: "chapters" });
     this.list = make("div", "chapters", "", { id: "chapters", popover: "auto" });
     this.ticks = make("div", "ticks", "", { "aria-hidden": "true" });
@@ -47,13 +47,15 @@ class Course {
 
   update({ data, setStateValue }) {
     const before = this.data;
+    this.root.setAttribute("aria-label", data.words.chapters);
+    document.documentElement.lang = data.language;
     const moved = before && before.at !== data.at;
     this.data = data;
     const name = data.chapters[data.at].name;
     const popped = this.popped.indexOf(name) + 1;
     this.popped.splice(0, popped);
     if (moved && !popped) this.enter(before.chapters[before.at].name, name);
-    if (data.prints) setQuery(`chapter=${name}`); // no picture does
+    if (data.prints) setQuery(`chapter=${name}${data.kept}`); // no picture does
     this.tell = setStateValue;
     const names = done();
     if (data.done) keep(names.add(name));
@@ -101,14 +103,15 @@ class Course {
   /** Each chapter gets an entry in the history, so that the browser's Back leads to the one before. */
   enter(before, here) {
     const search = location.search; // the picture may have written it already
-    setQuery(`chapter=${before}`);
+    setQuery(`chapter=${before}${this.data.kept}`);
     history.pushState(history.state, "", location.href);
     if (linked(search) === here) history.replaceState(history.state, "", `${location.pathname}${search}`);
-    else setQuery(`chapter=${here}`);
+    else setQuery(`chapter=${here}${this.data.kept}`);
   }
 
   destroy() {
     window.removeEventListener("popstate", this.pop);
+    document.documentElement.lang = "en";
     this.root.remove();
   }
 }

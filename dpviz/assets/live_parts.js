@@ -2,7 +2,7 @@
 
 import { clamp, clusterColour, colourOf, disc, groupSymbolOf, NO_GROUP, STROKED, symbolPath } from "./live_base.js";
 import { isDashed, strokeWidth } from "./live_draw.js";
-import { make, SVG } from "./elements.js";
+import { make, say, SVG } from "./elements.js";
 
 
 // ---- DOM -------------------------------------------------------------------------------------------------------
@@ -95,9 +95,8 @@ export const groupSymbol = (group, theme, coloured) => svg(14, [{
 
 export function tableElement({ caption, head, rows, total, which = "first" }) {
   const table = make("table");
-  const said = total <= rows.length ? caption : which === "fullest"
-    ? `${caption} (fullest ${rows.length} of ${total} rows)`
-    : `${caption} (first ${rows.length} of ${total} rows)`;
+  const some = say(which === "fullest" ? "(fullest {n} of {all} rows)" : "(first {n} of {all} rows)", { n: rows.length, all: total });
+  const said = total <= rows.length ? say(caption) : `${say(caption)} ${some}`;
   table.append(make("caption", "", said));
   const headRow = table.createTHead().insertRow();
   for (const title of head) headRow.append(make("th", "", title, { scope: "col" }));

@@ -1,7 +1,7 @@
 // The live picture: box and lasso, and drawing points on it; methods of Picture between Hands and Picture.
 
 import { clamp, NO_GROUP, reader } from "./live_base.js";
-import { make } from "./elements.js";
+import { make, say } from "./elements.js";
 import { iconButton, lockIcon } from "./live_parts.js";
 import { Hands } from "./live_hands.js";
 import { keepFocus } from "./row.js";
@@ -136,7 +136,7 @@ export class Tools extends Hands {
     }
     this.root.classList.toggle("tooled", tool !== null);
     if (tool && !(tool === "box" || tool === "lasso")) this.clearRegion();
-    if (tool) this.inspect([HINTS[tool]]);
+    if (tool) this.inspect([say(HINTS[tool])]);
     else if (!this.region) this.inspect([]);
     this.showTools();
     this.patch();
@@ -236,7 +236,7 @@ export class Tools extends Hands {
     this.region = null;
     this.regionNumber = Date.now();
     this.root.dataset.dpvizRegion = "";
-    this.inspect(this.tool ? [HINTS[this.tool]] : []);
+    this.inspect(this.tool ? [say(HINTS[this.tool])] : []);
     this.tell("region", null);
     this.drawSoon();
   }

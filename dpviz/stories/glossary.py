@@ -13,6 +13,7 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import attacker_odds
 from dpviz.plots.scene import Role
 from dpviz.plots.theme import DARK, LIGHT, Theme
+from dpviz.stories.language import SOURCE, say
 from dpviz.stories.panel import limit
 
 PLACE_OF_ALL = "glossary"  # the page that has every word
@@ -114,17 +115,20 @@ def meant(*names: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def search(text: str) -> tuple[Term, ...]:
+def search(text: str, language: str = SOURCE) -> tuple[Term, ...]:
     """Return the terms that have every word of a text, those by whose name they are found first; all for no words."""
     words = text.lower().split()
+    named = {name: _named(term, language) for name, term in GLOSSARY.items()}
     terms = [
-        term for term in GLOSSARY.values() if all(word in f"{_named(term)} {term.meaning.lower()}" for word in words)
+        term
+        for name, term in GLOSSARY.items()
+        if all(word in f"{named[name]} {say(term.meaning, language).lower()}" for word in words)
     ]
-    return tuple(sorted(terms, key=lambda term: not all(word in _named(term) for word in words)))
+    return tuple(sorted(terms, key=lambda term: not all(word in named[term.name] for word in words)))
 
 
-def _named(term: Term) -> str:
-    return " ".join((term.name, term.slug, *term.others)).lower()
+def _named(term: Term, language: str) -> str:
+    return " ".join((say(term.name, language), term.slug, say(", ".join(term.others), language))).lower()
 
 
 EXACT, RELEASED, NOISE, PUBLIC, BROKEN, TEXT, ONE, TWO = "e", "r", "n", "p", "v", "t", "a", "b"
@@ -453,17 +457,18 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
 
 
 _SAFE = " !$()*+,-./:;=?@[]_~'{}|"  # that stand for themselves in the address of an image
+_WRITING = re.compile(r"(?<=>)[^<>]+(?=</text>)")  # words in a drawing
 
 
 @cache
-def drawing(name: str) -> str:
+def drawing(name: str, language: str = SOURCE) -> str:
     """Return a term's drawing as SVG. Raises KeyError for one that has none."""
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
-    marks = DRAWINGS[name]()
+    marks = _WRITING.sub(lambda words: say(words[0], language), DRAWINGS[name]())
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{style(marks)}</style>{marks}</svg>'
 
 
 @cache  # all of them stand in every page that opens
-def address(name: str) -> str:
+def address(name: str, language: str = SOURCE) -> str:
     """Return a term's drawing as an address that an image can have."""
-    return f"data:image/svg+xml,{quote(drawing(name).replace(chr(34), chr(39)), safe=_SAFE)}"
+    return f"data:image/svg+xml,{quote(drawing(name, language).replace(chr(34), chr(39)), safe=_SAFE)}"

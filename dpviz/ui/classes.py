@@ -27,9 +27,11 @@ from starlette.routing import Route
 
 from dpviz.assets import PICTURE, module, text
 from dpviz.plots import pack
+from dpviz.stories.language import LANGUAGES, SOURCE, say, script_words, spoken
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.quiz import QUESTIONS, QuizQuestion
 from dpviz.ui.export.menu import qr
+from dpviz.ui.state import LANGUAGE
 
 LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none that looks like another one
 CODE = 5  # letters: of 24 million rooms, a guess finds none
@@ -42,6 +44,7 @@ _STUDENT = re.compile(r"[0-9a-f]{16}")
 _BOLD, _LEANING, _ESCAPED = re.compile(r"\*\*(.+?)\*\*"), re.compile(r"\*(.+?)\*"), re.compile(r"\\([^\w\s])")
 GONE = "There is no such class, or it is over. Ask for the code again, or take the course on your own."
 FULL = f"This class has {MOST_STUDENTS} students already. Share a phone, or take the course on your own."
+NO_ANSWER = "This was no answer to a question of the class. Load the page again."
 BEFORE, AFTER = "before", "after"
 
 
@@ -53,7 +56,7 @@ class Asked:
     words: str
     choices: tuple[str, ...]
     right: Callable[[], int]
-    why: Callable[[], str]
+    why: Callable[[str], str]  # in a language
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class ClassStep:
 
     name: str
     title: str
-    words: str  # HTML
+    words: str  # Markdown
     questions: tuple[Asked, ...]
     tells: bool = True  # whether an answer is followed by the right one
 
@@ -82,20 +85,26 @@ def _of_chapter(name: str) -> ClassStep:
     chapter = CHAPTERS[name]
     asked = chapter.question
 
-    def why() -> str:
-        value = chapter.answered_at
-        return f"<p>{_html(asked.explained(_measured(name)))}</p><p>{_html(chapter.caption(value))}</p>"
+    def why(language: str) -> str:
+        told = asked.explained(_measured(name)), chapter.caption(chapter.answered_at)
+        return "".join(f"<p>{_html(each)}</p>" for each in spoken(told, language))
 
     question = Asked(
         name, asked.words, tuple(each.words for each in asked.ranges), lambda: asked.right(_measured(name)), why
     )
-    return ClassStep(name, chapter.title, _html(chapter.words), (question,))
+    return ClassStep(name, chapter.title, chapter.words, (question,))
 
 
 def _of_quiz(half: str, title: str, words: str) -> ClassStep:
     def asked(each: QuizQuestion) -> Asked:
         name = f"{half}.{each.name}"
-        return Asked(name, each.words, each.choices, lambda: each.right, lambda: f"<p>{escape(each.why)}</p>")
+        return Asked(
+            name,
+            each.words,
+            each.choices,
+            lambda: each.right,
+            lambda language: f"<p>{escape(say(each.why, language))}</p>",
+        )
 
     return ClassStep(half, title, words, tuple(map(asked, QUESTIONS)), tells=half == AFTER)
 
@@ -198,24 +207,36 @@ ROOMS = Rooms()
 
 
 @cache
-def _script() -> str:
+def _script(language: str) -> str:
     parts = ["live_toolless" if each == "live_tools" else each for each in PICTURE]
     sheet = f"const SHEETS = {json.dumps({'picture': text('picture.css')})};\n"
+    sheet += f"const LEARNED = {json.dumps(script_words(language))};\n"
     bundle = f"{module('picture', *parts)}\n{{\n{module('class')}\n}}\n"  # a block has its own names
     return f'"use strict";\n(() => {{\n{sheet}{bundle}}})();\n'.replace("\nexport ", "\n")
 
 
 @cache
-def _picture(name: str, answered: bool) -> bytes:
+def _picture(name: str, language: str, answered: bool) -> bytes:
     chapter = CHAPTERS[name]
-    return pack(chapter.picture(chapter.answered_at if answered else chapter.control.default, answered=answered))
+    value = chapter.answered_at if answered else chapter.control.default
+    return pack(spoken(chapter.picture(value, answered=answered), language))
+
+
+def _language(request: Request) -> str:
+    """Return the language that a request names, else the source's."""
+    named = request.query_params.get(LANGUAGE.name, SOURCE)
+    return named if named in LANGUAGES else SOURCE
+
+
+def _query(language: str) -> str:
+    return "" if language == SOURCE else f"?{LANGUAGE.name}={language}"
 
 
 def prepare() -> None:
     """Measure and draw what a class asks for, once for the process; a page that is asked for waits for its own part."""
     for name in CHAPTERS:
-        _picture(name, answered=False)
-        _picture(name, answered=True)
+        _picture(name, SOURCE, answered=False)
+        _picture(name, SOURCE, answered=True)
         _measured(name)
 
 
@@ -224,25 +245,28 @@ def _is_teacher(request: Request, room: Room) -> bool:
     return secrets.compare_digest(given.encode(), room.key.encode())
 
 
-async def _new(_: Request) -> Response:
+async def _new(request: Request) -> Response:
     room = ROOMS.open()
     threading.Thread(target=prepare, daemon=True).start()
-    answer = RedirectResponse(room.code, status_code=303)
+    answer = RedirectResponse(f"{room.code}{_query(_language(request))}", status_code=303)
     answer.headers["cache-control"] = "no-store"
     answer.set_cookie(f"dpviz-class-{room.code}", room.key, httponly=True, samesite="strict")
     return answer
 
 
 def link_to(request: Request) -> str:
-    """Return the address of the page that was asked for, as a student has to write it."""
+    """Return the address of the page that was asked for, as a student has to write it; it keeps the language."""
     forwarded = request.headers.get("x-forwarded-proto", "").partition(",")[0].strip()
-    return f"{forwarded or request.url.scheme}://{request.headers['host']}{request.url.path}"
+    place = f"{request.headers['host']}{request.url.path}{_query(_language(request))}"
+    return f"{forwarded or request.url.scheme}://{place}"
 
 
 async def _page(request: Request) -> Response:
-    room = ROOMS.get(request.path_params["code"])
+    room, language = ROOMS.get(request.path_params["code"]), _language(request)
     if room is None:
-        return HTMLResponse(_document("Class", {}, f"<p>{GONE}</p><p><a href='../learn'>The course</a></p>"), 404)
+        gone, course = spoken((GONE, "The course"), language)
+        body = f"<p>{gone}</p><p><a href='../learn{_query(language)}'>{course}</a></p>"
+        return HTMLResponse(_document("Class", {}, body, language), 404)
     teacher = _is_teacher(request, room)
     told = {"code": room.code, "role": "teacher" if teacher else "student"}
     if teacher:
@@ -251,25 +275,29 @@ async def _page(request: Request) -> Response:
     steps = [
         {
             "name": step.name,
-            "title": step.title,
-            "words": step.words,
+            "title": say(step.title, language),
+            "words": _html(say(step.words, language)),
             "tells": step.tells,
             "pictured": step.name in CHAPTERS,
-            "questions": [{"name": each.name, "words": each.words, "choices": each.choices} for each in step.questions],
+            "questions": [
+                {"name": each.name, "words": say(each.words, language), "choices": spoken(each.choices, language)}
+                for each in step.questions
+            ],
         }
         for step in STEPS
     ]
-    page = HTMLResponse(_document(f"Class {room.code}", told | {"steps": json.dumps(steps)}, ""))
+    page = HTMLResponse(_document(f"Class {room.code}", told | {"steps": json.dumps(steps)}, "", language))
     page.headers["cache-control"] = "no-store"
     return page
 
 
-def _document(title: str, told: Mapping[str, str], body: str) -> str:
+def _document(title: str, told: Mapping[str, str], body: str, language: str) -> str:
     data = "".join(f' data-{name}="{escape(value)}"' for name, value in told.items())
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title} · dpviz</title>'
+        f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
+        f"<title>{say(title, language)} · dpviz</title>"
         '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="stylesheet" href="class.css">'
-        f'<script src="class.js" defer></script></head><body{data}><main>{body}</main></body></html>'
+        f'<script src="class.js{_query(language)}" defer></script></head><body{data}><main>{body}</main></body></html>'
     )
 
 
@@ -281,7 +309,7 @@ async def _now(request: Request) -> Response:
     teacher, seen = _is_teacher(request, room), request.query_params.get("seen", "")
     student = request.query_params.get("student", "")
     if not teacher and not (_STUDENT.fullmatch(student) and room.join(student)):
-        return JSONResponse({"problem": FULL}, 403)
+        return JSONResponse({"problem": say(FULL, _language(request))}, 403)
     for _ in range(round(HOLD / GLANCE)):
         if str(room.version if teacher else room.step) != seen or await request.is_disconnected():
             break
@@ -310,22 +338,24 @@ async def _posted(request: Request) -> dict[str, object]:
 
 
 async def _answer(request: Request) -> Response:
-    room = ROOMS.get(request.path_params["code"])
+    room, language = ROOMS.get(request.path_params["code"]), _language(request)
     if room is None:
-        return JSONResponse({"problem": GONE}, 404)
+        return JSONResponse({"problem": say(GONE, language)}, 404)
     sent = await _posted(request)
     student, name, choice = str(sent.get("student", "")), str(sent.get("question", "")), sent.get("choice")
     kept = None
     if _STUDENT.fullmatch(student) and type(choice) is int:
         kept = room.answer(student, name, choice)
     if kept is None:
-        return JSONResponse({"problem": "This was no answer to a question of the class. Load the page again."}, 400)
+        return JSONResponse({"problem": say(NO_ANSWER, language)}, 400)
     step, question = ASKED[name]
-    return JSONResponse(await run_in_threadpool(_solution, question, kept) if step.tells else {"chosen": kept})
+    return JSONResponse(
+        await run_in_threadpool(_solution, question, language, kept) if step.tells else {"chosen": kept}
+    )
 
 
-def _solution(question: Asked, chosen: int | None = None) -> dict[str, object]:
-    return {"chosen": chosen, "right": question.right(), "why": question.why()}
+def _solution(question: Asked, language: str, chosen: int | None = None) -> dict[str, object]:
+    return {"chosen": chosen, "right": question.right(), "why": question.why(language)}
 
 
 async def _teach(request: Request) -> Response:
@@ -339,20 +369,20 @@ async def _teach(request: Request) -> Response:
     if sent.get("end") is True:
         ROOMS.close(room)
     name = sent.get("tell")
-    return JSONResponse(await run_in_threadpool(_solution, ASKED[name][1]) if name in ASKED else {})
+    return JSONResponse(await run_in_threadpool(_solution, ASKED[name][1], _language(request)) if name in ASKED else {})
 
 
 async def _drawn(request: Request) -> Response:
     name, answered = request.path_params["name"], request.path_params["state"] == "answered"
     if name not in CHAPTERS:
         return Response(status_code=404)
-    packed = await run_in_threadpool(_picture, name, answered=answered)
+    packed = await run_in_threadpool(_picture, name, _language(request), answered=answered)
     return Response(packed, media_type="application/octet-stream", headers={"cache-control": "max-age=3600"})
 
 
 ROUTES = (
     Route("/class/NEW", _new),
-    Route("/class/class.js", lambda _: Response(_script(), media_type="text/javascript")),
+    Route("/class/class.js", lambda request: Response(_script(_language(request)), media_type="text/javascript")),
     Route("/class/class.css", lambda _: Response(text("class.css"), media_type="text/css")),
     Route("/class/picture/{name}/{state}", _drawn),
     Route("/class/{code}", _page),

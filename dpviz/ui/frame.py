@@ -14,12 +14,13 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
+from dpviz.stories.language import SOURCE
 from dpviz.ui import asking, controls, hiding, ledger, lessons, panel, state
 from dpviz.ui.data import answers
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
 from dpviz.ui.data.upload import FORGOTTEN, clipped_columns, clipped_words, say_scaling
 from dpviz.ui.export import menu
-from dpviz.ui.runs import Noise, forget_own, keep, renew_secret
+from dpviz.ui.runs import Noise, address, forget_own, keep, renew_secret
 from dpviz.ui.server import ahead
 from dpviz.ui.stage import follow_choice
 
@@ -71,6 +72,7 @@ class PageFrame:
     source: Source
     public: bool  # whether the public is looking
     insider: str  # whoever sees more than the public
+    language: str  # of the stage
     again: DeltaGenerator  # new noise: in the navigation
     first: DeltaGenerator  # what is run, and
     more: DeltaGenerator  # all other knobs: behind "More"
@@ -150,7 +152,7 @@ def start(
             below.caption(f"{clipped_words(source.dataset.nonprivate_n_clipped, source.dataset.n, columns)}.")
     ledger.draw(source, below)
     places = (below.container(), below.container(), below.container(), below.container(), st.container())
-    return PageFrame(source, public, insider, again, first, more, problems, stage, *places)
+    return PageFrame(source, public, insider, state.language(), again, first, more, problems, stage, *places)
 
 
 def seeds(frame: PageFrame, *, start: bool = True) -> Noise:
@@ -274,6 +276,9 @@ def words_page(title: str, lead: str) -> Iterator[None]:
     keep(None)  # nothing of the page before
     state.begin()
     dress()
+    if state.language() != SOURCE:
+        st.query_params[state.LANGUAGE.name] = state.language()
+        address("", language=state.language())
     with st.container(key="dpviz-words", gap="small"):
         st.title(title, anchor=False)
         st.html(f'<p class="dpviz-sentence">{panel.marked(lead)}</p>')

@@ -21,6 +21,7 @@ from dpviz.plots.theme import DARK, LIGHT
 from dpviz.stories import View
 from dpviz.stories.center_facts import allowed
 from dpviz.stories.label import promise
+from dpviz.stories.language import spoken
 from dpviz.stories.method import AnyMethod, Attack
 from dpviz.stories.run import ILLUSTRATION_SEED
 from dpviz.stories.teaching import still_of
@@ -31,6 +32,7 @@ from dpviz.ui.data.picker import Source, opening, own_data
 from dpviz.ui.live import arrive
 from dpviz.ui.runs import AnyRun, Noise, RunRequest, keep, run_method
 from dpviz.ui.stage import StagePicture
+from dpviz.ui.state import say
 
 TITLE = "How much noise hides a person?"
 FEATURED = next(name for name, method in CATALOGUE.items() if method.thumbnail is not None)
@@ -73,7 +75,7 @@ def show() -> None:
     keep(None)  # nothing of the page before
     pages: dict[str, StreamlitPage] = st.session_state[_PAGES]
     with st.container(key="dpviz-title"):
-        st.title(TITLE, anchor=False)
+        st.title(say(TITLE), anchor=False)
     with st.container(key="home-top", gap="small"):
         _stage()
         dark = st.context.theme.type == "dark"
@@ -83,18 +85,22 @@ def show() -> None:
                 assert settings is not None  # of THUMBNAILS
                 with place, st.container(key=f"method-{name}", gap=None):
                     address = thumbnail_address(name, dark=dark)
-                    st.html(f'<img class="dpviz-thumbnail" src="{address}" alt="{escape(settings.alt)}">')
-                    st.page_link(pages[name], label=f"**{pages[name].title}**")  # the sheet spreads it over the picture
-                    st.caption(settings.question)
+                    st.html(f'<img class="dpviz-thumbnail" src="{address}" alt="{escape(say(settings.alt))}">')
+                    st.page_link(
+                        pages[name], label=f"**{say(pages[name].title)}**"
+                    )  # the sheet spreads it over the picture
+                    st.caption(say(settings.question))
     if own := own_data():
         st.caption(f"Data: {state.plain(own)}. It follows you to every page.")
     with st.container(border=True, key="door-question", gap="xxsmall"):
-        st.header(QUESTION, anchor=False)
-        st.caption(QUESTION_WORDS)
+        st.header(say(QUESTION), anchor=False)
+        st.caption(say(QUESTION_WORDS))
         with st.container(horizontal=True, gap="medium"):
-            st.page_link(pages["audit"], label="Audit: measured against promised ε →", width="content")
+            st.page_link(pages["audit"], label=say("Audit: measured against promised ε →"), width="content")
             for page, attack in ATTACKS.items():
-                st.button(attack.words, key=f"home:{page}", type="tertiary", on_click=_open_attack, args=(page, attack))
+                st.button(
+                    say(attack.words), key=f"home:{page}", type="tertiary", on_click=_open_attack, args=(page, attack)
+                )
 
 
 @st.fragment
@@ -106,18 +112,24 @@ def _stage() -> None:
     epsilon = controls.stage_slider(EPSILON, stage.message(), note=allowed)
     key, values = state.widget_key(EPSILON.name), controls.slider_values(EPSILON)
 
+    language = state.language()  # the other thread has no session
+
     def packed(value: float) -> Iterator[tuple[str, bytes]]:
-        yield stage.KEY, pack(last_frame(value))
+        yield stage.KEY, pack(spoken(last_frame(value), language))
 
     stage.draw(
-        (StagePicture(stage.KEY, last_frame(epsilon)),),
+        (StagePicture(stage.KEY, say(last_frame(epsilon))),),
         public=False,
         query="",
         instrument=controls.drawn_slider(key),
         audience=None,
         ahead=LossBands(_request, opening(), NOISE, values, public=False).ahead(packed, key),
         sweeps=not hiding.hides("sweep"),
-        home={"question": TITLE, "actions": [[START, "learn"], [COMPARE, "compare"]], "below": BELOW},
+        home={
+            "question": say(TITLE),
+            "actions": [[say(START), "learn"], [say(COMPARE), "compare"]],
+            "below": BELOW,
+        },
     )
 
 

@@ -18,6 +18,7 @@ from dpviz.tools.teaching.chapters import CHAPTER, COIN, LEANING, TWO_TOSSES, af
 from dpviz.ui import state
 from dpviz.ui.controls import set_epsilon
 from dpviz.ui.server.served import served
+from dpviz.ui.state import say
 
 N_PEOPLE, N_YES = 1_000, 300
 SEED = 11
@@ -268,8 +269,8 @@ def _panel(place: Place, public: bool) -> None:
     begin_at(f"{lesson.name}:{index}")
     with st.container(border=True, key="lesson"):
         progress = st.container()
-        st.subheader(step.title, anchor=False)
-        st.markdown(step.words)
+        st.subheader(say(step.title), anchor=False)
+        st.markdown(say(step.words))
         if step.question is not None:
             knobs_moved = _ask(place, step.question, public=public)
         with progress:
@@ -282,7 +283,7 @@ def _panel(place: Place, public: bool) -> None:
             skipped = sum(each < index and each not in answered for each in lesson.questions)
             score = f", {n_right} of {len(answered)} right" if answered else ""
             score += f", {skipped} not answered" if skipped else ""
-            st.caption(f"{lesson.title}: step {index + 1} of {len(lesson.steps)}{score}")
+            st.caption(say(f"{lesson.title}: step {index + 1} of {len(lesson.steps)}{score}"))
             st.progress((index + 1) / len(lesson.steps))
         with st.container(horizontal=True):
             knobs_moved |= index > 0 and _button(BACK, go, lesson.name, index - 1)
@@ -296,20 +297,20 @@ def _panel(place: Place, public: bool) -> None:
 
 
 def _button(words: str, action: Callable[..., None], *args: object, kind: ButtonKind = "secondary") -> bool:
-    return st.button(words, key=f"lesson:{words}", on_click=action, args=args, type=kind)
+    return st.button(say(words), key=f"lesson:{words}", on_click=action, args=args, type=kind)
 
 
 def _ask(place: Place, question: Question, *, public: bool) -> bool:
     """Ask, take one guess, and answer it by a measurement; returns whether it has just been taken."""
     if question.exact and public:
-        st.info(HIDDEN)
+        st.info(say(HIDDEN))
         return False
     name = (place.lesson.name, place.index)
     guessed = _guesses().get(name)
-    words = [each.words for each in question.ranges]
+    words = [say(each.words) for each in question.ranges]
     key = f"lesson:{place.lesson.name}:{place.index}"
     chosen = st.radio(
-        question.words,
+        say(question.words),
         range(len(words)),
         format_func=words.__getitem__,
         index=guessed,
@@ -318,19 +319,19 @@ def _ask(place: Place, question: Question, *, public: bool) -> bool:
     )
     if guessed is not None:
         answer = measured(*name)
-        st.markdown(f"{verdict(question, answer, guessed)} {question.explained(answer)}")
+        st.markdown(f"{verdict(question, answer, guessed)} {say(question.explained(answer))}")
         if question.exact:
-            st.caption(EXACT)
+            st.caption(say(EXACT))
         return bool(st.session_state.pop(_CHANGED, False))
-    st.button(CHECK, key="lesson:check", disabled=chosen is None, on_click=_guess, args=(name, key))
-    st.caption(LATER)
+    st.button(say(CHECK), key="lesson:check", disabled=chosen is None, on_click=_guess, args=(name, key))
+    st.caption(say(LATER))
     return False
 
 
 def verdict(question: Question, answer: Answer, guess: int) -> str:
     """Return what was guessed and what is right, as Markdown."""
     colors = {"✓": ":blue", "✗": ":red"}
-    lines = (line.replace("$", "\\$") for line in question.verdict(answer, guess))
+    lines = (say(line).replace("$", "\\$") for line in question.verdict(answer, guess))
     return " ".join(f"{colors[line[0]]}[**{line}**]" if line[0] in colors else line for line in lines)
 
 

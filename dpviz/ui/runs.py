@@ -440,21 +440,25 @@ picture_cache = state.session_value("dpviz:last-pictures", PictureCache)
 
 
 def name_of(
-    source: Source, requests: Sequence[RunRequest], noise: Noise, view: View, *, public: bool
+    source: Source, requests: Sequence[RunRequest], noise: Noise, view: View, language: str, *, public: bool
 ) -> Hashable | None:
     """Name everything that a picture follows from; None for secret noise and own records, which nothing recalls."""
     if noise.secret or source.own:
         return None
-    return (source.key, public, noise.seed, view, *(request.key for request in requests))
+    return (source.key, public, noise.seed, view, language, *(request.key for request in requests))
 
 
 _ADDRESS = served("address", "live_address")
 
 
-def address(query: str, *, key: str = "address") -> None:
-    """Put `query` into the page's address without a new entry in the history. A live picture does so by itself."""
+def address(query: str, *, key: str = "address", language: str = "") -> None:
+    """Put `query` into the page's address without a new entry in the history. A live picture does so by itself.
+
+    With a `language` the whole page is in it, so that a screen reader says it right.
+    """
     # Of another session, as after a restart of the server, the browser takes no other address.
-    _ADDRESS(data={"query": query, "session": session_name()}, key=key)
+    told = {"language": language} if language else {}
+    _ADDRESS(data={"query": query, "session": session_name(), **told}, key=key)
 
 
 def follow(pairs: state.Pairs, *, key: str) -> None:

@@ -8,10 +8,12 @@ import streamlit as st
 from dpviz.assets import PICTURE
 from dpviz.core import Knob
 from dpviz.plots.scene import Scene, pack
+from dpviz.stories.language import script_words
 from dpviz.ui import state
 from dpviz.ui.live import LiveState, Region, read_state, session_name, wrap
 from dpviz.ui.panel import WHY
 from dpviz.ui.server.served import served
+from dpviz.ui.state import say
 
 PARTS = (
     *PICTURE,
@@ -98,8 +100,9 @@ def draw(
         "why": WHY if home is None else None,
         "home": home,
         "sweeps": sweeps,
-        "mark": mark,
+        "mark": say(mark),
         "pictures": options,
+        **script_words(state.language()),
     }
     changes = {f"on_{name}_change": lambda: None for name in STATES}
     result = _STAGE(data=wrap(data, *scenes), key=KEY, **changes)

@@ -10,23 +10,28 @@ import streamlit as st
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.plots import Scene
+from dpviz.stories.language import LANGUAGES, SOURCE
 from dpviz.stories.method import LEARN, Page
 from dpviz.stories.teaching import Answer, Chapter
 from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, COIN, END, END_TITLE, NAMES, after
-from dpviz.ui import controls, frame, lessons, state
+from dpviz.ui import controls, frame, hiding, lessons, state
 from dpviz.ui.lessons import LESSONS
 from dpviz.ui.live import live
+from dpviz.ui.runs import address
 from dpviz.ui.server.served import served
+from dpviz.ui.state import LANGUAGE, linked, say
 
 STYLE = ASSETS / "learn.css"
 TITLE = f"Course: {len(NAMES)} chapters"
 END_WORDS = "Say each of these aloud, in your own words. What does not come easily is one click away."
+TEST = "test yourself with ten questions"
 HEIGHT = 460  # CSS pixels, where the browser does not fit the picture into the window
 SKIP = "Just show me"
 BACK, NEXT = "Back", "Next"
 DEEPER = "Longer lesson →"
 PLAY, PAUSE = "Play", "Pause"
 LIST_WORDS = {
+    "chapters": "Chapters",
     "contents": "Contents",
     "of": "{at} of {all}",
     "done": "done",
@@ -34,6 +39,10 @@ LIST_WORDS = {
     "kept": "Ticks are kept in this browser only.",
     "print": "Print",
 }
+LANGUAGE_WORDS = (
+    "Course, quiz, glossary, material for teachers, and what stands on and beside the methods' pictures are also in "
+    "German. Comparing, auditing, data and all that is further down on a page are in English."
+)
 KEY = "course"
 _COURSE = served("course", "component", "elements", "live_address")
 _guesses = state.session_value("dpviz:chapter-guesses", dict[str, int])
@@ -52,6 +61,8 @@ def draw() -> None:
     if name in dict(CHAPTER.choices) and name != state.value(CHAPTER):
         _go(name)
     if lessons.active() is not None:
+        if state.language() != SOURCE:
+            address("", language=state.language())
         with lessons.beside(public=False):
             _coin()
     else:
@@ -76,15 +87,16 @@ def _content() -> None:
         _chapter(CHAPTERS[name])
     else:
         with st.container(key="dpviz-explained"):
-            st.title(END_TITLE, anchor=False)
-            st.markdown(END_WORDS)
+            st.title(say(END_TITLE), anchor=False)
+            st.markdown(say(END_WORDS))
             rows = "".join(
-                f'<li>{escape(chapter.explained, quote=False)} <a href="learn?chapter={escape(name)}" target="_self">'
-                f"{escape(chapter.title)}</a></li>"
+                f"<li>{escape(say(chapter.explained), quote=False)} "
+                f'<a href="{escape(linked(f"learn?chapter={name}"))}" target="_self">'
+                f"{escape(say(chapter.title))}</a></li>"
                 for name, chapter in CHAPTERS.items()
             )
-            test = '<a href="quiz?half=after" target="_self">test yourself with ten questions</a>'
-            st.html(f"<ol>{rows}</ol><p>Or {test}.</p>")
+            test = f'<a href="{escape(linked("quiz?half=after"))}" target="_self">{say(TEST)}</a>'
+            st.html(f"<ol>{rows}</ol><p>{say('Or')} {test}.</p>")
     _bar(name)
 
 
@@ -93,20 +105,22 @@ def _chapter(chapter: Chapter) -> None:
     with st.container(key="dpviz-learn"):
         words, picture = st.columns([2, 3], gap="medium")
         with words:
-            st.title(chapter.title, anchor=False)
+            st.title(say(chapter.title), anchor=False)
             with st.container(key="dpviz-scene" if guess is None else "dpviz-scene-read"):
-                st.markdown(chapter.words)
+                st.markdown(say(chapter.words))
             if guess is not None:
                 value = _answer(chapter, guess)
             else:
                 value = chapter.control.default  # where the picture gives nothing away
                 with st.container(key="dpviz-asked-first", gap="xsmall"):
-                    st.markdown(f"**{chapter.question.words}**")
+                    st.markdown(f"**{say(chapter.question.words)}**")
                     with st.container(horizontal=True, gap="xsmall"):
                         for index, each in enumerate(chapter.question.ranges):
-                            st.button(each.words, key=f"guess:{index}", on_click=_guess, args=(chapter.name, index))
+                            st.button(
+                                say(each.words), key=f"guess:{index}", on_click=_guess, args=(chapter.name, index)
+                            )
                         skip = (chapter.name, _SKIPPED)
-                        st.button(SKIP, key=f"guess:{_SKIPPED}", type="tertiary", on_click=_guess, args=skip)
+                        st.button(say(SKIP), key=f"guess:{_SKIPPED}", type="tertiary", on_click=_guess, args=skip)
         address = [(CHAPTER.name, chapter.name)]
         if guess is not None:  # the control's value gives the answer away
             address.append((chapter.control.name, chapter.control.format(state.value(chapter.control))))
@@ -125,18 +139,20 @@ def _answer(chapter: Chapter, guess: int) -> object:
     """Write the measured answer, draw the control, and return its value."""
     answer = measured(chapter.name)
     with st.container(key="dpviz-answer", gap="xxsmall"):
-        st.caption(chapter.question.words)
-        st.markdown(f"{lessons.verdict(chapter.question, answer, guess)} {chapter.question.explained(answer)}")
-    knob = chapter.control
+        st.caption(say(chapter.question.words))
+        st.markdown(f"{lessons.verdict(chapter.question, answer, guess)} {say(chapter.question.explained(answer))}")
+    knob = say(chapter.control)
     if chapter.plays:
         _play(knob)
     value: object = controls.log_slider(knob, note=chapter.note, hint="") if knob.log else controls.control(knob)
-    st.markdown(chapter.caption(value))
+    st.markdown(say(chapter.caption(value)))
     with st.container(horizontal=True, gap="small"):
-        if chapter.link and st.button(f"{chapter.leads} →", key="on-page", type="tertiary"):
+        if chapter.link and st.button(f"{say(chapter.leads)} →", key="on-page", type="tertiary"):
             lessons.open_state(chapter.page, chapter.link(value))
             st.rerun()  # the whole app: another page follows
-        if chapter.lesson and st.button(DEEPER, key="deeper", type="tertiary", help=LESSONS[chapter.lesson].about):
+        if chapter.lesson and st.button(
+            say(DEEPER), key="deeper", type="tertiary", help=say(LESSONS[chapter.lesson].about)
+        ):
             lessons.go(chapter.lesson, 0)
             st.rerun()
     return value
@@ -149,7 +165,9 @@ def _play(knob: Knob) -> None:
         at += 1
         state.remember(knob, at)
     ends = at >= knob.high
-    if st.button(PAUSE if plays else PLAY, key="play", icon=":material/pause:" if plays else ":material/play_arrow:"):
+    if st.button(
+        say(PAUSE if plays else PLAY), key="play", icon=":material/pause:" if plays else ":material/play_arrow:"
+    ):
         if not plays and ends:
             state.remember(knob, knob.low)
         st.session_state[_PLAYS] = not plays
@@ -165,18 +183,33 @@ def _bar(name: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="dpviz-course"):
         data = {
             "chapters": [
-                {"name": each, "title": title, "link": f"learn?chapter={each}"} for each, title in CHAPTER.choices
+                {"name": each, "title": say(title), "link": linked(f"learn?chapter={each}")}
+                for each, title in CHAPTER.choices
             ],
             "at": at,
             "done": name in CHAPTERS and _guess_of(CHAPTERS[name]) not in (None, _SKIPPED),
             "prints": name == END,
-            "words": LIST_WORDS,
+            "words": {name: say(words) for name, words in LIST_WORDS.items()},
+            "kept": linked("?").removeprefix("?"),
+            "language": state.language(),
         }
         _COURSE(data=data, key=KEY, on_go_change=_follow_contents)
         back = NAMES[at - 1] if at else ""
-        st.button(BACK, key="course:back", disabled=not back, on_click=_go, args=(back,))
+        st.button(say(BACK), key="course:back", disabled=not back, on_click=_go, args=(back,))
         if name != END:
-            st.button(NEXT, key="course:next", type="primary", on_click=_go, args=(after(name),))
+            st.button(say(NEXT), key="course:next", type="primary", on_click=_go, args=(after(name),))
+        if not hiding.hides("navigation"):
+            _offer_languages()
+
+
+def _offer_languages() -> None:
+    with st.popover(LANGUAGES[state.language()], icon=":material/translate:", key="dpviz-language"):
+        with st.container(horizontal=True):
+            for name, words in LANGUAGES.items():
+                if st.button(words, key=f"language:{name}", disabled=name == state.language()):
+                    state.speak(name)
+                    st.rerun()  # the whole app: the menu is in it, too
+        st.caption(say(LANGUAGE_WORDS))
 
 
 def _guess_of(chapter: Chapter) -> int | None:
@@ -215,4 +248,4 @@ def chapter_picture(name: str, value: object, *, answered: bool) -> Scene:
     return CHAPTERS[name].picture(value, answered=answered)
 
 
-PAGE = Page(draw, (CHAPTER, *(chapter.control for chapter in CHAPTERS.values())), TITLE, group=LEARN)
+PAGE = Page(draw, (CHAPTER, LANGUAGE, *(chapter.control for chapter in CHAPTERS.values())), TITLE, group=LEARN)
