@@ -27,6 +27,7 @@ OWN = "own"  # the beginning of the names of places that hold any words
 MOST_KNOWN = 8_192  # sentences that are remembered
 _PLACE = re.compile(r"\{(\w+)\}")
 _BETWEEN = re.compile(r"(?<=[.!?]) (?=[A-Z0-9])")  # two sentences
+_WORDLESS = re.compile(r"(?:[\W\d_]|(?<=\d)e(?=[-+\d]))*")  # numbers, also 2e-05, and signs
 _SIGN = re.compile(r"(?<=\d)[.,](?=\d)")  # in a number
 _CONTEXT = "\x04"  # as gettext joins context and message
 T = TypeVar("T")
@@ -78,7 +79,7 @@ def translated(text: str, language: str, *, whole: bool = False) -> str | None:
             own = {name for name in parts if name.startswith(OWN) and not whole}
             if all(name in own or part is not None for name, part in parts.items()):
                 return message.format(**{name: parts[name] or part for name, part in found.groupdict().items()})
-    if not any(map(str.isalpha, text)):
+    if _WORDLESS.fullmatch(text):
         return _SIGN.sub(lambda sign: sign[0].translate(words.signs), text)
     sentences = _BETWEEN.split(text)
     said = [translated(each, language, whole=whole) if len(sentences) > 1 else None for each in sentences]

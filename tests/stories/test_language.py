@@ -192,6 +192,7 @@ def test_messages_keep_places_marks_and_terms(language):
         ("2,000", "2.000"),
         ("0.79 %", "0,79 %"),
         ("3.16, 7.67; 0", "3,16, 7,67; 0"),
+        ("ε = 2.5e-05 per 1 m.", "ε = 2,5e-05 auf 1 m."),
         ("\\$9,100", "9.100\u00a0\\$"),
         pytest.param(
             "Four cuts at clear gaps leave five clusters; doubt remains.",
