@@ -24,7 +24,9 @@ from dpviz.ui.asking import Answers
 @pytest.fixture(autouse=True)
 def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
-    idle = SimpleNamespace(ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)), forget=lambda: None)
+    idle = SimpleNamespace(
+        ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)), forget=lambda: None, give_way=lambda: None
+    )
     monkeypatch.setattr(asking, "background", lambda: idle)
     monkeypatch.setattr(asking._Asking, "is_seen", True)  # no browser is there to say so
 

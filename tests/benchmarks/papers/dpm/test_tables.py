@@ -78,6 +78,7 @@ def check_rows(report, sets, epsilons):
     assert all(table.title and table.caption and table.notes and table.rows for table in report.tables)
 
 
+@pytest.mark.slow  # morse's command writes its tables in every run
 @pytest.mark.usefixtures("small")
 def test_the_command_writes_every_row_and_the_same_again(folder, tmp_path):
     from benchmarks.papers.__main__ import main

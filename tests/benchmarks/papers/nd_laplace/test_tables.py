@@ -15,6 +15,7 @@ from dpviz.solvers.local_clustering import METHODS
 SETS = (THESIS_SETS[0], ThesisSet("Seven", 2, file="seven"))
 
 
+@pytest.mark.slow  # morse's command does in every run
 def test_the_command_writes_every_table(tmp_path, monkeypatch):
     monkeypatch.setattr(nd_laplace, "THESIS_SETS", SETS)
     monkeypatch.setattr(nd_laplace, "EPSILONS", (0.05, 3.0))
