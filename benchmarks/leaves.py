@@ -51,7 +51,8 @@ def twice(points: Points, box: Box, result: Result[Any, Any], *, rng: np.random.
         lengths = np.maximum(np.linalg.norm(moves, axis=1, keepdims=True), 1e-300)
         sums = cluster_sums(moves * np.minimum(1.0, reach[labels] / lengths), labels, k).nonprivate_sums
         noise = sigma / math.sqrt(share) * reach * rng.standard_normal(sums.shape)
-        return np.clip(around + (sums + noise) / counts, low, high)
+        means: Centers = np.clip(around + (sums + noise) / counts, low, high)
+        return means
 
     half = np.linalg.norm(high - low, axis=1, keepdims=True) / 2.0
     first = averaged((low + high) / 2.0, half, FIRST_SHARE)
