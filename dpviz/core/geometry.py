@@ -1,7 +1,5 @@
 """Plane geometry for pictures, and the colors of clusters."""
 
-import math
-
 import numpy as np
 import scipy
 
@@ -102,7 +100,7 @@ def _cut_borders(centers: FloatArray, sides: FloatArray) -> FloatArray:
                         room = squares[other] - squares[i] - (apart_x * x + apart_y * y)
                         part = _cut(apart_x * along_x + apart_y * along_y, room, *part)
                 low, high = part
-                if (high - low) * math.hypot(along_x, along_y) > SHORTEST * sides.min():
+                if (high - low) * np.hypot(along_x, along_y) > SHORTEST * sides.min():
                     ends = (x + low * along_x, y + low * along_y, x + high * along_x, y + high * along_y)
                     for end in range(4):
                         borders[picture, n_borders, end] = ends[end] / sides[end % 2]

@@ -27,6 +27,7 @@ while 2 n^2 2^-53 <= D SLACK, for D = 1/2 and up to 740,000 records. Counts are 
 
 import ctypes
 import math
+import operator
 import os
 import sys
 import threading
@@ -34,14 +35,18 @@ import weakref
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from itertools import repeat
 from typing import Any, NoReturn
 
 import numpy as np
-from llvmlite import binding  # type: ignore[import-untyped]  # it ships no types
-from numba import carray, cfunc, types  # type: ignore[attr-defined]  # exported without its list of names
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, compiled
+from dpviz.core.compiled import HAS_NUMBA
+
+if HAS_NUMBA:
+    from llvmlite import binding  # type: ignore[import-untyped]  # it ships no types
+    from numba import carray, cfunc, types  # type: ignore[attr-defined]  # exported without its list of names
 
 Words = NDArray[np.uint64]
 
@@ -90,7 +95,7 @@ class OsBits:
         self.forget()
         self._fill = fill
         self._place = self.words.ctypes.data
-        next64, next32, next_double = _entries()
+        next64, next32, next_double = _entries() if HAS_NUMBA else self._unbuffered()
         self._calls = _Calls(self._place, next64, next32, next_double, next64)
         self.capsule = _capsule(ctypes.addressof(self._calls), _CAPSULE, None)
         _LIVE[self._place] = self
@@ -103,6 +108,19 @@ class OsBits:
         """Fill the buffer."""
         self.words[1:] = np.frombuffer(self._fill(8 * BUFFERED), dtype=np.uint64)
         self.words[0] = 1
+
+    def _unbuffered(self) -> tuple[int, int, int]:
+        """Return what `_entries` does, without Numba: C functions of Python's alone, one read for each number.
+
+        A signal's handler is Python code, and so runs in Python code only: an interrupt in a function of ours would
+        leave a number undrawn, which would be no noise. Their one argument, the state, is not looked at.
+        """
+        words, halves = (map(int.from_bytes, map(self._fill, repeat(n)), repeat(sys.byteorder)) for n in (8, 4))
+        doubles = map(operator.mul, map(operator.rshift, words, repeat(11)), repeat(2.0**-53))
+        numbers = ((ctypes.c_uint64, words), (ctypes.c_uint32, halves), (ctypes.c_double, doubles))
+        self._entries = [ctypes.CFUNCTYPE(kind)(each.__next__) for kind, each in numbers]
+        first, second, third = (ctypes.cast(entry, ctypes.c_void_p).value or 0 for entry in self._entries)
+        return first, second, third
 
     def forget(self) -> None:
         """Wipe the buffer: the next word is a new one."""
@@ -128,11 +146,14 @@ def _forget_all() -> None:
 
 
 _CALLED_BACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda place: _LIVE[place].refill())
-binding.add_symbol(REFILL, ctypes.cast(_CALLED_BACK, ctypes.c_void_p).value)
+if HAS_NUMBA:
+    binding.add_symbol(REFILL, ctypes.cast(_CALLED_BACK, ctypes.c_void_p).value)
 if sys.platform != "win32":  # there is no fork
     os.register_at_fork(after_in_child=_forget_all)
 _COMPILED: list[Any] = []  # machine code that NumPy calls must outlive all generators
-_refilled: Any = types.ExternalFunction(REFILL, types.void(types.uintp))
+_refilled: Any = (
+    types.ExternalFunction(REFILL, types.void(types.uintp)) if HAS_NUMBA else lambda place: _LIVE[place].refill()
+)
 
 
 @compiled

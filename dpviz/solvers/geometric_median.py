@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from dpviz.core import FloatArray, compiled, writable
 from dpviz.core.algebra import solve_each
+from dpviz.core.compiled import added, compiled_or
 
 TOLERANCE = 1e-10  # of the points' extent: a step shorter than this is the last; ours
 ROUNDS = 200  # ours; nearly all medians are there after 8
@@ -58,13 +59,7 @@ def _medians(sets: FloatArray, shares: FloatArray) -> FloatArray:
     accepted, tested = np.empty(n), np.empty(sets.shape[1], dtype=np.bool_)
     for s in range(len(shares)):
         places, weights, y = sets[s if len(sets) > 1 else 0], shares[s], medians[s]
-        extent = 0.0
-        for i in range(n):
-            low, high = places[0, i], places[0, i]
-            for j in range(len(places)):
-                y[i] += weights[j] * places[j, i]  # the mean: a start inside the hull
-                low, high = min(low, places[j, i]), max(high, places[j, i])
-            extent = max(extent, high - low)
+        extent = _start(places, weights, y)
         best, part = np.inf, 1.0
         tested[:] = False
         for _ in range(ROUNDS):
@@ -72,7 +67,7 @@ def _medians(sets: FloatArray, shares: FloatArray) -> FloatArray:
             if not tested[nearest]:  # whether it is the median
                 tested[nearest] = True
                 _, here, _ = _forces(places, weights, places[nearest], slope, bend[0])
-                strength = math.sqrt((slope * slope).sum())
+                strength = _length(slope)
                 if strength <= here:
                     y[:] = places[nearest]
                     break
@@ -88,8 +83,11 @@ def _medians(sets: FloatArray, shares: FloatArray) -> FloatArray:
                 best, part = value, 1.0
                 accepted[:] = y
                 if mass > 0.0:  # on a point that is not the median: off it by Weiszfeld's step
-                    pull = 1.0 - mass / math.sqrt((slope * slope).sum())
-                    step[0, :, 0] = -pull * slope * (n - 1) / np.trace(bend[0])
+                    pull = 1.0 - mass / _length(slope)
+                    trace = 0.0
+                    for i in range(n):
+                        trace += bend[0, i, i]
+                    step[0, :, 0] = -pull * slope * (n - 1) / trace
                 else:
                     step[0, :, 0] = -slope
                     solve_each(bend, step)
@@ -105,6 +103,50 @@ def _medians(sets: FloatArray, shares: FloatArray) -> FloatArray:
 
 
 @compiled
+def _length(vector: FloatArray) -> np.float64:
+    square = 0.0
+    for each in vector:
+        square += each * each
+    return np.float64(np.sqrt(square))
+
+
+def plain_start(places: FloatArray, weights: FloatArray, y: FloatArray) -> float:
+    """Do what `_start` does, with NumPy."""
+    y[:] = added(weights[:, None] * places)
+    return float((places.max(axis=0) - places.min(axis=0)).max())
+
+
+@compiled_or(plain_start)
+def _start(places: FloatArray, weights: FloatArray, y: FloatArray) -> float:
+    """Write the mean, a start inside the hull, into `y` (n,), which is 0; return the longest side of the hull's box."""
+    extent = 0.0
+    for i in range(len(y)):
+        low, high = places[0, i], places[0, i]
+        for j in range(len(places)):
+            y[i] += weights[j] * places[j, i]
+            low, high = min(low, places[j, i]), max(high, places[j, i])
+        extent = max(extent, high - low)
+    return extent
+
+
+def plain_forces(
+    places: FloatArray, weights: FloatArray, y: FloatArray, slope: FloatArray, bend: FloatArray
+) -> tuple[float, float, int]:
+    """Do what `_forces` does, with NumPy."""
+    counted = np.flatnonzero(weights)
+    gaps, weights = y - places[counted], weights[counted]
+    squares = added(np.square(gaps).T)
+    on, away = squares == 0.0, squares != 0.0
+    gaps, apart, pulling = gaps[away], squares[away], weights[away]
+    distances = np.sqrt(apart)
+    pulls = pulling / distances
+    slope[:] = added(pulls[:, None] * gaps)
+    bend[:] = added(-(pulls[:, None, None] * gaps[:, :, None] * gaps[:, None] / apart[:, None, None]))
+    bend[np.diag_indices(len(y))] += added(pulls) * (1.0 + 1e-12)
+    return float(added(pulling * distances)), float(added(weights[on])), int(counted[squares.argmin()])
+
+
+@compiled_or(plain_forces)
 def _forces(
     places: FloatArray, weights: FloatArray, y: FloatArray, slope: FloatArray, bend: FloatArray
 ) -> tuple[float, float, int]:
@@ -117,7 +159,7 @@ def _forces(
             continue
         square = 0.0
         for i in range(len(y)):
-            square += (y[i] - places[j, i]) ** 2
+            square += (y[i] - places[j, i]) * (y[i] - places[j, i])
         if square < least:
             least, nearest = square, j
         if square == 0.0:

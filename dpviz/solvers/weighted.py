@@ -10,6 +10,7 @@ import numpy as np
 
 from dpviz.core import BoolArray, Centers, Counts, FloatArray, Labels, Points, compiled, frozen, writable
 from dpviz.core.arrays import array_cache
+from dpviz.core.compiled import added, compiled_or
 from dpviz.solvers.grids import even_grid, even_side, fitting, grid_of, heaviest, marginal_counts
 from dpviz.solvers.lloyd import BLOCK, LloydRun, argmax_in_boxes, lloyd, nearness
 from dpviz.solvers.moments import label_moments
@@ -337,7 +338,38 @@ def _most(values: FloatArray) -> float:
     return max(a, b, c, d)
 
 
-@compiled
+def _squared(places: Points, center: FloatArray) -> FloatArray:
+    return added(np.square(places - center).T)
+
+
+def _drawn_in_order(draw: float, masses: FloatArray, squares: FloatArray) -> int:
+    """Do what `_drawn` does, with NumPy."""
+    upto = np.cumsum(masses * squares)
+    return min(int(np.searchsorted(upto, draw * upto[-1], side="right")), len(upto) - 1) if upto[-1] > 0 else -1
+
+
+def plain_add_drawn(
+    draw: float,
+    i: int,
+    places: Points,
+    _blocks: FloatArray,
+    masses: FloatArray,
+    _low: FloatArray,
+    _high: FloatArray,
+    chosen: Centers,
+    nearest: FloatArray,
+    _sums: FloatArray,
+    _reach: FloatArray,
+) -> float:
+    """Do what `_add_drawn` does, with NumPy."""
+    m = len(places)
+    chosen[i] = places[_drawn_in_order(draw, masses[:m], nearest[:m])]
+    squares = _squared(places, chosen[i])
+    nearest[:m] = np.minimum(nearest[:m], squares) if i else squares
+    return float((masses[:m] * nearest[:m]).sum())
+
+
+@compiled_or(plain_add_drawn)
 def _add_drawn(
     draw: float,
     i: int,
@@ -387,7 +419,43 @@ class _Nearest(NamedTuple):
     heir: Labels
 
 
-@compiled
+def plain_exchange(
+    places: Points,
+    _blocks: FloatArray,
+    masses: FloatArray,
+    _low: FloatArray,
+    _high: FloatArray,
+    near: _Nearest,
+    centers: Centers,
+    draws: FloatArray,
+) -> None:
+    """Do what `_exchange` does, with NumPy: sums are in the order of the places at once."""
+    m, k = len(places), len(centers)
+    w, (first, second, owner, heir), lost = masses[:m], (each[:m] for each in near), np.arange(m)
+    for draw in draws:
+        if len(lost):  # the two nearest of all, the lower number on a tie
+            squares = np.stack([_squared(places[lost], center) for center in centers])  # (k, lost)
+            for who, distance in ((owner, first), (heir, second)):
+                who[lost], distance[lost] = squares.argmin(axis=0), squares.min(axis=0)
+                squares[who[lost], np.arange(len(lost))] = np.inf
+        pick, lost = _drawn_in_order(draw, w, first), lost[:0]
+        if pick < 0:
+            return
+        offers = _squared(places, places[pick])
+        nearest = np.minimum(first, offers)
+        loss = np.bincount(owner, weights=w * (np.minimum(second, offers) - nearest), minlength=k)
+        missed = int(loss.argmin())
+        if added(w * (first - nearest)) <= loss[missed]:
+            continue
+        centers[missed] = places[pick]
+        lost = np.flatnonzero((owner == missed) | (heir == missed))
+        nearer, between = offers < first, (offers >= first) & (offers < second)
+        second[nearer], heir[nearer] = first[nearer], owner[nearer]
+        first[nearer], owner[nearer] = offers[nearer], missed
+        second[between], heir[between] = offers[between], missed
+
+
+@compiled_or(plain_exchange)
 def _exchange(
     places: Points,
     blocks: FloatArray,

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpviz.core import BoolArray, FloatArray, Labels, Points, compiled, frozen
 from dpviz.core.algebra import cholesky_each, eigen_each, inverse_each, solve_each
+from dpviz.core.compiled import WIDER, added, choose, compiled_or, lanes
 from dpviz.core.functions import exp_each, log_each
 
 TOLERANCE = 0.2  # standard deviations of error in one step; ours
@@ -28,7 +29,7 @@ LOST = 6  # steps in a row without a falling axis after which a climbing walk st
 LONGEST_STEP = 0.7  # standard deviations a climbing walk moves at once; ours
 NEGLIGIBLE = 37.0  # e^-37 is 1e-16, the last digit
 TINY = 1e-300  # what can be divided by
-BLOCK = 64  # places side by side: what is computed of them stays in the cache
+BLOCK = 64 * WIDER  # places side by side: what is computed of them stays in the cache
 WALKING, ARRIVED, STUCK = 0, 1, 2  # states of a climbing walk
 
 Axes: TypeAlias = tuple[int, int] | Labels  # D entries
@@ -59,7 +60,30 @@ def _memory(n_components: int, d: int) -> tuple[FloatArray, FloatArray]:
     return np.empty((n_components, 2 * d + 2)), np.empty((5, 1, d, d))
 
 
-@compiled
+def plain_know(axes: Axes, components: FloatArray, place: FloatArray, here: FloatArray, _terms: FloatArray) -> float:
+    """Do what `_know` does, with NumPy."""
+    d = len(axes)
+    roots = components[:, 1 : 1 + d]  # lower triangles, zero above
+    white = np.add.accumulate(roots * (place - components[:, 0])[:, None], axis=2)[:, :, -1]  # (K, d)
+    logs = components[:, 2 * d + 1, 0] - 0.5 * added((white * white).T)
+    top = np.fmax.reduce(logs, initial=-np.inf)
+    some = np.flatnonzero(logs >= top - NEGLIGIBLE) if top > -np.inf else np.empty(0, np.intp)
+    shares = np.array([math.exp(each) for each in (logs[some] - top).tolist()])
+    total = float(added(shares))
+    scale = 1.0 / total if len(some) else 0.0
+    pulls = added(np.moveaxis(roots[some] * white[some][:, :, None], 1, 0))  # (some, d)
+    here[0] = added(-(shares[:, None] * pulls)) * scale
+    pulls += here[0]
+    inner = added(shares[:, None, None] * components[some, 1 + d : 1 + 2 * d])
+    spread = added(shares[:, None, None] * pulls[:, :, None] * pulls[:, None])
+    for first, matrix in ((1, inner), (1 + d, spread)):
+        lower = np.tril(matrix * scale)
+        here[first : first + d] = lower + np.tril(lower, -1).T
+    here[2 * d + 1, 0] = top + math.log(total) if len(some) else top
+    return float(here[2 * d + 1, 0])
+
+
+@compiled_or(plain_know)
 def _know(axes: Axes, components: FloatArray, place: FloatArray, here: FloatArray, terms: FloatArray) -> float:
     """Write the landscape at `place` (D,) into `here` (2 D + 2, D); return ln p.
 
@@ -131,13 +155,15 @@ def _log_terms(axes: Axes, components: FloatArray, places: Points, start: int, a
 
     The last block is filled up with its first place; `at` (D, BLOCK) has room for their coordinates.
     """
-    size = min(BLOCK, len(places) - start)
-    for j in range(BLOCK):
-        for i in range(len(axes)):
-            at[i, j] = places[start + j if j < size else start, i]
+    mine = places[start : start + BLOCK]
+    for i in range(len(axes)):
+        for j in lanes(len(mine)):
+            at[i, j] = mine[j, i]
+        for j in lanes(len(mine), BLOCK):
+            at[i, j] = mine[0, i]
     for k in range(len(logs)):
         scale = components[k, 2 * len(axes) + 1, 0]
-        for j in range(BLOCK):
+        for j in lanes(BLOCK):
             square = 0.0
             for i in range(len(axes)):
                 white = 0.0
@@ -145,7 +171,7 @@ def _log_terms(axes: Axes, components: FloatArray, places: Points, start: int, a
                     white += components[k, 1 + i, f] * (at[f, j] - components[k, 0, f])
                 square += white * white
             logs[k, j] = scale - 0.5 * square
-    return size
+    return len(mine)
 
 
 @compiled
@@ -155,9 +181,10 @@ def log_terms_at(axes: Axes, components: FloatArray, places: Points) -> FloatArr
     logs = np.empty((len(components), BLOCK))
     for start in range(0, len(places), BLOCK):
         size = _log_terms(axes, components, places, start, at, logs)
-        for j in range(size):
+        mine = terms[start : start + size]
+        for j in lanes(size):
             for k in range(len(logs)):
-                terms[start + j, k] = logs[k, j]
+                mine[j, k] = logs[k, j]
     return terms
 
 
@@ -171,18 +198,19 @@ def log_density_at(axes: Axes, components: FloatArray, places: Points) -> FloatA
         size = _log_terms(axes, components, places, start, at, logs)
         top[:], total[:] = -np.inf, 0.0
         for k in range(n_components):
-            for j in range(BLOCK):
-                top[j] = logs[k, j] if logs[k, j] > top[j] else top[j]
+            for j in lanes(BLOCK):
+                top[j] = choose(logs[k, j] > top[j], logs[k, j], top[j])
         for k in range(n_components):
-            for j in range(BLOCK):
-                logs[k, j] -= top[j] if top[j] > -np.inf else 0.0
+            for j in lanes(BLOCK):
+                logs[k, j] -= choose(top[j] > -np.inf, top[j], 0.0)
         exp_each(logs.reshape(-1))
         for k in range(n_components):
-            for j in range(BLOCK):
+            for j in lanes(BLOCK):
                 total[j] += logs[k, j]
         log_each(total)
-        for j in range(size):
-            densities[start + j] = top[j] + total[j]
+        mine = densities[start : start + size]
+        for j in lanes(size):
+            mine[j] = top[j] + total[j]
     return densities
 
 
@@ -235,7 +263,7 @@ def _exact_step(axes: Axes, here: FloatArray, reach: float, move: FloatArray, sp
         a, b = here[1 + d + 0, 0] - here[1 + 0, 0], here[1 + d + 0, 1] - here[1 + 0, 1]
         c = here[1 + d + 1, 1] - here[1 + 1, 1]
         middle = (a + c) / 2.0
-        radius = math.hypot(a - middle, b)
+        radius = np.hypot(a - middle, b)
         time: float = min(reach / speed, 1.0 / max(middle + radius, TINY))
         low, high = _share(time, middle - radius), _share(time, middle + radius)
         mean, rate = (low + high) / 2.0, (high - low) / max(2.0 * radius, TINY)
@@ -442,16 +470,16 @@ def _principal(axes: Axes, here: FloatArray, space: FloatArray) -> None:
     d, basis, curvatures = len(axes), space[2, 0], space[4].reshape(-1)[: len(axes)]
     if d == 2:
         # L^-1 with R = L L', and S in that basis.
-        first = 1.0 / math.sqrt(here[1, 0])
+        first = 1.0 / np.sqrt(here[1, 0])
         below = here[1, 1] * first
-        second = 1.0 / math.sqrt(here[2, 1] - below * below)
+        second = 1.0 / np.sqrt(here[2, 1] - below * below)
         mixed = -below * first * second
         s11, s12, s22 = here[3, 0], here[3, 1], here[4, 1]
         a = first * first * s11
         b = first * (mixed * s11 + second * s12)
         c = mixed * (mixed * s11 + 2.0 * second * s12) + second * second * s22
         angle = 0.5 * math.atan2(2.0 * b, a - c)  # of the larger eigenvalue's axis
-        middle, radius, cos, sin = (a + c) / 2.0, math.hypot((a - c) / 2.0, b), math.cos(angle), math.sin(angle)
+        middle, radius, cos, sin = (a + c) / 2.0, np.hypot((a - c) / 2.0, b), math.cos(angle), math.sin(angle)
         curvatures[0], curvatures[1] = 1.0 - middle + radius, 1.0 - middle - radius
         basis[0, 0], basis[1, 0] = mixed * cos - first * sin, second * cos
         basis[0, 1], basis[1, 1] = first * cos + mixed * sin, second * sin

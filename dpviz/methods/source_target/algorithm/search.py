@@ -18,9 +18,11 @@ from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from dpviz.core import Confidential, FloatArray, Labels, Points, compiled
+from dpviz.core.compiled import added, compiled_or, lanes
 
 WIDTH = 64  # points of a leaf; ours, by measurement
 FAN = 16  # leaves of a branch, and branches looked at together; ours
@@ -55,7 +57,7 @@ def halved(columns: FloatArray, order: Labels, parts: NDArray[np.int64], most: i
         cut = first + half * WIDTH
         some = order[first:last]
         column = columns[_widest(columns, some)]
-        for i in range(len(some)):
+        for i in lanes(len(some)):
             keys[i] = column[some[i]]
         _select(keys[: len(some)], some, cut - first)
         halves[n_parts - 1, 1], halves[n_parts, 0], halves[n_parts, 1] = cut, cut, last
@@ -63,7 +65,13 @@ def halved(columns: FloatArray, order: Labels, parts: NDArray[np.int64], most: i
     return halves[:done]
 
 
-@compiled
+def plain_widest(columns: FloatArray, some: Labels) -> int:
+    """Do what `_widest` does, with NumPy."""
+    sample = columns[:, some[:: max(1, len(some) // SAMPLE)]]
+    return int((sample.max(axis=1) - sample.min(axis=1)).argmax())
+
+
+@compiled_or(plain_widest)
 def _widest(columns: FloatArray, some: Labels) -> int:
     """Return the axis on which a sample of the points is spread most."""
     widest, axis = -1.0, 0
@@ -77,7 +85,13 @@ def _widest(columns: FloatArray, some: Labels) -> int:
     return axis
 
 
-@compiled
+def plain_select(keys: FloatArray, places: Labels, at: int) -> None:
+    """Do what `_select` does, with NumPy."""
+    order = keys.argpartition(at)
+    keys[:], places[:] = keys[order], places[order]
+
+
+@compiled_or(plain_select)
 def _select(keys: FloatArray, places: Labels, at: int) -> None:
     """Move the key that belongs to position `at` there, the smaller ones before it, each with its place."""
     while len(keys) > 1:
@@ -150,7 +164,31 @@ def _least(values: FloatArray) -> int:
     return at
 
 
-@compiled
+def _points(blocks: FloatArray) -> Points:
+    """Return the points of leaves, one for each place that one fills."""
+    points = blocks.reshape(len(blocks), -1, WIDTH).transpose(0, 2, 1).reshape(-1, blocks.shape[1] * AXES)
+    return points[np.isfinite(points[:, 0])]
+
+
+def _nearest_of(queries: Points, points: Points, k: int) -> tuple[Labels, FloatArray]:
+    """Return the k nearest of `points` to each of `queries` up to rounding, and squared distances, axis by axis."""
+    nearest = np.asarray(scipy.spatial.cKDTree(points).query(queries, k=np.arange(1, k + 1))[1])  # (q, k)
+    return nearest, added(np.square(np.moveaxis(queries[:, None] - points[nearest], 2, 0)))
+
+
+def plain_nearest_place(
+    queries: Points, blocks: FloatArray, _boxes: FloatArray, _outer: FloatArray, near: float, places: Labels
+) -> None:
+    """Do what `nearest_place` does, with NumPy."""
+    points, places[:] = _points(blocks), -1
+    if len(points) > 1 and len(queries):
+        nearest, squares = _nearest_of(queries, points, 2)
+        least, second = squares.min(axis=1), squares.max(axis=1)
+        first = nearest[np.arange(len(queries)), squares.argmin(axis=1)]
+        places[:] = np.where(second > least + near * np.maximum(least, near), first, -1)
+
+
+@compiled_or(plain_nearest_place)
 def nearest_place(
     queries: Points, blocks: FloatArray, boxes: FloatArray, outer: FloatArray, near: float, places: Labels
 ) -> None:
@@ -188,9 +226,29 @@ def nearest_place(
         places[i] = place if second > limit or second == np.inf else -1
 
 
-@compiled
+def plain_nearest_places(
+    queries: Points,
+    order: Labels,
+    blocks: FloatArray,
+    _boxes: FloatArray,
+    _outer: FloatArray,
+    distances: FloatArray,
+    places: Labels,
+    means: Points,
+) -> None:
+    """Do what `nearest_places` does, with NumPy."""
+    points, t = _points(blocks), places.shape[1]
+    nearest, squares = _nearest_of(queries, points, t + 1)
+    ranks = np.lexsort((order[nearest], squares))
+    distances[:] = np.sqrt(np.take_along_axis(squares, ranks, axis=1))
+    places[:] = np.take_along_axis(nearest, ranks, axis=1)[:, :t]
+    means[:] = added(np.moveaxis(points[places, : means.shape[1]], 1, 0)) / t
+
+
+@compiled_or(plain_nearest_places)
 def nearest_places(
     queries: Points,
+    order: Labels,
     blocks: FloatArray,
     boxes: FloatArray,
     outer: FloatArray,
@@ -200,7 +258,8 @@ def nearest_places(
 ) -> None:
     """Write for each of `queries` (q, .) the distances (q, t + 1) of as many nearest points, nearest first.
 
-    Of the first t also their `places` (q, t) and `means` (q, d). There are more than t points. The leaves of the
+    Of the first t also their `places` (q, t) and `means` (q, d). There are more than t points; of equally near ones the
+    first is that of the lowest number in `order`, so that means do not depend on the leaves. The leaves of the
     nearest branch give a first bound; all others within it are looked into, the nearer ones first.
     """
     t = places.shape[1]
@@ -252,7 +311,7 @@ def nearest_places(
                 n_near, limit = t + 1, float(keys[t])
         _select(keys[:n_near], mine[:n_near], t)
         _ranked(keys, mine, t + 1, t + 1, ranked, ranks, starts)
-        _sorted(ranked, ranks, t + 1)
+        _sorted(ranked, ranks, t + 1, order)
         for j in range(t + 1):
             distances[i, j] = np.sqrt(ranked[j])
         for j in range(t):
@@ -297,12 +356,17 @@ def _ranked(
 
 
 @compiled
-def _sorted(keys: FloatArray, places: Labels, n: int) -> None:
-    """Sort n keys that are nearly in order, each with its place: Shell's sort, not slow when they are not."""
+def _sorted(keys: FloatArray, places: Labels, n: int, order: Labels) -> None:
+    """Sort n keys that are nearly in order, each with its place, equal ones by `order`.
+
+    Shell's sort is not slow when they are not.
+    """
     for gap in GAPS:
         for i in range(gap, n):
             key, place, at = keys[i], places[i], i
-            while at >= gap and keys[at - gap] > key:
+            while at >= gap and (
+                keys[at - gap] > key or (keys[at - gap] == key and order[places[at - gap]] > order[place])
+            ):
                 keys[at], places[at] = keys[at - gap], places[at - gap]
                 at -= gap
             keys[at], places[at] = key, place
@@ -329,7 +393,7 @@ class LikelyCells(Confidential):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NearestRecords(Confidential):
-    """The nearest records of each target, nearest first; equally near ones in any order. Curator only."""
+    """The nearest records of each target, nearest first. Curator only."""
 
     nonprivate_distances: FloatArray  # (r, t + 1)
     nonprivate_records: Labels  # (r, t)
@@ -421,7 +485,9 @@ def nearest_records(source: Points, targets: Points, t: int) -> NearestRecords:
 
     def search(rows: slice) -> None:
         queries = _queries(targets[rows])
-        nearest_places(queries, leaves.blocks, leaves.boxes, leaves.outer, distances[rows], places[rows], means[rows])
+        nearest_places(
+            queries, leaves.order, leaves.blocks, leaves.boxes, leaves.outer, distances[rows], places[rows], means[rows]
+        )
         places[rows] = leaves.order.take(places[rows])
 
     on_all_cores(search, _shares(n, n * t))
