@@ -161,7 +161,7 @@ def compare(
     chunks, dataset = records_of(data, bounds)
     if chunks is not None:
         raise ValueError("data were chunks, but a comparison measures costs on records in memory. Give a sample.")
-    found = [find(each) for each in methods]
+    found = [find(each) for each in ([methods] if isinstance(methods, str | Path) else methods)]
     with beside(found) as own:
         if own and jobs != 1:
             raise ValueError(f"jobs was {jobs}, but other processes do not know {', '.join(own)}. Use jobs=1.")

@@ -1,6 +1,6 @@
 """One run in Python: `dpviz.run` and `dpviz.show`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from dpviz.core import (
     Result,
     Step,
     box_between,
+    quoted,
     without_charge,
 )
 from dpviz.data import Dataset, chunks_of, read_table, sample_of
@@ -124,6 +125,10 @@ def records_of(data: Any, bounds: Any) -> tuple[Chunks | None, Dataset]:
         if bounds is not None:
             raise ValueError("bounds were given beside a Dataset, which has a box of its own. Leave bounds out.")
         return None, data
+    if data is None or isinstance(data, Mapping):
+        raise TypeError(
+            f"data was {quoted(data)}, but it must be a data set, a frame, an array (n, d), or a file's name."
+        )
     if bounds is None:
         raise ValueError(
             "bounds were not given, but an array, a data frame or a file needs them: bounds=((low, ...), (high, ...)), "

@@ -154,6 +154,41 @@ def test_a_wrong_parameter_is_answered_with_all_and_the_nearest():
             ask("su", data, n_cluster=3)
 
 
+BLOBS = load("blobs", n=60, seed=1)
+MISTAKES = {
+    "a word for a view": (lambda: dpviz.run("su", BLOBS, seed=1).picture("public"), r"'public'.*picture\(\)\.public"),
+    "no such file": (lambda: dpviz.run("su", "gone.csv", bounds=BOX), r"'gone\.csv' could not be read"),
+    "data first": (lambda: dpviz.run(BLOBS, "su"), "method was a Dataset.*before data"),
+    "no data": (lambda: dpviz.run("su", None), "data was None.*a frame"),
+    "a dict": (lambda: dpviz.run("su", {"x": [1.0]}, bounds=BOX), "data was of type dict.*a frame"),
+    "too many bounds": (lambda: dpviz.run("su", np.ones((9, 2)), bounds=((0, 0, 0), (2, 2, 2))), "3 and 3.*all 2 feat"),
+    "bounds as text": (lambda: dpviz.run("su", np.ones((9, 2)), bounds="01"), "bounds was '01'.*public numbers"),
+    "a word for a seed": (lambda: dpviz.run("su", BLOBS, seed="a"), "seed was 'a'.*None for secret"),
+    "a seed below 0": (lambda: dpviz.run("su", BLOBS, seed=-1), "seed was -1.*None for secret"),
+    "nothing to reach": (lambda: dpviz.run("source_target", BLOBS), r"no targets.*targets=\.\.\."),
+    "a budget as text": (lambda: dpviz.budget("1"), "epsilon was '1'.*finite and > 0"),
+    "a method of a sweep": (
+        lambda: dpviz.sweep({"data": [{"name": "blobs"}], "methods": [{"name": "dmp"}], "epsilon": [1]}),
+        "'dmp'.*Perhaps 'dpm'",
+    ),
+    "no such method's file": (lambda: dpviz.audit("gone.py"), r"no file 'gone\.py'"),
+    "a data set": (lambda: load("blobbs"), "Perhaps 'blobs'"),
+    "a file to load": (lambda: load("mine.csv"), r"goes to `dpviz\.run`"),
+    "an estimator": (lambda: dpviz.estimators.DPLlyod, "Perhaps DPLloyd"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_answered_with_what_was_given_and_the_way_out(mistake):
+    ask, answer = MISTAKES[mistake]
+    with pytest.raises((ValueError, TypeError, AttributeError), match=answer):
+        ask()
+
+
+def test_one_method_alone_is_compared_by_its_name():
+    assert set(dpviz.compare("su", BLOBS, epsilon=1, seeds=1).table()["method"]) == {"su"}
+
+
 def test_broken_methods_of_others_are_told_in_the_table(monkeypatch):
     monkeypatch.setattr("dpviz.many.BROKEN", {"theirs": "The method 'theirs' could not be loaded"})
     with pytest.warns(UserWarning, match="'theirs' could not be loaded"):

@@ -2,6 +2,7 @@
 
 import math
 import multiprocessing
+import numbers
 import os
 import sys
 import tempfile
@@ -17,7 +18,7 @@ import numpy as np
 
 from dpviz.accounting.closed_forms import zcdp_epsilon
 from dpviz.accounting.composition import for_group, overspent, pure_epsilon, under_replace
-from dpviz.core import Adjacency, Box, Claim, Event, Guarantee, charge_with, without_charge
+from dpviz.core import Adjacency, Box, Claim, Event, Guarantee, charge_with, quoted, without_charge
 from dpviz.core.limits import ROUNDING, ceiled, floored
 from dpviz.core.method import AnyFit
 
@@ -91,8 +92,8 @@ class OpenBudget:
         if (epsilon is None) == (rho is None):
             raise ValueError(f"epsilon was {epsilon} and rho {rho}, but exactly one of them must be given.")
         for name, value in (("epsilon", epsilon), ("rho", rho)):
-            if value is not None and not 0 < value < math.inf:
-                raise ValueError(f"{name} was {value}, but it must be finite and > 0.")
+            if value is not None and not (isinstance(value, numbers.Real) and 0 < value < math.inf):
+                raise ValueError(f"{name} was {quoted(value)}, but it must be finite and > 0.")
         if not 0 <= delta < 1:
             raise ValueError(f"delta was {delta}, but it must be in [0, 1).")
         self.epsilon, self.delta, self.rho = epsilon, delta, rho

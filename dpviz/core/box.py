@@ -115,13 +115,17 @@ def box_between(bounds: Box | tuple[ArrayLike, ArrayLike], d: int | None = None)
         if d not in (None, bounds.d):
             raise ValueError(f"bounds had {bounds.d} axes, but there are {d} features. Give one pair for each.")
         return bounds
+    given = quoted(bounds)
     try:
+        if isinstance(bounds, str):
+            raise TypeError
         low, high = (np.asarray(each, dtype=np.float64) for each in bounds)
+        given = f"of {low.size} and {high.size} numbers"
         if d is not None:
             low, high = np.broadcast_to(low, (d,)), np.broadcast_to(high, (d,))
     except (TypeError, ValueError):
         raise ValueError(
-            f"bounds was {quoted(bounds)}, but it must be (low, high): public numbers, one for all "
+            f"bounds was {given}, but it must be (low, high): public numbers, one for all "
             f"{'' if d is None else f'{d} '}features or one for each; or a Box."
         ) from None
     pairs = np.array([low, high])

@@ -6,7 +6,7 @@ Nominal base classes draw the privacy boundary of a run: a Step is never a Relea
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
@@ -239,6 +239,10 @@ class Algorithm(Generic[P, R, S]):
             near = get_close_matches(name, self.parameters, 1)
             guess = f" Perhaps {near[0]!r}?" if near else ""
             raise TypeError(f"{self.title} has no parameter {name!r}; it has {', '.join(self.parameters)}.{guess}")
+        declared = fields(self.Params)  # type: ignore[arg-type]  # a type variable cannot say that it is a dataclass
+        needed = [each.name for each in declared if each.default is each.default_factory is MISSING]
+        for name in (each for each in needed if each not in values):
+            raise TypeError(f"{self.title} was given no {name}, but it needs {', '.join(needed)}. Pass {name}=....")
         return self.Params(**values)
 
 

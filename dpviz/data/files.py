@@ -314,7 +314,8 @@ def read_bytes(file_or_path: FileOrPath, most: int | None = None) -> FileBytes:
             data = file_or_path.read(size) if whole is None else whole()
     except (OSError, ValueError, AttributeError, TypeError) as error:
         reason = type(error).__name__
-        raise TableError(f"The file could not be read ({reason}). Pass a path or an open binary file.") from None
+        which = f"file {str(file_or_path)!r}" if isinstance(file_or_path, str | Path) else "file"
+        raise TableError(f"The {which} could not be read ({reason}). Pass a path or an open binary file.") from None
     if not isinstance(data, bytes | bytearray | memoryview):
         raise TableError(f"The file gave {type(data).__name__}, but it must give bytes. Open it in mode 'rb'.")
     last = str(name).replace("\\", "/").rsplit("/", maxsplit=1)[-1]

@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import SupportsIndex
 
@@ -190,7 +191,9 @@ def size_limits(name: str) -> SizeLimits:
 
 def _entry(name: str) -> _Entry:
     if not isinstance(name, str) or name not in _GALLERY:
-        raise ValueError(f"The data set was {name!r:.40}, but it must be one of {', '.join(DATASETS)}. Pick one.")
+        near = get_close_matches(str(name), DATASETS, 1)
+        guess = f"Perhaps {near[0]!r}?" if near else "A file or a frame of yours goes to `dpviz.run` as it is."
+        raise ValueError(f"The data set was {name!r:.40}, but it must be one of {', '.join(DATASETS)}. {guess}")
     return _GALLERY[name]
 
 

@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from types import MappingProxyType
 
 from dpviz.accounting.budgets import BudgetError
@@ -25,3 +26,10 @@ __all__ = [
     "PrivateTransformer",
     *(each.__name__ for each in ESTIMATORS.values()),
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Raise AttributeError, which names the nearest."""
+    near = get_close_matches(name, __all__, 1, 0.4)
+    guess = f" Perhaps {near[0]}?" if near else ""
+    raise AttributeError(f"dpviz.estimators has no {name!r}.{guess} ESTIMATORS has all by their methods' names.")

@@ -41,7 +41,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import FloatArray, compiled
+from dpviz.core import FloatArray, compiled, quoted
 from dpviz.core.compiled import HAS_NUMBA
 
 if HAS_NUMBA:
@@ -376,7 +376,12 @@ class PublicGenerator(np.random.Generator):
 
 
 def public_rng(seed: int) -> PublicGenerator:
-    """Return a generator with the numbers of `numpy.random.default_rng(seed)`, marked as public; so are its spawns."""
+    """Return a generator with the numbers of `numpy.random.default_rng(seed)`, marked as public; so are its spawns.
+
+    Raises ValueError for what is no seed.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed was {quoted(seed)}, but it must be a whole number >= 0, or None for secret noise.")
     return PublicGenerator(np.random.default_rng(seed).bit_generator)
 
 

@@ -157,7 +157,9 @@ def find(method: MethodLike) -> AnyAlgorithm:
         place = Path(getattr(code, "co_filename", "the function"))
         found = own.method_of(getattr(method, "__name__", "own"), {"fit": method}, place)
     else:
-        raise TypeError(f"method was a {type(method).__name__}, but it must be a name, a file, a module or a function.")
+        raise TypeError(
+            f"method was a {type(method).__name__}, but it must be a name, a file, a module or a function, before data."
+        )
     return replace(found, fit=_ChargedFit(found.fit))
 
 

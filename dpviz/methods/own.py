@@ -70,6 +70,8 @@ def files() -> tuple[Path, ...]:
 def load(path: Path, known: Mapping[str, Any]) -> AnyMethod:
     """Import a file and return the record of its method, called as the file is. Raises OwnMethodError."""
     name = path.stem
+    if not path.is_file():
+        raise OwnMethodError(f"There is no file {str(path)!r}. Name the Python file of a method.")
     if not name.isidentifier() or name in known or name in TAKEN:
         raise OwnMethodError(f"{path.name} cannot be a method's name: rename the file to a word that is not taken yet.")
     loaded = sys.modules.get(name)

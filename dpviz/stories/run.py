@@ -29,6 +29,7 @@ from dpviz.core import (
     Release,
     Result,
     Step,
+    quoted,
     unit_records,
 )
 from dpviz.mechanisms import TEACHING
@@ -270,6 +271,10 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     def picture(self, view: View = FIRST, *, adapt: Callable[[Scene], Scene] | None = None) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. `adapt` changes each drawing of it."""
+        if not isinstance(view, View):
+            raise TypeError(
+                f"view was {quoted(view)}, but it must be a View. For everyone's picture: picture().public()."
+            )
 
         def drawing(view: View) -> Scene:
             scene = on_map(self.draw(view, rng=np.random.default_rng(ILLUSTRATION_SEED)), self.words, view)

@@ -27,6 +27,7 @@ import tomllib
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -106,7 +107,7 @@ def grid_of(grid: Entry, *, datasets: Mapping[str, Dataset] | None = None, folde
     seeds = _table("seeds", grid.get("seeds", {}))
     _check_keys("seeds", seeds, SEED_KEYS)
     data_seeds, start_seeds, noise_seeds = (_seeds(name, seeds.get(name, 1)) for name in SEED_KEYS)
-    epsilons = _epsilons("The grid", grid["epsilon"]) if "epsilon" in grid else ()
+    epsilons = _epsilons("the grid", grid["epsilon"]) if "epsilon" in grid else ()
     parts = [
         part
         for entry in _tables("data", grid)
@@ -137,7 +138,9 @@ def _method_parts(entry: Entry, epsilons: Sequence[float], k: int) -> Iterator[t
     """Yield (method, its fields, the field that takes epsilon, epsilon) of an entry, each tried on its Params."""
     name = entry.get("name")
     if not isinstance(name, str) or name not in ALGORITHMS:
-        raise GridError(f"A method was {name!r:.40}, but it must be one of {', '.join(ALGORITHMS)}.")
+        near = get_close_matches(str(name), ALGORITHMS, 1)
+        guess = f" Perhaps {near[0]!r}?" if near else ""
+        raise GridError(f"A method was {name!r:.40}, but it must be one of {', '.join(ALGORITHMS)}.{guess}")
     place, scalars = f"method {name}", _scalar_fields(ALGORITHMS[name].Params)
     budget = "epsilon" if "epsilon" in scalars else None  # the field that takes epsilon; None: the method has none
     if "budget" in entry:
