@@ -431,7 +431,8 @@ def plain_exchange(
 ) -> None:
     """Do what `_exchange` does, with NumPy: sums are in the order of the places at once."""
     m, k = len(places), len(centers)
-    w, (first, second, owner, heir), lost = masses[:m], (each[:m] for each in near), np.arange(m)
+    w, lost, first, second = masses[:m], np.arange(m), near.first[:m], near.second[:m]
+    owner, heir = near.owner[:m], near.heir[:m]
     for draw in draws:
         if len(lost):  # the two nearest of all, the lower number on a tie
             squares = np.stack([_squared(places[lost], center) for center in centers])  # (k, lost)
