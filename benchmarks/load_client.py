@@ -49,15 +49,19 @@ class Waiting:
     data: dict[str, Any]
     fragment: str
     loaded: float
+    is_in_sight: bool
     due: float = math.inf  # when to look how far the work is, or to ask the page
     asks: bool = False  # the page, not the short way
 
     def __post_init__(self) -> None:
-        if self.data["done"] < self.data["all"]:
-            self.due, self.asks = self.loaded + self.data["every"] / 1000, not self.data["peek"]
+        unseen = self.data["unseen"]
+        if self.data["done"] < self.data["all"] and (self.is_in_sight or not unseen):
+            self.due, self.asks = self.loaded + self.data["every"] / 1000, unseen or not self.data["peek"]
 
     def follow(self) -> None:
         """Ask the page once the picture has rested."""
+        if self.data["unseen"]:
+            return
         self.due, self.asks = time.monotonic() + self.data["quiet"] / 1000, True
 
     def look(self, answer: bytes | None) -> None:
@@ -74,8 +78,9 @@ class Waiting:
 class Session:
     """One reader on one page. Every answer is waited for before the next move, as a reader watches the picture."""
 
-    def __init__(self, port: int, page: str, query: dict[str, str]) -> None:
+    def __init__(self, port: int, page: str, query: dict[str, str], *, scrolls: bool) -> None:
         self.port, self.page, self.query = port, page, query
+        self.scrolls = scrolls  # whether this reader has what stands below the picture in sight
         self.kept: dict[str, WidgetState] = {}  # what this reader has moved
         self.sliders: dict[str, Any] = {}  # label -> (whole-number slider, its fragment)
         self.epsilon: Any = None  # (component, its data, fragment)
@@ -221,8 +226,9 @@ class Session:
     async def _ask(self, name: str, waiting: Waiting) -> None:
         """Have a waiting line's fragment run."""
         waiting.due = math.inf
-        tick = json.dumps([{"event": "tick", "value": int(1000 * time.time())}])
-        trigger = WidgetState(id=_make_trigger_id(name, "events"), json_trigger_value=tick)
+        event = "seen" if waiting.data["unseen"] else "tick"
+        asked = json.dumps([{"event": event, "value": int(1000 * time.time())}])
+        trigger = WidgetState(id=_make_trigger_id(name, "events"), json_trigger_value=asked)
         self.follows.append(await self._run(waiting.fragment, trigger))
 
     async def _fetch_picture(self, index: int) -> str:
@@ -307,7 +313,7 @@ class Session:
 
     def _take_component(self, component: Any, fragment: str) -> None:
         if component.component_name == WAIT:
-            self.waiting[component.id] = Waiting(json.loads(component.json), fragment, time.monotonic())
+            self.waiting[component.id] = Waiting(json.loads(component.json), fragment, time.monotonic(), self.scrolls)
         elif component.component_name == ADDRESS:
             self._locate(json.loads(component.json)["query"])
         elif component.component_name == STAGE:
