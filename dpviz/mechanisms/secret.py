@@ -16,8 +16,9 @@ step that real numbers do not have. von Neumann 1951, "Various techniques used i
 (exponential numbers by comparisons); Karney 2016, "Sampling exactly from the normal distribution", algorithms N and B.
 
 Cost, beside noise in doubles on one core: a call takes 40 microseconds instead of 4, each number more 0.2 (Laplace) or
-0.6 (Gaussian) instead of 0.02; a method's run on 2,000 records, 0.1 to 2 ms, takes up to 0.15 ms longer. Utility: the
-scale is 2^-12 wider, 0.05 % of the variance; rounding adds 2^-40 / 12 of the squared scale at most.
+0.6 (Gaussian) instead of 0.02, without Numba 80 and 300; a method's run on 2,000 records, 0.1 to 2 ms, takes up to
+0.15 ms longer. Utility: the scale is 2^-12 wider, 0.05 % of the variance; rounding adds 2^-40 / 12 of the squared scale
+at most.
 
 What is left: v may be a sum of records in doubles, whose last bits follow from the order of all records. A sum of n
 numbers in [-1, 1] is off by n^2 2^-53 at most, in whatever order (Higham 2002, section 4.2), so two neighbors' sums
