@@ -124,7 +124,7 @@ CHAPTER = RunChapter(
         "released center": "Published center",
     },
     112,
-    "A private method pays for every look at people: more rounds share the same ε, so each has more noise.",
+    "Every look at people costs ε, and the costs add up: more rounds share the same ε, so each has more noise.",
     str(MANY),
     lambda _: {
         "data": "blobs",

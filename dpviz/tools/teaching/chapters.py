@@ -174,8 +174,8 @@ def coin_words(epsilon: float) -> str:
     """Return what a yes means, as a sentence."""
     yes, no = yes_of_100(epsilon)
     return (
-        f"Of 100 who say yes, {yes} mean it and {no} do not. Move ε left: both squares become alike, an answer tells "
-        "less, and you have more privacy."
+        f"Of 100 who say yes, {yes} mean it and {no} do not: a yes is {math.exp(epsilon):.2g} times as likely where it "
+        "is true, and that factor is what ε limits. Move ε left: both squares become alike, and an answer tells less."
     )
 
 
