@@ -142,6 +142,7 @@ class Session:
         self.kept.clear()
         self._messages.clear()
         self._script, self.scene, self.query = "", "", query
+        self.expected = {name: query.get(name, text) for name, text in self.expected.items()}  # not a move on its way
         await self._connect()
         await self.open()
         if self.scene != scene:
