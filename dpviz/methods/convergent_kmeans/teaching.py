@@ -39,18 +39,20 @@ from dpviz.stories.teaching import (
     total,
 )
 
+N = 2_000  # records
 N_RUNS = 25  # noise seeds 0 to 24
 N_ATTACKS = 8
 RECORD = 17  # whose presence is attacked
 LEAST, MOST = 0.05, 20.0  # ε per step
 START_SEED = 5
 PUBLISHED = Params(mode="published", start_seed=START_SEED)
+K = PUBLISHED.n_clusters
 
 
 @cache
 def records() -> Dataset:
     """Return the records of every step."""
-    return load("blobs", n=2_000, seed=0)
+    return load("blobs", n=N, seed=0)
 
 
 def nonprivate_cost_ratios(params: Params) -> FloatArray:
@@ -73,7 +75,7 @@ ROUNDS = Knob(
     "choice",
     str(FEW),
     "Rounds",
-    "All of them together spend ε = 0.5.",
+    f"All of them together spend ε = {EPSILON:g}.",
     choices=tuple((str(n), str(n)) for n in (1, FEW, 10, MANY)),
 )
 
@@ -102,7 +104,7 @@ def rounds_words(rounds: str) -> str:
 CHAPTER = RunChapter(
     "noise",
     "k-means with noise",
-    f"2,000 people, 5 clusters. Every round of private k-means publishes noisy averages, and all rounds share one "
+    f"{N:,} people, {K} clusters. Every round of private k-means publishes noisy averages, and all rounds share one "
     f"ε: {EPSILON:g} for {FEW} rounds at first. The orange arrows are noise; blue are the centers "
     "that everyone sees.",
     Question(
@@ -174,11 +176,11 @@ LESSON = Lesson(
     "convergent_kmeans",
     "k-means with noise",
     "What ε costs a center, and how a method can look private and give a record away.",
-    {"data": "blobs", "n": "2000", "mode": "repaired", "start_seed": "5", "noise_seed": "112"},
+    {"data": "blobs", "n": str(N), "mode": "repaired", "start_seed": str(START_SEED), "noise_seed": "112"},
     (
         LessonStep(
             "Read the picture",
-            "2,000 records, 5 clusters. Press play: records take the color of their nearest center. Gray rings are "
+            f"{N:,} records, {K} clusters. Press play: records take the color of their nearest center. Gray rings are "
             "exact means: secret. Orange is noise. Blue is what the world gets: noisy means, zones, and centers drawn "
             "inside them.",
             {"epsilon": "1.0"},
@@ -189,11 +191,11 @@ LESSON = Lesson(
             "algorithm, which is k-means without privacy, has 1 times its own cost.",
             {"epsilon": "1.0"},
             Question(
-                "What does the middle of 25 runs cost, with 2,000 records and k = 5?",
+                f"What does the middle of {N_RUNS} runs cost, with {N:,} records and k = {K}?",
                 COSTS,
                 lambda: cost_at(0.1),
-                "**{measured} times** Lloyd's, the middle of {runs} runs with noise seeds 0 to 24. Each pass may spend "
-                "only a part of ε, so that counts and sums drown in noise.",
+                f"**{{measured}} times** Lloyd's, the middle of {{runs}} runs with noise seeds 0 to "
+                f"{N_RUNS - 1}. Each pass may spend only a part of ε, so that counts and sums drown in noise.",
                 exact=True,
             ),
             after={"epsilon": "0.1"},
@@ -203,11 +205,11 @@ LESSON = Lesson(
             "Now raise ε to 5. One record moves the sum of a cluster as far as before, but less noise covers it.",
             {"epsilon": "0.1"},
             Question(
-                "What does the middle of 25 runs cost now, with the same records and k = 5?",
+                f"What does the middle of {N_RUNS} runs cost now, with the same records and k = {K}?",
                 COSTS,
                 lambda: cost_at(5.0),
-                "**{measured} times** Lloyd's, the middle of {runs} runs. Noise has a fixed size and 400 records a "
-                "cluster drown it. With more people a smaller ε would do the same.",
+                f"**{{measured}} times** Lloyd's, the middle of {{runs}} runs. Noise has a fixed size and "
+                f"{N // K} records a cluster drown it. With more people a smaller ε would do the same.",
                 exact=True,
             ),
             {"epsilon": "5.0"},
@@ -218,7 +220,7 @@ LESSON = Lesson(
             "per step from end to end before you answer.",
             {"mode": "published", "epsilon_per_iteration": "0.5"},
             Question(
-                "From ε = 0.05 to 20 per step, how much does the cost of the 2,000 records change?",
+                f"From ε = {LEAST:g} to {MOST:g} per step, how much does the cost of the {N:,} records change?",
                 ranges("Less than 5 in 100", "5 to 50 in 100", "More than 50 in 100", at=(5, 50)),
                 published_change,
                 "By **{measured} in 100**, in the middle of {runs} runs each. The records place the zones, not ε. A "
@@ -228,7 +230,7 @@ LESSON = Lesson(
         ),
         LessonStep(
             "Who is protected?",
-            "An attacker has all of the 2,000 records but one, and this published release. Zones and final centers "
+            f"An attacker has all of the {N:,} records but one, and this published release. Zones and final centers "
             "were made from exact means; noise fell on counts only.",
             {"mode": "published", "epsilon_per_iteration": "0.5"},
             Question(

@@ -85,7 +85,7 @@ LESSON = Lesson(
     "dpm",
     "Cutting where it is empty",
     "How a method finds the number of clusters by itself, and why noise makes it stop early.",
-    {"data": "blobs", "n": "5000", "epsilon": "0.2", "noise_seed": "112"},
+    {"data": "blobs", "n": str(FULL), "epsilon": "0.2", "noise_seed": "112"},
     (
         LessonStep(
             "Read the picture",
@@ -94,12 +94,13 @@ LESSON = Lesson(
         ),
         LessonStep(
             "Nobody said how many",
-            "The records lie in five heaps. DPM is not told that. There are 5,000 records; say ε is 1.",
+            f"The records lie in five heaps. DPM is not told that. There are {FULL:,} records; say ε is 1.",
             question=Question(
-                "How many clusters does it find in 5,000 records, in the middle of 20 runs?",
+                f"How many clusters does it find in {FULL:,} records, in the middle of {N_RUNS} runs?",
                 CLUSTERS,
                 lambda: found(1.0),
-                "Usually **{measured}**; in {runs} runs (noise seeds 0 to 19) it was {range}. Empty gaps between heaps "
+                f"Usually **{{measured}}**; in {{runs}} runs (noise seeds 0 to {N_RUNS - 1}) it was {{range}}. "
+                "Empty gaps between heaps "
                 "are wide, so that even a noisy choice falls into one.",
             ),
             after={"epsilon": "1.0"},
@@ -109,7 +110,7 @@ LESSON = Lesson(
             "Now lower ε to 0.1. A cut is refused where a side's noisy count is too small to be trusted.",
             {"epsilon": "1.0"},
             Question(
-                "How many clusters in the same 5,000 records, in the middle of 20 runs?",
+                f"How many clusters in the same {FULL:,} records, in the middle of {N_RUNS} runs?",
                 CLUSTERS,
                 lambda: found(0.1),
                 "Usually **{measured}**; in {runs} runs it was {range}. Counts need enough records to stand out of "
@@ -119,16 +120,16 @@ LESSON = Lesson(
         ),
         LessonStep(
             "Fewer people",
-            "ε is 1 again. Now let most people go: 500 records stay, 100 in each heap.",
+            f"ε is 1 again. Now let most people go: {FEW} records stay, {FEW // 5} in each heap.",
             {"epsilon": "1.0"},
             Question(
-                "How many clusters in 500 records, in the middle of 20 runs?",
+                f"How many clusters in {FEW} records, in the middle of {N_RUNS} runs?",
                 CLUSTERS,
                 lambda: found(1.0, FEW),
                 "Usually **{measured}**; in {runs} runs it was {range}. Noise does not shrink with the crowd: a tenth "
                 "of the people at the same ε is about as hard as a tenth of ε.",
             ),
-            {"n": "500"},
+            {"n": str(FEW)},
         ),
         LessonStep(
             "A choice by chance",
@@ -136,7 +137,7 @@ LESSON = Lesson(
             "cut shows scores and chances.",
             {"tab": "inside", "epsilon": "1.0"},
             Question(
-                "5,000 records, ε = 1: how often is the first cut the very best one, in 100?",
+                f"{FULL:,} records, ε = 1: how often is the first cut the very best one, in 100?",
                 ranges("Fewer than 5", "5 to 24", "25 to 59", "60 or more", at=(5, 25, 60)),
                 best_cuts,
                 "**{measured}** in 100: {hits} of {runs} runs. Its neighbors score nearly as much and split the rest "
@@ -147,7 +148,7 @@ LESSON = Lesson(
         LessonStep(
             "Where the budget goes",
             "Deeper parts hold fewer records and need better counts: each level gets √2 times the budget of the one "
-            "above. Take 7 levels of cuts, as in the paper.",
+            f"above. Take {N_LEVELS - 1} levels of cuts, as in the paper.",
             {"epsilon": "1.0"},
             Question(
                 "What share of the counts' budget does the deepest level get, in 100?",
@@ -175,7 +176,7 @@ CHAPTER = RunChapter(
     "empty, and again. A cut "
     f"counts if noisy counts find enough people on both sides: at ε = {EPSILON.default:g} often they do not.",
     Question(
-        "Now ε is 1. How many clusters does it typically find, in 20 runs?",
+        f"Now ε is 1. How many clusters does it typically find, in {N_RUNS} runs?",
         CLUSTERS,
         lambda: found(1.0),
         "Usually **{measured}**; in {runs} runs it was {range}. It makes a cut only if the gap is "

@@ -209,7 +209,7 @@ CHAPTER = RunChapter(
     "landscape with hills where many people are. Two hills count as one cluster if the pass between them is high. At "
     f"first ε = {EPSILON.default:g}.",
     Question(
-        "Now ε is 5. In how many of 10 runs are the two clusters the two moons?",
+        f"Now ε is 5. In how many of {N_RUNS} runs are the two clusters the two moons?",
         MOONS,
         both,
         "In **{measured} of {runs}**; at ε = 1 in only {few}, and with {enough} people in {then}: noisy hills break a "

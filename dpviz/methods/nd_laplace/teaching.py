@@ -127,6 +127,7 @@ WORLDS: Worlds[Params, PointsRelease] = Worlds(by_record=by_record)
 
 # The lesson: an ε that needs a distance, two homes, a hundred releases, and clusters after it.
 
+N = 600  # people
 RADIUS = 500.0  # m, of the page's list: number 4
 LEVEL = 1.0  # ε within it
 EPSILON = LEVEL / RADIUS  # per meter
@@ -140,7 +141,7 @@ SEED = 4
 @cache
 def records() -> Dataset:
     """Return the records of every step."""
-    return load("city", n=600, seed=0)
+    return load("city", n=N, seed=0)
 
 
 def draws(n: int, seed: int, east: float = 0.0) -> PointsRelease:
@@ -199,7 +200,7 @@ LESSON = Lesson(
     "Protection without a curator: ε per distance, two homes, and why a hundred releases are too many.",
     {
         "data": "city",
-        "n": "600",
+        "n": str(N),
         "radius": "4",
         "epsilon": "2.0",
         "under": "walls",
@@ -214,7 +215,8 @@ LESSON = Lesson(
         ),
         LessonStep(
             "ε needs a distance",
-            "Say ε is 1 within 500 m: two places up to 500 m apart can be told apart by a factor of e at most. "
+            f"Say ε is {LEVEL:g} within {RADIUS:g} m: two places up to {RADIUS:g} m apart can be told apart by "
+            "a factor of e at most. "
             "Farther apart protects less, nearer protects more.",
             question=Question(
                 "How far does a place move, on average?",
@@ -227,8 +229,9 @@ LESSON = Lesson(
         ),
         LessonStep(
             "Two homes",
-            "An attacker knows that you live in one of two homes, 500 m apart, and sees the place that you sent. ε is "
-            "1 within 500 m.",
+            f"An attacker knows that you live in one of two homes, {RADIUS:g} m apart, and sees the place that "
+            "you sent. "
+            f"ε is {LEVEL:g} within {RADIUS:g} m.",
             {"epsilon": "1.0"},
             Question(
                 "How often is the best attacker right, in 100?",
@@ -240,15 +243,17 @@ LESSON = Lesson(
         ),
         LessonStep(
             "Again and again",
-            "You send your place every day, each time with new noise and ε = 1 within 500 m. The attacker takes the "
-            "mean of 100 days.",
+            f"You send your place every day, each time with new noise and ε = {LEVEL:g} within {RADIUS:g} m. "
+            "The attacker takes "
+            f"the mean of {N_RELEASES} days.",
             {"epsilon": "1.0"},
             Question(
                 "How much of one day's error is left, in 100?",
                 ranges("Less than 5", "5 to 30", "30 to 60", "More than 60", at=(5, 30, 60)),
                 averaged,
                 "**{measured}** instead of {once}: a tenth. Errors shrink with the square root of the releases, while "
-                "the budgets add up: ε = {spent} within 500 m. Attacks, under the picture, lets you watch it.",
+                f"the budgets add up: ε = {{spent}} within {RADIUS:g} m. Attacks, under the picture, lets you "
+                "watch it.",
             ),
             {"under": "attacks"},
         ),
@@ -258,7 +263,7 @@ LESSON = Lesson(
             "places: 1 is the same, 0 is chance (adjusted Rand index).",
             {"epsilon": "1.0"},
             Question(
-                "How alike are they, for 600 people?",
+                f"How alike are they, for {N} people?",
                 ranges("Below 0.3", "0.3 to 0.6", "0.6 to 0.9", "Above 0.9", at=(0.3, 0.6, 0.9)),
                 agreement,
                 "**{measured}**, the middle of {runs} runs. Moves of a kilometer hide a person in a town of ten, but "
@@ -318,7 +323,7 @@ CHAPTER = RunChapter(
     1,
     "Noise added before sending protects from everybody, the collector too; its ε counts per distance.",
     1.0,
-    lambda level: {"data": "city", "n": "600", "radius": "4", "epsilon": str(float(level)), "noise_seed": "1"},
+    lambda level: {"data": "city", "n": str(N), "radius": "4", "epsilon": str(float(level)), "noise_seed": "1"},
     apart_words,
     move_words,
 )

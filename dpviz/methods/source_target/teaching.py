@@ -29,6 +29,7 @@ from dpviz.stories.teaching import (
     tex,
 )
 
+N = 2_000  # paramedics
 N_CENTERS = 5
 N_RUNS = 15  # noise seeds 0 to 14
 WORST_CENTERS = 2
@@ -39,7 +40,7 @@ def pair(name: str, with_record: bool = True) -> SourceTarget:
     """Return the secret source and the public targets of a step."""
     if name == "worst_case":
         return load_pair(name, n=1_000, seed=0, centers=WORST_CENTERS, with_record=with_record)
-    return load_pair(name, n=2_000, seed=0)
+    return load_pair(name, n=N, seed=0)
 
 
 def nonprivate_cost(problem: SourceTarget, chosen: Labels) -> float:
@@ -93,7 +94,7 @@ LESSON = Lesson(
     "source_target",
     "Secret helpers",
     "Placing first-aid points beside paramedics whose homes are secret, and the one record that decides all.",
-    {"data": "first_aid", "n": "2000", "epsilon": "0.5", "n_centers": "5", "noise_seed": "112"},
+    {"data": "first_aid", "n": str(N), "epsilon": "0.5", "n_centers": "5", "noise_seed": "112"},
     (
         LessonStep(
             "Read the picture",
@@ -118,11 +119,11 @@ LESSON = Lesson(
             "S′ is released in place of the paramedics: for each cell a noisy mean, if its noisy count is large "
             "enough. Selection sees S′ and nothing else. Say ε is 1.",
             question=Question(
-                "2,000 paramedics, five points: how much farther than with the best choice, in 100?",
+                f"{N:,} paramedics, five points: how much farther than with the best choice, in 100?",
                 FARTHER,
                 lambda: private(1.0),
-                "**{measured}** in 100 farther, the middle of {runs} runs (noise seeds 0 to 14). Rough places are "
-                "enough: it only matters which quarters have help already.",
+                f"**{{measured}}** in 100 farther, the middle of {{runs}} runs (noise seeds 0 to {N_RUNS - 1}). "
+                "Rough places are enough: it only matters which quarters have help already.",
                 exact=True,
             ),
             after={"epsilon": "1.0"},
@@ -132,7 +133,7 @@ LESSON = Lesson(
             "Now lower ε to 0.1. Stand-ins scatter over the town and pretend to help where nobody lives.",
             {"epsilon": "1.0"},
             Question(
-                "The same 2,000 paramedics and five points: how much farther, in 100?",
+                f"The same {N:,} paramedics and five points: how much farther, in 100?",
                 FARTHER,
                 lambda: private(0.1),
                 "**{measured}** in 100 farther, the middle of {runs} runs: most of the gain is gone. Ask Cost of every "
@@ -206,7 +207,7 @@ CHAPTER = RunChapter(
     1.0,
     lambda epsilon: {
         "data": "first_aid",
-        "n": "2000",
+        "n": str(N),
         "epsilon": str(float(epsilon)),
         "n_centers": str(N_CENTERS),
         "noise_seed": "112",

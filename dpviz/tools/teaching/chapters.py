@@ -162,8 +162,8 @@ def coin_picture(epsilon: float, *, answered: bool) -> Scene:
         marks("Says no", RELEASED, says_no, symbol="ring", size=11.0),
     )
     return still(
-        "What 200 people say" if answered else "200 people",
-        f"Two squares of 100 people, of the truth yes and of the truth no.{said}",
+        f"What {2 * SIDE**2} people say" if answered else f"{2 * SIDE**2} people",
+        f"Two squares of {SIDE**2} people, of the truth yes and of the truth no.{said}",
         Axis("", view=(0.0, 2.0), names=HALVES),
         Axis("", ticks=False),
         *(answers if answered else (marks("A person", SECRET, np.concatenate(squares), size=11.0),)),
@@ -183,19 +183,22 @@ COIN = Chapter(
     "coin",
     "A coin that lies for you",
     "An embarrassing question, yes or no. You toss a coin that nobody sees. Heads: tell the truth. Tails: toss again, "
-    "and say yes for heads, no for tails. Here are 100 people whose truth is yes, and 100 whose truth is no.",
+    f"and say yes for heads, no for tails. Here are {SIDE**2} people whose truth is yes, and {SIDE**2} whose truth is "
+    "no.",
     Question(
         "Someone says yes, and you believe it. How often are you right, in 100?",
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
         lambda: attack_coin(TWO_TOSSES),
         "**{measured}** times in 100; a blind guess has 50. The more often the coin tells the truth, the larger is "
-        "its **ε** (“epsilon”): at ε = 1.1, anyone who guesses your truth, called an *attacker*, is right at most "
+        f"its **ε** (“epsilon”): at ε = {TWO_TOSSES:.2g}, anyone who guesses your truth, called an "
+        "*attacker*, is right at most "
         "{limit} times in 100.",
     ),
     LEANING,
     coin_picture,
     coin_words,
-    "ε limits how often anyone who sees the result can be right about me, in 100: a coin flip is 50, ε = 1.1 is 75. "
+    "ε limits how often anyone who sees the result can be right about me, in 100: a coin flip is 50, "
+    f"ε = {TWO_TOSSES:.2g} is {limit(attacker_odds(TWO_TOSSES))}. "
     "Less ε is more privacy.",
     "epsilon",
 )
@@ -267,7 +270,7 @@ def mean_picture(people: str, *, answered: bool) -> Scene:
     return still(
         f"The noisy average of {n:,} people",
         f"Twenty blue dots, published averages of {n:,} people, around the exact one; they are off by "
-        f"${mean_noise(n).scale:,.0f} on average. Green walls at $0 and $200,000.",
+        f"${mean_noise(n).scale:,.0f} on average. Green walls at $0 and ${TOP:,.0f}.",
         Axis("average salary", "thousand dollars a year", (-0.02, 1.02), (0.0, TOP / 1000)),
         Axis("", ticks=False, view=(0.0, 1.02)),
         segments("Public limits", PUBLIC, np.array([[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 1.0, 1.0]]), size=3.0),
