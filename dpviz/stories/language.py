@@ -10,7 +10,7 @@ import gettext
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from io import BufferedReader
 from typing import TypeVar
 
@@ -24,7 +24,6 @@ SIGNS = "1,234.5"  # a catalogue's message of this number says how its language 
 SCRIPTS = "script"  # context of the messages in scripts, which browsers are sent
 ARTICLED = {"person": "a person"}  # names of layers, and what one of their marks is called
 OWN = "own"  # the beginning of the names of places that hold any words
-MOST_KNOWN = 8_192  # sentences that are remembered
 _PLACE = re.compile(r"\{(\w+)\}")
 _BETWEEN = re.compile(r"(?<=[.!?]) (?=[A-Z0-9])")  # two sentences
 _WORDLESS = re.compile(r"(?:[\W\d_]|(?<=\d)e(?=[-+\d]))*")  # numbers, also 2e-05, and signs
@@ -34,7 +33,7 @@ T = TypeVar("T")
 
 
 class Catalogue(gettext.GNUTranslations):
-    """The messages of one language, and patterns of those that have places, longest first."""
+    """The messages of one language, and patterns of those that have places, longest first, each after a part of it."""
 
     def _parse(self, fp: BufferedReader) -> None:  # type: ignore[override]  # the file that it has opened
         super()._parse(fp)
@@ -47,7 +46,7 @@ class Catalogue(gettext.GNUTranslations):
         self.messages = {key: text for key, text in messages.items() if _CONTEXT not in key}
         self.signs = str.maketrans(SIGNS, self.messages.get(SIGNS, SIGNS))
         placed = sorted(filter(_PLACE.search, self.messages), key=lambda key: -len(_PLACE.sub("", key)))
-        self.patterns = [(_pattern(key), self.messages[key]) for key in placed]
+        self.patterns = [(max(_PLACE.split(key)[::2], key=len), _pattern(key), self.messages[key]) for key in placed]
 
 
 def _pattern(message: str) -> re.Pattern[str]:
@@ -67,15 +66,17 @@ def catalogue(language: str) -> Catalogue:
     return gettext.translation("dpviz", ASSETS / "locale", [language], class_=Catalogue)
 
 
-@lru_cache(maxsize=MOST_KNOWN)
 def translated(text: str, language: str, *, whole: bool = False) -> str | None:
-    """Return an English text in a language, None where its catalogue lacks it; with `whole` also own words in it."""
+    """Return an English text in a language, None where its catalogue lacks it; with `whole` also own words in it.
+
+    Nothing is remembered: a sentence may hold what its reader alone may see.
+    """
     words = catalogue(language)
     if text in words.messages:
         return words.messages[text]
-    for pattern, message in words.patterns:
-        if found := pattern.fullmatch(text):
-            parts = {name: translated(part, language, whole=whole) for name, part in found.groupdict().items()}
+    for part, pattern, message in words.patterns:
+        if part in text and (found := pattern.fullmatch(text)):
+            parts = {name: translated(held, language, whole=whole) for name, held in found.groupdict().items()}
             own = {name for name in parts if name.startswith(OWN) and not whole}
             if all(name in own or part is not None for name, part in parts.items()):
                 return message.format(**{name: parts[name] or part for name, part in found.groupdict().items()})
