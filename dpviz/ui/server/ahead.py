@@ -50,7 +50,7 @@ _MOST_DIGITS = 6  # of a value's index
 _DRAWN = "drawn"  # after the last picture
 _LATER = "later"  # what is missing comes with the page's rerun
 _BAND = "band:"  # before the index of a value whose band is asked for
-_GLANCE, _SLOWER, _LONGEST_GLANCE = 0.05, 1.2, 1.0  # s between the first looks at a band, then so many times as long
+_GLANCE, _SLOWER, _LONGEST_GLANCE = 0.05, 1.5, 2.0  # s between the first looks at a band, then so many times as long
 _REST = 0.03  # s without a message before the next value is predicted: a drag sends messages faster than that
 _SERIES = 1.0  # s between two moves of one drag; single moves cause no prediction
 

@@ -7,6 +7,9 @@ their pictures would stay for as long as it is quiet.
 Slow requests: a head that is never finished, a body that trickles. Uvicorn waits for both without a limit, and has no
 option for one; each such connection holds an open file of the server's. So its connections are observed, by no public
 interface: where that is missing, or behaves differently, connections wait as before. WebSockets have their pings.
+
+Preparation includes the theme. Streamlit reads its 300 options anew at each run of a page, a tenth of what the server
+does for a move of a slider; here they are read once.
 """
 
 import asyncio
@@ -18,7 +21,8 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 
-from streamlit.runtime import Runtime
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.runtime import Runtime, app_session
 
 from dpviz.data.files import load_parsers
 from dpviz.ui.asking import background
@@ -95,12 +99,28 @@ def load() -> None:
 @contextlib.asynccontextmanager
 async def lifespan(_app: object) -> AsyncIterator[None]:
     """Load slow libraries, then clean up every few seconds: sessions, records of the process for long work."""
+    read_theme_once()
     tasks = [asyncio.create_task(each) for each in (asyncio.to_thread(load), _watch_sessions(), close_slow_requests())]
     try:
         yield
     finally:
         for task in tasks:
             task.cancel()
+
+
+def read_theme_once() -> None:
+    """Have Streamlit read each section of its theme once: the file of its options is not watched."""
+    read, sections = app_session._populate_theme_msg, dict[str, CustomThemeConfig]()
+
+    def populate(message: CustomThemeConfig, section: str = "theme") -> None:
+        if section not in sections:
+            read(message, section)
+            sections[section] = CustomThemeConfig()
+            sections[section].CopyFrom(message)
+        elif sections[section].ListFields():  # an empty section would be one all the same
+            message.CopyFrom(sections[section])
+
+    app_session._populate_theme_msg = populate
 
 
 async def _watch_sessions() -> None:

@@ -16,6 +16,9 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
+from streamlit import config
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.runtime import app_session
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from websockets.asyncio.client import connect
 
@@ -65,6 +68,27 @@ class Left:
     def __init__(self, name):
         self.session = SimpleNamespace(id=name)
         self.itself = self
+
+
+def theme():
+    """Return the message that Streamlit fills in at each run of a page, as it fills it."""
+    message = CustomThemeConfig()
+    for section in ("", "light", "dark", "sidebar", "light.sidebar", "dark.sidebar"):
+        place = message
+        for name in filter(None, section.split(".")):
+            place = getattr(place, name)
+        app_session._populate_theme_msg(place, ".".join(filter(None, ("theme", section))))
+    return message.SerializeToString(deterministic=True)
+
+
+def test_the_theme_is_read_once_and_is_what_streamlit_reads(monkeypatch):
+    monkeypatch.setattr(app_session, "_populate_theme_msg", app_session._populate_theme_msg)  # and back afterwards
+    own, read, sections = theme(), config.get_options_for_section, []
+    monkeypatch.setattr(config, "get_options_for_section", lambda section: sections.append(section) or read(section))
+    lifecycle.read_theme_once()
+    assert [theme(), theme(), theme()] == [own] * 3
+    assert own
+    assert len(sections) == 6, "each section once"
 
 
 @pytest.fixture
