@@ -112,13 +112,13 @@ def read_theme_once() -> None:
     """Have Streamlit read each section of its theme once: the file of its options is not watched."""
     read, sections = app_session._populate_theme_msg, dict[str, CustomThemeConfig]()
 
-    def populate(message: CustomThemeConfig, section: str = "theme") -> None:
+    def populate(msg: CustomThemeConfig, section: str = "theme") -> None:
         if section not in sections:
-            read(message, section)
+            read(msg, section)
             sections[section] = CustomThemeConfig()
-            sections[section].CopyFrom(message)
+            sections[section].CopyFrom(msg)
         elif sections[section].ListFields():  # an empty section would be one all the same
-            message.CopyFrom(sections[section])
+            msg.CopyFrom(sections[section])
 
     app_session._populate_theme_msg = populate
 
