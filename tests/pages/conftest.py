@@ -6,19 +6,18 @@ import gzip
 import html
 import json
 import re
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import pytest
-from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, app_test
 
 from dpviz.core import knobs
 from dpviz.methods import CATALOGUE
 from dpviz.ui import asking, stage
 from dpviz.ui.asking import Answers
+from tests.another_process import another_process
 
 
 @pytest.fixture(autouse=True)
@@ -32,10 +31,13 @@ def idle_workshop(monkeypatch):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def packages_searched_once():
-    """Let Streamlit search the installed packages for components once: every app opened here would do it again."""
+def components_known_once():
+    """Let the apps that are opened here share their components, as a server's sessions do: each would look for them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        known = app_test.BidiComponentManager()
+        known.discover_and_register_components(start_file_watching=False)
+        patch.setattr(known, "discover_and_register_components", lambda **_: None)
+        patch.setattr(app_test, "BidiComponentManager", lambda: known)
         yield
 
 
@@ -282,6 +284,13 @@ class Page:
         data = [each["instrument"] for each in stages if each["instrument"] is not None]
         data += [json.loads(each.proto.json) for each in components if each.proto.component_name == "dpviz.epsilon"]
         return {one["label"]: one for one in data}
+
+
+@pytest.fixture(scope="session")
+def run_in():
+    """Return what runs a script in a folder, in another process."""
+    with another_process() as run:
+        yield run
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from dpviz.tools.compare.runs import ENTRIES
 from dpviz.ui.export import settings
 from dpviz.ui.export.files import CURATOR, FORMATS, PICTURED, PUBLIC, ExportRequest, make
 from dpviz.ui.runs import MethodScreen
-from tests.another_process import another_process
 from tests.pages.conftest import FIRST, LINKED, at_once, release, typed, unpacked
 
 ACROSS = ("audit", "compare")  # pages of no single method
@@ -202,13 +201,6 @@ def check_script(text, shown, place, frame):
     compile(text, "script", "exec")  # another test runs it, in another process
     assert len(text.splitlines()) <= 25, "a person reads it"
     assert repr(dict(shown.source.link)["data"]) in text or shown.source.own
-
-
-@pytest.fixture(scope="module")
-def run_in():
-    """Return what runs a script in a folder, in another process."""
-    with another_process() as run:
-        yield run
 
 
 @pytest.mark.parametrize(

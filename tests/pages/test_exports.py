@@ -19,7 +19,6 @@ from dpviz.ui.data.drawing import Drawing, DrawnPoints
 from dpviz.ui.export import menu, settings
 from dpviz.ui.export.files import FORMATS, ExportRequest, make
 from dpviz.ui.server import ahead
-from tests.another_process import another_process
 from tests.pages.conftest import DPM, FIRST, MORSE, TARGET, unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,6 +46,7 @@ PICTURES = [
 FEW = [each for each in PICTURES if each[1].get("mode") not in {*BASELINES} - {*BASELINES[::4]}]
 
 MOST_LINES = 25  # of an exported script
+ON_TWO_PAGES = pytest.mark.parametrize("name", [FIRST, TARGET])  # of all pages the second has targets beside a drawing
 
 
 def on_screen(page):
@@ -72,13 +72,6 @@ def brought(open_page):
         return open_page(wanted.page, **dict(wanted.query))
 
     return opened
-
-
-@pytest.fixture(scope="module")
-def run_in():
-    """Return what runs a script in a folder, in another process."""
-    with another_process() as run:
-        yield run
 
 
 @pytest.mark.parametrize("pictures", [FEW, pytest.param(PICTURES, marks=pytest.mark.slow)], ids=["few", "all"])
@@ -170,6 +163,7 @@ def test_a_drawing_comes_back_with_its_settings(open_page, take_over, name, shee
     assert file_of(again, name, "json") == data
 
 
+@ON_TWO_PAGES
 def test_undo_brings_back_what_an_import_took_the_place_of(open_page, take_over, name, sheet):
     page = draw(open_page(name, data="draw", drawing="one"), "one", sheet)
     data = file_of(open_page(name, data="draw", drawing="ring"), name, "json")
@@ -179,6 +173,7 @@ def test_undo_brings_back_what_an_import_took_the_place_of(open_page, take_over,
     assert hashes(page.run()) == mine
 
 
+@ON_TWO_PAGES
 def test_a_drawing_saved_in_the_public_view_brings_its_knobs_only(open_page, take_over, name, sheet):
     page = draw(open_page(name, data="draw", drawing="one", epsilon="2.0", audience="public"), "one", sheet)
     data = file_of(page, name, "json")
@@ -211,7 +206,7 @@ def test_a_drawings_script_makes_the_picture_or_asks_for_the_points(open_page, s
 
 
 def test_no_file_asks_for_a_click(open_page):
-    for name, link in PICTURES:
+    for name, link in FEW:
         page = open_page(name, **link)
         for scene in on_screen(page).scenes:
             assert not re.search(r"\b(click|drag|press|tap)\b", scene.words, re.IGNORECASE)
@@ -219,25 +214,24 @@ def test_no_file_asks_for_a_click(open_page):
         assert not re.search(r"\b(click|drag)\b", file_of(page, name, "svg").decode(), re.IGNORECASE)
 
 
-@pytest.mark.parametrize("kind", FORMATS)
-def test_the_public_switch_applies_to_every_file(open_page, name, kind):
+def test_the_public_switch_applies_to_every_file(open_page, name):
     page = open_page(name, **SMALL, audience="public")
-    written = file_of(page, name, kind).decode()
-    if kind == "keep":  # beside the script, which knows all words
-        states, blobs = unpacked(written)
-        shown = [picture["header"] for state in states.values() if state for picture in state["pictures"]]
-        written = b"".join(blobs[each] for each in shown).decode("utf-8", "replace")
-        assert '"public bounds"' in written
     told = on_screen(page).runs[0][1]
-    for place in told.words.box.from_unit(told.unit[:40]).tolist():
-        assert repr(place[0]) not in written, "no record leaves"
-    for secret in (layer.name for layer in on_screen(page).curators_scenes[0].layers):
-        if secret not in {layer.name for layer in on_screen(page).scenes[0].layers}:
-            assert f">{secret}<" not in written
-            assert f'"name": "{secret}"' not in written
-            assert f",{secret}," not in written
-    assert "(secret)" not in written
-    assert "Curator's view" not in written
+    places = told.words.box.from_unit(told.unit[:40]).tolist()
+    pictures = (on_screen(page).scenes, on_screen(page).curators_scenes)
+    shown, whole = ({layer.name for layer in scenes[0].layers} for scenes in pictures)
+    assert whole - shown
+    for kind in FORMATS:
+        written = file_of(page, name, kind).decode()
+        if kind == "keep":  # beside the script, which knows all words
+            states, blobs = unpacked(written)
+            headers = [picture["header"] for state in states.values() if state for picture in state["pictures"]]
+            written = b"".join(blobs[each] for each in headers).decode("utf-8", "replace")
+            assert '"public bounds"' in written
+        assert not [place for place in places if repr(place[0]) in written], f"no record leaves: {kind}"
+        for secret in whole - shown:
+            assert not [form for form in (f">{secret}<", f'"name": "{secret}"', f",{secret},") if form in written], kind
+        assert not [words for words in ("(secret)", "Curator's view") if words in written], kind
 
 
 def test_secret_noise_has_no_seed_in_any_file(open_page, name):
@@ -290,7 +284,7 @@ def test_a_picture_to_keep_has_the_bands_that_the_page_had_found(open_page, monk
 
 def test_a_picture_to_keep_leaves_out_what_is_impossible(open_page):
     """Redrawing would take too long at a small ε, which the page says there."""
-    page = open_page("nd_laplace", n="300", domain="redraw")
+    page = open_page("nd_laplace", n="30", domain="redraw")
     shown = page.app.session_state["dpviz:shown"]
     written = make(shown, "nd_laplace", ExportRequest("keep")).content.decode()
     slider = index_of(written)["slider"]

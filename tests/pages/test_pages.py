@@ -146,23 +146,21 @@ def test_every_widget_can_be_moved(open_page, name, mode):
     moved = set()
     for kind in ("slider", "number_input", "toggle", "radio"):
         for key in [widget.key for widget in getattr(page.app, kind)]:
-            for end in (0, -1) if mode.get("mode") not in FAMILY else (-1,):  # of theirs, both are in test_family
-                found = [widget for widget in getattr(page.app, kind) if widget.key == key]
-                if not found or key in map(state.widget_key, (*MODE_KNOBS, "n")):
-                    continue
-                (widget,) = found
-                if kind == "toggle":
-                    values = [not widget.value, widget.value]
-                elif kind in ("slider", "number_input"):
-                    values = [widget.min, min(widget.max, 12)]
-                else:
-                    values = widget.options
-                widget.set_value(values[end])
-                page.run()
-                assert page.app.error or page.packed()["picture"][1]["layers"]
-                words = page.app.error[0].value.replace("\\", "") if page.app.error else "but it must"
-                assert any(way in words for way in ("they must keep", "it must", "must be"))  # said, with the way out
-                moved.add(key)
+            found = [widget for widget in getattr(page.app, kind) if widget.key == key]
+            if not found or key in map(state.widget_key, (*MODE_KNOBS, "n")):
+                continue
+            (widget,) = found
+            if kind == "toggle":
+                widget.set_value(not widget.value)
+            elif kind == "radio":
+                widget.set_value(widget.options[0 if widget.index else -1])
+            else:  # the ends take turns
+                widget.set_value(min(widget.max, 12) if len(moved) % 2 else widget.min)
+            page.run()
+            assert page.app.error or page.packed()["picture"][1]["layers"]
+            words = page.app.error[0].value.replace("\\", "") if page.app.error else "but it must"
+            assert any(way in words for way in ("they must keep", "it must", "must be"))  # said, with the way out
+            moved.add(key)
     some = () if name in SOME_KIND else (state.widget_key(SOME_KNOB[name][1]),)
     assert {*some, state.widget_key("noise_seed")} <= moved
 
@@ -193,12 +191,12 @@ def test_a_links_own_epsilon_is_kept_to_the_digit(open_page, name):
     ],
 )
 def test_every_data_set_has_a_picture(open_page, name, data):
-    """At its own size on the first page; a few of its records elsewhere, in every mode. Who looks takes turns."""
+    """At its own size on the first page; a few of its records elsewhere. Modes and who looks take turns."""
     few = str(min(FEW, size_limits(data).default))
     first = [*DATASETS].index(data) + PAGES.index(name)
     own = {knob.name: knob.default for knob in knobs(CATALOGUE[name].Params)}
-    others = [mode for mode in modes_of(name) if not mode.items() <= own.items()]
-    for i, mode in enumerate(({}, *(others or [{}]))):
+    others = [mode for mode in modes_of(name) if not mode.items() <= own.items()] or [{}]
+    for i, mode in enumerate(({}, others[first % len(others)])):
         audience = ("curator", "public")[(first + i) % 2]
         size = {} if name == FIRST and not mode else {"n": few}
         page = open_page(name, data=data, **mode, audience=audience, **size)
@@ -212,22 +210,22 @@ LINKS = [{}, {"start": "records"}, {"data": "iris"}, {"data": "image"}, {"n_clus
 
 @pytest.mark.parametrize(("name", "link"), [(name, link) for name in PAGES for link in LINKS if knows(name, link)])
 def test_the_public_sees_nothing_of_the_curators(open_page, name, link):
-    orientations = [{"orientation": past} for past in ("past", "future")]
-    for mode in modes_of(name):
-        for orientation in orientations if knows(name, orientations[0]) else [{}]:
-            given = {**link, **mode, **orientation}
-            curator, public = open_page(name, **given), open_page(name, **given, audience="public")
-            assert curator.n_locks
-            assert not public.n_locks
-            sent = public.packed()
-            audiences = {layer["audience"] for _, header, _ in sent.values() for layer in header["layers"]}
-            assert audiences
-            assert "curator" not in audiences
-            for words in SECRETS[name]:
-                assert words in curator.text
-                assert words not in public.text
-            assert public.app.get("imgs") == []
-            assert public.query == {**curator.query, "audience": "public"}
+    modes, turn = modes_of(name), LINKS.index(link)
+    for i, mode in enumerate(modes if not link else [modes[turn % len(modes)]]):
+        orientation = {"orientation": ("past", "future")[(i + turn) % 2]}
+        given = {**link, **mode, **(orientation if knows(name, orientation) else {})}
+        curator, public = open_page(name, **given), open_page(name, **given, audience="public")
+        assert curator.n_locks
+        assert not public.n_locks
+        sent = public.packed()
+        audiences = {layer["audience"] for _, header, _ in sent.values() for layer in header["layers"]}
+        assert audiences
+        assert "curator" not in audiences
+        for words in SECRETS[name]:
+            assert words in curator.text
+            assert words not in public.text
+        assert public.app.get("imgs") == []
+        assert public.query == {**curator.query, "audience": "public"}
 
 
 # Drawn anew by each session: the addresses of its short ways, and its name.
@@ -254,9 +252,15 @@ def secret_arrays(told, seed):
 @pytest.mark.parametrize(
     ("name", "mode", "link"),
     [
-        (name, mode, link)
-        for name, mode in [*MODES, *((FIRST, {"mode": mode}) for mode in ("both", *FAMILY))]
-        for link in ({}, {"start": "records"}, {"data_n_features": "5"}, {"principal": "1", "data": "iris"})
+        # Every mode as it opens; for each other link one of a page's own modes, and every fourth of the family's.
+        pytest.param(
+            *(name, mode, link),
+            marks=pytest.mark.slow if link and (i + j) % (4 if i >= len(MODES) else len(modes_of(name))) else (),
+        )
+        for i, (name, mode) in enumerate([*MODES, *((FIRST, {"mode": mode}) for mode in ("both", *FAMILY))])
+        for j, link in enumerate(
+            ({}, {"start": "records"}, {"data_n_features": "5"}, {"principal": "1", "data": "iris"})
+        )
         if knows(name, link)
     ],
 )

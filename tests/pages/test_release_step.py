@@ -81,7 +81,7 @@ def test_views_tabs_knobs_and_moves_of_epsilon_release_nothing(opened, drawn, na
     assert any(ledger.NOTHING in caption.value for caption in page.app.caption)
 
 
-def test_one_confirmation_is_one_release_with_its_files(opened, drawn, name):
+def test_one_confirmation_is_one_release_with_its_files_to_the_bit_and_no_exact_number(opened, drawn, name):
     page = release(opened())
     assert not page.app.error
     assert len(drawn) == 1
@@ -90,13 +90,15 @@ def test_one_confirmation_is_one_release_with_its_files(opened, drawn, name):
     assert len(page.app.get("download_button")) == 3
     assert runs.SECRET in page.card
     assert page.told["mark"] == ledger.RELEASED
+    check_table(page, name)
+    check_nothing_exact(files_of(page))
     page.run()
     assert len(drawn) == 1, "looking at it again is no release"
     assert not box(page).value, "the next one asks again"
 
 
-def test_the_table_is_the_release_to_the_bit_with_all_columns(opened, name):
-    page = release(opened())
+def check_table(page, name):
+    """The table is the release to the bit, with all columns."""
     files = files_of(page)
     released = page.app.session_state["dpviz:shown"].runs[0][1].result.release
     rows = list(csv.reader(io.StringIO(files.table.csv().decode())))
@@ -116,9 +118,7 @@ def test_the_table_is_the_release_to_the_bit_with_all_columns(opened, name):
         assert [float(each) for each in counts if each] == released.noisy_counts.tolist()
 
 
-def test_no_file_of_a_release_has_an_exact_number(opened):
-    page = release(opened())
-    files = files_of(page)
+def check_nothing_exact(files):
     unzipped = zipfile.ZipFile(io.BytesIO(files.xlsx()))
     written = b"".join(
         [files.table.csv(), files.json(), *(unzipped.read(each) for each in unzipped.namelist())]

@@ -5,18 +5,20 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from dpviz.data import TableFormat
 from dpviz.ui import frame
 from dpviz.ui.export import menu, settings
 from dpviz.ui.export.files import ExportRequest, make
 from dpviz.ui.server import ahead
-from tests.pages.conftest import typed
+from tests.pages.conftest import FIRST, TARGET, typed
 
 ROWS = np.random.default_rng(0).random((60, 3)).round(4)
 CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()
 
 
+@pytest.mark.parametrize("name", [FIRST, TARGET])  # the second has targets beside the file
 def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkeypatch):
     page = upload(CSV)
     page.set("selectbox", "Decimal sign", ".")

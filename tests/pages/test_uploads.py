@@ -14,7 +14,7 @@ from dpviz.ui.data import picker
 from dpviz.ui.data.upload import HELD
 from dpviz.ui.ledger import NOTHING
 from tests.data.made import number_row, parquet, text_row, workbook
-from tests.pages.conftest import FIRST, release, typed
+from tests.pages.conftest import FIRST, PAGES, TARGET, release, typed
 
 ROWS = np.random.default_rng(0).random((60, 3)).round(4)
 CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()
@@ -34,7 +34,9 @@ def unit_bounds(page):
     return typed(page, {"age from": (0.0, 1.0), "income from": (0.0, 1.0)})
 
 
-def test_a_good_file_with_typed_bounds_is_drawn_and_proved(upload):
+def test_a_good_file_with_typed_bounds_is_drawn_and_proved_and_is_never_shared(upload, monkeypatch):
+    monkeypatch.setattr(runs, "_shared", lambda _: pytest.fail("an uploaded table reached a shared cache"))
+    monkeypatch.setattr(picker, "_load", lambda *_: pytest.fail("an uploaded table reached a shared cache"))
     page = upload(CSV)
     assert "Type both bounds" in said(page)
     assert page.packed() == {}
@@ -48,20 +50,10 @@ def test_a_good_file_with_typed_bounds_is_drawn_and_proved(upload):
     assert "Proved" in page.card
     assert "not established" not in page.card
     assert runs.TEACHING in page.card
-
-
-def test_the_link_of_an_upload_names_the_file_and_the_teaching_run(upload):
-    page = unit_bounds(upload(CSV))
     assert page.query["data"] == f"upload:{hashlib.sha256(CSV).hexdigest()[:16]}"
     assert not {"secret", "n", "data_seed"} & set(page.query)
     assert page.query["noise_seed"] == str(page.widget("number_input", "Noise seed").value)
     assert not [field for field in page.app.toggle if field.label == "Secret noise"]
-
-
-def test_uploads_are_never_shared(upload, monkeypatch):
-    monkeypatch.setattr(runs, "_shared", lambda _: pytest.fail("an uploaded table reached a shared cache"))
-    monkeypatch.setattr(picker, "_load", lambda *_: pytest.fail("an uploaded table reached a shared cache"))
-    assert unit_bounds(upload(CSV)).packed()["picture"]
 
 
 def test_bounds_from_the_data_are_not_private_and_the_card_says_so(upload):
@@ -313,6 +305,7 @@ def people(page):
     return typed(page, {"lat from": (48.0, 48.2), "lon from": (11.4, 11.7)})
 
 
+@ON_ONE_PAGE
 @pytest.mark.parametrize(("text", "words"), [("100000", "beyond the map"), ("ten", "is no number")])
 def test_degrees_that_are_none_are_said(upload, text, words):
     page = upload(PEOPLE.encode())
@@ -321,7 +314,10 @@ def test_degrees_that_are_none_are_said(upload, text, words):
     assert [words in caption.value for caption in page.app.caption if caption.value.startswith(text)] == [True]
 
 
-@pytest.mark.parametrize(("words", "n"), [("Drop these 5 rows", 35), ("Fill with the public middle", 40)])
+@pytest.mark.parametrize(
+    ("name", "words", "n"),
+    [(name, *(("Drop these 5 rows", 35), ("Fill with the public middle", 40))[i % 2]) for i, name in enumerate(PAGES)],
+)
 def test_gaps_are_mended_by_a_button_and_a_map_is_in_meters(upload, words, n):
     page = upload(PEOPLE.encode())
     assert page.widget("multiselect", "Features").value == ["lat", "lon"], "a map is recognized, a counter left out"
@@ -343,6 +339,7 @@ def test_gaps_are_mended_by_a_button_and_a_map_is_in_meters(upload, words, n):
 COAST = b'{"type": "LineString", "coordinates": [[11.4, 48.05], [11.5, 48.12], [11.7, 48.15]]}'
 
 
+@pytest.mark.parametrize("name", [FIRST, TARGET])  # of all pages the last draws with targets
 def test_an_own_background_lies_under_the_map_for_everyone_and_is_no_part_of_anything(upload):
     page = people(upload(PEOPLE.encode()))
     page.widget("button", "Drop these 5 rows").click()
@@ -364,6 +361,7 @@ def test_an_own_background_lies_under_the_map_for_everyone_and_is_no_part_of_any
     assert page.packed()["picture"]
 
 
+@ON_ONE_PAGE
 def test_the_public_hears_of_gaps_without_a_count(upload):
     page = people(upload(PEOPLE.encode(), audience="public"))
     assert "cannot be used like this" in said(page)
@@ -371,6 +369,7 @@ def test_the_public_hears_of_gaps_without_a_count(upload):
     assert not page.app.dataframe
 
 
+@ON_ONE_PAGE
 def test_a_link_with_the_choices_needs_the_file_alone(open_page, upload, name):
     page = people(upload(PEOPLE.encode()))
     page.widget("button", "Drop these 5 rows").click()
