@@ -13,7 +13,7 @@ from tests.prepare import SELDOM
 BROWSER_TESTS = Path(__file__).resolve().parent / "browser"
 
 # The same examples on every run: a failure that comes and goes teaches nobody. No deadline: the cores are shared.
-settings.register_profile("dpviz", deadline=None, derandomize=True, print_blob=True, max_examples=40)
+settings.register_profile("dpviz", deadline=None, derandomize=True, print_blob=True, max_examples=30)
 settings.register_profile("dpviz-long", settings.get_profile("dpviz"), max_examples=100)
 
 

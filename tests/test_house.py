@@ -78,7 +78,7 @@ def bit_problems(tree: ast.Module, path: PurePosixPath) -> Iterator[str]:
         used = ""
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and path not in SPARSE:
             used = "@"
-        elif isinstance(node, ast.Attribute):
+        elif isinstance(node, ast.Attribute) and node.attr in {*BY_PROCESSOR, "linalg"}:
             outer = ast.unparse(node.value)
             if outer in ("np", "numpy") and (
                 node.attr in BY_PROCESSOR or (node.attr == "linalg" and id(node) not in axes)

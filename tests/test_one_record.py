@@ -143,7 +143,7 @@ def test_one_row_more_in_a_file_is_one_record_more_or_none(way):
     def made(lines):
         return from_file(lines, way)
 
-    for n, seed in ((33, 0), (64, 2), (201, 3)):
+    for n, seed in ((33, 0), (64, 2) if [*WAYS].index(way) % 2 else (201, 3)):
         rows = file_rows(n, seed, gaps="missing" in WAYS[way])
         assert sorted(map(bytes, made(rows))) == sorted(map(bytes, made(rows[::-1])))
         for fewer, more in moved_by_a_row(made, rows, sorted({0, 1, n // 2, n - 1})):
@@ -230,8 +230,15 @@ FIRST = {
 MODES = [key for key, case in cases().items() if case.method in FIRST and case.choices.get("start") != "records"]
 
 
-@pytest.mark.parametrize("key", MODES)
-@pytest.mark.parametrize("n", [4, 64, 2049])
+@pytest.mark.parametrize(
+    ("key", "n"),
+    [  # every number for a method as it is, and one in turn for each other mode
+        (key, n)
+        for i, key in enumerate(MODES)
+        for j, n in enumerate((4, 64, 2049))
+        if key == cases()[key].method or (i + j) % 3 == 0
+    ],
+)
 def test_the_first_step_of_every_mode_leaves_the_others_alone(key, n):
     case = cases()[key]
     points, name = on_borders(n, 2, 3), FIRST[case.method]

@@ -48,9 +48,9 @@ def in_box(centers, box):
 @pytest.mark.parametrize("d", [1, 2, 7])
 def test_little_to_cluster_gives_centers_in_the_box(name, d):
     box = Box(np.zeros(d), np.linspace(1.0, 2.0, d))
-    # Each input meets all pairs of k and epsilon, half of them in one dimension; each adjacency takes its turn.
+    # Each input meets all epsilons with one k, half of them in one dimension; each adjacency takes its turn.
     for (number, (title, points)), i in itertools.product(enumerate(degenerate(d)), range(len(EPSILONS))):
-        if name != "lloyd" or i == 0:
+        if (number + d + i // 2) % 2 if name != "lloyd" else i == 0:
             few = (number + d) % 2
             k, adjacency = (1, 5)[few], NAMES[(i + few) % 2]
             options = {} if name == "lloyd" else {"epsilon": EPSILONS[i], "adjacency": adjacency}
@@ -89,7 +89,7 @@ def test_what_is_spent_is_what_is_claimed(name, d, adjacency):
 @pytest.mark.parametrize("adjacency", NAMES)
 def test_an_approximate_run_keeps_its_epsilon_and_delta(name, adjacency):
     points, box = np.random.default_rng(0).random((150, 2)), Box.cube(0.0, 1.0, 2)
-    for n, epsilon in itertools.product((0, 150), (1e-3, 1.0, 50.0)):
+    for n, epsilon in ((150, 1e-3), (0, 1.0), (150, 50.0)):
         options = {"epsilon": epsilon, "delta": 1e-6, "adjacency": adjacency, "start_seed": 0, "n_clusters": 3}
         result = run(name, points[:n], box, **options)
         proved = result.guarantee.proved

@@ -85,8 +85,7 @@ def test_the_largest_cells_do_better_than_all_positive_ones(n: int, epsilon: flo
     assert min(gains) > -0.35
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(150, 0.1), (150, 0.3), (1000, 0.1)])
-@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize(("n", "epsilon", "d"), [(150, 0.1, 1), (150, 0.3, 2), (1000, 0.1, 3), (150, 0.1, 3)])
 def test_few_records_a_cell_lose_nothing_against_all_positive_cells(n: int, epsilon: float, d: int) -> None:
     gains = []
     for seed in range(30):

@@ -75,7 +75,9 @@ def test_small_sizes(name, n):
     assert load(name, n=n).n == n
 
 
-@pytest.mark.parametrize("name", SYNTHETIC)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if i % 2 else ()) for i, name in enumerate(SYNTHETIC)]
+)
 def test_a_million_records(name):
     n = 1_000_000
     assert load(name, n=n).n == n

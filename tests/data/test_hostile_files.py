@@ -129,7 +129,7 @@ def test_reading_stops_at_the_limit_in_every_format():
             read_confined(io.BytesIO(magic + b"1" * (MAX_BYTES + 1)))
 
 
-@pytest.mark.parametrize("n", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [4_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_many_records_of_50_features_as_text(n):
     values, text = np.round(np.random.default_rng(0).random((1000, 50)), 4), io.StringIO()
     np.savetxt(text, values, "%.4f", ",")

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.data import TableError, TableFormat, TableWarning, read_confined, read_table
@@ -229,7 +229,6 @@ def written(value, decimal, thousands, places):
 
 
 @given(tables, st.sampled_from(LOCALES), st.sampled_from([",", ";", "\t", "|"]), st.sampled_from([None, 3]))
-@settings(max_examples=150, deadline=None)
 def test_no_number_of_any_locale_is_silently_a_thousand_times_another(rows, locale, sep, places):
     lines = [sep.join(f'"{written(value, *locale, places)}"' for value in row) for row in rows]
     columns = read("\n".join([f'"p"{sep}"q"', *lines]) + "\n")

@@ -188,7 +188,7 @@ def use_table(read):
 @example(b"\x1f\x8b\x08\x00")
 @example(b"\xff\xfe\x00\xd8")
 @example(b'"')
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=80)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_random_bytes_give_a_table_or_a_table_error(data):
     use(data)
 
@@ -231,13 +231,12 @@ encodings = st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
 
 
 @given(st.lists(st.tuples(cells, separators), max_size=40), encodings)
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=120)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_random_tables_give_a_table_or_a_table_error(parts, encoding):
     use("".join(cell + separator for cell, separator in parts).encode(encoding))
 
 
 @given(st.text(alphabet="a1.,;\t|\n\r\"'+-eE ", max_size=80))
-@settings(deadline=None, max_examples=120)
 def test_random_text_gives_a_table_or_a_table_error(text):
     use(text.encode())
 

@@ -289,7 +289,7 @@ def test_one_long_text_in_every_cell_is_counted_each_time():
 
 
 @given(st.binary(max_size=60), st.integers(0, 2_000), st.integers(0, 30))
-@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_a_damaged_workbook_gives_a_table_or_a_table_error(noise, place, gap):
     data = workbook(HEAD + number_row(1, 2), strings="<si><t>x</t></si>")
     place %= len(data)
@@ -330,6 +330,6 @@ pieces = st.sampled_from(
 
 
 @given(st.lists(pieces, max_size=40))
-@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_any_cells_give_a_table_or_a_table_error(parts):
     attempt(workbook(HEAD + "".join(parts), strings="<si><t>x</t></si>"))

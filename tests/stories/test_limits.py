@@ -175,12 +175,13 @@ def test_the_note_of_morse_s_ledger(epsilon):
 def unsafe(source):
     """Return (line, text) of each limit in an f-string that is written rounded to the nearest, errors apart."""
     tree = ast.parse(source)
-    errors = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.Raise) for inner in ast.walk(node)}
+    nodes = [*ast.walk(tree)]
+    errors = {id(inner) for node in nodes if isinstance(node, ast.Raise) for inner in ast.walk(node)}
     found, near = [], set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Assign) and _is_near(node.value):
             near |= {each.id for target in node.targets for each in ast.walk(target) if isinstance(each, ast.Name)}
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.JoinedStr) or id(node) in errors:
             continue
         texts = ["", *(each.value if isinstance(each, ast.Constant) else "" for each in node.values), ""]

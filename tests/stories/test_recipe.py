@@ -193,11 +193,16 @@ def test_a_promise_names_both_accounts():
     assert convergent_kmeans.TITLE
 
 
-@pytest.mark.parametrize("missing", ["drop", "middle"])
-@pytest.mark.parametrize("scaling", ["none", "unit"])
-@pytest.mark.parametrize("bounds", [(), ((0.0, 120.0), (0.0, 9e4)), ((0.0, 120.0), None)])
+MORE = {"label": "town", "share": 0.6, "units": ("years", "EUR"), "projected": 1, "projection_seed": 4}
+
+
 @pytest.mark.parametrize(
-    "more", [{}, {"label": "town", "share": 0.6, "units": ("years", "EUR"), "projected": 1, "projection_seed": 4}]
+    ("missing", "scaling", "bounds", "more"),
+    [  # every two choices meet
+        (("drop", "middle")[(i // 2 + j) % 2], ("none", "unit")[(i + j) % 2], bounds, more)
+        for i, bounds in enumerate([(), ((0.0, 120.0), (0.0, 9e4)), ((0.0, 120.0), None)])
+        for j, more in enumerate([{}, MORE])
+    ],
 )
 def test_every_choice_for_an_upload_comes_back_in_its_script(tmp_path, run_in, missing, scaling, bounds, more):
     rng = np.random.default_rng(3)

@@ -64,18 +64,19 @@ def data_sets(d=2):
 
 
 EVERY = [
-    pytest.param(name, mode, id=f"{name}:{','.join(map(str, mode.values()))}")
+    pytest.param(name, mode, turn, id=f"{name}:{','.join(map(str, mode.values()))}")
     for name in ALGORITHMS
-    for mode in modes(name)
-    if "epsilon" not in mode
+    for turn, mode in enumerate(each for each in modes(name) if "epsilon" not in each)
 ]
 
 
-def runs(name, mode):
-    """Yield runs of a mode on all data sets, at one of many budgets each, proved or not."""
+def runs(name, mode, turn):
+    """Yield runs of a mode on every other data set, at one of many budgets each, proved or not."""
     algorithm, kind = ALGORITHMS[name], run_class(name)
     budgets = itertools.cycle((0.1, 10.0, 1.0, 3.0, 0.3, 20.0, 0.05))
     for seed, data in enumerate(data_sets()):
+        if (seed + turn) % 2:
+            continue
         given = {**needs(name, 2), **(algorithm.audit.settings if name == "lsh_splits" else {}), **mode}
         given["epsilon"] = next(budgets)
         if mode.get("domain") == "redraw" or (name == "source_target" and mode.get("noise") == "gaussian"):
@@ -95,9 +96,9 @@ def runs(name, mode):
         yield run_of(kind, result, params, unproved, replace(result.guarantee, proved=None))
 
 
-@pytest.mark.parametrize(("name", "mode"), EVERY)
-def test_a_finding_is_short_and_says_no_more_than_is_proved(name, mode):
-    for run in runs(name, mode):
+@pytest.mark.parametrize(("name", "mode", "turn"), EVERY)
+def test_a_finding_is_short_and_says_no_more_than_is_proved(name, mode, turn):
+    for run in runs(name, mode, turn):
         words = run.stage_words()
         for said in words:
             assert len(said.finding) <= MOST_CHARACTERS, said.finding

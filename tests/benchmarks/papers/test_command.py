@@ -42,11 +42,14 @@ def command(folder, out, *more):
     return ["convergent_kmeans", "--data", str(folder), "--out", str(out), "--runs", "3", *more]
 
 
+FEWER = mock.patch.object(convergent_kmeans, "GAP_EPSILONS", (0.1, 1.0))
+
+
 @pytest.fixture(scope="module")
 def made(folder, tmp_path_factory):
     """Return the file with all tables, and how many runs of a strategy they took."""
     out = tmp_path_factory.mktemp("out") / "new" / "tables.json"
-    with mock.patch.object(lloyd_runs, "strategy_run", wraps=lloyd_runs.strategy_run) as counted:
+    with FEWER, mock.patch.object(lloyd_runs, "strategy_run", wraps=lloyd_runs.strategy_run) as counted:
         assert main(command(folder, out, "--seed", "7")) == 0
     return out, counted.call_count
 
@@ -69,7 +72,9 @@ def test_the_command_writes_what_the_reader_reads(written, folder):
 
 
 @pytest.mark.slow  # of DPM's tables and source-target's, every run asks the same
-def test_the_command_in_the_file_makes_the_file_again_with_any_number_of_processes(written, folder, tmp_path):
+def test_the_command_in_the_file_makes_the_file_again_with_any_number_of_processes(folder, tmp_path):
+    written = tmp_path / "own" / "tables.json"
+    assert main(command(folder, written, "--seed", "7")) == 0
     arguments = read_tables(written).command.split()[3:]
     (tmp_path / "data").symlink_to(folder)
     done = subprocess.run(
@@ -106,6 +111,7 @@ def test_one_table_alone_is_that_of_all_and_takes_no_other_runs(written, folder,
         main(["all", *command(folder, tmp_path)[1:], "--table", "ratios"])
 
 
+@FEWER
 def test_a_command_that_was_stopped_goes_on_and_writes_the_same(made, folder, tmp_path, monkeypatch, capsys):
     (written, n_runs), whole, ran, goes_on = made, lloyd_runs.strategy_run, [], []
 

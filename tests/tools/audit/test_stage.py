@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.audit import VERDICT_CONFIDENCE, Batch, BoundOptions, EpsilonBound, epsilon_lower_bound
@@ -178,7 +178,6 @@ def test_the_finding_names_the_method_where_there_is_room_and_the_verdict_the_ve
 
 
 @given(st.integers(0, 100), st.integers(0, 100), st.sampled_from([10, 100, 2_500, 100_000]), st.floats(1e-3, 50.0))
-@settings(max_examples=200, deadline=None)
 def test_no_finding_is_too_long_or_says_more_than_was_found(right, wrong, n, limit):
     told = made(n * right // 100, n * wrong // 100, n, limit, is_proved=False)
     drawn = stage_of(told, "Published k-means")
