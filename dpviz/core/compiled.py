@@ -41,6 +41,15 @@ class _DiskCache(FunctionCache):
         with contextlib.suppress(OSError):  # a package without source files
             files._source_stamp = (files._source_stamp, *(each.read_bytes() for each in LIBRARIES))
 
+    def load_overload(self, sig: object, target_context: object) -> object:
+        """Begin anew where what is kept is of a class that the source had before: reading it fails."""
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except AttributeError:
+            with contextlib.suppress(OSError):
+                self.flush()  # type: ignore[no-untyped-call]
+            return None
+
     def save_overload(self, sig: object, data: object) -> None:
         """Ignore a full disk: the cache is optional."""
         with contextlib.suppress(OSError):

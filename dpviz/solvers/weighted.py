@@ -10,7 +10,7 @@ import numpy as np
 
 from dpviz.core import BoolArray, Centers, Counts, FloatArray, Labels, Points, compiled, frozen, writable
 from dpviz.core.arrays import array_cache
-from dpviz.core.compiled import added, compiled_or
+from dpviz.core.compiled import added, choose, compiled_or, lanes
 from dpviz.solvers.grids import even_grid, even_side, fitting, grid_of, heaviest, marginal_counts
 from dpviz.solvers.lloyd import BLOCK, LloydRun, argmax_in_boxes, lloyd, nearness
 from dpviz.solvers.moments import label_moments
@@ -26,6 +26,7 @@ POLISH = 30  # most iterations after that; ours
 KMEANS_STARTS = RESTARTS + 1  # of `searched_cells`
 MOST_SEARCHED = 2_000  # records on which the starts of k-means without privacy are tried; ours
 MOST_ITERATIONS = 60  # of its best start on all records; ours
+MOST_AXES = 3  # that blocks are small along; with more they are no smaller than all of it; ours
 TOLERANCE = 1e-4  # relative gain of an iteration below which it stops: far below what the noise moves; ours
 
 # (what it is, its epsilon, how many grids it counts, its counts of records) -> the counts, noise for epsilon in them.
@@ -62,9 +63,10 @@ def cell_counts(unit: Points, side: int) -> Counts:
 def searched_cells(places: Points, weights: FloatArray, packing: Centers, *, rng: np.random.Generator) -> WeightedPath:
     """Run weighted k-means on cells at `places` (m, d) from the public `packing` (k, d) and from RESTARTS draws."""
     blocks = _Blocks.of(places, weights)
+    near = blocks.of_neighbors()
     spread = (blocks.spread_start(packing, rng=rng) for _ in range(RESTARTS))
-    starts = tuple(blocks.exchanged(start, EXCHANGES * len(packing), rng=rng) for start in spread)
-    return _best_run(blocks, (packing, *starts), TOLERANCE)
+    starts = tuple(near.exchanged(start, EXCHANGES * len(packing), rng=rng) for start in spread)
+    return _best_run(near, (packing, *starts), TOLERANCE)
 
 
 @array_cache(32)
@@ -151,7 +153,9 @@ class _Run:
 
     def _append(self, centers: Centers) -> None:
         """Assign the places to `centers`: sum_j w |x - c|^2 = sum w |x|^2 - 2 c . sum w x + |c|^2 sum w."""
-        labels = argmax_in_boxes(self.blocks.places, self.blocks.low, self.blocks.high, *nearness(centers))
+        places, low, high = self.blocks.places, self.blocks.low, self.blocks.high
+        labels = np.empty_like(self.blocks.order)
+        labels[self.blocks.order] = argmax_in_boxes(places, low, high, *nearness(centers))
         self.sums = label_moments(self.masses, labels, len(centers))  # (k, 1 + d)
         norms = np.einsum("ij,ij->i", centers, centers)
         inner = float(np.einsum("ij,ij->", centers, self.sums[:, 1:]))
@@ -167,7 +171,7 @@ def weighted_kmeans(
     Every start gets one iteration, the EXPLORED cheapest get EXPLORE more, the one of least cost goes on, at most
     POLISH more. An empty cluster stays.
     """
-    return _best_run(_Blocks.of(places, weights), starts, tolerance)
+    return _best_run(_Blocks.of(places, weights).of_neighbors(), starts, tolerance)
 
 
 def _best_run(blocks: "_Blocks", starts: tuple[Centers, ...], tolerance: float) -> WeightedPath:
@@ -194,73 +198,90 @@ def spread_start(places: Points, weights: FloatArray, spare: Centers, *, rng: np
     return _Blocks.of(places, weights).spread_start(spare, rng=rng)
 
 
-def exchanged(
-    places: Points, weights: FloatArray, start: Centers, n_tries: int, *, rng: np.random.Generator
-) -> Centers:
-    """Improve `start` (k, d) by exchanges of a center for a place (Lattanzi & Sohler 2019, algorithm LS++).
-
-    A place is drawn with probability ~ w |x - nearest center|^2; where it lowers the cost, it takes the place of the
-    center that is missed least. Two round clusters that share a center get one each, which Lloyd's moves never do.
-    """
-    return _Blocks.of(places, weights).exchanged(start, n_tries, rng=rng)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Blocks:
+class _Blocks(NamedTuple):
     """Places in blocks, each computed at once, or not at all where it is too far to matter."""
 
     rows: Points  # (m, d)
     weights: FloatArray  # (m,)
-    places: FloatArray  # (b, d, BLOCK), the last place again behind the last
+    order: Labels  # (b BLOCK,) which place a lane has; those behind the last have none, and their own number
+    places: FloatArray  # (b, d, BLOCK), the last lane's again behind it
     masses: FloatArray  # (b BLOCK,) weights, 0 behind the last
     low: FloatArray  # (d, b) corners of each block
     high: FloatArray
 
     @classmethod
-    def of(cls, places: Points, weights: FloatArray) -> "_Blocks":
+    def of(cls, places: Points, weights: FloatArray, order: Labels | None = None) -> "_Blocks":
+        """Return blocks of places in their own order or in another one (m,)."""
         m, d = places.shape
-        rows = -(-m // BLOCK) * BLOCK
-        padded, masses = np.empty((rows, d)), np.zeros(rows)
-        padded[:m], padded[m:], masses[:m] = places, places[-1:], weights
+        where = np.arange(-(-m // BLOCK) * BLOCK)
+        padded, masses = np.empty((len(where), d)), np.zeros(len(where))
+        if order is None:
+            padded[:m], masses[:m] = places, weights
+        else:
+            where[:m], padded[:m], masses[:m] = order, places[order], weights[order]
+        padded[m:] = padded[m - 1]
         blocks = np.ascontiguousarray(padded.reshape(-1, BLOCK, d).transpose(0, 2, 1))
         low, high = (np.ascontiguousarray(each.T) for each in (blocks.min(axis=2), blocks.max(axis=2)))
-        return cls(places, weights, blocks, masses, low, high)
+        return cls(places, weights, where, blocks, masses, low, high)
+
+    def of_neighbors(self) -> "_Blocks":
+        """Return blocks of places that are near each other: strip by strip, there and back.
+
+        Sorting is by 16 bits, which NumPy does in one pass.
+        """
+        m, d = self.rows.shape
+        if d > MOST_AXES or m <= BLOCK:
+            return self
+        strips = math.ceil((m / BLOCK) ** (1.0 / d))
+        keys = _there_and_back(np.ascontiguousarray(self.rows.T), float(strips), float(2**16 // strips ** (d - 1)))
+        return self.of(self.rows, self.weights, keys.astype(np.uint16).argsort(kind="stable"))
 
     def spread_start(self, spare: Centers, *, rng: np.random.Generator) -> Centers:
-        chosen, nearest = spare.copy(), np.ones(len(self.masses))
-        sums = self.masses.reshape(-1, BLOCK).sum(axis=1)
+        """Draw a start; the blocks are of places in their own order."""
+        chosen, nearest, terms = spare.copy(), np.ones(len(self.masses)), self.masses.copy()
+        sums = terms.reshape(-1, BLOCK).sum(axis=1)
         reach, total = np.full(len(sums), np.inf), sums.sum()  # a place is drawn by its weight first, as if 1 away
         for i in range(len(spare)):
             if not total > 0:
                 break
-            total = _add_drawn(
-                rng.random(),
-                i,
-                self.rows,
-                self.places,
-                self.masses,
-                self.low,
-                self.high,
-                chosen,
-                nearest,
-                sums,
-                reach,
-            )
+            total = _add_drawn(rng.random(), i, self, chosen, nearest, terms, sums, reach)
         return chosen
 
     def exchanged(self, start: Centers, n_tries: int, *, rng: np.random.Generator) -> Centers:
-        centers, size = start.copy(), self.masses.size
-        near = _Nearest(*np.zeros((2, size)), *np.zeros((2, size), np.intp))
-        _exchange(self.rows, self.places, self.masses, self.low, self.high, near, centers, rng.random(n_tries))
+        """Improve `start` (k, d) by exchanges of a center for a place (Lattanzi & Sohler 2019, algorithm LS++).
+
+        A place is drawn with probability ~ w |x - nearest center|^2; where it lowers the cost, it takes the place of
+        the center that is missed least. Two round clusters that share a center get one each, which Lloyd's moves never
+        do.
+        """
+        centers = start.copy()
+        _exchange(self, centers, rng.random(n_tries))
         return centers
 
 
 @compiled
-def _drawn(draw: float, masses: FloatArray, squares: FloatArray, sums: FloatArray, m: int) -> int:
-    """Return the first place up to which masses times squares add up to more than `draw` of all, else the last of m.
+def _there_and_back(columns: FloatArray, strips: float, steps: float) -> FloatArray:
+    """Return a key of each place, of `columns` (d, m): its strip, or strip of strips, and its step along it."""
+    d, m = columns.shape
+    keys = np.zeros(m)
+    for f in range(d):
+        column, n = columns[f], strips if f < d - 1 else steps
+        low, width = column.min(), column.max() - column.min()
+        scale = n / width if width > 0 else 0.0
+        for i in lanes(m):
+            along = np.floor((column[i] - low) * scale)
+            along = choose(along < n, along, n - 1.0)
+            odd = keys[i] - 2.0 * np.floor(keys[i] / 2.0) > 0
+            keys[i] = keys[i] * n + choose(odd, n - 1.0 - along, along)
+    return keys
 
-    `sums` (b,) are those of the blocks. Sums in any order tell, unless it is so close that rounding decides; the order
-    is then that of the places. -1 where all are 0.
+
+@compiled
+def _drawn(draw: float, terms: FloatArray, sums: FloatArray, m: int) -> int:
+    """Return the first place up to which terms add up to more than `draw` of all, else the last of m.
+
+    `sums` (b,) are those of BLOCK terms in a row. Sums in any order tell, unless it is so close that rounding decides;
+    the order is then that of the places. -1 where all are 0.
     """
     total, rounding = 0.0, 2.0**-50 * m  # 2^-53 a term, in either order, and in products
     for each in sums:
@@ -273,17 +294,17 @@ def _drawn(draw: float, masses: FloatArray, squares: FloatArray, sums: FloatArra
         b += 1
     for i in range(b * BLOCK, min((b + 1) * BLOCK, m)):
         before = upto
-        upto += masses[i] * squares[i]
+        upto += terms[i]
         if upto > aim:
             if upto - aim > close and (i == 0 or aim - before > close):
                 return i
             break
     total = 0.0
     for i in range(m):
-        total += masses[i] * squares[i]
+        total += terms[i]
     aim, upto = draw * total, 0.0
     for i in range(m):
-        upto += masses[i] * squares[i]
+        upto += terms[i]
         if upto > aim:
             return i
     return m - 1
@@ -351,45 +372,40 @@ def _drawn_in_order(draw: float, masses: FloatArray, squares: FloatArray) -> int
 def plain_add_drawn(
     draw: float,
     i: int,
-    places: Points,
-    _blocks: FloatArray,
-    masses: FloatArray,
-    _low: FloatArray,
-    _high: FloatArray,
+    blocks: _Blocks,
     chosen: Centers,
     nearest: FloatArray,
+    _terms: FloatArray,
     _sums: FloatArray,
     _reach: FloatArray,
 ) -> float:
     """Do what `_add_drawn` does, with NumPy."""
-    m = len(places)
-    chosen[i] = places[_drawn_in_order(draw, masses[:m], nearest[:m])]
-    squares = _squared(places, chosen[i])
+    rows, masses, m = blocks.rows, blocks.weights, len(blocks.rows)
+    chosen[i] = rows[_drawn_in_order(draw, masses, nearest[:m])]
+    squares = _squared(rows, chosen[i])
     nearest[:m] = np.minimum(nearest[:m], squares) if i else squares
-    return float((masses[:m] * nearest[:m]).sum())
+    return float((masses * nearest[:m]).sum())
 
 
 @compiled_or(plain_add_drawn)
 def _add_drawn(
     draw: float,
     i: int,
-    places: Points,
-    blocks: FloatArray,
-    masses: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
+    blocks: _Blocks,
     chosen: Centers,
     nearest: FloatArray,
+    terms: FloatArray,
     sums: FloatArray,
     reach: FloatArray,
 ) -> float:
     """Draw a place as the center i, lower the squared distances `nearest` to it; return w nearest in all.
 
-    `sums` (b,) are those of the blocks, and `reach` (b,) the largest distances.
+    `terms` are w nearest, `sums` (b,) those of the blocks, and `reach` (b,) the largest distances.
     """
-    place = _drawn(draw, masses, nearest, sums, len(places))
-    for f in range(places.shape[1]):
-        chosen[i, f] = places[place, f]
+    rows, _, _, places, masses, low, high = blocks
+    place = _drawn(draw, terms, sums, len(rows))
+    for f in range(rows.shape[1]):
+        chosen[i, f] = rows[place, f]
     if i == 0:
         for j in range(len(nearest)):
             nearest[j] = np.inf
@@ -397,42 +413,23 @@ def _add_drawn(
     _measure(low, high, chosen[i], apart)
     for b in range(len(sums)):
         if apart[b] <= reach[b]:
-            rows = slice(b * BLOCK, (b + 1) * BLOCK)
-            w, least = masses[rows], nearest[rows]
-            _squares(blocks[b], chosen[i], squares)
+            mine = slice(b * BLOCK, (b + 1) * BLOCK)
+            w, least, each = masses[mine], nearest[mine], terms[mine]
+            _squares(places[b], chosen[i], squares)
             for j in range(BLOCK):
                 least[j] = min(least[j], squares[j])
             reach[b] = _most(least)
             for j in range(BLOCK):
-                squares[j] = w[j] * least[j]
-            sums[b] = _total(squares)
+                each[j] = w[j] * least[j]
+            sums[b] = _total(each)
         total += sums[b]
     return total
 
 
-class _Nearest(NamedTuple):
-    """The two nearest centers of each place (b BLOCK,)."""
-
-    first: FloatArray  # squared distance
-    second: FloatArray
-    owner: Labels  # which center is `first` away
-    heir: Labels
-
-
-def plain_exchange(
-    places: Points,
-    _blocks: FloatArray,
-    masses: FloatArray,
-    _low: FloatArray,
-    _high: FloatArray,
-    near: _Nearest,
-    centers: Centers,
-    draws: FloatArray,
-) -> None:
+def plain_exchange(blocks: _Blocks, centers: Centers, draws: FloatArray) -> None:
     """Do what `_exchange` does, with NumPy: sums are in the order of the places at once."""
-    m, k = len(places), len(centers)
-    w, lost, first, second = masses[:m], np.arange(m), near.first[:m], near.second[:m]
-    owner, heir = near.owner[:m], near.heir[:m]
+    places, w, m, k = blocks.rows, blocks.weights, len(blocks.rows), len(centers)
+    (first, second), (owner, heir), lost = np.empty((2, m)), np.empty((2, m), np.intp), np.arange(m)
     for draw in draws:
         if len(lost):  # the two nearest of all, the lower number on a tie
             squares = np.stack([_squared(places[lost], center) for center in centers])  # (k, lost)
@@ -457,38 +454,34 @@ def plain_exchange(
 
 
 @compiled_or(plain_exchange)
-def _exchange(
-    places: Points,
-    blocks: FloatArray,
-    masses: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    near: _Nearest,
-    centers: Centers,
-    draws: FloatArray,
-) -> None:
+def _exchange(blocks: _Blocks, centers: Centers, draws: FloatArray) -> None:
     """Try one exchange for each of `draws` in [0, 1), in place.
 
     An exchange needs to know which is less: what it gains, or a loss. Sums in any order tell, unless they are so close
     that rounding decides; the order is then that of the places.
     """
-    m, k = len(places), len(centers)
-    base, loss = np.empty(k), np.empty(k)
-    sums, reach, apart = np.empty(len(blocks)), np.empty(len(blocks)), np.empty(len(blocks))
+    rows, low, high = blocks.rows, blocks.low, blocks.high
+    m, k, n_blocks = len(rows), len(centers), low.shape[1]
+    base, loss, parts = np.empty(k), np.empty(k), np.empty((n_blocks, k))
+    reach, apart, left = np.empty(n_blocks), np.empty(n_blocks), np.empty(n_blocks)
     rounding, stale, n_stale, moved = 2.0**-50 * m, np.empty(m, np.intp), m, True
-    changed = np.empty(len(blocks), np.bool_)
+    # The two nearest centers of BLOCK places in a row: the first ones, then the second ones. In one array, so that
+    # loops need not look for overlaps.
+    far, who = np.zeros((n_blocks, 2 * BLOCK)), np.zeros((n_blocks, 2 * BLOCK), np.intp)
+    terms, sums, changed = np.empty(len(blocks.order)), np.empty(n_blocks), np.empty(n_blocks, np.bool_)
     for i in range(m):
         stale[i], changed[i // BLOCK] = i, True
     for draw in draws:
         if moved:
-            _renew(places, stale[:n_stale], centers, near)
-            _sum_up(masses, near, changed, sums, reach, base)
+            _renew(blocks.places, stale[:n_stale], centers, far, who)
+            _sum_up(blocks, far, who, changed, terms, sums, reach, parts, base)
             moved = False
-        pick = _drawn(draw, masses, near.first, sums, m)
+        pick = _drawn(draw, terms, sums, m)
         if pick < 0:
             return
-        _measure(low, high, places[pick], apart)
-        gain = _weigh(blocks, masses, places[pick], near, apart, reach, base, loss)
+        place = rows[pick]
+        _measure(low, high, place, apart)
+        gain = _weigh(blocks, place, far, who, apart, reach, base, loss)
         missed, lowest, n_close = _least(loss), np.inf, 0
         most = loss[missed] + rounding * base[missed]
         for c in range(k):
@@ -498,13 +491,14 @@ def _exchange(
         if gain * (1.0 + rounding) <= lowest:
             continue
         if n_close or not gain * (1.0 - rounding) > most:
-            gain = _weigh_in_order(blocks, masses, places[pick], near, loss)
+            gain = _weigh_in_order(blocks, place, far, who, loss)
             missed = _least(loss)
             if gain <= loss[missed]:
                 continue
-        for f in range(places.shape[1]):
-            centers[missed, f] = places[pick, f]
-        n_stale, moved = _replace(blocks, places[pick], near, apart, reach, missed, changed, stale, m), True
+        _measure(low, high, centers[missed], left)
+        for f in range(len(place)):
+            centers[missed, f] = place[f]
+        n_stale, moved = _replace(blocks, place, far, who, apart, left, reach, missed, changed, stale), True
 
 
 @compiled
@@ -517,35 +511,35 @@ def _least(values: FloatArray) -> int:
 
 
 @compiled
-def _take(offers: FloatArray, center: int, first: FloatArray, second: FloatArray, owner: Labels, heir: Labels) -> None:
+def _take(offers: FloatArray, center: int, far: FloatArray, who: Labels) -> None:
     """Make a center one of the two nearest ones of a block of places where its squared distance is less."""
     for j in range(BLOCK):
-        offer, nearest, other, before, following = offers[j], first[j], second[j], owner[j], heir[j]
+        offer, nearest, other, before, following = offers[j], far[j], far[BLOCK + j], who[j], who[BLOCK + j]
         following = center if offer < other else following
         other = offer if offer < other else other
-        heir[j] = before if offer < nearest else following
-        second[j] = nearest if offer < nearest else other
-        owner[j] = center if offer < nearest else before
-        first[j] = offer if offer < nearest else nearest
+        who[BLOCK + j] = before if offer < nearest else following
+        far[BLOCK + j] = nearest if offer < nearest else other
+        who[j] = center if offer < nearest else before
+        far[j] = offer if offer < nearest else nearest
 
 
 @compiled
-def _renew(places: Points, stale: Labels, centers: Centers, near: _Nearest) -> None:
-    """Search the nearest centers of the places that are `stale`, among those that may be near BLOCK of them.
+def _renew(places: FloatArray, stale: Labels, centers: Centers, far: FloatArray, who: Labels) -> None:
+    """Search the nearest centers of the lanes that are `stale`, among those that may be near BLOCK of them.
 
     From the middle of all to a corner a difference of two squared distances changes by the box's sides times the
     centers' difference: a center that is farther than two others by more than that is nowhere one of the nearest two.
     """
-    (k, d), block = centers.shape, np.empty((places.shape[1], BLOCK))
-    squares, first, second = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
-    owner, heir = np.empty(BLOCK, np.intp), np.empty(BLOCK, np.intp)
+    (k, d), block = centers.shape, np.empty((centers.shape[1], BLOCK))
+    squares, mine, these = np.empty(BLOCK), np.empty(2 * BLOCK), np.empty(2 * BLOCK, np.intp)
     sides, at_middle = np.empty(d), np.empty(k)
     for start in range(0, len(stale), BLOCK):
         size, spread = min(BLOCK, len(stale) - start), 0.0
         for f in range(d):
             low, high = np.inf, -np.inf
             for j in range(BLOCK):
-                x = places[stale[start + min(j, size - 1)], f]
+                i = stale[start + min(j, size - 1)]
+                x = places[i // BLOCK, f, i % BLOCK]
                 block[f, j], low, high = x, min(low, x), max(high, x)
             sides[f] = high - low
             spread += sides[f] ** 2
@@ -557,8 +551,8 @@ def _renew(places: Points, stale: Labels, centers: Centers, near: _Nearest) -> N
                 one, other = c, one
             elif c != one and (other == one or at_middle[c] < at_middle[other]):
                 other = c
-        for j in range(BLOCK):
-            first[j], second[j], owner[j], heir[j] = np.inf, np.inf, 0, 0
+        for j in range(2 * BLOCK):
+            mine[j], these[j] = np.inf, 0
         for c in range(k):
             farther = min(at_middle[c] - at_middle[one], at_middle[c] - at_middle[other])
             if farther > 0:
@@ -569,39 +563,62 @@ def _renew(places: Points, stale: Labels, centers: Centers, near: _Nearest) -> N
                 if min(beside_one, beside_other) > 1e-9 * (at_middle[c] + spread):  # far above rounding
                     continue
             _squares(block, centers[c], squares)
-            _take(squares, c, first, second, owner, heir)
+            _take(squares, c, mine, these)
         for j in range(size):
-            i = stale[start + j]
-            near.first[i], near.second[i], near.owner[i], near.heir[i] = first[j], second[j], owner[j], heir[j]
+            b, i = stale[start + j] // BLOCK, stale[start + j] % BLOCK
+            far[b, i], far[b, BLOCK + i], who[b, i], who[b, BLOCK + i] = (
+                mine[j],
+                mine[BLOCK + j],
+                these[j],
+                these[BLOCK + j],
+            )
 
 
 @compiled
 def _sum_up(
-    masses: FloatArray, near: _Nearest, changed: BoolArray, sums: FloatArray, reach: FloatArray, base: FloatArray
+    blocks: _Blocks,
+    far: FloatArray,
+    who: Labels,
+    changed: BoolArray,
+    terms: FloatArray,
+    sums: FloatArray,
+    reach: FloatArray,
+    parts: FloatArray,
+    base: FloatArray,
 ) -> None:
     """Write w first and the largest `second` of blocks that have `changed`, and what each center's loss would cost."""
-    losses, lanes = np.empty(BLOCK), np.zeros((4, len(base)))
-    for b in range(len(sums)):
-        rows = slice(b * BLOCK, (b + 1) * BLOCK)
-        first, second, owner, w = near.first[rows], near.second[rows], near.owner[rows], masses[rows]
-        if changed[b]:
-            reach[b] = _most(second)
-            for j in range(BLOCK):
-                losses[j] = w[j] * first[j]
-            sums[b] = _total(losses)
-        for j in range(BLOCK):
-            losses[j] = w[j] * (second[j] - first[j])
-        _scatter(losses, owner, lanes)
+    losses, lanes = np.empty(BLOCK), np.empty((4, len(base)))
+    order, masses = blocks.order, blocks.masses
     for c in range(len(base)):
-        base[c] = lanes[0, c] + lanes[1, c] + lanes[2, c] + lanes[3, c]
+        base[c] = 0.0
+    for b in range(len(parts)):
+        if changed[b]:
+            rows, mine = slice(b * BLOCK, (b + 1) * BLOCK), parts[b]
+            apart, w = far[b], masses[rows]
+            reach[b] = _most(apart[BLOCK:])
+            place = order[rows]
+            for j in range(BLOCK):
+                terms[place[j]] = w[j] * apart[j]
+            for j in range(BLOCK):
+                losses[j] = w[j] * (apart[BLOCK + j] - apart[j])
+            for c in range(len(base)):
+                lanes[0, c] = lanes[1, c] = lanes[2, c] = lanes[3, c] = 0.0
+            _scatter(losses, who[b], lanes)
+            for c in range(len(base)):
+                mine[c] = lanes[0, c] + lanes[1, c] + lanes[2, c] + lanes[3, c]
+        mine = parts[b]
+        for c in range(len(base)):
+            base[c] += mine[c]
+    for b in range(len(sums)):
+        sums[b] = _total(terms[b * BLOCK : (b + 1) * BLOCK])
 
 
 @compiled
 def _weigh(
-    blocks: FloatArray,
-    masses: FloatArray,
+    blocks: _Blocks,
     place: FloatArray,
-    near: _Nearest,
+    far: FloatArray,
+    who: Labels,
     apart: FloatArray,
     reach: FloatArray,
     base: FloatArray,
@@ -609,19 +626,19 @@ def _weigh(
 ) -> float:
     """Write what the loss of each center would cost if `place` were one; return what that gains."""
     offers, gains, spared, lanes = np.empty(BLOCK), np.zeros(BLOCK), np.empty(BLOCK), np.zeros((4, len(base)))
-    for b in range(len(blocks)):
+    places, masses = blocks.places, blocks.masses
+    for b in range(len(reach)):
         if apart[b] > reach[b]:
             continue
-        rows, nearer = slice(b * BLOCK, (b + 1) * BLOCK), 0
-        first, second, owner, w = near.first[rows], near.second[rows], near.owner[rows], masses[rows]
-        _squares(blocks[b], place, offers)
+        near, w, nearer = far[b], masses[b * BLOCK : (b + 1) * BLOCK], 0
+        _squares(places[b], place, offers)
         for j in range(BLOCK):
-            nearer += offers[j] < second[j]
+            nearer += offers[j] < near[BLOCK + j]
         if nearer:
             for j in range(BLOCK):
-                gains[j] += w[j] * (first[j] - min(first[j], offers[j]))
-                spared[j] = w[j] * (second[j] - min(second[j], max(first[j], offers[j])))
-            _scatter(spared, owner, lanes)
+                gains[j] += w[j] * (near[j] - min(near[j], offers[j]))
+                spared[j] = w[j] * (near[BLOCK + j] - min(near[BLOCK + j], max(near[j], offers[j])))
+            _scatter(spared, who[b], lanes)
     for c in range(len(base)):
         loss[c] = base[c] - (lanes[0, c] + lanes[1, c] + lanes[2, c] + lanes[3, c])
     return _total(gains)
@@ -638,46 +655,52 @@ def _scatter(terms: FloatArray, owner: Labels, lanes: FloatArray) -> None:
 
 
 @compiled
-def _weigh_in_order(
-    blocks: FloatArray, masses: FloatArray, place: FloatArray, near: _Nearest, loss: FloatArray
-) -> float:
-    """Do as `_weigh`, place by place."""
-    gain, offers = 0.0, np.empty(BLOCK)
+def _weigh_in_order(blocks: _Blocks, place: FloatArray, far: FloatArray, who: Labels, loss: FloatArray) -> float:
+    """Do as `_weigh`, place by place in their order."""
+    _, _, order, places, masses, _, _ = blocks
+    gain, offers, at = 0.0, np.empty(len(order)), np.empty(len(order), np.intp)
     for c in range(len(loss)):
         loss[c] = 0.0
-    for i in range(len(masses)):
-        if i % BLOCK == 0:
-            _squares(blocks[i // BLOCK], place, offers)
-        nearest = min(near.first[i], offers[i % BLOCK])
-        gain += masses[i] * (near.first[i] - nearest)
-        loss[near.owner[i]] += masses[i] * (min(near.second[i], offers[i % BLOCK]) - nearest)
+    for b in range(len(places)):
+        _squares(places[b], place, offers[b * BLOCK : (b + 1) * BLOCK])
+    for i in range(len(at)):
+        at[order[i]] = i
+    for j in at:
+        near, second, owner = far[j // BLOCK, j % BLOCK], far[j // BLOCK, BLOCK + j % BLOCK], who[j // BLOCK, j % BLOCK]
+        nearest = min(near, offers[j])
+        gain += masses[j] * (near - nearest)
+        loss[owner] += masses[j] * (min(second, offers[j]) - nearest)
     return gain
 
 
 @compiled
 def _replace(
-    blocks: FloatArray,
+    blocks: _Blocks,
     place: FloatArray,
-    near: _Nearest,
+    far: FloatArray,
+    who: Labels,
     apart: FloatArray,
+    left: FloatArray,
     reach: FloatArray,
     missed: int,
     changed: BoolArray,
     stale: Labels,
-    m: int,
 ) -> int:
-    """Put the center `missed` at `place`; write which places lose it, and return how many."""
-    n_stale, offers = 0, np.empty(BLOCK)
-    for b in range(len(blocks)):
-        rows, lost = slice(b * BLOCK, (b + 1) * BLOCK), 0
-        owner, heir = near.owner[rows], near.heir[rows]
-        for j in range(BLOCK):
-            lost += (owner[j] == missed) | (heir[j] == missed)
+    """Put the center `missed` at `place`; write which lanes lose it, and return how many.
+
+    Blocks are at least `left` away from where it was, and `apart` from the place.
+    """
+    n_stale, offers, m, places = 0, np.empty(BLOCK), len(blocks.rows), blocks.places
+    for b in range(len(reach)):
+        these, lost = who[b], 0
+        if left[b] <= reach[b]:
+            for j in range(BLOCK):
+                lost += (these[j] == missed) | (these[BLOCK + j] == missed)
         for j in range(min(BLOCK, m - b * BLOCK) if lost else 0):
             stale[n_stale] = b * BLOCK + j
-            n_stale += (owner[j] == missed) | (heir[j] == missed)
+            n_stale += (these[j] == missed) | (these[BLOCK + j] == missed)
         changed[b] = lost > 0 or apart[b] <= reach[b]
         if apart[b] <= reach[b]:
-            _squares(blocks[b], place, offers)
-            _take(offers, missed, near.first[rows], near.second[rows], owner, heir)
+            _squares(places[b], place, offers)
+            _take(offers, missed, far[b], these)
     return n_stale

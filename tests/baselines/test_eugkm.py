@@ -23,7 +23,7 @@ from dpviz.solvers.grids import (
     marginal_counts,
     rule_cells_per_axis,
 )
-from dpviz.solvers.weighted import cell_counts, exchanged, spread_start, weighted_kmeans
+from dpviz.solvers.weighted import cell_counts, spread_start, weighted_kmeans
 
 ADJACENCIES = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
 
@@ -209,6 +209,10 @@ def test_an_exchange_is_the_best_for_the_place_that_is_drawn(seed: int) -> None:
         found = now
         if n_tries == 1:
             assert cost(places, now, weights) == pytest.approx(cost(places, best, weights))
+
+
+def exchanged(places, weights, start, n_tries, *, rng):
+    return weighted._Blocks.of(places, weights).of_neighbors().exchanged(start, n_tries, rng=rng)
 
 
 def exchanged_place_by_place(places, weights, start, draws, total):

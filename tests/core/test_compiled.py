@@ -49,6 +49,22 @@ def test_a_disk_that_takes_nothing_stops_nobody(reason, monkeypatch):
     assert asked, "or nothing would have been kept in the first place"
 
 
+def test_what_is_kept_of_a_class_that_is_gone_is_compiled_again(monkeypatch):
+    """An older source's index may name a class of its own, which then cannot be read."""
+    caching = pytest.importorskip("numba.core.caching")
+    kept, read = [], caching.IndexDataCacheFile._load_index
+
+    def older(self):
+        if not kept:
+            raise AttributeError("Can't get attribute '_Nearest'")
+        return read(self)
+
+    monkeypatch.setattr(caching.IndexDataCacheFile, "_load_index", older)
+    monkeypatch.setattr(caching.IndexDataCacheFile, "_save_index", lambda _self, index: kept.append(index))
+    assert list(compiled(doubled)(np.arange(3.0))) == [0.0, 2.0, 4.0]
+    assert kept[0] == {}
+
+
 def hashes():
     """Return hashes of what is computed in another way where records are many, or noise is secret."""
     rng = np.random.default_rng(3)
