@@ -25,7 +25,7 @@ OTHERS = {HISTOGRAM, DIFFPRIVLIB} | {
 LEAST_MS = 0.1  # of a time: shorter ones are none
 AT = "1"  # the ε that agreement and time are told at
 
-INTRO = """# The frontier
+INTRO = """# The frontier: what every method costs
 
 What centers cost on {n_sets} sets, by every method that releases some, beside peers and no data at all:
 

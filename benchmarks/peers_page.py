@@ -6,7 +6,7 @@ from typing import Any
 Row = Mapping[str, Any]
 DASH = "–"
 
-INTRO = """# Peers beside us
+INTRO = """# Compared with other packages
 
 What one would pick instead, on the same records, with the same ε, number of clusters k and public box:
 

@@ -110,7 +110,7 @@ class InternalScores:
 
 
 def internal_scores(points: Points, labels: Labels) -> InternalScores:
-    """Score the clusters `labels` (n,) of `points` (n, d); records labelled -1 are left out. O(n^2) time."""
+    """Score the clusters `labels` (n,) of `points` (n, d); records labeled -1 are left out. O(n^2) time."""
     from sklearn import metrics
 
     rows, clusters = points[labels >= 0], labels[labels >= 0]

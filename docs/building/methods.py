@@ -49,8 +49,12 @@ def _audited(name: str) -> Iterator[str]:
         yield "## What is claimed, proved and measured"
         yield "Of each mode, at ε = 1 where nothing else is said. [How the audit works](../explanation/audit.md)."
         yield _table(table, AUDITED, rows)
-        reasons = dict.fromkeys((row["mode"], row["reason"]) for row in rows if row["reason"])
-        yield "\n".join(f"- **{mode}**: {reason}" for mode, reason in reasons)
+        reasons: dict[Cell, dict[Cell, None]] = {}  # reason -> the modes that it is for, each once
+        for row in rows:
+            reasons.setdefault(row["reason"], {})[row["mode"]] = None
+        yield "\n".join(
+            f"- {'; '.join(f'**{mode}**' for mode in modes)}: {why}" for why, modes in reasons.items() if why
+        )
 
 
 def _shown(row: Mapping[str, Cell]) -> Mapping[str, Cell]:
@@ -158,7 +162,7 @@ def _made_again(method: AnyMethod) -> Iterator[str]:
 def _reference(method: AnyMethod) -> Iterator[str]:
     if method.place in PLACES:
         yield "## Reference"
-        yield f"[`{method.place}`](../reference/{method.place}.md) has its names."
+        yield f"[`{method.place}`](../reference/{method.place}.md) lists its functions, classes and parameters."
 
 
 def audit_table() -> str:

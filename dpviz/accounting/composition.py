@@ -233,7 +233,7 @@ def privacy_loss_distribution(
 ) -> Distribution:
     """Compose the privacy loss distribution of `events` in sequence under `adjacency`, as a dp-accounting object.
 
-    A Laplace event of n coordinates is n self-compositions; a pure step is randomised response of its epsilon, the
+    A Laplace event of n coordinates is n self-compositions; a pure step is randomized response of its epsilon, the
     worst of its kind, and one of bounded range the worst of that (`_bounded_range`); under REPLACE the sensitivity of a
     leaf calibrated for ADD_REMOVE doubles.
 

@@ -94,7 +94,7 @@ def location_adversary(
 def posterior(release: PointsRelease, adversary: LocationAdversary) -> FloatArray:
     """Return pi(x | z_1 ... z_r) (m,), adding to 1, for a release whose rows z are independent draws for one record.
 
-    pi(x) prod_j K(x)(z_j), normalised. Public, like all its inputs. No rows leave the prior.
+    pi(x) prod_j K(x)(z_j), normalized. Public, like all its inputs. No rows leave the prior.
     Raises ValueError for rows that do not fit, and where no place of positive weight could have led to them.
     """
     weights, rows = adversary.prior.weights, release.points

@@ -96,7 +96,7 @@ def location_rounds(
 ) -> Iterator[tuple[LocationRound, LocationSecret]]:
     """Yield rounds, each with a place drawn from the adversary's prior and `n_releases` independent draws for it.
 
-    `mechanism(records, rng)` must release by the adversary's law, or his expected error is not the best. The same
+    `mechanism(records, rng)` must release by the adversary's law, or its expected error is not the best. The same
     generator state gives the same rounds, and round i is the same for any number of rounds.
     Raises ValueError for fewer than one round or release.
     """
@@ -129,7 +129,7 @@ def score_location(
 
 
 def tally_locations(scores: list[LocationScore]) -> LocationTally:
-    """Add up scored guesses of one loss; the best adversary's own mean loss scatters round `expected_loss`.
+    """Add up scored guesses of one loss; the best adversary's own mean loss scatters around `expected_loss`.
 
     Raises ValueError without scores.
     """

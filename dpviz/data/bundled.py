@@ -127,7 +127,7 @@ CARSHARE_FEATURES = (  # Montreal and the water around it
 )
 OUTWARD = "What such a measurement can be, rounded outward by hand."
 OF_ITS_KIND = "All that the file can hold."
-COLOUR_FEATURES = tuple(Feature(name, 0.0, BRIGHTEST) for name in ("red", "green", "blue"))
+COLOR_FEATURES = tuple(Feature(name, 0.0, BRIGHTEST) for name in ("red", "green", "blue"))
 
 
 RECORDS = {  # what a record is, where it is no person
@@ -147,7 +147,7 @@ def iris() -> Dataset:
 
 
 def breast_cancer() -> Dataset:
-    """Return 569 tumour samples, 30 measures of their cell nuclei, 2 diagnoses (Wolberg, Street, Mangasarian 1993)."""
+    """Return 569 tumor samples, 30 measures of their cell nuclei, 2 diagnoses (Wolberg, Street, Mangasarian 1993)."""
     note = "Thirty features share one budget, and ranges from 0.05 to 5000 punish a method that does not rescale."
     return _dataset(*_from_sklearn("breast_cancer"), BREAST_CANCER_FEATURES, "Breast cancer", note)
 
@@ -209,14 +209,14 @@ def carshare() -> Dataset:
 
 
 def photograph() -> Dataset:
-    """Return the colours of every fourth pixel each way of scikit-learn's china.jpg, with the image to recolour."""
+    """Return the colors of every fourth pixel each way of scikit-learn's china.jpg, with the image to recolor."""
     return _photograph(
         "china.jpg", "Colors of a photograph", "Centers become a palette, so that error can be seen as wrong colors."
     )
 
 
 def flower() -> Dataset:
-    """Return the colours of every fourth pixel each way of scikit-learn's flower.jpg, with the image to recolour."""
+    """Return the colors of every fourth pixel each way of scikit-learn's flower.jpg, with the image to recolor."""
     return _photograph(
         "flower.jpg", "Colors of a flower", "One bright color is rare: a private palette may lose the flower."
     )
@@ -234,14 +234,14 @@ def _photograph(file: str, title: str, note: str) -> Dataset:
     from sklearn.datasets import load_sample_image
 
     pixels: NDArray[np.uint8] = load_sample_image(file)  # (427, 640, 3)
-    colours = np.ascontiguousarray(pixels[::PIXEL_STRIDE, ::PIXEL_STRIDE])
+    colors = np.ascontiguousarray(pixels[::PIXEL_STRIDE, ::PIXEL_STRIDE])
     return _dataset(
-        colours.reshape(-1, N_CHANNELS).astype(np.float64),
+        colors.reshape(-1, N_CHANNELS).astype(np.float64),
         None,
-        COLOUR_FEATURES,
+        COLOR_FEATURES,
         title,
         note,
-        image=Image(IMAGE_HEIGHT, IMAGE_WIDTH, colours),
+        image=Image(IMAGE_HEIGHT, IMAGE_WIDTH, colors),
         bounds_note=OF_ITS_KIND,
     )
 

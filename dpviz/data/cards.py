@@ -25,7 +25,7 @@ MOST_UNITS = 3  # that a card lists
 # The picture follows the theme of the page that holds it; records without a class are gray.
 LIGHT, DARK = (*CLUSTERS_LIGHT, "#737984"), (*CLUSTERS_DARK, "#a3aab5")
 NO_CLASS = len(LIGHT) - 1
-COLOUR_STEP = 0x11  # a pixel's color is kept to one hex digit for each channel
+COLOR_STEP = 0x11  # a pixel's color is kept to one hex digit for each channel
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def thumbnail(name: str) -> str:
     y = HEIGHT - MARGIN - (unit[:, 1] if sample.d > 1 else 0.5) * (HEIGHT - 2 * MARGIN)
     places = np.column_stack([x, y])
     if load(name).image is not None:
-        groups = np.rint(sample.points / COLOUR_STEP).astype(int)  # (n, 3), one hex digit each
+        groups = np.rint(sample.points / COLOR_STEP).astype(int)  # (n, 3), one hex digit each
         looks = [f'stroke="#{"".join(f"{digit:x}" for digit in color)}"' for color in np.unique(groups, axis=0)]
     else:
         groups = (np.full(sample.n, NO_CLASS) if sample.labels is None else sample.labels % NO_CLASS)[:, None]

@@ -51,17 +51,17 @@ class Image(Confidential):
 
     height: int  # pixels
     width: int  # pixels
-    colours: NDArray[np.uint8]  # (height, width, 3), read-only
+    colors: NDArray[np.uint8]  # (height, width, 3), read-only
 
     def __post_init__(self) -> None:
-        """Freeze a copy of the colours; raises ValueError when their shape is not (height, width, 3)."""
+        """Freeze a copy of the colors; raises ValueError when their shape is not (height, width, 3)."""
         shape = (self.height, self.width, N_CHANNELS)
-        if np.shape(self.colours) != shape:
+        if np.shape(self.colors) != shape:
             raise ValueError(
-                f"colours had shape {np.shape(self.colours)}, but the image is {shape}. "
+                f"colors had shape {np.shape(self.colors)}, but the image is {shape}. "
                 "Pass one red, green and blue byte for each pixel."
             )
-        object.__setattr__(self, "colours", frozen(np.array(self.colours, dtype=np.uint8)))
+        object.__setattr__(self, "colors", frozen(np.array(self.colors, dtype=np.uint8)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -140,7 +140,7 @@ def digits(
 
 
 def moved_digits(*, m: int = 900, n_targets: int = 600, rng: np.random.Generator) -> SourceTarget:
-    """Return `m` of scikit-learn's digits as a labelled source, and `n_targets` others, moved by a pixel, as targets.
+    """Return `m` of scikit-learn's digits as a labeled source, and `n_targets` others, moved by a pixel, as targets.
 
     They move to the right. A small change of domain, ours: the source's labels are worth less for the targets than for
     itself. Projected as `digits` are. Raises ValueError for more images than there are.

@@ -318,7 +318,11 @@ def make(algorithm: AnyAlgorithm) -> type[PrivateEstimator]:
     signature = inspect.Signature([itself, *own], return_annotation=None)
 
     def keep(*arguments: object, **named: object) -> None:
-        bound = signature.bind(*arguments, **named)
+        try:
+            bound = signature.bind(*arguments, **named)
+        except TypeError as error:
+            names = ", ".join(each.name for each in own)
+            raise TypeError(f"{algorithm.class_name}: {error}. It takes, by name, {names}.") from None
         bound.apply_defaults()
         itself, *values = bound.arguments.items()
         for name, value in values:

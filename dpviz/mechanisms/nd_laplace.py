@@ -106,7 +106,7 @@ def perturbation_area(d: int, *, epsilon: float, levels: tuple[float, ...] = ARE
 def epsilon_of_level(level: float, radius: float) -> float:
     """Return epsilon = level / radius: `level` l > 0 is what two places `radius` apart may differ by, e^l at most.
 
-    `radius` > 0 is in the user's unit (metres on a map), and epsilon is per that unit. Source: thesis, section 3.1.3.
+    `radius` > 0 is in the user's unit (meters on a map), and epsilon is per that unit. Source: thesis, section 3.1.3.
     Raises ValueError for a level or radius that is not positive and finite.
     """
     for name, value in (("level", level), ("radius", radius)):

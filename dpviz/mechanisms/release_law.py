@@ -36,7 +36,7 @@ def log_density(z: ArrayLike, points: ArrayLike, *, epsilon: float) -> FloatArra
     """Return log of the density of z given x: log c - epsilon |z - x|, c = epsilon^d Gamma(d/2) / (2 pi^(d/2) (d-1)!).
 
     `z` and `points` are (..., d) and broadcast; the result is (...). With x private it is the curator's; an attacker
-    evaluates it at places of his own. Source: thesis, equation 3.2, where d = 2 and c = epsilon^2 / (2 pi).
+    evaluates it at places of its own. Source: thesis, equation 3.2, where d = 2 and c = epsilon^2 / (2 pi).
     Raises ValueError for an epsilon that is not positive and finite.
     """
     check_finite_epsilon(epsilon)

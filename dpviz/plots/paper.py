@@ -32,7 +32,7 @@ class Figure:
 
     def __post_init__(self) -> None:
         """Raise ValueError for a width or a size that no figure can have, or a step that is not there."""
-        found = _WIDTH.fullmatch(self.width)
+        found = _WIDTH.fullmatch(str(self.width))
         if found is None or not self.font_size > 0 or self.pixels < LEGEND:
             raise ValueError(
                 f"width was {self.width!r} and font_size {self.font_size}, but a figure has a width such as '3.3in' "

@@ -188,7 +188,7 @@ class CostSpread(Confidential):
 
     key: str  # what a click reports
     name: str
-    hue: int  # its colour in every chart
+    hue: int  # its color in every chart
     x: FloatArray  # (p,) iterations, or epsilons
     nonprivate_values: FloatArray  # (R, p) mean squared distances; NaN where a run has none
     exact: bool = False  # the method has no privacy: gray and dashed

@@ -90,7 +90,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     reference: Any = None  # the non-private run beside it, each method's own kind: the curator's
     classes: Labels | None = None  # (n,) true classes, where the data set knows them: the curator's
     title: str = ""  # the method's
-    rows_per_person: int = 1  # that the guarantee is for; events are of one row
+    rows_per_person: int = 1  # rows of one person that the guarantee is for; events are of one row
 
     terms: ClassVar[tuple[tuple[str, str], ...]] = ()  # "How to read it": (term, what it means)
     reference_group: ClassVar[str] = ""  # classes of one group have the same reference: it is computed once
@@ -105,7 +105,8 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         held = f"{number} ({'proved' if self.proved else 'not proved'}{whose.removesuffix(' one record')})"
         n, kind = len(self.released_places), "point" if isinstance(self.result.release, PointsRelease) else "center"
         what = f"{n:,} {kind}{'' if n == 1 else 's'}"
-        return f"{self.title or type(self).__name__}, {held}, {what}; {len(self.steps)} steps for the curator"
+        steps = f"{len(self.steps)} step{'' if len(self.steps) == 1 else 's'} for the curator"
+        return f"{self.title or type(self).__name__}, {held}, {what}; {steps}"
 
     def _repr_html_(self) -> str:
         """Return the public picture for a notebook, with what holds of it."""

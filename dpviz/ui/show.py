@@ -344,10 +344,10 @@ def _notices(frame: PageFrame, run: Run[object, Release, Step]) -> tuple[str, ..
 def _recolored(frame: PageFrame, run: Run[object, Release, Step]) -> None:
     """Show a photograph in its own colors and in the private centers'; which pixel got which is the curator's."""
     image = frame.dataset.image
-    if image is None or frame.public or (recolored := run.recolored(image.colours.shape)) is None:
+    if image is None or frame.public or (recolored := run.recolored(image.colors.shape)) is None:
         return
     original, reduced = st.columns(2)
-    original.image(image.colours, caption="The photograph: its pixels are the records (curator view).", width="stretch")
+    original.image(image.colors, caption="The photograph: its pixels are the records (curator view).", width="stretch")
     reduced.image(
         recolored,
         caption="Recolored with the released centers (curator view).",

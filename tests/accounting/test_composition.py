@@ -300,7 +300,7 @@ def test_the_sharp_account_is_below_renyi_and_zcdp():
     assert 0.8 * renyi < sharp < renyi < zcdp_epsilon(zcdp_rho(events, ADD), 1e-6)
 
 
-def test_randomised_responses_against_the_exact_binomial():
+def test_randomized_responses_against_the_exact_binomial():
     n, epsilon, at = 8, 0.5, 1.0
     p = 1 / (1 + math.exp(-epsilon))
     losses = [(2 * k - n) * epsilon for k in range(n + 1)]

@@ -1,4 +1,4 @@
-"""ROC curves against brute force, bounds against the randomised response that attains them, bands against their law.
+"""ROC curves against brute force, bounds against the randomized response that attains them, bands against their law.
 
 An attacker's rule, chosen on half of the runs and scored on the other half, against laws that are known.
 """
@@ -57,7 +57,7 @@ def test_the_curve_starts_at_zero_and_its_area_counts_pairs(inside, outside):
 
 
 @given(BUDGETS)
-def test_the_bound_is_what_randomised_response_attains(budget):
+def test_the_bound_is_what_randomized_response_attains(budget):
     """Its outcomes: told truly (delta), a right and a wrong hint at odds e^E (Kairouz et al., section 2)."""
     e, share = math.exp(-budget.epsilon), 1.0 - budget.delta
     inside = np.array([budget.delta, share / (1 + e), share * e / (1 + e), 0.0])

@@ -193,9 +193,9 @@ def test_nothing_overflows_and_neither_a_resize_nor_the_dark_counts_as_new_data(
     assert canvas.evaluate(blue).get(light, 0) > 100
     page.emulate_media(color_scheme="dark")
     expect(picture).to_have_class(re.compile("dark"))
-    colours = canvas.evaluate(blue)
-    assert colours.get(light, 0) == 0
-    assert colours.get(dark, 0) > 100
+    colors = canvas.evaluate(blue)
+    assert colors.get(light, 0) == 0
+    assert colors.get(dark, 0) > 100
     assert number(picture, "drawn") == 1
 
 

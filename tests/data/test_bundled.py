@@ -76,7 +76,7 @@ def test_image_labels_recolour_the_image(name):
     dataset = load(name)
     image = dataset.image
     assert (image.height, image.width) == (107, 160)
-    np.testing.assert_array_equal(dataset.points.reshape(image.height, image.width, 3), image.colours)
+    np.testing.assert_array_equal(dataset.points.reshape(image.height, image.width, 3), image.colors)
     np.testing.assert_array_equal(dataset.box.high, [255.0] * 3)
     assert load(name, n=dataset.n).image is not None
     assert load(name, n=dataset.n - 1).image is None

@@ -36,8 +36,8 @@ def test_a_thumbnail_is_a_small_picture_without_scripts_or_addresses(name):
 
 def test_both_themes_of_the_app_are_in_it():
     config = (cards.FILE.parents[2] / ".streamlit" / "config.toml").read_text("utf-8")
-    for colours in (cards.LIGHT, cards.DARK):
-        assert json.dumps(list(colours)) in config
+    for colors in (cards.LIGHT, cards.DARK):
+        assert json.dumps(list(colors)) in config
 
 
 def test_a_set_without_a_card_still_has_a_title():

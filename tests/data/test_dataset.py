@@ -60,7 +60,7 @@ def test_parts_that_do_not_fit_are_refused(changes, message):
 
 def test_image_checks_and_freezes_its_colours():
     image = Image(2, 1, np.full((2, 1, 3), 255))
-    assert image.colours.dtype == np.uint8
-    assert not image.colours.flags.writeable
-    with pytest.raises(ValueError, match=r"colours had shape \(1, 2, 3\)"):
+    assert image.colors.dtype == np.uint8
+    assert not image.colors.flags.writeable
+    with pytest.raises(ValueError, match=r"colors had shape \(1, 2, 3\)"):
         Image(2, 1, np.zeros((1, 2, 3)))

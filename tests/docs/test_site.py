@@ -1,7 +1,6 @@
 """The documentation is built without a warning and without anything from outside."""
 
 import importlib
-import inspect
 import re
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.building import methods, reference
+from docs.building.comments import words_behind
 from dpviz.methods import CATALOGUE
 from tests.plugin import FOLDER, write
 
@@ -94,7 +94,14 @@ def test_what_mathml_has_no_word_for_is_refused():
 @pytest.mark.parametrize("place", reference.PLACES)
 def test_no_public_name_is_missing_in_the_reference(site, place):
     page = (site / "reference" / place / "index.html").read_text("utf-8")
-    known = vars(importlib.import_module(place))
-    own = [name for name, made in known.items() if getattr(made, "__module__", "") == place and name[0] != "_"]
-    names = [name for name in known.get("__all__", own) if not inspect.ismodule(known[name])]
+    names = reference.public_names(place)
     assert [name for name in names if not re.search(rf'[.">]{name}["<]', page)] == []
+
+
+def test_words_behind_a_field_are_in_the_reference(site):
+    page = (site / "reference" / "dpviz.core" / "index.html").read_text("utf-8")
+    assert "Epsilon is per unit of distance (geo-indistinguishability)." in page
+    assert words_behind("rho: float | None = None  # zCDP of the claim; None: none") == "zCDP of the claim; None: none."
+    assert words_behind("x: int  # type: ignore[a]  # it has no types") == "It has no types."
+    assert words_behind("LITTLE = 40  # n ε below which") == "n ε below which."
+    assert words_behind("x: int = 1") == words_behind("x: int  # noqa: A001") == ""

@@ -153,7 +153,7 @@ def test_the_perturbation_area_is_the_gamma_law(d):
 
 
 def test_epsilon_is_a_level_within_a_radius():
-    epsilon = epsilon_of_level(math.log(4.0), 200.0)  # metres
+    epsilon = epsilon_of_level(math.log(4.0), 200.0)  # meters
     assert math.isclose(math.exp(epsilon * 200.0), 4.0)
     for bad in ((0.0, 1.0), (1.0, 0.0), (math.nan, 1.0), (1.0, math.inf)):
         with pytest.raises(ValueError, match="positive and finite"):

@@ -36,7 +36,7 @@ def test_words_and_legend_are_left_out_where_they_are_not_wanted(scene):
     assert scene.caption.split()[0] not in re.sub(r"<desc>.*?</desc>", "", bare)
 
 
-@pytest.mark.parametrize("width", ["", "3", "3 miles", "-3in", "0.3in", "in"])
+@pytest.mark.parametrize("width", ["", "3", 3.3, "3 miles", "-3in", "0.3in", "in"])
 def test_a_width_that_is_none_is_refused(scene, width):
     with pytest.raises(ValueError, match="width was"):
         Figure(scene, width)

@@ -7,7 +7,7 @@ from dpviz.stories.center_facts import recolored
 
 def test_each_pixel_wears_the_color_of_its_nearest_center():
     image = load("image")
-    colors = image.image.colours
+    colors = image.image.colors
     centers = np.array([[20.4, 30.0, 40.0], [200.6, 180.0, 90.0], [120.0, 260.0, -3.0]])
     painted = recolored(centers, assign(image.points, centers), colors.shape)
     assert painted.shape == colors.shape

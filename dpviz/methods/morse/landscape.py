@@ -274,7 +274,7 @@ def flow_starts(d: int) -> FloatArray:
         # In the middles of cells, so that their basins are known.
         share = signed((np.linspace(2, LABELLED - 3, PATH_STARTS).astype(np.intp) + 0.5) / LABELLED)
         return np.stack(np.meshgrid(share, share), axis=-1).reshape(-1, 2)
-    # Kronecker's sequence of the generalised golden ratio fills a cube evenly, without randomness.
+    # Kronecker's sequence of the generalized golden ratio fills a cube evenly, without randomness.
     ratio = 2.0
     for _ in range(32):
         ratio = (1.0 + ratio) ** (1.0 / (d + 1))

@@ -199,9 +199,9 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         return nonprivate_difference(box.from_unit(self.unit), box, self.params, self.release.centers)
 
     def nonprivate_accuracies(self) -> tuple[tuple[str, float], ...]:
-        """Return (choice, share of targets whose nearest labelled point has their class); () where a class is unknown.
+        """Return (choice, share of targets whose nearest labeled point has their class); () where a class is unknown.
 
-        Labelled are the source and the chosen targets: what domain adaptation pays for. Curator only.
+        Labeled are the source and the chosen targets: what domain adaptation pays for. Curator only.
         """
         known, classes = self.classes, self.target_classes
         if known is None or classes is None or len(known) == 0:
@@ -215,7 +215,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         )
         shares = []
         for name, chosen in choices:
-            # The chosen come first, so that a target that is itself labelled finds itself among equals.
+            # The chosen come first, so that a target that is itself labeled finds itself among equals.
             nearest = scipy.spatial.cKDTree(np.concatenate([targets[chosen], source])).query(targets, k=1)[1]
             labels = np.concatenate([classes[chosen], known])[nearest]
             shares.append((name, float((labels == classes).mean())))

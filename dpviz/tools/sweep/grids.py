@@ -7,7 +7,7 @@ noise = 20                     # start = 1 by default
 [[data]]
 name = "blobs"                 # of the gallery
 n = [1000, 10000]              # a list is an axis, here and below
-k = 5                          # clusters that methods look for, and that the non-private floor has
+k = 5                          # clusters that methods look for, with and without privacy
 overlap = 0.35                 # a knob of the data set
 targets = 200                  # so many even over the box, or a file: what source_target chooses among
 [[data]]

@@ -21,7 +21,7 @@ from dpviz.ui.server.security import NO_FILES, takes_files
 
 UPLOAD = "upload"
 DEFAULT = "blobs"
-MOST_RECORDS = 100_000  # that the page offers of a synthesised set
+MOST_RECORDS = 100_000  # that the page offers of a synthesized set
 FEWEST_RECORDS = 10
 UPLOAD_TITLE = "Upload a file…"
 UPLOADS = "Take a table of your own: it stays in this session's memory."

@@ -121,7 +121,7 @@ class Plan:
 def level_epsilons(epsilon: float, n_levels: int, *, even: bool = False) -> FloatArray:
     """Return the budget of each tree level: eps_i = eps sqrt(2^i) / sum_j sqrt(2^j), or eps / n_levels; (n_levels,).
 
-    Deeper subsets are smaller, and the first minimises the sum of the noise over their sizes (equation 2). `even` is
+    Deeper subsets are smaller, and the first minimizes the sum of the noise over their sizes (equation 2). `even` is
     ours, for splits at counted gaps: a gap weighs in a draw by its depth in records, however many there are around it.
     n_levels = 0 gives none. Raises ValueError for an epsilon that is not positive.
     """
@@ -299,7 +299,7 @@ def repaired_interval(
 ) -> Interval:
     """Choose a number of intervals with one percentile of the pooled gaps, from FEWEST to MOST; the same on every axis.
 
-    The gaps are those of `quantised` records, exact integers, and so is the proof.
+    The gaps are those of `quantized` records, exact integers, and so is the proof.
     """
     axis_rng, choice_rng = rng.spawn(2)
     d = records.box.d

@@ -72,7 +72,7 @@ class SplitCandidates:
         return 2 * self.most + 1
 
 
-def quantised(points: Points, box: Box) -> Places:
+def quantized(points: Points, box: Box) -> Places:
     """Return where the records (n, d) are along each axis, clipped into the box, (d, n) whole numbers."""
     places = np.empty((box.d, len(points)), dtype=np.uint32)
     for first in range(0, len(points), CHUNK):
@@ -280,7 +280,7 @@ class HeldRecords(TreeRecords):
         """Check the records and find their places."""
         self.points, self.box = as_points(points, n_features=box.d), box
         self.n = len(self.points)
-        self._places: Places | None = quantised(self.points, box)
+        self._places: Places | None = quantized(self.points, box)
         self._bins: Bins = np.empty((box.d, 0), dtype=np.uint16)
         self._where = np.empty(0, dtype=np.intp)
         self._route = _Route()
@@ -356,7 +356,7 @@ class StreamedRecords(TreeRecords):
     def parts(self, index: Indices) -> Iterator[tuple[Points, Labels]]:
         """Read the records once more."""
         for block in self._chunks.blocks():
-            labels = index[self._nodes(binned(quantised(block, self.box), self._candidates))]
+            labels = index[self._nodes(binned(quantized(block, self.box), self._candidates))]
             for first in range(0, len(block), SUMMED):
                 yield block[first : first + SUMMED], labels[first : first + SUMMED]
 
@@ -365,7 +365,7 @@ class StreamedRecords(TreeRecords):
         return index[:0]
 
     def _places(self) -> Iterator[Places]:
-        return (quantised(block, self.box) for block in self._chunks.blocks())
+        return (quantized(block, self.box) for block in self._chunks.blocks())
 
     def _nodes(self, bins: Bins) -> Labels:
         """Return the node (rows,) of each record of a block."""

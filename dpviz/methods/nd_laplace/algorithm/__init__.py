@@ -72,7 +72,7 @@ POST_CAVEATS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Params:
-    """Parameters, all public. Arrays make it unhashable in effect: key caches by scalars."""
+    """Parameters, all public."""
 
     epsilon: float = knob(
         1.0,

@@ -13,7 +13,7 @@ from dpviz.core import arrays as core_arrays
 from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.algorithm import records as _dpm_records
-from dpviz.methods.dpm.algorithm.records import RESOLUTION, quantised
+from dpviz.methods.dpm.algorithm.records import RESOLUTION, quantized
 from tests.test_contract import arrays
 
 
@@ -90,7 +90,7 @@ def gap_counts(points, thresholds, sorted_together):
 @pytest.mark.parametrize("sorted_together", [1, 50, 10**6])
 def test_gaps_are_counted_as_by_one_sort(kind, sorted_together):
     points = made(1, 400, 2, kind)
-    gaps = np.diff(np.sort(quantised(points, Box.cube(0.0, 1.0, 2)).astype(np.int64), axis=1), axis=1).ravel()
+    gaps = np.diff(np.sort(quantized(points, Box.cube(0.0, 1.0, 2)).astype(np.int64), axis=1), axis=1).ravel()
     thresholds = np.unique([0, 1, 2, *np.quantile(gaps, np.linspace(0, 1, 40)).astype(np.int64), RESOLUTION - 1])
     expected = [(gaps <= threshold).sum() for threshold in thresholds]
     np.testing.assert_array_equal(gap_counts(points, thresholds.astype(np.uint32), sorted_together), expected)

@@ -23,7 +23,7 @@ from dpviz.methods.dpm.algorithm.plan import (
     published_interval,
     repaired_interval,
 )
-from dpviz.methods.dpm.algorithm.records import RESOLUTION, HeldRecords, quantised
+from dpviz.methods.dpm.algorithm.records import RESOLUTION, HeldRecords, quantized
 
 COUNT = 40.0  # a released number of records, the same for neighbors
 
@@ -192,7 +192,7 @@ def test_a_sensitivity_that_forgets_the_axes_is_noticed(monkeypatch):
 @given(seed=st.integers(0, 10**6), n=st.integers(0, 50), d=st.integers(1, 4))
 def test_the_utility_is_the_definition(seed, n, d):
     points, box = generator(seed).random((n, d)), Box.cube(0.0, 1.0, d)
-    places = quantised(points, box)
+    places = quantized(points, box)
     interval = repaired_interval(HeldRecords(points, box), 1.0, COUNT, rng=generator())
     thresholds = np.floor(2 / OFFERED * normal_percentile(1) / COUNT * RESOLUTION)
     np.testing.assert_allclose(interval.nonprivate_utility, slow_utility(places.T.astype(np.int64), thresholds))
@@ -264,7 +264,7 @@ def test_it_works_on_hardly_any_records(n, estimator):
 
 def test_an_interval_longer_than_an_axis_becomes_the_axis():
     points, box = generator(0).random((100, 2)) * [30, 0.1], Box([0, 0], [30, 0.1])
-    found = published_interval(quantised(points, box), box, 1.0, 100.0, rng=generator())
+    found = published_interval(quantized(points, box), box, 1.0, 100.0, rng=generator())
     assert found.fractions[1] == 1.0
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpviz.core import Box
 from dpviz.methods.dpm.algorithm import centreness, emptiness
-from dpviz.methods.dpm.algorithm.records import SplitCandidates, binned, interval_counts, quantised
+from dpviz.methods.dpm.algorithm.records import SplitCandidates, binned, interval_counts, quantized
 from dpviz.methods.dpm.algorithm.tree import Weights, depths, gap, smaller_side, unit_half_range, unit_sensitivity
 
 T, Q, WEIGHT = 0.3, 1.0 / 12.0, 5.0
@@ -231,7 +231,7 @@ def test_bins_count_what_brute_force_counts(n, d, number, seed, nodes):
     fractions = np.full(d, 1.0 / number) * rng.choice([1.0, 0.83], size=d)
     where = rng.integers(-1, nodes, size=n)
     candidates = SplitCandidates.of(fractions)
-    counts, ranks = interval_counts(binned(quantised(points, Box.cube(0, 1, d)), candidates), where, nodes, candidates)
+    counts, ranks = interval_counts(binned(quantized(points, Box.cube(0, 1, d)), candidates), where, nodes, candidates)
     unit = np.clip(points, 0, 1)
     for node, axis in itertools.product(range(nodes), range(d)):
         column = unit[where == node, axis]
