@@ -150,9 +150,13 @@ def compare(
 ) -> Comparison:
     """Run several methods on the same records at each ε with each noise seed, and return their costs side by side.
 
-    `methods` and `data` are what `dpviz.run` takes. `seeds` is how many, or which; noise of a seed can be made again,
-    so that nothing of a comparison may be published. `jobs` is the number of processes, 1 where one of the methods is a
-    function or a module.
+    - `methods`, `data`, `bounds`: as `dpviz.run` takes them.
+    - `epsilon`: one ε or several.
+    - `seeds`: how many noise seeds, or which. Such noise can be repeated: nothing of a comparison may be published.
+    - `n_clusters`: public; k of the methods that take one, and of k-means without privacy.
+    - `jobs`: number of processes; 1 where one of the methods is a function or a module.
+
+    For example:
 
         dpviz.compare(["dpm", "su", my_fit], frame, bounds=((0, 0), (10, 10)), epsilon=[0.3, 1, 3], seeds=30)
 
@@ -190,10 +194,13 @@ def sweep(
 ) -> "pd.DataFrame":
     """Run a grid of methods, budgets, seeds and data, and return one row a run; the curator's, as costs are exact.
 
-    `grid` is the path of a TOML file, or a mapping of the same form (`dpviz.tools.sweep.grids`). With `folder` finished
-    runs are kept there, and the same call goes on from them; the table lies there as CSV and Parquet, too. `jobs` is
-    the number of processes, `dask` the address of a scheduler instead; `progress` is called with the number of finished
-    runs and of all.
+    - `grid`: the path of a TOML file, or a mapping of the same form (`dpviz.tools.sweep.grids`).
+    - `folder`: keeps finished runs, from which the same call goes on, and the table as CSV and Parquet. None: nothing.
+    - `jobs`: number of processes.
+    - `dask`: address of a scheduler in place of processes.
+    - `progress`: called with the number of finished runs, and of all.
+
+    For example:
 
         dpviz.sweep({"epsilon": [0.3, 1], "data": [{"name": "blobs"}], "methods": [{"name": "dpm"}, {"name": "su"}]})
 
@@ -246,9 +253,14 @@ def audit(
 ) -> Audit:
     """Run a method `runs` times in each of two worlds that differ by one record, and hold the outcomes against ε.
 
-    Neighbors are several pairs that lie far apart in the public box of `bounds`, by default the unit square; the pair
-    on which the method looks worst counts. `params` are fields of its Params. An audit that finds nothing proves
-    nothing.
+    - `method`: as `dpviz.run` takes it.
+    - `bounds`: the public box, by default the unit square. Several pairs of neighbors lie far apart in it; the pair on
+      which the method looks worst counts.
+    - `runs`: runs in each world. More can show more.
+    - `seed`: of all noise; the records are made up.
+    - `params`: fields of the method's Params.
+
+    An audit that finds nothing proves nothing.
 
         print(dpviz.audit("mine.py"))
 
@@ -313,8 +325,15 @@ def attack(
     """Play the membership game: is this record in, or one in the farthest corner of the box in its place?
 
     A coin decides in each of `rounds` runs. The attacker knows all other records, and calls the record in where a
-    released center is near it (`attacks.center_fit_scores`). `record` is a row of `data`, `params` are fields of the
-    method's Params. Every round is one more release, and repeatable: on real records a game is the curator's.
+    released center is near it (`attacks.center_fit_scores`). Every round is one more release that can be repeated, so a
+    game on real records is for the curator alone.
+
+    - `method`, `data`, `bounds`: as `dpviz.run` takes them.
+    - `record`: a row of `data`, from 0.
+    - `seed`: of coins and noise.
+    - `params`: fields of the method's Params.
+
+    For example:
 
         attack("su", data, rounds=200, epsilon=1).figure("3.3in").save("roc.svg")
 

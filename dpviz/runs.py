@@ -55,14 +55,18 @@ def run(
     seed: int | None = None,
     **params: Any,
 ) -> Run[Any, Release, Step]:
-    """Run a method once, and return the run: its release, its guarantee, its picture, and what is said of it.
+    """Run a method once, and return the run: its release, its guarantee, its steps, its picture, and facts about it.
 
-    `method` is a name, such as "dpm", a Python file, or an entry of a catalogue (`dpviz.methods.find` lists all ways).
-    `data` is a Dataset; an array or a data frame (n, d), chunks, a Dask collection, a table's file or a folder of
-    Parquet files need the public `bounds` of their columns, data units. Records in chunks are never in memory at once;
-    the curator's pictures then are of a sample. `rows_per_person` is a public limit that the caller keeps: the
-    guarantee is for all rows of a person together (`accounting.for_group`). With `seed` the run can be made again, and
-    protects nobody; without it noise is secret. `params` are fields of the method's Params; the others have defaults.
+    - `method`: a name, such as "dpm", a Python file, or an entry of a catalogue (`dpviz.methods.find` lists all ways).
+    - `data`: the records. A Dataset, an array or a data frame (n, d), chunks, a Dask collection, a table's file or a
+      folder of Parquet files. Records in chunks are never in memory at once; the curator's pictures show a sample.
+    - `bounds`: public, in data units: ((low, ...), (high, ...)) or a Box. All data but a Dataset need them.
+    - `rows_per_person`: how many rows one person has at most, a public limit that you keep. The guarantee is for all
+      rows of a person together (`accounting.for_group`).
+    - `seed`: None for secret noise. With a number the run can be repeated, and protects nobody.
+    - `params`: public fields of the method's Params; those that are left out have their defaults.
+
+    For example:
 
         run = dpviz.run("dpm", data, seed=7, epsilon=1)
         run.release, run.guarantee, run.finding().public

@@ -22,7 +22,7 @@ from dpviz.tools.audit.table import least
 
 ITEM = re.compile(r"(?:[-*]|\d+\.) ")
 AUDITED = ("mode", "published", "proved", "measured", "verdict", "pair")  # columns on a method's page
-MEASURED = ("method", "mode", "runs", *AUDITED[1:])  # on the page of all
+MEASURED = ("method", *AUDITED[:-1], "runs", AUDITED[-1])  # on the page of all
 
 
 def page(method: AnyMethod, picture: Picture | None) -> str:

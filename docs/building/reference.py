@@ -86,10 +86,13 @@ def page(place: str, title: str) -> str:
     if place == "dpviz.tools.sweep":
         grammar = (inspect.getdoc(grids) or "").replace("\n\n", "\n\n```toml\n", 1) + "\n```"
         columns = (f"| `{name}` | {words} |" for name, words in {**FIRST_COLUMNS, **LAST_COLUMNS}.items())
-        more = "Between them stand knobs of the data (`data.*`) and parameters of the method (`params.*`)."
+        more = (
+            "One row for each run. Costs are exact, so the table is for the curator. After `noise_key` come the knobs "
+            "of the data (`data.*`) and the parameters of the method (`params.*`)."
+        )
         parts += [
             f"## A grid\n\n{grammar}",
-            f"## Columns\n\n{more}\n\n| column | what |\n|---|---|\n" + "\n".join(columns),
+            f"## Columns\n\n{more}\n\n| column | what it holds |\n|---|---|\n" + "\n".join(columns),
         ]
     if place == "dpviz.baselines":
         parts.append(DEFAULTS)

@@ -139,17 +139,17 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     @property
     def steps(self) -> tuple[S_co, ...]:
-        """What happened on the way: the curator's."""
+        """The steps of the run, with exact statistics: for the curator alone."""
         return self.result.trace
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What was spent."""
+        """One fact for each draw of noise, public: they add up to what was spent."""
         return self.result.events
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is claimed, and what is proved."""
+        """What is claimed, and what is proved; public."""
         return self.result.guarantee
 
     @property
@@ -180,7 +180,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return ()
 
     def facts(self) -> tuple[Fact, ...]:
-        """Return utility and risk."""
+        """Return all facts: those of `utility`, then those of `risk`."""
         return (*self.utility(), *self.risk())
 
     @property
