@@ -158,7 +158,7 @@ class Set:
         one, made = self.one, {}
         for epsilon in EPSILONS:
             runs = (peers.house_result(one, each) for each in peers.house_trials(one, "dpm", epsilon, self.n_seeds))
-            made[f"{epsilon:g}"] = leaves.parts(one.data.points, one.data.box, runs, self.inertia)
+            made[f"{epsilon:g}"] = leaves.parts(one.data.points, runs, self.inertia)
         return made
 
     def told(self) -> dict[str, Any]:

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Any
 
-from benchmarks.leaves import EXACT, MOVED, RELEASED, TWICE
+from benchmarks.leaves import EXACT, MOVED, ONCE, RELEASED
 from benchmarks.peers import DIFFPRIVLIB, HISTOGRAM, MIDDLE, PACKED, SKLEARN
 from benchmarks.peers_page import DASH
 from benchmarks.separated import AS_IT_IS, HARD, MOON_ARI
+from dpviz.methods.dpm.algorithm.centers import TWICE_FROM
 from dpviz.tools.compare.proposal import ENOUGH, GRID_ALWAYS, GRID_MOST, LITTLE, recommend, share_of
 from dpviz.tools.compare.runs import ENTRIES
 
@@ -17,7 +18,7 @@ Figures = Mapping[str, Any]
 Group = tuple[int, int]  # sets with so many features, both ends included
 FEW, SOME, MANY = (1, 10), (11, 50), (51, 10**6)
 GROUPS: Mapping[Group, str] = {FEW: "up to 10 features", SOME: "11 to 50", MANY: "more"}
-PART_NAMES = {"released": RELEASED, "exact": EXACT, "twice": TWICE, "moved": MOVED}
+PART_NAMES = {"released": RELEASED, "exact": EXACT, "moved": MOVED}
 GRID = ENTRIES["eugkm"].name
 OTHERS = {HISTOGRAM, DIFFPRIVLIB} | {
     ENTRIES[key].name for key in ("blum", "dwork", "su", "gupt", "privgene", "em_mc", "dp_em", "lsh_splits")
@@ -93,9 +94,8 @@ All the centers that it releases, beside KMeans with k, and beside KMeans with a
 """
 PARTS = """
 DPM, repaired, beside as many, and what that would be with parts changed on the records, which nobody may release \
-(`benchmarks/leaves.py`). Exact means of its boxes: averages without noise. Averaged twice: half of what averages may \
-tell goes to a second one, of records within a ball around the first as wide as its noise. Moved by k-means: Lloyd's \
-algorithm from the released centers.
+(`benchmarks/leaves.py`). Exact means of its boxes: averages without noise. Moved by k-means: Lloyd's algorithm \
+from the released centers.
 """
 SEPARATED = """
 ## How many separated clusters DPM finds
@@ -128,11 +128,12 @@ feature, and most of these sets have clusters that touch, which k-means divides 
 DPM's centers comes to {moved:.2f}, but reads all records in every step.
 - **DPM on {hard} clusters**: the noise with which places of cuts are chosen, as above: 70 % take a little more than \
 ε = 1.5.
-- **DPM on Synth-10d**: every cluster is found, and the exact means of its records cost {synth_exact:.2f}. The rest is \
-noise of the averages: a cell is cut along few of 10 features and stays wide along the others, and the noise is as \
-wide as the cell. More of ε for averages, less for cuts, costs more. Averaged twice it would be {synth_twice:.2f}. \
-DPM does not do that: where a cluster is wider than the ball, its average leans to the first one, and no released \
-number says how far; and on the sets up to 10 features it would be {twice:.2f} in place of {released:.2f}.
+- **DPM on Synth-10d**: every cluster is found, and the exact means of its records cost {synth_exact:.2f}. With one \
+average for each cell it was {synth_once:.2f}, all of it noise: a cell is cut along few of 10 features and stays wide \
+along the others, and the noise is as wide as the cell. From {twice_from} features on DPM averages twice where cells \
+have many records, with the same guarantee: the second average is of moves within a ball around the first one. A \
+cluster that is wider than its ball has an average that leans to the first one, by the ball's radius at most; where \
+the typical ball is more than a tenth of half its cell's diagonal, there is one average.
 - **Morse**: one hill that noise has moved joins both moons, or breaks a chain. 10,000 records are enough.
 - With more than 50 features, or less than one record times ε behind each coordinate, no method is near k-means.
 """
@@ -367,8 +368,10 @@ def _short(report: Report) -> str:
         [f"Morse: right of {runs} runs on moons of 5,000 records", "18", str(report["moons"].get("5000", DASH))],
     ]
     made = {said: geometric(_part(report, name, AT, FEW) or [math.nan]) for said, name in PART_NAMES.items()}
-    synth = {f"synth_{said}": report["synth_parts"][PART_NAMES[said]] for said in ("exact", "twice")}
-    why = WHY.format(more=float(mean("dpm", FEW, "beside_own_k", "10")), hard=HARD, **made, **synth)
+    more, synth = float(mean("dpm", FEW, "beside_own_k", "10")), report["synth_parts"]
+    why = WHY.format(
+        more=more, hard=HARD, **made, synth_exact=synth[EXACT], synth_once=synth[ONCE], twice_from=TWICE_FROM
+    )
     return SHORT + _table(["", "wanted", "here"], rows) + why
 
 

@@ -309,7 +309,7 @@ LLOYD = (
 # Which of them a method uses, in any mode. A new method fails until it says what decides about its records.
 USES = {
     "convergent_kmeans": (*LLOYD, "fitted cells"),
-    "dpm": ("bins",),
+    "dpm": ("bins", "ball"),
     "morse": ("scaled", "likeliest component", "responsibilities", "nearest center", "halved cubes", "swap costs"),
     "nd_laplace": ("remapped",),
     "source_target": ("ball", "used records", "nearest target"),

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import math
 import time
 from pathlib import Path
 
@@ -13,8 +12,6 @@ from sklearn.cluster import KMeans
 from benchmarks import frontier, leaves, peers, separated
 from benchmarks.frontier_page import FEW, SOME, best, costs, geometric, page
 from benchmarks.registry import Measure
-from dpviz.core import Box
-from dpviz.methods.dpm import algorithm as dpm
 from dpviz.tools.compare.runs import ENTRIES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -94,7 +91,7 @@ def test_a_small_run_measures_right_and_goes_on(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(separated, "HARD", "two")
     monkeypatch.setattr(separated, "MOONS", (500,))
     monkeypatch.setattr(frontier, "synth_inertia", lambda: Measure(5.0, "", ""))
-    monkeypatch.setattr(leaves, "synth_parts", lambda: dict.fromkeys((leaves.EXACT, leaves.TWICE), 1.0))
+    monkeypatch.setattr(leaves, "synth_parts", lambda: dict.fromkeys((leaves.EXACT, leaves.ONCE), 1.0))
     out, text = tmp_path / "frontier.json", tmp_path / "frontier.md"
     asked = ["--folder", str(tmp_path), "--sets", "lsun", "--seeds", "3", "--without-diffprivlib"]
     asked += ["--out", str(out), "--page", str(text)]
@@ -130,22 +127,6 @@ def test_what_takes_too_long_is_left_out_with_the_reason(monkeypatch):
     assert frontier.several("busy", 2, busy).refused == "One run takes more than 0.1 s."
     monkeypatch.setattr(frontier, "PATIENCE", 0.0)
     assert len(frontier.several("busy", 5, busy).runs) == 1
-
-
-def test_a_second_average_has_the_noise_that_both_may_have(monkeypatch):
-    """Six narrow clusters in six features: half of the noise, or less; in a ball as wide as a cell, root 2."""
-    points, labels = separated.made((500,) * 6, 6, 0)
-    means = np.array([points[labels == i].mean(axis=0) for i in range(6)])[labels]
-    points, box = means + (points - means) / 50.0, Box.cube(0.0, 1.0, 6)
-    result = dpm.fit(points, box, dpm.Params(epsilon=5.0), rng=np.random.default_rng(0))
-
-    def noise():
-        drawn = [leaves.twice(points, box, result, rng=np.random.default_rng(seed)) for seed in range(400)]
-        return (np.std(drawn, axis=0) / result.release.center_sigmas).mean()
-
-    assert noise() < 0.5
-    monkeypatch.setattr(leaves, "WITHIN", 1.0)
-    assert noise() == pytest.approx(math.sqrt(2.0), rel=6.0 / math.sqrt(2.0 * 400 * 36))
 
 
 def test_found_clusters_are_those_that_a_leaf_stands_for():

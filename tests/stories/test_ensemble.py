@@ -13,6 +13,7 @@ from dpviz.methods.convergent_kmeans import algorithm as ckm
 from dpviz.methods.convergent_kmeans.algorithm.step import finish
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm import uncertainty
+from dpviz.methods.dpm.algorithm import centers
 from dpviz.methods.morse import run as morse
 from dpviz.methods.morse.algorithm import bases
 from dpviz.plots import Audience, Kind, csv_text, pack, read_header, svg
@@ -182,6 +183,30 @@ def test_dpms_averages_are_drawn_as_they_are_released(calibration, monkeypatch):
     right = uncertainty.standard_noise
     monkeypatch.setattr(uncertainty, "standard_noise", lambda *given: tuple(2.0 * each for each in right(*given)))
     assert not alike(exact(run), box.to_unit(landed))
+
+
+@pytest.mark.usefixtures("many")
+def test_dpms_second_averages_are_drawn_around_the_first_ones_that_there_were(monkeypatch):
+    rng, taken, answers, average, draw = np.random.default_rng(5), {}, [], dpm.average, centers.gaussian
+    points = rng.uniform(0.1, 0.9, (4, 10))[np.arange(2_000) % 4] + 1e-2 * rng.standard_normal((2_000, 10))
+
+    def kept(*given, rng, **options):
+        taken.update(given=given, options=options)
+        return average(*given, rng=rng, **options)
+
+    def answered(value, *, sigma, rng):
+        answers.append(draw(value, sigma=sigma, rng=rng) if len(answers) % 2 or not answers else answers[0])
+        return answers[-1]
+
+    monkeypatch.setattr(dpm, "average", kept)
+    monkeypatch.setattr(centers, "gaussian", answered)
+    run = dpviz.run("dpm", points, bounds=Box.cube(0.0, 1.0, 10), seed=1, epsilon=30.0)
+    assert run.last.n_rounds == len(answers) == 2
+    landed = np.stack([average(*taken["given"], rng=rng, **taken["options"]).centers for _ in range(N)])
+    assert alike(exact(run), landed)
+    right = uncertainty.standard_noise
+    monkeypatch.setattr(uncertainty, "standard_noise", lambda *given: tuple(1.4 * each for each in right(*given)))
+    assert not alike(exact(run), landed)
 
 
 def test_a_cut_is_redrawn_by_its_own_chances():

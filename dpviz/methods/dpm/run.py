@@ -11,6 +11,7 @@ from dpviz.accounting import LaplaceEvent, Purpose, gaussian_sigma
 from dpviz.core import Box, Budget, ByteArray, FloatArray, IntArray, attacker_odds
 from dpviz.methods.dpm import layers, uncertainty
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
+from dpviz.methods.dpm.algorithm.centers import ball_shares, is_twice
 from dpviz.methods.dpm.algorithm.plan import CHANCE, COUNT_DELTA_SHARE, shares_for
 from dpviz.methods.dpm.cells import Cells
 from dpviz.metrics import adjusted_rand, nonprivate_cost
@@ -77,6 +78,10 @@ DETAILS = {
     "score": "Where is it emptiest, yet central? Each place gets a chance.",
     "choose": "Chance draws one cut in each box, and its place is published.",
     "count": "Both sides are counted with noise: {made}, {refused} refused.",
+}
+RELEASED = {  # by rounds of averages
+    1: "Each box left is a cluster. Its noisy average is published.",
+    2: "Each box left is a cluster. Its average is taken twice: of all in it, then of moves within a ball around that.",
 }
 DOUBTED = "How often noise would not make a gap look so deep that is only what chance leaves, as where clusters touch."
 TURN = "Drag the box to turn it, or set the angles under Axes. "
@@ -315,22 +320,25 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         """
         if self.published:
             return None
-        middles = (self.cells.low + self.cells.high) / 2.0
-        leaves = np.empty(self.k, dtype=np.intp)
-        whole = np.flatnonzero(self.release.tree.centers >= 0)
-        leaves[self.release.tree.centers[whole]] = whole
-        moves = self.final - middles[leaves]
-        return center_facts.noise_law(self.result, moves, Purpose.AVERAGES, self._count_noise(leaves))
+        moves = self.final - self.words.box.to_unit(self.last.origins)
+        return center_facts.noise_law(self.result, moves, Purpose.AVERAGES, self._count_noise(self.leaves))
 
     def noise_growth(self, times: FloatArray) -> FloatArray:
-        """Return how many times larger the averages' noise is at `times` (m,) this ε, with the same cuts: public."""
+        """Return how many times larger the averages' noise is at `times` (m,) this ε, with the same cuts: public.
+
+        With the ball of a second average the noise shrinks twice: its law goes with sigma^2.
+        """
         n, d, epsilons = float(self.release.tree.noisy_counts[0]), self.words.box.d, self.params.epsilon * times
         now, *then = (
             math.log(each * (self.params.shares or shares_for(n, each, d)).averages)
             for each in (self.params.epsilon, *epsilons.tolist())
         )
         known = _sigmas()
-        return np.asarray(np.exp(np.interp(then, *known) - np.interp(now, *known)))
+        factors = np.exp(np.interp([now, *then], *known) - np.interp(now, *known))
+        balls = np.outer(factors, ball_shares(d, gaussian_sigma(1.0, self.last.budget), self.last.noisy_counts))
+        once = [self.published or not is_twice(d, each) for each in balls]
+        noise = factors * np.where(once, 1.0, math.sqrt(2.0) * np.median(balls, axis=1))
+        return np.asarray(noise[1:] / noise[0])
 
     def _count_noise(self, leaves: IntArray) -> FloatArray:
         """Return the standard deviation (k,) of the noisy counts of leaves: public.
@@ -524,7 +532,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             n_tried, n_refused = int((cells.tried & here).sum()), int((cells.refused & here).sum())
             said = {"made": counted(n_tried - n_refused, "cut"), "refused": n_refused}
             stops += [Frame(f"Level {level + 1}: {phase}", DETAILS[phase].format(**said)) for phase in layers.PHASES]
-        return (*stops, Frame("Release", "Each box left is a cluster. Its noisy average is published."))
+        return (*stops, Frame("Release", RELEASED[self.last.n_rounds]))
 
     def _alt(self) -> str:
         """Describe the picture from public parameters and the release alone."""

@@ -40,11 +40,8 @@ def ensembles(run: DPMRun, view: View) -> Ensembles:
     public = Ensemble(box.to_unit(true), borders=False)
     if not run.teaching:
         return None, public
-    # As `average` releases it: origin + (sum of x - origin, and noise) / noisy count.
-    origins = np.zeros_like(run.final) if run.published else (low + high) / 2.0
-    sums = last.nonprivate_counts[:, None] * (last.nonprivate_centers - origins)
-    means = origins + sums / np.maximum(last.noisy_counts, 1.0)[:, None]
-    landed = box.to_unit(np.clip(means + last.center_sigmas * noise, low, high))
+    # Of two rounds the last one is drawn again, around the same first averages.
+    landed = box.to_unit(np.clip(last.nonprivate_noiseless + last.center_sigmas * noise, low, high))
     cuts = Cuts.drawn(run, n) if run.words.box.d == 2 else None
     if cuts is None:
         return Ensemble(landed, borders=False), public

@@ -18,7 +18,11 @@ Why repaired is (epsilon, delta)-DP under ADD_REMOVE. Records are clipped into t
    counts of the two sides. Subsets are disjoint and follow from released splits, so one record pays once a level.
    Whether a split is applied, and whether a subset is open, follows from these released numbers (see `tree`);
 4. the leaves' noisy sums (Gaussian). A leaf's cell is public by now, and |x - its middle| is at most half the cell's
-   diagonal. Budget of levels that no subset reached goes to the averages.
+   diagonal. Budget of levels that no subset reached goes to the averages. Where features are many and counts large,
+   both released, there are two rounds with sqrt(2) times the noise for their sensitivities: the second sums moves from
+   the first average, a released place, each shortened to a radius that follows from released counts, and that is its
+   sensitivity. Of Gaussian noise mu^2 adds up however a later step follows from earlier answers, as long as its mu is
+   fixed (Dong, Roth & Su 2022, corollary 3.3): 1/(2 sigma^2) twice is 1/sigma^2, the mu^2 of one round.
 Steps 1 to 3 are pure; their epsilons and that of the averages add up to epsilon whatever was released on the way, and
 all of delta is the averages' (basic composition with a fixed sum). Where delta follows the root's noisy count, the
 guarantee's is the largest that any count makes (proof: `Claim`). Changing one record is one removal and one

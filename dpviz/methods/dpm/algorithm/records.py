@@ -323,7 +323,7 @@ class HeldRecords(TreeRecords):
 
 
 class StreamedRecords(TreeRecords):
-    """Records in chunks, which are read twice for the interval size, once a level, and once for the averages."""
+    """Records in chunks, which are read twice for the interval size, once a level, and once a round of averages."""
 
     def __init__(self, chunks: Chunks, box: Box) -> None:
         """Look at none of them yet. Raises ValueError for chunks of another width than the box."""

@@ -27,11 +27,14 @@ def uniform(d, n=300):
 
 
 def pure_and_gaussian(events):
-    """Return the pure epsilon of all but the averages, and the averages' events."""
-    averages = events[-1]
-    assert isinstance(averages, ParallelEvent)
-    assert all(isinstance(part, GaussianEvent) for part in averages.parts)
-    return pure_epsilon(events[:-1], Adjacency.ADD_REMOVE), averages.parts
+    """Return the pure epsilon of all but the averages, and the mu of all averages of each leaf together."""
+    rounds = [event for event in events if event.label == "averages"]
+    assert all(isinstance(each, ParallelEvent) for each in rounds)
+    assert tuple(rounds) == events[-len(rounds) :]
+    assert all(isinstance(part, GaussianEvent) for each in rounds for part in each.parts)
+    of_leaves = zip(*(each.parts for each in rounds), strict=True)
+    mus = [math.sqrt(math.fsum(part.mu**2 for part in parts)) for parts in of_leaves]
+    return pure_epsilon(events[: -len(rounds)], Adjacency.ADD_REMOVE), mus
 
 
 @pytest.mark.parametrize("n_levels", [1, 2, 5, 7, 20])
@@ -90,8 +93,8 @@ def test_a_run_spends_epsilon_and_delta_however_deep_it_got(d):
         params = Params(epsilon=epsilon, n_levels=depth, delta=1e-6)
         result = fit(points, box, params, rng=np.random.default_rng(seed))
         pure, averages = pure_and_gaussian(result.events)
-        for average in averages:
-            assert pure + gdp_epsilon(average.mu, 1e-6) == pytest.approx(epsilon, rel=1e-9)
+        for mu in averages:
+            assert pure + gdp_epsilon(mu, 1e-6) == pytest.approx(epsilon, rel=1e-9)
         assert (result.guarantee.proved.epsilon, result.guarantee.proved.delta) == (epsilon, 1e-6)
         assert result.guarantee.proved.adjacency is Adjacency.ADD_REMOVE
 
@@ -108,7 +111,7 @@ def test_a_published_run_spends_its_levels(d):
         )
         pure, averages = pure_and_gaussian(result.events)
         assert pure == pytest.approx(0.04 * epsilon + levels, rel=1e-12)
-        assert gdp_epsilon(averages[0].mu, 0.8e-6) == pytest.approx(0.6 * epsilon, rel=1e-9)
+        assert gdp_epsilon(averages[0], 0.8e-6) == pytest.approx(0.6 * epsilon, rel=1e-9)
         assert (result.guarantee.published.epsilon, result.guarantee.published.delta) == (epsilon, 1e-6)
         assert (result.guarantee.proved is None) == (d > 1)
 
@@ -119,7 +122,7 @@ def test_a_level_counted_twice_is_noticed(monkeypatch):
     points, box = uniform(2)
     result = fit(points, box, Params(delta=1e-6), rng=np.random.default_rng(0))
     pure, averages = pure_and_gaussian(result.events)
-    assert pure + gdp_epsilon(averages[0].mu, 1e-6) != pytest.approx(1.0, rel=1e-3)
+    assert pure + gdp_epsilon(averages[0], 1e-6) != pytest.approx(1.0, rel=1e-3)
 
 
 @pytest.mark.parametrize("calibration", ["repaired", "published"])

@@ -34,7 +34,7 @@ def test_synth_10d_is_found():
     k, ari, inertia = np.median(found, axis=0)
     assert 63 <= k <= 65
     assert ari >= 0.98
-    assert inertia <= 7
+    assert inertia <= 2
 
 
 def apart(sizes, d, spread, seed):
@@ -87,7 +87,7 @@ def test_synth_10d_over_data_sets(data_seed):
     k, ari, inertia = np.median(found, axis=0)
     assert 63 <= k <= 65
     assert ari >= 0.98
-    assert inertia <= 7
+    assert inertia <= 2
 
 
 @pytest.mark.slow
