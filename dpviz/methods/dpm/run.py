@@ -2,13 +2,13 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose, gaussian_sigma
-from dpviz.core import Box, Budget, ByteArray, FloatArray, IntArray, attacker_odds
+from dpviz.core import Box, Budget, ByteArray, FloatArray, IntArray, Result, attacker_odds
 from dpviz.methods.dpm import layers, uncertainty
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
 from dpviz.methods.dpm.algorithm.centers import ball_shares, is_twice
@@ -316,17 +316,24 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     def noise_law(self) -> NoiseLaw | None:
         """How far noise moves released averages: public; None as published.
 
-        That averages are moved back into their cells is left out. Published sums are taken in data units, from 0 on.
+        Of two averages it is the first one's, see `first_round`. That averages are moved back into their cells is left
+        out. Published sums are taken in data units, from 0 on.
         """
         if self.published:
             return None
-        moves = self.final - self.words.box.to_unit(self.last.origins)
-        return center_facts.noise_law(self.result, moves, Purpose.AVERAGES, self._count_noise(self.leaves))
+        moves = self.final - (self.cells.low + self.cells.high)[self.leaves] / 2.0
+        return center_facts.noise_law(self.first_round, moves, Purpose.AVERAGES, self._count_noise(self.leaves))
+
+    @property
+    def first_round(self) -> Result[TreeRelease, Step]:
+        """The result without a second average, which has at most the first one's noise: how much is not released."""
+        events = self.result.events
+        return replace(self.result, events=events[: len(events) + 1 - self.last.n_rounds])
 
     def noise_growth(self, times: FloatArray) -> FloatArray:
         """Return how many times larger the averages' noise is at `times` (m,) this ε, with the same cuts: public.
 
-        With the ball of a second average the noise shrinks twice: its law goes with sigma^2.
+        Where there are two rounds, the first one has sqrt(2) times the noise.
         """
         n, d, epsilons = float(self.release.tree.noisy_counts[0]), self.words.box.d, self.params.epsilon * times
         now, *then = (
@@ -336,8 +343,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         known = _sigmas()
         factors = np.exp(np.interp([now, *then], *known) - np.interp(now, *known))
         balls = np.outer(factors, ball_shares(d, gaussian_sigma(1.0, self.last.budget), self.last.noisy_counts))
-        once = [self.published or not is_twice(d, each) for each in balls]
-        noise = factors * np.where(once, 1.0, math.sqrt(2.0) * np.median(balls, axis=1))
+        twice = [not self.published and is_twice(d, each) for each in balls]
+        noise = factors * np.where(twice, math.sqrt(2.0), 1.0)
         return np.asarray(noise[1:] / noise[0])
 
     def _count_noise(self, leaves: IntArray) -> FloatArray:
@@ -460,7 +467,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         if self.published:
             return ()
         return center_facts.drowned(
-            center_facts.last_noise(self.result, Purpose.AVERAGES), self.release, self.words.box.d
+            center_facts.last_noise(self.first_round, Purpose.AVERAGES), self.release, self.words.box.d
         )
 
     def _depth(self) -> str:

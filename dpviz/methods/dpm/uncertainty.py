@@ -41,7 +41,8 @@ def ensembles(run: DPMRun, view: View) -> Ensembles:
     if not run.teaching:
         return None, public
     # Of two rounds the last one is drawn again, around the same first averages.
-    landed = box.to_unit(np.clip(last.nonprivate_noiseless + last.center_sigmas * noise, low, high))
+    sigmas = last.sigmas[:, None] * last.axis_units / np.maximum(last.noisy_counts, 1.0)[:, None]
+    landed = box.to_unit(np.clip(last.nonprivate_noiseless + sigmas * noise, low, high))
     cuts = Cuts.drawn(run, n) if run.words.box.d == 2 else None
     if cuts is None:
         return Ensemble(landed, borders=False), public

@@ -87,7 +87,9 @@ class TreeRelease(CentersRelease):
     """Centers in data units with their noisy counts, the tree they come from, and how much noise is in them."""
 
     tree: SplitTree
-    center_sigmas: FloatArray  # (k, d) standard deviation of a center's noise along each axis, before clipping
+    # (k, d) standard deviation of a center's noise along each axis, before clipping; of two averages the first one's,
+    # which is the most: how much of it a second one leaves depends on how wide a cluster is, and that is not released.
+    center_sigmas: FloatArray
     interval_sizes: FloatArray  # (d,) data units
 
 
@@ -102,11 +104,10 @@ class CentersStep(DpmStep):
     nonprivate_centers: Centers  # (k, d) exact means; an empty leaf's is the middle of its cell
     noisy_counts: Counts  # (k,)
     n_rounds: int  # of averages: 2 where there is a second one of moves within a ball around the first; released
-    origins: Centers  # (k, d) places that the last sums were taken around; released
-    nonprivate_noiseless: Centers  # (k, d) the last exact sums over noisy counts, from `origins`
+    nonprivate_noiseless: Centers  # (k, d) centers without their last noise, before clipping
     sigmas: FloatArray  # (k,) of the noise on the last sums, in units of `axis_units`
     axis_units: FloatArray  # (d,) data units
-    center_sigmas: FloatArray  # (k, d) of the noise on the centers, before clipping
+    center_sigmas: FloatArray  # (k, d) as in `TreeRelease`
     tree: SplitTree
     centers: Centers  # (k, d) as released
     clipped: BoolArray  # (k,) the average lay outside and was moved to the nearest place inside
@@ -144,6 +145,7 @@ def average(
     n_rounds = 2 if not published and is_twice(box.d, balls) else 1
     sigma *= math.sqrt(n_rounds)
 
+    center_sigmas = (sigma * reach)[:, None] * units / per
     step, events, shortened = plan.n_levels + 1, [], None
     for _ in range(n_rounds):
         parts = ((box.clip(points), labels) for points, labels in tree.records.parts(index))
@@ -172,7 +174,7 @@ def average(
             box.clip(box.from_unit(exact)),
             raw != inside_cell,
         )
-        origins, noiseless = box.from_unit(origins), box.from_unit(noiseless)
+        noiseless = box.from_unit(noiseless)
     return CentersStep(
         budget=budget,
         leaves=frozen(leaves),
@@ -181,11 +183,10 @@ def average(
         nonprivate_centers=frozen(exact),
         noisy_counts=frozen(noisy_counts),
         n_rounds=n_rounds,
-        origins=frozen(origins),
         nonprivate_noiseless=frozen(noiseless),
         sigmas=frozen(sigma * reach),
         axis_units=frozen(units.copy()),
-        center_sigmas=frozen((sigma * reach)[:, None] * units / per),
+        center_sigmas=frozen(center_sigmas),
         tree=released_tree(tree, box, plan),
         centers=frozen(centers),
         clipped=frozen(clipped.any(axis=1)),
