@@ -102,7 +102,7 @@ class Comparison(Confidential):
 
     rows: "pd.DataFrame"  # a row a run: columns of `dpviz.tools.sweep`
     names: Mapping[str, str]  # key of a method -> title
-    bounds_public: bool = True
+    bounds_public: bool = True  # whether the box was known without the records
 
     def table(self) -> "pd.DataFrame":
         """Return each method's cost at each ε, × that without privacy: the median of its runs, and their middle 90 %.
@@ -220,11 +220,11 @@ def sweep(
 class Audit:
     """What many runs of a method show of its claim, on the pair of neighbors on which it looks worst; all synthetic."""
 
-    title: str
+    title: str  # of the method
     claimed: float  # ε of what is proved, else claimed, for these neighbors; inf: nothing
-    verdict: str
+    verdict: str  # what the runs say of the claim
     pair: str  # the neighbors in words
-    bound: EpsilonBound
+    bound: EpsilonBound  # from the runs, with its confidence
     words: str  # all of it in one line
 
     @property
@@ -297,7 +297,7 @@ class Attack(Confidential):
     """Rounds of the membership game, and what the guarantee allows in it. The rounds are exact: the curator's alone."""
 
     title: str  # of the method
-    game: GameScores
+    game: GameScores  # scores of all rounds: for the curator alone
     budget: Budget  # of what is proved, else claimed, for a record that is replaced
     nonprivate_words: str  # how well the attacker did, in one line
 

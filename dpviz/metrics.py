@@ -80,7 +80,7 @@ class Agreement:
     ari: float  # adjusted for chance, 0 for independent labels
     ami: float  # adjusted for chance
     rand: float  # share of pairs treated alike
-    nmi: float
+    nmi: float  # normalized mutual information
 
 
 def nonprivate_agreement(labels: Labels, reference: Labels) -> Agreement:

@@ -52,8 +52,8 @@ class BudgetError(ValueError):
 class Spent:
     """One release in a budget: its title, and the claim that is proved of it under the budget's neighbors."""
 
-    title: str
-    claim: Claim
+    title: str  # what was released
+    claim: Claim  # what is proved of it
     part: Part | None = None  # that it is on; None: all records
 
     @property

@@ -395,8 +395,8 @@ class Sum:
     """The total of some events, beside the one that a claim states."""
 
     symbol: str  # "ε" or "ρ"
-    total: float
-    stated: float
+    total: float  # of the events
+    stated: float  # by the claim
 
     @property
     def is_over(self) -> bool:

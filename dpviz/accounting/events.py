@@ -50,12 +50,12 @@ class LaplaceEvent(Event):
     one of 2 s.
     """
 
-    label: str
+    label: str  # what the noise is on, for a reader
     sensitivity: float  # per coordinate, unit of the value
     scale: float  # b, same unit; 0 is no noise
-    n_coordinates: int = 1
-    calibrated_for: Adjacency = Adjacency.ADD_REMOVE
-    purpose: Purpose | None = None
+    n_coordinates: int = 1  # that one record can move
+    calibrated_for: Adjacency = Adjacency.ADD_REMOVE  # neighbors that the sensitivity is for
+    purpose: Purpose | None = None  # what the noise was for; None: nothing a page names
     step: int = 0  # iteration, round or level that pays for it; 0 before the first
 
     def __post_init__(self) -> None:
@@ -85,11 +85,11 @@ class LaplaceEvent(Event):
 class GaussianEvent(Event):
     """Gaussian noise of one sigma on a vector that one record moves by at most `l2_sensitivity`."""
 
-    label: str
+    label: str  # what the noise is on, for a reader
     l2_sensitivity: float  # unit of the value
     sigma: float  # same unit; 0 is no noise
-    calibrated_for: Adjacency = Adjacency.ADD_REMOVE
-    purpose: Purpose | None = None
+    calibrated_for: Adjacency = Adjacency.ADD_REMOVE  # neighbors that the sensitivity is for
+    purpose: Purpose | None = None  # what the noise was for; None: nothing a page names
     step: int = 0  # iteration, round or level that pays for it; 0 before the first
 
     def __post_init__(self) -> None:
@@ -120,11 +120,11 @@ class PureEvent(Event):
     greatest value, as the exponential mechanism's does (Durfee & Rogers 2019): then rho is epsilon^2/8.
     """
 
-    label: str
+    label: str  # what was chosen or released, for a reader
     epsilon: float  # >= 0, may be infinite
-    bounded_range: bool = False
-    calibrated_for: Adjacency = Adjacency.ADD_REMOVE
-    purpose: Purpose | None = None
+    bounded_range: bool = False  # whether rho is epsilon^2/8
+    calibrated_for: Adjacency = Adjacency.ADD_REMOVE  # neighbors that epsilon is for
+    purpose: Purpose | None = None  # what the step was for; None: nothing a page names
     step: int = 0  # iteration, round or level that pays for it; 0 before the first
 
     def __post_init__(self) -> None:
@@ -142,8 +142,8 @@ class PureEvent(Event):
 class SequenceEvent(Event):
     """Steps that all read the same records; a later one may use what the earlier ones released."""
 
-    label: str
-    events: tuple[Event, ...]
+    label: str  # what the steps are, for a reader
+    events: tuple[Event, ...]  # the steps, in order
 
     def __post_init__(self) -> None:
         """Keep the steps as a tuple."""
@@ -159,9 +159,9 @@ class ParallelEvent(Event):
     that changes and stays in its part changes nothing. See `pure_epsilon` for its effect under REPLACE.
     """
 
-    label: str
-    parts: tuple[Event, ...]
-    membership_only: bool = False
+    label: str  # what the parts are, for a reader
+    parts: tuple[Event, ...]  # one event for each part
+    membership_only: bool = False  # whether a step sees only that a record is there
 
     def __post_init__(self) -> None:
         """Keep the parts as a tuple."""

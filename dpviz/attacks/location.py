@@ -46,7 +46,7 @@ LINEAR_END = 1e-6  # arguments below which one term is exact to 1e-10 of TV
 class Prior:
     """Public knowledge about a place before any release: weights on the middles of a grid's cells."""
 
-    box: Box
+    box: Box  # public
     shape: tuple[int, ...]  # (n,) cells along each axis
     locations: Points  # (m, n) middles of the cells, the last axis running fastest
     weights: FloatArray  # (m,) >= 0, adding to 1
@@ -56,8 +56,8 @@ class Prior:
 class LocationAdversary:
     """A prior and the law of a release for each of its places; one serves every release."""
 
-    prior: Prior
-    law: ReleaseLaw
+    prior: Prior  # public
+    law: ReleaseLaw  # likelihood of a release for each place
 
 
 def uniform_prior(box: Box, shape: Sequence[int]) -> Prior:

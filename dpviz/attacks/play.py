@@ -56,7 +56,7 @@ class MembershipRound(Release):
     """Who was in? Public: two candidates, and a release of a data set that held one of them."""
 
     candidates: Points  # (2, n) x and x'
-    release: Release
+    release: Release  # public
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,8 +70,8 @@ class MembershipSecret(Step):
 class LocationTally:
     """Many scored guesses of one player."""
 
-    n_rounds: int
-    mean_loss: float
+    n_rounds: int  # that were scored
+    mean_loss: float  # of the player's guesses
     expected_loss: float  # the best adversary's, averaged over the same rounds
 
 
@@ -79,10 +79,10 @@ class LocationTally:
 class MembershipTally:
     """Many scored guesses of one player."""
 
-    n_rounds: int
-    n_correct: int
+    n_rounds: int  # that were played
+    n_correct: int  # in which the guess was right
     low: float  # Clopper-Pearson's 95 % interval of the player's rate
-    high: float
+    high: float  # end of the interval of the rate
     best_rate: float  # (1 + TV) / 2, no strategy is right more often in the long run
 
 

@@ -31,8 +31,8 @@ class Roc:
     thresholds: FloatArray  # (m,) falling; the first, +inf, stands for calling nobody inside
     false_positive: FloatArray  # (m,) rising from 0 to 1
     true_positive: FloatArray  # (m,) rising from 0 to 1
-    n_inside: int
-    n_outside: int
+    n_inside: int  # rounds with the record in
+    n_outside: int  # rounds with another one
 
     @property
     def auc(self) -> float:
@@ -210,10 +210,10 @@ def _dkw(rates: FloatArray, n_rounds: int, alpha: float) -> RateBand:
 class HeldOutScore:
     """How often a rule was right on runs that it was not chosen on; as many of either world."""
 
-    n_rounds: int
-    n_right: int
+    n_rounds: int  # that were scored
+    n_right: int  # in which the rule was right
     low: float  # exact interval of the rate
-    high: float
+    high: float  # end of the interval of the rate
 
     @property
     def rate(self) -> float:

@@ -39,8 +39,8 @@ Chances = tuple[FloatArray, FloatArray]  # (m + 1,) each: low and high end for 0
 class AuditEvent:
     """One event, "statistic above a threshold" or below it, fixed by the choosing half and counted in the other."""
 
-    statistic: str
-    threshold: float
+    statistic: str  # its name
+    threshold: float  # in the unit of the statistic
     above: bool  # the event is statistic > threshold, else statistic < threshold
     first_is_likely: bool  # whether it was more frequent in the world of `points`
     hits: int  # in the likely world
@@ -98,8 +98,8 @@ def strength(event: AuditEvent) -> tuple[float, bool]:
 class BoundOptions:
     """The options of a bound, fixed before the first run."""
 
-    delta: float = 0.0
-    confidence: float = CONFIDENCE
+    delta: float = 0.0  # of the claim that is tested, in [0, 1)
+    confidence: float = CONFIDENCE  # of the bound, in (0, 1)
     n_events: int = N_EVENTS  # K
 
     def level(self, confidence: float | None = None) -> float:
@@ -116,7 +116,7 @@ class EpsilonBound:
     events: tuple[AuditEvent, ...]  # at most `n_events`, the strongest first
     n_runs: int  # per data set
     n_estimating: int  # of them, those that estimate
-    options: BoundOptions
+    options: BoundOptions  # that were fixed before the runs
     scores: FloatArray  # (n_estimating,) the strongest event's statistic, in the world of `points`
     other_scores: FloatArray  # (n_estimating,) in the world of the neighbor
 

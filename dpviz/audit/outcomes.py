@@ -30,7 +30,7 @@ class Batch:
     The rows must be independent runs.
     """
 
-    draw: Callable[[Points, int, np.random.Generator], ArrayLike]
+    draw: Callable[[Points, int, np.random.Generator], ArrayLike]  # (points, n_runs, rng) -> (n_runs, ...)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class Outcomes:
     """What `n_runs` runs published, by path."""
 
     n_runs: int
-    arrays: Mapping[str, Values]
+    arrays: Mapping[str, Values]  # path -> what all runs published there
 
     def part(self, start: int, step: int) -> "Outcomes":
         """Return every `step`-th run from `start` on: two such halves share no run."""

@@ -36,9 +36,9 @@ class Family:
     """The kinds of statistics; ratios of coordinates start from `box`, from the data's zero without one."""
 
     box: Box | None = None
-    ratios: bool = True
-    differences: bool = True
-    learned: bool = True
+    ratios: bool = True  # directions of centers
+    differences: bool = True  # between like entries
+    learned: bool = True  # projections that the choosing half teaches
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -132,7 +132,7 @@ class Chunks(ABC):
     """
 
     n: int
-    d: int
+    d: int  # number of features
     trusted: str = ""  # who sees exact numbers besides the curator, if anyone
 
     def __array__(self, *_: object, **__: object) -> Points:

@@ -27,17 +27,17 @@ class KnobError(ValueError):
 class Knob:
     """One parameter that a person can change."""
 
-    name: str
-    kind: Kind
-    default: Value
-    label: str
-    help: str
+    name: str  # of the field
+    kind: Kind  # "float", "int", "bool" or "choice"
+    default: Value  # used where nothing is given
+    label: str  # what a page calls it
+    help: str  # what it does, in sentences
     low: float = -math.inf  # offered by sliders
-    high: float = math.inf
+    high: float = math.inf  # offered by sliders
     minimum: float = -math.inf  # allowed at all
-    maximum: float = math.inf
+    maximum: float = math.inf  # allowed at all
     log: bool = False  # equal steps of the slider are equal ratios
-    unit: str = ""
+    unit: str = ""  # behind the value on a page
     choices: tuple[tuple[str, str], ...] = ()  # (value, label)
     source: str = OURS  # of the default
 

@@ -114,10 +114,10 @@ S_co = TypeVar("S_co", bound=Step, covariant=True)
 class Result(Confidential, Generic[R_co, S_co]):
     """One run: the release, the trace for the curator only, the events of its noise, and the guarantee."""
 
-    release: R_co
-    trace: tuple[S_co, ...]
-    events: tuple[Event, ...]
-    guarantee: Guarantee
+    release: R_co  # public
+    trace: tuple[S_co, ...]  # the steps: for the curator alone
+    events: tuple[Event, ...]  # public; one for each draw of noise
+    guarantee: Guarantee  # public
 
 
 class Fit(Protocol[P_contra, R_co, S_co]):
@@ -157,7 +157,7 @@ class Entry:
     """One way to run a method beside others."""
 
     key: str  # unique over all methods
-    name: str
+    name: str  # what a comparison calls it
     fields: tuple[tuple[str, str | int | float | bool], ...] = ()  # of its Params, as a grid has them
     link: tuple[tuple[str, str], ...] = ()  # what its page's link says of it
     on: bool = False  # whether a comparison opens with it
@@ -169,7 +169,7 @@ class Varied:
     """One parameter that a comparison may vary from picture to picture."""
 
     key: str  # in links, unique over all methods
-    name: str
+    name: str  # what a comparison calls it
     column: str  # of a table of runs: "params." and a field of Params; "k" or "n" for what all methods have
     options: tuple[str | int | float | bool, ...] = ()  # none: follow the number of records
     entry: str = ""  # whose parameter it is, a key of `Entry`; "" for all methods
@@ -203,15 +203,15 @@ class Algorithm(Generic[P, R, S]):
     """One entry of a catalogue: a name, parameters with knobs, and two ways to run."""
 
     name: str  # in its catalogue, in links and in files
-    title: str
+    title: str  # what pages call it
     place: str  # "package.module" that offers `Params`, `fit` and `steps`: an exported script imports it
-    Params: type[P]
-    fit: Fit[P, R, S]
-    steps: Steps[P, S]
-    audit: AuditPlan = field(default_factory=AuditPlan)
+    Params: type[P]  # frozen dataclass of public parameters, all with words
+    fit: Fit[P, R, S]  # runs it once
+    steps: Steps[P, S]  # yields the steps of a run
+    audit: AuditPlan = field(default_factory=AuditPlan)  # how the audit runs it
     # How records are clustered by a release where that is not by the nearest released center: (release, records, box).
     clustered: Callable[[R, Points, Box], FoundClusters] | None = None
-    targets: Targets[R] | None = None
+    targets: Targets[R] | None = None  # its measures, where it chooses among public targets
     entries: tuple[Entry, ...] = ()  # of a comparison
     varied: tuple[Varied, ...] = ()  # of a comparison with a second parameter
     estimator: str = ""  # its class in `dpviz.estimators`; "": from its name

@@ -50,10 +50,10 @@ class Claim:
     out is smaller than that mean in about half of all runs.
     """
 
-    epsilon: float
+    epsilon: float  # >= 0; infinite: nothing is claimed
     delta: float
-    adjacency: Adjacency
-    reference: str
+    adjacency: Adjacency  # which data sets must look alike
+    reference: str  # where it is stated or proved, for a reader
     per_distance: bool = False  # epsilon is per unit of distance (geo-indistinguishability)
     rho: float | None = None  # the zCDP statement that (epsilon, delta) was converted from
     account: Account = Account.BASIC  # that proves epsilon from the run's events
@@ -94,7 +94,7 @@ class Guarantee:
 
     published: Claim | None
     proved: Claim | None
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()  # sentences on what the numbers leave out
     differs: str = ""  # "": the run follows the procedure that `published` is stated of
     trusted: str = ""
 

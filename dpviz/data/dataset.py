@@ -76,7 +76,7 @@ class Dataset(Confidential):
     labels: Labels | None  # (n,) known classes 0..c-1, read-only; None where no classes are known
     box: Box  # d axes
     feature_names: tuple[str, ...]  # (d,)
-    title: str
+    title: str  # what pages call it
     units: tuple[str, ...] = ()  # (d,), '' for a feature without unit; () means none has one
     note: str = ""  # one sentence: what the set shows or breaks
     bounds_note: str = DECLARED  # one sentence: where the box comes from
@@ -88,7 +88,7 @@ class Dataset(Confidential):
     scale: Scale | None = None  # by which the features were brought into the unit cube, before any projection; public
     projection: RandomProjection | None = None  # by which the features were made from others, public
     caveats: tuple[str, ...] = ()  # what reading a file as records means for every guarantee, a sentence each
-    nouns: Nouns = NEUTRAL
+    nouns: Nouns = NEUTRAL  # what its points are called
     ground: Ground | Outline | None = None  # under a map: a town's of the first two features, an outline of `place`'s
 
     def __post_init__(self) -> None:

@@ -23,9 +23,9 @@ DEFAULT_RECORDS = 5_000
 class SizeLimits:
     """How many records a set can have; `n=None` loads `default`."""
 
-    minimum: int
+    minimum: int  # records
     default: int
-    maximum: int
+    maximum: int  # records
 
 
 @dataclass(frozen=True, slots=True)

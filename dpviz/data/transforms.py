@@ -54,8 +54,8 @@ KILOMETER = 1_000.0  # m
 class Bounds:
     """Lower and higher end of one column, data units, low < high."""
 
-    low: float
-    high: float
+    low: float  # data units
+    high: float  # data units
 
 
 @dataclass(frozen=True, slots=True, eq=False)

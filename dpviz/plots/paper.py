@@ -28,7 +28,7 @@ class Figure:
     font_size: float = 8.0  # points
     frame: int | None = None  # step; None: the one that the scene opens with
     notes: tuple[str, ...] | None = ()  # below the picture, after its words; None: nothing is below it
-    legend: bool = True
+    legend: bool = True  # whether there is one
 
     def __post_init__(self) -> None:
         """Raise ValueError for a width or a size that no figure can have, or a step that is not there."""

@@ -70,8 +70,8 @@ class Role(Enum):
 class Ink:
     """A layer's role and audience: what its color means, and to whom."""
 
-    role: Role
-    audience: Audience
+    role: Role  # what its color means
+    audience: Audience  # who may see it
 
 
 Rows = NDArray[np.int16]  # (n_frames,) row of each frame, -1: none
@@ -143,8 +143,8 @@ _ARRAYS: dict[Kind, tuple[tuple[str, int], ...]] = {  # name -> number of axes, 
 class Axis:
     """One axis: its label and unit, its visible part, and the map from scene coordinates to data values."""
 
-    label: str
-    unit: str = ""
+    label: str  # without the unit
+    unit: str = ""  # of data values
     view: tuple[float, float] = (0.0, 1.0)  # scene coordinates visible at first
     values: tuple[float, float] = (0.0, 1.0)  # data values of scene coordinates 0 and 1
     ticks: bool = True  # False: the axis has no meaning (a jittered strip)

@@ -83,8 +83,8 @@ class Chart:
 class Run(Confidential, Generic[P_co, R_co, S_co]):
     """A run with its records, its parameters and the non-private run that it is compared with. Curator only."""
 
-    result: Result[R_co, S_co]
-    params: P_co
+    result: Result[R_co, S_co]  # what `fit` returned
+    params: P_co  # the method's public parameters
     unit: Points  # (n, d) records in box units: the curator's
     words: Words  # what the public knows of the data
     reference: Any = None  # the non-private run beside it, each method's own kind: the curator's

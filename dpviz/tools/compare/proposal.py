@@ -35,8 +35,8 @@ class Recommendation:
     `dpviz.run(it.method, data, **it.params)` runs it.
     """
 
-    method: str
-    params: Mapping[str, Any]
+    method: str  # a name for `dpviz.run`
+    params: Mapping[str, Any]  # its parameters, epsilon among them
     cost: float | None  # expected, × k-means without privacy and with as many centers; None where cost says nothing
     band: tuple[float, float] | None  # 8 of 10 sets lie inside
     reason: str  # one sentence
