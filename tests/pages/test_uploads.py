@@ -14,7 +14,7 @@ from dpviz.ui.data import picker
 from dpviz.ui.data.upload import HELD
 from dpviz.ui.ledger import NOTHING
 from tests.data.made import number_row, parquet, text_row, workbook
-from tests.pages.conftest import FIRST, PAGES, TARGET, release, typed
+from tests.pages.conftest import FIRST, LAPLACE, PAGES, TARGET, release, typed
 
 ROWS = np.random.default_rng(0).random((60, 3)).round(4)
 CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()
@@ -144,6 +144,7 @@ def test_one_feature_with_bounds_from_the_data_takes_the_guarantee_away(upload):
     assert any("from the data, not private" in caption.value for caption in page.app.caption)
 
 
+@pytest.mark.parametrize("name", [FIRST, LAPLACE, TARGET])  # centers, places, and two sets of records
 def test_the_curator_sees_what_bounds_cut_off_and_the_public_does_not(upload):
     bounds = {"age from": (0.25, 1.0), "income from": (0.0, 0.5)}
     page = typed(upload(CSV), bounds)
@@ -240,6 +241,7 @@ def test_features_are_chosen_and_one_is_enough(upload):
     assert header["y"]["ticks"] is False
 
 
+@ON_ONE_PAGE
 def test_fewer_features_than_before_start_the_axes_again(upload):
     page = upload(b"a,b,c,d\n1,2,3,4\n2,3,4,5\n4,5,9,1\n")
     page.set("selectbox", "Public bounds", "data")
