@@ -131,7 +131,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GeneStep]:
     """Yield one `GeneStep` a round; the last one's pick is the result."""
-    unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
+    unit, adjacency = writable(unit_records(points, box)), adjacency_of(params.adjacency)
     size_rng, start_rng, loop_rng = rng.spawn(3)
     needed = params.n_rounds is None
     size = known_size(len(unit), params.epsilon, params.n_public, adjacency, needed=needed, rng=size_rng)
