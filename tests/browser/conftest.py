@@ -106,9 +106,18 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
-def visitor(browser: Browser, **options: Any) -> BrowserContext:
-    """Return a fresh profile of somebody who has been here before: nothing moves by itself."""
+# A page that rests asks for bands, whose runs would take a quarter of a processor behind every test.
+NO_BANDS = """{
+  const { send } = WebSocket.prototype;
+  WebSocket.prototype.send = function (what) { if (!String(what).startsWith("band:")) send.call(this, what); };
+}"""
+
+
+def visitor(browser: Browser, *, bands: bool = False, **options: Any) -> BrowserContext:
+    """Return a fresh profile of somebody who has been here before: nothing moves by itself, or runs behind a page."""
     context = browser.new_context(**options)
+    if not bands:
+        context.add_init_script(NO_BANDS)
     context.add_init_script(
         "try { localStorage.setItem('dpviz-swept', '1') } catch { /* about:blank keeps nothing */ }"
     )

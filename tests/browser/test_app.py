@@ -36,9 +36,10 @@ def picture_of(page: Page) -> Locator:
 
 
 def opened(page: Page, server: Server, query: str = "") -> Locator:
-    """Open convergent k-means and return its picture; unless asked, at a tab that computes nothing behind the test."""
+    """Open convergent k-means and return its picture; unless asked, few records at a tab that computes nothing."""
     tab = "" if "tab=" in query else "&tab=budgets"
     tab += "" if "audience=" in query else "&audience=curator"  # a link that names the tab alone opens there
+    tab += "" if re.search(r"(^|&)n=", query) else "&n=300"
     page.goto(f"{server(APP)}/{PAGE}?{query}{tab}")
     return picture_of(page)
 

@@ -8,11 +8,11 @@ from playwright.sync_api import Page, expect
 from tests.browser.test_app import APP, SLOW, Server, go_to, switch
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
-EXACT = re.compile(r"give the record away to whoever has the other 1,999: right to (\d+ digits|every digit)")
+EXACT = re.compile(r"give the record away to whoever has the other 499: right to (\d+ digits|every digit)")
 
 
 def test_a_click_attacks_another_record_and_noise_hides_it(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/convergent_kmeans?n=2000&tab=attack&record=5")
+    page.goto(f"{server(APP)}/convergent_kmeans?n=500&tab=attack&record=5")
     attack = page.locator(".dpviz-live[data-dpviz-key=attack][data-dpviz-drawn]")
     expect(page.get_by_text(EXACT)).to_be_visible(timeout=SLOW)
     go_to(attack, 0, "1: what the attacker has")

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, WebSocket, expect
+from playwright.sync_api import Browser, Locator, Page, WebSocket, expect
 
+from tests.browser.conftest import SIZE, visitor
 from tests.browser.test_app import APP, SLOW, Server
 
-pytestmark = [pytest.mark.browser, pytest.mark.still]
+pytestmark = pytest.mark.browser
 
 STAGE = ".dpviz-stage"
 STARTING = 120_000  # ms: the background process imports what it needs, behind everything else
@@ -41,6 +42,17 @@ class Line:
     def n_pictures(self) -> int:
         """How many pictures were asked for."""
         return len(self.asked) - self.n_asked
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """Give a page that asks for bands; an uncaught error in it fails the test."""
+    context = visitor(browser, bands=True, viewport=SIZE, color_scheme="light", reduced_motion="reduce")
+    page, errors = context.new_page(), list[str]()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    context.close()
+    assert not errors, errors
 
 
 @pytest.fixture

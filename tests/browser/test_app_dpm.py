@@ -56,7 +56,7 @@ def check_levels(page: Page, picture: Locator) -> None:
 def test_the_scrubber_goes_level_by_level_and_a_click_on_the_tree_or_on_a_cut_looks_into_it(
     page: Page, server: Server
 ) -> None:
-    picture = opened(page, server)
+    picture = opened(page, server, "n=500")
     tree = page.locator(".dpviz-live[data-dpviz-key=tree]")
     expect(tree).to_have_attribute("data-dpviz-drawn", re.compile("[1-9]"), timeout=SLOW)
     with redrawn(picture):

@@ -73,7 +73,7 @@ def layers(content: bytes) -> set[str]:
 
 @pytest.mark.parametrize("name", [PAGE, *(pytest.param(name, marks=pytest.mark.slow) for name in ("dpm", "morse"))])
 def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Path, name: str) -> None:
-    page.goto(f"{server(APP)}/{name}?{QUIET}&n=500")
+    page.goto(f"{server(APP)}/{name}?{QUIET}&n=300")
     scene = scene_of(picture_of(page))
     drawing = saved(page, "svg")
     said = "".join(ET.fromstring(drawing).itertext())
@@ -141,12 +141,12 @@ def test_files_show_the_picture_as_it_stands(page: Page, server: Server) -> None
 
 
 def test_settings_bring_a_picture_back_after_everything_was_changed(page: Page, server: Server) -> None:
-    picture = opened(page, server, f"{QUIET}&n=700&epsilon=0.3&n_clusters=4&noise_seed=9&start_seed=2")
+    picture = opened(page, server, f"{QUIET}&n=300&epsilon=0.3&n_clusters=4&noise_seed=9&start_seed=2")
     wanted = scene_of(picture)
     page.get_by_role("slider", name="Step").fill("2")
     content = saved(page, "json")
     close(page)
-    press(page, picture, "ε", "ArrowRight", "ArrowRight")
+    press(page, picture, "ε", "ArrowRight")
     choose_data(page, "Iris flowers")
     expect(picture).not_to_have_attribute("data-dpviz-scene", wanted)
     with redrawn(picture):

@@ -14,7 +14,7 @@ Server = Callable[[str], str]
 
 
 def test_the_slider_moves_the_picture_and_epsilon_keeps_its_distance(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/nd_laplace?n=500")
+    page.goto(f"{server(APP)}/nd_laplace?n=200")
     picture, said = picture_of(page), page.locator(".finding")
     expect(said).to_contain_text("Everyone lands 2 km away on average")
     with redrawn(picture):

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 
 
 def opened(page: Page, server: Server, more: str = "") -> Locator:
-    page.goto(f"{server('app.py')}/convergent_kmeans?n=600&tab=play{more}")
+    page.goto(f"{server('app.py')}/convergent_kmeans?n=200&tab=play{more}")
     picture = page.locator(".dpviz-live[data-dpviz-key=over]")
     expect(picture).to_have_attribute("data-dpviz-drawn", "1", timeout=60_000)
     return picture

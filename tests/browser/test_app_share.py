@@ -7,7 +7,7 @@ from tests.browser.test_app import APP, SLOW, Server, behind, picture_of, scene_
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
-QUIET = "data=blobs&n=500&tab=read&audience=curator"  # no work goes on behind the page
+QUIET = "data=blobs&n=200&tab=read&audience=curator"  # no work goes on behind the page
 
 
 def inked(page: Page) -> float:

@@ -1,6 +1,7 @@
 """The stage: ε, finding, whole picture, both numbers, guarantee and play share the first screen, at every size."""
 
 import re
+from collections.abc import Iterable
 from itertools import cycle, pairwise
 from typing import Any, Literal
 
@@ -24,6 +25,7 @@ SIZES = {
     (390, 844): (0.37, 60),
     (844, 390): (0.24, 70),  # as much as its height leaves; the navigation is whole there
 }
+PHONE = (390, 844)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")  # change no place: each size is looked at in one
 PARTS = {  # what must be seen whole
     "ε": ".epsilon",
@@ -113,18 +115,23 @@ def fault(seen: dict[str, Any], width: int, height: int, limits: tuple[float, in
     return ""
 
 
-def check_screens(page: Page, name: str) -> None:
-    """Look at the first screen of an open page at every size; ε stays in sight on a phone."""
+def check_screens(page: Page, name: str, sizes: Iterable[tuple[int, int]] = SIZES) -> None:
+    """Look at the first screen of an open page at some sizes."""
     wrong = {}
-    for (width, height), scheme in zip(SIZES, cycle(SCHEMES), strict=False):
+    for (width, height), scheme in zip(sizes, cycle(SCHEMES), strict=False):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_timeout(150)
         if said := fault(page.evaluate(SEEN, PARTS), width, height):
             wrong[f"{name}, {width} x {height}, {scheme}"] = said
         check_edge(page)
+    page.set_viewport_size(SIZE)
     assert wrong == {}
-    page.set_viewport_size({"width": 390, "height": 844})
+
+
+def stays_in_sight(page: Page) -> None:
+    """Scroll to the end on a phone, where ε stays."""
+    page.set_viewport_size(dict(zip(("width", "height"), PHONE, strict=True)))
     page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, main.scrollHeight)")
     page.wait_for_timeout(300)
     _, top, _, bottom = page.evaluate(SEEN, PARTS)["places"]["ε"]
@@ -134,12 +141,16 @@ def check_screens(page: Page, name: str) -> None:
 
 
 def test_one_screen_has_it_all_of_every_method(page: Page, server: Server) -> None:
-    """One reader goes from page to page, so that nothing is loaded again; axe looks at the first; one is stepped."""
+    """One reader goes from page to page, so that nothing is loaded again; axe looks at the first; one is stepped.
+
+    Every size is looked at on the first page, and each other page at the smallest size and at another one.
+    """
     first, *others = CATALOGUE
     opened(page, server, first, "n_runs=5")
     check_screens(page, first)
+    stays_in_sight(page)
     accessible(page, tabs="open")
-    for name in others:
+    for name, size in zip(others, cycle(size for size in SIZES if size != PHONE), strict=False):
         page.set_viewport_size(SIZE)
         method = CATALOGUE[name]
         if method.targets is None:
@@ -149,7 +160,7 @@ def test_one_screen_has_it_all_of_every_method(page: Page, server: Server) -> No
             settled(page)
         else:  # it opens with records of its own where no others were chosen
             opened(page, server, name)
-        check_screens(page, name)
+        check_screens(page, name, (PHONE, size))
         if name == "dpm":
             step_back(page)
 
@@ -179,7 +190,7 @@ def test_the_ends_of_epsilon_have_no_more_words(
 
 
 def test_on_paper_the_picture_stands_below_the_words_which_have_the_whole_width(page: Page, server: Server) -> None:
-    opened(page, server, "convergent_kmeans")
+    opened(page, server, "convergent_kmeans", "n=200")
     page.set_viewport_size({"width": 794, "height": 1123})  # A4
     page.emulate_media(media="print")
     finding, guarantee, picture = (
@@ -362,7 +373,7 @@ def test_epsilon_sweeps_once_on_a_first_visit_and_a_touch_ends_it(browser: Brows
     stopped = instrument.get_attribute("data-value")
     page.wait_for_timeout(1000)
     assert instrument.get_attribute("data-value") == stopped
-    page.goto(f"{server(APP)}/morse")
+    page.goto(f"{server(APP)}/convergent_kmeans")
     picture_of(page)
     page.wait_for_timeout(2000)
     expect(page.locator(".dpviz-instrument")).to_have_attribute("data-value", "1")

@@ -32,15 +32,14 @@ def test_two_tabs_say_which_has_the_records_and_a_reload_what_is_gone_and_what_w
 ) -> None:
     content = csv()
     second = page.context.new_page()
-    for each in (page, second):
-        each.goto(f"{server(APP)}/")
+    for each, name in ((second, "teach"), (page, f"convergent_kmeans?{DESCRIBED}&tab=budgets&audience=curator")):
+        each.goto(f"{server(APP)}/{name}")
         expect(each.get_by_role("heading", level=1)).to_be_visible(timeout=SLOW)
         expect(line_of(each)).to_be_attached(timeout=SLOW)
     page.wait_for_timeout(500)
     for each in (page, second):
         expect(line_of(each)).to_be_hidden()  # neither has records of its own
     page.bring_to_front()  # no frames are drawn in a window behind others
-    page.goto(f"{server(APP)}/convergent_kmeans?{DESCRIBED}&tab=budgets&audience=curator")
     give(page, content)
     picture_of(page)
     expect(page).to_have_url(re.compile("data=upload%3A"), timeout=SLOW)
