@@ -500,7 +500,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def ledger_chart(self) -> Scene:
         """Return what each level spends, from the release's events."""
-        last = self.cells.n_levels + 1
+        last = max(row.column for row in self.ledger())  # after the planned levels, also where cuts ended sooner
         opening = f"Bar 0: before the first cut. Bar {last}: the averages, which also have all of δ."
         return charts.ledger_chart(self.ledger(), proved=self.proved, unit="level", opening=opening)
 

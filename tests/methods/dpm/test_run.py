@@ -31,6 +31,8 @@ def test_the_ledger_adds_up_to_epsilon(tell_dpm, d, calibration):
         total = math.fsum(row.epsilon for row in rows)
         averages = [row.epsilon for row in rows if row.purpose == "Averages"]
         assert len(averages) == told.last.n_rounds
+        bar = {row.column for row in rows if row.purpose == "Averages"}.pop()
+        assert f" Bar {bar}: the averages" in told.ledger_chart().caption
         assert averages == pytest.approx([told.last.budget.epsilon / told.last.n_rounds] * len(averages), rel=1e-9)
         if calibration == "repaired":
             assert total == pytest.approx(epsilon, rel=1e-12)
