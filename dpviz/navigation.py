@@ -91,7 +91,7 @@ def run() -> None:
     page.run()
     if unknown := hiding.unknown_names(control_names()):
         listed = ", ".join(state.plain(name[: state.MOST_NAME]) for name in unknown[: state.MOST_REPEATED])
-        above.warning(f"The link names {listed}, which no control is called. Everything else in it holds.")
+        above.warning(f"The link names {listed}, but no control has that name. Everything else in it holds.")
     _ask_again()
     _settle()
 

@@ -58,7 +58,7 @@ def test_parts_that_do_not_fit_are_refused(changes, message):
         Dataset(**(parts | changes))
 
 
-def test_image_checks_and_freezes_its_colours():
+def test_image_checks_and_freezes_its_colors():
     image = Image(2, 1, np.full((2, 1, 3), 255))
     assert image.colors.dtype == np.uint8
     assert not image.colors.flags.writeable

@@ -30,9 +30,9 @@ def idle_workshop(monkeypatch):
     monkeypatch.setattr(asking._Asking, "is_seen", True)  # no browser is there to say so
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def components_known_once():
-    """Let the apps that are opened here share their components, as a server's sessions do: each would look for them."""
+    """Let the apps that a file opens share their components, as a server's sessions do: each would look for them."""
     with pytest.MonkeyPatch.context() as patch:
         known = app_test.BidiComponentManager()
         known.discover_and_register_components(start_file_watching=False)
