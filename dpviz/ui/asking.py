@@ -250,7 +250,7 @@ def _broke(future: Work) -> bool:
 
 _WAIT = served("wait")
 EVERY = 400  # ms between two questions while work goes on, and more where ...
-APART = 50  # ... many readers wait: ms between the questions of any two, which take 1 to 2 ms of the processor each
+APART = 100  # ... many readers wait: ms between the questions of any two, which take 1 to 2 ms of the processor each
 QUIET = 700  # ms without a new picture before work for it begins: nobody waits for every stop of a drag
 REDRAWN = 2500  # ms between two drawings of what is there so far
 

@@ -18,7 +18,7 @@ import streamlit as st
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.tools.many_runs.runs import LossQuestion, loss_band
-from dpviz.ui.asking import Job, background
+from dpviz.ui.asking import Job, Work, background
 from dpviz.ui.controls import last_move
 from dpviz.ui.data.picker import Source
 from dpviz.ui.runs import Noise, RunRequest, scalars, words_of
@@ -58,17 +58,19 @@ class LossBands:
         if page is None:
             return None
         process = background()
-        own: dict[Hashable, Any] = st.session_state.setdefault(_OWN, {})
+        own: dict[Hashable, Work] = st.session_state.setdefault(_OWN, {})
 
-        def ask(value: float) -> tuple[float, ...] | None:
+        def ask(value: float) -> tuple[float, ...] | Work:
             if value in (there := shipped().get(page, {})):
                 return there[value]
             question = self._question(page, value)
             if question is None:
                 return ()
             answers = process.ask(self.source, [_job(question)], own)
+            if answers.problem:
+                return ()
             answer: tuple[float, ...] | None = answers.found[0]
-            return () if answers.problem else answer
+            return next(iter(own.values())) if answer is None else answer
 
         return Bands(_hashed(page, self.values), ask)
 

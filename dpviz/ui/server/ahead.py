@@ -18,6 +18,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
@@ -27,6 +28,7 @@ from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from dpviz.ui.asking import Work
 from dpviz.ui.live import wrap
 
 Picture = tuple[str, bytes]  # its key, and its packed scene
@@ -35,13 +37,13 @@ Draw = Callable[[float], Iterator[Picture]]  # a value of the slider -> its pict
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bands:
-    """What tells the band at a value of the slider: quantiles, () where there is none, None while they are not known.
+    """What tells the band at a value of the slider: quantiles, () where there is none, or the work that finds them.
 
-    `ask` runs outside of the session's script, as `Draw` does.
+    `ask` runs outside of the session's script, as `Draw` does. It is asked again when that work has ended.
     """
 
     key: str  # of everything that the bands follow from, values of the slider included
-    ask: Callable[[float], tuple[float, ...] | None]
+    ask: Callable[[float], tuple[float, ...] | Work]
 
 
 _FOLDER = "dpviz-ahead"
@@ -50,7 +52,6 @@ _MOST_DIGITS = 6  # of a value's index
 _DRAWN = "drawn"  # after the last picture
 _LATER = "later"  # what is missing comes with the page's rerun
 _BAND = "band:"  # before the index of a value whose band is asked for
-_GLANCE, _SLOWER, _LONGEST_GLANCE = 0.05, 1.5, 2.0  # s between the first looks at a band, then so many times as long
 _REST = 0.03  # s without a message before the next value is predicted: a drag sends messages faster than that
 _SERIES = 1.0  # s between two moves of one drag; single moves cause no prediction
 
@@ -160,29 +161,37 @@ async def answer(socket: WebSocket) -> None:
 
 async def _send_band(socket: WebSocket, token: str, index: str) -> None:
     """Send the band at a value when it is known."""
-    glance = _GLANCE  # a hundred readers who rest must not take the processor from one who moves
-    while (answer := await run_in_threadpool(_band, token, index)) is None:
-        await asyncio.sleep(glance)
-        glance = min(_SLOWER * glance, _LONGEST_GLANCE)
+    while isinstance(answer := await run_in_threadpool(_band, token, index), Future):
+        await _end_of(answer)
     with suppress(WebSocketDisconnect, RuntimeError):  # the reader has left
         await socket.send_text(answer)
 
 
-def _band(token: str, index: str) -> str | None:
-    """Return the answer to a question for a band, None while it is not known."""
+async def _end_of(work: Work) -> None:
+    """Wait for the end of work, which goes on when nobody waits for it any more."""
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+
+    def tell(_: object) -> None:
+        with suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(ended.set)
+
+    work.add_done_callback(tell)
+    await ended.wait()
+
+
+def _band(token: str, index: str) -> str | Work:
+    """Return the answer to a question for a band, or the work that finds it."""
     own = _OFFERS.get(token)  # for one look only, or the session would not end before the WebSocket does
     number = int(index) if _is_index(index) else None
     key: str | None = None
     values: tuple[float, ...] = ()
     if own is not None and own.bands is not None and number is not None and number < len(own.values):
         key = own.bands.key
-        try:
+        with suppress(Exception):  # whatever a run of one's own method raises: the strip has no band there
             band = own.bands.ask(own.values[number])
-        except Exception:  # whatever a run of one's own method raises: the strip has no band there
-            band = ()
-        if band is None:
-            return None
-        values = band
+            if isinstance(band, Future):
+                return band
+            values = band
     return json.dumps({"band": number, "values": list(values) or None, "key": key})
 
 

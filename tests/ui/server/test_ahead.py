@@ -5,7 +5,7 @@ import gc
 import itertools
 import json
 import threading
-from types import SimpleNamespace
+from concurrent.futures import Future
 
 import pytest
 from hypothesis import given
@@ -214,6 +214,13 @@ def waited(*questions, until):
     assert until.wait(30)
 
 
+def finished():
+    """Return work that has ended, as most has when it is asked for again."""
+    work = Future()
+    work.set_result(None)
+    return work
+
+
 def bands_of(said):
     return [json.loads(each) for each in said if isinstance(each, str) and each.startswith("{")]
 
@@ -237,45 +244,77 @@ def test_a_band_is_told_when_it_is_known(session, monkeypatch):  # noqa: ARG001
 
     def ask(value):
         looks.append(value)
-        return (1.0, 2.0, value) if len(looks) > 2 else None
+        return (1.0, 2.0, value) if len(looks) > 2 else finished()
 
     said = talk(banded(ask), waited("band:2", until=heard_by(monkeypatch, 1)))
     assert bands_of(said) == [{"band": 2, "values": [1.0, 2.0, 2.0], "key": "key"}]
     assert looks == [2.0] * 3
 
 
-def test_a_band_that_takes_long_is_looked_at_less_and_less_often(session, monkeypatch):  # noqa: ARG001
-    pauses, sent = [], []
+@pytest.mark.parametrize("end", ["done", "failed", "canceled"])
+def test_who_waits_for_a_band_looks_once_more_when_the_work_has_ended_and_not_before(session, monkeypatch, end):  # noqa: ARG001
+    work, looks, asked, heard = Future(), [], threading.Event(), heard_by(monkeypatch, 1)
 
-    async def record(value, to):
-        to.append(value)
+    def ask(value):
+        looks.append(value)
+        asked.set()
+        return (1.0, 2.0, 3.0) if work.done() else work
 
-    monkeypatch.setattr(ahead, "asyncio", SimpleNamespace(sleep=lambda seconds: record(seconds, pauses)))
-    address = banded(lambda _: (1.0, 2.0, 3.0) if len(pauses) == 60 else None)
-    socket = SimpleNamespace(send_text=lambda text: record(text, sent))
-    asyncio.run(ahead._send_band(socket, address.rpartition("/")[2], "1"))
-    assert pauses == sorted(pauses)
-    assert (pauses[0], pauses[-1]) == (ahead._GLANCE, ahead._LONGEST_GLANCE)
-    assert json.loads(sent[0])["values"] == [1.0, 2.0, 3.0]
+    def asking():
+        yield "band:1"
+        assert asked.wait(30)
+        assert not heard.wait(0.3)
+        assert looks == [1.0], "a hundred readers who rest must not take the processor from one who moves"
+        if end == "canceled":
+            work.cancel()
+        elif end == "failed":
+            work.set_exception(RuntimeError("17 records"))
+        else:
+            work.set_result(None)
+        assert heard.wait(30)
+
+    assert bands_of(talk(banded(ask), asking())) == [{"band": 1, "values": [1.0, 2.0, 3.0], "key": "key"}]
+    assert looks == [1.0] * 2
+
+
+def test_work_goes_on_when_nobody_waits_for_its_band_any_more(session, monkeypatch):  # noqa: ARG001
+    work, first = Future(), threading.Event()
+
+    def ask(value):
+        if value != VALUES[0]:
+            return (value,) * 3
+        first.set()
+        return work
+
+    def asking():
+        yield "band:0"
+        assert first.wait(30)
+        yield "band:1"
+        assert heard.wait(30)
+
+    heard = heard_by(monkeypatch, 1)
+    assert [each["band"] for each in bands_of(talk(banded(ask), asking()))] == [1]
+    assert not work.cancelled(), "other sessions wait for it"
+    work.set_result(None)  # and nobody is left whom it could tell
 
 
 def test_a_picture_is_drawn_while_a_band_is_not_known(session, monkeypatch):  # noqa: ARG001
-    said = talk(banded(lambda _: None), waited("band:1", 0, 2, until=heard_by(monkeypatch, 2)))
+    said = talk(banded(lambda _: Future()), waited("band:1", 0, 2, until=heard_by(monkeypatch, 2)))
     assert [read(each)[1] for each in said if isinstance(each, bytes)] == [b"x", b"x"]
     assert said.count(DRAWN) == 2
     assert bands_of(said) == []
 
 
 def test_a_band_comes_between_the_pictures_of_one_value(session, monkeypatch):  # noqa: ARG001
-    told, known = heard_by(monkeypatch, 1), threading.Event()
+    told, work = heard_by(monkeypatch, 1), Future()
 
     def draw(_):
         yield "picture", b"x"
-        known.set()
+        work.set_result(None)
         assert told.wait(30)
         yield "other", b"y"
 
-    said = talk(banded(lambda _: (1.0, 1.0, 1.0) if known.is_set() else None, draw), ["band:0", 1])
+    said = talk(banded(lambda _: (1.0, 1.0, 1.0) if work.done() else work, draw), ["band:0", 1])
     first, band, second, ended = said
     assert (read(first)[0], read(second)[0], ended) == ("picture", "other", DRAWN)
     assert json.loads(band)["band"] == 0
@@ -283,7 +322,7 @@ def test_a_band_comes_between_the_pictures_of_one_value(session, monkeypatch):  
 
 def test_a_later_question_takes_the_place_of_one_without_an_answer(session, monkeypatch):  # noqa: ARG001
     said = talk(
-        banded(lambda value: None if value == VALUES[0] else (value,) * 3),
+        banded(lambda value: Future() if value == VALUES[0] else (value,) * 3),
         waited("band:0", "band:1", until=heard_by(monkeypatch, 1)),
     )
     assert [each["band"] for each in bands_of(said)] == [1]
@@ -334,15 +373,17 @@ def test_where_no_bands_are_offered_there_is_none(session, monkeypatch):  # noqa
 
 
 def test_a_reader_who_leaves_asks_no_more(session):  # noqa: ARG001
-    asked, first = [], threading.Event()
+    asked, first, work = [], threading.Event(), Future()
 
     def ask(value):
         asked.append(value)
         first.set()
+        return work
 
     address = banded(ask)
     assert talk(address, waited("band:1", until=first)) == []
-    assert len(asked) <= 2
+    work.set_result(None)
+    assert asked == [VALUES[1]]
     many = threading.Event()
 
     def late(value):
