@@ -29,6 +29,8 @@ from dpviz.ui.asking import background
 from dpviz.ui.home import THUMBNAILS, thumbnail_address
 from dpviz.ui.server.startup import raise_file_limit
 
+GARBAGE = 5_000, 10, 20  # objects more until a collection, and collections until a larger one; ours for Python's, by
+# which 100 readers waited for a full collection of 0.2 s every seven seconds: their pages are a million objects
 PATIENCE = 3.0  # s without a word on the terminal
 COMPILING = "Making machine code, once after an installation or a change: up to half a minute."
 SESSIONS_EVERY = 10.0  # s
@@ -83,6 +85,7 @@ def prepare() -> None:
         notice.cancel()
     gc.collect()
     gc.freeze()  # a full collection would look at half a million objects that stay, while a picture waits
+    gc.set_threshold(*GARBAGE)
 
 
 def load() -> None:

@@ -31,6 +31,31 @@ SLOW_TO_LOAD = (
 )
 
 
+@pytest.fixture(autouse=True)
+def collector():
+    """Leave Python's garbage collection as it was."""
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+
+
+@pytest.mark.parametrize("prepared", [True, False])
+def test_readers_of_a_server_that_is_prepared_hardly_wait_for_a_collection_of_everything(monkeypatch, prepared):
+    """The pages of many readers are a million objects: looking at all of them takes a fifth of a second."""
+    monkeypatch.setattr(lifecycle, "THUMBNAILS", ())
+    gc.set_threshold(700, 10, 10)  # Python's own
+    if prepared:
+        lifecycle.prepare()
+    whole = []
+    gc.callbacks.append(record := lambda phase, about: phase == "start" and whole.append(about["generation"] == 2))
+    try:
+        kept = [[] for _ in range(500_000)]  # what readers' moves leave within a minute
+    finally:
+        gc.callbacks.remove(record)
+    assert len(kept) == 500_000
+    assert (sum(whole) == 0) is prepared
+
+
 @pytest.mark.parametrize(("patience", "told"), [(0.01, True), (60.0, False)])
 def test_all_small_pictures_are_made_and_a_long_wait_is_explained(monkeypatch, capsys, patience, told):
     made = []
