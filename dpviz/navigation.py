@@ -1,7 +1,10 @@
 """The pages of the app: which page shows a method or a tool, and the menu that leads to them."""
 
+import contextlib
 import functools
 import gc
+import threading
+from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -50,9 +53,32 @@ _OF_METHODS = {  # a method from outside brings its page in its record
 ICON = ASSETS / "icon.png"
 MEND = "Mend the file, then start `dpviz run` again. All other pages are as they were."
 _OPENED = "dpviz:opened"  # whether a session has opened a page: the first is that of a file of one's own
+_OPENING = threading.BoundedSemaphore(2)  # sessions that open their first page at the same time
+LONGEST_TURN = 10.0  # s that one of them waits for another
 
 
 def run() -> None:
+    """Show the page of the URL.
+
+    A hundred readers who open pages at the same time, as when their server starts again, take turns: side by side all
+    of them would wait for the last one, and so would everybody who moves a slider.
+    """
+    with contextlib.nullcontext() if _OPENED in st.session_state else _turn():
+        _show()
+
+
+@contextlib.contextmanager
+def _turn() -> Iterator[None]:
+    """Wait for a place among the sessions that open a page, but no longer than LONGEST_TURN."""
+    admitted = _OPENING.acquire(timeout=LONGEST_TURN)
+    try:
+        yield
+    finally:
+        if admitted:
+            _OPENING.release()
+
+
+def _show() -> None:
     """Show the page of the URL: `/` is the home page, or with a query leads to a story and keeps the query."""
     st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide", initial_sidebar_state="collapsed")
     pages = {name: _page(name, state.say(SHORT.get(name, method.title))) for name, method in CATALOGUE.items()}
