@@ -15,11 +15,11 @@ about twice as many moves. benchmarks/load.json was written by the command above
 cores had to do. The host of a rented machine takes the cores away now and then, for whole seconds: the promise is
 about all moves, and those of either slider that nothing was stolen from are told beside them.
 
-    python -m benchmarks.load --processes 2 --sessions 100 --think 10 --minutes 2 --kill --output FILE
+    python -m benchmarks.load --processes 2 --sessions 200 --think 10 --minutes 2 --kill --output FILE
 
 is a class: readers shared by two processes behind Caddy, of which one is killed at half time. Its readers open their
-pages again, by the address alone, and must have the same pictures within 10 s. benchmarks/load_class.json was written
-by it.
+pages again, by the address alone, and must have the same pictures within 15 s; 95 % of all moves of ε must take no more
+than 250 ms. benchmarks/load_class.json was written by it.
 """
 
 import argparse
@@ -44,12 +44,13 @@ from benchmarks.registry import stolen
 
 OUTPUT = Path(__file__).with_suffix(".json")
 PAGES = ("convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target")
-MOST_P95 = 1000.0  # ms, the promise
+MOST_P95 = 1000.0  # ms, the promise ...
+MOST_P95_IN_CLASS = 250.0  # ... and that for moves of ε where a process is killed
 MOST_GROWTH = 0.10  # of the memory, from the second quarter of the time to the last
 BELOW = 3  # readers, of whom one goes below the picture, where runs begin that nobody else asks for
 OTHER_EVERY = 8  # moves; one of so many is of another slider, and runs the whole page
 SECONDS_TO_OPEN = 120.0
-MOST_BACK = 10_000.0  # ms from the death of a process until each of its readers has the picture again
+MOST_BACK = 15_000.0  # ms from the death of a process until each of its readers has the picture again
 MOST_OTHER = 0.1  # cores that other work may take before the machine counts as shared
 CUT = (ConnectionClosed, ConnectionError, asyncio.IncompleteReadError)
 
@@ -70,7 +71,7 @@ async def reader(number: int, port: int, begin: "Beginning", think: float) -> di
                 try:
                     await session.rest(think * rng.uniform(0.5, 1.5))
                     moves, before = moves + 1, stolen()
-                    kind = "other" if moves % OTHER_EVERY == 0 and session.sliders else "epsilon"
+                    kind = "other" if (moves + number) % OTHER_EVERY == 0 and session.sliders else "epsilon"
                     took = await (session.move_other(rng) if kind == "other" else session.move_epsilon(rng))
                     told[kind].append(took)
                     if stolen() == before:
@@ -181,8 +182,9 @@ def broken(figures: dict[str, Any], options: argparse.Namespace) -> list[str]:
     if not figures["moves"]:
         found.append("nothing was moved")
     for name in ("picture_ahead_ms", "epsilon_ms", "other_slider_ms", "tab_follows_ms"):
-        if figures[name]["p95"] is not None and figures[name]["p95"] > MOST_P95:
-            found.append(f"{name}: p95 {figures[name]['p95']:.0f} ms, at most {MOST_P95:.0f} promised")
+        most = MOST_P95_IN_CLASS if options.kill and name == "epsilon_ms" else MOST_P95
+        if figures[name]["p95"] is not None and figures[name]["p95"] > most:
+            found.append(f"{name}: p95 {figures[name]['p95']:.0f} ms, at most {most:.0f} promised")
     if (figures["back_ms"]["worst"] or 0.0) > MOST_BACK:
         found.append(f"a reader waited {figures['back_ms']['worst']:.0f} ms for the picture to come back")
     if options.kill and not figures["back_ms"]["n"]:
