@@ -32,6 +32,7 @@ from dpviz.tools.teaching.page.teachers import PAGE as TEACH
 from dpviz.ui import frame, hiding, home, lessons, panel, state, tabs
 from dpviz.ui.data.picker import UPLOAD, own_data
 from dpviz.ui.export.menu import begin
+from dpviz.ui.server import lifecycle
 
 PAGES = Path(__file__).resolve().parents[1] / "pages"  # of a checkout
 HOME = "home"
@@ -69,7 +70,9 @@ def run() -> None:
 
 @contextlib.contextmanager
 def _turn() -> Iterator[None]:
-    """Wait for a place among the sessions that open a page, but no longer than LONGEST_TURN."""
+    """Wait until libraries are loaded, and for a place among the sessions that open a page; LONGEST_TURN for each."""
+    if lifecycle.LOADING.acquire(timeout=LONGEST_TURN):
+        lifecycle.LOADING.release()
     admitted = _OPENING.acquire(timeout=LONGEST_TURN)
     try:
         yield

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpviz import navigation
+from dpviz.ui.server import lifecycle
 
 READERS = 8
 
@@ -43,6 +44,23 @@ def test_a_page_that_never_ends_delays_another_one_no_longer_than_its_turn(monke
     monkeypatch.setattr(navigation, "LONGEST_TURN", 0.05)
     everybody = threading.Barrier(READERS)
     shown(monkeypatch, lambda: everybody.wait(30), {})
+
+
+def test_a_page_opens_when_libraries_are_loaded_and_not_while_they_are(monkeypatch):
+    seen = []
+    monkeypatch.setattr(navigation, "st", SimpleNamespace(session_state={}))
+    monkeypatch.setattr(navigation, "_show", lambda: seen.append(lifecycle.LOADING.locked()))
+    with lifecycle.LOADING:
+        reader = threading.Thread(target=navigation.run)
+        reader.start()
+        reader.join(0.2)
+        assert seen == []
+    reader.join(30)
+    assert seen == [False]
+    monkeypatch.setattr(navigation, "LONGEST_TURN", 0.05)
+    with lifecycle.LOADING:  # as when a library hangs
+        navigation.run()
+    assert seen == [False, True]
 
 
 def test_a_page_that_fails_gives_its_place_back(monkeypatch):

@@ -33,6 +33,7 @@ GARBAGE = 5_000, 10, 20  # objects more until a collection, and collections unti
 # which 100 readers waited for a full collection of 0.2 s every seven seconds: their pages are a million objects
 PATIENCE = 3.0  # s without a word on the terminal
 COMPILING = "Making machine code, once after an installation or a change: up to half a minute."
+LOADING = threading.Lock()  # held by `load`: of two threads that import the same packages, one can find half of one
 SESSIONS_EVERY = 10.0  # s
 REQUESTS_EVERY = 2.0  # s
 HEAD_SECONDS = 20.0  # from the connection, or the previous answer, until a head is complete
@@ -90,13 +91,14 @@ def prepare() -> None:
 
 def load() -> None:
     """Import what the package imports lazily, while the first reader's browser still loads its scripts."""
-    load_parsers()
-    import scipy.ndimage
-    import scipy.optimize
-    import scipy.signal
-    import scipy.stats  # noqa: F401
-    import sklearn.cluster  # type: ignore[import-untyped]  # it ships no types
-    import sklearn.metrics  # type: ignore[import-untyped]  # noqa: F401
+    with LOADING:
+        load_parsers()
+        import scipy.ndimage
+        import scipy.optimize
+        import scipy.signal
+        import scipy.stats  # noqa: F401
+        import sklearn.cluster  # type: ignore[import-untyped]  # it ships no types
+        import sklearn.metrics  # type: ignore[import-untyped]  # noqa: F401
 
 
 @contextlib.asynccontextmanager
