@@ -91,7 +91,7 @@ def _show() -> None:
     menu = {"": [_page(HOME, "dpviz", default=True)]}
     for name, each in pages.items():
         menu.setdefault(state.say(ACROSS[name].group) if name in ACROSS else "", []).append(each)
-    page = st.navigation(menu, position="top")
+    page = st.navigation(menu, position="hidden" if st.context.is_embedded else "top")
     if page.url_path:
         title = CATALOGUE[page.url_path].title if page.url_path in CATALOGUE else page.title
         st.set_page_config(page_title=f"{title} · dpviz")

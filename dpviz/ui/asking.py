@@ -62,6 +62,7 @@ class Answers:
 
     found: tuple[Any, ...]
     problem: str = ""  # of the first job that failed
+    pending: Work | None = None  # the first job that was started and has no answer yet
 
     @property
     def n_done(self) -> int:
@@ -117,7 +118,7 @@ class Background:
                 own.update((name, future) for name, future in zip(names, futures, strict=True) if future is not None)
                 while len(self._shared) > REMEMBERED:
                     self._shared.popitem(last=False)
-        values, problem = [], ""
+        values, problem, pending = [], "", None
         for future in futures:
             value = None
             if future is not None and future.done() and not future.cancelled():
@@ -128,8 +129,10 @@ class Background:
                     problem = problem or STOPPED
                 else:  # only this package's own messages are words for readers
                     problem = problem or (str(error) if isinstance(error, ValueError) else FAILED)
+            else:
+                pending = pending or future
             values.append(value)
-        return Answers(tuple(values), problem)
+        return Answers(tuple(values), problem, pending)
 
     def recall(self, source: Source, job: Job) -> object:
         """Return the answer to a job that sessions share, None while there is none; starts nothing."""

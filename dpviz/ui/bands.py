@@ -67,10 +67,7 @@ class LossBands:
             if question is None:
                 return ()
             answers = process.ask(self.source, [_job(question)], own)
-            if answers.problem:
-                return ()
-            answer: tuple[float, ...] | None = answers.found[0]
-            return next(iter(own.values())) if answer is None else answer
+            return answers.pending or answers.found[0] or ()
 
         return Bands(_hashed(page, self.values), ask)
 

@@ -69,8 +69,7 @@ def read_link(controls: frozenset[str]) -> None:
 
 def begin() -> None:
     """Hide what is hidden by style alone."""
-    embedded = {"navigation"} if st.context.is_embedded else set()
-    style = "".join(text for group, text in STYLES.items() if group in embedded or hides(group))
+    style = "".join(text for group, text in STYLES.items() if hides(group))
     if style:
         st.html(f"<style>{style}</style>")
 

@@ -58,11 +58,10 @@ def process(session, monkeypatch):  # noqa: ARG001 (an empty session is all that
     """Work here, at the second question; `asked` are the jobs, `runs` how often the method was run."""
     process = SimpleNamespace(asked=[], runs=0, problem="", work=Future())
 
-    def ask(asked_source, jobs, own):
+    def ask(asked_source, jobs, _own):
         process.asked += jobs
-        own[jobs[0]] = process.work
         if process.problem or process.asked.count(jobs[0]) == 1:
-            return Answers((None,) * len(jobs), process.problem)
+            return Answers((None,) * len(jobs), process.problem, None if process.problem else process.work)
         data = asked_source.dataset
         return Answers(tuple(job.task(data.points, data.box, data.labels, *job.arguments) for job in jobs))
 

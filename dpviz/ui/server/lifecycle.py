@@ -29,8 +29,9 @@ from dpviz.ui.asking import background
 from dpviz.ui.home import THUMBNAILS, thumbnail_address
 from dpviz.ui.server.startup import raise_file_limit
 
-GARBAGE = 5_000, 10, 20  # objects more until a collection, and collections until a larger one; ours for Python's, by
-# which 100 readers waited for a full collection of 0.2 s every seven seconds: their pages are a million objects
+# New objects until the garbage collector looks at the youngest, and how many such looks make one at older ones. With
+# Python's own, 700, 10 and 10, a server looked at all objects of 100 readers' pages every seven seconds, for 0.2 s.
+GARBAGE = 5_000, 10, 20
 PATIENCE = 3.0  # s without a word on the terminal
 COMPILING = "Making machine code, once after an installation or a change: up to half a minute."
 LOADING = threading.Lock()  # held by `load`: of two threads that import the same packages, one can find half of one

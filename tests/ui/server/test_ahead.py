@@ -215,7 +215,7 @@ def waited(*questions, until):
 
 
 def finished():
-    """Return work that has ended, as most has when it is asked for again."""
+    """Return work that has ended."""
     work = Future()
     work.set_result(None)
     return work

@@ -120,6 +120,18 @@ def test_what_nobody_looks_at_any_more_never_begins(shared):
     assert len(own) == 1
 
 
+@pytest.mark.parametrize(("task", "problem"), [(total, False), (broken, True)])
+def test_whoever_waits_for_what_is_pending_asks_once_more_for_each_job_at_most(shared, task, problem):
+    own, jobs, looks = {}, [Job(slow, (0.2,)), Job(task, (41.0,))], 0
+    while (answers := shared.ask(source(), jobs, own)).pending is not None:
+        assert answers.found.index(None) == len([each for each in answers.found if each is not None])
+        answers.pending.exception(WAIT)
+        looks += 1
+    assert 1 <= looks <= len(jobs)
+    assert answers.complete
+    assert bool(answers.problem) is problem
+
+
 def test_asking_takes_no_time(shared):
     """A fragment that asks must not wait for the process, whatever it is busy with."""
     own = {}
