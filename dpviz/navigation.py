@@ -70,9 +70,9 @@ def run() -> None:
 
 @contextlib.contextmanager
 def _turn() -> Iterator[None]:
-    """Wait until libraries are loaded, and for a place among the sessions that open a page; LONGEST_TURN for each."""
-    if lifecycle.LOADING.acquire(timeout=LONGEST_TURN):
-        lifecycle.LOADING.release()
+    """Wait until libraries are loaded, then up to LONGEST_TURN for a place among the sessions that open a page."""
+    with lifecycle.LOADING:
+        pass
     admitted = _OPENING.acquire(timeout=LONGEST_TURN)
     try:
         yield

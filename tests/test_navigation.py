@@ -57,10 +57,6 @@ def test_a_page_opens_when_libraries_are_loaded_and_not_while_they_are(monkeypat
         assert seen == []
     reader.join(30)
     assert seen == [False]
-    monkeypatch.setattr(navigation, "LONGEST_TURN", 0.05)
-    with lifecycle.LOADING:  # as when a library hangs
-        navigation.run()
-    assert seen == [False, True]
 
 
 def test_a_page_that_fails_gives_its_place_back(monkeypatch):

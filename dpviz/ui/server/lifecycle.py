@@ -34,7 +34,7 @@ from dpviz.ui.server.startup import raise_file_limit
 GARBAGE = 5_000, 10, 20
 PATIENCE = 3.0  # s without a word on the terminal
 COMPILING = "Making machine code, once after an installation or a change: up to half a minute."
-LOADING = threading.Lock()  # held by `load`: of two threads that import the same packages, one can find half of one
+LOADING = threading.Lock()  # held by `load`: of two threads that import scikit-learn, one can find half of it
 SESSIONS_EVERY = 10.0  # s
 REQUESTS_EVERY = 2.0  # s
 HEAD_SECONDS = 20.0  # from the connection, or the previous answer, until a head is complete

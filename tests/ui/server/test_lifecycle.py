@@ -71,6 +71,14 @@ def test_all_small_pictures_are_made_and_a_long_wait_is_explained(monkeypatch, c
     assert (lifecycle.COMPILING in capsys.readouterr().out) is told
 
 
+def test_whoever_waits_for_libraries_waits_until_all_are_loaded(monkeypatch):
+    held = []
+    monkeypatch.setattr(lifecycle, "load_parsers", lambda: held.append(lifecycle.LOADING.locked()))
+    lifecycle.load()
+    assert held == [True]
+    assert not lifecycle.LOADING.locked()
+
+
 def test_what_is_slow_to_load_waits_until_it_is_needed_and_the_app_has_it_before_anybody_comes():
     """Every command, script and worker imports the catalogue; a third of that was libraries most of them never call.
 
