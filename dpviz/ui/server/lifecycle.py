@@ -10,6 +10,10 @@ interface: where that is missing, or behaves differently, connections wait as be
 
 Preparation includes the theme. Streamlit reads its 300 options anew at each run of a page, a tenth of what the server
 does for a move of a slider; here they are read once.
+
+Whole runs and fragments. A run of the whole page ends with a message on which the browser removes what that run has not
+drawn. Where a fragment begins before these messages are sent, Streamlit takes back what the whole run has drawn of that
+fragment, but not the message: the browser removed the stage, and had it again a moment later. Here both are sent.
 """
 
 import asyncio
@@ -21,8 +25,10 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import Runtime, app_session
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 
 from dpviz.data.files import load_parsers
 from dpviz.ui.asking import background
@@ -106,6 +112,7 @@ def load() -> None:
 async def lifespan(_app: object) -> AsyncIterator[None]:
     """Load slow libraries, then clean up every few seconds: sessions, records of the process for long work."""
     read_theme_once()
+    keep_whole_runs()
     tasks = [asyncio.create_task(each) for each in (asyncio.to_thread(load), _watch_sessions(), close_slow_requests())]
     try:
         yield
@@ -127,6 +134,28 @@ def read_theme_once() -> None:
             msg.CopyFrom(sections[section])
 
     app_session._populate_theme_msg = populate
+
+
+def keep_whole_runs() -> None:
+    """Have a fragment that begins take back nothing of a whole run that has ended."""
+    clear = ForwardMsgQueue.clear
+
+    def clear_after(
+        queue: ForwardMsgQueue, retain_lifecycle_msgs: bool = False, fragment_ids_this_run: list[str] | None = None
+    ) -> None:
+        whole: list[ForwardMsg] = []
+        if fragment_ids_this_run is not None:
+            ends = [i + 1 for i, message in enumerate(queue._queue) if _ends_a_whole_run(message)]
+            last = max(ends, default=0)
+            whole, queue._queue = queue._queue[:last], queue._queue[last:]
+        clear(queue, retain_lifecycle_msgs, fragment_ids_this_run)
+        queue._queue = whole + queue._queue
+
+    ForwardMsgQueue.clear = clear_after  # type: ignore[assignment,method-assign]
+
+
+def _ends_a_whole_run(message: ForwardMsg) -> bool:
+    return message.WhichOneof("type") == "script_finished" and message.script_finished == message.FINISHED_SUCCESSFULLY
 
 
 async def _watch_sessions() -> None:

@@ -17,8 +17,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from streamlit import config
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from websockets.asyncio.client import connect
 
@@ -122,6 +124,47 @@ def test_the_theme_is_read_once_and_is_what_streamlit_reads(monkeypatch):
     assert [theme(), theme(), theme()] == [own] * 3
     assert own
     assert len(sections) == 6, "each section once"
+
+
+def a_whole_run():
+    """Return the messages of a run of a page that draws a stage in a fragment, and a table outside of it."""
+    session, stage, table, finished = (ForwardMsg() for _ in range(4))
+    session.new_session.name = "page"
+    stage.delta.new_element.text.body = "stage"
+    stage.delta.fragment_id = "stage"
+    table.delta.new_element.text.body = "table"
+    for place, message in enumerate((stage, table)):
+        message.metadata.delta_path[:] = [0, place]
+    finished.script_finished = ForwardMsg.FINISHED_SUCCESSFULLY
+    return [session, stage, table, finished]
+
+
+def cleared(messages, fragments):
+    """Return what Streamlit's queue has of some messages when a run begins: of fragments, or None for a whole page."""
+    queue = ForwardMsgQueue()
+    for message in messages:
+        queue.enqueue(message)
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=fragments)
+    return queue.flush()
+
+
+def test_a_fragment_that_begins_takes_back_nothing_of_a_whole_run_that_has_ended(monkeypatch):
+    session, stage, table, finished = whole = a_whole_run()
+    assert cleared(whole, ["stage"]) == [session, table, finished], "Streamlit keeps the stage itself now"
+    monkeypatch.setattr(ForwardMsgQueue, "clear", ForwardMsgQueue.clear)  # and back afterwards
+    lifecycle.keep_whole_runs()
+    assert cleared(whole, ["stage"]) == whole
+    assert cleared([*whole, session, stage], ["stage"]) == [*whole, session], "the fragment of before has not ended"
+    assert cleared([session, stage, table], ["stage"]) == [session, table]
+    assert cleared([], ["stage"]) == []
+
+
+def test_a_whole_run_that_begins_takes_back_what_streamlit_does(monkeypatch):
+    own = cleared(a_whole_run(), None)
+    assert len(own) == 2, "a session and its end"
+    monkeypatch.setattr(ForwardMsgQueue, "clear", ForwardMsgQueue.clear)
+    lifecycle.keep_whole_runs()
+    assert cleared(a_whole_run(), None) == own
 
 
 @pytest.fixture
