@@ -155,16 +155,13 @@ class CompareStage extends Slider {
   }
 
   destroy() {
-    clearTimeout(this.timer);
-    clearTimeout(this.resting);
     cancelAnimationFrame(this.frame);
     if (this.scroller) this.scroller.style.scrollPaddingBottom = "";
-    this.observer.disconnect();
     this.watcher.disconnect();
     window.removeEventListener("resize", this.onResize);
     window.removeEventListener("scroll", this.onScroll, { capture: true });
     for (const scheme of this.schemes) scheme.removeEventListener("change", this.onResize);
-    this.root.remove();
+    super.destroy();
   }
 
   // -- What the page says --

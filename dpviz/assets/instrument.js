@@ -246,13 +246,13 @@ export class Instrument extends Slider {
     const { places, data: { texts } } = this;
     const phone = this.size === "phone";
     const rest = sizes.gap + sizes.foot + sizes.below + 34;
-    const both = Boolean(this.said?.strip) || !this.said; // what nobody may measure has no strip, and the other one its room
+    const both = Boolean(this.said?.strip); // what nobody may measure has no strip, and the other one its room
     const room = (this.height ?? 0) - heading - rest + (both ? 0 : sizes.gap);
     const strip = phone ? (both ? sizes.strip : 2 * sizes.strip + sizes.gap) : clamp(room / (both ? 2 : 1), LEAST_STRIP, both ? MOST_STRIP : 2 * MOST_STRIP);
     const x = this.x = (t) => ENDS_PX + t * (width - 2 * ENDS_PX);
     const first = phone ? 22 : 32; // the top of the first strip
     const second = first + (both ? strip + sizes.gap : 0);
-    const track = second + strip + sizes.foot;
+    const track = this.said ? second + strip + sizes.foot : first; // without a picture there is nothing to say above ε
     const height = track + sizes.below;
     setText(this.value, `${this.symbol} = ${texts[this.place]}`);
     this.drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -262,7 +262,7 @@ export class Instrument extends Slider {
     const view = { x, at, width, strip, sizes, phone };
     this.drawing.replaceChildren(
       drawn("line", { x1: at, x2: at, y1: first, y2: track, class: "here" }),
-      ...this.risk({ ...view, top: first }), ...this.loss({ ...view, top: second }),
+      ...(this.said ? [...this.risk({ ...view, top: first }), ...this.loss({ ...view, top: second })] : []),
       ...this.track({ ...view, y: track }), ...this.dots(view, first, second),
     );
     const named = `${width} ${track} ${phone} ${heading}`;
@@ -278,9 +278,9 @@ export class Instrument extends Slider {
   risk({ x, at, top, width, strip, sizes, phone }) {
     const y = (value) => top + strip - (clamp(value, COIN_ODDS, SURE_ODDS) - COIN_ODDS) / (SURE_ODDS - COIN_ODDS) * strip;
     this.riskY = y;
-    const line = this.riskLine = this.law(this.said?.risk).map((risk, i) => [x(this.places[i]), y(risk)]);
+    const line = this.riskLine = this.law(this.said.risk).map((risk, i) => [x(this.places[i]), y(risk)]);
     const marks = [drawn("line", { x1: 0, x2: width, y1: y(COIN_ODDS), y2: y(COIN_ODDS), class: "rule" })];
-    const question = this.said?.risk_label ?? say("Did you take part?");
+    const question = this.said.risk_label ?? say("Did you take part?");
     marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, line.length ? `${question}${this.guessed(question)}` : question));
     marks.push(drawn("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, say("coin: {n}", { n: COIN_ODDS })));
     if (line.length > 1) {

@@ -191,6 +191,7 @@ export class Stage {
   /** Without a picture nothing is said, and ε can be moved. */
   sayNothing() {
     setText(this.finding, this.data.home?.question ?? "");
+    this.tell("finding", { text: "", who: "" });
     this.tellLede(this.told = "");
     this.sayGuarantee(null);
     this.instrument?.words(null, this.index);

@@ -59,10 +59,8 @@ def as_points(values: ArrayLike, *, n_features: int | None = None, name: str = "
     """
     try:
         points = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{name} could not be read as numbers ({error}). Pass an array of shape (n, d) of floats."
-        ) from None
+    except (TypeError, ValueError):  # it quotes a value
+        raise ValueError(f"{name} could not be read as numbers. Pass an array of shape (n, d) of floats.") from None
     if points.ndim != 2 or points.shape[1] == 0:
         raise ValueError(
             f"{name} had shape {points.shape}, but it must be (n, d) with d >= 1. "

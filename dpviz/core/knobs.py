@@ -8,6 +8,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from numbers import Real
 from typing import Any, Literal, SupportsIndex
 
 Value = float | int | str | bool | None
@@ -90,7 +91,7 @@ class Knob:
     def _check_number(self, value: Any) -> float | int:
         # bool is an int to Python, never to a person.
         is_integer = isinstance(value, SupportsIndex) and not isinstance(value, bool)
-        is_number = is_integer or isinstance(value, float)
+        is_number = is_integer or (isinstance(value, Real) and not isinstance(value, bool))
         if not is_number or (self.kind == "int" and not is_integer):
             raise KnobError(f"{self.name} was {quoted(value)}, but it must be {self._number_words}.")
         # NaN fails every comparison and so lands here too.

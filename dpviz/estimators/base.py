@@ -9,6 +9,7 @@ signatures from `__init__.pyi`, which `python -m tests.estimator_stub` writes.
 import dataclasses
 import inspect
 import math
+import re
 import sys
 import textwrap
 import warnings
@@ -67,8 +68,12 @@ SEEDED = (
 )
 SEARCHED = (
     "A search over parameters fits to exact data again and again, and chooses by what it finds: the choice and each "
-    "fit spend privacy that guarantee_ does not count. Search on public data, or within dpviz.budget() and state its "
-    "sum."
+    "fit spend privacy that guarantee_ does not count. Search on public data. dpviz.budget() counts each fit, but not "
+    "the choice."
+)
+CHOSEN = (
+    "A search over parameters chooses by exact scores: the budget counts each fit, but no guarantee covers the choice. "
+    "Choose on public data."
 )
 WIDTH = 116  # of a docstring's lines
 OWN = {
@@ -107,8 +112,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         params = self._params(box)
         price, n = lambda: self._price(box, params), lambda: points.n if isinstance(points, Chunks) else len(points)
         charge(type(self).__name__, price, n)
-        if not is_open() and _is_searched():
-            warnings.warn(SEARCHED, PrivacyLeakWarning, stacklevel=3)
+        if _is_searched():
+            warnings.warn(CHOSEN if is_open() else SEARCHED, PrivacyLeakWarning, stacklevel=3)
         rng: np.random.Generator
         if self.random_state is None:
             rng = SecretGenerator()  # the operating system's noise, secret and never the same again
@@ -141,8 +146,18 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         return replace(guarantee, proved=None) if isinstance(self.bounds, str) else guarantee, events
 
     def _records(self, X: ArrayLike, *, reset: bool) -> Points:
-        checked: Points = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
+        # A part of a budget may have nobody in it, which its neighbor has not: a release, and no error, as of one row.
+        least = 0 if reset and is_open() and not isinstance(self.bounds, str) else 1
+        try:
+            checked: Points = validate_data(self, X, dtype=np.float64, order="C", reset=reset, ensure_min_samples=least)
+        except ValueError as error:
+            raise ValueError(_without_records(str(error))) from None
         return checked
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> str:
+        """Return nothing: a notebook keeps what it shows, and `labels_` are exact."""
+        del doc_link
+        return ""
 
     def _fit(self, X: Any) -> tuple[Points | Chunks, Result[Any, Step]]:
         points: Points | Chunks | None = chunks_of(X)
@@ -262,6 +277,14 @@ class PrivateTransformer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         """Release the rows of `X` (n, d), moved by noise of their own: every call is one more release."""
         check_is_fitted(self)
         return np.array(self._released(self._records(X, reset=False), self.box_).release.points)
+
+
+def _without_records(words: str) -> str:
+    """Return scikit-learn's words about records without those that it quotes."""
+    if words.startswith("could not convert string to float"):
+        return "X had cells that are no numbers. Choose the features, as in X[['x', 'y']]."
+    words = re.sub(r"\narray=.*?\.\n(?=Reshape)", " ", words, flags=re.DOTALL)
+    return re.sub(r"(?<=Complex data not supported)\n.*", ": records are real numbers.", words, flags=re.DOTALL)
 
 
 def box_of(bounds: Bounds, points: Points) -> Box:

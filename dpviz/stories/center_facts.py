@@ -46,6 +46,13 @@ BEST_TERM = (
 )
 
 AS_GOOD = "Curator only, as costs are exact: centers chosen without any record would cost no more than this run's."
+
+
+def few_records(n: int, k: int) -> str:
+    """Say that there are fewer records than centers: the curator's, as the number is exact."""
+    return f"Curator only: there are {n:,} records for {k} centers. Lower k to {max(n, 1)} or less."
+
+
 BLIND = "The centers are no better than a blind guess"  # the beginning of a curator's sentence
 HELP = (
     "Cost of the box's middle, or of centers packed evenly into the box: no record is read. A run that costs as much "

@@ -285,7 +285,9 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     def nonprivate_notices(self) -> tuple[str, ...]:
         """Return what has to be said beside this run's guarantee: exact, so the curator's."""
-        return (center_facts.AS_GOOD,) if self.nonprivate_cost >= self.no_data_cost else ()
+        n, k = len(self.unit), len(self.release.centers)
+        few = (center_facts.few_records(n, k),) if n < k else ()
+        return (*few, center_facts.AS_GOOD) if self.nonprivate_cost >= self.no_data_cost else few
 
     def outcome(self) -> Outcome:
         """Return what many runs show of this one: its centers, and their cost beside k-means'."""

@@ -115,7 +115,7 @@ def guarantee_in_a_sentence(
     change = (
         f"Replacing one {who}'s record" if proved.adjacency is Adjacency.REPLACE else f"Adding or removing one {who}"
     )
-    least = f", except {rarely(proved.delta).removeprefix('about ')} cases" if proved.delta > 0 else ""
+    slack = f", plus a chance of {rarely(proved.delta).removeprefix('about ')}" if proved.delta > 0 else ""
     better = (
         stated is not None
         and claimed not in ("", of_proof)
@@ -125,7 +125,7 @@ def guarantee_in_a_sentence(
         and proved.delta <= stated.delta
     )
     verdict = f"Proved: ε = {of_proof}." if better else "Proved."
-    return "proved", f"{verdict} {change} makes no result more than {factor} as likely{more}{least}."
+    return "proved", f"{verdict} {change} makes no result more than {factor} as likely{slack}{more}."
 
 
 def factor_words(epsilon: float) -> str:

@@ -27,7 +27,7 @@ from dpviz.ui.stage import follow_choice
 STYLE = ASSETS / "style.css"
 CHART_HEIGHT = 170  # CSS pixels
 MOST_SEED = 2**31 - 1
-DESCRIBE = "Describe your data below: a file, its columns, their public bounds. Or take another set under Data."
+DESCRIBE = "Describe your data above: a file, its columns, their public bounds. Or take another set under Data."
 
 AUDIENCE = Knob(
     "audience",

@@ -50,7 +50,10 @@ NO_PUBLIC_PLANE = (
     "These directions are computed from the records, so that the public sees nothing here. "
     "Choose two features under Axes."
 )
-UNRELEASED = "Nothing of this file has been released with these settings, so there is nothing for everyone to see."
+UNRELEASED = (
+    "Nothing of this file has been released with these settings, so there is nothing for everyone to see. The curator "
+    "makes a release below the picture; everyone sees it at the settings that it was made with."
+)
 IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the reason can name a count
 
 

@@ -315,7 +315,7 @@ def test_a_release_from_elsewhere_is_counted_as_what_is_stated_of_it():
         ({}, "exactly one"),
         ({"epsilon": 1.0, "rho": 1.0}, "exactly one"),
         ({"epsilon": -1.0}, "epsilon"),
-        ({"epsilon": math.inf}, "No guarantee of"),
+        ({"epsilon": math.inf}, "without privacy"),
         ({"epsilon": 1.0, "delta": 2.0}, "delta"),
         ({"rho": -1.0}, "rho"),
         ({"epsilon": 1.0, "neighbors": "both"}, "add_remove, replace"),

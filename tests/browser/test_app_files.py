@@ -41,7 +41,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def field(page: Page) -> Locator:
     """Return the field for a file, which is behind the data's button where there is a picture."""
-    if not page.get_by_text(re.compile("Describe your data below|choose the same file that this link")).count():
+    if not page.get_by_text(re.compile("Describe your data above|choose the same file that this link")).count():
         behind(page, "data")
     return page.get_by_test_id("stFileUploader").filter(has_text="Your file")
 
@@ -101,7 +101,7 @@ def opened(page: Page, server: Server, name: str, query: str = "") -> None:
 def ask_for(page: Page, server: Server, name: str, ask: str, give: str, file: Path) -> None:
     opened(page, server, name)
     ASK[ask](page)
-    expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Describe your data above")).to_be_visible(timeout=SLOW)
     GIVE[give](page, file)
     expect_file(page, file)
 
@@ -120,7 +120,7 @@ def described(page: Page, server: Server, name: str, files: dict[str, Path]) -> 
     """Open a page at a picture of the first file, after the second has been described as well."""
     opened(page, server, name)
     by_the_button(page)
-    expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Describe your data above")).to_be_visible(timeout=SLOW)
     for each in reversed(files):
         choose(page, files[each])
         expect_file(page, files[each])
@@ -148,7 +148,7 @@ def test_a_file_is_replaced_under_its_picture_forgotten_when_it_is_taken_away_an
     page.unroute_all(behavior="wait")
 
     field(page).get_by_role("button", name=re.compile("remove|delete", re.I)).click()
-    expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Describe your data above")).to_be_visible(timeout=SLOW)
     expect(page.get_by_text("It stays in this session's memory, on every page")).to_have_count(0)
     choose(page, files["second.csv"])
     expect_file(page, files["second.csv"])

@@ -89,7 +89,7 @@ def test_nothing_uploaded_is_written_or_logged_also_when_the_line_breaks(
     page.goto(f"{apart.address}/{PAGE}?data=blobs&n=300&tab=reproduction&audience=curator")
     picture_of(page)
     choose_data(page, "Upload a file…")
-    expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Describe your data above")).to_be_visible(timeout=SLOW)
     page.route("**/_stcore/upload_file/**", lambda route: route.abort("connectionreset"))
     give(page, csv(), f"{MARK}.csv")
     uploader = page.get_by_test_id("stFileUploader").first
@@ -113,7 +113,7 @@ def test_nothing_uploaded_is_written_or_logged_also_when_the_line_breaks(
         page.locator("[data-testid=stFileUploader]").get_by_role(
             "button", name=re.compile("remove|delete", re.I)
         ).click()
-        expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
+        expect(page.get_by_text("Describe your data above")).to_be_visible(timeout=SLOW)
     give(page, b"\x89PNG\r\n\x1a\n" + MARK.encode() * 100, f"{MARK}.csv")
     expect(page.locator(".st-key-dpviz-form").get_by_role("alert").first).to_be_visible(timeout=SLOW)
 

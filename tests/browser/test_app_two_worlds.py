@@ -9,7 +9,7 @@ from tests.browser.test_app import APP, SLOW, Server, go_to, picture_of, switch
 
 pytestmark = pytest.mark.browser
 SAID = re.compile(
-    r"An attacker who guesses from this release is (right \d+ times|no better than a coin \(.*) in 100\)?;"
+    r"An attacker who guesses from this release is (right \d+ times|not seen to do better than a coin \(.*) in 100\)?;"
 )
 
 

@@ -75,10 +75,26 @@ def behind_data(page: Page, words: Locator) -> None:
 def uploaded(page: Page, server: Server, content: bytes, **bounds: float) -> Locator:
     opened(page, server)
     choose_data(page, "Upload a file…")
-    expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Describe your data above")).to_be_visible(timeout=SLOW)
     give(page, content)
     bound(page, **bounds)
     return picture_of(page)
+
+
+def nothing_of_the_curators_stays(page: Page) -> None:
+    """See what everyone does before a release: ε, and none of the words about the curator's picture."""
+    stage, said = page.locator(".dpviz-stage"), page.locator(".dpviz-said")
+    expect(said).to_have_text(stage.locator(".finding").inner_text().replace("\n", " "), timeout=SLOW)
+    finding = said.inner_text()
+    stage.get_by_role("radio", name="Everyone").click()
+    expect(page.get_by_text("there is nothing for everyone to see")).to_be_visible(timeout=SLOW)
+    expect(said).to_have_text("")
+    expect(stage.get_by_text("Did you take part?")).to_have_count(0)
+    expect(stage.get_by_text("no limit is proved")).to_have_count(0)
+    assert finding not in page.content()
+    expect(stage.get_by_role("slider", name=re.compile("ε"))).to_be_visible()
+    stage.get_by_role("radio", name="Curator").click()
+    picture_of(page)
 
 
 def test_an_upload_becomes_a_teaching_run_with_a_link(page: Page, server: Server) -> None:
@@ -91,6 +107,7 @@ def test_an_upload_becomes_a_teaching_run_with_a_link(page: Page, server: Server
     page.keyboard.press("Escape")  # the table lies over the page
     with redrawn(picture):
         page.get_by_role("button", name="New noise").click()
+    nothing_of_the_curators_stays(page)
 
     link = page.url
     for other, title in (("dpviz", TITLE), ("DPM", "DPM")):  # a page without the form forgets its widgets, not the data
@@ -124,7 +141,7 @@ def test_an_upload_becomes_a_teaching_run_with_a_link(page: Page, server: Server
 def test_a_file_that_is_no_table_is_refused_and_the_session_goes_on(page: Page, server: Server, content: bytes) -> None:
     before = scene_of(opened(page, server))
     choose_data(page, "Upload a file…")
-    expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Describe your data above")).to_be_visible(timeout=SLOW)
     give(page, content, "really.csv")
     message = page.locator(".st-key-dpviz-form").get_by_role("alert").first
     expect(message).to_be_visible(timeout=SLOW)

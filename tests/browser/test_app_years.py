@@ -80,7 +80,7 @@ def released(page: Page, content: bytes, name: str, like: str = "") -> YearCente
 
 def test_two_released_years_are_compared_by_their_curator_and_by_everyone(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/compare?data=upload:&{LINK}")
-    expect(page.get_by_text("Describe your data below")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Describe your data above")).to_be_visible(timeout=SLOW)
     go(page, "k-means")
     before, now = released(page, LAST, "last.csv"), released(page, THIS, "this.csv", like="last.csv")
     go(page, "Compare")

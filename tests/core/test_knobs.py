@@ -108,7 +108,7 @@ def test_code_may_go_where_no_slider_goes():
 
 
 @pytest.mark.parametrize(
-    ("made", "value", "kind"), [(RATE, 2, float), (RATE, np.float64(2), float), (NARROW, np.int64(2), int)]
+    ("made", "value", "kind"), [(RATE, 2, float), (RATE, np.float32(2), float), (NARROW, np.int64(2), int)]
 )
 def test_a_value_becomes_the_knobs_type(made, value, kind):
     assert made.check(value) == 2

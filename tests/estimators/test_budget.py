@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import types
-import warnings
 from dataclasses import replace
 
 import joblib
@@ -233,15 +232,33 @@ def test_functions_of_the_package_that_release_count_too():
             run_of("lloyd")
 
 
-def test_a_search_within_a_budget_is_counted_and_not_warned_of():
+def test_a_search_within_a_budget_is_counted_and_its_choice_is_warned_of():
     search = GridSearchCV(of("su", epsilon=0.25), {"n_clusters": [2, 3]}, cv=2)
-    with warnings.catch_warnings(), dpviz.budget(epsilon=2.0) as b:
-        warnings.simplefilter("error", PrivacyLeakWarning)
-        search.fit(X)
+    with dpviz.budget(epsilon=2.0) as b:
+        with pytest.warns(PrivacyLeakWarning, match="the budget counts each fit, but no guarantee covers the choice"):
+            search.fit(X)
         cross_val_score(clone(search.best_estimator_), X, cv=2)
         assert b.epsilon_spent == 7 * 0.25  # four fits, the last on all records, and two more
     with pytest.warns(PrivacyLeakWarning, match="search over parameters"):
         search.fit(X)
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if name not in ("lloyd", "nd_laplace")])
+def test_a_part_of_a_budget_with_nobody_in_it_is_released_as_one_with_one_person_is(name):
+    for records in (X[:0], X[:1]):
+        with dpviz.budget(epsilon=2.0, delta=1e-3) as b:
+            made = of(name).fit(records)
+            assert b.epsilon_spent > 0
+        assert len(made.labels_) == len(records)
+    with pytest.raises(ValueError, match="0 sample"):  # as scikit-learn wants it elsewhere
+        of(name).fit(X[:0])
+
+
+def test_no_budget_allows_a_run_without_privacy():
+    with dpviz.budget(epsilon=2.0) as b:
+        with pytest.raises(BudgetError, match="at ε = ∞ is without privacy: no budget allows it"):
+            of("su", epsilon=math.inf).fit(X)
+        assert b.epsilon_spent == 0
 
 
 def test_threads_are_counted_wherever_joblib_runs_them():

@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import pickle
+import re
 import subprocess
 import sys
 import warnings
@@ -179,6 +180,34 @@ def test_a_search_warns_and_a_fit_does_not():
     with warnings.catch_warnings():
         warnings.simplefilter("error", PrivacyLeakWarning)
         of("su").fit(X)
+
+
+def test_a_notebook_shows_parameters_and_nothing_exact(name):
+    made = of(name).fit(X)
+    for each in (made, make_pipeline(FunctionTransformer(), made)):
+        shown = each._repr_mimebundle_()["text/html"]
+        assert "random_state" in shown
+        assert "labels_" not in shown
+        assert f"({len(X)}," not in shown
+
+
+def test_an_error_quotes_no_record():
+    secret = 4.29318888
+    given = {
+        "Reshape": np.full(9, secret),
+        "Complex data": np.full((9, 2), secret + 0j),
+        "no numbers": [[secret, "Alice"]] * 9,
+        "NaN": np.array([[secret, np.nan]] * 9),
+    }
+    made = of("su").fit(X)
+    for words, records in given.items():
+        for call in (of("su").fit, made.predict, made.transform):
+            with pytest.raises(ValueError, match=words) as error:
+                call(records)
+            assert not re.search("4.29|Alice", str(error.value)), words
+    with pytest.raises(ValueError, match="no numbers") as error:
+        of("su").fit(pd.DataFrame({"who": ["Alice"] * 9, "x": [secret] * 9}))
+    assert "Alice" not in str(error.value)
 
 
 def test_importing_the_package_loads_nothing():

@@ -20,7 +20,8 @@ TABS = {
 }
 OPERATION = "In the other world"
 SAID = re.compile(
-    r"An attacker who guesses from this release is (?:right (\d+) times|no better than a coin \((\d+)-\d+) in 100"
+    r"An attacker who guesses from this release is (?:right (\d+) times"
+    r"|not seen to do better than a coin \((\d+) to \d+) in 100"
 )
 
 

@@ -78,7 +78,7 @@ def test_the_public_view_of_an_upload_has_no_secret(upload):
 @pytest.mark.parametrize("low", [1.0, 2.0])
 def test_bounds_in_the_wrong_order_are_refused(upload, low):
     page = typed(upload(CSV), {"age from": (low, 1.0), "income from": (0.0, 1.0)})
-    assert "below high" in page.app.error[0].value.replace("\\", "")
+    assert f"The bounds of 'age' were {low:g} and 1, but the first must be below the second" in page.app.error[0].value
     assert page.packed() == {}
 
 
@@ -423,7 +423,7 @@ def test_a_file_has_its_own_answers_and_the_last_files_only_when_asked(upload):
 @ON_ONE_PAGE
 def test_a_file_that_is_taken_away_is_forgotten_with_its_answers(upload):
     page = give(unit_bounds(upload(CSV)), None)
-    assert "Describe your data below" in said(page)
+    assert "Describe your data above" in said(page)
     assert "dpviz:table" not in page.app.session_state
     assert page.packed() == {}
     page = give(page, SAME_COLUMNS)
@@ -457,7 +457,7 @@ def test_a_button_beside_the_gallery_asks_for_a_file(open_page):
     page = open_page("dpm", n="200")
     page.widget("button", "Upload").click()
     page.run()
-    assert any("Describe your data below" in info.value for info in page.app.info)
+    assert any("Describe your data above" in info.value for info in page.app.info)
     assert "Upload" not in [button.label for button in page.app.button]
 
 

@@ -79,7 +79,7 @@ def cloud_scene(
     x = _visible(stage.projection.x, places[:, 0], near=near)
     y = _visible(stage.projection.y, places[:, 1], near=near) if box.d > 1 else stage.projection.y
     inside = all(axis.view[0] <= at <= axis.view[1] for at, axis in zip(spot, (x, y), strict=True))
-    beyond = " The record itself lies outside what is shown." if near and not inside else ""
+    beyond = " The record itself may lie outside what is shown." if near and not inside else ""
     return Scene(
         title="Two worlds",
         alt=f"What {n_runs} runs released in each of two worlds, over each other: {first.lower()}, {second.lower()}.",

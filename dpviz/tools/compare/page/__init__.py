@@ -337,7 +337,7 @@ def _propose(page: PageFrame, question: CompareQuestion, at: float) -> None:
     it = recommend(n=data.n, epsilon=at, n_clusters=question.n_clusters, bounds=data.box)
     one, switch = ENTRIES[it.entry], SWITCHES[it.entry]
     st.markdown(
-        f"At ε = {number(at)}, begin with **{one.name}**: so say the numbers of records, features and centers, "
+        f"At ε = {number(at)}, begin with **{one.name}**. The numbers of records, features and centers say so, "
         f"before any run. {it.reason} Expected: {it.expected}."
     )
     if it.entry not in question.entries and not hiding.hides(switch.name):
