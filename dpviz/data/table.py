@@ -503,8 +503,8 @@ class Choices:
             if pair is not None and not pair[0] < pair[1]:
                 first, second = (date_of(end) if name in table.dates else f"{end:,.15g}" for end in pair)
                 raise TableError(
-                    f"The bounds of {quoted(name)} were {first} and {second}, but the first must be below the second. Swap "
-                    "them, or correct one."
+                    f"The bounds of {quoted(name)} were {first} and {second}, but the first must be below the second. "
+                    "Swap them, or correct one."
                 )
             suggested = None if pair is not None else table.suggested_bounds(name)
             ends.append(pair if suggested is None else (suggested.low, suggested.high))
