@@ -19,6 +19,7 @@ from dpviz.core import (
     Result,
     Step,
     box_between,
+    check_real,
     quoted,
     without_charge,
 )
@@ -144,12 +145,13 @@ def records_of(data: Any, bounds: Any) -> tuple[Chunks | None, Dataset]:
         return None, table.dataset(table.numeric_columns, box=box_between(bounds, len(table.numeric_columns)))
     whole = chunks is not None and isinstance(data, str | Path) and chunks.n * chunks.d <= MOST_IN_MEMORY
     if chunks is None:
+        check_real(data, "data")
         try:
             points = np.asarray(data, dtype=np.float64)
         except (TypeError, ValueError):  # it quotes a value
             text = ", ".join(str(name) for name in getattr(data, "columns", ()) if not _is_numeric(data[name]))
             raise ValueError(
-                f"data had columns that are no numbers{f' ({text})' if text else ''}. Choose the features, as in "
+                f"data had columns that are not numbers{f' ({text})' if text else ''}. Choose the features, as in "
                 "data[['x', 'y']]."
             ) from None
     else:

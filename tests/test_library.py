@@ -132,10 +132,10 @@ def test_a_method_has_one_name_and_answers_to_its_others(name):
 @pytest.mark.parametrize("frame", [pd.DataFrame, pytest.importorskip("polars").DataFrame])
 def test_a_frame_with_text_names_the_columns_and_shows_no_value(frame):
     people = frame({"x": [0.1, 0.2], "town": ["A", "B"], "y": [0.3, 0.4], "name": ["Ann", "Ben"]})
-    with pytest.raises(ValueError, match=r"no numbers \(town, name\)\. Choose the features") as error:
+    with pytest.raises(ValueError, match=r"not numbers \(town, name\)\. Choose the features") as error:
         dpviz.run("su", people, bounds=Box.cube(0.0, 1.0, 4))
     assert "Ann" not in str(error.value)
-    with pytest.raises(ValueError, match="columns that are no numbers"):
+    with pytest.raises(ValueError, match="columns that are not numbers"):
         dpviz.run("su", [["Ann", 1.0]], bounds=BOX)
 
 

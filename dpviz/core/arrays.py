@@ -51,12 +51,21 @@ def fingerprint(array: NDArray[np.generic]) -> str:
     return hashlib.blake2b(f"{dense.dtype}{dense.shape}".encode() + dense.tobytes(), digest_size=16).hexdigest()
 
 
+def check_real(values: object, name: str) -> None:
+    """Raise ValueError for masked and complex values, of which NumPy would take what is hidden and the real parts."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} had masked cells, whose values would be used all the same. Fill or drop those rows.")
+    if isinstance(values, np.ndarray) and np.iscomplexobj(values):
+        raise ValueError(f"Complex data not supported: {name} had complex numbers, but records are real.")
+
+
 def as_points(values: ArrayLike, *, n_features: int | None = None, name: str = "points") -> Points:
     """Return `values` as finite float64 records (n, d), one a row; n may be 0, d is at least 1.
 
-    Raises ValueError when the array is not two-dimensional, holds NaN or infinity, or has another
-    number of columns than `n_features`.
+    Raises ValueError when the array is not two-dimensional, holds NaN or infinity, has another number of columns than
+    `n_features`, or is none of real numbers.
     """
+    check_real(values, name)
     try:
         points = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):  # it quotes a value

@@ -429,7 +429,7 @@ class _Column:
         good = max(fitting, key=lambda fits: int(fits.sum()))
         n_odd, first = int((~good).sum()), quoted(numerals[~good].iloc[0])
         if good.any() or self.stored.any():
-            return [f"Column {name} is text: {n_odd} of {len(self.cells)} cells are no numbers, first {first}."]
+            return [f"Column {name} is text: {n_odd} of {len(self.cells)} cells are not numbers, first {first}."]
         number = "|".join([number_pattern(POINT), number_pattern(COMMA), "[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3}"])
         # One number with a unit, a currency or brackets around it, or with groups of two digits.
         measured = rf"(?:[A-Za-z]{{2,3}}\.?\s)?[^0-9A-Za-z]*(?:{number})[^0-9]{{0,12}}"

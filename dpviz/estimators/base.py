@@ -50,6 +50,7 @@ from dpviz.core import (
     Result,
     Step,
     box_between,
+    check_real,
     quoted,
     squared_distances,
     told,
@@ -148,6 +149,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
     def _records(self, X: ArrayLike, *, reset: bool) -> Points:
         # A part of a budget may have nobody in it, which its neighbor has not: a release, and no error, as of one row.
         least = 0 if reset and is_open() and not isinstance(self.bounds, str) else 1
+        check_real(X, "X")
         try:
             checked: Points = validate_data(self, X, dtype=np.float64, order="C", reset=reset, ensure_min_samples=least)
         except ValueError as error:
@@ -282,7 +284,7 @@ class PrivateTransformer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
 def _without_records(words: str) -> str:
     """Return scikit-learn's words about records without those that it quotes."""
     if words.startswith("could not convert string to float"):
-        return "X had cells that are no numbers. Choose the features, as in X[['x', 'y']]."
+        return "X had cells that are not numbers. Choose the features, as in X[['x', 'y']]."
     words = re.sub(r"\narray=.*?\.\n(?=Reshape)", " ", words, flags=re.DOTALL)
     return re.sub(r"(?<=Complex data not supported)\n.*", ": records are real numbers.", words, flags=re.DOTALL)
 

@@ -74,6 +74,8 @@ def main(arguments: Sequence[str]) -> int:
         "--language", choices=LANGUAGES, default=SOURCE, help="of course, glossary and stage (default: %(default)s)"
     )
     options = parser.parse_args(arguments)
+    if options.jobs < 1:
+        parser.error(f"--jobs was {options.jobs}, but at least 1 process is needed.")
     if absent := [name for name in EXTRA if find_spec(name) is None]:
         print(f"{MISSING} ({', '.join(absent)}: not installed)", file=sys.stderr)
         return 2

@@ -115,7 +115,7 @@ def guarantee_in_a_sentence(
     change = (
         f"Replacing one {who}'s record" if proved.adjacency is Adjacency.REPLACE else f"Adding or removing one {who}"
     )
-    slack = f", plus a chance of {rarely(proved.delta).removeprefix('about ')}" if proved.delta > 0 else ""
+    slack = f", plus {rarely(proved.delta).removeprefix('about ')}" if proved.delta > 0 else ""
     better = (
         stated is not None
         and claimed not in ("", of_proof)

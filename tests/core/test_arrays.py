@@ -27,6 +27,8 @@ def test_no_records_are_records():
         (np.zeros((4, 0)), r"d >= 1"),
         ([["a", "b"]], "could not be read as numbers"),
         ([[1.0, 2.0], [3.0]], "could not be read as numbers"),
+        (np.ma.masked_array([[1.0, 2.0]], [[False, True]]), "masked cells"),
+        (np.array([[1.0 + 0j, 2.0]]), "complex numbers"),
         ([[1.0, None]], "NaN or infinity in 1 of 1 rows"),
         ([[1.0, np.nan], [2.0, 3.0], [np.inf, -np.inf]], "NaN or infinity in 2 of 3 rows"),
     ],

@@ -132,7 +132,7 @@ def test_a_date_that_is_written_is_read_again(moment):
         (("CHF 1'240", "CHF 980"), "none of its cells is a plain number"),
         (("1,23,456", "12,34,567"), "none of its cells is a plain number"),
         (("1,5", "2.5"), "decimal points and decimal commas"),
-        (("5 %", "7"), "1 of 2 cells are no numbers"),
+        (("5 %", "7"), "1 of 2 cells are not numbers"),
     ],
 )
 def test_a_column_that_is_nearly_numbers_is_noted(cells, words):

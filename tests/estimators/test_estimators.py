@@ -18,6 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+import dpviz
 from dpviz import estimators
 from dpviz.core import Box, KnobError
 from dpviz.data import load
@@ -196,7 +197,7 @@ def test_an_error_quotes_no_record():
     given = {
         "Reshape": np.full(9, secret),
         "Complex data": np.full((9, 2), secret + 0j),
-        "no numbers": [[secret, "Alice"]] * 9,
+        "not numbers": [[secret, "Alice"]] * 9,
         "NaN": np.array([[secret, np.nan]] * 9),
     }
     made = of("su").fit(X)
@@ -205,9 +206,24 @@ def test_an_error_quotes_no_record():
             with pytest.raises(ValueError, match=words) as error:
                 call(records)
             assert not re.search("4.29|Alice", str(error.value)), words
-    with pytest.raises(ValueError, match="no numbers") as error:
+    with pytest.raises(ValueError, match="not numbers") as error:
         of("su").fit(pd.DataFrame({"who": ["Alice"] * 9, "x": [secret] * 9}))
     assert "Alice" not in str(error.value)
+
+
+def test_what_a_mask_hides_and_imaginary_parts_are_not_left_out_in_silence():
+    for records, words in ((np.ma.masked_greater(X, X.max() - 1e-9), "masked cells"), (X + 1j, "complex")):
+        for name in ("su", "morse", "dpm"):
+            with pytest.raises(ValueError, match=words):
+                of(name).fit(records)
+            with pytest.raises(ValueError, match=words):
+                dpviz.run(name, records, bounds=BOX, epsilon=1.0)
+    assert of("su").fit(np.ma.masked_greater(X, np.inf)).labels_.shape == (len(X),), "nothing is hidden"
+    for name in ("morse", "dpm", "su"):
+        with pytest.raises(ValueError, match="points had shape"):
+            CATALOGUE.get(name, ALGORITHMS[name]).fit(
+                None, BOX, ALGORITHMS[name].Params(), rng=np.random.default_rng(0)
+            )
 
 
 def test_importing_the_package_loads_nothing():

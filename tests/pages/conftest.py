@@ -24,7 +24,10 @@ from tests.another_process import another_process
 def idle_workshop(monkeypatch):
     """Let background work never be done: pages are the same whenever they are looked at, and no process starts."""
     idle = SimpleNamespace(
-        ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)), forget=lambda: None, give_way=lambda: None
+        ask=lambda _source, jobs, _own: Answers((None,) * len(jobs)),
+        recall=lambda _source, _job: None,
+        forget=lambda: None,
+        give_way=lambda: None,
     )
     monkeypatch.setattr(asking, "background", lambda: idle)
     monkeypatch.setattr(asking._Asking, "is_seen", True)  # no browser is there to say so
@@ -87,7 +90,9 @@ def at_once(monkeypatch, *modules):
                 known[job] = _DONE[key]
         return Answers(tuple(known.get(job) for job in jobs))
 
-    monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask, forget=lambda: None))
+    monkeypatch.setattr(
+        asking, "background", lambda: SimpleNamespace(ask=ask, recall=lambda _source, _job: None, forget=lambda: None)
+    )
     return known
 
 

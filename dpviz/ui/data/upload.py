@@ -525,7 +525,10 @@ def _features() -> Sequence[str]:
 def _form(table: Table) -> Choices | None:
     """Return the answers as one object, None while there are too few. Raises TableError for a table without numbers."""
     if not table.numeric_columns:
-        raise TableError("No column of this file is numeric, but at least one is needed. Choose another file.")
+        raise TableError(
+            "No column of this file is numeric, but at least one is needed. If the columns' names are not in the row "
+            "that was taken, choose it under How the file is read; else choose another file."
+        )
     features = tuple(each for each in _features() if each in table.numeric_columns)
     place = _place(features)
     bounds, units = pairs(table, features, place), units_of(table, features)
@@ -726,7 +729,7 @@ def _draw_settings(table: Table | None, beginning: Beginning, *, public: bool) -
                 rows[str(i)] = f"Row {i + 1}" if public else f"Row {i + 1}: {line}"
             chosen = AUTOMATIC if row == "infer" else NO_NAMES if row is None else str(row)
             _choice(st.container(), "Row of the columns' names", "header", rows, chosen)
-        st.caption("Automatic settings are read off all rows of the file, and a guarantee takes them as public.")
+        st.caption("Automatic settings follow from all rows of the file, and the guarantee treats them as public.")
 
 
 def _choice(column: DeltaGenerator, label: str, name: str, titles: dict[str, str], chosen: str | None) -> None:

@@ -31,6 +31,7 @@ from dpviz.core import (
     Points,
     Result,
     algebra,
+    as_points,
     check_arguments,
     check_params,
     frozen,
@@ -305,8 +306,9 @@ def _cached_records(points: Points, box: Box) -> MomentRecords:
 def _moment_records(points: Points | Chunks, box: Box) -> MomentRecords:
     """Return the records in [-1, 1]^D for many passes, from memory or from chunks."""
     if not isinstance(points, Chunks):
-        few = len(points) * moment_length(box.d) <= MOST_CACHED
-        return _cached_records(points, box) if few else records(signed_points(points, box), BLOCK_ROWS)
+        rows = as_points(points, n_features=box.d)
+        few = len(rows) * moment_length(box.d) <= MOST_CACHED
+        return _cached_records(rows, box) if few else records(signed_points(rows, box), BLOCK_ROWS)
     chunks = as_chunks(points, n_features=box.d)
     return MomentRecords(lambda task: chunks.each_block(partial(_signed_block, box, task)), labelled=False)
 
