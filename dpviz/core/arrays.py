@@ -68,8 +68,11 @@ def as_points(values: ArrayLike, *, n_features: int | None = None, name: str = "
     check_real(values, name)
     try:
         points = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):  # it quotes a value
-        raise ValueError(f"{name} could not be read as numbers. Pass an array of shape (n, d) of floats.") from None
+    except (TypeError, ValueError) as error:
+        why = f" ({error})" if isinstance(values, Chunks) else ""  # NumPy's words quote a value
+        raise ValueError(
+            f"{name} could not be read as numbers{why}. Pass an array of shape (n, d) of floats."
+        ) from None
     if points.ndim != 2 or points.shape[1] == 0:
         raise ValueError(
             f"{name} had shape {points.shape}, but it must be (n, d) with d >= 1. "
