@@ -223,7 +223,7 @@ def dpm(run, x):
     few = [k] * (k < n_classes)
     blind = run.no_data_cost  # of its own test
     wanted = {
-        "Clusters found": [k],
+        "Clusters released": [k],
         "Known classes": [n_classes],
         "Cost": [max(cost(run.words.box.to_unit(run.release.centers)) / run.best_cost, 1.0), *few],
         "Without any data": [max(blind / run.best_cost, 1.0), *few],

@@ -392,7 +392,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         without = cost_ratio(nonprivate_cost(self.unit, exact, assign(self.unit, exact)), self.best_cost)
         # Beside the known classes a cost against k-means with as few centers would sound like success.
         with_as_many = f" with {self.k}" if self.k < self.n_classes else ""
-        facts = [Fact("Clusters found", str(self.k), "Subsets that were not cut.", True)]
+        facts = [Fact("Clusters released", str(self.k), "Subsets that were not cut.", True)]
         if self.classes is not None and len(self.classes):
             facts.append(Fact("Known classes", str(self.n_classes), "Of the data, not used by DPM.", False))
         facts.append(
