@@ -162,7 +162,9 @@ export function glideTo(scene, frame, shown) {
     const row = layer.rows[shown.frame];
     if (row >= 0 && !AT_ONCE.has(layer.kind)) leaving.push({ layer, row, marks: null });
   }
-  return { ways, leaving, start: shown.now - HEAD_START_MS };
+  const isCurators = ({ audience }) => audience === "curator";
+  const fades = scene.layers.some(isCurators) ? () => true : ({ layer }) => !isCurators(layer); // everyone sees none of it
+  return { ways, leaving: leaving.filter(fades), start: shown.now - HEAD_START_MS };
 }
 
 /** How far a glide has come, from 0 to 1: fast at first, so that it answers at once. */

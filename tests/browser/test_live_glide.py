@@ -61,6 +61,18 @@ def test_ids_say_which_mark_is_which_and_what_is_new_or_gone_fades(page: Page, s
     assert got == [[[0.875, 1], [0.25, 0.5]], [[0.75, 0.75, 0]]]  # by index, the first would start at 0
 
 
+def test_nothing_of_the_curators_is_left_to_fade_where_everyone_looks(page: Page, server: Server) -> None:
+    got = measured(
+        page,
+        server,
+        """const secret = (name) => layer([0.5], { audience: "curator", name });
+           const old = scene([layer([0]), layer([0.25], { name: "Cuts" }), secret("Averages")]);
+           const names = (next) => way(old, scene(next)).leaving.map(({ layer: { name } }) => name);
+           return [names([layer([1])]), names([layer([1]), secret("Noise")])];""",
+    )
+    assert got == [["Cuts"], ["Cuts", "Averages"]]
+
+
 def test_without_ids_another_number_of_marks_has_no_partners(page: Page, server: Server) -> None:
     got = measured(
         page,
