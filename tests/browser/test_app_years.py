@@ -14,6 +14,7 @@ from dpviz.tools.release import Column
 from dpviz.ui.ledger import NOTHING
 from tests.browser.test_app import APP, SLOW, Server, behind, picture_of
 from tests.browser.test_app_compare import stage_of
+from tests.browser.test_app_story import release_step
 from tests.browser.test_app_uploads import bound, payload
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
@@ -64,7 +65,7 @@ def released(page: Page, content: bytes, name: str, like: str = "") -> YearCente
     expect(page.get_by_text(NOTHING)).to_be_visible(timeout=SLOW)
     page.keyboard.press("Escape")  # the form lies over the page
     picture_of(page)
-    page.locator("[data-testid=stExpander] summary").get_by_text("Release", exact=True).click()
+    release_step(page)
     expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)  # nothing moves any more
     page.get_by_text("I release it").click()
     button = page.get_by_role("button", name="Release", exact=True)
