@@ -294,13 +294,13 @@ class OpenBudget:
     def _claim(self, title: str, guarantee: Guarantee, events: Sequence[Event], part: Part | None) -> Claim:
         """Return what is proved of a release under this budget's neighbors. Raises BudgetError where nothing is."""
         claim = guarantee.proved
-        if claim is not None and not math.isfinite(claim.epsilon):
-            raise BudgetError(f"{title} at ε = ∞ is without privacy: no budget allows it. It was not run.")
         if claim is None:
             raise BudgetError(
                 f"No guarantee of {title} is proved, so it cannot be added up. It was not run. Choose a proved mode "
                 "and public bounds, or run it outside of the budget."
             )
+        if not math.isfinite(claim.epsilon):
+            raise BudgetError(f"{title} at ε = ∞ is without privacy: no budget allows it. It was not run.")
         if claim.per_distance:
             # Between two places in the box: what the events state for a record that may be anywhere in it.
             claim = Claim(pure_epsilon(events, Adjacency.REPLACE), 0.0, Adjacency.REPLACE, claim.reference)

@@ -204,7 +204,8 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Release once from the records `X`: an array or a frame (n, d), or what `dpviz.data.chunks_of` knows.
 
-        That is a Parquet file or a folder of them, chunks or a Dask collection, which have no `labels_`. No `y`.
+        That is a Parquet file or a folder of them, chunks or a Dask collection, which have no `labels_`. No `y`. Within
+        a budget there may be no records: a part of it may have nobody in it.
 
         Raises ValueError for records, bounds or parameters that are not allowed, BudgetError where a budget is open
         that does not allow the release; nothing has been released then.

@@ -50,7 +50,7 @@ AS_GOOD = "Curator only, as costs are exact: centers chosen without any record w
 
 def few_records(n: int, k: int) -> str:
     """Say that there are fewer records than centers: the curator's, as the number is exact."""
-    return f"Curator only: there are {n:,} records for {k} centers. Lower k to {max(n, 1)} or less."
+    return f"Curator only: {counted(n, 'record')} for {k} centers. Lower k to at most {max(n, 1)}."
 
 
 BLIND = "The centers are no better than a blind guess"  # the beginning of a curator's sentence

@@ -68,14 +68,14 @@ def test_a_run_that_learned_nothing_says_so_to_the_curator_alone(name):
 
 def test_the_curator_alone_is_told_that_there_are_fewer_records_than_centers():
     words, params = Words("records", BOX, ("x", "y"), ("", "")), ALGORITHMS["su"].Params(n_clusters=5)
-    for n, is_told in ((3, True), (4, True), (5, False)):
+    for n, count, is_told in ((1, "1 record", True), (4, "4 records", True), (5, "5 records", False)):
         points = frozen(BOX.from_unit(np.random.default_rng(n).random((n, 2))))
         result = ALGORITHMS["su"].fit(points, BOX, params, rng=np.random.default_rng(0))
         story = run_class("su")
         run = story.of(result, params, points, words, story.find_reference(points, words, result, params))
-        said = f"Curator only: there are {n} records for 5 centers. Lower k to {n} or less."
+        said = f"Curator only: {count} for 5 centers. Lower k to at most {n}."
         assert (said in run.nonprivate_notices()) is is_told
-        assert not any("records for" in each for each in (*run.public_notices(), run.finding().public))
+        assert not any(f"{count} for" in each for each in (*run.public_notices(), run.finding().public))
 
 
 WIDE = Box(np.full(60, -3.0), np.full(60, 7.0))
