@@ -59,11 +59,6 @@ class Segment:
     cluster: int
     ends: FloatArray  # (2, d)
 
-    @property
-    def length(self) -> float:
-        """How long it is, box units."""
-        return float(np.linalg.norm(self.ends[1] - self.ends[0]))
-
     def at(self, share: FloatArray) -> Points:
         """Return the places (m, d) at shares (m,) of its length."""
         return np.asarray(self.ends[0] + share[:, None] * (self.ends[1] - self.ends[0]))

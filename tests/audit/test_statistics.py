@@ -8,6 +8,7 @@ import pytest
 from dpviz.accounting import LaplaceEvent, pure_epsilon
 from dpviz.audit import Batch, Family, epsilon_lower_bound
 from dpviz.audit.outcomes import arrays_of
+from dpviz.audit.statistics import LEARNED_FROM, projections
 from dpviz.core import Adjacency, Box, CentersRelease, PointsRelease, Release
 
 POINTS = np.vstack([np.full((20, 2), 0.5), [[1.0, 0.0]]])
@@ -48,6 +49,21 @@ def test_a_learned_direction_finds_a_relation_between_entries():
 
     assert audit(Batch(related)).at_ceiling
     assert not audit(Batch(related), statistics=Family(learned=False)).violates(1.0)
+
+
+def test_units_change_nothing_of_what_is_learned():
+    """Of more entries than are learned from the same ones are, and their sums are the same, in any units."""
+    generator, n_entries = rng(), LEARNED_FROM + 40
+    entries = {
+        f"entry {i}": (generator.normal(0.02 * i, 1.0, 4_000), generator.normal(size=4_000)) for i in range(n_entries)
+    }
+    units = {name: 2.0 ** generator.integers(-20, 21) for name in entries}  # exact
+    scaled = {name: (units[name] * one, units[name] * two) for name, (one, two) in entries.items()}
+    learned, again = projections(entries), projections(scaled)
+    assert list(learned) == list(again) != []
+    for name, project in learned.items():
+        here = project({each: one for each, (one, _) in entries.items()})
+        np.testing.assert_array_equal(here, again[name]({each: one for each, (one, _) in scaled.items()}))
 
 
 def test_many_small_shifts_add_up():

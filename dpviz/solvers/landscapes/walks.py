@@ -558,7 +558,7 @@ def climb_steps(
         if falling == 1 and length < CLOSE:
             states[m] = ARRIVED
             continue
-        share, finite = min(1.0, LONGEST_STEP / max(length, LONGEST_STEP)), True
+        share, finite = LONGEST_STEP / max(length, LONGEST_STEP), True
         for i in range(d):
             step = 0.0
             for j in range(d):

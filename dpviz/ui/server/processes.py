@@ -45,10 +45,18 @@ _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 def serve(app: Path, arguments: Sequence[str]) -> int:
     """Serve until interrupted; returns 0, or the exit code of a process that could not start at all."""
     environ = os.environ.get  # as for one process
-    parser = argparse.ArgumentParser(prog="dpviz serve", add_help=False, allow_abbrev=False)
-    parser.add_argument(OPTION, type=int, default=os.cpu_count())
-    parser.add_argument("--server.port", dest="port", type=int, default=environ("STREAMLIT_SERVER_PORT", "8501"))
-    parser.add_argument("--server.address", dest="address", default=environ("STREAMLIT_SERVER_ADDRESS", "localhost"))
+    parser = argparse.ArgumentParser(
+        prog="dpviz serve",
+        description="Serve the app in several processes behind Caddy; a reader stays at one of them.",
+        epilog="All other options are those of `streamlit run`: `streamlit run --help` says which.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(OPTION, metavar="N", type=int, default=os.cpu_count(), help=f"how many, from 1 to {MOST}")
+    port, at = environ("STREAMLIT_SERVER_PORT", "8501"), environ("STREAMLIT_SERVER_ADDRESS", "localhost")
+    of = "of Caddy; the app takes those after it"
+    parser.add_argument("--server.port", metavar="PORT", dest="port", type=int, default=port, help=of)
+    parser.add_argument("--server.address", metavar="HOST", dest="address", default=at, help="that Caddy answers at")
     options, others = parser.parse_known_args(arguments)
     if not 1 <= options.processes <= MOST:
         parser.error(f"{OPTION} was {options.processes}, but it must be from 1 to {MOST}.")

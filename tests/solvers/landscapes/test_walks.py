@@ -12,7 +12,7 @@ from dpviz.solvers import Mixture, flow_lines, landscape
 from dpviz.solvers.landscapes import saddles, walks
 from dpviz.solvers.landscapes.basins import traps
 from dpviz.solvers.landscapes.flow import FLOW_STEPS, axes, distinct, flow
-from dpviz.solvers.landscapes.walks import LOST, climb_steps
+from dpviz.solvers.landscapes.walks import LONGEST_STEP, LOST, climb_steps
 
 SEEDS = st.integers(0, 10**6)
 NONE = np.empty(0, dtype=np.intp)
@@ -166,6 +166,16 @@ def test_a_climbing_step_is_that_of_any_number_of_axes(seed):
     walking = (states == saddles.WALKING) & told_apart
     np.testing.assert_allclose(steps[walking], general[walking, :2], rtol=1e-6, atol=1e-9)
     assert (steps[states != saddles.WALKING] == 0.0).all()
+
+
+@settings(max_examples=30)
+@given(SEEDS)
+def test_a_climbing_step_is_at_most_the_longest(seed):
+    mixture, rng = drawn(seed)
+    starts = rng.uniform(-1.0, 1.0, (60, 2))
+    steps, _ = climb_steps(*mixture.code, starts, np.zeros(60, dtype=np.intp), np.arange(60))
+    lengths = np.sqrt(np.einsum("ni,nij,nj->n", steps, mixture.at(starts).metric, steps))
+    assert 0.99 * LONGEST_STEP < lengths.max() <= LONGEST_STEP * (1 + 1e-9)  # some of them reach it
 
 
 @pytest.mark.parametrize("starts", [np.empty((0, 2)), np.zeros((1, 2))])

@@ -370,3 +370,11 @@ def test_a_number_of_processes_that_cannot_be_is_said(capsys, number):
     with pytest.raises(SystemExit, match="2"):
         processes.serve(Path("app.py"), ["--processes", number])
     assert "--processes" in capsys.readouterr().err
+
+
+def test_help_is_of_this_command(capsys):
+    with pytest.raises(SystemExit) as ended:
+        processes.serve(Path("app.py"), ["--help"])
+    printed = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert all(each in printed for each in ("--processes N", "--server.port PORT", "`streamlit run --help`"))
