@@ -58,11 +58,11 @@ class Share {
     parent.append(this.root);
   }
 
-  update({ link, frame, source, words }, setStateValue) {
-    const here = new URLSearchParams(location.search).get("frame"); // the scrubber's step, which the browser alone knows
-    if (here !== frame) setStateValue("frame", here);
-    this.link.show(new URL(link, location.href).href);
-    this.code.show(source && frameOf(new URL(source, location.href).href));
+  update({ link, address, source, words }, setStateValue) {
+    const old = address !== location.search; // of another screen, or without the step, which the browser alone knows
+    if (old) setStateValue("address", location.search);
+    this.link.show(old ? "" : new URL(link, location.href).href);
+    this.code.show(old ? "" : source && frameOf(new URL(source, location.href).href));
     this.words.textContent = words;
   }
 }

@@ -1,9 +1,12 @@
 """Sharing in the running app: the link is copied, opens the same picture without what it hides, and keeps its frame."""
 
-import pytest
-from playwright.sync_api import Page, expect
+import re
 
-from tests.browser.test_app import APP, SLOW, Server, behind, picture_of, scene_of, unfolded
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import visitor
+from tests.browser.test_app import APP, SLOW, Server, behind, picture_of, scene_of, switch, unfolded
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
@@ -55,6 +58,12 @@ def test_a_copied_link_opens_the_picture_and_a_term_opens_by_keyboard(page: Page
     assert wall.evaluate("image => image.getBoundingClientRect().height > 0.8 * innerHeight"), "from the last row"
     short = (code.get_attribute("alt") or "").removeprefix("QR code of ")
     assert len(short) <= 60
+    for _ in range(2):  # the wall, the menu
+        page.keyboard.press("Escape")
+    switch(page, "Everyone")
+    expect(page).to_have_url(re.compile("audience=public"), timeout=SLOW)
+    behind(page, "more")
+    expect(page.get_by_label("Link to this picture")).to_have_value(page.url)  # not the curator's of before
     page.goto(short)
     assert scene_of(picture_of(page)) == scene
     page.goto(f"{copied}&hide=knobs,tabs&size=projector&embed=true")
@@ -71,3 +80,19 @@ def test_a_copied_link_opens_the_picture_and_a_term_opens_by_keyboard(page: Page
     page.goto(f"{copied}&hide=knobs,tabs&embed=true")
     assert scene_of(picture_of(page)) == scene
     assert large > 1.2 * inked(page), "marks and their names grow with the type"
+
+
+def test_menus_open_by_a_finger_on_a_slow_phone(browser: Browser, server: Server) -> None:
+    """A click whose target goes away while the menu opens counts to Streamlit as one beside it."""
+    context = visitor(browser, viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto(f"{server(APP)}/dpm?{QUIET}")
+    picture_of(page)
+    context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 3})
+    for name in ("data", "more"):
+        page.locator(f".st-key-dpviz-{name} button").first.tap()
+        page.wait_for_timeout(1000)
+        expect(page.get_by_test_id("stPopoverBody")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
+    context.close()

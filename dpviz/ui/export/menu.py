@@ -238,13 +238,14 @@ def share_menu() -> None:
             help=WARNING,
         )
         bare = st.toggle("To embed, without the top bar", key=BARE, help=EMBED)
-        frame = state.read_message(st.session_state.get(_SHARE_KEY), str, "frame")  # the step; None for the usual one
+        address = state.read_message(st.session_state.get(_SHARE_KEY), str, "address") or ""  # that the browser shows
+        frame = dict(parse_qsl(address.removeprefix("?"))).get("frame")  # the step; None for the usual one
         if not (frame and frame.isascii() and frame.isdecimal() and len(frame) <= MOST_DIGITS):
             frame = None
         link = link_of(query_of(hidden, bare=bare) + (f"&frame={frame}" if frame else ""))
         source, words = framed(link, frame, bare=bare)
-        data = {"link": link, "frame": frame, "source": source, "words": words}
-        _SHARE(data=data, key=_SHARE_KEY, on_frame_change=lambda: None)  # read after the run starts again
+        data = {"link": link, "address": address, "source": source, "words": words}
+        _SHARE(data=data, key=_SHARE_KEY, on_address_change=lambda: None)  # read after the run starts again
         short = short_link(link)
         code = qr(short)
         if code is None:
