@@ -1,5 +1,6 @@
 """The command `dpviz`: serve the app, also with a method of your own, audit one, or make tables of many runs."""
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,9 @@ dpviz experiments ...       tables of many runs; `dpviz experiments --help` says
 dpviz --version             print the version
 
 Serving needs the extra `app` (pip install 'dpviz[app]'), `publish` the extra of its name; the others need none."""
+RUN_HELP = """usage: dpviz run FILE.py [options of `streamlit run`]
+
+Serve the app with the method in FILE.py, which opens first. The file has fit(points, box, params, rng) -> Result."""
 NO_APP = "The app needs the extra `app`: pip install 'dpviz[app]'."
 NO_SITE = "The site needs the extra `publish`: pip install 'dpviz[publish]'."
 HERE = Path(__file__).resolve().parent
@@ -50,11 +54,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from dpviz.ui.server import processes
 
             return processes.serve(_app(), rest)
+        case ["run", *_, "--help" | "-h"]:
+            print(RUN_HELP)
+            return 0
         case ["run", name, *rest] if not name.startswith("-"):
             path = Path(name)
             if path.suffix == ".py" and path.is_file():
                 # Read by `dpviz.methods.own`; importing that would load the catalogue without the file.
                 os.environ["DPVIZ_METHODS"] = str(path.resolve())
+                from dpviz.methods import WRONG  # the app would load it before it answers
+
+                if WRONG:
+                    print(*WRONG.values(), sep="\n", file=sys.stderr)
+                    return 2
             else:
                 problem = f"The file was {name!r}, but it must be a Python file that is there."
             words = rest
@@ -70,6 +82,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     if find_spec("streamlit") is None:
         print(NO_APP, file=sys.stderr)
+        return 2
+    from dpviz.ui.server.processes import MOST_PORT
+
+    parser = argparse.ArgumentParser(prog="dpviz", add_help=False, allow_abbrev=False)
+    parser.add_argument("--server.port", metavar="PORT", dest="port", type=int, default=0)
+    port = parser.parse_known_args(words)[0].port
+    if not 0 <= port <= MOST_PORT:
+        print(f"--server.port was {port}, but it must be from 0 to {MOST_PORT}.", file=sys.stderr)
         return 2
     from streamlit.web import cli
 

@@ -16,6 +16,7 @@ from dpviz.accounting import under_replace
 from dpviz.accounting.budgets import price_of
 from dpviz.attacks import GameScores, Roc, auc_bound, center_fit_scores, empirical_roc, membership_game
 from dpviz.audit import EpsilonBound
+from dpviz.audit.bound import FEWEST_RUNS
 from dpviz.core import (
     Adjacency,
     AnyAlgorithm,
@@ -266,6 +267,8 @@ def audit(
 
     Raises ValueError as `dpviz.run` does.
     """
+    if runs < FEWEST_RUNS:
+        raise ValueError(f"runs was {runs}, but it must be at least {FEWEST_RUNS}.")
     box = UNIT if bounds is None else box_between(bounds)
     algorithm = find(method)
     with beside([algorithm]), without_charge():

@@ -285,6 +285,8 @@ def test_the_command_audits_a_file(capsys):
     assert "ε = 1 claimed, at least" in capsys.readouterr().out
     assert command.main(["audit", "nothing.py"]) == 2
     assert "nothing.py" in capsys.readouterr().err
+    assert command.main(["audit", "su", "--runs", "-5"]) == 2
+    assert capsys.readouterr().err == "runs was -5, but it must be at least 20.\n"
 
 
 def test_the_audit_asks_in_the_given_box():

@@ -39,7 +39,7 @@ from dpviz.stories.method import AnyMethod, Method, RunClass
 from dpviz.stories.run import Run
 
 VARIABLE = "DPVIZ_METHODS"  # files with methods, joined as a search path is; processes for long work inherit it
-TAKEN = frozenset({"home", "compare", "audit"})  # addresses of other pages
+TAKEN = frozenset({"home", "compare", "audit", "app"})  # addresses of other pages, and what the server loads first
 BUDGET = "epsilon"  # the knob that every page's slider moves
 SIGNATURE = "fit(points, box, params, rng) -> Result"
 

@@ -233,6 +233,7 @@ HEAD = "from dpviz.core import *\nimport numpy as np\n"
         ("json", FIT + "return 1", "called as another module of Python is"),
         ("dpm", FIT + "return 1", "not taken yet"),
         ("audit", FIT + "return 1", "not taken yet"),
+        ("app", FIT + "return 1", "not taken yet"),
         ("two words", FIT + "return 1", "not taken yet"),
     ],
 )
@@ -294,13 +295,36 @@ def test_the_command_says_what_it_knows_and_names_the_file(tmp_path, monkeypatch
     assert capsys.readouterr().out.strip() == __version__
     assert command.main(["--help"]) == 0
     assert "dpviz run FILE.py" in capsys.readouterr().out
-    for given, said in ((["run"], "No file was given"), (["run", "gone.py"], "'gone.py'"), (["fly"], "'fly'")):
+    for given in (["run", "--help"], ["run", "-h"], ["run", "gone.py", "--help"]):
+        assert command.main(given) == 0
+        assert capsys.readouterr().out.startswith("usage: dpviz run FILE.py")
+    for given, said in (
+        (["run"], "No file was given"),
+        (["run", "gone.py"], "'gone.py'"),
+        (["fly"], "'fly'"),
+        (["--server.port", "99999"], "--server.port was 99999, but it must be from 0 to 65535."),
+        (["--server.port=-1"], "--server.port was -1, but"),
+    ):
         assert command.main(given) == 2
         assert said in capsys.readouterr().err
     path, served = tmp_path / "mine.py", []
-    path.write_text("", "utf-8")
+    shutil.copy(RIGHT, path)
     monkeypatch.setenv("DPVIZ_METHODS", "")
     monkeypatch.setattr("streamlit.web.cli.main", lambda given, **_: served.append(given))
     assert command.main(["run", str(path), "--server.port", "8600"]) == 0
     assert os.environ["DPVIZ_METHODS"] == str(path)
     assert served[0][2:] == ["--server.port", "8600"]
+
+
+def test_a_file_without_a_method_is_not_served(folder):
+    done = subprocess.run(
+        [sys.executable, "-m", "dpviz", "run", "no_syntax.py"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "no_syntax.py, line 2: SyntaxError: '(' was never closed\n"

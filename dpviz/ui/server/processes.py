@@ -11,6 +11,7 @@ operating system balances connections, not readers.
 import argparse
 import contextlib
 import ctypes
+import errno
 import http.client
 import os
 import re
@@ -31,6 +32,7 @@ from dpviz.ui.server.startup import HEALTH, raise_file_limit
 OPTION = "--processes"
 HOST = "DPVIZ_HOST"  # environment variable: a public name, for which Caddy fetches a certificate
 MOST = 64
+MOST_PORT = 65535
 START_SECONDS = 120.0  # until a process must answer: after an installation it makes machine code first
 SILENCE = 30.0  # s without an answer after which a process hangs; long work keeps one from answering for a while
 PATIENCE = 2.0  # s that one answer may take
@@ -53,13 +55,16 @@ def serve(app: Path, arguments: Sequence[str]) -> int:
         allow_abbrev=False,
     )
     parser.add_argument(OPTION, metavar="N", type=int, default=os.cpu_count(), help=f"how many, from 1 to {MOST}")
-    port, at = environ("STREAMLIT_SERVER_PORT", "8501"), environ("STREAMLIT_SERVER_ADDRESS", "localhost")
+    port, name = environ("STREAMLIT_SERVER_PORT", "8501"), environ("STREAMLIT_SERVER_ADDRESS", "localhost")
     of = "of Caddy; the app takes those after it"
     parser.add_argument("--server.port", metavar="PORT", dest="port", type=int, default=port, help=of)
-    parser.add_argument("--server.address", metavar="HOST", dest="address", default=at, help="that Caddy answers at")
+    parser.add_argument("--server.address", metavar="HOST", dest="address", default=name, help="that Caddy answers at")
     options, others = parser.parse_known_args(arguments)
     if not 1 <= options.processes <= MOST:
         parser.error(f"{OPTION} was {options.processes}, but it must be from 1 to {MOST}.")
+    most, after = MOST_PORT - options.processes, f"the app takes the {options.processes} after it"
+    if not 1 <= options.port <= most:
+        parser.error(f"--server.port was {options.port}, but it must be from 1 to {most}: {after}.")
     host, door = environ(HOST, ""), (options.address, options.port)
     address = f"https://{host}" if host else "http://{}:{}".format(*door)
     ports = range(options.port + 1, options.port + 1 + options.processes)
@@ -67,7 +72,8 @@ def serve(app: Path, arguments: Sequence[str]) -> int:
         try:
             socket.create_server(place, family=socket.AF_INET6 if ":" in place[0] else socket.AF_INET).close()
         except OSError as error:
-            print("{}:{} cannot be used: {}. Name another --server.port.".format(*place, error), file=sys.stderr)
+            why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
+            print("{}:{} {}. Name another --server.port.".format(*place, why), file=sys.stderr)
             return 1
     raise_file_limit()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -81,7 +87,8 @@ def serve(app: Path, arguments: Sequence[str]) -> int:
         command = ["caddy", "run", "--adapter", "caddyfile", "--config", str(file)]
         at = ("localhost", 443) if host else door
         caddy = [Kept(command, partial(is_open, *at))] if shutil.which("caddy") else []
-        ready = f"{len(apps)} processes of the app at {address}" if caddy else _way_out(address, ports, command)
+        count = "1 process" if len(apps) == 1 else f"{len(apps)} processes"
+        ready = f"{count} of the app at {address}" if caddy else _way_out(address, ports, command)
         try:
             # The first makes machine code, which the others find; readers come when all answer.
             _keep([apps[:1], apps[1:], caddy], ready)

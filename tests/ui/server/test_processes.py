@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import random
 import re
@@ -361,8 +362,33 @@ def test_a_port_that_is_taken_is_said(capsys, taken):
         options = ["--processes", "2", "--server.port", str(port), "--server.address", "127.0.0.1"]
         assert processes.serve(Path("app.py"), options) == 1
     said = capsys.readouterr().err
-    assert f"127.0.0.1:{port + taken} cannot be used" in said
-    assert "--server.port" in said
+    assert said == f"127.0.0.1:{port + taken} is in use. Name another --server.port.\n"
+
+
+def test_an_address_of_another_machine_is_refused_with_the_reason(capsys):
+    assert processes.serve(Path("app.py"), ["--server.address", "203.0.113.1"]) == 1
+    assert capsys.readouterr().err.startswith(f"203.0.113.1:8501 cannot be used ({os.strerror(errno.EADDRNOTAVAIL)}")
+
+
+@pytest.mark.parametrize(
+    ("port", "n", "most"), [(99999, 2, 65533), (65535, 1, 65534), (65534, 2, 65533), (0, 2, 65533)]
+)
+def test_a_port_without_room_for_the_app_is_said(capsys, port, n, most):
+    with pytest.raises(SystemExit, match="2"):
+        processes.serve(Path("app.py"), ["--server.port", str(port), "--processes", str(n)])
+    words = f"--server.port was {port}, but it must be from 1 to {most}: the app takes the {n} after it."
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("n", "words"), [(1, "1 process of the app"), (2, "2 processes of the app")])
+def test_one_process_is_told_in_the_singular(monkeypatch, n, words):
+    said = []
+    monkeypatch.setattr(processes, "_keep", lambda _, ready: said.append(ready))
+    monkeypatch.setattr(shutil, "which", lambda _: "caddy")
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    port = free_ports(3)[0]
+    assert processes.serve(Path("app.py"), ["--processes", str(n), "--server.port", str(port)]) == 0
+    assert said == [f"{words} at http://localhost:{port}"]
 
 
 @pytest.mark.parametrize("number", ["0", "65", "two"])
