@@ -3,6 +3,7 @@
 import argparse
 import hashlib
 import json
+import logging
 import os
 import pickle
 import sys
@@ -29,11 +30,13 @@ from dpviz.ui.server.worker import end_with_parent
 EXTRA = ("markdown_it", "latex2mathml", "rjsmin", "rcssmin")  # packages of the extra `publish`
 MISSING = "The site needs the extra `publish`: pip install 'dpviz[publish]'."
 _FILES = "files.json"  # the files of the last run, in the cache
+# Streamlit would warn for each page that it is drawn without a server. Here, so that it holds in every process.
+logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True
 _PART = 25  # states that a process makes at a time
 
 
 class SiteFolderError(ValueError):
-    """A folder with files that this command did not write."""
+    """A folder with files that this command did not write, or one that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +98,16 @@ def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str],
 
     `jobs` is the number of processes: 1 is this one alone. States are cached next to the folder, in one of the same
     name with `.kept`, so that an interrupted run continues. Pages of an earlier plan are removed. Raises
-    SiteFolderError where the folder holds other files.
+    SiteFolderError where the folder holds other files, or cannot be used.
     """
     states = cache_of(folder)
     listing = states / _FILES
-    if not listing.exists() and folder.exists() and any(folder.iterdir()):
-        raise SiteFolderError(f"The folder {folder} holds other files. Name a new folder, or empty this one.")
-    states.mkdir(parents=True, exist_ok=True)
+    try:
+        if not listing.exists() and folder.exists() and any(folder.iterdir()):
+            raise SiteFolderError(f"The folder {folder} holds other files. Name a new folder, or empty this one.")
+        states.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SiteFolderError(f"The folder {folder} cannot be used ({error.strerror}). Name a new folder.") from None
     earlier = json.loads(listing.read_text("utf-8")) if listing.exists() else []
     listing.write_text(json.dumps(earlier), "utf-8")
     if plan.language == SOURCE:  # the article is in no other language

@@ -145,8 +145,10 @@ def read_plan(path: Path) -> SitePlan:
     """
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise PlanError(f"The configuration {path} could not be read: {error}") from error
+    except OSError as error:
+        raise PlanError(f"The configuration {path} could not be read ({error.strerror}). Name a TOML file.") from None
+    except ValueError as error:  # no UTF-8, or no TOML
+        raise PlanError(f"The configuration {path} is no TOML: {error}. Correct that place.") from None
     home = tables.pop("home", True)
     if not isinstance(home, bool):
         raise PlanError(f"home was {home!r}, but it must be true or false.")
@@ -170,12 +172,12 @@ def _pages(name: str, table: object) -> Iterator[PagePlan]:
     titles = {**{name: title(name) for name in DATASETS}, **PAIRS}
     data = table.get("data", link.get("data"))  # a page each; none is the page's own set
     sets = tuple(data) if isinstance(data, list) else ("" if data is None else data,)
-    wrong_set = next((each for i, each in enumerate(sets) if each not in titles or each in sets[:i]), None)
+    wrong_set = next((each for each in sets if each not in titles), None)
     if not sets or (wrong_set is not None and data is not None):
-        raise PlanError(
-            f"[{name}] had data {wrong_set if sets else data!r}, but it takes one of {', '.join(titles)}, or a list "
-            "without repeats."
-        )
+        wrong_set = wrong_set if sets else data
+        raise PlanError(f"[{name}] had data {wrong_set!r}, but it takes one of {', '.join(titles)}, or a list of them.")
+    if twice := [each for i, each in enumerate(sets) if each in sets[:i]]:
+        raise PlanError(f"[{name}] had data {twice[0]!r} twice. Leave one out.")
     knob = _MODES.get(name, "")
     known = words_of_modes(name, knob)
     modes = tuple(map(str, table.get("modes", [each for each in known if each in _DEFAULT_MODES] or known)))

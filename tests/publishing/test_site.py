@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.runtime.scriptrunner_utils import script_run_context
 
 from dpviz import publishing
 from dpviz.assets import kept_sheet
@@ -223,12 +224,12 @@ def test_markdown_is_written_as_the_app_shows_it() -> None:
         ("[dpm]\nstops = 1", "stops 1"),
         ("[dpm]\nlink = 'data=moons'", "link 'data=moons'"),
         ("[dpm]\ndata = 'mine'", "data 'mine'"),
-        ("[dpm]\ndata = ['moons', 'moons']", "data 'moons'"),
+        ("[dpm]\ndata = ['moons', 'moons']", "data 'moons' twice. Leave one out."),
         ("[dpm]\ndata = []", "data []"),
         ("[dpm]\nseeds = []", "seeds"),
         ("[dpm]\nmodes = ['best']", "modes"),
         ("[dpm]\nsecret = true", "'secret'"),
-        ("[dpm", "could not be read"),
+        ("[dpm", "is no TOML"),
         ("[dpm]\nrecords_public = 'yes'", "records_public"),
     ],
 )
@@ -237,6 +238,32 @@ def test_a_wrong_plan_says_what_was_given_and_what_is_allowed(tmp_path: Path, te
     path.write_text(text, "utf-8")
     with pytest.raises(PlanError, match=re.escape(said)):
         read_plan(path)
+
+
+def test_files_that_cannot_be_used_are_named_with_the_way_out(tmp_path, capsys):
+    file, gone = tmp_path / "people.csv", tmp_path / "gone.toml"
+    file.write_bytes(b"\xff")
+    for words, said in (
+        ([file], f"The folder {file} cannot be used (Not a directory). Name a new folder."),
+        (
+            [tmp_path / "x", "--config", gone],
+            f"The configuration {gone} could not be read (No such file or directory).",
+        ),
+        ([tmp_path / "x", "--config", file], f"The configuration {file} is no TOML"),
+    ):
+        assert publishing.main(list(map(str, words))) == 2
+        assert capsys.readouterr().err.startswith(said)
+    assert [each.name for each in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_streamlit_does_not_warn_that_there_is_no_server(monkeypatch):
+    heard = []
+    monkeypatch.setattr(script_run_context._LOGGER, "callHandlers", heard.append)
+    assert script_run_context.get_script_run_ctx() is None
+    assert heard == []
+    monkeypatch.setattr(script_run_context._LOGGER, "disabled", False)
+    script_run_context.get_script_run_ctx()
+    assert len(heard) == 1
 
 
 def test_records_of_another_set_are_not_public_unless_the_plan_says_so(tmp_path: Path) -> None:
