@@ -10,7 +10,7 @@ from pathlib import Path
 from dpviz.experiments.tables import Bar
 from dpviz.tools.sweep.grids import read_grid
 from dpviz.tools.sweep.solving import CONFIDENCE, PROBABILITY, Aim, solve
-from dpviz.tools.sweep.sweeping import TABLE, TEXT, WorkersError, run_grid
+from dpviz.tools.sweep.sweeping import PARTS, TABLE, TEXT, RowFolder, WorkersError, run_grid
 from dpviz.tools.sweep.trials import OK
 
 INTERRUPTED = 130  # a shell's code for a program that Ctrl-C ended
@@ -51,10 +51,13 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("\nStopped. Every finished run is kept; the same command goes on from there.", file=sys.stderr)
         return INTERRUPTED
-    print(f"{len(rows)} rows: {options.out / TABLE}")
+    files = [str(options.out / name) for name in (TEXT, TABLE) if (options.out / name).exists()]
+    print(f"{_counted(len(rows), 'row')}: {', '.join(files)}")
+    if others := len(RowFolder(options.out).rows()) - len(rows):
+        print(f"{_counted(others, 'run')} of other grids: kept in {options.out / PARTS}, and not in these files")
     refused = [row for row in rows if row["status"] != OK]
     if refused:
-        print(f"{len(refused)} runs could not be made; their status says why. The first: {refused[0]['status']}")
+        print(f"{_counted(len(refused), 'run')} could not be made; `status` says why. First: {refused[0]['status']}")
     if aim is None:
         return 0
     answers = solve(rows, aim, options.axis)
@@ -63,8 +66,12 @@ def run(options: argparse.Namespace) -> int:
         own = [f"{name} {value}" for name, value in answer.setting if (name, value) not in shared or name == "method"]
         print(f"{', '.join(own)}: {answer.sentence}")
     if not answers:
-        print(f"None of the {len(rows)} runs spends a budget: there is nothing to solve for.")
+        print("None of the runs spends a budget: there is nothing to solve for.")
     return 0
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 @contextlib.contextmanager

@@ -75,10 +75,7 @@ class Aim:
     def __post_init__(self) -> None:
         """Validate the fields."""
         if self.metric not in METRICS or self.sign not in SIGNS or not math.isfinite(self.limit):
-            raise ValueError(
-                f"The aim was {self.metric!r:.40} {self.sign!r:.5} {self.limit}, but it must be one of "
-                f"{', '.join(METRICS)}, then <= or >=, then a number. Write for example inertia_ratio <= 1.2."
-            )
+            raise _no_aim(str(self))
         for name, value in (("probability", self.probability), ("confidence", self.confidence)):
             if not 0 < value < 1:
                 raise ValueError(f"{name} was {value}, but it must be between 0 and 1, for example 0.9.")
@@ -87,12 +84,13 @@ class Aim:
     def parse(cls, text: str, *, probability: float = PROBABILITY, confidence: float = CONFIDENCE) -> "Aim":
         """Read an aim such as `inertia_ratio <= 1.2`; raises ValueError."""
         match = re.fullmatch(r"\s*(\w+)\s*(<=|>=)\s*(\S+)\s*", text)
-        metric, sign, number = match.groups() if match else (text, "", "nan")
+        if match is None:
+            raise _no_aim(text)
         try:
-            limit = float(number)
+            limit = float(match[3])
         except ValueError:
-            limit = math.nan
-        return cls(metric, sign, limit, probability, confidence)
+            raise _no_aim(text) from None
+        return cls(match[1], match[2], limit, probability, confidence)
 
     def met(self, row: Row) -> bool:
         """Say whether a run meets it; one that could not be made does not."""
@@ -107,6 +105,13 @@ class Aim:
     def __str__(self) -> str:
         """Return it as it is written."""
         return f"{self.metric} {self.sign} {self.limit:g}"
+
+
+def _no_aim(text: str) -> ValueError:
+    return ValueError(
+        f"The aim was {text!r:.60}, but it must be one of {', '.join(METRICS)}, then <= or >=, then a number. Write "
+        "for example inertia_ratio <= 1.2."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,9 +53,11 @@ class RowFolder:
     def rows(self) -> list[Row]:
         """Return every row of the folder, each key once.
 
-        Raises FolderError for a damaged file, and for rows of other versions than these: one table holds figures that
-        can be computed again together.
+        Raises FolderError for a file in place of a folder, for a damaged file, and for rows of other versions than
+        these: one table holds figures that can be computed again together.
         """
+        if self.path.is_file():
+            raise FolderError(f"The folder {self.path} is a file. Name a new folder.")
         rows: dict[str, Row] = {}
         for part in self._parts():
             try:

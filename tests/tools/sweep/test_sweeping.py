@@ -157,6 +157,18 @@ def test_the_table_holds_what_was_run_and_another_grid_uses_it(serial, tmp_path)
     assert list((tmp_path / PARTS).iterdir()) == part
 
 
+def test_it_says_which_files_hold_the_rows_and_where_those_of_another_grid_are(tmp_path, capsys):
+    grid, out = tmp_path / "grid.toml", tmp_path / "out"
+    files, more = (
+        f"{out / 'rows.csv'}, {out / 'rows.parquet'}",
+        f"of other grids: kept in {out / PARTS}, and not in these",
+    )
+    for epsilon, said in (("[1, 2]", f"2 rows: {files}\n"), ("3", f"1 row: {files}\n2 runs {more} files\n")):
+        grid.write_text(f"epsilon = {epsilon}\ndata = [{{name = 'blobs', n = 50}}]\nmethods = [{{name = 'su'}}]\n")
+        assert main(["sweep", str(grid), "--out", str(out)]) == 0
+        assert capsys.readouterr().out == said
+
+
 def test_killing_the_program_loses_no_finished_run(serial, tmp_path, capsys):
     code, _ = stopped(signal.SIGKILL, tmp_path)
     assert code == -signal.SIGKILL
@@ -191,7 +203,10 @@ def test_bad_arguments_say_the_way_out(tmp_path, capsys):
     command = ["sweep", str(tmp_path / "grid.toml"), "--out", str(tmp_path / "out")]
     for more, complaint in (
         (["--jobs", "0"], "jobs was 0"),
-        (["--reach", "speed <= 3"], "must be one of inertia_ratio"),
+        (["--reach", "speed <= 3"], "The aim was 'speed <= 3', but it must be one of inertia_ratio"),
+        (["--reach", "inertia_ratio < x"], "The aim was 'inertia_ratio < x', but"),
+        (["--reach", "ari >= x"], "The aim was 'ari >= x', but"),
+        (["--out", str(tmp_path / "grid.toml")], "grid.toml is a file. Name a new folder."),
         (["--reach", "ari >= 0.9", "--probability", "2"], "probability was 2"),
     ):
         assert main([*command, *more]) == 1
