@@ -41,6 +41,7 @@ from dpviz.core import (
     Release,
     attacker_odds,
 )
+from dpviz.core.limits import ROUNDING
 from dpviz.data import Choices, Dataset
 from dpviz.data.geography import on_plane
 from dpviz.plots.table import defused
@@ -215,7 +216,7 @@ def _best(claims: tuple[Claim, ...]) -> tuple[float, float]:
             epsilon = zcdp_epsilon(rho, EXTRA_DELTA)
         ways.append((epsilon + math.fsum(each.epsilon for each in others), min(delta, 1.0)))
     best = min(ways, default=basic)
-    return best if best[0] < basic[0] else basic
+    return best if best[0] < basic[0] * (1.0 - ROUNDING) else basic
 
 
 def ledger_to_file(ledger: Ledger) -> list[dict[str, object]]:

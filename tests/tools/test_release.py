@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 import openpyxl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as some
 
 from dpviz.accounting import PureEvent, epsilon_of, zcdp_epsilon
@@ -87,6 +87,9 @@ def test_zcdp_adds_up_by_rho():
 
 
 @given(some.lists(some.tuples(budgets, some.booleans()), max_size=8), budgets, some.sampled_from([1e-9, 1e-6, 1e-3]))
+@example(
+    [(2.0, True), (1.4234961572797236, False), (1.6578615002408394, False), (1.01, False), (0.01, False)], 0.01, 1e-9
+)
 def test_a_release_with_a_delta_that_does_not_compose_adds_all_it_has(many, epsilon, delta):
     others = [entry(zcdp_epsilon(x, 1e-6), 1e-6, rho=x) if zcdp else entry(x) for x, zcdp in many]
     without, total = (ledger(*others, *more).total_best() for more in ([], [entry(epsilon, delta)]))
