@@ -13,7 +13,7 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Account, Adjacency, Claim, Event, Guarantee, attacker_odds
 from dpviz.core.limits import DIGITS
 from dpviz.plots import Measure
-from dpviz.stories.panel import WHOLE_LIMIT, at_most, attacker, ceiled, chance_limit, floored, limit, rarely
+from dpviz.stories.panel import WHOLE_LIMIT, at_most, attacker, ceiled, chance_limit, floored, limit
 from dpviz.stories.view import Words
 
 NEIGHBORS = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record replaced"}
@@ -115,7 +115,7 @@ def guarantee_in_a_sentence(
     change = (
         f"Replacing one {who}'s record" if proved.adjacency is Adjacency.REPLACE else f"Adding or removing one {who}"
     )
-    slack = f", plus {rarely(proved.delta).removeprefix('about ')}" if proved.delta > 0 else ""
+    slack = f", plus {chance_limit(proved.delta)}" if proved.delta > 0 else ""
     better = (
         stated is not None
         and claimed not in ("", of_proof)

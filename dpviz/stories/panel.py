@@ -15,8 +15,8 @@ WEAK = ": almost no protection"
 _ATTACKER = re.compile(r"an attacker (?:is )?(.+?) times in 100(?: \(coin flip: 50\))?", re.IGNORECASE)
 TWICE = 2.0  # from here on a ratio is said as times, below it as percent
 EQUAL = 0.05  # percent; smaller differences are none in print
-SCALES = ((1e4, "10,000"), (1e6, "a million"), (1e9, "a billion"), (1e12, "a trillion"))
-LEAST_DECIMAL = 1e-4  # a smaller chance is said as cases in a million
+SCALES = ((1e6, "a million"), (1e9, "a billion"), (1e12, "a trillion"))
+LEAST_DECIMAL = 1e-3  # a smaller chance is said as cases in a million
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +81,6 @@ def attacker(percent: float, of: str = "") -> str:
     if percent > WHOLE_LIMIT:
         return f"{who} could be right up to {limit(percent)} times in 100{WEAK}."
     return f"{who} is right at most {limit(percent)} times in 100 (coin flip: 50)."
-
-
-def rarely(chance: float) -> str:
-    """Write a small limit of a chance in words, never less than it is: "about 3 in a million"."""
-    for scale, name in SCALES:
-        if chance * scale >= 1.0:
-            return f"about {ceiled(chance * scale, decimals=0)} in {name}"
-    return ceiled(chance)
 
 
 def chance_limit(chance: float) -> str:

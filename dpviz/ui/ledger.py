@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpviz.core import Adjacency, CentersRelease, PointsRelease, Release, Result, Step
 from dpviz.mechanisms import TEACHING
 from dpviz.stories.label import delta_words, numbers_of
-from dpviz.stories.panel import Fact, at_most, ceiled, counted
+from dpviz.stories.panel import Fact, at_most, ceiled, chance_limit, counted
 from dpviz.tools.release import (
     FINAL,
     FROM_RECORDS,
@@ -144,7 +144,7 @@ def totals(ledger: Ledger) -> list[Fact]:
 
 
 def _total(total: Total) -> str:
-    return f"ε = {ceiled(total.epsilon)}" + (f", δ = {total.delta:.3g}" if total.delta else "")
+    return f"ε = {ceiled(total.epsilon)}" + (f", δ = {chance_limit(total.delta)}" if total.delta else "")
 
 
 def mark(source: Source, run: AnyRun) -> str:

@@ -83,7 +83,7 @@ def test_the_card_says_where_delta_comes_from(open_page):
     assert PUBLIC_N_CAVEAT in public.card
     assert NOISY_DELTA_CAVEAT not in public.card
     given = open_page(DPM, delta_power="6")
-    assert "about 1 in a million, given" in given.text
+    assert "1 in a million, given" in given.text
     assert NOISY_DELTA_CAVEAT not in given.card
 
 

@@ -22,9 +22,12 @@ from dpviz.methods.nd_laplace import attacks
 from dpviz.methods.nd_laplace.algorithm import guarantee_of, redraw_loss
 from dpviz.methods.nd_laplace.games import membership_facts
 from dpviz.stories import Words, panel
-from dpviz.stories.label import Contents, both_limits, label_of, promise
+from dpviz.stories.label import Contents, both_limits, guarantee_in_a_sentence, label_of, numbers_of, promise
 from dpviz.tools.compare import frontier as compare
+from dpviz.tools.compare import paper
+from dpviz.tools.release import Ledger, ReleaseEntry
 from dpviz.tools.two_worlds.worlds import interval_words
+from dpviz.ui import ledger
 
 ROOT = Path(__file__).resolve().parents[2]
 BOX = Box.cube(0.0, 1.0, 2)
@@ -38,7 +41,7 @@ BEFORE = re.compile(
 )
 AFTER = re.compile(r"^(?:-private\b|\W{0,2}(?:\s+[\w√]+){0,2}\s+(?:at most|at least)\b)")
 PROMISED = re.compile(r"[ερδ] = $")
-PROMISE = re.compile(r"claim|proved|published|guarantee|promised|spent|stated|budget|doubled")
+PROMISE = re.compile(r"claim|proved|published|guarantee|promised|spent|stated|budget|doubled|total|delta")
 ROUNDED = re.compile(r"[eg%]$|\.[1-9]\d*f$")  # format specifications that round; whole numbers are written with ",.0f"
 TO_NEAREST = {"number", "odds", "small_odds", "round"}
 
@@ -91,11 +94,43 @@ def test_sentences_about_an_attacker(epsilon, delta):
 
 @given(st.floats(1e-15, 0.9))
 def test_sentences_about_a_chance(chance):
-    scale = {"10,000": 10**4, "million": 10**6, "billion": 10**9, "trillion": 10**12, "": 1}
-    for said in (panel.rarely(chance), panel.chance_limit(chance)):
-        unit = said.split()[-1] if " in " in said else ""
-        shown = read(said) / scale[unit]
-        assert shown >= Decimal(repr(chance)) * (1 - Decimal(repr(ROUNDING)))
+    said = panel.chance_limit(chance)
+    assert is_at_least(chance_of(said), chance)
+    assert (" in " in said) == (chance < 1e-3 and "e-" not in said)
+
+
+def chance_of(said, *, before=""):
+    """Return the chance that a sentence names, as a decimal."""
+    scale = re.search(rf"{before}{FIGURE}(?: in a (million|billion|trillion)\b)?", said)[2]
+    return read(said, before=before) / {"million": 10**6, "billion": 10**9, "trillion": 10**12, None: 1}[scale]
+
+
+@given(st.lists(st.tuples(EPSILONS, st.floats(1e-12, 0.3) | st.floats(1e-6, 1e-3)), min_size=1, max_size=4))
+def test_what_is_said_of_releases(claims):
+    made = [Claim(epsilon, delta, Adjacency.ADD_REMOVE, "a proof") for epsilon, delta in claims]
+    entries = [
+        ReleaseEntry("", "m", "M", each.epsilon, each.delta, each.adjacency, each, "2026-01-31", "release")
+        for each in made
+    ]
+    held, first = Ledger(tuple(entries)), made[0]
+    total = held.total_basic()
+    took_part = ledger.totals(held)[0].value
+    paper_says = paper._spent(held)
+    for said in (took_part, paper_says):
+        assert is_at_least(read(said, before="ε = "), total.epsilon)
+        assert is_at_least(chance_of(said, before="δ = "), total.delta)
+    assert is_at_least(read(ledger.spent_words(held), before="ε = "), total.epsilon)
+    (alone,) = {
+        re.search("δ = ([^,;(]+?)(?: for|,|;|$)", said)[1]
+        for said in (
+            numbers_of(first),
+            ledger.totals(Ledger(tuple(entries[:1])))[0].value,
+            promise(Guarantee(first, first)),
+        )
+    }
+    assert is_at_least(chance_of(alone), first.delta), "one number, one notation"
+    sentence = guarantee_in_a_sentence(Guarantee(first, first))[1]
+    assert "next to nothing" in sentence or f", plus {alone}." in sentence
 
 
 @settings(max_examples=40, deadline=None)
@@ -214,6 +249,7 @@ def _rounds(part):
         'f"at most {number(value)} in all"',
         'f"ε = {number(claim.epsilon)}"',
         'f"ε = {spent:.3g}"',
+        'f"δ = {total.delta:.3g}"',
         'f"is {2 * spent:g}-private"',
         'f"{value:.2f} records at least"',
     ],

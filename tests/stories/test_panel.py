@@ -91,7 +91,8 @@ def test_an_upper_limit_never_shows_less_than_it_is(value):
     ("chance", "text"),
     [
         (0.1, "0.1"),
-        (1e-4, "0.0001"),
+        (1e-3, "0.001"),
+        (1.18e-4, "118 in a million"),
         (2**-15, "30.6 in a million"),
         (1e-6, "1 in a million"),
         (2.004e-8, "20.1 in a billion"),

@@ -167,7 +167,7 @@ def test_the_guarantee_is_one_sentence_that_begins_with_its_verdict():
     replaced = claim(1.0, 0.0, REPLACE)
     assert said(replaced, replaced)[1].startswith("Proved. Replacing one person's record makes no result")
     rare = claim(1.0, 3.0518e-5)
-    assert said(rare, rare)[1].endswith("2.8 times as likely, plus 31 in a million.")
+    assert said(rare, rare)[1].endswith("2.8 times as likely, plus 30.6 in a million.")
     better = said(one, claim(0.7071))[1]
     assert better.startswith("Proved: ε = 0.71. Adding or removing one person makes no")
     assert better.endswith("more than 2.1 times as likely.")

@@ -35,7 +35,6 @@ from dpviz.stories.panel import (
     counted,
     number,
     places_words,
-    rarely,
 )
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Clock
@@ -479,8 +478,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         """Return delta and where it comes from."""
         claim = self.guarantee.stated
         if self.params.delta is not None:
-            return f"{rarely(claim.delta)}, given", "You chose it."
-        delta = rarely(claim.delta)
+            return f"{chance_limit(claim.delta)}, given", "You chose it."
+        delta = chance_limit(claim.delta)
         if self.params.n_public is not None:
             return f"{delta} (from the public count)", "1/(n √n) of the number of records, which you said is public."
         why = "The most that 1/(n √n) of a noisy number of records, at least 1,000, can be. In this run it is"

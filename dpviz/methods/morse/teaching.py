@@ -16,7 +16,7 @@ from dpviz.metrics import adjusted_rand
 from dpviz.solvers.landscapes.flow import distinct, settle
 from dpviz.stories.ledger import leaves
 from dpviz.stories.method import Worlds
-from dpviz.stories.panel import number
+from dpviz.stories.panel import ceiled, number
 from dpviz.stories.teaching import (
     KAIROUZ,
     SYMBOLS,
@@ -82,7 +82,7 @@ def cost_of_cutting() -> Answer:
     assert two is not None
     assert five is not None
     more = 100.0 * abs(five.epsilon / two.epsilon - 1.0)
-    return Answer(more, {"measured": f"{more:.0f}", "proved": f"{five.epsilon:.3g}"})
+    return Answer(more, {"measured": f"{more:.0f}", "proved": ceiled(five.epsilon)})
 
 
 def noise_ratio() -> Answer:

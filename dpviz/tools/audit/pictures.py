@@ -25,7 +25,7 @@ from dpviz.core import Confidential, FloatArray
 from dpviz.plots import Audience, Axis, Kind, Layer, Plot, Role, Scene, always
 from dpviz.stories.charts import roc_scene
 from dpviz.stories.glossary import meant
-from dpviz.stories.panel import Fact, Sentence, ceiled, floored, number
+from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, floored, number
 from dpviz.stories.recipe import Calls, Data
 from dpviz.stories.teaching import BUDGET, KAIROUZ, SYMBOLS, Formula, Misreading, Paper, attackers_share, tex
 from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS
@@ -342,7 +342,7 @@ def stage_of(audited: Audited, who: str = IT, repaired: str = "") -> AuditStage:
     return AuditStage(
         promised=limit.epsilon if promised else None,
         promised_text=ceiled(limit.epsilon) if promised else NOTHING,
-        note=f"δ = {ceiled(limit.delta)}" if limit.delta > 0 else "",
+        note=f"δ = {chance_limit(limit.delta)}" if limit.delta > 0 else "",
         worlds=SIDES[audited.moves],
         says=SAYS[audited.moves][not likely],
         first_is_likely=likely,

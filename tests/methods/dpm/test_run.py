@@ -85,9 +85,9 @@ def test_delta_says_where_it_comes_from(tell_dpm):
     def said(**options):
         return next(fact.value for fact in tell_dpm(**options).utility() if fact.label == "δ")
 
-    assert re.fullmatch(r"about \d+ in a million \(whatever the noisy count\)", said())
-    assert said(delta=1e-6) == "about 1 in a million, given"
-    assert said(n_public=900) in {f"about {number} in a million (from the public count)" for number in (37, 32)}
+    assert re.fullmatch(r"[\d.]+ in a million \(whatever the noisy count\)", said())
+    assert said(delta=1e-6) == "1 in a million, given"
+    assert said(n_public=900) == "31.7 in a million (from the public count)"
 
 
 def test_how_sure_a_cut_is_follows_from_released_numbers(tell_dpm):

@@ -486,7 +486,7 @@ def _draw_released(now: Source, before: Source) -> bool:
     st.subheader("What was released of both years")
     years = []
     for whose, each in (("This year's", ours), ("Last year's", theirs)):
-        st.caption(state.plain(f"{whose}: {each.entry.title}, ε = {number(each.entry.epsilon)}, {each.entry.day}."))
+        st.caption(state.plain(f"{whose}: {each.entry.title}, ε = {ceiled(each.entry.epsilon)}, {each.entry.day}."))
         centers = YearCenters.of_table(each.table)
         if centers is None:
             st.info(OTHER_KIND.format(whose, each.table.what))
