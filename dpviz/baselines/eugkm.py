@@ -110,8 +110,15 @@ ONE_CELL_CAVEAT = (
     "The grid has one cell: the run says how many records there are, with noise, and nothing of where they lie. The "
     "centers are public: no record moves them."
 )
-FITTED = f"{100.0 * MARGINAL_SHARE:g} % of ε buys the noisy marginals that the grid follows"
-NESTED = f"{100.0 * OUTER_SHARE:g} % of the rest buys noisy counts of large cells, by which they are cut again"
+# Said of every run: whether they are bought is decided by ε, the number of columns, and a noisy or public number.
+FITTED = (
+    f"where the noisy or public number of records is enough for it, {100.0 * MARGINAL_SHARE:g} % of ε buys noisy "
+    "marginals that the grid follows"
+)
+NESTED = (
+    f"where it is enough for that, too, {100.0 * OUTER_SHARE:g} % of the rest buys noisy counts of large cells, by "
+    "which they are cut again"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,15 +202,15 @@ def fit(
         noisy_cell_counts=last.noisy_cell_counts,
         grid=last.grid,
     )
-    fitted = any(isinstance(each, LaplaceEvent) and each.purpose is Purpose.MARGINALS for each in trace[0].events)
-    nested = NESTED if isinstance(last.grid, NestedGrid) else ""
-    sources = "noisy marginals and noisy counts of large cells" if nested else "noisy marginals"
-    grid = f"a grid that {sources}, Laplace too, have made public" if fitted else "a public grid"
+    grid = (
+        "a public grid" if params.is_even else "a grid that follows public inputs and counts with Laplace noise alone"
+    )
     claim = Claim(params.epsilon, 0.0, adjacency, f"Laplace histogram on {grid}; the rest is post-processing")
     published = Claim(params.epsilon, 0.0, Adjacency.ADD_REMOVE, f"{PAPER}, section 4: noise of scale 1/epsilon")
     counted = "" if params.cells_per_axis is not None else size_differs(params.n_public, adjacency)
     wider = "the noise is twice as wide, for one record replaced" if adjacency is Adjacency.REPLACE else ""
-    differs = "; ".join(filter(None, (counted, FITTED if fitted else "", nested, wider)))
+    bought = () if params.is_even else (FITTED, NESTED) if params.grid == "nested" else (FITTED,)
+    differs = "; ".join(filter(None, (counted, *bought, wider)))
     weigh = LARGEST_CAVEAT if params.cells == "largest" else POSITIVE_CAVEAT
     caveats = (
         ONE_CELL_CAVEAT if len(last.noisy_cell_counts) == 1 else weigh,

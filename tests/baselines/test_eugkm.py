@@ -17,6 +17,7 @@ from dpviz.solvers import weighted
 from dpviz.solvers.grids import (
     MARGINAL_SHARE,
     MAX_CELLS,
+    OUTER_SHARE,
     CellGrid,
     even_grid,
     grid_of,
@@ -58,6 +59,18 @@ def test_a_run_spends_epsilon(d: int, name: str, extra: dict[str, Any]) -> None:
     assert result.guarantee.proved is not None
     assert result.guarantee.proved.epsilon == 0.7
     assert result.guarantee.proved.adjacency is ADJACENCIES[name]
+
+
+@pytest.mark.parametrize("grid", ["nested", "fitted", "even"])
+def test_its_account_is_the_same_whatever_the_number_of_records(grid: str) -> None:
+    told = set()
+    for n in (5, 300, 5000):
+        guarantee = fit(blobs(n, 2, 3), Box.cube(0, 1, 2), Params(grid=grid), rng=generator()).guarantee
+        assert guarantee.proved is not None
+        told.add((guarantee.proved.reference, guarantee.differs))
+    ((_, differs),) = told
+    assert (f"{100 * MARGINAL_SHARE:g} % of ε buys noisy marginals" in differs) is (grid != "even")
+    assert (f"{100 * OUTER_SHARE:g} % of the rest" in differs) is (grid == "nested")
 
 
 def test_only_an_unknown_number_of_records_is_paid_for() -> None:
