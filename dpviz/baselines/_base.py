@@ -209,7 +209,7 @@ def delta_caveats(delta: float | None, n_public: int | None, adjacency: Adjacenc
 def as_stated(claim: Claim, paper: str) -> Claim:
     """Return a claim as the paper makes it of the same numbers."""
     numbers = "epsilon and delta" if claim.delta > 0 else "epsilon"
-    return replace(claim, reference=f"{paper}: its {numbers}; the neighbors are those of this run")
+    return replace(claim, reference=f"{paper}: its {numbers}; the neighbors are those asked for here")
 
 
 def noisy_whole(counts: Counts, epsilon: float, *, rng: np.random.Generator) -> Counts:

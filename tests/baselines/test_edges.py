@@ -118,7 +118,7 @@ def test_the_published_claim_says_whose_neighbours_it_means(name, adjacency):
         assert published.adjacency is adjacency_of("add_remove")
     else:
         assert published.adjacency is adjacency_of(adjacency)
-        assert "the neighbors are those of this run" in published.reference
+        assert "the neighbors are those asked for here" in published.reference
 
 
 def test_shared_parameters_are_declared_alike():

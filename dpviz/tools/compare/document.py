@@ -17,6 +17,7 @@ TEMPLATE = ASSETS / "paper.typ"
 PICTURES_ELSEWHERE = "(The picture is in the HTML file of the same name.)"
 BLANK = r"\_" * 24  # to be filled in by hand
 _LINE_BREAKS = re.compile(r"\s+")
+_BACKTICKS = re.compile(r"`+")
 _MARKS = re.compile(r"([\\`*_{}\[\]()#|!~$^])")
 _BLOCK_START = re.compile(r"^([-+=])")
 _STYLE = """
@@ -75,11 +76,12 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A paragraph; a strong one is what the document says in one line."""
+    """A paragraph; a strong one is what the document says in one line, and code is to be copied."""
 
     text: str
     strong: bool = False
     small: bool = False
+    code: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +207,9 @@ def _html(block: Block) -> str:
     match block:
         case Heading(text):
             return f"<h2>{escape(text)}</h2>"
-        case Text(text, strong, small):
+        case Text(text, strong, small, code):
             kind = ' class="strong"' if strong else ' class="small"' if small else ""
-            return f"<p{kind}>{escape(text)}</p>"
+            return f"<p{kind}>{f'<code>{escape(text)}</code>' if code else escape(text)}</p>"
         case Note(text):
             return f'<p class="note">{escape(text)}</p>'
         case Items(items):
@@ -238,7 +240,9 @@ def _markdown(block: Block) -> str:
     match block:
         case Heading(text):
             return f"## {_plain(text)}"
-        case Text(text, strong, _):
+        case Text(text, code=True):
+            return _code(text)
+        case Text(text, strong):
             return f"**{_plain(text)}**" if strong else _plain(text)
         case Note(text):
             return f"> **{_plain(text)}**"
@@ -263,6 +267,14 @@ def _rows(head: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None
 
     body = [line(row, strong=i == marked) for i, row in enumerate(rows)]
     return "\n".join([line(head), f"|{'---|' * len(head)}", *body])
+
+
+def _code(text: str) -> str:
+    """Return text as a code span of Markdown, to the letter: between more backticks than it has in a row."""
+    one_line = _LINE_BREAKS.sub(" ", text).strip()
+    fence = "`" * (1 + max(map(len, _BACKTICKS.findall(one_line)), default=0))
+    space = " " if "`" in one_line else ""
+    return f"{fence}{space}{one_line}{space}{fence}"
 
 
 def _plain(text: str) -> str:

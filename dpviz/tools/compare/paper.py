@@ -44,7 +44,7 @@ from dpviz.tools.release import Ledger, ReleaseEntry
 from dpviz.tools.sweep.trials import OK
 
 SECRET = "Curator's paper: its figures are computed on the true records. Do not publish it."
-OPEN = "Public version: nothing in it was computed from records."
+OPEN = "Public version: nothing in it was computed from records but what was released of them."
 LARGEST = (
     "Where δ follows the noisy number of records, it is the largest that the method takes: how many there are is not "
     "public. A run on many records has a smaller δ, which its own page shows."
@@ -76,8 +76,8 @@ NO_TABLE = "None yet. The Release step of a method's page makes it, once, with s
 ANY_ROWS = "Nobody has said so. All odds here are for one row: a person with more rows is protected less."
 ONE_ROW = "Yes, says the person who gave the file: all odds here are for one person."
 EXACT = (
-    "No. What is released are {k} noisy centers, one table in the columns' units. No record, no exact average and no "
-    "exact count is in it."
+    "No. The release in question is one table of {k} noisy centers at most, in the columns' units. No record, no exact "
+    "average and no exact count is in it."
 )
 COUNTS = (
     "Only with noise, and only where the method releases counts: the list of releases says which did. How many people "
@@ -94,6 +94,7 @@ COST = (
 )
 NO_LIMIT = "no limit"
 BY_WHOM = "Arguments that name no source are dpviz's own: its tests check them, reviewers from outside have not."
+AGAIN = "This app's address, followed by:"
 OWN_DELTA = (
     "A δ in parentheses follows the noisy count of one run here: no proof; other runs, also on the method's page, have "
     "another."
@@ -304,7 +305,7 @@ def answers(facts: PublicFacts, planned: Promise | None) -> Named:
         ("Which of two records was somebody's?", told(Adjacency.REPLACE)),
         ("Is the exact table in it?", EXACT.format(k=facts.n_clusters)),
         ("Counts per cluster", COUNTS),
-        ("The released table", table),
+        ("The table released last", table),
         ("Is one row one person?", rows),
         *((("Where the data are", facts.kept),) if facts.kept else ()),
     )
@@ -361,7 +362,7 @@ def _releases(ledger: Ledger) -> tuple[Block, ...]:
             amount = _amount(each.proved.epsilon, each.proved.delta)
             proved = f"proved: {amount} for {NEIGHBORS[each.proved.adjacency.name.lower()]}"
         table = f" Its table: SHA-256 {each.fingerprint}." if each.fingerprint else ""
-        rows.append((_entry(each), f"ε = {number(each.epsilon)} was asked for; {proved}. From: {each.origin}.{table}"))
+        rows.append((_entry(each), f"ε = {ceiled(each.epsilon)} was asked for; {proved}. From: {each.origin}.{table}"))
     return (Heading("Everything that was released of these records"), Pairs(tuple(rows))) if rows else ()
 
 
@@ -415,7 +416,12 @@ def _recommendation(facts: PublicFacts, findings: Findings) -> list[Block]:
 
 def _again(facts: PublicFacts) -> tuple[Block, ...]:
     versions = ", ".join(f"{name} {version}" for name, version in facts.versions)
-    return Heading("How to make it again"), Text(versions), Text(f"compare?{facts.link}", small=True)
+    return (
+        Heading("How to make it again"),
+        Text(versions),
+        Text(AGAIN),
+        Text(f"compare?{facts.link}", small=True, code=True),
+    )
 
 
 def odds(label: Label) -> tuple[str, str]:
@@ -439,12 +445,12 @@ def promise_words(label: Label) -> str:
     """Say what is proved and by which argument, and what the method's authors state of which procedure."""
     proved, stated, differs = label.proved, label.stated, label.differs
     theirs = "Of their own procedure, its authors state" if differs else "Its authors state"
-    otherwise = f" This run differs from theirs: {differs}." if differs else ""
+    otherwise = f" dpviz's procedure differs from theirs: {differs}." if differs else ""
     if not stated.odds:
         return f"Proved: {'nothing.' if proved is None else _claim(proved, 'argument')} Nothing is claimed for it."
     if proved is None:
         return f"Proved: nothing. {theirs} {_claim(stated, 'source')} Not established.{otherwise}"
-    words = f"Proved{' for this run' if differs else ''}: {_claim(proved, 'argument')}"
+    words = f"Proved{' as dpviz does it' if differs else ''}: {_claim(proved, 'argument')}"
     if proved == replace(stated, title=proved.title):
         return f"{words}{otherwise or ' Nothing beyond that is claimed for it.'}"
     alike = (proved.numbers, proved.neighbors) == (stated.numbers, stated.neighbors)

@@ -1,7 +1,7 @@
 """A document asks no network, runs no script, and prints every foreign word as a word, in all of its forms."""
 
 import re
-from html import unescape
+from html import escape, unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -73,6 +73,16 @@ def test_foreign_words_stay_words_in_every_place(place):
     assert not re.search(r"[\[\]`!$]", bare), "no link, no picture, no code"
     assert not re.search(r"^# h", written, re.MULTILINE), "a line break of a word begins no heading"
     assert words_of(EVIL) in words_of(written)
+
+
+@pytest.mark.parametrize("text", ["compare?data=x&data_columns=a,b", "a_b*c* <i> &amp; \\\\_", "`a`` b`"])
+def test_code_stays_to_the_letter_in_every_form(text):
+    made = Document("", "", (Text(text, code=True),))
+    (fence, held) = re.fullmatch(r"\s*(`+)(.*)\1\s*", document.markdown(made).removeprefix("# ")).groups()
+    assert held.strip() == text
+    assert fence not in held
+    assert f"<code>{escape(text)}</code>" in document.html(made)
+    assert bare(text) in bare("".join(pages_of(document.pdf(made))))
 
 
 def test_a_table_has_as_many_cells_in_each_line_and_its_row_is_marked_in_both():

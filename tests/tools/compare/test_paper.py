@@ -21,9 +21,11 @@ from dpviz.stories.label import Contents, label_of
 from dpviz.stories.panel import ceiled
 from dpviz.tools.compare import document, paper
 from dpviz.tools.compare import frontier as compare
+from dpviz.tools.compare import runs as compare_runs
 from dpviz.tools.compare.document import Picture
 from dpviz.tools.compare.page import report
 from dpviz.tools.compare.paper import Promise
+from dpviz.tools.compare.runs import ENTRIES, TrialPart
 from dpviz.tools.compare.search import CostSearch, Least, Recommendation
 from dpviz.tools.release import Ledger, ReleaseEntry
 from tests.tools.compare.decision import table_after
@@ -254,10 +256,37 @@ def test_the_total_is_the_sum_in_words_and_the_table_has_its_fingerprint():
     )
 
 
+def test_what_was_released_is_told_apart_from_what_is_in_question():
+    for text in map(document.markdown, (paper.decision_paper(known(), found()), paper.public_paper(known()))):
+        assert "The release in question is one table of 5 noisy centers at most" in text
+        assert "released are" not in text
+    assert f"> **{paper.OPEN}**" in document.markdown(paper.public_paper(known()))
+    assert "but what was released of them" in paper.OPEN
+
+
+def test_the_way_back_can_be_copied():
+    for text in map(document.markdown, (paper.decision_paper(known(), found()), paper.public_paper(known()))):
+        assert text.endswith(f"{paper.AGAIN}\n\n`compare?data=x&n=1`\n")
+
+
+def test_the_public_account_is_that_of_every_run_whatever_the_records():
+    box = Box.cube(0.0, 1.0, 2)
+    points = np.random.default_rng(1).random((2_000, 2))
+    for key in ENTRIES:
+        part = TrialPart(key, 1.0, 3, 5, 0, 1, len(points))
+        promised = compare_runs.promise_of(box, part)
+        run = compare_runs.look(points, box, None, part).guarantee
+        assert promised.differs == run.differs, key
+        assert (promised.proved and promised.proved.reference) == (run.proved and run.proved.reference), key
+        label = label_of(promised, Contents("a record", (), ()))
+        promise = Promise(key, key, label, promised.proved)
+        assert "this run" not in document.markdown(paper.public_paper(replace(known(), promises=(promise,)))), key
+
+
 def test_what_nobody_has_said_is_not_made_up():
     assert dict(paper.answers(known(), None))["Is one row one person?"] == paper.ANY_ROWS
     assert dict(paper.answers(replace(known(), rows_each=1), None))["Is one row one person?"] == paper.ONE_ROW
-    assert dict(paper.answers(known(), None))["The released table"] == paper.NO_TABLE
+    assert dict(paper.answers(known(), None))["The table released last"] == paper.NO_TABLE
     assert "Where the data are" not in dict(paper.answers(known(), None))
 
 
@@ -329,8 +358,10 @@ def test_what_is_claimed_by_its_own_proof_is_credited_to_nobody_else():
     assert "Its authors state" not in said(same)
     theirs = "Its authors state the same; source: paper of a. |"
     assert f"Proved: ε = 0.3 for one record added or removed; argument: proof of a. {theirs}" in said(own)
-    apart = "Of their own procedure, its authors state the same; source: paper of a. This run differs from theirs: its"
-    assert f"Proved for this run: ε = 0.3 for one record added or removed; argument: proof of a. {apart}" in said(other)
+    apart = "Of their own procedure, its authors state the same; source: paper of a. dpviz's procedure differs from"
+    assert f"Proved as dpviz does it: ε = 0.3 for one record added or removed; argument: proof of a. {apart}" in said(
+        other
+    )
     assert "Its authors state the same" not in said(other)
 
 

@@ -107,7 +107,7 @@ def guarantee_of(scheme: MorseScheme, events: tuple[Event, ...]) -> Guarantee:
     named = {"dpmog_hard": "algorithm 1", "dpmog": "section 4.1.2", "dplloyd_mog": "algorithm 4"}
     reference = f"{PAPER}, {named.get(scheme.base, 'appendix I')}"
     if scheme.adjacency is Adjacency.ADD_REMOVE:
-        reference += ": its epsilon and delta; the neighbors are those of this run"
+        reference += ": its epsilon and delta; the neighbors are those asked for here"
     rho = zcdp_rho(events, scheme.adjacency)
     if scheme.base in ("dpmog_hard", "dpmog"):
         epsilon, how = (

@@ -43,7 +43,7 @@ from dpviz.ui.export.files import named
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.runs import latest, words_of
 
-OPEN = "Anybody may read it: the question, bounds and promises, and nothing that was computed from records."
+OPEN = "Anybody may read it: the question, bounds and promises. Of records it has nothing but what was released so far."
 BY_CURATOR = "Typed by the curator."
 DEGREES = "degrees"
 DRAWING, UPLOADED = "records drawn by hand", "uploaded records"
