@@ -43,7 +43,7 @@ __all__ = ["run", "show"]
 SAMPLED = 5_000  # records of a sample that the curator's pictures show; ours
 MOST_IN_MEMORY = 1 << 26  # numbers of a file that is read as a whole, half a gigabyte; ours
 OF_SAMPLE = "The release is of all records; pictures and costs for the curator are of a sample of them."
-SECRET = "Noise came from the operating system and is not stored: this picture cannot be made again."
+SECRET = "Noise came from the operating system and is not stored: nobody can make it again."
 
 
 def run(

@@ -510,7 +510,7 @@ def release_files(
         "guarantee": claims.pop("line"),
         **claims,
         "again": FINAL,
-        "table": {"file": "csv", "sha256": fingerprint},
+        "table": {"format": "csv", "sha256": fingerprint},
         "ledger": {"releases": ledger_to_file(after), "totals": totals_to_file(after)},
     }
     return ReleaseFiles(table, entry, sidecar)

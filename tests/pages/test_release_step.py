@@ -219,6 +219,7 @@ def test_releases_add_up_over_bounds_and_settings_and_go_into_the_settings_file(
     monkeypatch.setattr(ledger, "_ledgers", lambda: kept)  # a file is made in the page's own session
     written = make(page.app.session_state["dpviz:shown"], FIRST, ExportRequest("json")).content
     assert settings.read(written).ledger.entries == tuple(entries)
+    assert "noise_seed" not in written.decode(), "no seed repeats what was released"
 
 
 @pytest.mark.parametrize("name", [TARGET])

@@ -338,7 +338,7 @@ def test_the_file_for_machines_states_the_release_and_the_ledger_after_it():
         result.guarantee.stated.epsilon,
         result.guarantee.stated.adjacency.value,
     )
-    assert read["table"]["sha256"] == hashlib.sha256(table.csv()).hexdigest()
+    assert read["table"] == {"format": "csv", "sha256": hashlib.sha256(table.csv()).hexdigest()}
     assert read["settings"]["epsilon"] == 1.0
     age = next(each for each in read["columns"] if each["name"] == "age")
     assert age == {"name": "age", "unit": "years", "low": 0.0, "high": 100.0}

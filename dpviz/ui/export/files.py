@@ -131,6 +131,8 @@ class _Picture:
         label = screen.scenes[0].frames[self.frame].label if screen.scenes else ""
         pairs = parse_qsl(screen.address, keep_blank_values=True)
         elsewhere = {*state.kept_params(), *(name for name, _ in source.link[1:] if source.uploaded)}
+        if isinstance(screen, MethodScreen) and is_secret(screen):
+            elsewhere.add("noise_seed")  # of rehearsals
         # What is no part of the picture, or part of the form below, is no part of the query.
         query = tuple(pair for pair in pairs if pair[0] not in elsewhere)
         hashes: tuple[str, ...] = ()
@@ -161,13 +163,17 @@ class _Picture:
         return calls_script(self.screen.calls, frame=frame, hidden=hidden, notes=notes, hashes=hashes)
 
 
+def is_secret(screen: MethodScreen) -> bool:
+    """Return whether a run on screen has noise that no seed repeats."""
+    return any(SECRET in run.guarantee.caveats for _, run in screen.runs)
+
+
 def recipe(
     screen: MethodScreen, *, frame: int, hidden: Collection[str], notes: tuple[str, ...], hashes: tuple[str, ...]
 ) -> Recipe:
     """Return everything that the picture on screen follows from."""
     pair = len(screen.runs) > 1
-    secret = any(SECRET in run.guarantee.caveats for _, run in screen.runs)
-    seed = None if secret else screen.noise.seed
+    seed = None if is_secret(screen) else screen.noise.seed
     trailed = pair and any(layer.name.startswith("Same noise") for layer in screen.curators_scenes[0].layers)
     runs = []
     for request, run in screen.runs:
