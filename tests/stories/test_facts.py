@@ -230,7 +230,7 @@ def dpm(run, x):
         "With exact means": [max(cost(means) / run.best_cost, 1.0)],
         "Agreement with classes": [metrics.adjusted_rand_score(run.classes, cells)],
         "Cuts refused": [len(tried) - sum(outcomes), len(tried)],
-        "Levels of cuts": [len(run.levels), len(tree.least_counts)],
+        "Levels tried": [len(run.levels), len(tree.least_counts)],
         "Places for a cut": sorted({*np.floor(run.words.box.widths / run.release.interval_sizes + 1e-9).astype(int)}),
         "δ": [Limit(1e6 * run.guarantee.stated.delta)],
     }

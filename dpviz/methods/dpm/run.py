@@ -435,7 +435,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             Fact("What stopped the cutting", self.why_stopped(), "Why subsets were not cut: each is a cluster.", True)
         )
         most = len(tree.least_counts)
-        facts.append(Fact("Levels of cuts", f"{self.cells.n_levels} of {most}", self._depth(), True))
+        facts.append(Fact("Levels tried", f"{self.cells.n_levels} of {most}", self._depth(), True))
         facts.append(Fact("Places for a cut", self._candidates(), "Candidates: one in each split interval.", True))
         facts.append(Fact("δ", *self._delta(), True))
         return tuple(facts)

@@ -416,7 +416,8 @@ def verdict_of(audited: Audited, repaired: str = "") -> tuple[str, str]:
         return verdict, "These runs alone could not show it." if audited.is_undecided else KEPT
     if math.isinf(limit):
         return "Nothing is claimed, and nothing is proved.", "There is no promise to break."
-    verdict = f"ε = {ceiled(limit)} is only claimed: nobody has proved it."
+    fate = "is claimed, and these runs disprove it" if audited.is_violated else "is only claimed: nobody has proved it"
+    verdict = f"ε = {ceiled(limit)} {fate}."
     if repaired:
         return verdict, REPAIRED.format(repaired)
     if audited.is_violated:

@@ -636,9 +636,9 @@ def draw(data: Described | None, problem: str, *, public: bool) -> None:
     left, right = st.columns([5, 7], gap="large")
     with left:
         table = _file(public=public)
-        if problem:
-            _problem(table, problem, public=public)
         if table is None:
+            if problem:
+                _problem(table, problem, public=public)
             return
         name, before, reading = answers.answers_before()
         if before.get("features") and set(before["features"]) <= set(table.numeric_columns):
@@ -653,6 +653,8 @@ def draw(data: Described | None, problem: str, *, public: bool) -> None:
     with right:
         if features:
             draw_bounds(table, features, _place(features), public=public)
+        if problem:  # mostly of what the last bound has made known
+            _problem(table, problem, public=public)
         if not public:
             _preview(table)
 

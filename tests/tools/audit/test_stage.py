@@ -113,7 +113,7 @@ def test_worlds_that_never_differ_have_no_mark():
             audited(0.0, is_proved=False),
             "It promised 1, but leaks at least 3.75: broken.",
             "broken",
-            ("ε = 1 is only claimed: nobody has proved it.", "One attack is enough to break a promise."),
+            ("ε = 1 is claimed, and these runs disprove it.", "One attack is enough to break a promise."),
         ),
         (
             audited(0.1, limit=10.0, claimed=10.0),
