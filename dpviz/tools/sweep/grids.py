@@ -146,7 +146,7 @@ def _method_parts(entry: Entry, epsilons: Sequence[float], k: int) -> Iterator[t
     if "budget" in entry:
         allowed = [field for field in scalars if field.startswith("epsilon")]
         if entry["budget"] not in allowed:
-            words = f"must be one of {', '.join(allowed)}" if allowed else "the method spends none"
+            words = f"it must be one of {', '.join(allowed)}" if allowed else "the method spends none"
             raise GridError(f"The budget of {place} was {entry['budget']!r:.40}, but {words}.")
         budget = str(entry["budget"])
     elif "epsilon" in entry and budget is None:

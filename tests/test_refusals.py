@@ -1,0 +1,105 @@
+"""Refusals of the library that no other test meets: each says what was given and what is allowed."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpviz
+from dpviz.audit import Batch, epsilon_lower_bound
+from dpviz.core import Box
+from dpviz.data import load, subsample
+from dpviz.data.chunks import ParquetChunks
+from dpviz.data.parquet import read_columns
+from dpviz.mechanisms.release_law import release_law
+from dpviz.mechanisms.remap import MOST_PLACES, default_grid, remap_table
+from dpviz.methods.dpm.algorithm.plan import level_epsilons
+from dpviz.plots.svg import svg
+from dpviz.tools.sweep.grids import grid_of
+
+UNIT = Box.cube(0.0, 1.0, 2)
+TWO = ((0, 0), (1, 1))
+
+
+def parquet(folder: Path, **columns: object) -> Path:
+    path = folder / "some.parquet"
+    pd.DataFrame(columns).to_parquet(path)
+    return path
+
+
+def of_parquet(folder: Path, use):
+    return use(ParquetChunks(parquet(folder, x=[0.1, 0.2], y=[0.3, 0.4]), ["x", "y"]))
+
+
+def sweep(**entry: object):
+    return grid_of({"epsilon": [1.0], "data": [{"name": "blobs"}], "methods": [{"name": "dpm", **entry}]})
+
+
+def few_rows(points, n_runs, rng):
+    return np.zeros((3, 2))
+
+
+REFUSED = {
+    "batch": (
+        lambda _: epsilon_lower_bound(
+            Batch(few_rows), np.zeros((2, 2)), np.zeros((1, 2)), n_runs=40, rng=np.random.default_rng(0)
+        ),
+        "had shape (3, 2), but it must be (",
+    ),
+    "runs": (lambda _: dpviz.audit("su", runs=19), "runs was 19, but it must be at least 20."),
+    "empty folder": (lambda folder: ParquetChunks(folder), "had no file whose name ends in .parquet"),
+    "empty folder of a table": (lambda folder: read_columns(folder, ["x"]), "had no file whose name ends in .parquet"),
+    "no column": (
+        lambda folder: ParquetChunks(parquet(folder, x=[0.1]), []),
+        "No column was named, but at least one is needed.",
+    ),
+    "no number": (
+        lambda folder: read_columns(parquet(folder, when=[b"a", b"b"]), ["when"]),
+        "Column 'when' holds neither numbers nor text.",
+    ),
+    "no record": (lambda folder: read_columns(parquet(folder, x=[]), ["x"]), "there must be at least one"),
+    "more records": (
+        lambda _: subsample(load("blobs", n=50, seed=0), 51, rng=np.random.default_rng(0)),
+        "n was 51, but there are 50 records.",
+    ),
+    "box of the data": (
+        lambda folder: of_parquet(folder, lambda chunks: dpviz.estimators.DPM(bounds="data").fit(chunks)),
+        "bounds was 'data', but records in chunks need (low, high) or a Box.",
+    ),
+    "compared chunks": (
+        lambda folder: of_parquet(folder, lambda chunks: dpviz.compare(["su"], chunks, bounds=TWO, epsilon=1)),
+        "data were chunks, but a comparison measures costs on records in memory.",
+    ),
+    "own method elsewhere": (
+        lambda _: dpviz.compare([few_rows], np.ones((5, 2)) / 2, bounds=TWO, epsilon=1, jobs=2),
+        "jobs was 2, but other processes do not know few_rows. Use jobs=1.",
+    ),
+    "axes of a grid": (lambda _: default_grid(Box.cube(0.0, 1.0, 11)), "The box has 11 axes, but"),
+    "rule": (
+        lambda _: remap_table(np.ones((1, 2)), epsilon=1.0, rule="mode"),
+        "rule was 'mode', but it must be one of nearest, mean, median.",
+    ),
+    "places of a grid": (
+        lambda _: remap_table(np.zeros((MOST_PLACES + 1, 2)), epsilon=1.0),
+        f"grid had {MOST_PLACES + 1} places, but it must have from 1 to {MOST_PLACES}.",
+    ),
+    "released point": (
+        lambda _: release_law(np.zeros((1, 2)), epsilon=1.0, domain="none", box=UNIT, cells=None).log_likelihood([0.0]),
+        "z had shape (1,), but it must be (2,) and finite",
+    ),
+    "budget of a method": (
+        lambda _: sweep(budget="n_levels"),
+        "The budget of method dpm was 'n_levels', but it must be one of epsilon.",
+    ),
+    "no level's budget": (lambda _: level_epsilons(0.0, 2), "epsilon was 0.0 and n_levels 2, but they must be > 0"),
+    "no picture": (lambda _: svg([]), "There were no scenes, but a file needs at least one."),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_is_said(name, tmp_path):
+    act, words = REFUSED[name]
+    with pytest.raises(ValueError, match=re.escape(words)):
+        act(tmp_path)
