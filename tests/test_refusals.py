@@ -37,8 +37,8 @@ def sweep(**entry: object):
     return grid_of({"epsilon": [1.0], "data": [{"name": "blobs"}], "methods": [{"name": "dpm", **entry}]})
 
 
-def few_rows(points, n_runs, rng):
-    return np.zeros((3, 2))
+def few_rows(points, *_):
+    return points[:1]
 
 
 REFUSED = {
@@ -46,7 +46,7 @@ REFUSED = {
         lambda _: epsilon_lower_bound(
             Batch(few_rows), np.zeros((2, 2)), np.zeros((1, 2)), n_runs=40, rng=np.random.default_rng(0)
         ),
-        "had shape (3, 2), but it must be (",
+        "had shape (1, 2), but it must be (",
     ),
     "runs": (lambda _: dpviz.audit("su", runs=19), "runs was 19, but it must be at least 20."),
     "empty folder": (lambda folder: ParquetChunks(folder), "had no file whose name ends in .parquet"),
