@@ -268,8 +268,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             if k < known:
                 why = "too noisy to see every gap" if self.is_too_noisy else "not every gap is clear enough"
                 return f"{why}: {lost}"
-            alone = f"{'only ' if found else ''}{in_words(found) if found else 'none'} of {in_words(known)} clusters"
-            return f"cuts run through crowds: {alone} {'stands' if found < 2 else 'stand'} alone"
+            some = f"{'only ' if found else ''}{in_words(found) if found else 'none'} of {in_words(known)} clusters"
+            return f"cuts run through crowds: {some} {'is' if found < 2 else 'are'} found"
         every = f"all {in_words(known)} clusters" if known > 1 else "the one cluster"
         if k > known:
             return f"{cuts} find {every}, and cut {'them' if known > 1 else 'it'} finer than need be"
