@@ -186,7 +186,10 @@ class CompareStage extends Slider {
       this.cards = maps.map((map) => this.card(map));
       this.maps.replaceChildren(...this.cards.map(({ button }) => button), this.here);
     }
-    maps.forEach((map, i) => Object.assign(this.cards[i], { map, places: map.centers.map(places) }));
+    maps.forEach((map, i) => {
+      const card = Object.assign(this.cards[i], { map, places: map.centers.map(places) });
+      if (!card.places.some(Boolean)) card.now = null; // what it had is not this audience's, or of other records
+    });
     if (!maps.some(({ key }) => key === this.pick)) this.pick = null;
     this.pick = chosen ?? this.pick ?? maps[0]?.key;
     setText(this.lede, this.data.lede);

@@ -12,6 +12,7 @@ from tests.browser.conftest import SIZE
 from tests.browser.first_screen import WORDS_SEEN
 from tests.browser.test_app import APP, behind, picture_of, switch
 from tests.browser.test_app_access import accessible
+from tests.browser.test_app_uploads import csv, uploaded
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
@@ -50,6 +51,19 @@ FRAMES = """() => {
     requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
+}"""
+
+# Whether no map has ink inside of its border.
+BLANK = """() => {
+  const { shadowRoot: root } = [...document.querySelectorAll("*")]
+    .find((element) => element.shadowRoot?.querySelector(".dpviz-compare")) ?? {};
+  return [...root?.querySelectorAll("canvas") ?? []].every((canvas) => {
+    const [width, height] = [canvas.width - 20, canvas.height - 20];
+    if (width < 1 || height < 1 || !canvas.checkVisibility()) return true;
+    const { data } = canvas.getContext("2d").getImageData(10, 10, width, height);
+    const blank = data.slice(0, 3);
+    return data.every((value, i) => i % 4 === 3 || Math.abs(value - blank[i % 4]) <= 12);
+  });
 }"""
 
 
@@ -245,3 +259,16 @@ def test_a_k_that_is_taken_stands_on_the_whole_page_and_stays(page: Page, server
     expect(said).to_be_visible()
     menu.click()
     expect(slider).to_have_value(k)
+
+
+def test_of_an_upload_everyone_sees_no_center_that_the_curator_saw(page: Page, server: Server) -> None:
+    """The maps keep what they had while something is on its way, and nothing is that was not released."""
+    uploaded(page, server, csv())
+    page.get_by_role("link", name="Compare", exact=True).first.click()
+    stage = stage_of(page)
+    expect(stage.locator(".number").first).to_have_text(re.compile("×"), timeout=3 * SLOW)  # its center is drawn
+    stage.get_by_role("button", name="Everyone", exact=True).click()
+    expect(stage.get_by_role("button", name="Everyone", exact=True)).to_have_attribute(
+        "aria-pressed", "true", timeout=SLOW
+    )
+    page.wait_for_function(BLANK, timeout=5_000)
