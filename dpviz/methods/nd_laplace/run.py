@@ -174,6 +174,11 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         return perturbation_area(self.words.box.d, epsilon=self.params.epsilon)
 
     @property
+    def is_free(self) -> bool:
+        """Whether points stay where the noise has put them, also outside of the box: public."""
+        return self.params.domain == "none"
+
+    @property
     def scales(self) -> FloatArray:
         """Box units of one unit of noise along each feature, (d,)."""
         box = self.words.box
@@ -220,8 +225,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         law, urban, doubt = self.area.mean_radius, set(self.words.units) == {"m"}, self.doubt
         share, away = law / self.width, self._away(law)
         # Walls change where points land, not what the noise has hidden.
-        free = self.params.domain == "none"
-        lands = f"{f'Everyone lands {away} away' if free else f'Noise moves all by {away}'} on average"
+        lands = f"Everyone lands {away} away on average" if self.is_free else f"Noise averages {away}, kept inside"
         if share >= GONE:
             left = f": the {'city' if urban else 'map'} is gone"
         elif share >= OUTLINE:
@@ -243,7 +247,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
             return Sentence(said, said)
         # Of a map whose bounds come from the records the public does not learn how wide it is.
         far = percent(law) if self.measure.shares else length_words(law, self.measure.unit)
-        return Sentence(said, f"Noise moves all by {far} on average{doubt.value}.")
+        return Sentence(said, f"Noise averages {far}{doubt.value}.")
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
         """Return the axis of how far points are moved, beside the map's width, which is public where the bounds are."""
@@ -251,9 +255,10 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         line = (times * self.width, "the map's width")
         unit = "of the range" if self.measure.shares else ""
         low, high = LEAST_MAPS * line[0], 2.0 * MOST_MAPS * line[0]
+        by_law = "Expected move" if self.is_free else "Average noise"
         return (
             Strip("Average move", unit, "moved", low, high, (line,), log=True),
-            Strip("Expected move", unit, "moved", low, high, (line,), log=True) if self.words.box_public else None,
+            Strip(by_law, unit, "moved", low, high, (line,), log=True) if self.words.box_public else None,
         )
 
     def losses(self) -> tuple[StripMeasure | None, StripMeasure | None]:
@@ -265,7 +270,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
         move = self.nonprivate_move
         # Without walls what was moved goes by 1/ε as the law does, up to the luck of this draw.
-        own = inverse(times * move, times * move, times * move) if self.params.domain == "none" else ()
+        own = inverse(times * move, times * move, times * move) if self.is_free else ()
         run = StripMeasure(times * move, words(move), own) if self.n else None
         d = self.words.box.d
         low, high = times * radius_quantile(BAND, d, epsilon=d / law)
@@ -302,7 +307,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         if self.params.domain != "redraw" and self.words.box.d <= MAX_FEATURES:
             variation = laplace_total_variation(self.params.epsilon, self.measure.radius, self.words.box.d)
             best = 100.0 * float(two_point_success(variation))
-            words = odds(best) if self.params.domain == "none" else at_most(best)
+            words = odds(best) if self.is_free else at_most(best)
             why = f"Best attacker. Which of two places {self.measure.radius_words} apart is yours; a coin: 50 in 100."
             facts.append(Fact("On average over releases", words, why, True))
         across = local_claim(self.words.box, self.params).epsilon
@@ -310,7 +315,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         facts.append(Fact("Across the whole box", at_most(attacker_odds(across)), why, True))
         if self.n > 1:
             rows = np.linspace(0, self.n - 1, min(self.n, PAIRED)).astype(np.intp)
-            error = mean_pair_error(self.unit[rows] / self.scales, epsilon=self.params.epsilon)
+            error = mean_pair_error(self.unit[rows] / self.scales, epsilon=self.proved_level / self.measure.radius)
             why = "Least error between two records, in the worst release, averaged over pairs of up to 300 records."
             facts.append(Fact("Attacker's minimum error, average over pairs", at_least(100.0 * error), why, False))
         return tuple(facts)
