@@ -169,7 +169,9 @@ class CentersRun(Run[Any, C_co, S_co]):
     @property
     def lede(self) -> str:
         """What it is for, and who the points are; public."""
-        return f"Find crowds of {self.words.nouns.record[1]}; only **blue centers** are published."
+        many, starts = self.words.nouns.record[1], getattr(self.params, "start", "") == "records"
+        out = "the **start**, which is records, and blue centers" if starts else "only **blue centers**"
+        return f"Find crowds of {many}; {out} are published."
 
     def finding(self) -> Sentence:
         """Say the run in one sentence, by its exact cost, its distance from noise-free centers, and its noise's law.
@@ -276,7 +278,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         public = [box_words(self.words), "k, ε and every other knob"]
         secret = ["Records, and who is in which cluster", "True averages and counts, costs, Lloyd's centers"]
         if getattr(self.params, "start", "packing") == "records":
-            secret.append("The start: real records, which are published all the same")
+            secret.append("The start: real records. This run publishes them, so that nothing is proved")
         elif getattr(self.params, "start", "packing") == "private":
             public.append("The packing that the start's search begins at, which looks at no record")
         else:

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from dpviz.accounting import zcdp_rho
-from dpviz.core import Budget, ByteArray, Centers, Counts, FloatArray, Labels, Points, Result, unit_records
+from dpviz.core import Adjacency, Budget, ByteArray, Centers, Counts, FloatArray, Labels, Points, Result, unit_records
 from dpviz.methods.morse import landscape as land
 from dpviz.methods.morse import layers as draw
 from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
@@ -37,7 +37,7 @@ from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words
 from dpviz.stories.wording import Doubt, in_words, opened, things
 
 DENDROGRAM_HEIGHT = 250  # CSS pixels
-EXACT, ALMOST, MIXED = 0.995, 0.9, 0.5  # agreement (ARI) from which clusters are exact, almost, and in part right; ours
+EXACT, ALMOST, MIXED = 1.0, 0.9, 0.5  # agreement (ARI) from which clusters are exact, almost, and in part right; ours
 DROWNED = 0.5  # of the components that are asked for; ours
 MOONS = "Two moons"
 MOST_NAMED = 24  # clusters
@@ -281,7 +281,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         ari = self.nonprivate_ari
         if ari is None:
             return Measure(float(self.n_clusters), str(self.n_clusters)), None
-        return Measure(ari, f"{ari:.2f}".replace("-0.00", "0.00")), None
+        shown = min(ari, 0.99) if ari < EXACT else ari  # 1.00 is said of what agrees with all
+        return Measure(ari, f"{shown:.2f}".replace("-0.00", "0.00")), None
 
     def utility(self) -> tuple[Fact, ...]:
         """Return the landscape's numbers, public, and how good the clusters are, which is exact: the curator's."""
@@ -325,7 +326,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     def contents(self) -> Contents:
         """Declare what a run protects, takes as public, and shows in confidence."""
-        size = ("The number of records",) if self.params.adjacency == "replace" else ()
+        replaced = (self.guarantee.proved or self.guarantee.stated).adjacency is Adjacency.REPLACE
+        size = ("The number of records",) if replaced else ()
         return Contents(
             RECORD if not size else "All values of one record; that it is in the data is public.",
             (box_words(self.words), "ε, δ and every other knob", *size),

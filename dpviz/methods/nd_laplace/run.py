@@ -80,7 +80,8 @@ class Measure:
             return self.words(self.radius)
         if self.unit == "m" and self.radius >= KILOMETER:
             return f"{number(self.radius / KILOMETER)} km"
-        return f"{number(self.radius)} {short_unit(self.unit)}"
+        unit = short_unit(self.unit)
+        return f"{number(self.radius)} {'unit' if unit == 'units' and self.radius == 1.0 else unit}"
 
     @property
     def axis_unit(self) -> str:
