@@ -45,7 +45,7 @@ from dpviz.stories import center_facts, charts
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.center_facts import NoiseLaw
 from dpviz.stories.glossary import meant
-from dpviz.stories.label import RECORD, Contents, box_words
+from dpviz.stories.label import Contents, box_words, protected
 from dpviz.stories.outcomes import Outcome
 from dpviz.stories.panel import Fact, Sentence, cluster_names, number, places_words
 from dpviz.stories.run import Chart, Run, S_co
@@ -283,7 +283,7 @@ class CentersRun(Run[Any, C_co, S_co]):
             public.append("The packing that the start's search begins at, which looks at no record")
         else:
             public.append("The start: a packing of the box, which looks at no record")
-        return Contents(RECORD, tuple(public), tuple(secret))
+        return Contents(protected(self.guarantee), tuple(public), tuple(secret))
 
     def nonprivate_notices(self) -> tuple[str, ...]:
         """Return what has to be said beside this run's guarantee: exact, so the curator's."""

@@ -191,6 +191,7 @@ CURATOR = "A curator who sees all records."
 NOBODY = "Nobody: each person adds noise before sending."
 BOX, OWN_BOX = "The box", "The box, which was taken from the records here: not private"
 RECORD = "Whether one record is in the data, and all of its values."
+VALUES = "All values of one record; that it is in the data is public."
 DIFFERS = "This run is not the authors' own procedure: {}. What they state is about theirs{}."
 OURS = "; the proof for this run is dpviz's own"
 NOT_PROVED = "No limit is established"
@@ -233,6 +234,12 @@ class Label:
     differs: str = ""  # what the run does otherwise than the procedure that `stated` is about; "": it is that one
     account: str = ""  # what the run's events add up to, beside what is stated
     is_overspent: bool = False  # more than is stated
+
+
+def protected(guarantee: Guarantee) -> str:
+    """Return what of one record is protected: where one is replaced, not whether it is there."""
+    replaced = (guarantee.proved or guarantee.stated).adjacency is Adjacency.REPLACE
+    return VALUES if replaced else RECORD
 
 
 def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] = ()) -> Label:

@@ -11,7 +11,18 @@ from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.methods.source_target import algorithm as source_target
 from dpviz.methods.source_target.run import allowance
 from dpviz.stories import Words
-from dpviz.stories.label import Contents, both_limits, described, kind_of, label_of, promise, written
+from dpviz.stories.label import (
+    RECORD,
+    VALUES,
+    Contents,
+    both_limits,
+    described,
+    kind_of,
+    label_of,
+    promise,
+    protected,
+    written,
+)
 from dpviz.stories.panel import number
 from dpviz.tools.compare.paper import odds, promise_words
 from dpviz.ui import panel
@@ -96,6 +107,15 @@ def test_every_method_declares_its_contents(name):
     label = label_of(told.result.guarantee, contents)
     assert label.proved is not None
     assert json.loads(json.dumps(written(label)))["protects"] == contents.protects
+
+
+@pytest.mark.parametrize(
+    ("more", "what"), [({}, RECORD), ({"adjacency": "replace"}, VALUES), ({"calibration": "published"}, VALUES)]
+)
+def test_whether_somebody_is_there_is_protected_where_a_proof_says_so(more, what):
+    told = run_of("morse", **more)
+    assert told.contents().protects == protected(told.result.guarantee) == what
+    assert (told.result.guarantee.proved.adjacency is Adjacency.REPLACE) == (what == VALUES)
 
 
 def test_a_start_of_records_is_no_public_input():

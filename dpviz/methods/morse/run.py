@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from dpviz.accounting import zcdp_rho
-from dpviz.core import Adjacency, Budget, ByteArray, Centers, Counts, FloatArray, Labels, Points, Result, unit_records
+from dpviz.core import Budget, ByteArray, Centers, Counts, FloatArray, Labels, Points, Result, unit_records
 from dpviz.methods.morse import landscape as land
 from dpviz.methods.morse import layers as draw
 from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
@@ -27,7 +27,7 @@ from dpviz.stories import center_facts, charts, ensemble
 from dpviz.stories.ensemble import Ensemble, Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.ground_layers import box_layer
-from dpviz.stories.label import RECORD, Contents, box_words
+from dpviz.stories.label import VALUES, Contents, box_words, protected
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, cluster_names, counted, number, odds, places_words
@@ -326,10 +326,10 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     def contents(self) -> Contents:
         """Declare what a run protects, takes as public, and shows in confidence."""
-        replaced = (self.guarantee.proved or self.guarantee.stated).adjacency is Adjacency.REPLACE
-        size = ("The number of records",) if replaced else ()
+        what = protected(self.guarantee)
+        size = ("The number of records",) if what == VALUES else ()
         return Contents(
-            RECORD if not size else "All values of one record; that it is in the data is public.",
+            what,
             (box_words(self.words), "ε, δ and every other knob", *size),
             (
                 "Records, and who is in which basin",

@@ -16,7 +16,7 @@ from dpviz.core import Adjacency, Confidential, Knob
 from dpviz.experiments.tables import Cell
 from dpviz.methods import CATALOGUE
 from dpviz.plots import Scene, scene_hash
-from dpviz.stories.label import BOX, CURATOR, NOBODY, RECORD, Contents, described, label_of, promise
+from dpviz.stories.label import BOX, CURATOR, NOBODY, Contents, described, label_of, promise, protected
 from dpviz.stories.method import SHORT, Page
 from dpviz.stories.panel import ceiled, number
 from dpviz.stories.recipe import Calls, calls_excerpt
@@ -151,7 +151,7 @@ def draw() -> None:
         guarantee, distance = pairs[0].guarantee, pairs[0].pair.distance
         trusted = NOBODY if guarantee.stated.per_distance else CURATOR
         distances = ((distance, "this pair's distance"),) if distance > 0.0 else ()
-        claims = label_of(guarantee, Contents(RECORD, (BOX,), (pictures.SECRET,), trusted, distances))
+        claims = label_of(guarantee, Contents(protected(guarantee), (BOX,), (pictures.SECRET,), trusted, distances))
         with page.card:
             panel.side(panel.guarantee(claims))
             st.html(panel.details(claims))

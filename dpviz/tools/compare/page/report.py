@@ -191,7 +191,7 @@ def facts_of(
 def _promised(frame: PageFrame, key: str, guarantee: Guarantee) -> paper.Promise:
     """Return a method's promise; one per distance does not add up with others."""
     proved = guarantee.proved
-    label = label_of(guarantee, contents(ENTRIES[key], frame))
+    label = label_of(guarantee, contents(ENTRIES[key], frame, guarantee))
     return paper.Promise(key, ENTRIES[key].name, label, None if proved is None or proved.per_distance else proved)
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpviz.core import Confidential, FoundClusters, Knob
+from dpviz.core import Confidential, FoundClusters, Guarantee, Knob
 from dpviz.mechanisms import FROM_DATA
 from dpviz.runs import honest
-from dpviz.stories.label import CURATOR, NOBODY, RECORD, Contents, box_words, label_of
+from dpviz.stories.label import CURATOR, NOBODY, Contents, box_words, label_of, protected
 from dpviz.stories.panel import number
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare import search as compare_search
@@ -376,18 +376,18 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
     if run is not None:
         guarantee = honest(run.guarantee, frame.dataset, secret=False)
         notices = [each for each in guarantee.caveats if each == FROM_DATA]
-        panel.side(panel.guarantee(label_of(guarantee, contents(entry, frame)), title, notices))
+        panel.side(panel.guarantee(label_of(guarantee, contents(entry, frame, guarantee)), title, notices))
         with st.expander("Released centers"):
             safe_table(pd.DataFrame(run.clusters.centers, columns=list(dataset.feature_names)), hide_index=None)
             safe_table(pd.DataFrame(run.counterparts.lines(), columns=list(HEAD)))
 
 
-def contents(entry: Compared, frame: PageFrame) -> Contents:
+def contents(entry: Compared, frame: PageFrame, guarantee: Guarantee) -> Contents:
     """Declare what a method protects, as its own page does in more words."""
     box, dataset = box_words(words_of(frame.source)), frame.dataset
     secret = ("Records, and who is in which cluster", "Costs, agreement with classes, the cost without privacy")
     if not entry.per_distance:
-        return Contents(RECORD, (box, "k, ε and every other knob"), secret, CURATOR)
+        return Contents(protected(guarantee), (box, "k, ε and every other knob"), secret, CURATOR)
     # How far apart two places are that the whole range of a feature parts: in meters on a map.
     apart = "range of a feature"
     if dataset.place is not None and not dataset.bounds_from_data:
