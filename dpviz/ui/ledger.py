@@ -5,6 +5,7 @@ reload in the browser's tab, as entries alone, and settings carry it to the next
 """
 
 import hashlib
+from collections.abc import Hashable
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -39,13 +40,14 @@ _KEPT = served("ledger", "component", styles=("address",))
 _LEDGERS = "dpviz:ledgers"
 _DROPPED = "dpviz:ledger-dropped"  # ids of entries that the reader said are other people's
 _EXPECTED = "dpviz:ledger-expected"  # of imported settings, until there is a file
-_LAST = "dpviz:last-release"
-_ledgers, _files = state.session_value(_LEDGERS, dict[str, Ledger]), state.session_value(_LAST, dict[str, ReleaseFiles])
+_FILES = "dpviz:released-files"  # of each people's releases by their settings, oldest first
+_ledgers = state.session_value(_LEDGERS, dict[str, Ledger])
+_files = state.session_value(_FILES, dict[str, dict[Hashable, ReleaseFiles]])
 
 REHEARSAL = "This is a teaching run: anyone can repeat its noise, so nothing of it may be published."
 MARK, RELEASED = "A teaching run, no release: publish none of it.", "This is your release."
 SHOWN = "The picture shows your release of these settings."
-NOTHING = "Nothing of these records has been released."
+NOTHING = "Nothing of these records has been released in this tab."
 BEST = "It holds where no settings were chosen after a look at an earlier release."
 UNPROVED = "Nothing is proved of this release: no limit holds for what an attacker learns from it."
 NO_PRIVACY = "This method hides nothing: it gives exact averages away. Choose a private one under More."
@@ -68,7 +70,19 @@ def record(source: Source, entry: ReleaseEntry) -> None:
 
 def last_release(source: Source) -> ReleaseFiles | None:
     """Return the last release of these people that this session has made."""
-    return _files().get(_name(source))
+    return next(reversed(_files().get(_name(source), {}).values()), None)
+
+
+def _shown_release(source: Source, request: RunRequest) -> ReleaseFiles | None:
+    """Return the last release of these people with these settings, else with this method; None where there is none."""
+    made = _files().get(_name(source), {})
+    of_method = (each for each in reversed(made.values()) if each.entry.method == request.algorithm.name)
+    return made.get(_settings(source, request)) or next(of_method, None)
+
+
+def _settings(source: Source, request: RunRequest) -> tuple[Hashable, ...]:
+    """Return what a release follows from, beside its noise: not what is looked at."""
+    return (source.key, request.algorithm.name, runs.scalars(request.params))
 
 
 def expect(ledger: Ledger) -> None:
@@ -100,7 +114,7 @@ def spent_words(ledger: Ledger) -> str:
         adjacency = Adjacency.REPLACE  # both kinds have a sum there
     total = ledger.total_basic(adjacency)
     n_proved = len(ledger.entries) - len(total.uncounted)
-    words = f"ε = {ceiled(total.epsilon)} in all" if n_proved else ""
+    words = f"{_total(total)} in all" if n_proved else ""
     if adjacency is Adjacency.REPLACE and n_proved:
         words += " for one record replaced"
     if total.uncounted:
@@ -143,7 +157,7 @@ def totals(ledger: Ledger) -> list[Fact]:
     return facts
 
 
-def _total(total: Total) -> str:
+def _total(total: Total | ReleaseEntry) -> str:
     return f"ε = {ceiled(total.epsilon)}" + (f", δ = {chance_limit(total.delta)}" if total.delta else "")
 
 
@@ -155,11 +169,11 @@ def mark(source: Source, run: AnyRun) -> str:
 
 
 def step(source: Source, request: RunRequest, run: AnyRun) -> None:
-    """Draw the step that releases the run's settings of own records, and the files of the last release.
+    """Draw the step that releases the run's settings of own records, and the files of the method's release.
 
     A release is made by one button alone, after its box is ticked, and never by looking.
     """
-    ledger, last = of(source), last_release(source)
+    ledger, shown = of(source), _shown_release(source, request)
     rehearsed = TEACHING in run.guarantee.caveats
     st.caption(REHEARSAL if rehearsed else SHOWN)
     with st.expander("Release"):
@@ -169,8 +183,8 @@ def step(source: Source, request: RunRequest, run: AnyRun) -> None:
             st.error(NO_PRIVACY)
         elif isinstance(run.result.release, CentersRelease | PointsRelease):
             _confirm(source, request, run, ledger)
-    if last is not None:
-        _downloads(last)
+    if shown is not None:
+        _downloads(shown)
 
 
 def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: Ledger) -> None:
@@ -206,7 +220,7 @@ def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: Ledger) -
         words = "I release it although nothing is proved of it. It cannot be taken back."
     else:
         words = f"I release it: ε = {ceiled(proved.epsilon)}{delta_words(proved)} of these records is spent for good."
-    settings = (source.key, algorithm.name, runs.scalars(request.params), len(ledger.entries))  # not what is looked at
+    settings = (*_settings(source, request), len(ledger.entries))
     name = hashlib.sha256(repr(settings).encode()).hexdigest()[:12]
     sure = st.checkbox(words, key=f"release-sure:{name}")
     # Not yet the page's first button; a disabled primary one would be hard to read.
@@ -222,21 +236,25 @@ def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: Ledger) -
 
 
 def _enter(source: Source, request: RunRequest, result: Result[Release, Step]) -> None:
-    """Enter a release into the ledger, and keep its files while the session lives."""
+    """Enter a release into the ledger, and keep its files while the session lives: those of the last few settings."""
     table = table_of(request.algorithm, request.params, result.release, source.dataset, source.form)
     files = release_files(
         request.algorithm, request.params, table, result.guarantee, result.events, of(source), today()
     )
     record(source, files.entry)
-    _files()[_name(source)] = files
+    made = _files().setdefault(_name(source), {})
+    made.pop(_settings(source, request), None)
+    made[_settings(source, request)] = files
+    for oldest in list(made)[: -runs.MOST_RELEASED]:
+        del made[oldest]
 
 
 def _downloads(files: ReleaseFiles) -> None:
-    """Draw the buttons that save the last release."""
+    """Draw the buttons that save a release."""
     entry = files.entry
     st.caption(
-        f"Released {entry.day}: {entry.what}, {state.plain(entry.title)}, ε = {ceiled(entry.epsilon)}. Fingerprint "
-        f"{entry.fingerprint[:16]}. It can be saved here until this session ends, and never be drawn again."
+        f"Released {entry.day}: {entry.what}, {state.plain(entry.title)}, {_total(entry)}. Fingerprint "
+        f"{entry.fingerprint[:16]}. Save it: only this session has it, and it can never be drawn again."
     )
     forms = (
         ("csv", "Save table (CSV)", "text/csv", files.table.csv),

@@ -51,9 +51,10 @@ NO_PUBLIC_PLANE = (
     "Choose two features under Axes."
 )
 UNRELEASED = (
-    "Nothing of this file has been released with these settings, so there is nothing for everyone to see. The curator "
-    "makes a release below the picture; everyone sees it at the settings that it was made with."
+    "Nothing of this file has been released with these settings{}, so there is nothing for everyone to see. The "
+    "curator makes a release below the picture; everyone sees it at the settings that it was made with."
 )
+GONE = ", or its table is no longer here"
 IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the reason can name a count
 
 
@@ -319,7 +320,8 @@ class Screen:
             if why:
                 state.error(why)
             else:
-                st.info(UNRELEASED)
+                was = any(each.origin == "release" for each in ledger.of(frame.source).entries)
+                st.info(UNRELEASED.format(GONE if was else ""))
             self._stage((), address, None, None)
         for place in (frame.release, frame.numbers, frame.charts, frame.card):
             place.empty()

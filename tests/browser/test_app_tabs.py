@@ -78,7 +78,7 @@ def release(page: Page, content: bytes) -> None:
     """Release what the page shows, which is asked for once, and save it; the tab keeps nothing exact of it."""
     stage = page.locator(".dpviz-stage")
     expect(stage.get_by_text("A teaching run, no release")).to_be_visible()
-    behind_data(page, page.get_by_text("Nothing of these records has been released."))
+    behind_data(page, page.get_by_text("Nothing of these records has been released in this tab."))
     page.keyboard.press("Escape")  # the form lies over the page
     page.locator("[data-testid=stExpander] summary").get_by_text("Release", exact=True).click()
     button = page.get_by_role("button", name="Release", exact=True)

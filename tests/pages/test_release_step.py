@@ -3,6 +3,7 @@
 import csv
 import io
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -56,8 +57,13 @@ def spent(page):
 
 
 def files_of(page):
-    (files,) = page.app.session_state[ledger._LAST].values()
+    ((files,),) = (each.values() for each in page.app.session_state[ledger._FILES].values())
     return files
+
+
+def offered(page):
+    """Return the caption of the table that the page saves, "" where it saves none."""
+    return "".join(each.value for each in page.app.caption if each.value.startswith("Released "))
 
 
 def test_views_tabs_knobs_and_moves_of_epsilon_release_nothing(opened, drawn, name):
@@ -220,6 +226,36 @@ def test_releases_add_up_over_bounds_and_settings_and_go_into_the_settings_file(
     written = make(page.app.session_state["dpviz:shown"], FIRST, ExportRequest("json")).content
     assert settings.read(written).ledger.entries == tuple(entries)
     assert "noise_seed" not in written.decode(), "no seed repeats what was released"
+
+
+@ONE
+def test_a_page_saves_the_table_of_its_picture_else_of_its_last_release(opened):
+    page = release(opened())
+    first = files_of(page).entry.fingerprint[:16]
+    label, _, *others = SOME_KNOB[FIRST]
+    before = page.widget("slider", label).value
+    page.set("slider", label, others[0])
+    assert first in offered(page), "nothing is released with these settings"
+    page = release(page)
+    ((_, second),) = (each.values() for each in page.app.session_state[ledger._FILES].values())
+    assert second.entry.fingerprint[:16] in offered(page)
+    page.set("slider", label, before)
+    assert page.told["mark"] == ledger.RELEASED
+    assert first in offered(page)
+    (made,) = page.app.session_state[ledger._FILES].values()
+    third = replace(second, entry=replace(second.entry, method="another", fingerprint="f" * 64))
+    made["another's settings"] = third
+    assert first in offered(page.run()), "another method's table is another page's"
+    page.set("slider", label, others[1])
+    assert second.entry.fingerprint[:16] in offered(page)
+
+
+@ONE
+def test_a_table_that_a_reload_took_is_said_to_be_gone(opened):
+    page = release(opened()).look("public")
+    del page.app.session_state[runs._RELEASED]
+    page.run()
+    assert any("released with these settings, or its table is no longer here" in each.value for each in page.app.info)
 
 
 @pytest.mark.parametrize("name", [TARGET])

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from dpviz.core import Adjacency
 from dpviz.tools.release import Ledger, ledger_to_file
 from dpviz.ui import ledger, state
 from dpviz.ui.export import settings
@@ -131,6 +132,11 @@ def test_settings_with_a_ledger_that_cannot_be_are_refused(releases):
     ("entries", "words"),
     [
         ((FIRST, SECOND), "ε = 0.75 in all"),
+        ((FIRST, entry(0.25, 1e-5, number=3)), "ε = 0.75, δ = 10 in a million in all"),
+        (
+            (FIRST, entry(0.25, 1e-5, Adjacency.REPLACE, number=3)),
+            "ε = 1.25, δ = 10 in a million in all for one record replaced",
+        ),
         ((entry(1.0, proved=False),), "nothing is proved of 1"),
         ((FIRST, entry(1.0, proved=False, number=3)), "ε = 0.5 in all, nothing is proved of 1"),
     ],
