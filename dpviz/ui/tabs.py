@@ -19,13 +19,13 @@ THERE = (
 )
 RELOADED = (
     "You reloaded the page. Still here: columns, bounds and all settings, and with the file the list of what was "
-    "released of it. Gone: the file, which is in memory for one opening of a page, and the runs on it. Choose the same "
-    "file below, even if its name stands there already"
+    "released of it. Gone: the file, which is in memory for one opening of a page, the runs on it, and every released "
+    "table that you have not saved. Choose the same file below, even if its name stands there already"
 )
 RESTARTED = (
     "The server was started again. Still here: columns, bounds and all settings, and with the file the list of what "
-    "was released of it. Gone: the file, which the server had in memory alone, and the runs on it. Choose the same "
-    "file below, even if its name stands there already"
+    "was released of it. Gone: the file, which the server had in memory alone, the runs on it, and every released "
+    "table that you have not saved. Choose the same file below, even if its name stands there already"
 )
 LINKED = (
     "The server does not have this link's file: a link has columns, bounds and settings, and no record. Under “Your "

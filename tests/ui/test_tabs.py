@@ -22,5 +22,6 @@ def test_a_missing_file_is_said_as_it_went_missing(monkeypatch, opened, words):
 
 def test_every_reason_says_what_is_still_there_what_is_gone_and_the_way_out():
     for words in (tabs.RELOADED, tabs.RESTARTED):
+        assert "every released table that you have not saved" in words
         assert words.index("Still here") < words.index("Gone: the file") < words.index("Choose the same file")
     assert tabs.RELOADED.startswith("You reloaded the page.")
