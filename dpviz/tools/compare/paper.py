@@ -76,8 +76,8 @@ NO_TABLE = "None yet. The Release step of a method's page makes it, once, with s
 ANY_ROWS = "Nobody has said so. All odds here are for one row: a person with more rows is protected less."
 ONE_ROW = "Yes, says the person who gave the file: all odds here are for one person."
 EXACT = (
-    "No. The release in question is one table of {k} noisy centers at most, in the columns' units. No record, no exact "
-    "average and no exact count is in it."
+    "No. The release in question is one table in the columns' units: {k} noisy centers, or as many as the method finds "
+    "(nD-Laplace: noisy points). No record, no exact average and no exact count is in it."
 )
 COUNTS = (
     "Only with noise, and only where the method releases counts: the list of releases says which did. How many people "

@@ -258,7 +258,7 @@ def test_the_total_is_the_sum_in_words_and_the_table_has_its_fingerprint():
 
 def test_what_was_released_is_told_apart_from_what_is_in_question():
     for text in map(document.markdown, (paper.decision_paper(known(), found()), paper.public_paper(known()))):
-        assert "The release in question is one table of 5 noisy centers at most" in text
+        assert "The release in question is one table in the columns' units: 5 noisy centers, or as many as" in text
         assert "released are" not in text
     assert f"> **{paper.OPEN}**" in document.markdown(paper.public_paper(known()))
     assert "but what was released of them" in paper.OPEN

@@ -107,7 +107,7 @@ def offer(
     facts = facts_of(frame, question, epsilon, {key: run.guarantee for key, run in runs.items()}, query)
     findings = _findings(frame, question, facts, rows, runs, exact, *recommended)
     buttons(paper.decision_paper(facts, findings), epsilon, "decision", paper.SECRET)
-    st.caption("Under View as, Public: the version that anybody may read and save.")
+    st.caption("Everyone, below the picture, has the version that anybody may read and save.")
 
 
 def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> None:
