@@ -85,8 +85,9 @@ CAVEATS = (
 )
 REPLACED = (
     "Rows are left out by their own values. A guarantee for one record replaced covers changes that keep the row "
-    "among the records; how many there are is public."
+    "among the records, and takes how many there are as public; one for a record added or removed hides it."
 )
+GAPS = "Cells were missing or infinite in"  # how the refusal of rows with gaps begins
 OTHERS = "Only rows whose {} is {} are records here; the others have no part in any result."
 COUNTING_NAMES = ("index", "key", "nr", "no", "row", "rownames", "row names", "number", "case")  # whole names
 NAMING = re.compile(r"\b(id|ids|uuid|guid|rownames)\b|^unnamed 0$")  # in any place of a name
@@ -368,7 +369,7 @@ class Table(Confidential):
         counts = joined([f"{quoted(name)} ({int(rows.sum())})" for name, rows in absent if rows.any()])
         if counts and missing == "error":
             raise TableError(
-                f"Cells were missing or infinite in {counts} of {self.n_rows:,} rows, but every one must be "
+                f"{GAPS} {counts} of {self.n_rows:,} rows, but every one must be "
                 "a number. Drop those rows, fill them with the middle of their bounds, or choose other columns."
             )
         complete = np.ones(len(values), dtype=np.bool_)

@@ -336,7 +336,8 @@ def test_what_is_in_no_list_is_left_out_where_that_is_the_rule(cells, listed):
     dataset, _ = of_categories(cells, listed, unlisted="drop")
     assert [listed[place] for place in dataset.points[:, 1:].argmax(axis=1)] == kept
     assert dataset.nonprivate_n_left_out == len(cells) - len(kept)
-    assert any("left out by their own values" in caveat for caveat in dataset.caveats)
+    (caveat,) = [each for each in dataset.caveats if "left out by their own values" in each]
+    assert caveat.endswith("takes how many there are as public; one for a record added or removed hides it.")
     assert not any("left out" in caveat for caveat in of_categories(cells, listed)[0].caveats)
 
 

@@ -338,6 +338,15 @@ def test_gaps_are_mended_by_a_button_and_a_map_is_in_meters(upload, words, n):
     assert page.query["data_missing"] in ("drop", "middle")
 
 
+@ON_ONE_PAGE
+def test_buttons_for_gaps_are_no_way_out_of_swapped_bounds(upload):
+    page = people(upload(PEOPLE.encode()))
+    assert "Drop these 5 rows" in [each.label for each in page.app.button]
+    page = typed(page, {"lat from": (48.2, 48.0)})
+    assert "'lat' were 48.2 and 48" in said(page)
+    assert not [each for each in page.app.button if each.label.startswith(("Drop", "Fill"))]
+
+
 COAST = b'{"type": "LineString", "coordinates": [[11.4, 48.05], [11.5, 48.12], [11.7, 48.15]]}'
 
 

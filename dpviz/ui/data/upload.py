@@ -37,7 +37,7 @@ from dpviz.data import (
 from dpviz.data.files import CSV, FORMATS, GEOJSON, READ_OFF, READABLE, Beginning, binary_format, date_of, day_of
 from dpviz.data.geography import MOST_LATITUDE, TURN, likely_map, map_of
 from dpviz.data.parsing import COMMA, POINT, is_ambiguous, number_of
-from dpviz.data.table import DATA, EACH, LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, SAME, Category, How, Pair
+from dpviz.data.table import DATA, EACH, GAPS, LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, SAME, Category, How, Pair
 from dpviz.data.transforms import KILOMETER, LEAST_CHANGE, MAX_SEED, Scale, why_scaled
 from dpviz.ui import state, tabs
 from dpviz.ui.data import answers, background
@@ -942,9 +942,9 @@ def _map(table: Table, features: tuple[str, ...]) -> None:
 
 
 def _problem(table: Table | None, problem: str, *, public: bool) -> None:
-    """Show why there is no picture, and a way out."""
+    """Show why there is no picture, and the ways out of gaps."""
     st.error(UNUSABLE if public else state.plain(problem))
-    if table is None or not table.numeric_columns or answer("missing") != "error":
+    if table is None or not problem.startswith(GAPS):
         return
     features = tuple(each for each in _features() if each in table.numeric_columns)
     n_rows = table.nonprivate_n_incomplete(features, answer("label") or None)
