@@ -10,7 +10,7 @@ import pytest
 
 from dpviz.baselines.k_curve import private_curve
 from dpviz.mechanisms import SecretGenerator
-from dpviz.tools.compare import document
+from dpviz.tools.compare import document, stage
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.frontier import NO_DATA
 from dpviz.tools.compare.page import report as compare_report
@@ -80,6 +80,14 @@ def test_bounds_from_the_records_leave_nothing_proved(upload, known):
     made = table[table["Method"] != NO_DATA]
     assert len(made) > 0
     assert all("not proved" in words for words in made["Guarantee"])
+
+
+def test_where_as_many_centers_as_records_cost_nothing_no_cost_is_said(upload, known):
+    del known
+    page = unit_bounds(upload(b"age,income\n0.1,0.2\n0.4,0.9\n0.8,0.3\n", **SU))
+    assert set(page.compared["findings"]) == {stage.NO_COST}
+    assert "Expected: " not in "".join(each.value for each in page.app.markdown)
+    assert any("Expected: " in each.value for each in unit_bounds(upload(CSV, **SU)).app.markdown)
 
 
 def test_the_link_is_written_whoever_looks_and_where_nothing_is_compared(open_page, known):

@@ -22,6 +22,7 @@ from dpviz.tools.compare.frontier import LEAK, NEIGHBORS, EpsilonMeaning, Series
 from dpviz.tools.compare.runs import CENTERS, ENTRIES, Rows
 from dpviz.tools.sweep.trials import OK
 
+NO_COST = "Nothing to compare with: k-means without privacy costs 0. Lower k."
 LIMIT = 1.2  # of the bracket: at most 20 % more cost than without privacy
 CONFIDENCE = 0.95  # of the bracket's interval, at each ε
 LEVEL, NEAR, FAR = 1.05, 1.12, 1.35  # costs, × without privacy: as good as it, almost, and clearly worse; ours
@@ -343,6 +344,8 @@ def finding(
     medians = {key: float(np.median(each)) for key, each in costs.items()}
     proved = [each for each in maps if each.promise.proved and each.key in medians]
     others = [each for each in maps if not each.promise.proved and each.key in medians]
+    if not lines and any(each.promise.proved for each in maps):
+        return Sentence(NO_COST, public)
     if not proved:
         elsewhere = any(each.promise.meaning is EpsilonMeaning.OTHER for each in maps)
         words = "None of these methods is proved for these neighbors." if elsewhere else "Nothing here is proved."

@@ -162,6 +162,14 @@ def test_findings_fit_into_two_lines():
     assert all(len(said) <= 72 for said in found)
 
 
+def test_without_a_cost_to_compare_with_the_finding_says_so():
+    proved, claimed = [one("dpm", (None,) * 3)], [one("dpm_published", (None,) * 3)]
+    said = stage.finding(proved + claimed, [], 1, 1.0, None).curator
+    assert said == "Nothing to compare with: k-means without privacy costs 0. Lower k."
+    assert len(said) <= 72
+    assert stage.finding(claimed, [], 1, 1.0, None).curator == "Nothing here is proved."
+
+
 # -- The public --
 
 
