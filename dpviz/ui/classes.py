@@ -280,7 +280,11 @@ async def _page(request: Request) -> Response:
             "tells": step.tells,
             "pictured": step.name in CHAPTERS,
             "questions": [
-                {"name": each.name, "words": say(each.words, language), "choices": spoken(each.choices, language)}
+                {
+                    "name": each.name,
+                    "words": _ESCAPED.sub(r"\1", say(each.words, language)),
+                    "choices": spoken(each.choices, language),
+                }
                 for each in step.questions
             ],
         }

@@ -5,6 +5,7 @@ import json
 import re
 import time
 from dataclasses import dataclass
+from html import unescape
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 
 from dpviz.plots import read_header
+from dpviz.stories.language import LANGUAGES
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.quiz import QUESTIONS
 from dpviz.ui import classes
@@ -138,6 +140,22 @@ def test_a_class_from_its_first_student_to_its_end():
         assert (await phone.get(f"/class/{code}/now?student={student(1)}")).status_code == 404
         assert (await answered(phone, code, 1, "coin", 2)).status_code == 404
         assert classes.ROOMS.get(code) is None
+
+    asyncio.run(lesson())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_sign_of_markdown_is_left_in_a_class(language):
+    async def lesson():
+        teacher = Browser()
+        page = (await teacher.get(f"/class/{await new_class(teacher)}?lang={language}")).text
+        steps = json.loads(unescape(re.search('data-steps="([^"]*)"', page)[1]))
+        assert "$" in json.dumps(steps)
+        for step in steps:
+            plain = [step["title"], step["words"]]
+            for question in step["questions"]:
+                plain += [question["words"], *question["choices"]]
+            assert not [words for words in plain if re.search(r"[\\*]", words)]
 
     asyncio.run(lesson())
 
