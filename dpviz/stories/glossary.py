@@ -122,9 +122,14 @@ def search(text: str, language: str = SOURCE) -> tuple[Term, ...]:
     terms = [
         term
         for name, term in GLOSSARY.items()
-        if all(word in f"{named[name]} {say(term.meaning, language).lower()}" for word in words)
+        if all(_has(f"{named[name]} {say(term.meaning, language).lower()}", word) for word in words)
     ]
-    return tuple(sorted(terms, key=lambda term: not all(word in named[term.name] for word in words)))
+    return tuple(sorted(terms, key=lambda term: not all(_has(named[term.name], word) for word in words)))
+
+
+def _has(text: str, word: str) -> bool:
+    """Return whether a text has a word, in British spelling, too: neighbour, centre, randomised."""
+    return word in text or word.replace("our", "or").replace("tre", "ter").replace("ise", "ize") in text
 
 
 def _named(term: Term, language: str) -> str:

@@ -22,7 +22,7 @@ from dpviz.ui.state import say
 
 N_PEOPLE, N_YES = 1_000, 300
 SEED = 11
-REMEMBER = ", ".join(f"at ε = {each:g}, {limit(attacker_odds(each))} in 100" for each in (0.1, 1.0, 2.0, 4.0))
+REMEMBER = ", ".join(f"{limit(attacker_odds(each))} at ε = {each:g}" for each in (0.1, 1.0, 2.0, 4.0))
 
 
 def heard() -> Answer:
@@ -48,8 +48,8 @@ EPSILON_LESSON = Lesson(
         LessonStep(
             "A coin before the answer",
             "You are asked something embarrassing. Toss a coin where nobody sees it. Heads: tell the truth. Tails: "
-            "toss again and say yes for heads, no for tails. Whatever you said, the coin may have said it. That is "
-            "differential privacy. Here are 100 people whose truth is yes, and 100 whose truth is no.",
+            "toss again and say yes for heads, no for tails. Whatever you said, the coin may have said it: "
+            "differential privacy measures how well that hides you. Here, 100 people's truth is yes, 100 people's no.",
         ),
         LessonStep(
             "What the crowd still tells",
@@ -72,7 +72,7 @@ EPSILON_LESSON = Lesson(
                 ranges("50 to 60", "60 to 70", "70 to 80", "More than 80", at=(60, 70, 80)),
                 lambda: attack_coin(TWO_TOSSES),
                 "Right **{measured}** times in 100, in 400,000 rounds made just now. The coin makes the truth 3 times "
-                "as likely as its opposite. ε is the logarithm of that factor: ln 3 = 1.1.",
+                "as likely as its opposite. ε is the logarithm of that factor: ln 3, about 1.1.",
             ),
         ),
         LessonStep(
@@ -117,8 +117,9 @@ EPSILON_LESSON = Lesson(
         ),
         LessonStep(
             "Now you",
-            f"Move ε yourself and read the line beside it. Remember these: {REMEMBER}. They hold for every method: ε "
-            "alone makes the promise.",
+            f"Move ε yourself and read the line beside it. Remember these, in 100: {REMEMBER}. They hold for every "
+            "method whose ε compares with and without you; which of two answers is yours counts as 2 ε: "
+            f"{limit(attacker_odds(2.0))} at ε = 1.",
             _coin(2.0),
         ),
     ),

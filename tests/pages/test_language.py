@@ -47,7 +47,7 @@ def test_a_chapter_answers_in_german_and_the_link_keeps_the_language(open_page):
     assert re.search(
         r":red\[\*\*✗ Ihr Tipp: „50 bis 60“\.\*\*\] :blue\[\*\*✓ Richtig: „70 bis 80“\.\*\*\] \*\*7[45],\d\*\*", said
     )
-    assert "liegt, wer Ihre wahre Antwort errät, ein *Angreifer*, höchstens 75-mal" in said
+    assert "der Ihre wahre Antwort zu erraten versucht, höchstens 75-mal richtig" in said
     assert english(drawn(page)) == []
     _, scene, _ = page.packed()["picture"]
     assert [layer["name"] for layer in scene["layers"]] == ["Sagt ja", "Sagt nein"]

@@ -88,4 +88,7 @@ def test_the_search_finds_names_first_and_every_word_must_be_there():
     assert next(term.name for term in search("EPS")) == "epsilon"
     assert next(term.name for term in search("ε")) == "epsilon"
     assert {term.name for term in search("adjusted pairs")} == {"ARI"}
+    assert search("privacy budget")[0].name == "budget"
+    assert search("neighbour") == search("neighbor")
+    assert search("anonym")
     assert search("zoo") == ()

@@ -105,7 +105,7 @@ CHAPTER = RunChapter(
     "noise",
     "k-means with noise",
     f"{N:,} people, {K} clusters. Every round of private k-means publishes noisy averages, and all rounds share one "
-    f"ε: {EPSILON:g} for {FEW} rounds at first. The orange arrows are noise; blue are the centers "
+    f"ε: {EPSILON:g} for {FEW} rounds at first. The orange lines are noise; blue are the centers "
     "that everyone sees.",
     Question(
         f"Without noise, more rounds never hurt. What do {MANY} rounds do at the same ε?",
@@ -180,9 +180,9 @@ LESSON = Lesson(
     (
         LessonStep(
             "Read the picture",
-            f"{N:,} records, {K} clusters. Press play: records take the color of their nearest center. Gray rings are "
-            "exact means: secret. Orange is noise. Blue is what the world gets: noisy means, zones, and centers drawn "
-            "inside them.",
+            f"{N:,} records, {K} clusters. Press play: records take the color of their nearest center. Small rings are "
+            "exact means: secret. Each next center is drawn in an orange circle, inside a dashed zone. Blue is what "
+            "the world gets: noisy means, zones and centers.",
             {"epsilon": "1.0"},
         ),
         LessonStep(
@@ -250,8 +250,8 @@ LESSON = Lesson(
         ),
         LessonStep(
             "What the public sees",
-            "Repaired mode again, through the eyes of the public. Everything gray is gone, and so is every number that "
-            "needs true records. What is left is all that an attacker has, and ε bounds what it tells.",
+            "Repaired mode again, through the eyes of the public. Everything secret is gone, and so is every number "
+            "that needs true records. What is left is all that an attacker has, and ε bounds what it tells.",
             {"epsilon": "1.0", "audience": "public"},
         ),
     ),

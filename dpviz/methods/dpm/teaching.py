@@ -179,8 +179,8 @@ CHAPTER = RunChapter(
         f"Now ε is 1. How many clusters does it typically find, in {N_RUNS} runs?",
         CLUSTERS,
         lambda: found(1.0),
-        "Usually **{measured}**; in {runs} runs it was {range}. It makes a cut only if the gap is "
-        "clearly real: with little ε it would rather stop early than invent a cluster.",
+        "Usually **{measured}**; in {runs} runs it was {range}. A cut needs a gap that stands out of the noise: with "
+        "little ε it mostly stops early, but noise may look like a gap and cut a heap.",
     ),
     EPSILON,
     lambda: records(FULL),

@@ -251,9 +251,9 @@ LESSON = Lesson(
                 "How much of one day's error is left, in 100?",
                 ranges("Less than 5", "5 to 30", "30 to 60", "More than 60", at=(5, 30, 60)),
                 averaged,
-                "**{measured}** instead of {once}: a tenth. Errors shrink with the square root of the releases, while "
-                f"the budgets add up: ε = {{spent}} within {RADIUS:g} m. Attacks, under the picture, lets you "
-                "watch it.",
+                "**{measured}** instead of {once}, both root mean squares: a tenth. Errors shrink with the square root "
+                f"of the releases, while the budgets add up: ε = {{spent}} within {RADIUS:g} m. Attacks, under the "
+                "picture, lets you watch it.",
             ),
             {"under": "attacks"},
         ),
@@ -300,7 +300,7 @@ def apart_words(level: float) -> str:
 def move_words(level: float) -> str:
     """Say how far places move on average."""
     mean = perturbation_area(2, epsilon=epsilon_of_level(level, RADIUS)).mean_radius
-    return f"ε = {number(level)} within {RADIUS:g} m: a place moves **{number(mean)} m** on average."
+    return f"ε = {number(level)} within {RADIUS:g} m: by the formula, a place moves **{number(mean)} m** on average."
 
 
 CHAPTER = RunChapter(

@@ -98,7 +98,7 @@ LESSON = Lesson(
     (
         LessonStep(
             "Read the picture",
-            "Green squares are public places that need help nearby. Gray dots are paramedics: secret. Step through it: "
+            "Green dots are public places that need help nearby. Gray dots are paramedics: secret. Step through it: "
             "noisy means of paramedics stand in for them, and five new first-aid points are chosen beside those.",
         ),
         LessonStep(
@@ -183,7 +183,7 @@ def chapter_params(epsilon: float) -> Choices:
 CHAPTER = RunChapter(
     "helpers",
     "Helpers kept secret",
-    "Green places need first aid nearby. Paramedics live at the gray dots, which stay secret: noisy averages "
+    "Green places need first aid nearby. Paramedics live at the gray rings, which stay secret: noisy averages "
     f"of homes (diamonds) stand in for them, and {N_CENTERS} new centers, first-aid points, go where those are far. "
     f"At first ε = {EPSILON.default:g}.",
     Question(

@@ -189,17 +189,15 @@ COIN = Chapter(
         "Someone says yes, and you believe it. How often are you right, in 100?",
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
         lambda: attack_coin(TWO_TOSSES),
-        "**{measured}** times in 100; a blind guess has 50. The more often the coin tells the truth, the larger is "
-        f"its **ε** (“epsilon”): at ε = {TWO_TOSSES:.2g}, anyone who guesses your truth, called an "
-        "*attacker*, is right at most "
-        "{limit} times in 100.",
+        "**{measured}** times in 100, in random runs; a blind guess has 50. The more often the coin tells the truth, "
+        f"the larger its **ε** (“epsilon”): at ε = ln 3, about {TWO_TOSSES:.2g}, anyone who guesses your truth, "
+        "called an *attacker*, is right at most {limit} times.",
     ),
     LEANING,
     coin_picture,
     coin_words,
-    "ε limits how often anyone who sees the result can be right about me, in 100: a coin flip is 50, "
-    f"ε = {TWO_TOSSES:.2g} is {limit(attacker_odds(TWO_TOSSES))}. "
-    "Less ε is more privacy.",
+    "ε limits how often anyone who sees the result can be right about me, in 100: from a coin flip's 50 "
+    f"to {limit(attacker_odds(TWO_TOSSES))} where ε is about {TWO_TOSSES:.2g}. Less ε is more privacy.",
     "epsilon",
 )
 

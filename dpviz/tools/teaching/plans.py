@@ -125,10 +125,11 @@ def _steps(*minutes: int) -> tuple[ClassPart, ...]:
         ClassPart(
             public,
             "Who sees what",
-            "Gray is secret, blue is [[release|released]]. Switch between [[curator]] and public: what is gone?",
+            "Blue is [[release|released]], and some marks are secret. Switch between [[curator]] and Everyone: what is "
+            "gone?",
             (PUBLIC,),
             (
-                "Gray is what people gave away in confidence: the curator alone sees it.",
+                "“Secret” is what people gave away in confidence: the curator alone sees it.",
                 "Blue is what leaves the house: everyone sees it.",
                 "Switch to Everyone: what is gone was never given away.",
             ),
@@ -136,7 +137,7 @@ def _steps(*minutes: int) -> tuple[ClassPart, ...]:
         ClassPart(
             epsilon,
             "Move ε",
-            "Open both, and move [[epsilon|ε]] between them. What gets better, what gets worse, and for whom?",
+            "Open the last two, and move [[epsilon|ε]] between them. What gets better, what gets worse, and for whom?",
             (_chapter("mean"), MUCH, LITTLE),
             (
                 "ε says how much a release may depend on one person.",
@@ -358,7 +359,7 @@ EXERCISES = (
     Exercise(
         "How far from home",
         f"nD-Laplace has ε = 1 per {_NEAR} m, in the plane. How far does a point move on average?",
-        f"The mean length is n/ε = 2 × {_NEAR} m = {_MOVE:.0f} m.",
+        f"In d dimensions the mean length is d/ε = 2 × {_NEAR} m = {_MOVE:.0f} m.",
         SENDING,
         _MOVE,
     ),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dpviz.core import attacker_odds
 from dpviz.mechanisms import truth_probability
-from dpviz.stories.panel import limit
+from dpviz.stories.panel import ceiled, limit
 
 N_STAFF, WITH, WITHOUT = 20, 3_100, 3_050  # people, and their average salary before one leaves and after
 COIN = math.log(3.0)  # ε of a coin that has half of the answers told truly
@@ -83,9 +83,8 @@ QUESTIONS = (
         "The release has ε = 1. How often is the attacker right at most?",
         ("50 times in 100", f"{limit(attacker_odds(1.0))} times in 100", "90 times in 100", "100 times in 100"),
         1,
-        f"ε = 1 allows {attacker_odds(1.0):.1f} times in 100, and a limit is rounded up. It holds for everyone, "
-        "whatever else "
-        "the attacker knows.",
+        f"From a coin's 50, ε = 1 allows {attacker_odds(1.0):.1f}, and a limit is rounded up. Whatever else the "
+        f"attacker knows: with or without you, no result is more than {ceiled(math.e)} times as likely.",
         ("Two worlds that differ in one record", f"{_KMEANS}&epsilon=1.0&tab=worlds"),
     ),
     QuizQuestion(

@@ -26,7 +26,7 @@ TURN = (
     "lessons. Then come back for the same questions; in another tab, begin with your code."
 )
 DONE = "Thank you. This code sums up your answers, without your name. Give it to your teacher."
-KEPT = "The right answers come at the end, so that the second half measures what you have learned."
+KEPT = "The right answers come after both halves, so that the second one measures what you have learned."
 ALONE, ALONE_KEPT = "Ten questions on what you have seen, once through.", "The right answers come at the end."
 GO_ON = "Begin the second half"
 CODE = "Your code from the first half"
