@@ -393,7 +393,7 @@ def links() -> tuple[TeachLink, ...]:
 
 # Stills of the chapters, for slides.
 
-SYNTHETIC = "Synthetic records, curator's view: gray marks are secret."
+SYNTHETIC = "Synthetic records, curator's view: nobody else sees what says “secret”."
 
 
 def chapter_still(name: str, language: str = SOURCE) -> str:
