@@ -128,6 +128,7 @@ def test_chapters_by_touch_on_a_phone_and_on_a_laptops_screen(
     expect(heading).to_have_text(CHAPTERS[NAMES[-1]].title, timeout=SLOW)
     name, deeper = next((name, LESSONS[each.lesson]) for name, each in CHAPTERS.items() if each.lesson and each.page)
     page.goto(f"{server(APP)}/learn?chapter={name}&{CHAPTERS[name].control.name}={CHAPTERS[name].control.default}")
+    page.get_by_role("button", name=learn.SKIP).tap()
     page.get_by_role("button", name=learn.DEEPER).tap()
     expect(page).to_have_url(re.compile(f"{deeper.page}.*lesson={deeper.name}"), timeout=SLOW)
     page.get_by_test_id("stExpandSidebarButton").tap()

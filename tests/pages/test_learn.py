@@ -182,13 +182,19 @@ BEFORE = {"hills": lambda *page: f"in only {moons(*page)}"}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_link_with_the_control_in_it_shows_the_answer(name):
+def test_an_address_from_after_the_guess_asks_again(name):
     chapter = CHAPTERS[name]
     knob = chapter.control
     value = next(value for value in (knob.choices[-1][0] if knob.choices else knob.high,))
     page = Course(chapter=name, **{knob.name: knob.format(knob.parse(knob.format(value)))})
-    assert chapter.caption(knob.parse(knob.format(value))) in page.said
-    assert learn.SKIP not in page.labels
+    assert page.warnings == []
+    assert learn.SKIP in page.labels
+    assert "No guess" not in page.said
+    assert chapter.question.explained(learn.measured(name)) not in page.said
+    right = chapter.question.right(learn.measured(name))
+    page.press(chapter.question.ranges[right].words)
+    assert f"✓ Your guess is right: “{words(chapter.question.ranges[right])}”" in page.said
+    assert chapter.caption(chapter.answered_at) in page.said
 
 
 def test_a_bad_link_is_said_and_opens_the_first_chapter():

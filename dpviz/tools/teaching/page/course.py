@@ -213,9 +213,8 @@ def _offer_languages() -> None:
 
 
 def _guess_of(chapter: Chapter) -> int | None:
-    """Return the reader's guess; a link with the control's value shows the answer without one."""
-    default = _SKIPPED if chapter.control.name in state.opening_query() else None
-    return _guesses().get(chapter.name, default)
+    """Return the reader's guess, None before it: an address with the control's value asks all the same."""
+    return _guesses().get(chapter.name)
 
 
 def _guess(name: str, index: int) -> None:
