@@ -85,7 +85,7 @@ class Class:
             if len(STEPS[step].questions) == 1:
                 await self.timed("picture", f"/class/picture/{question.name}/asked")
             await asyncio.sleep(rng.uniform(1.0, 0.8 * THINK))
-            choice = rng.randrange(len(ASKED[question.name][1].choices))
+            choice = rng.randrange(len(ASKED[question.name].choices))
             body = json.dumps({"student": name, "question": question.name, "choice": choice}).encode()
             await self.timed("answer", f"/class/{self.code}/answer", body)
             if len(STEPS[step].questions) == 1:
@@ -114,7 +114,7 @@ async def lesson(port: int, students: int, steps: int) -> dict[str, Any]:
     return {
         "students": students,
         "steps": steps,
-        "answers_on_the_screen": news["counts"],
+        "answers_on_the_screen": news["answered"],
         "problems": held.problems[:20],
         **{f"{kind}_ms": summed(times) for kind, times in held.times.items()},
     }

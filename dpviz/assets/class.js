@@ -1,5 +1,6 @@
-// A class, live. A student's phone shows the step at which the class is: its words, picture and question, and after the
-// guess what is right. The teacher's screen shows how often each answer was given, and sends everyone to another step.
+// A class, live. A student's phone shows the step at which the class is: its words, picture and question. The teacher's
+// screen shows how many have answered, and sends everyone to another step. How often each answer was given, and on all
+// phones what is right, comes when the teacher shows it.
 // What a student has answered is kept in this tab, so that the page can be loaded again.
 
 import { housed, mount } from "./picture.js";
@@ -9,7 +10,8 @@ const { code, role, link, qr, steps: written } = document.body.dataset;
 learn(LEARNED);
 const STEPS = written ? JSON.parse(written) : [];
 const AGAIN = 2000; // ms until the server is asked again after it could not be reached
-const WIDTH = 1000; // CSS pixels from which a picture is as high as the window leaves room
+const WIDTH = 1000, LOW = 300, HIGH = 420; // CSS pixels: from this width on, a picture is as high as a window leaves room
+const REST = 468; // CSS pixels of a wide window for what is around the picture
 const main = document.querySelector("main");
 
 function kept(name, value) {
@@ -68,14 +70,34 @@ class Drawn {
     this.asked = at;
     const packed = new Uint8Array(await (await fetch(`${at}${location.search}`)).arrayBuffer());
     if (at !== this.asked) return; // another one has been asked for meanwhile
-    const options = { key: "picture", plain: true, height: innerWidth < WIDTH ? 300 : 420, named: false };
+    const options = { key: "picture", plain: true, height: innerWidth < WIDTH ? LOW : Math.min(HIGH, Math.max(LOW, innerHeight - REST)), named: false };
     if (this.picture) this.picture.update(packed, options);
     else this.picture = mount(housed(this.host, SHEETS.picture), packed, options);
   }
 }
 
+function story(step) {
+  const words = make("p", "words");
+  words.innerHTML = step.words; // the app's own, escaped there
+  return words;
+}
+
+function explained(told) {
+  const why = make("div", "why");
+  why.innerHTML = told.why; // the app's own
+  return why;
+}
+
+/** Begin at the top, at the title, which is read out. */
+function begin() {
+  scrollTo(0, 0);
+  const title = main.querySelector("h1");
+  title.tabIndex = -1;
+  title.focus({ preventScroll: true });
+}
+
 /** The words of what was answered, with signs. */
-function verdict(question, { chosen, right }) {
+function verdict(question, chosen, { right }) {
   if (chosen === right) return [make("p", "verdict right", say("✓ Your guess is right: “{words}”.", { words: question.choices[right] }))];
   return [
     make("p", "verdict wrong", say("✗ Your guess: “{words}”.", { words: question.choices[chosen] })),
@@ -86,50 +108,64 @@ function verdict(question, { chosen, right }) {
 class Student {
   constructor() {
     this.student = kept("student") ?? kept("student", [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
-    this.told = kept("told") ?? {}; // question -> what came back
+    this.chosen = kept("chosen") ?? {}; // question -> choice
+    this.told = {}; // question -> what is right, once everyone is told
     this.drawn = new Drawn();
     this.at = 0; // question of the step
-    follow(`student=${this.student}`, ({ step }) => this.go(step));
+    follow(`student=${this.student}`, (news) => this.follow(news));
   }
 
-  go(step) {
+  /** Go to the class's step, to the first question without an answer; what is right is read from the first one on. */
+  follow({ step, told }) {
+    const moved = this.step !== STEPS[step];
     this.step = STEPS[step];
-    this.at = Math.max(0, this.step.questions.findIndex(({ name }) => !this.told[name]));
-    if (this.step.questions.every(({ name }) => this.told[name])) this.at = this.step.questions.length - 1;
+    this.told = told;
+    const { questions } = this.step;
+    const open = questions.findIndex(({ name }) => !this.has(name));
+    if (open >= 0 && !moved) return; // somebody who is still choosing is not disturbed
+    this.at = open >= 0 ? open : told[questions[0].name] ? 0 : questions.length - 1;
     this.show();
-    scrollTo(0, 0);
-    const title = main.querySelector("h1");
-    title.tabIndex = -1;
-    title.focus({ preventScroll: true });
+    if (moved) begin();
+    else this.read();
+  }
+
+  has(name) {
+    return this.chosen[name] !== undefined;
+  }
+
+  /** Read out how the question stands. */
+  read() {
+    const line = main.querySelector(".verdict, .chosen");
+    if (!line) return;
+    line.tabIndex = -1;
+    line.focus();
   }
 
   show() {
     const { step, at } = this;
     const question = step.questions[at];
-    const told = this.told[question.name];
-    const parts = [make("h1", "", step.title)];
-    const words = make("p", "words");
-    words.innerHTML = step.words; // the app's own, escaped there
-    parts.push(words, this.drawn.host);
+    const has = this.has(question.name), chosen = this.chosen[question.name];
+    const told = has && this.told[question.name];
+    const parts = [make("h1", "", step.title), story(step), this.drawn.host];
     const many = step.questions.length > 1;
     const asked = make("div", "asked", "", { role: "group", "aria-labelledby": "asked" });
     asked.append(make("h2", "", `${many ? say("{at} of {all}. ", { at: at + 1, all: step.questions.length }) : ""}${question.words}`, { id: "asked" }));
-    if (!told) {
+    if (!has) {
       question.choices.forEach((choice, index) => {
         const button = make("button", "choice", choice, { type: "button" });
         button.addEventListener("click", () => this.choose(question, index));
         asked.append(button);
       });
-    } else if (step.tells) {
-      const why = make("div", "why");
-      why.innerHTML = told.why; // the app's own
-      asked.append(...verdict(question, told), why);
-    } else asked.append(make("p", "", say("You chose “{words}”.", { words: question.choices[told.chosen] })));
-    if (told && many && at + 1 < step.questions.length) {
+    } else if (told) asked.append(...verdict(question, chosen, told), explained(told));
+    else asked.append(make("p", "chosen", say("You chose “{words}”.", { words: question.choices[chosen] })));
+    if (has && many && at + 1 < step.questions.length) {
       const next = make("button", "next", "Next question", { type: "button" });
       next.addEventListener("click", () => { this.at += 1; this.show(); main.querySelector("h2").scrollIntoView({ block: "nearest" }); });
       asked.append(next);
-    } else if (told) asked.append(make("p", "wait", "Wait for the class: the teacher goes on."), ...(step.pictured ? [courseLink(`?chapter=${step.name}`)] : []));
+    } else if (has) {
+      asked.append(make("p", "wait", told || !step.tells ? "Wait for the class: the teacher goes on." : "Wait for the others. Then the teacher shows what is right."));
+      if (told && step.pictured) asked.append(courseLink(`?chapter=${step.name}`));
+    }
     main.replaceChildren(...parts, asked);
     this.drawn.show(step, Boolean(told));
   }
@@ -137,10 +173,10 @@ class Student {
   async choose(question, index) {
     for (const button of main.querySelectorAll("button")) button.disabled = true;
     try {
-      const told = await post("answer", { student: this.student, question: question.name, choice: index });
-      if (told.problem) throw new Error(told.problem);
-      this.told[question.name] = told;
-      kept("told", this.told);
+      const { problem, chosen } = await post("answer", { student: this.student, question: question.name, choice: index });
+      if (problem) throw new Error(problem);
+      this.chosen[question.name] = chosen;
+      kept("chosen", this.chosen);
       this.show();
     } catch (error) {
       this.show();
@@ -152,20 +188,20 @@ class Student {
 class Teacher {
   constructor() {
     this.drawn = new Drawn();
-    this.told = {}; // question -> what is right, once it was asked for
     const join = make("aside", "join");
     join.append(make("p", "", "Join with your phone"), make("img", "qr", "", { src: qr, alt: say("QR code of {link}", { link }) }),
       make("p", "code", code), make("p", "", link.replace(/^https?:\/\//, "")));
     this.students = make("p", "students", "", { role: "status" });
-    join.append(this.students, make("p", "small", "No names. Counts are rounded down to fives, so that no single answer shows. All of it is gone after the class."));
+    join.append(this.students, make("p", "small", "No names. Counts are rounded down to fives; rounding alone is no proof of privacy. All of it is gone after the class."));
     this.bar = make("nav", "bar", "", { "aria-label": "Steps" });
     this.list = make("select", "", "", { "aria-label": "Send everyone to" });
     STEPS.forEach(({ title }, index) => this.list.append(make("option", "", title, { value: String(index) })));
     this.list.addEventListener("change", () => this.send(Number(this.list.value)));
     this.back = this.button("Back", () => this.send(this.step - 1));
+    this.tell = this.button("Show what is right", () => post("teach", { tell: STEPS[this.step].name }).catch(() => null));
     this.next = this.button("Next, for everyone", () => this.send(this.step + 1));
     const end = this.button("End the class", () => { if (confirm(say("End the class? All answers are gone then."))) post("teach", { end: true }).catch(() => null); });
-    this.bar.append(this.back, this.list, this.next, end);
+    this.bar.append(this.back, this.list, this.tell, this.next, end);
     this.board = make("div", "board");
     main.className = "teacher";
     main.append(this.board, join, this.bar);
@@ -192,24 +228,32 @@ class Teacher {
     this.next.disabled = this.step === STEPS.length - 1;
     this.students.textContent = news.students ? say("{n} or more students", { n: news.students }) : say("Fewer than 5 students");
     if (moved || !this.board.childElementCount) {
-      this.tell = this.button("Show what is right", () => this.reveal());
       this.charts = make("div", "charts");
-      this.board.replaceChildren(make("h1", "", step.title), ...(step.pictured ? [this.drawn.host] : []), this.charts, this.tell);
+      this.board.replaceChildren(make("h1", "", step.title), story(step), ...(step.pictured ? [this.drawn.host] : []), this.charts);
+      begin();
     }
-    const told = step.questions.every(({ name }) => this.told[name]);
+    const told = step.questions.every(({ name }) => news.told[name]);
+    if (told && document.activeElement === this.tell) this.next.focus();
     this.tell.hidden = told || !step.tells;
     this.drawn.show(step, told);
     this.charts.replaceChildren(...step.questions.map((question) => this.chart(question)));
   }
 
-  /** A question with a bar for each answer; after the lesson also as it was before. */
+  /** A question with its answers; once they are shown with a bar for each, after the lesson also as it was before. */
   chart(question) {
     const figure = make("figure", "chart");
-    const told = this.told[question.name];
+    const told = this.news.told[question.name];
+    figure.append(make("figcaption", "", question.words));
+    if (!told) {
+      const n = this.news.answered[question.name];
+      const choices = make("ul", "choices");
+      choices.append(...question.choices.map((choice) => make("li", "", choice)));
+      figure.append(choices, make("p", "answered", n ? say("{n} or more have answered", { n }) : say("Fewer than 5 have answered")));
+      return figure;
+    }
     const halves = [["", this.news.counts[question.name]]];
     const earlier = question.name.startsWith("after.") && this.news.counts[question.name.replace("after.", "before.")];
     if (earlier) halves.unshift(["before", earlier]), (halves[1][0] = "after");
-    figure.append(make("figcaption", "", question.words));
     const table = make("table");
     question.choices.forEach((choice, index) => {
       const right = told?.right === index;
@@ -226,21 +270,8 @@ class Teacher {
         table.append(line);
       });
     });
-    figure.append(table);
-    if (told) {
-      const why = make("div", "why");
-      why.innerHTML = told.why; // the app's own
-      figure.append(why);
-    }
+    figure.append(table, explained(told));
     return figure;
-  }
-
-  async reveal() {
-    const { questions } = STEPS[this.step];
-    try {
-      for (const { name } of questions) this.told[name] ??= await post("teach", { tell: name });
-    } catch { /* the button stays */ }
-    this.show(this.news);
   }
 }
 

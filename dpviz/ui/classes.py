@@ -2,10 +2,12 @@
 
 `/class/NEW` makes a room. Students join by its code, without a name; their answers reach the teacher's screen as
 counts, and the teacher sends everyone to a step of the lesson: the quiz before, a chapter of the course, the quiz then.
+What is right is told to everyone at once, when the teacher says so; until then the screen says how many have answered.
 Rooms are in this process's memory alone. Every screen waits for news by a request that is answered when there are some:
 a class costs a small server less than pages of Streamlit would.
 
-The app's own lesson is applied: counts are rounded down to `FEWEST`, so that no single answer shows as one more.
+Counts are rounded down to `FEWEST`, and those of choices are of the moment at which they are shown: who then watches
+the screen sees nobody's answer come. That is no proof of privacy, and the screen says so.
 """
 
 import asyncio
@@ -42,6 +44,8 @@ HOLD, GLANCE = 8.0, 0.25  # s that a request waits for news, and between two loo
 MOST_BYTES = 400  # of an answer
 _STUDENT = re.compile(r"[0-9a-f]{16}")
 _BOLD, _LEANING, _ESCAPED = re.compile(r"\*\*(.+?)\*\*"), re.compile(r"\*(.+?)\*"), re.compile(r"\\([^\w\s])")
+ENTER = "Type the code that stands on the teacher's screen."
+CODE_LABEL, JOIN = "Code of the class", "Join"
 GONE = "There is no such class, or it is over. Ask for the code again, or take the course on your own."
 FULL = f"This class has {MOST_STUDENTS} students already. Share a phone, or take the course on your own."
 NO_ANSWER = "This was no answer to a question of the class. Load the page again."
@@ -67,7 +71,7 @@ class ClassStep:
     title: str
     words: str  # Markdown
     questions: tuple[Asked, ...]
-    tells: bool = True  # whether an answer is followed by the right one
+    tells: bool = True  # whether there is a moment at which everyone is told what is right
 
 
 def _html(markdown: str) -> str:
@@ -114,7 +118,8 @@ STEPS = (
     *map(_of_chapter, CHAPTERS),
     _of_quiz(AFTER, "The same questions, after", "What do you say now?"),
 )
-ASKED = {question.name: (step, question) for step in STEPS for question in step.questions}
+ASKED = {question.name: question for step in STEPS for question in step.questions}
+TOLD = {step.name: step for step in STEPS if step.tells}
 
 
 @dataclass(eq=False, slots=True)
@@ -124,9 +129,11 @@ class Room:
     code: str
     key: str
     step: int = 0
-    version: int = 0  # one more with everything that a screen shows
+    version: int = 0  # one more with everything that the teacher's screen shows
+    moves: int = 0  # one more with everything that a phone shows
     seen: float = field(default_factory=time.monotonic)
     answers: dict[str, dict[str, int]] = field(default_factory=dict)  # student -> question -> choice
+    shown: dict[str, list[int]] = field(default_factory=dict)  # question -> counts, as they were when they were shown
 
     def join(self, student: str) -> bool:
         """Take a student in; False where the room is full."""
@@ -139,7 +146,7 @@ class Room:
 
     def answer(self, student: str, question: str, choice: int) -> int | None:
         """Keep a student's first answer to a question, and return it; None for what is no answer to a question."""
-        if question not in ASKED or choice not in range(len(ASKED[question][1].choices)) or not self.join(student):
+        if question not in ASKED or choice not in range(len(ASKED[question].choices)) or not self.join(student):
             return None
         given = self.answers[student]
         if question not in given:
@@ -150,7 +157,23 @@ class Room:
     def send(self, step: int) -> None:
         """Send everyone to a step, by its number."""
         self.step = step
+        self.moves += 1
         self.version += 1
+
+    def tell(self, step: ClassStep) -> None:
+        """Tell everyone what is right at a step; answers that come later are not in what is shown."""
+        for name in _beside(step):
+            self.shown.setdefault(name, self.counts(name))
+        self.moves += 1
+        self.version += 1
+
+    def tells(self, question: str) -> bool:
+        """Say whether everyone has been told what is right."""
+        return question in self.shown and not question.startswith(f"{BEFORE}.")
+
+    def answered(self, question: str) -> int:
+        """Return how many have answered a question, rounded down."""
+        return rounded(sum(question in answers for answers in self.answers.values()))
 
     @property
     def students(self) -> int:
@@ -160,12 +183,17 @@ class Room:
     def counts(self, question: str) -> list[int]:
         """Return how often each choice was made, each rounded down to a multiple of FEWEST."""
         given = [answers[question] for answers in self.answers.values() if question in answers]
-        return [rounded(given.count(choice)) for choice in range(len(ASKED[question][1].choices))]
+        return [rounded(given.count(choice)) for choice in range(len(ASKED[question].choices))]
 
 
 def rounded(count: int) -> int:
     """Round down to a multiple of FEWEST: one answer more or less is seen at most once in so many."""
     return count - count % FEWEST
+
+
+def _beside(step: ClassStep) -> list[str]:
+    """Return the questions whose answers are shown at a step: after the lesson also those from before."""
+    return [each.name for one in (step, *(STEPS[:1] if step.name == AFTER else ())) for each in one.questions]
 
 
 class Rooms:
@@ -261,12 +289,33 @@ def link_to(request: Request) -> str:
     return f"{forwarded or request.url.scheme}://{place}"
 
 
+async def _enter(request: Request) -> Response:
+    return _door(ENTER, _language(request), folder="class/")
+
+
+async def _join(request: Request) -> Response:
+    """Lead to the class whose code was typed; to no other address."""
+    room, language = ROOMS.get(request.query_params.get("code", "").strip()), _language(request)
+    return RedirectResponse(f"{room.code}{_query(language)}", 303) if room else _door(GONE, language, 404)
+
+
+def _door(words: str, language: str, status: int = 200, *, folder: str = "") -> Response:
+    """Ask for a class's code; `folder` is where classes are, seen from the page."""
+    said, title, label, join, course = spoken((words, "Class", CODE_LABEL, JOIN, "The course"), language)
+    kept = "" if language == SOURCE else f'<input type="hidden" name="{LANGUAGE.name}" value="{language}">'
+    body = (
+        f'<h1>{title}</h1><p>{said}</p><form action="{folder}JOIN"><label for="code">{label}</label>'
+        f'<input id="code" name="code" required maxlength="{4 * CODE}" autocapitalize="characters" autocomplete="off" '
+        f'spellcheck="false">{kept}<button>{join}</button></form>'
+        f'<p><a href="{"" if folder else "../"}learn{_query(language)}">{course}</a></p>'
+    )
+    return HTMLResponse(_document("Class", {}, body, language, folder), status, {"cache-control": "no-store"})
+
+
 async def _page(request: Request) -> Response:
     room, language = ROOMS.get(request.path_params["code"]), _language(request)
     if room is None:
-        gone, course = spoken((GONE, "The course"), language)
-        body = f"<p>{gone}</p><p><a href='../learn{_query(language)}'>{course}</a></p>"
-        return HTMLResponse(_document("Class", {}, body, language), 404)
+        return _door(GONE, language, 404)
     teacher = _is_teacher(request, room)
     told = {"code": room.code, "role": "teacher" if teacher else "student"}
     if teacher:
@@ -295,36 +344,39 @@ async def _page(request: Request) -> Response:
     return page
 
 
-def _document(title: str, told: Mapping[str, str], body: str, language: str) -> str:
+def _document(title: str, told: Mapping[str, str], body: str, language: str, folder: str = "") -> str:
     data = "".join(f' data-{name}="{escape(value)}"' for name, value in told.items())
     return (
         f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
         f"<title>{say(title, language)} · dpviz</title>"
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="stylesheet" href="class.css">'
-        f'<script src="class.js{_query(language)}" defer></script></head><body{data}><main>{body}</main></body></html>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<link rel="stylesheet" href="{folder}class.css">'
+        f'<script src="{folder}class.js{_query(language)}" defer></script></head>'
+        f"<body{data}><main>{body}</main></body></html>"
     )
 
 
 async def _now(request: Request) -> Response:
     """Answer as soon as there is something new, or after a while that there is not."""
-    room = ROOMS.get(request.path_params["code"])
+    room, language = ROOMS.get(request.path_params["code"]), _language(request)
     if room is None:
         return Response(status_code=404)
     teacher, seen = _is_teacher(request, room), request.query_params.get("seen", "")
     student = request.query_params.get("student", "")
     if not teacher and not (_STUDENT.fullmatch(student) and room.join(student)):
-        return JSONResponse({"problem": say(FULL, _language(request))}, 403)
+        return JSONResponse({"problem": say(FULL, language)}, 403)
     for _ in range(round(HOLD / GLANCE)):
-        if str(room.version if teacher else room.step) != seen or await request.is_disconnected():
+        if str(room.version if teacher else room.moves) != seen or await request.is_disconnected():
             break
         await asyncio.sleep(GLANCE)
-    if not teacher:
-        return JSONResponse({"seen": room.step, "step": room.step})
-    room.seen = time.monotonic()
-    counts = {question.name: room.counts(question.name) for question in STEPS[room.step].questions}
-    if STEPS[room.step].name == AFTER:
-        counts |= {question.name: room.counts(question.name) for question in STEPS[0].questions}
-    return JSONResponse({"seen": room.version, "step": room.step, "counts": counts, "students": room.students})
+    names = _beside(STEPS[room.step])
+    news: dict[str, object] = {"seen": room.version if teacher else room.moves, "step": room.step}
+    if teacher:
+        room.seen = time.monotonic()
+        counts = {name: room.shown[name] for name in names if name in room.shown}
+        news |= {"students": room.students, "answered": {name: room.answered(name) for name in names}, "counts": counts}
+    told = [name for name in names if room.tells(name)]
+    return JSONResponse(news | {"told": {name: await run_in_threadpool(_solution, name, language) for name in told}})
 
 
 async def _posted(request: Request) -> dict[str, object]:
@@ -352,18 +404,16 @@ async def _answer(request: Request) -> Response:
         kept = room.answer(student, name, choice)
     if kept is None:
         return JSONResponse({"problem": say(NO_ANSWER, language)}, 400)
-    step, question = ASKED[name]
-    return JSONResponse(
-        await run_in_threadpool(_solution, question, language, kept) if step.tells else {"chosen": kept}
-    )
+    return JSONResponse({"chosen": kept})
 
 
-def _solution(question: Asked, language: str, chosen: int | None = None) -> dict[str, object]:
-    return {"chosen": chosen, "right": question.right(), "why": question.why(language)}
+@cache
+def _solution(name: str, language: str) -> Mapping[str, object]:
+    return {"right": ASKED[name].right(), "why": ASKED[name].why(language)}
 
 
 async def _teach(request: Request) -> Response:
-    """Do what the teacher asks for: send everyone to a step, tell the right answer, or end the class."""
+    """Do what the teacher asks for: send everyone to a step, tell all what is right at one, or end the class."""
     room = ROOMS.get(request.path_params["code"])
     if room is None or not _is_teacher(request, room):
         return Response(status_code=404)
@@ -372,8 +422,9 @@ async def _teach(request: Request) -> Response:
         room.send(step)
     if sent.get("end") is True:
         ROOMS.close(room)
-    name = sent.get("tell")
-    return JSONResponse(await run_in_threadpool(_solution, ASKED[name][1], _language(request)) if name in ASKED else {})
+    if (name := str(sent.get("tell"))) in TOLD:
+        room.tell(TOLD[name])
+    return JSONResponse({})
 
 
 async def _drawn(request: Request) -> Response:
@@ -385,6 +436,8 @@ async def _drawn(request: Request) -> Response:
 
 
 ROUTES = (
+    Route("/class", _enter),
+    Route("/class/JOIN", _join),
     Route("/class/NEW", _new),
     Route("/class/class.js", lambda request: Response(_script(_language(request)), media_type="text/javascript")),
     Route("/class/class.css", lambda _: Response(text("class.css"), media_type="text/css")),

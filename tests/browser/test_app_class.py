@@ -25,6 +25,14 @@ BEHIND = """() => {
 WIDE = """() => [document.documentElement.scrollWidth, innerWidth]"""
 
 
+def in_view(page: Page, name: str) -> None:
+    """Check that a button of the teacher's is on screen, and that the page is at its top."""
+    box = page.get_by_role("button", name=name).bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= LAPTOP["height"]
+    assert page.evaluate("() => scrollY") == 0
+
+
 def checked(page: Page) -> None:
     """Check that axe finds nothing, fingers hit everything, and nothing is wider than the screen."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
@@ -49,12 +57,16 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
         context = visitor(browser, viewport=PHONE, has_touch=True, color_scheme=scheme)
         phone = context.new_page()
         phone.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
-        phone.goto(f"{server(APP)}/class/{code.lower()}")
+        phone.goto(f"{server(APP)}/class")  # a code is typed there, and where another one was wrong
+        for typed in ("zzzzz", code.lower()):
+            phone.get_by_label("Code of the class").fill(typed)
+            phone.get_by_role("button", name="Join").tap()
         expect(phone.get_by_role("heading", level=1)).to_have_text(classes.STEPS[0].title)
         phones.append(phone)
     # Everyone is sent to a chapter.
     page.get_by_label("Send everyone to").select_option(str(COIN))
     asked = CHAPTERS["coin"].question
+    expect(page.locator("p.words")).to_contain_text("coin")
     for at, phone in enumerate(phones):
         expect(phone.get_by_role("heading", level=1)).to_have_text(CHAPTERS["coin"].title)
         expect(phone.locator(".dpviz-live[data-dpviz-drawn]")).to_be_visible()
@@ -65,24 +77,39 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
             phone.keyboard.press("Enter")
         else:
             choice.tap()
-        expect(phone.get_by_text("✓ Your guess is right" if at else "✗ Your guess")).to_be_visible(timeout=SLOW)
-        expect(phone.get_by_text("✓ Right" if at == 0 else "✓ Your guess")).to_be_visible()
+        expect(phone.get_by_text("You chose")).to_be_visible(timeout=SLOW)
+        expect(phone.get_by_text("Wait for the others")).to_be_visible()
+        assert phone.get_by_text("✓").count() == 0, "nothing is told yet"
     checked(phones[0])
     phones[1].reload()
-    expect(phones[1].get_by_text("✓ Your guess is right")).to_be_visible()
-    # Three answers are too few to be shown; with seven more, two bars are.
+    expect(phones[1].get_by_text("You chose")).to_be_visible()
+    # Until the teacher shows what is right, the screen says how many have answered.
     chart = page.locator(".chart")
-    expect(chart.get_by_text("fewer than 5")).to_have_count(len(asked.ranges))
+    expect(chart.get_by_text("Fewer than 5 have answered")).to_be_visible()
     for number in range(7):
         body = json.dumps({"student": f"{number:016x}", "question": "coin", "choice": 2 if number < 4 else 0})
         request = urllib.request.Request(f"{server(APP)}/class/{code}/answer", data=body.encode(), method="POST")
         urllib.request.urlopen(request, timeout=30).read()
-    expect(chart.get_by_text("5+")).to_have_count(1)
+    expect(chart.get_by_text("10 or more have answered")).to_be_visible()
     expect(page.locator(".students")).to_have_text("10 or more students")
+    expect(chart.locator(".bar")).to_have_count(0)
+    in_view(page, "Show what is right")
+    checked(page)
     page.get_by_role("button", name="Show what is right").click()
+    expect(chart.get_by_text("5+")).to_have_count(1)
+    for at, phone in enumerate(phones):
+        expect(phone.get_by_text("✓ Your guess is right" if at else "✗ Your guess")).to_be_visible(timeout=SLOW)
+        expect(phone.get_by_text("✓ Right" if at == 0 else "✓ Your guess")).to_be_visible()
+    checked(phones[0])
+    page.reload()
     expect(chart.get_by_text(f"✓ {asked.ranges[2].words}")).to_be_visible()
     checked(page)
+    page.mouse.wheel(0, 2000)
+    page.wait_for_function("() => scrollY > 0")
     page.get_by_role("button", name="Next, for everyone").click()
+    expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
+    expect(page.get_by_role("heading", level=1)).to_have_text(classes.STEPS[COIN + 1].title)
+    in_view(page, "Show what is right")
     for phone in phones:
         expect(phone.get_by_role("heading", level=1)).to_have_text(classes.STEPS[COIN + 1].title)
         expect(phone.get_by_role("heading", level=1)).to_be_focused()
@@ -109,4 +136,17 @@ def test_a_phone_goes_through_the_quiz(page: Page, browser: Browser, server: Ser
         if question is not classes.STEPS[0].questions[-1]:
             phone.get_by_role("button", name="Next question").tap()
     expect(phone.get_by_text("Wait for the class")).to_be_visible()
+    # After the lesson all answers are told at once, and are read from the first question on.
+    page.get_by_label("Send everyone to").select_option(str(len(classes.STEPS) - 1))
+    *first, last = classes.STEPS[-1].questions
+    for question in (*first, last):
+        expect(phone.get_by_role("heading", level=2)).to_contain_text(question.words)
+        phone.get_by_role("button", name=question.choices[0], exact=True).tap()
+        if question is not last:
+            phone.get_by_role("button", name="Next question").tap()
+    expect(phone.get_by_text("Wait for the others")).to_be_visible()
+    page.get_by_role("button", name="Show what is right").click()
+    expect(phone.get_by_role("heading", level=2)).to_contain_text(f"1 of {len(first) + 1}. ")
+    expect(phone.get_by_text("Right: “").or_(phone.get_by_text("✓ Your guess"))).to_be_visible()
+    expect(page.get_by_text("before", exact=True)).not_to_have_count(0)
     context.close()

@@ -148,8 +148,11 @@ def test_a_class_speaks_its_teachers_language():
         texts = [each for step in steps for each in (step["title"], step["words"])]
         texts += [each for step in steps for asked in step["questions"] for each in (asked["words"], *asked["choices"])]
         assert english(texts) == []
-        answer = json.dumps({"student": "0" * 16, "question": "average", "choice": 1})
-        told = (await student.post(f"/class/{place.replace('?', '/answer?')}", content=answer)).json()
+        at = [step["name"] for step in steps].index("average")
+        for said in ({"step": at}, {"tell": "average"}):
+            await teacher.post(f"/class/{place.replace('?', '/teach?')}", content=json.dumps(said))
+        now = place.replace("?", f"/now?student={'0' * 16}&")
+        told = (await student.get(f"/class/{now}")).json()["told"]["average"]
         assert english([told["why"]]) == []
         assert "20 × 49.147,55" in told["why"]
         assert 'const LEARNED = {"language": "de", "words": {' in (await student.get("/class/class.js?lang=de")).text

@@ -1,4 +1,4 @@
-"""A live class: who may do what in it, what leaves it, and that nobody's answer shows; 100 students at once."""
+"""A live class: who may do what in it, what leaves it and when, and how counts are rounded; 100 students at once."""
 
 import asyncio
 import json
@@ -120,21 +120,35 @@ def test_a_class_from_its_first_student_to_its_end():
         joined = (await phone.get(f"/class/{code.lower()}")).text
         assert 'data-role="student"' in joined
         assert "data-qr" not in joined
-        assert await state(phone, code, 1) == {"seen": 0, "step": 0}
+        assert await state(phone, code, 1) == {"seen": 0, "step": 0, "told": {}}
         assert (await phone.post(f"/class/{code}/teach", content='{"step": 2}')).status_code == 404, "not theirs"
         await teacher.post(f"/class/{code}/teach", content=json.dumps({"step": COIN}))
         assert (await state(phone, code, 1))["step"] == COIN
         for number in range(12):
             told = (await answered(phone, code, number, "coin", 2 if number < 7 else 0)).json()
-            assert told["chosen"] == (2 if number < 7 else 0)
-            assert told["right"] == 2
-            assert "75" in told["why"]
+            assert told == {"chosen": 2 if number < 7 else 0}
+            news = await state(teacher, code)
+            assert (news["counts"], news["told"]) == ({}, {}), "nobody sees what the one who has just tapped chose"
+            assert news["answered"] == {"coin": (number + 1) // 5 * 5}
+        assert (await phone.post(f"/class/{code}/teach", content='{"tell": "coin"}')).status_code == 404, "not theirs"
+        assert (await state(phone, code, 1))["told"] == {}
         again = (await answered(phone, code, 0, "coin", 1)).json()
         assert again["chosen"] == 2, "the first answer counts"
+        before = (await state(phone, code, 1))["seen"]
+        await teacher.post(f"/class/{code}/teach", content='{"tell": "coin"}')
         news = await state(teacher, code)
         assert news["counts"] == {"coin": [5, 0, 5, 0]}
         assert news["students"] == 10
-        assert (await teacher.post(f"/class/{code}/teach", content='{"tell": "coin"}')).json()["right"] == 2
+        heard = await state(phone, code, 1)
+        assert heard["seen"] != before, "phones that wait are told at once"
+        assert heard["told"] == news["told"]
+        assert heard["told"]["coin"]["right"] == 2
+        assert "75" in heard["told"]["coin"]["why"]
+        for number in range(12, 20):
+            await answered(phone, code, number, "coin", 2)
+        news = await state(teacher, code)
+        assert news["counts"] == {"coin": [5, 0, 5, 0]}, "who comes later is not seen to choose"
+        assert news["answered"] == {"coin": 20}
         await teacher.post(f"/class/{code}/teach", content='{"end": true}')
         assert (await phone.get(f"/class/{code}")).status_code == 404
         assert (await phone.get(f"/class/{code}/now?student={student(1)}")).status_code == 404
@@ -171,8 +185,20 @@ def test_nothing_right_is_told_before_it_is_asked():
         assert "right" not in page.replace("height", "").replace(" right", "")
         first = (await answered(phone, code, 1, f"before.{QUESTIONS[0].name}", 1)).json()
         assert first == {"chosen": 1}, "the quiz before tells nothing"
-        then = (await answered(phone, code, 1, f"after.{QUESTIONS[0].name}", 1)).json()
-        assert then["right"] == QUESTIONS[0].right
+        await teacher.post(f"/class/{code}/teach", content='{"tell": "before"}')
+        assert (await state(phone, code, 1))["told"] == {}
+        await teacher.post(f"/class/{code}/teach", content=json.dumps({"step": len(classes.STEPS) - 1}))
+        name = f"after.{QUESTIONS[0].name}"
+        assert (await answered(phone, code, 1, name, 1)).json() == {"chosen": 1}
+        assert (await state(phone, code, 1))["told"] == {}
+        await teacher.post(f"/class/{code}/teach", content='{"tell": "after"}')
+        told = (await state(phone, code, 1))["told"]
+        assert len(told) == len(QUESTIONS)
+        assert told[name]["right"] == QUESTIONS[0].right
+        counts = (await state(teacher, code))["counts"]
+        assert set(counts) == {f"{half}.{each.name}" for half in ("before", "after") for each in QUESTIONS}
+        await teacher.post(f"/class/{code}/teach", content='{"step": 0}')
+        assert (await state(phone, code, 1))["told"] == {}, "nor later on in the quiz before"
         pictures = {}
         for kind in ("asked", "answered"):
             packed = (await phone.get(f"/class/picture/coin/{kind}")).content
@@ -202,6 +228,28 @@ def test_a_browser_can_send_anything():
         assert (await phone.get(f"/class/{code}/now?student=<b>")).status_code == 403
         assert (await phone.get("/class/picture/zoo/asked")).status_code == 404
         assert (await phone.get("/class/<b>")).status_code == 404
+
+    asyncio.run(lesson())
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_code_can_be_typed(language):
+    async def lesson():
+        phone, query = Browser(), "" if language == "en" else "lang=de"
+        code = await new_class(Browser())
+        asked, wrong = await phone.get(f"/class?{query}"), await phone.get(f"/class/ZZZZZ?{query}")
+        assert (asked.status_code, wrong.status_code) == (200, 404)
+        assert ("Code der Klasse" if query else "Code of the class") in asked.text
+        assert 'action="class/JOIN"' in asked.text
+        assert 'action="JOIN"' in wrong.text
+        for page in (asked, wrong):
+            assert 'name="code"' in page.text
+            assert ('name="lang" value="de"' in page.text) is bool(query)
+        led = await phone.get(f"/class/JOIN?code=%20{code.lower()}&{query}")
+        assert (led.status_code, led.headers["location"]) == (303, f"{code}?{query}" if query else code)
+        for typed in ("", "ZZZZZ", "NEW", "//example.com", "<b>"):
+            answer = await phone.get(f"/class/JOIN?code={typed}&{query}")
+            assert (answer.status_code, answer.text) == (404, wrong.text), "leads nowhere, and quotes nothing"
 
     asyncio.run(lesson())
 
@@ -248,6 +296,7 @@ def test_a_hundred_students_answer_at_once():
         given_ = rng.integers(4, size=100)
         told = await asyncio.gather(*(answered(phones, code, i, "coin", int(each)) for i, each in enumerate(given_)))
         assert all(each.status_code == 200 for each in told)
+        await teacher.post(f"/class/{code}/teach", content='{"tell": "coin"}')
         news = await state(teacher, code)
         assert news["counts"]["coin"] == [int(each - each % 5) for each in np.bincount(given_, minlength=4)]
         assert news["students"] == 100
