@@ -28,6 +28,8 @@ from dpviz.stories.language import SOURCE
 from dpviz.tools.audit.page import PARTS as AUDIT_PARTS
 from dpviz.tools.compare.page import PARTS as COMPARE_PARTS
 from dpviz.tools.compare.page.runs import CLICK
+from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS
+from dpviz.tools.teaching.page.course import GUESSES, SKIPPED
 from dpviz.ui import home, state
 from dpviz.ui.bands import Band, LossBands
 from dpviz.ui.controls import wanted_key
@@ -75,6 +77,9 @@ def visit(page: str, link: Mapping[str, str], *, wait: bool = True) -> Block:
         app.session_state[state.SPOKEN] = link.get(state.LANGUAGE.name, SOURCE)
     else:
         app.query_params.update(dict(link))
+        name = link.get(CHAPTER.name, "")
+        if name in CHAPTERS and CHAPTERS[name].control.name in link:  # a state from after the guess
+            app.session_state[GUESSES] = {name: SKIPPED}
         app._page_hash = calc_hash(page)  # `switch_page` takes files only, which an installed package does not have
     end = time.monotonic() + _SECONDS
     while True:

@@ -108,6 +108,9 @@ def test_an_upload_becomes_a_teaching_run_with_a_link(page: Page, server: Server
     with redrawn(picture):
         page.get_by_role("button", name="New noise").click()
     nothing_of_the_curators_stays(page)
+    unfolded(page, "Share")
+    expect(page.get_by_text("The curator's link has the file's fingerprint")).to_be_visible(timeout=SLOW)
+    page.keyboard.press("Escape")
 
     link = page.url
     for other, title in (("dpviz", TITLE), ("DPM", "DPM")):  # a page without the form forgets its widgets, not the data

@@ -151,7 +151,7 @@ def test_what_is_published_is_caught(open_page, at_once):
     page = open_page("audit", audit_runs="200")
     assert at_once
     assert finding(page).startswith("Published k-means promised 1, but leaks at least 2.8")
-    assert stage(page)[1]["verdict"] == "ε = 1 is only claimed: nobody has proved it."
+    assert stage(page)[1]["verdict"] == "ε = 1 is claimed, and these runs disprove it."
     assert {line["name"] for line in stage(page)[1]["lines"]} >= {"What is claimed", "The attack"}
     histogram, _ = page.app.session_state["dpviz:shown"].scenes
     assert stage(page)[1]["scene"] == scene_hash(histogram), "imported settings know the picture by it"

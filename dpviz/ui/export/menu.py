@@ -20,6 +20,7 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.ui import controls, hiding, ledger, state
 from dpviz.ui.data import answers, drawing
+from dpviz.ui.data.picker import UPLOAD
 from dpviz.ui.export import settings
 from dpviz.ui.export.files import FORMATS, PICTURED, ExportRequest, make
 from dpviz.ui.export.short import short_link
@@ -199,6 +200,7 @@ _FRAMED = {
     "audience": "view",
     "noise_seed": "seed",
 }
+FINGERPRINT = "The curator's link has the file's fingerprint, which depends on every record. Everyone's link has none."
 LARGE = "Show it to the whole room"
 TOO_LONG = "The link is too long for a QR code. Copy it instead."
 HIDE = "dpviz:share-hide"
@@ -246,6 +248,8 @@ def share_menu() -> None:
         source, words = framed(link, frame, bare=bare)
         data = {"link": link, "address": address, "source": source, "words": words}
         _SHARE(data=data, key=_SHARE_KEY, on_address_change=lambda: None)  # read after the run starts again
+        if f"data={UPLOAD}%3A" in link:
+            st.caption(FINGERPRINT)
         short = short_link(link)
         code = qr(short)
         if code is None:

@@ -43,10 +43,10 @@ LANGUAGE_WORDS = (
     "Course, quiz, glossary, material for teachers, and what stands on and beside the methods' pictures are also in "
     "German. Comparing, auditing, data and all that is further down on a page are in English."
 )
-KEY = "course"
+KEY, GUESSES = "course", "dpviz:chapter-guesses"
+SKIPPED = -1  # instead of a guess
 _COURSE = served("course", "component", "elements", "live_address")
-_guesses = state.session_value("dpviz:chapter-guesses", dict[str, int])
-_SKIPPED = -1  # instead of a guess
+_guesses = state.session_value(GUESSES, dict[str, int])
 _PLAYS = "dpviz:chapter-plays"
 _PACE = 1.2  # s from one step to the next
 
@@ -119,8 +119,8 @@ def _chapter(chapter: Chapter) -> None:
                             st.button(
                                 say(each.words), key=f"guess:{index}", on_click=_guess, args=(chapter.name, index)
                             )
-                        skip = (chapter.name, _SKIPPED)
-                        st.button(say(SKIP), key=f"guess:{_SKIPPED}", type="tertiary", on_click=_guess, args=skip)
+                        skip = (chapter.name, SKIPPED)
+                        st.button(say(SKIP), key=f"guess:{SKIPPED}", type="tertiary", on_click=_guess, args=skip)
         address = [(CHAPTER.name, chapter.name)]
         if guess is not None:  # the control's value gives the answer away
             address.append((chapter.control.name, chapter.control.format(state.value(chapter.control))))
@@ -187,7 +187,7 @@ def _bar(name: str) -> None:
                 for each, title in CHAPTER.choices
             ],
             "at": at,
-            "done": name in CHAPTERS and _guess_of(CHAPTERS[name]) not in (None, _SKIPPED),
+            "done": name in CHAPTERS and _guess_of(CHAPTERS[name]) not in (None, SKIPPED),
             "prints": name == END,
             "words": {name: say(words) for name, words in LIST_WORDS.items()},
             "kept": linked("?").removeprefix("?"),
