@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from dpviz.ui import tabs
 from tests.browser.conftest import visitor
 from tests.browser.test_app import APP, SLOW, Server, picture_of
+from tests.browser.test_app_story import release_step
 from tests.browser.test_app_uploads import behind_data, csv, give
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
@@ -80,7 +81,7 @@ def release(page: Page, content: bytes) -> None:
     expect(stage.get_by_text("A teaching run, no release")).to_be_visible()
     behind_data(page, page.get_by_text("Nothing of these records has been released in this tab."))
     page.keyboard.press("Escape")  # the form lies over the page
-    page.locator("[data-testid=stExpander] summary").get_by_text("Release", exact=True).click()
+    release_step(page)
     button = page.get_by_role("button", name="Release", exact=True)
     expect(button).to_be_disabled()
     expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)  # nothing moves any more
