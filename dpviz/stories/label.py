@@ -192,6 +192,7 @@ NOBODY = "Nobody: each person adds noise before sending."
 BOX, OWN_BOX = "The box", "The box, which was taken from the records here: not private"
 RECORD = "Whether one record is in the data, and all of its values."
 VALUES = "All values of one record; that it is in the data is public."
+PLACE = "Where one person is, among places not far apart. That somebody took part is not hidden."
 DIFFERS = "This run is not the authors' own procedure: {}. What they state is about theirs{}."
 OURS = "; the proof for this run is dpviz's own"
 NOT_PROVED = "No limit is established"
@@ -238,8 +239,10 @@ class Label:
 
 def protected(guarantee: Guarantee) -> str:
     """Return what of one record is protected: where one is replaced, not whether it is there."""
-    replaced = (guarantee.proved or guarantee.stated).adjacency is Adjacency.REPLACE
-    return VALUES if replaced else RECORD
+    claim = guarantee.proved or guarantee.stated
+    if claim.per_distance:
+        return PLACE
+    return VALUES if claim.adjacency is Adjacency.REPLACE else RECORD
 
 
 def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] = ()) -> Label:

@@ -23,7 +23,7 @@ from dpviz.plots import Measure as StripMeasure
 from dpviz.plots import Scene, Strip
 from dpviz.stories.center_facts import BAND, inverse
 from dpviz.stories.glossary import meant
-from dpviz.stories.label import NOBODY, Contents, box_words
+from dpviz.stories.label import NOBODY, Contents, box_words, protected
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_least, at_most, number, odds
 from dpviz.stories.run import Chart, Run
@@ -329,7 +329,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         ]
         grid = ("The grid, and what is believed before",) if self.params.domain == "remap" else ()
         return Contents(
-            "Where one person is, among places not far apart. That somebody took part is not hidden.",
+            protected(self.guarantee),
             (box_words(self.words), "ε, the unit of distance, the number of persons", *grid),
             ("Each person's own place", "How far and where it was moved", "Clusters of the true places"),
             NOBODY,

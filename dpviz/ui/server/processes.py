@@ -56,8 +56,14 @@ def serve(app: Path, arguments: Sequence[str]) -> int:
     )
     parser.add_argument(OPTION, metavar="N", type=int, default=os.cpu_count(), help=f"how many, from 1 to {MOST}")
     port, name = environ("STREAMLIT_SERVER_PORT", "8501"), environ("STREAMLIT_SERVER_ADDRESS", "localhost")
-    of = "of Caddy; the app takes those after it"
-    parser.add_argument("--server.port", metavar="PORT", dest="port", type=int, default=port, help=of)
+    parser.add_argument(
+        "--server.port",
+        metavar="PORT",
+        dest="port",
+        type=int,
+        default=port,
+        help="of Caddy; the app takes those after it",
+    )
     parser.add_argument("--server.address", metavar="HOST", dest="address", default=name, help="that Caddy answers at")
     options, others = parser.parse_known_args(arguments)
     if not 1 <= options.processes <= MOST:

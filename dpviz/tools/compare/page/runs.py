@@ -386,12 +386,12 @@ def contents(entry: Compared, frame: PageFrame, guarantee: Guarantee) -> Content
     """Declare what a method protects, as its own page does in more words."""
     box, dataset = box_words(words_of(frame.source)), frame.dataset
     secret = ("Records, and who is in which cluster", "Costs, agreement with classes, the cost without privacy")
+    what = protected(guarantee)
     if not entry.per_distance:
-        return Contents(protected(guarantee), (box, "k, ε and every other knob"), secret, CURATOR)
+        return Contents(what, (box, "k, ε and every other knob"), secret, CURATOR)
     # How far apart two places are that the whole range of a feature parts: in meters on a map.
     apart = "range of a feature"
     if dataset.place is not None and not dataset.bounds_from_data:
         meters = f"{float(dataset.box.widths[dataset.place.axes[0]]):,.10g} m"
         apart = meters if dataset.d == len(dataset.place.axes) else f"range of a feature ({meters} on the map)"
-    protects = "Where one person is, among places not far apart. That somebody took part is not hidden."
-    return Contents(protects, (box, "ε, the unit of distance, the number of persons"), secret, NOBODY, ((1.0, apart),))
+    return Contents(what, (box, "ε, the unit of distance, the number of persons"), secret, NOBODY, ((1.0, apart),))
