@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dpviz.experiments.tables import Bar
+from dpviz.stories.panel import counted
 from dpviz.tools.sweep.grids import read_grid
 from dpviz.tools.sweep.solving import CONFIDENCE, PROBABILITY, Aim, solve
 from dpviz.tools.sweep.sweeping import PARTS, TABLE, TEXT, RowFolder, WorkersError, run_grid
@@ -52,12 +53,12 @@ def run(options: argparse.Namespace) -> int:
         print("\nStopped. Every finished run is kept; the same command goes on from there.", file=sys.stderr)
         return INTERRUPTED
     files = [str(options.out / name) for name in (TEXT, TABLE) if (options.out / name).exists()]
-    print(f"{_counted(len(rows), 'row')}: {', '.join(files)}")
+    print(f"{counted(len(rows), 'row')}: {', '.join(files)}")
     if others := len(RowFolder(options.out).rows()) - len(rows):
-        print(f"{_counted(others, 'run')} of other grids: kept in {options.out / PARTS}, and not in these files")
+        print(f"{counted(others, 'run')} of other grids: kept in {options.out / PARTS}, and not in these files")
     refused = [row for row in rows if row["status"] != OK]
     if refused:
-        print(f"{_counted(len(refused), 'run')} could not be made; `status` says why. First: {refused[0]['status']}")
+        print(f"{counted(len(refused), 'run')} could not be made; `status` says why. First: {refused[0]['status']}")
     if aim is None:
         return 0
     answers = solve(rows, aim, options.axis)
@@ -68,10 +69,6 @@ def run(options: argparse.Namespace) -> int:
     if not answers:
         print("None of the runs spends a budget: there is nothing to solve for.")
     return 0
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 @contextlib.contextmanager
