@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = VENV / ".dpviz-requirements"
+NODE_STAMP = ROOT / "node_modules" / ".dpviz-lock"
 REQUIREMENTS = tuple(
     ROOT / name for name in ("requirements.txt", "tests/requirements.txt", "docs/requirements.txt")
 )  # those of the tests include the others
@@ -142,6 +143,32 @@ def find_pip(python: Path = PYTHON) -> list[str]:
     if quiet([*inside, "--version"]).returncode == 0 or quiet([str(python), "-m", "ensurepip"]).returncode == 0:
         return inside
     raise SetupError("pip 22.3 or newer is missing. On Debian and Ubuntu: apt-get install python3-pip.")
+
+
+# Node.js
+
+
+def find_node() -> str:
+    """Return a Node.js: the machine's own, or the one that Playwright brings along."""
+    own = shutil.which("node")
+    if own:
+        return own
+    place = "import playwright, pathlib; print(pathlib.Path(playwright.__file__).parent / 'driver')"
+    driver = Path(quiet([str(PYTHON), "-c", place]).stdout.strip())
+    return str(driver / ("node.exe" if os.name == "nt" else "node"))
+
+
+def prepare_node_packages() -> list[str]:
+    """Install the packages of package-lock.json unless they are there; return a command that runs their programs."""
+    node, npm, npx = (shutil.which(name) for name in ("node", "npm", "npx"))
+    if not (node and npm and npx):
+        raise SetupError("Node.js with npm is missing.")
+    digest = hashlib.sha256((ROOT / "package-lock.json").read_bytes()).hexdigest()
+    if not NODE_STAMP.exists() or NODE_STAMP.read_text() != digest:
+        if not loud([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]):
+            raise SetupError("The packages of Node.js could not be installed. See npm's message above.")
+        NODE_STAMP.write_text(digest)
+    return [npx, "--no-install"]
 
 
 # The browser

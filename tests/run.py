@@ -30,7 +30,9 @@ from prepare import (
     SetupError,
     fetch_browser,
     fetch_caddy,
+    find_node,
     prepare_browser,
+    prepare_node_packages,
     prepare_packages,
     quiet,
 )
@@ -44,6 +46,7 @@ SUITES = {
     "format": "ruff format --check: layout of the code",
     "layers": "import contracts: layers, pages, Streamlit, methods apart",
     "types": "mypy --strict on dpviz and on what a release may be used for",
+    "scripts": "tsc --checkJs --strict and ESLint on JavaScript, and its tests in Node.js",
     "pages": "every page in Streamlit's own test runner, without a browser, on two processes",
     "browser": "the running app in Chrome or Chromium",
     "unit": "unit and property tests, on two processes",
@@ -51,7 +54,7 @@ SUITES = {
 # One browser and its server keep one core busy, and now and then both. What has no clock takes what they leave, and
 # gives way: a second browser would cost a second server, and equal processes would keep each other waiting.
 BESIDE_THE_BROWSER = ("pages", "unit")
-CHECKERS = ("lint", "format", "layers", "types")  # of what is written: nothing has to be made for them
+CHECKERS = ("lint", "format", "layers", "types", "scripts")  # of what is written: nothing has to be made for them
 GIVING_WAY = ("nice", "-n", "10") if os.name == "posix" else ()
 PLACES = {
     "types": ("tests/test_types.py",),
@@ -59,6 +62,8 @@ PLACES = {
     "pages": ("tests/pages",),
     "browser": ("tests/browser",),
 }
+TYPED_SCRIPTS = ("jsconfig.json", "tests/scripts/tsconfig.json")
+SCRIPT_TESTS = "tests/scripts/*.test.js"
 LOCK = "tests.test_recorded"  # hashes of releases and pictures: all that is changed relies on them
 # Neighbors share what was made once, so that each process starts with one half of the tests and takes from the other.
 TWO_PROCESSES = ("-n", "2", "--dist", "worksteal")
@@ -212,6 +217,39 @@ def run_pytest(suite: str, arguments: list[str], place: Place, *, slow: bool, en
     return Outcome(suite, passed, max(failed, int(code != 0)), skipped, time.monotonic() - start, note)
 
 
+def run_scripts(suite: str, place: Place) -> Outcome:
+    """Check types and style of the scripts and run their tests; each test counts, and so does each check.
+
+    Without npm, as on a machine that has only Playwright's Node.js, the checks are skipped, but not in CI.
+    """
+    start = time.monotonic()
+    codes: list[int] = []
+    note = ""
+    try:
+        packages = prepare_node_packages()
+        tools = [["tsc", "-p", path] for path in TYPED_SCRIPTS] + [["eslint", "."]]
+        codes += [run_suite([*packages, *tool], {}, place) for tool in tools]
+    except SetupError as error:
+        if os.environ.get("CI") == "true":
+            return Outcome(suite, 0, 1, 0, time.monotonic() - start, str(error))
+        note = f"types and style were skipped: {error}"
+    tests = sorted(map(str, ROOT.glob(SCRIPT_TESTS)))
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        reporters = ["--test-reporter=spec", "--test-reporter-destination=stdout"]
+        reporters += ["--test-reporter=junit", f"--test-reporter-destination={report}"]
+        # Without a file, Node.js would look for tests of any name.
+        code = run_suite([find_node(), "--test", *reporters, *tests], {}, place) if tests else 1
+        cases = [*ElementTree.parse(report).getroot().iter("testcase")] if report.exists() else []
+    failed = sum(case.find("failure") is not None for case in cases)
+    passed = len(cases) - failed - sum(case.find("skipped") is not None for case in cases)
+    if not passed:
+        code, note = 1, "no test ran"
+    failed = max(failed, int(code != 0)) + sum(each != 0 for each in codes)
+    skipped = 0 if codes else len(TYPED_SCRIPTS) + 1
+    return Outcome(suite, passed + codes.count(0), failed, skipped, time.monotonic() - start, note)
+
+
 def read_counts(report: Path) -> tuple[int, int, int]:
     """Return passed, failed and skipped from a JUnit report; zeros when pytest wrote none.
 
@@ -239,6 +277,8 @@ def run(suite: str, place: Place = HERE, *, slow: bool = False, browser: str | N
         return run_tool(suite, [str(PYTHON.with_name("lint-imports"))], place)
     if suite == "types":
         return run_tool(suite, [str(PYTHON), "-m", "pytest", *PLACES[suite]], place)
+    if suite == "scripts":
+        return run_scripts(suite, place)
     if suite == "browser" and browser is None:
         return Outcome(suite, 0, 1, 0, 0.0, "no browser")
     environment = {**ENVIRONMENT, "DPVIZ_CHROMIUM": browser} if browser else ENVIRONMENT

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Puts a page's knobs into the address where no picture does.
 
 import { isOthers, renew, setQuery } from "./live_address.js";

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The picture's short way: the slider says that it moves, and the picture comes ahead of the page's rerun. While it
 // rests, the bands of the instrument's strip come by the same line (bands.js).
 

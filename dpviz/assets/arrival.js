@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Brings the tabs that a link names onto the screen, once: they stand below the picture, which is still being drawn.
 
 import { component } from "./component.js";

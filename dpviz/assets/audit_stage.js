@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The Audit page's stage as a component of the app: the promise, the leak and what the runs can show on one ε axis,
 // which is the slider, and two stacks of dots, a run each, that grow with play.
 // dpviz/tools/audit/pictures.py says what a result holds, dpviz/tools/audit/page.py what comes with it. All words and

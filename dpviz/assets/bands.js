@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Fills the instrument's strip of losses while the page is idle: one value of the slider after the other, outward from
 // where it stands, coarse before fine. It pauses while the slider moves.
 //

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Has each new step of a page begin at its heading.
 
 import { component } from "./component.js";

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // A class, live. A student's phone shows the step at which the class is: its words, picture and question. The teacher's
 // screen shows how many have answered, and sends everyone to another step. How often each answer was given, and on all
 // phones what is right, comes when the teacher shows it.

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Compare's stage: a small map of each method at one ε, each with its number, over one chart whose x axis is the slider.
 //
 // dpviz/tools/compare/stage.py says what the page sends. Everything at every ε is there, so that a move asks nobody: the

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // A Streamlit component that draws once and is told its new data: a keyed one is not mounted again when they change.
 
 /** Return a component's function for Streamlit; `start(parentElement)` makes what has `update(component)` and `destroy()`. */

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The course's contents: a list that opens, ticks for the chapters that were answered, and where the reader is.
 // What was answered is kept in this browser's storage and is sent nowhere.
 

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Bytes in scripts: two in each letter of a file of two bytes a letter; what is no letter is another one after a mark.
 
 const MARK = 0x100; // `dense` in dpviz/ui/export/kept_page.py writes them

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Elements of the live picture and the privacy slider.
 
 export const SVG = "http://www.w3.org/2000/svg";

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // One picture of a published site in any page: what is said of it, its slider, its steps, and the way to its whole page.
 //
 //   a script element with the src https://example.org/site/dpviz.js, and where the picture shall be

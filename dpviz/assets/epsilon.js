@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The privacy slider as a component of the app.
 
 import { component } from "./component.js";

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The Export menu: asks the server for a file of the picture as it stands here, and saves it. PNG is drawn from the SVG.
 
 import { rasterized, save, split } from "./saving.js";

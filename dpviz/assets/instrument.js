@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The instrument: ε as the x axis of what it does. Two strips stand over the slider's track: what an attacker may guess,
 // and what is lost. One line goes through both, with a number at each dot.
 //

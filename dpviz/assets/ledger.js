@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Keeps the ledgers of own files while the browser's tab lives: a reload begins a session that has none.
 // A ledger says what was released, and nothing of the records; it goes to this app's own server alone.
 

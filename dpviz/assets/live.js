@@ -1,3 +1,4 @@
+// @ts-nocheck
 // A live picture as a component of the app: its options come with the data, what is selected goes to the page, and the
 // step goes into the address where the page gives it one.
 

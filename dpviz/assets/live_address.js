@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The page's address: the knobs of what is on screen and the step, so that a link brings it back.
 
 export const TELL_MS = 400; // until a step is in the address: browsers refuse many changes in a row

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture: scales, ticks and axes.
 
 import { say } from "./elements.js";

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture: pure functions from packed bytes to numbers, colours and marks.
 
 import { say } from "./elements.js";

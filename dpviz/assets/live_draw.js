@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture: one function per kind of mark, and a whole frame.
 
 import {

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture: from meters on a map's plane back to latitude and longitude (dpviz/data/geography.py has the source).
 
 const MAJOR = 6378137; // m, WGS 84

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture: uncertainty, as a cloud of dots, as fog, and in the colours of records that may belong elsewhere.
 
 import {

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture: how marks glide from one scene's places to the next one's, each to its own.
 
 import { clamp, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";

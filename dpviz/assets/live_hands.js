@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture: pointer, wheel and keys; methods of Picture.
 
 import { clamp, NO_GROUP } from "./live_base.js";

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture: what is under the pointer, and its words.
 
 import {

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture on a stage: each kind of mark is named once, where it stands; and what lies outside of the box.
 
 import { clamp, colourOf, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";

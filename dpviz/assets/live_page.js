@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture: what the page around it lacks. A way past the menu leads to the page's control, a menu that the
 // keyboard opens is the next stop, and the finding is read out when it rests.
 

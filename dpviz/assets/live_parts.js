@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture: buttons, legend symbols and tables as elements.
 
 import { clamp, clusterColour, colourOf, disc, groupSymbolOf, NO_GROUP, STROKED, symbolPath } from "./live_base.js";

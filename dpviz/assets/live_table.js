@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture: tables, the same numbers for those who do not see the picture.
 
 import { MAP } from "./live_axes.js";

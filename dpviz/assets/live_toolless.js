@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture where nothing can be selected or drawn, as in a published page: what stands in for live_tools.js there.
 
 import { make } from "./elements.js";

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture: box and lasso, and drawing points on it; methods of Picture between Hands and Picture.
 
 import { clamp, NO_GROUP, reader } from "./live_base.js";

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture: a box of three features, turned by hand. The page sends depth; the browser does the rest.
 
 const LIMIT = 90; // degrees of tilt

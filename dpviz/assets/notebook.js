@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture as a widget of a notebook: what Python sends is drawn, and the step on screen is told to Python. A
 // picture with words stands on a stage without ε, as its run has one value of it.
 

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The live picture: a packed scene on a canvas, with its legend, steps and data table, below any element of any page.
 //
 //   import { housed, mount } from "./picture.js";

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // A row of buttons that is one stop of the Tab key: arrows move within it.
 
 const BY = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };

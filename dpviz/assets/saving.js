@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Files that the browser makes and saves.
 
 const SCALE = 2; // pixels of a PNG for each of the SVG's

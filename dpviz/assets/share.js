@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The Share menu: the link, and the code of a frame that shows the picture in a web page; to be read, selected and copied.
 
 const instances = new WeakMap(); // parentElement -> Share

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // A published page: the app's own words and pictures, state by state, from scripts beside it; no server, no request
 // outside, and the same from a file. `dpvizIndex` says what there is, `dpvizData` hands over one file of it.
 

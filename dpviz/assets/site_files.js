@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The files of a published page: scripts that hand over packed bytes, and what these hold.
 
 import { make } from "./elements.js";

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The privacy slider: a native range input over the index of a list of values, told while it is dragged.
 // Values, notes and marks come from the page; every text is set as text.
 //

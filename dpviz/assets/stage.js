@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The stage as a component of the app: its options come with the data, what the reader does goes to the page, knobs and
 // step go into the address, pictures come ahead of the page's rerun, with their words, and bands while it is idle.
 

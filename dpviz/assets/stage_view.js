@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The stage: text left, picture right, one screen. Finding, instrument and guarantee stand beside one picture or two, with
 // what plays them and who looks below. It is the same in the app, on published pages and in pages to keep.
 //

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // One ZIP of many drawings, each as SVG and, drawn from it here, as PNG.
 
 import { rasterized, save, split } from "./saving.js";

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // The browser's tabs: tells the page once how it was opened, and the reader that another tab has the app open, too.
 // Tabs of one browser ask each other; nothing but whether a tab has records of its own is said.
 

@@ -1,3 +1,4 @@
+// @ts-nocheck
 // A line that says how far long work is, asks the server again while it lasts, and when the picture has changed.
 // It asks a short way of its own first; the page itself is asked when there is something to draw.
 
