@@ -6,12 +6,9 @@ import { isOthers, renew, setQuery } from "./live_address.js";
 const before = new WeakMap(); // parentElement -> what it was told last
 
 export default function ({ data, parentElement }) {
-  if (!data) return undefined;
+  if (!data) return;
   const told = before.get(parentElement);
   before.set(parentElement, data);
   if (told && isOthers(data, told)) renew();
   else setQuery(data.query);
-  if (!data.language) return undefined;
-  document.documentElement.lang = data.language;
-  return () => { document.documentElement.lang = "en"; };
 }

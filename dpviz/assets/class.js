@@ -5,10 +5,9 @@
 // What a student has answered is kept in this tab, so that the page can be loaded again.
 
 import { housed, mount } from "./picture.js";
-import { learn, make, say } from "./elements.js";
+import { make } from "./elements.js";
 
 const { code, role, link, qr, steps: written } = document.body.dataset;
-learn(LEARNED);
 const STEPS = written ? JSON.parse(written) : [];
 const AGAIN = 2000; // ms until the server is asked again after it could not be reached
 const WIDTH = 1000, LOW = 300, HIGH = 420; // CSS pixels: from this width on, a picture is as high as a window leaves room
@@ -25,7 +24,7 @@ function kept(name, value) {
 }
 
 async function post(to, what) {
-  const answer = await fetch(`${code}/${to}${location.search}`, { method: "POST", body: JSON.stringify(what) });
+  const answer = await fetch(`${code}/${to}`, { method: "POST", body: JSON.stringify(what) });
   return answer.json();
 }
 
@@ -34,9 +33,9 @@ async function follow(query, shown) {
   const said = make("p", "problem", "", { role: "alert" });
   for (let seen = ""; ;) {
     try {
-      const answer = await fetch(`${code}/now?${query}&seen=${seen}${location.search.replace("?", "&")}`);
+      const answer = await fetch(`${code}/now?${query}&seen=${seen}`);
       if (!answer.ok) {
-        const problem = answer.status === 403 ? (await answer.json()).problem : say("The class is over. Its answers are gone.");
+        const problem = answer.status === 403 ? (await answer.json()).problem : "The class is over. Its answers are gone.";
         main.replaceChildren(make("h1", "", "dpviz"), make("p", "", problem), courseLink());
         return;
       }
@@ -45,7 +44,7 @@ async function follow(query, shown) {
       if (String(news.seen) !== seen) shown(news);
       seen = String(news.seen);
     } catch {
-      said.textContent = say("No connection. It is tried again.");
+      said.textContent = "No connection. It is tried again.";
       main.prepend(said);
       await new Promise((done) => { setTimeout(done, AGAIN); });
     }
@@ -54,7 +53,7 @@ async function follow(query, shown) {
 
 function courseLink(query = "") {
   const line = make("p");
-  line.append(make("a", "", query ? "Move its slider yourself" : "The course", { href: `../learn${query}${query ? location.search.replace("?", "&") : location.search}`, target: "_blank" }));
+  line.append(make("a", "", query ? "Move its slider yourself" : "The course", { href: `../learn${query}`, target: "_blank" }));
   return line;
 }
 
@@ -69,7 +68,7 @@ class Drawn {
     const at = `picture/${step.name}/${answered ? "answered" : "asked"}`;
     if (!step.pictured || at === this.asked) return;
     this.asked = at;
-    const packed = new Uint8Array(await (await fetch(`${at}${location.search}`)).arrayBuffer());
+    const packed = new Uint8Array(await (await fetch(at)).arrayBuffer());
     if (at !== this.asked) return; // another one has been asked for meanwhile
     const options = { key: "picture", plain: true, height: innerWidth < WIDTH ? LOW : Math.min(HIGH, Math.max(LOW, innerHeight - REST)), named: false };
     if (this.picture) this.picture.update(packed, options);
@@ -99,10 +98,10 @@ function begin() {
 
 /** The words of what was answered, with signs. */
 function verdict(question, chosen, { right }) {
-  if (chosen === right) return [make("p", "verdict right", say("✓ Your guess is right: “{words}”.", { words: question.choices[right] }))];
+  if (chosen === right) return [make("p", "verdict right", `✓ Your guess is right: “${question.choices[right]}”.`)];
   return [
-    make("p", "verdict wrong", say("✗ Your guess: “{words}”.", { words: question.choices[chosen] })),
-    make("p", "verdict right", say("✓ Right: “{words}”.", { words: question.choices[right] })),
+    make("p", "verdict wrong", `✗ Your guess: “${question.choices[chosen]}”.`),
+    make("p", "verdict right", `✓ Right: “${question.choices[right]}”.`),
   ];
 }
 
@@ -150,7 +149,7 @@ class Student {
     const parts = [make("h1", "", step.title), story(step), this.drawn.host];
     const many = step.questions.length > 1;
     const asked = make("div", "asked", "", { role: "group", "aria-labelledby": "asked" });
-    asked.append(make("h2", "", `${many ? say("{at} of {all}. ", { at: at + 1, all: step.questions.length }) : ""}${question.words}`, { id: "asked" }));
+    asked.append(make("h2", "", `${many ? `${at + 1} of ${step.questions.length}. ` : ""}${question.words}`, { id: "asked" }));
     if (!has) {
       question.choices.forEach((choice, index) => {
         const button = make("button", "choice", choice, { type: "button" });
@@ -158,7 +157,7 @@ class Student {
         asked.append(button);
       });
     } else if (told) asked.append(...verdict(question, chosen, told), explained(told));
-    else asked.append(make("p", "chosen", say("You chose “{words}”.", { words: question.choices[chosen] })));
+    else asked.append(make("p", "chosen", `You chose “${question.choices[chosen]}”.`));
     if (has && many && at + 1 < step.questions.length) {
       const next = make("button", "next", "Next question", { type: "button" });
       next.addEventListener("click", () => { this.at += 1; this.show(); main.querySelector("h2").scrollIntoView({ block: "nearest" }); });
@@ -181,7 +180,7 @@ class Student {
       this.show();
     } catch (error) {
       this.show();
-      main.append(make("p", "problem", error instanceof TypeError ? say("No connection. Choose again.") : error.message, { role: "alert" }));
+      main.append(make("p", "problem", error instanceof TypeError ? "No connection. Choose again." : error.message, { role: "alert" }));
     }
   }
 }
@@ -190,7 +189,7 @@ class Teacher {
   constructor() {
     this.drawn = new Drawn();
     const join = make("aside", "join");
-    join.append(make("p", "", "Join with your phone"), make("img", "qr", "", { src: qr, alt: say("QR code of {link}", { link }) }),
+    join.append(make("p", "", "Join with your phone"), make("img", "qr", "", { src: qr, alt: `QR code of ${link}` }),
       make("p", "code", code), make("p", "", link.replace(/^https?:\/\//, "")));
     this.students = make("p", "students", "", { role: "status" });
     join.append(this.students, make("p", "small", "No names. Counts are rounded down to fives; rounding alone is no proof of privacy. All of it is gone after the class."));
@@ -201,7 +200,7 @@ class Teacher {
     this.back = this.button("Back", () => this.send(this.step - 1));
     this.tell = this.button("Show what is right", () => post("teach", { tell: STEPS[this.step].name }).catch(() => null));
     this.next = this.button("Next, for everyone", () => this.send(this.step + 1));
-    const end = this.button("End the class", () => { if (confirm(say("End the class? All answers are gone then."))) post("teach", { end: true }).catch(() => null); });
+    const end = this.button("End the class", () => { if (confirm("End the class? All answers are gone then.")) post("teach", { end: true }).catch(() => null); });
     this.bar.append(this.back, this.list, this.tell, this.next, end);
     this.board = make("div", "board");
     main.className = "teacher";
@@ -227,7 +226,7 @@ class Teacher {
     this.list.value = String(this.step);
     this.back.disabled = this.step === 0;
     this.next.disabled = this.step === STEPS.length - 1;
-    this.students.textContent = news.students ? say("{n} or more students", { n: news.students }) : say("Fewer than 5 students");
+    this.students.textContent = news.students ? `${news.students} or more students` : "Fewer than 5 students";
     if (moved || !this.board.childElementCount) {
       this.charts = make("div", "charts");
       this.board.replaceChildren(make("h1", "", step.title), story(step), ...(step.pictured ? [this.drawn.host] : []), this.charts);
@@ -249,7 +248,7 @@ class Teacher {
       const n = this.news.answered[question.name];
       const choices = make("ul", "choices");
       choices.append(...question.choices.map((choice) => make("li", "", choice)));
-      figure.append(choices, make("p", "answered", n ? say("{n} or more have answered", { n }) : say("Fewer than 5 have answered")));
+      figure.append(choices, make("p", "answered", n ? `${n} or more have answered` : "Fewer than 5 have answered"));
       return figure;
     }
     const halves = [["", this.news.counts[question.name]]];

@@ -49,7 +49,6 @@ class Course {
   update({ data, setStateValue }) {
     const before = this.data;
     this.root.setAttribute("aria-label", data.words.chapters);
-    document.documentElement.lang = data.language;
     const moved = before && before.at !== data.at;
     this.data = data;
     const name = data.chapters[data.at].name;
@@ -112,7 +111,6 @@ class Course {
 
   destroy() {
     window.removeEventListener("popstate", this.pop);
-    document.documentElement.lang = "en";
     this.root.remove();
   }
 }

@@ -11,7 +11,7 @@
 // The thumb is where the reader has moved it; ε, dots and numbers are of the picture on the screen, and in a demo, the
 // thumb as well.
 
-import { make, say, setText, SVG } from "./elements.js";
+import { make, setText, SVG } from "./elements.js";
 import { clamp, mix } from "./live_base.js";
 import { Slider } from "./slider.js";
 
@@ -39,7 +39,7 @@ const MOST_STRIP = 260;
 function drawn(tag, attributes, text = "") {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  if (text) element.textContent = say(text);
+  if (text) element.textContent = text;
   return element;
 }
 
@@ -281,9 +281,9 @@ export class Instrument extends Slider {
     this.riskY = y;
     const line = this.riskLine = this.law(this.said.risk).map((risk, i) => [x(this.places[i]), y(risk)]);
     const marks = [drawn("line", { x1: 0, x2: width, y1: y(COIN_ODDS), y2: y(COIN_ODDS), class: "rule" })];
-    const question = this.said.risk_label ?? say("Did you take part?");
+    const question = this.said.risk_label ?? "Did you take part?";
     marks.push(drawn("text", { x: 0, y: top - 12, class: "label" }, line.length ? `${question}${this.guessed(question)}` : question));
-    marks.push(drawn("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, say("coin: {n}", { n: COIN_ODDS })));
+    marks.push(drawn("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, `coin: ${COIN_ODDS}`));
     if (line.length > 1) {
       const clip = `dpviz-spent-${Math.round(width)}`;
       const area = drawn("clipPath", { id: clip });
@@ -301,8 +301,8 @@ export class Instrument extends Slider {
 
   /** Who is right at most, after a question; "" where there is no room, and the number says it. */
   guessed(question) {
-    if (this.size !== "phone") return say(" Attackers guess right at most");
-    return question.length > LONG_QUESTION ? "" : say(" Right at most");
+    if (this.size !== "phone") return " Attackers guess right at most";
+    return question.length > LONG_QUESTION ? "" : " Right at most";
   }
 
   /** The odds at every value of ε: what is proved grows with ε, so that one of them says all. */
@@ -394,11 +394,11 @@ export class Instrument extends Slider {
     if (said?.risk) {
       const y = this.riskY(said.risk.value);
       marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot" }),
-        write(y, first, said.risk.text, say(this.guessed(said.risk_label) ? "in 100" : "in 100 right"), "risk-value", this.riskLine));
+        write(y, first, said.risk.text, this.guessed(said.risk_label) ? "in 100" : "in 100 right", "risk-value", this.riskLine));
     }
     if (said?.loss && said.strip) {
       const y = this.lossY(said.loss.value);
-      const when = this.end === false ? say(" at the end") : "";
+      const when = this.end === false ? " at the end" : "";
       const isLong = wide(said.loss.text, said.strip.unit + when) > Math.max(at, width - at) - ROOM_PX;
       const unit = `${phone || this.brief ? "" : isLong ? said.strip.short : said.strip.unit}${when}`; // the line's name says it
       marks.push(drawn("circle", { cx: at, cy: y, r: sizes.dot, class: "dot released" }),

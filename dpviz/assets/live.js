@@ -2,7 +2,6 @@
 // A live picture as a component of the app: its options come with the data, what is selected goes to the page, and the
 // step goes into the address where the page gives it one.
 
-import { learn } from "./elements.js";
 import { readHeader } from "./live_base.js";
 import { mount } from "./picture.js";
 import { component } from "./component.js";
@@ -32,7 +31,6 @@ class LiveComponent {
     const { header: options, body } = readHeader(data.byteOffset % 8 === 0 ? data : data.slice());
     if (this.picture && isOthers(options, this.options)) { renew(); return; }
     this.options = options;
-    learn(options); // before anything is built
     const given = { ...options, scroller: this.around("stMain"), surround: this.around("stMainBlockContainer") };
     if (this.picture) this.picture.update(body, given);
     else this.picture = mount(this.parent, body, { ...given, frame: options.query ? linkedFrame() : null });

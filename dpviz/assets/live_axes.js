@@ -1,7 +1,6 @@
 // @ts-nocheck
 // The live picture: scales, ticks and axes.
 
-import { say } from "./elements.js";
 import { axisTitle, clamp, mix, niceTicks, threeDigits, tickText, toAxis, toData, toScene } from "./live_base.js";
 
 export const MAP = "Map"; // the name of layers that are a public map under the picture: they are in no table
@@ -164,7 +163,7 @@ export function drawEnds(ctx, scene, box, theme, bounds, bar, scale) {
   if (bounds) {
     ctx.fillStyle = theme[bounds.role];
     ctx.textAlign = "left";
-    const words = say(bounds.role === "public" ? "public bounds" : "bounds from the data");
+    const words = bounds.role === "public" ? "public bounds" : "bounds from the data";
     ctx.fillText(words, from, bottom + 7);
     from += ctx.measureText(words).width + 14;
     ctx.fillStyle = theme.axis;

@@ -1,7 +1,6 @@
 // @ts-nocheck
 // The live picture: pure functions from packed bytes to numbers, colours and marks.
 
-import { say } from "./elements.js";
 
 export const NO_GROUP = 255; // a point that belongs to no cluster
 
@@ -39,7 +38,7 @@ export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 export const mix = (from, to, t) => from + (to - from) * t;
 export const easeInOut = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
 /** A number's text as people write it: a minus that is one, and a comma between thousands. */
-const written = (text) => text.replace(/^-/, "\u2212").replace(/^(\u2212?\d{1,3})(\d{3})(?=\.|$)/, "$1,$2").replace(/[.,]/g, (sign) => say(sign));
+const written = (text) => text.replace(/^-/, "\u2212").replace(/^(\u2212?\d{1,3})(\d{3})(?=\.|$)/, "$1,$2");
 
 /** A number with three significant digits, as people write it. */
 export function threeDigits(value) {

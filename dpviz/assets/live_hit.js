@@ -5,7 +5,6 @@ import {
   clamp, groupReader, markCount, mix, NO_GROUP, reader, STROKED, threeDigits, toData, valueText, withUnit,
 } from "./live_base.js";
 import { drawOrder, markRadius, pointSize, strokeWidth } from "./live_draw.js";
-import { say } from "./elements.js";
 import { placeText } from "./live_earth.js";
 
 const HOVER_PX = 12; // how near the pointer must be to a mark
@@ -246,7 +245,7 @@ export function pickAt(scene, view, scale, px, py) {
   return nearer(only("marks"), nearestCurve(layers, view, scale, px, py, CURVE_PX)) ?? only("points") ?? only("bars") ?? only("bands");
 }
 
-export const groupName = (scene, group) => (group === NO_GROUP ? say("no cluster") : scene.group_names[group] ?? `Cluster ${group + 1}`);
+export const groupName = (scene, group) => (group === NO_GROUP ? "no cluster" : scene.group_names[group] ?? `Cluster ${group + 1}`);
 
 export function markName(scene, layer, row, i) {
   if (layer.names[i]) return layer.names[i];
@@ -257,13 +256,13 @@ export function markName(scene, layer, row, i) {
 /** The lines of a tooltip. */
 export function tooltipLines(scene, found) {
   const { layer, row, i, x, y } = found;
-  const lines = [say(layer.name)];
+  const lines = [layer.name];
   const name = markName(scene, layer, row, i);
-  if (found.beneath) lines.push(`${say("beneath:")} ${say(found.beneath.layer.name)}`);
+  if (found.beneath) lines.push(`beneath: ${found.beneath.layer.name}`);
   if (name && name !== layer.name) lines.push(name);
   const { low, high, cell } = found;
   const along = (axis, from, to) => withUnit(axis, to === undefined || from === to
-    ? valueText(axis, from) : `${valueText(axis, from)} ${say("to")} ${valueText(axis, to)}`);
+    ? valueText(axis, from) : `${valueText(axis, from)} to ${valueText(axis, to)}`);
   const parts = [];
   if (scene.x.ticks) parts.push(`${scene.x.label || "x"} ${cell ? along(scene.x, cell.x0, cell.x1) : along(scene.x, x)}`);
   if (scene.y.ticks) {
@@ -271,7 +270,7 @@ export function tooltipLines(scene, found) {
     parts.push(`${scene.y.label || "y"} ${said}`);
   }
   if (cell && cell.group !== null) parts.push(groupName(scene, cell.group));
-  else if (cell) parts.push(`${say("filled")} ${share(cell.value)} %`);
+  else if (cell) parts.push(`filled ${share(cell.value)} %`);
   if (scene.place && !cell && low === undefined) parts.push(placeText(scene.place, toData(scene.x, x), toData(scene.y, y)));
   return [...lines, ...parts];
 }

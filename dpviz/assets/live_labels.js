@@ -3,7 +3,6 @@
 
 import { clamp, colourOf, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
 import { isMap } from "./live_axes.js";
-import { language, say } from "./elements.js";
 import { nameCloud } from "./live_fog.js";
 import { alphaOf, boundsOf, isPinned, markRadius, placesOf, pointSize, wayOf } from "./live_draw.js";
 
@@ -38,7 +37,7 @@ const isThread = ({ kind, role }) => kind === "arrows" || (kind === "segments" &
 /** A layer's name as it stands at one of its marks. Noise is secret, too, and its color says so. */
 export function labelOf(layer) {
   const words = layer.label || (layer.name === PERSON ? `a ${PERSON}` : "") || layer.name.charAt(0).toLowerCase() + layer.name.slice(1);
-  const secret = say("(secret)");
+  const secret = "(secret)";
   return layer.audience === "curator" && layer.role !== "noise" && !words.endsWith(secret) ? `${words} ${secret}` : words;
 }
 
@@ -395,7 +394,7 @@ function drawOutside(ctx, scene, view, look, box) {
     ctx.fill();
     ctx.restore();
   }
-  return [...counts].map(([side, [many, colour]]) => drawCount(ctx, `${many.toLocaleString(language())} ${say(isMap(scene) ? "off the map" : "outside")}`, side, colour, view, look, box));
+  return [...counts].map(([side, [many, colour]]) => drawCount(ctx, `${many.toLocaleString("en")} ${isMap(scene) ? "off the map" : "outside"}`, side, colour, view, look, box));
 }
 
 /** A layer's marks outside of the box, in shares of it. They are looked for once. */

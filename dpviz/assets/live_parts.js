@@ -3,7 +3,7 @@
 
 import { clamp, clusterColour, colourOf, disc, groupSymbolOf, NO_GROUP, STROKED, symbolPath } from "./live_base.js";
 import { isDashed, strokeWidth } from "./live_draw.js";
-import { make, say, SVG } from "./elements.js";
+import { make, SVG } from "./elements.js";
 
 
 // ---- DOM -------------------------------------------------------------------------------------------------------
@@ -96,8 +96,8 @@ export const groupSymbol = (group, theme, coloured) => svg(14, [{
 
 export function tableElement({ caption, head, rows, total, which = "first" }) {
   const table = make("table");
-  const some = say(which === "fullest" ? "(fullest {n} of {all} rows)" : "(first {n} of {all} rows)", { n: rows.length, all: total });
-  const said = total <= rows.length ? say(caption) : `${say(caption)} ${some}`;
+  const some = `(${which === "fullest" ? "fullest" : "first"} ${rows.length} of ${total} rows)`;
+  const said = total <= rows.length ? caption : `${caption} ${some}`;
   table.append(make("caption", "", said));
   const headRow = table.createTHead().insertRow();
   for (const title of head) headRow.append(make("th", "", title, { scope: "col" }));

@@ -2,7 +2,6 @@
 // The live picture: tables, the same numbers for those who do not see the picture.
 
 import { MAP } from "./live_axes.js";
-import { say } from "./elements.js";
 import { axisTitle, markCount, NO_GROUP, reader, threeDigits, valueText } from "./live_base.js";
 import { cellOf, groupName, markName, share } from "./live_hit.js";
 
@@ -18,7 +17,7 @@ export function tablesOf(scene, frame, hidden) {
 }
 
 /** The titles of what goes from one place to another. */
-const fromTo = (x, y) => ["mark", ...["from", "to"].flatMap((word) => [x, y].map((axis) => `${say(word)} ${axis}`))];
+const fromTo = (x, y) => ["mark", ...["from", "to"].flatMap((word) => [x, y].map((axis) => `${word} ${axis}`))];
 
 function tableOf(scene, layer, row) {
   const [xTitle, yTitle] = [axisTitle(scene.x) || "x", axisTitle(scene.y) || "y"];
@@ -27,7 +26,7 @@ function tableOf(scene, layer, row) {
   const spans = [scene.x, scene.y].map((axis) => Math.abs(axis.values[1] - axis.values[0]));
   const sameUnit = spans[0] === spans[1] && !scene.x.log && !scene.y.log;
   const R = (radius) => threeDigits(sameUnit ? radius * spans[0] : radius);
-  const radiusTitle = sameUnit ? axisTitle({ label: say("radius"), unit: scene.x.unit }) : "radius (share of the box)";
+  const radiusTitle = sameUnit ? axisTitle({ label: "radius", unit: scene.x.unit }) : "radius (share of the box)";
   const name = (i) => markName(scene, layer, row, i) || String(i + 1);
   const { arrays } = layer;
   const at = (key) => reader(arrays[key], row);
@@ -42,7 +41,7 @@ function tableOf(scene, layer, row) {
     }
     case "circles": case "heat": {
       const [center, radius] = [at("center"), at("radius")];
-      return table(["mark", `${say("center:")} ${xTitle}`, `${say("center:")} ${yTitle}`, radiusTitle],
+      return table(["mark", `center: ${xTitle}`, `center: ${yTitle}`, radiusTitle],
         each((i) => [name(i), X(center(i, 0)), Y(center(i, 1)), R(radius(i))]));
     }
     case "arrows": {
@@ -83,7 +82,7 @@ function tableOf(scene, layer, row) {
           if (Number.isFinite(x + low + high)) rows.push([name(i), X(x), Y(low), Y(high)]);
         }
       }
-      return table(["band", xTitle, `${say("low:")} ${yTitle}`, `${say("high:")} ${yTitle}`], rows.slice(0, TABLE_ROWS), rows.length);
+      return table(["band", xTitle, `low: ${yTitle}`, `high: ${yTitle}`], rows.slice(0, TABLE_ROWS), rows.length);
     }
     case "grid": {
       const cells = fullestCells(layer, row);

@@ -2,7 +2,7 @@
 // The live picture: box and lasso, and drawing points on it; methods of Picture between Hands and Picture.
 
 import { clamp, NO_GROUP, reader } from "./live_base.js";
-import { make, say } from "./elements.js";
+import { make } from "./elements.js";
 import { iconButton, lockIcon } from "./live_parts.js";
 import { Hands } from "./live_hands.js";
 import { keepFocus } from "./row.js";
@@ -137,7 +137,7 @@ export class Tools extends Hands {
     }
     this.root.classList.toggle("tooled", tool !== null);
     if (tool && !(tool === "box" || tool === "lasso")) this.clearRegion();
-    if (tool) this.inspect([say(HINTS[tool])]);
+    if (tool) this.inspect([HINTS[tool]]);
     else if (!this.region) this.inspect([]);
     this.showTools();
     this.patch();
@@ -237,7 +237,7 @@ export class Tools extends Hands {
     this.region = null;
     this.regionNumber = Date.now();
     this.root.dataset.dpvizRegion = "";
-    this.inspect(this.tool ? [say(HINTS[this.tool])] : []);
+    this.inspect(this.tool ? [HINTS[this.tool]] : []);
     this.tell("region", null);
     this.drawSoon();
   }

@@ -46,7 +46,7 @@ import { glideTo, hasCenters, progress, sameClusters, slotsOf } from "./live_gli
 import { turned } from "./live_turn.js";
 import { tablesOf } from "./live_table.js";
 import { groupSymbol, icon, iconButton, legendSymbol, lockIcon, tableElement } from "./live_parts.js";
-import { learn, make, say, setText } from "./elements.js";
+import { make, setText } from "./elements.js";
 import { HOME } from "./live_hands.js";
 import { Tools } from "./live_tools.js";
 import { keepFocus, moveFocus } from "./row.js";
@@ -483,10 +483,10 @@ export class Picture extends Tools {
   }
 
   showPlaying() {
-    const label = say(this.playing ? "Pause" : "Play");
+    const label = this.playing ? "Pause" : "Play";
     this.playButton.replaceChildren(icon(this.playing ? "pause" : "play"));
     this.playButton.setAttribute("aria-label", label);
-    this.playButton.title = `${label} (${say("space")})`;
+    this.playButton.title = `${label} (space)`;
     this.words.setAttribute("aria-live", this.playing ? "off" : "polite");
     this.tell("playing", { key: this.options.key, playing: this.playing });
   }
@@ -495,7 +495,7 @@ export class Picture extends Tools {
     const [label, detail] = this.scene.frames[this.frame];
     if (this.range.value !== String(this.frame)) this.range.value = String(this.frame);
     this.words.title = [label, detail].filter(Boolean).join(": ");
-    this.range.setAttribute("aria-valuetext", label || say("Step {step} of {all}", { step: this.frame + 1, all: this.scene.frames.length }));
+    this.range.setAttribute("aria-valuetext", label || `Step ${this.frame + 1} of ${this.scene.frames.length}`);
     this.range.style.setProperty("--done", `${(100 * this.frame) / Math.max(1, this.scene.frames.length - 1)}%`);
     const isSaid = !this.menu || this.touched; // on a stage they are there to be read out, once somebody steps
     showText(this.frameLabel, isSaid ? label : "");
@@ -659,7 +659,7 @@ export class Picture extends Tools {
   }
 
   moreButton(count) {
-    const words = this.unfolded ? "Fewer" : say("{n} more", { n: count });
+    const words = this.unfolded ? "Fewer" : `${count} more`;
     const button = make("button", "chip more", words, { type: "button", "aria-expanded": String(Boolean(this.unfolded)) });
     button.addEventListener("click", () => {
       this.unfolded = !this.unfolded;
@@ -676,7 +676,7 @@ export class Picture extends Tools {
     const named = make("span");
     named.append(make("span", "unseen", "Show "), ...chip.lastElementChild.childNodes);
     words.append(named);
-    chip.lastElementChild.replaceChildren(make("span", "unseen", legendName(layer)));
+    chip.lastElementChild.replaceChildren(make("span", "unseen", layer.name));
     words.addEventListener("click", () => this.pick(layer));
     for (const type of ["focus", "pointerenter"]) words.addEventListener(type, () => this.lift({ layer, i: null }));
     for (const type of ["blur", "pointerleave"]) words.addEventListener(type, () => this.lift(null));
@@ -692,7 +692,7 @@ export class Picture extends Tools {
         ? "Only the data holder sees this. Click to hide or show." : "Click to hide or show." });
     chip.dataset.layer = layer.name;
     chip.dataset.audience = layer.audience;
-    const words = make("span", "", legendName(layer));
+    const words = make("span", "", layer.name);
     if (layer.audience === "curator") words.append(...locked(words));
     chip.append(legendSymbol(layer, this.theme), words);
     if (plain) return chip;
@@ -788,7 +788,7 @@ export class Picture extends Tools {
 
   fail(error) {
     this.problem.hidden = false;
-    this.problem.textContent = say("This picture could not be drawn ({why}). Reload the page to try again.", { why: error.message });
+    this.problem.textContent = `This picture could not be drawn (${error.message}). Reload the page to try again.`;
   }
 
   destroy() {
@@ -817,9 +817,6 @@ function foremost(lines, most, isMap) {
   for (const line of foreground) if (kept.size < most) kept.add(line);
   return foreground.filter((line) => kept.has(line));
 }
-
-/** A layer's name; a scale's begins with what scripts know it by. */
-const legendName = ({ name }) => name.replace("Scale: ", say("Scale: ")).replace("(the distance ε is for)", say("(the distance ε is for)"));
 
 /** What words end with when only the data holder sees what they name: the last word keeps its lock beside it. */
 function locked(words) {

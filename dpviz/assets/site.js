@@ -4,7 +4,7 @@
 
 import { mount, housed } from "./picture.js";
 import { mountSlider } from "./slider.js";
-import { learn, make, say } from "./elements.js";
+import { make } from "./elements.js";
 import { Stage } from "./stage_view.js";
 import { Files, handed, LATE } from "./site_files.js";
 
@@ -32,7 +32,6 @@ function nearest(values, wanted) {
 export class Site {
   /** Open a page in `main`; `marked` is told which state is shown, `base` is the address of the page's folder. */
   constructor(index, { main, marked, query, base }) {
-    learn(index); // before anything is built
     this.index = index;
     this.main = main;
     this.marked = marked;
@@ -339,11 +338,11 @@ export class Site {
     const pause = () => {
       clearInterval(clock);
       clock = 0;
-      button.textContent = say("Play");
+      button.textContent = "Play";
     };
     button.addEventListener("click", () => {
       if (clock) return void pause();
-      button.textContent = say("Pause");
+      button.textContent = "Pause";
       if (this.at.stop >= last) go(0);
       clock = setInterval(() => {
         if (button.isConnected) go(this.at.stop + 1);
@@ -354,7 +353,7 @@ export class Site {
   }
 
   offerNoise(button) {
-    button.textContent = say("New noise");
+    button.textContent = "New noise";
     button.hidden = this.index.seeds.length < 2 || this.at.mode > 0;
     button.addEventListener("click", () => this.go({ seed: (this.at.seed + 1) % this.index.seeds.length }));
   }

@@ -6,7 +6,6 @@ import { readHeader } from "./live_base.js";
 import { Ahead } from "./ahead.js";
 import { Bands } from "./bands.js";
 import { component } from "./component.js";
-import { learn } from "./elements.js";
 import { isOthers, linkedFrame, renew, setQuery, TELL_MS } from "./live_address.js";
 import { lookAfterPage } from "./live_page.js";
 import { Stage } from "./stage_view.js";
@@ -77,7 +76,6 @@ class StageComponent {
       at += length;
       return { ...picture, packed: overtaken ? null : packed, frame };
     });
-    learn(options); // before anything is built
     this.stage ??= new Stage(this.parent);
     this.bands ??= new Bands(this.ahead, this.stage.root);
     const instrument = options.instrument && { ...options.instrument, bandKey: options.ahead?.bands, bands: options.ahead?.known, unaccompanied: !options.ahead };

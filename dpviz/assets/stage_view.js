@@ -24,7 +24,7 @@
 // Its events, beside those of the picture and the slider: `dpviz:audience` (a name), `dpviz:count` (a number),
 // `dpviz:finding` ({text, who}: what is said of a run at its end, and to whom).
 
-import { language, make, say, setText } from "./elements.js";
+import { make, setText } from "./elements.js";
 import { Instrument } from "./instrument.js";
 import { enlargement } from "./live_base.js";
 import { icon, iconButton } from "./live_parts.js";
@@ -66,7 +66,7 @@ export class Stage {
   }
 
   build(parent) {
-    this.root = make("div", "dpviz-stage", "", { role: "group", "aria-label": "Stage", lang: language() }); // no landmark: a page may have several
+    this.root = make("div", "dpviz-stage", "", { role: "group", "aria-label": "Stage" }); // no landmark: a page may have several
     this.finding = make("p", "finding", "", { role: "heading", "aria-level": "2" });
     this.lede = make("p", "lede");
     const head = make("div", "head");
@@ -208,8 +208,8 @@ export class Stage {
 
   sayNumbers(words, end) {
     const { risk, loss, strip, risk_label: label } = (!this.instrument && words) || {};
-    const lost = loss && strip && [strip.label, loss.text, `${strip.unit}${end ? "" : say(" at the end")}`, "lost"];
-    const said = [risk && [`${label}${say(" Attackers guess right at most")}`, risk.text, say("in 100"), ""], lost].filter(Boolean);
+    const lost = loss && strip && [strip.label, loss.text, `${strip.unit}${end ? "" : " at the end"}`, "lost"];
+    const said = [risk && [`${label} Attackers guess right at most`, risk.text, "in 100", ""], lost].filter(Boolean);
     this.numbers.hidden = said.length === 0;
     this.numbers.replaceChildren(...said.map(([term, number, unit, kind]) => {
       const [row, told] = [make("div"), make("dd", kind)];
@@ -241,7 +241,7 @@ export class Stage {
     this.steps.max = String(n - 1);
     this.steps.value = String(this.lead.frame);
     this.steps.style.setProperty("--done", `${(100 * this.lead.frame) / Math.max(1, n - 1)}%`);
-    this.steps.setAttribute("aria-valuetext", label || say("Step {step} of {all}", { step: this.lead.frame + 1, all: n }));
+    this.steps.setAttribute("aria-valuetext", label || `Step ${this.lead.frame + 1} of ${n}`);
     setText(this.step, label.replace(/^\d+: /, "")); // where it is the slider shows
     this.showPlaying();
   }
@@ -250,10 +250,10 @@ export class Stage {
     const playing = Boolean(this.lead?.playing);
     if (playing === this.isPlaying) return;
     this.isPlaying = playing;
-    const label = say(playing ? "Pause" : "Play");
+    const label = playing ? "Pause" : "Play";
     this.playButton.replaceChildren(icon(playing ? "pause" : "play"));
     this.playButton.setAttribute("aria-label", label);
-    this.playButton.title = `${label} (${say("space")})`;
+    this.playButton.title = `${label} (space)`;
   }
 
   // -- Controls --
@@ -334,7 +334,7 @@ export class Stage {
     };
     const focused = this.count.contains(this.root.getRootNode().activeElement) ? this.root.getRootNode().activeElement.dataset.sign : "";
     this.count.setAttribute("aria-label", label);
-    this.count.replaceChildren(button(`${say("Fewer:")} ${label}`, "\u2212", value - 1), make("output", "", `${label} = ${value}`), button(`${say("More:")} ${label}`, "+", value + 1));
+    this.count.replaceChildren(button(`Fewer: ${label}`, "\u2212", value - 1), make("output", "", `${label} = ${value}`), button(`More: ${label}`, "+", value + 1));
     if (focused) [...this.count.children].find((child) => child.dataset.sign === focused)?.focus();
   }
 

@@ -33,7 +33,7 @@ from dpviz.navigation import HOME
 from dpviz.plots import Axis, read_header
 from dpviz.publishing.pages import DRAWINGS, TOOLS, Writer, WrittenPage
 from dpviz.publishing.plan import ARTICLE, COURSE, GLOSSARY, PagePlan, SitePlan, words_of_modes
-from dpviz.stories.language import say, script_words, spoken
+from dpviz.stories.language import say, spoken
 from dpviz.stories.method import SHORT
 from dpviz.stories.panel import limit
 from dpviz.tools.teaching import chapters
@@ -164,7 +164,6 @@ def write_page(
         "why": _explained(sample),
         "bands": [rounded(bands) for bands in _bands(page, states, slider)],
         "sets": sets,
-        **script_words(plan.language),
     }
     if sample.tool:
         stage = module(sample.tool, *TOOLS[sample.tool]).replace("\nexport default ", "\nconst start = ")

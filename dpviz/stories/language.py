@@ -87,11 +87,6 @@ def translated(text: str, language: str, *, whole: bool = False) -> str | None:
     return None if None in said else " ".join(filter(None, said))
 
 
-def script_words(language: str) -> dict[str, object]:
-    """Return what scripts are told of a reader's language: its name, and their words; {} for the source."""
-    return {} if language == SOURCE else {"language": language, "words": catalogue(language).scripts}
-
-
 def say(text: str, language: str) -> str:
     """Return a text in a reader's language; what is not in its catalogue stays English."""
     return text if language == SOURCE else translated(text, language) or text

@@ -29,7 +29,7 @@ from starlette.routing import Route
 
 from dpviz.assets import PICTURE, module, text
 from dpviz.plots import pack
-from dpviz.stories.language import LANGUAGES, SOURCE, say, script_words, spoken
+from dpviz.stories.language import LANGUAGES, SOURCE, say, spoken
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.quiz import QUESTIONS, QuizQuestion
 from dpviz.ui.export.menu import qr
@@ -235,10 +235,9 @@ ROOMS = Rooms()
 
 
 @cache
-def _script(language: str) -> str:
+def _script() -> str:
     parts = ["live_toolless" if each == "live_tools" else each for each in PICTURE]
     sheet = f"const SHEETS = {json.dumps({'picture': text('picture.css')})};\n"
-    sheet += f"const LEARNED = {json.dumps(script_words(language))};\n"
     bundle = f"{module('picture', *parts)}\n{{\n{module('class')}\n}}\n"  # a block has its own names
     return f'"use strict";\n(() => {{\n{sheet}{bundle}}})();\n'.replace("\nexport ", "\n")
 
@@ -439,7 +438,7 @@ ROUTES = (
     Route("/class", _enter),
     Route("/class/JOIN", _join),
     Route("/class/NEW", _new),
-    Route("/class/class.js", lambda request: Response(_script(_language(request)), media_type="text/javascript")),
+    Route("/class/class.js", lambda _: Response(_script(), media_type="text/javascript")),
     Route("/class/class.css", lambda _: Response(text("class.css"), media_type="text/css")),
     Route("/class/picture/{name}/{state}", _drawn),
     Route("/class/{code}", _page),

@@ -20,7 +20,7 @@ from dpviz.ui.data import answers
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
 from dpviz.ui.data.upload import FORGOTTEN, clipped_columns, clipped_words, say_scaling
 from dpviz.ui.export import menu
-from dpviz.ui.runs import Noise, address, forget_own, keep, renew_secret
+from dpviz.ui.runs import Noise, forget_own, keep, renew_secret
 from dpviz.ui.server import ahead
 from dpviz.ui.stage import follow_choice
 
@@ -278,7 +278,6 @@ def words_page(title: str, lead: str) -> Iterator[None]:
     dress()
     if state.language() != SOURCE:
         st.query_params[state.LANGUAGE.name] = state.language()
-        address("", language=state.language())
     with st.container(key="dpviz-words", gap="small"):
         st.title(title, anchor=False)
         st.html(f'<p class="dpviz-sentence">{panel.marked(lead)}</p>')

@@ -11,9 +11,8 @@ from annotated_types import Ge, Le, Len
 
 from dpviz.assets import PICTURE
 from dpviz.plots.scene import ALIGNMENT, Scene, pack
-from dpviz.stories.language import script_words
 from dpviz.ui.server.served import served
-from dpviz.ui.state import Index, Number, language, read_message, say, session_value
+from dpviz.ui.state import Index, Number, read_message, say, session_value
 
 _PICK_LENGTH = 80  # characters
 _MOST_CORNERS = 256  # of a region
@@ -60,13 +59,13 @@ def live(
     put into the page's address without a new history entry. `follow` names the live picture whose frames this one
     shows; its scene has no scrubber of its own. With `fits` the browser makes it as high as the window leaves room. A
     `plain` picture is to be looked at: no tools, no table, a legend without switches; the words beside it hold its
-    numbers; its words are in the reader's language.
+    numbers.
     """
     visible = scene.public() if audience_public else scene
     visible = say(visible) if plain else visible
     before = read_state(st.session_state.get(key), visible)
     options: dict[str, object] = {"key": key, "height": height, "query": query, "follow": follow}
-    options |= {"fits": fits, "named": not plain, "plain": plain, **(script_words(language()) if plain else {})}
+    options |= {"fits": fits, "named": not plain, "plain": plain}
     if query is not None:  # of another session, as after a restart of the server, the browser takes no other address
         options["session"] = session_name()
     options |= {"selected": before.selected, "picks": before.pick_count}

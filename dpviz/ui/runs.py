@@ -451,14 +451,10 @@ def name_of(
 _ADDRESS = served("address", "live_address")
 
 
-def address(query: str, *, key: str = "address", language: str = "") -> None:
-    """Put `query` into the page's address without a new entry in the history. A live picture does so by itself.
-
-    With a `language` the whole page is in it, so that a screen reader says it right.
-    """
+def address(query: str, *, key: str = "address") -> None:
+    """Put `query` into the page's address without a new entry in the history. A live picture does so by itself."""
     # Of another session, as after a restart of the server, the browser takes no other address.
-    told = {"language": language} if language else {}
-    _ADDRESS(data={"query": query, "session": session_name(), **told}, key=key)
+    _ADDRESS(data={"query": query, "session": session_name()}, key=key)
 
 
 def follow(pairs: state.Pairs, *, key: str) -> None:

@@ -8,7 +8,6 @@ import streamlit as st
 from dpviz.assets import PICTURE
 from dpviz.core import Knob
 from dpviz.plots.scene import Scene, pack
-from dpviz.stories.language import script_words
 from dpviz.ui import state
 from dpviz.ui.live import LiveState, Region, read_state, session_name, wrap
 from dpviz.ui.panel import WHY
@@ -102,7 +101,6 @@ def draw(
         "sweeps": sweeps,
         "mark": say(mark),
         "pictures": options,
-        **script_words(state.language()),
     }
     changes = {f"on_{name}_change": lambda: None for name in STATES}
     result = _STAGE(data=wrap(data, *scenes), key=KEY, **changes)

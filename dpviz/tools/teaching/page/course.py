@@ -10,14 +10,13 @@ import streamlit as st
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.plots import Scene
-from dpviz.stories.language import LANGUAGES, SOURCE
+from dpviz.stories.language import LANGUAGES
 from dpviz.stories.method import LEARN, Page
 from dpviz.stories.teaching import Answer, Chapter
 from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, COIN, END, END_TITLE, NAMES, after
 from dpviz.ui import controls, frame, hiding, lessons, state
 from dpviz.ui.lessons import LESSONS
 from dpviz.ui.live import live
-from dpviz.ui.runs import address
 from dpviz.ui.server.served import served
 from dpviz.ui.state import LANGUAGE, linked, say
 
@@ -61,8 +60,6 @@ def draw() -> None:
     if name in dict(CHAPTER.choices) and name != state.value(CHAPTER):
         _go(name)
     if lessons.active() is not None:
-        if state.language() != SOURCE:
-            address("", language=state.language())
         with lessons.beside(public=False):
             _coin()
     else:
@@ -191,7 +188,6 @@ def _bar(name: str) -> None:
             "prints": name == END,
             "words": {name: say(words) for name, words in LIST_WORDS.items()},
             "kept": linked("?").removeprefix("?"),
-            "language": state.language(),
         }
         _COURSE(data=data, key=KEY, on_go_change=_follow_contents)
         back = NAMES[at - 1] if at else ""
