@@ -3,11 +3,10 @@
 from functools import cache
 from typing import Any
 
-from dpviz.assets import PICTURE, module, text
+from dpviz.assets import module, text
 from dpviz.plots import Scene, pack, svg
 
 _HEIGHT = 480  # CSS pixels
-PARTS = (*PICTURE, "picture", "slider", "instrument", "stage_view")  # scripts, each after what it imports
 _MISSING = "For a live picture: pip install 'dpviz[notebook]'. This one is a drawing."
 
 
@@ -52,7 +51,7 @@ def _widget() -> Any:
     class LivePicture(anywidget.AnyWidget):
         """A scene on a canvas; `frame` is the stop that the reader went to, and can be set."""
 
-        _esm = module("notebook", *PARTS)
+        _esm = module("notebook")
         packed = traitlets.Bytes().tag(sync=True)
         staged = traitlets.Bool().tag(sync=True)
         sheet = traitlets.Unicode(text("stage.css") + text("picture.css")).tag(sync=True)

@@ -1,23 +1,30 @@
 """Scripts and sheets, and what a published page has of them: they say the same."""
 
 import re
-from collections import Counter
+from pathlib import Path
 
 import pytest
 from rcssmin import cssmin
 
-from dpviz import notebook
-from dpviz.assets import PICTURE, module, plain, site_script, text, words_sheet
+from dpviz import assets
+from dpviz.assets import join, module, page_script, plain, site_script, text, words_sheet
 from dpviz.publishing.files import minified
-from dpviz.publishing.pages import AUDIT_PARTS, COMPARE_PARTS, TOOLS
-from dpviz.ui import live, stage
+from dpviz.publishing.pages import TOOLS
+from tests.node import run_module
 
 SPOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`|[\w$#]+|[^\s\w]')
-TOP_LEVEL = re.compile(r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
-SITE = (*PICTURE, "live_toolless", "slider", "picture", "instrument", "stage_view", "dense", "site_files", "site")
+JOINED = re.compile(r"^const \$(\w+) = \(\(\) =>", re.MULTILINE)  # the scope of a module
+MINIFIED = "".join(map(join, ("embed", "packed", *TOOLS))) + site_script()
 
 
-@pytest.mark.parametrize("name", sorted({*SITE, "embed", "packed", *TOOLS, *AUDIT_PARTS, *COMPARE_PARTS}))
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder of scripts that stands in for the package's own."""
+    monkeypatch.setattr(assets, "FOLDER", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", sorted({*JOINED.findall(MINIFIED)}))
 def test_a_script_says_the_same(name: str) -> None:
     """Word for word and sign for sign, texts with their spaces; no script of a site has `//` in a text."""
     source = re.sub(r"/\*.*?\*/", "", text(f"{name}.js"), flags=re.DOTALL)
@@ -27,18 +34,49 @@ def test_a_script_says_the_same(name: str) -> None:
         assert each.count("${") == each.count("}"), f"{each}: of a template inside a template spaces would go"
 
 
-def test_scripts_that_are_joined_have_no_name_in_common() -> None:
-    declared = re.compile(
-        r"^(?:export )?(?:async )?(?:const|let|class|function) (\[[^\]]*\]|\{[^}]*\}|[\w$]+)", re.MULTILINE
+def test_joined_modules_keep_their_names_apart_and_run_once(folder: Path) -> None:
+    (folder / "base.js").write_text(
+        "const calls = [];\nexport const count = () => calls.push(0);\nexport function name() { return 'base'; }\n"
     )
-    for joined in (
-        module("live", *live.PARTS),
-        module("stage", *stage.PARTS),
-        module("notebook", *notebook.PARTS),
-        site_script(),
-    ):
-        names = [name for found in declared.findall(joined) for name in re.findall(r"[\w$]+", found)]
-        assert [name for name, times in Counter(names).items() if times > 1] == []
+    (folder / "one.js").write_text(
+        'import { count, name as other } from "./base.js";\nconst calls = "one";\n'
+        "export class One { name() { return calls + other() + count(); } }\n"
+    )
+    (folder / "table.json").write_text('{"size": 3}')
+    (folder / "two.js").write_text(
+        'import table from "./table.json" with { type: "json" };\nimport {\n  count,\n} from "./base.js";\n'
+        'import { One } from "./one.js";\nconst calls = "two";\n'
+        "export const run = () => [new One().name(), calls, count(), table.size];\nexport default calls;\n"
+    )
+    assert run_module(module("two")) == ["onebase1", "two", 2, 3]
+    assert join("two").count("const calls = [];") == 1
+    assert "export default $two.default;" in module("two")
+
+
+def test_another_module_takes_the_place_of_one_and_a_page_knows_its_sheets(folder: Path) -> None:
+    (folder / "live_tools.js").write_text("export const tools = 'all';\n")
+    (folder / "live_toolless.js").write_text("export const tools = 'none';\n")
+    (folder / "page.js").write_text('import { tools } from "./live_tools.js";\ntold.push(tools, SHEETS.page);\n')
+    page = page_script("page", {"page": "a { }"})
+    assert run_module(f"const told = [];\n{page}\nexport const run = () => told;") == ["none", "a { }"]
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ('import { b } from "./b.js";', "circle: b.js -> a.js -> b.js"),
+        ('import * as b from "./c.js";', "form"),
+        ('import b, { c } from "./c.js";', "form"),
+        ("const b = 1;\nexport { b };", "form"),
+        ("export let b = 1;", "form"),
+        ("export const [b] = [1];", "form"),
+    ],
+)
+def test_a_script_that_cannot_be_joined_is_refused(folder: Path, source: str, problem: str) -> None:
+    (folder / "a.js").write_text(f"{source}\nexport const a = 1;\n")
+    (folder / "b.js").write_text('import { a } from "./a.js";\nexport const b = a;\n')
+    with pytest.raises(ValueError, match=problem):
+        join("b")
 
 
 def test_the_sites_script_is_minified() -> None:
@@ -48,12 +86,3 @@ def test_the_sites_script_is_minified() -> None:
     assert "Spray points" not in script, "what no page of a site can do"
     for sheet in (text("site.css"), words_sheet()):
         assert cssmin(sheet).count("{") == sheet.count("{")
-
-
-def test_no_two_scripts_of_the_site_name_the_same() -> None:
-    """They share one scope, in which the later of two functions takes the place of the other."""
-    named = [
-        name for part in (*SITE, "embed") if part != "live_tools" for name in TOP_LEVEL.findall(text(f"{part}.js"))
-    ]
-    assert len(named) > 200
-    assert [name for name, count in Counter(named).items() if count > 1] == []

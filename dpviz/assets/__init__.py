@@ -1,38 +1,79 @@
-"""Scripts, styles and small tables of the package; scripts can be joined to one module."""
+"""Scripts, styles and small tables of the package; scripts can be joined to one."""
 
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 
 FOLDER = Path(str(files(__name__)))
 SERIF = "serif.woff2"  # of pages without a server: a part of Source Serif 4 (docs/licenses.md)
-PICTURE = (
-    "row",
-    "elements",
-    "live_base",
-    "live_turn",
-    "live_axes",
-    "live_glide",
-    "live_fog",
-    "live_draw",
-    "live_labels",
-    "live_earth",
-    "live_hit",
-    "live_table",
-    "live_parts",
-    "live_hands",
-    "live_tools",
-)  # the modules of picture.js, each after its imports
-_IMPORT = re.compile(r"^import \{.*?\} from \"\./\w+\.js\";\n", re.DOTALL | re.MULTILINE)
+# Nothing can be selected or drawn in a picture without a server, so the tools for it stay away.
+TOOLLESS = MappingProxyType({"live_tools.js": "live_toolless.js"})
+_IMPORT = re.compile(
+    r'^import (?P<names>\{[\w\s,]*\}|\w+) from "\./(?P<file>\w+\.(?:js|json))"(?: with \{ type: "json" \})?;$',
+    re.MULTILINE,
+)
+_EXPORT = re.compile(r"^export (?:(?:(?:async )?function|class|const) (?P<name>\w+)|default )", re.MULTILINE)
+_STATEMENT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
-def module(name: str, *parts: str) -> str:
-    """Return a script and the parts it imports, each after its own imports, as one module."""
-    return "".join(_IMPORT.sub("", text(f"{part}.js")) for part in (*parts, name))
+def join(name: str, swaps: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return a script and all that it imports as one script without imports.
+
+    Each module has a scope of its own, so that names in two of them do not meet; `$name` is what the script exports, by
+    name. A module whose file is a key of `swaps` is replaced by another one. Raises ValueError for a circle of imports,
+    and for an import or export of another form than the scripts have.
+    """
+    joined: dict[str, str] = {}
+    _append(f"{name}.js", swaps, (), joined)
+    return "".join(joined.values())
+
+
+def module(name: str) -> str:
+    """Return a script and all that it imports as one module, with the script's own exports."""
+    exported = [match["name"] for match in _EXPORT.finditer(text(f"{name}.js")) if match["name"]]
+    names = f"export const {{ {', '.join(exported)} }} = ${name};\n" if exported else ""
+    default = f"export default ${name}.default;\n" if "\nexport default " in text(f"{name}.js") else ""
+    return join(name) + names + default
+
+
+def _append(file: str, swaps: Mapping[str, str], above: tuple[str, ...], joined: dict[str, str]) -> None:
+    """Add a module to `joined`, after those that it imports."""
+    if file in joined:
+        return
+    if file in above:
+        raise ValueError(f"Scripts import each other in a circle: {' -> '.join((*above, file))}.")
+    source, name = text(file), Path(file).stem
+    if file.endswith(".json"):
+        joined[file] = f"const ${name}_json = {json.dumps(json.loads(source))};\n"
+        return
+    known = len(_IMPORT.findall(source)) + len(_EXPORT.findall(source))
+    if known != len(_STATEMENT.findall(source)):
+        raise ValueError(f"{file} imports or exports in a form that cannot be joined.")
+
+    def imported(match: re.Match[str]) -> str:
+        wanted = swaps.get(match["file"], match["file"])
+        _append(wanted, swaps, (*above, file), joined)
+        stem, suffix = wanted.split(".")
+        if suffix == "json":
+            return f"const {match['names']} = ${stem}_json;"
+        names = match["names"].replace(" as ", ": ")
+        return f"const {names if '{' in names else f'{{ default: {names} }}'} = ${stem};"
+
+    body = _IMPORT.sub(imported, source)
+    exported = [match["name"] or "default: $default" for match in _EXPORT.finditer(source)]
+    body = body.replace("\nexport default ", "\nconst $default = ")
+    body = re.sub(r"^export ", "", body, flags=re.MULTILINE)
+    joined[file] = f"const ${name} = (() => {{\n{body}return {{ {', '.join(exported)} }};\n}})();\n"
+
+
+def page_script(name: str, sheets: Mapping[str, str]) -> str:
+    """Return a script of a page without a module loader; `SHEETS` holds style sheets by name."""
+    return f'"use strict";\n(() => {{\nconst SHEETS = {json.dumps(sheets)};\n{join(name, TOOLLESS)}}})();\n'
 
 
 def site_script(sheet: Callable[[str], str] = str) -> str:
@@ -40,12 +81,7 @@ def site_script(sheet: Callable[[str], str] = str) -> str:
 
     `sheet` is applied to each of the sheets.
     """
-    sheets = json.dumps({name: sheet(text(f"{name}.css")) for name in ("picture", "slider", "stage", "embed")})
-    parts = ["live_toolless" if each == "live_tools" else each for each in PICTURE]
-    bundle = module(
-        "embed", *parts, "slider", "picture", "instrument", "stage_view", "dense", "site_files", "site"
-    ).replace("\nexport ", "\n")
-    return f'"use strict";\n(() => {{\nconst SHEETS = {sheets};\n{bundle}}})();\n'
+    return page_script("embed", {name: sheet(text(f"{name}.css")) for name in ("picture", "slider", "stage", "embed")})
 
 
 def words_sheet(serif: str = SERIF) -> str:

@@ -26,12 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.assets import SERIF, module, plain, site_script, text, words_sheet
+from dpviz.assets import SERIF, join, plain, site_script, text, words_sheet
 from dpviz.core import FloatArray, attacker_odds
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
 from dpviz.plots import Axis, read_header
-from dpviz.publishing.pages import DRAWINGS, TOOLS, Writer, WrittenPage
+from dpviz.publishing.pages import DRAWINGS, Writer, WrittenPage
 from dpviz.publishing.plan import ARTICLE, COURSE, GLOSSARY, PagePlan, SitePlan, words_of_modes
 from dpviz.stories.language import say, spoken
 from dpviz.stories.method import SHORT
@@ -166,9 +166,8 @@ def write_page(
         "sets": sets,
     }
     if sample.tool:
-        stage = module(sample.tool, *TOOLS[sample.tool]).replace("\nexport default ", "\nconst start = ")
-        hands = f'dpvizData("stage", start, {json.dumps(text(f"{sample.tool}.css"))});'
-        script = minified("(() => {\n" + stage.replace("\nexport ", "\n") + hands + "\n})();\n")
+        start = f'dpvizData("stage", ${sample.tool}.default, {json.dumps(text(f"{sample.tool}.css"))});'
+        script = minified(f'"use strict";\n(() => {{\n{join(sample.tool)}{start}\n}})();\n')
         (data / "stage.js").write_text(script, "utf-8")
     (data / "index.js").write_text(f"dpvizIndex({json.dumps(index)});\n", "utf-8")
     (place / "index.html").write_text(_html(page, plan, first, opens_with), "utf-8")
@@ -322,7 +321,7 @@ def write_common(folder: Path) -> None:
     script = minified(site_script(cssmin))
     (folder / "dpviz.js").write_text(script, "utf-8")
     whole = gzip.compress(script.encode(), 9, mtime=0)
-    loader = minified(module("packed", "dense").replace("\nexport ", "\n"))
+    loader = minified(join("packed"))
     loader = loader.replace("@PACKED@", dense(whole)).replace("@LENGTH@", str(len(whole)))
     (folder / "packed.js").write_bytes(two_byte(f"(() => {{\n{loader}\n}})();\n"))
     (folder / "site.css").write_text(cssmin(text("site.css")), "utf-8")

@@ -25,8 +25,6 @@ from dpviz.navigation import HOME
 from dpviz.plots import read_header
 from dpviz.plots.scene import ALIGNMENT
 from dpviz.stories.language import SOURCE
-from dpviz.tools.audit.page import PARTS as AUDIT_PARTS
-from dpviz.tools.compare.page import PARTS as COMPARE_PARTS
 from dpviz.tools.compare.page.runs import CLICK
 from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS
 from dpviz.tools.teaching.page.course import GUESSES, SKIPPED
@@ -56,7 +54,7 @@ _SWITCH = re.compile(r'<div class="switch"[^>]*></div>')
 _LEAF = "data-leaf"
 _HEADINGS = {"title": "h1", "header": "h2", "subheader": "h3"}
 _GUESS = "guess:"  # before the number of an answer to a chapter's question
-TOOLS = {"audit_stage": AUDIT_PARTS, "compare_stage": COMPARE_PARTS}  # component of a tool's stage -> its scripts
+TOOLS = ("audit_stage", "compare_stage")  # components of the tools' stages
 SWITCHES = ("mode", "calibration", "method")  # knobs that the site also has
 
 

@@ -27,7 +27,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from dpviz.assets import PICTURE, module, text
+from dpviz.assets import page_script, text
 from dpviz.plots import pack
 from dpviz.stories.language import LANGUAGES, SOURCE, say, spoken
 from dpviz.tools.teaching.chapters import CHAPTERS
@@ -236,10 +236,7 @@ ROOMS = Rooms()
 
 @cache
 def _script() -> str:
-    parts = ["live_toolless" if each == "live_tools" else each for each in PICTURE]
-    sheet = f"const SHEETS = {json.dumps({'picture': text('picture.css')})};\n"
-    bundle = f"{module('picture', *parts)}\n{{\n{module('class')}\n}}\n"  # a block has its own names
-    return f'"use strict";\n(() => {{\n{sheet}{bundle}}})();\n'.replace("\nexport ", "\n")
+    return page_script("class", {"picture": text("picture.css")})
 
 
 @cache

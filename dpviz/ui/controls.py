@@ -38,9 +38,8 @@ class _Memory:
     ignored: float | None
 
 
-PARTS = ("elements", "slider", "component")  # scripts, each after what it imports
-_ARRIVAL = served("arrival", "component", styles=("address",))
-_EPSILON = served("epsilon", *PARTS, styles=("streamlit", "slider"))
+_ARRIVAL = served("arrival", styles=("address",))
+_EPSILON = served("epsilon", styles=("streamlit", "slider"))
 SYMBOLS = "ερ"
 HINT = "Triangles mark real deployments."
 DEPLOYED = "Real deployments, by their ε. They are not comparable one to one."

@@ -36,7 +36,7 @@ from dpviz.ui.runs import AnyRun, RunRequest
 from dpviz.ui.server.served import served
 
 KEY = "dpviz-ledger"
-_KEPT = served("ledger", "component", styles=("address",))
+_KEPT = served("ledger", styles=("address",))
 _LEDGERS = "dpviz:ledgers"
 _DROPPED = "dpviz:ledger-dropped"  # ids of entries that the reader said are other people's
 _EXPECTED = "dpviz:ledger-expected"  # of imported settings, until there is a file

@@ -139,7 +139,7 @@ HIDDEN = "The answer needs exact records, which the public never sees. Look as t
 CHECK = "Check"
 LATER = "Guess first; the answer is measured then, by runs made here."
 BACK, NEXT, FINISH, LEAVE = "Back", "Next", "Finish: next chapter", "Leave the lesson"
-_BEGIN = served("begin", "component", "elements", styles=("address",))
+_BEGIN = served("begin", styles=("address",))
 _AT = "dpviz:lesson"
 _READ = "dpviz:lesson-link"
 _PAGE = "dpviz:lesson-page"

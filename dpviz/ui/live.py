@@ -9,15 +9,13 @@ from typing import Annotated
 import streamlit as st
 from annotated_types import Ge, Le, Len
 
-from dpviz.assets import PICTURE
 from dpviz.plots.scene import ALIGNMENT, Scene, pack
 from dpviz.ui.server.served import served
 from dpviz.ui.state import Index, Number, read_message, say, session_value
 
 _PICK_LENGTH = 80  # characters
 _MOST_CORNERS = 256  # of a region
-PARTS = (*PICTURE, "picture", "live_page", "component", "live_address")  # each after what it imports
-_LIVE = served("live", *PARTS, styles=("streamlit", "picture"))
+_LIVE = served("live", styles=("streamlit", "picture"))
 session_name = session_value("dpviz:session", lambda: token_hex(8))  # for the browser
 _CLICKS = "dpviz:clicks"  # the last ones that pages have followed
 _ARRIVING = "dpviz:arriving"  # the key of a picture that a link has led to and that is not on the screen yet

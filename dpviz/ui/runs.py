@@ -448,7 +448,7 @@ def name_of(
     return (source.key, public, noise.seed, view, language, *(request.key for request in requests))
 
 
-_ADDRESS = served("address", "live_address")
+_ADDRESS = served("address")
 
 
 def address(query: str, *, key: str = "address") -> None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dpviz.assets import PICTURE
 from dpviz.core import Knob
 from dpviz.plots.scene import Scene, pack
 from dpviz.ui import state
@@ -14,19 +13,7 @@ from dpviz.ui.panel import WHY
 from dpviz.ui.server.served import served
 from dpviz.ui.state import say
 
-PARTS = (
-    *PICTURE,
-    "picture",
-    "slider",
-    "instrument",
-    "stage_view",
-    "live_page",
-    "ahead",
-    "bands",
-    "component",
-    "live_address",
-)  # each after what it imports
-_STAGE = served("stage", *PARTS, styles=("streamlit", "stage", "picture"))
+_STAGE = served("stage", styles=("streamlit", "stage", "picture"))
 KEY = "picture"  # of the component, and of its first picture: what other pictures and charts follow
 STATES = ("selected", "picked", "region", "drawn", "turned", "moved", "audience", "count", "open")
 _TAKEN = "dpviz:stage-taken"  # numbers of the clicks that the page has followed

@@ -31,7 +31,7 @@ LINKED = (
     "The server does not have this link's file: a link has columns, bounds and settings, and no record. Under “Your "
     "file”, choose the same file that this link was made with"
 )
-_TABS = served("tabs", "component", "live_address")
+_TABS = served("tabs")
 _OPENED = "dpviz:how-opened"
 
 

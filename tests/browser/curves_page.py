@@ -3,24 +3,30 @@
 import base64
 from typing import Any
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
-from dpviz.assets import module
+from dpviz.assets import FOLDER
 from dpviz.plots import Role, Scene, pack
 from dpviz.plots.theme import DARK, LIGHT, rgb
-from dpviz.ui.live import PARTS
 from tests.browser.parts_page import APP, Server, show
 
-SCRIPT = module("live", *PARTS)
-IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
+SCRIPTS = "/dpviz-scripts/"
+NAMES = [path.stem for path in FOLDER.glob("live_*.js") if path.stem != "live_toolless"] + ["picture"]
+IMPORT = f"""const live = Object.assign({{}}, ...await Promise.all(
+  {NAMES}.map((name) => import(`{SCRIPTS}${{name}}.js`))));"""
 BLUE, ORANGE, RED = (rgb(LIGHT.roles[role]) for role in (Role.RELEASED, Role.NOISE, Role.VIOLATION))
 BLUE_ON_DARK, GREEN = rgb(DARK.roles[Role.RELEASED]), rgb(LIGHT.roles[Role.PUBLIC])
 
 
 def evaluate(page: Page, server: Server, body: str, *arguments: Any) -> Any:
-    """Run the body of a function of (live, a, b) over the component's module."""
+    """Run the body of a function of (live, a, b); `live` has all that the picture's scripts export."""
+
+    def answer(route: Route) -> None:
+        route.fulfill(path=FOLDER / route.request.url.rpartition("/")[2])
+
     page.goto(f"{server(APP)}/_stcore/health")
-    return page.evaluate(f"async ([script, a, b]) => {{ {IMPORT} {body} }}", [SCRIPT, *arguments, None, None][:3])
+    page.route(f"**{SCRIPTS}*", answer)
+    return page.evaluate(f"async ([a, b]) => {{ {IMPORT} {body} }}", [*arguments, None, None][:2])
 
 
 def drawn(page: Page, server: Server, scene: Scene, body: str, theme: str = "light") -> Any:

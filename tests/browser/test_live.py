@@ -5,18 +5,13 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from dpviz.assets import module
 from dpviz.plots import Role, pack, read_header
 from dpviz.plots.theme import DARK, LIGHT, rgb
-from dpviz.ui.live import PARTS
 from tests.browser.apps.scenes import everything
 from tests.browser.live_page import centers, number, on_canvas, opened, pixels, slide
 from tests.browser.parts_page import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.stays]
-
-SCRIPT = module("live", *PARTS)
-IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
 
 
 def test_each_new_scene_is_drawn_once_and_an_equal_one_not_at_all(page: Page, server: Server) -> None:

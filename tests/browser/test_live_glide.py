@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+from tests.browser.curves_page import Server, evaluate
 from tests.browser.live_page import number
-from tests.browser.parts_page import APP, Server
 from tests.browser.test_app import opened, redrawn
-from tests.browser.test_live_reading import IMPORT, SCRIPT
 
 pytestmark = pytest.mark.browser
 
@@ -35,8 +34,7 @@ WORLD = """
 
 def measured(page: Page, server: Server, body: str) -> Any:
     """Run JavaScript that returns plain values, with the live picture's functions as `live`."""
-    page.goto(f"{server(APP)}/_stcore/health")
-    return page.evaluate(f"async (script) => {{ {IMPORT} {WORLD} {body} }}", SCRIPT)
+    return evaluate(page, server, WORLD + body)
 
 
 def test_a_mark_glides_from_where_it_was(page: Page, server: Server) -> None:

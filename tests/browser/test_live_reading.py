@@ -7,37 +7,33 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpviz.assets import module
 from dpviz.plots import Scene, pack, read_header
-from dpviz.ui.live import PARTS, wrap
+from dpviz.ui.live import wrap
 from tests.browser.apps.scenes import chart, everything, hostile
+from tests.browser.curves_page import Server, evaluate
 from tests.browser.live_page import centers, on_canvas, opened
-from tests.browser.parts_page import APP, Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.stays]
-
-SCRIPT = module("live", *PARTS)
-IMPORT = "const live = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));"
 
 
 @pytest.mark.parametrize("scene", [everything(), chart(), hostile()], ids=["scatter", "chart", "hostile"])
 def test_the_browser_reads_what_was_packed(page: Page, server: Server, scene: Scene) -> None:
-    page.goto(f"{server(APP)}/_stcore/health")
     data = wrap({"key": "ε"}, pack(scene))
-    read = page.evaluate(
-        f"""async ([script, text]) => {{
-          {IMPORT}
-          const all = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    read = evaluate(
+        page,
+        server,
+        """
+          const all = Uint8Array.from(atob(a), (character) => character.charCodeAt(0));
           const odd = new Uint8Array(all.length + 3); // as inside a message: at an offset that no array accepts
           odd.set(all, 3);
-          const {{ header, body }} = live.readHeader(odd.subarray(3));
+          const { header, body } = live.readHeader(odd.subarray(3));
           const scene = live.unpack(body);
-          const plain = ({{ shape, data }}) => ({{ shape, data: Array.from(data, (v) => (v === v ? v : null)) }});
-          const layers = scene.layers.map(({{ arrays }}) => Object.fromEntries(
+          const plain = ({ shape, data }) => ({ shape, data: Array.from(data, (v) => (v === v ? v : null)) });
+          const layers = scene.layers.map(({ arrays }) => Object.fromEntries(
             Object.entries(arrays).map(([name, array]) => [name, plain(array)])));
-          return {{ key: header.key, hash: scene.hash, layers }};
-        }}""",
-        [SCRIPT, base64.b64encode(data).decode()],
+          return { key: header.key, hash: scene.hash, layers };
+        """,
+        base64.b64encode(data).decode(),
     )
     assert read["key"] == "ε"
     assert read["hash"] == read_header(pack(scene))["hash"]
@@ -47,51 +43,6 @@ def test_the_browser_reads_what_was_packed(page: Page, server: Server, scene: Sc
             got = np.array([np.nan if v is None else v for v in arrays[name]["data"]]).reshape(arrays[name]["shape"])
             wanted = array.astype(np.float32) if array.dtype.kind == "f" else array
             np.testing.assert_array_equal(got, wanted)
-
-
-def test_numbers_are_written_as_people_write_them(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/_stcore/health")
-    got = page.evaluate(
-        f"""async (script) => {{
-          {IMPORT}
-          const axis = (from, to) => ({{ values: [from, to], ticks: true }});
-          const texts = (from, to, n) => live.axisTicks(axis(from, to), [0, 1], n).map(({{ text }}) => text);
-          return [[0, 1.2345, -1234.5, 0.00012345, 1.5e7, NaN].map(live.threeDigits), texts(0, 1, 5),
-            texts(0, 12000, 4), texts(-0.02, 0.02, 4), texts(60, 30, 3), texts(0, 3e6, 3)];
-        }}""",
-        SCRIPT,
-    )
-    assert got == [
-        ["0", "1.23", "\u22121,230", "1.23e\u22124", "1.5e7", "none"],
-        ["0", "0.2", "0.4", "0.6", "0.8", "1.0"],
-        ["0", "5k", "10k"],
-        ["\u22120.02", "\u22120.01", "0", "0.01", "0.02"],
-        ["30", "40", "50", "60"],
-        ["0", "1M", "2M", "3M"],
-    ]
-
-
-def test_the_frame_survives_new_data_where_it_can(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/_stcore/health")
-    got = page.evaluate(
-        f"""async (script) => {{
-          {IMPORT}
-          const frames = (n, word) => Array.from({{ length: n }}, (_, i) => [`${{word}} ${{i}}`, ""]);
-          const scene = (n, {{ word = "step", start_frame = 0 }} = {{}}) =>
-            ({{ start_frame, frames: frames(n, word) }});
-          const after = live.frameAfter;
-          return [
-            after(null, scene(4, {{ start_frame: 3 }}), 0, false),
-            after(scene(4), scene(9), 3, true),
-            after(scene(9), scene(4), 7, true),
-            after(scene(9), scene(12), 5, true),
-            after(scene(9), scene(9, {{ word: "other" }}), 5, true),
-            after(scene(4), scene(9, {{ start_frame: 8 }}), 0, false),
-          ];
-        }}""",
-        SCRIPT,
-    )
-    assert got == [3, 8, 3, 5, 5, 8]
 
 
 def test_the_public_picture_knows_nothing_of_the_curator(page: Page, server: Server) -> None:

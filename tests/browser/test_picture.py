@@ -1,12 +1,11 @@
 """The live picture and the privacy slider on a page of their own, without Streamlit: drawing, events, and leaving."""
 
 import base64
-import re
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from dpviz.assets import FOLDER, PICTURE, module, text
+from dpviz.assets import FOLDER, module, text
 from dpviz.plots import pack, read_header
 from tests.browser.apps.scenes import everything
 
@@ -29,8 +28,7 @@ for (const name of ["drawn", "step", "selected", "moving", "moved"]) {
 document.documentElement.dataset.ready = "";
 """
 BYTES = "const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));"
-WIDGET = module("notebook", *PICTURE, "picture")
-BOTH = module("picture", *PICTURE, "slider")
+WIDGET = module("notebook")
 SLIDER = {
     "key": "epsilon",
     "label": "ε",
@@ -165,9 +163,3 @@ def test_a_notebook_draws_what_python_sends_and_tells_it_the_step(site: Page) ->
     assert picture.get_attribute("data-dpviz-frame") == "2"
     site.evaluate("leave()")
     assert (picture.count(), site.evaluate("Object.keys(model.heard).length")) == (0, 0)
-
-
-def test_picture_and_slider_can_stand_in_one_module() -> None:
-    names = re.findall(r"^(?:export )?(?:const|let|function|class) (\w+)", BOTH, re.MULTILINE)
-    assert len(names) > 100
-    assert sorted(names) == sorted(set(names)), "two parts declare one name"

@@ -87,10 +87,9 @@ _WAIT = "wait-audit"
 _STOPPED = "dpviz:audit-stopped"
 _RUNNING = "dpviz:audit-running"  # what was asked last
 MOST_FOUND = 24  # finished audits of a session; ours
-PARTS = ("elements", "slider", "live_page", "component")  # scripts of the stage, each after what it imports
 STAGE = "audit-stage"  # the stage's key
 _FOLLOWED = "dpviz:audit-followed"
-_STAGE = served("audit_stage", *PARTS)
+_STAGE = served("audit_stage")
 
 # The tab on a method's own page: its first mode, on the neighbors where a broken promise shows most.
 CHOICE = ("audit", "Audit")  # of a page's tabs

@@ -41,7 +41,7 @@ NOTHING = "There is no picture to export. The page says why."
 NO_PICTURE = (
     "The public sees no picture here, so that there is none to save: settings and script hold public words alone."
 )
-_EXPORT = served("export", "saving")
+_EXPORT = served("export")
 _EXPORT_KEY = "export"
 _PAGE, _PAGE_NAMES = "dpviz:page", "dpviz:page-names"
 _PENDING = "dpviz:import"

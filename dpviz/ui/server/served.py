@@ -23,15 +23,14 @@ _DECLARING = Lock()
 _DECLARED: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # component manager -> components that it serves
 
 
-def served(name: str, *parts: str, styles: tuple[str, ...] = ()) -> Callable[..., Any]:
+def served(name: str, *, styles: tuple[str, ...] = ()) -> Callable[..., Any]:
     """Return the mounting command of the component `name`, made of dpviz/assets/`name`.js.
 
-    `parts` are the scripts that it imports, in an order in which they can stand before it in one module; `styles` its
-    sheets, by default `name`.css.
+    `styles` are its sheets, by default `name`.css.
     """
 
     def mount(**arguments: Any) -> Any:
-        return _component(name, parts, styles or (name,), _declare(name))(**arguments)
+        return _component(name, styles or (name,), _declare(name))(**arguments)
 
     return mount
 
@@ -64,9 +63,9 @@ def _warn(name: str) -> None:
 
 
 @cache
-def _component(name: str, parts: tuple[str, ...], styles: tuple[str, ...], from_file: bool) -> Callable[..., Any]:
+def _component(name: str, styles: tuple[str, ...], from_file: bool) -> Callable[..., Any]:
     # Styles are sent with the first message: they are few, and must be there when the picture is measured.
     css = "".join(text(f"{sheet}.css") for sheet in styles)
     if from_file:
         return st.components.v2.component(f"{_PACKAGE}.{name}", js=f"{name}.js", css=css)
-    return st.components.v2.component(f"{_PACKAGE}_{name}", js=module(name, *parts), css=css)
+    return st.components.v2.component(f"{_PACKAGE}_{name}", js=module(name), css=css)

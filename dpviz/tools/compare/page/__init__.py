@@ -56,9 +56,8 @@ from dpviz.ui.server.served import served
 from dpviz.ui.stage import follow_choice, message
 
 KEY = "compare"
-PARTS = ("elements", "slider", "live_page", "component", "live_address")  # scripts, each after what it imports
 STATES = ("moved", "picked", "audience")
-_STAGE = served("compare_stage", *PARTS)
+_STAGE = served("compare_stage")
 _STAGE_CLICK = "dpviz:compare-stage-click"
 
 

@@ -44,7 +44,7 @@ LANGUAGE_WORDS = (
 )
 KEY, GUESSES = "course", "dpviz:chapter-guesses"
 SKIPPED = -1  # instead of a guess
-_COURSE = served("course", "component", "elements", "live_address")
+_COURSE = served("course")
 _guesses = state.session_value(GUESSES, dict[str, int])
 _PLAYS = "dpviz:chapter-plays"
 _PACE = 1.2  # s from one step to the next

@@ -85,7 +85,7 @@ CODES_WORDS = (
 CODES_LABEL = "Codes, one a line"
 MOST_LETTERS = 40 * MOST_CODES
 MOST_PROBLEMS = 5  # listed one by one
-_STILLS = served("stills", "saving")
+_STILLS = served("stills")
 
 
 def draw() -> None:
