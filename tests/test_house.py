@@ -150,7 +150,7 @@ def test_requirements_list_exactly_what_is_imported() -> None:
     imports = {owners[module][0].lower().replace("_", "-") for module in outside}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = {name: {*map(Requirement, lines)} for name, lines in project["optional-dependencies"].items()}
-    base, app = {*map(Requirement, project["dependencies"])}, extras.pop("app") | extras["pdf"] | extras["fast"]
+    base, app = {*map(Requirement, project["dependencies"])}, extras.pop("app") | extras["pdf"]
     optional = {each.name for each in set().union(*extras.values())} - {"dpviz"}
     assert listed | optional == imports | NEEDED_AT_RUN_TIME
     assert listed == {each.name for each in base | app} - {"dpviz"}

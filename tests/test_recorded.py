@@ -43,10 +43,6 @@ def test_another_processor_and_more_threads_give_the_same_bits(here):
     assert recorded.computed(settings=recorded.ELSEWHERE) == here
 
 
-def test_without_machine_code_the_bits_are_the_same(here):
-    assert recorded.computed(without=("numba", "llvmlite")) == here
-
-
 def test_another_seed_is_another_release(kept, monkeypatch):
     monkeypatch.setattr(recorded, "SEED", recorded.SEED + 1)
     monkeypatch.setattr(recorded, "modes", lambda _: ({},))

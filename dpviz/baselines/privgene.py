@@ -47,7 +47,6 @@ from dpviz.core import (
     whole,
     writable,
 )
-from dpviz.core.compiled import added, compiled_or
 from dpviz.mechanisms import CHOICES_CAVEAT, Indices, exponential
 
 TITLE = "PrivGene (genetic)"
@@ -185,22 +184,7 @@ def scores(unit: Points, population: FloatArray) -> FloatArray:
     return -costs
 
 
-def plain_least_totals(unit: Points, slopes: FloatArray, offsets: FloatArray) -> FloatArray:
-    """Do what `_least_totals` does, with NumPy."""
-    total = np.zeros(len(slopes))
-    for first in range(0, len(unit), CHUNK):
-        columns, least = unit[first : first + CHUNK].T.copy(), np.zeros((len(slopes), CHUNK))
-        for row, slope, offset in zip(least[:, : columns.shape[1]], slopes, offsets, strict=True):
-            scores = offset[:, None] + slope[:, 0, None] * columns[0]  # (k, CHUNK)
-            for f in range(1, len(columns)):
-                scores += slope[:, f, None] * columns[f]
-            scores.min(axis=0, out=row)
-        sums = added(least.reshape(len(slopes), -1, LANES).transpose(1, 0, 2))  # (m, LANES)
-        total = added(np.vstack([total, sums.T]))
-    return total
-
-
-@compiled_or(plain_least_totals)
+@compiled
 def _least_totals(unit: Points, slopes: FloatArray, offsets: FloatArray) -> FloatArray:
     """Return sum_x min_i (offset_i + slope_i . x) of each candidate, (m,), for slopes (m, k, d) and offsets (m, k)."""
     (m, k, d), n = slopes.shape, len(unit)

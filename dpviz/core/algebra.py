@@ -18,7 +18,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from dpviz.core.arrays import FloatArray, Points
-from dpviz.core.compiled import added, compiled, compiled_or, lanes, writable
+from dpviz.core.compiled import compiled, writable
 
 TILE = 4096  # entries of a product that are added to together: they stay in the cache; ours
 SWEEPS = 40  # of rotations; a matrix of 64 rows has settled after 8
@@ -116,18 +116,7 @@ def _row(matrices: FloatArray) -> FloatArray:
     return matrices.reshape(math.prod(matrices.shape[:-2]), *matrices.shape[-2:])
 
 
-def plain_product(ones: FloatArray, others: FloatArray, out: FloatArray) -> None:
-    """Do what `_product` does, with NumPy."""
-    left, right = (
-        np.moveaxis(ones, 2, 0)[..., None],
-        np.moveaxis(others, 1, 0)[:, :, None],
-    )  # (p, s, m, 1), (p, s, 1, n)
-    step = max(1, 16 * TILE // max(out.size, 1))
-    for f in range(0, len(left), step):
-        out[:] = added(np.concatenate([out[None], left[f : f + step] * right[f : f + step]]))
-
-
-@compiled_or(plain_product)
+@compiled
 def _product(ones: FloatArray, others: FloatArray, out: FloatArray) -> None:
     n_products, m, n = out.shape
     p = ones.shape[2]
@@ -171,15 +160,15 @@ def solve_each(matrices: FloatArray, right: FloatArray) -> None:
                     b[column, j], b[pivot, j] = b[pivot, j], b[column, j]
             for i in range(column + 1, m):
                 share = a[i, column] / a[column, column]
-                for j in lanes(column + 1, m):
+                for j in range(column + 1, m):
                     a[i, j] -= share * a[column, j]
-                for j in lanes(n):
+                for j in range(n):
                     b[i, j] -= share * b[column, j]
         for i in range(m - 1, -1, -1):
             for column in range(i + 1, m):
-                for j in lanes(n):
+                for j in range(n):
                     b[i, j] -= a[i, column] * b[column, j]
-            for j in lanes(n):
+            for j in range(n):
                 b[i, j] /= a[i, i]
 
 
@@ -244,16 +233,16 @@ def eigen_each(matrices: FloatArray, vectors: FloatArray, values: FloatArray) ->
                     a[p, p] -= t * entry
                     a[q, q] += t * entry
                     a[p, q] = 0.0
-                    for i in lanes(p):
+                    for i in range(p):
                         x, y = a[i, p], a[i, q]
                         a[i, p], a[i, q] = c * x - d * y, d * x + c * y
-                    for i in lanes(p + 1, q):
+                    for i in range(p + 1, q):
                         x, y = a[p, i], a[i, q]
                         a[p, i], a[i, q] = c * x - d * y, d * x + c * y
-                    for i in lanes(q + 1, m):
+                    for i in range(q + 1, m):
                         x, y = a[p, i], a[q, i]
                         a[p, i], a[q, i] = c * x - d * y, d * x + c * y
-                    for i in lanes(m):
+                    for i in range(m):
                         x, y = rows[p, i], rows[q, i]
                         rows[p, i], rows[q, i] = c * x - d * y, d * x + c * y
             if not turned:
@@ -287,7 +276,7 @@ def _orthonormal(matrices: FloatArray, diagonal: FloatArray) -> None:
             size = math.sqrt(head * head + square)
             end = -size if head >= 0.0 else size
             diagonal[s, j], shares[j] = end, (end - head) / end
-            for i in lanes(j + 1, m):
+            for i in range(j + 1, m):
                 a[i, j] /= head - end
             for column in range(j + 1, n):
                 along = a[j, column]
@@ -295,7 +284,7 @@ def _orthonormal(matrices: FloatArray, diagonal: FloatArray) -> None:
                     along += a[i, j] * a[i, column]
                 along *= shares[j]
                 a[j, column] -= along
-                for i in lanes(j + 1, m):
+                for i in range(j + 1, m):
                     a[i, column] -= along * a[i, j]
         for j in range(n - 1, -1, -1):
             for column in range(j + 1, n):
@@ -304,7 +293,7 @@ def _orthonormal(matrices: FloatArray, diagonal: FloatArray) -> None:
                     along += a[i, j] * a[i, column]
                 along *= shares[j]
                 a[j, column] = -along
-                for i in lanes(j + 1, m):
+                for i in range(j + 1, m):
                     a[i, column] -= along * a[i, j]
             a[j, j] = 1.0 - shares[j]
             for i in range(j):
@@ -317,7 +306,7 @@ def _orthonormal(matrices: FloatArray, diagonal: FloatArray) -> None:
 def squared_norms(rows: Points) -> FloatArray:
     """Return |x|^2 (n,) of each row x of `rows` (n, d)."""
     squares = np.zeros(len(rows))
-    for i in lanes(len(rows)):
+    for i in range(len(rows)):
         for f in range(rows.shape[1]):
             squares[i] += rows[i, f] * rows[i, f]
     return squares
@@ -327,7 +316,7 @@ def squared_norms(rows: Points) -> FloatArray:
 def projections(rows: Points, axes: FloatArray) -> FloatArray:
     """Return x . a (n, p) of each row x of `rows` (n, d) and a of `axes` (p, d)."""
     lengths = np.zeros((len(rows), len(axes)))
-    for i in lanes(len(rows)):
+    for i in range(len(rows)):
         for j in range(len(axes)):
             for f in range(rows.shape[1]):
                 lengths[i, j] += rows[i, f] * axes[j, f]
@@ -346,7 +335,7 @@ def public_axes(d: int, n_axes: int, *, rng: np.random.Generator) -> FloatArray:
 def squared_distances(rows: Points, places: Points) -> FloatArray:
     """Return |x - c|^2 (n, m) of each row x of `rows` (n, d) and c of `places` (m, d)."""
     table, columns = np.zeros((len(rows), len(places))), np.ascontiguousarray(places.T)
-    for i in lanes(len(rows)):
+    for i in range(len(rows)):
         for f in range(len(columns)):
             x, column = rows[i, f], columns[f]
             for j in range(len(column)):

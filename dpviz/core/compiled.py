@@ -1,30 +1,19 @@
 """Loops in machine code, where a step of few numbers would cost NumPy more by the call than by the number.
 
-Without Numba, which is the extra `fast`, Python runs the same functions and gives the same bits, more slowly. What that
-needs of a function: `lanes` in place of `range` where no number of a loop depends on another one, so that NumPy takes
-all of them at once; products in place of powers; sums in their own order. Where that is too little, `compiled_or` has a
-second function of the same results.
-
 The machine code is cached beside the source, in `__pycache__`, and compiled again when the file or one of LIBRARIES
 changes. The cache watches these alone: a compiled function must call none that is compiled in another file.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
+import numba
 import numpy as np
+from numba.core.caching import FunctionCache
 from numpy.typing import NDArray
 
-try:
-    import numba
-    from numba.core.caching import FunctionCache
-except ImportError:
-    numba, FunctionCache = None, object  # type: ignore[assignment,misc]
-
-HAS_NUMBA = numba is not None
-WIDER = 1 if HAS_NUMBA else 16  # blocks of numbers side by side: NumPy costs by the call, not by the number
 LIBRARIES = [Path(__file__).with_name(name) for name in ("algebra.py", "functions.py")]
 
 P = ParamSpec("P")
@@ -62,36 +51,11 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     Divisions by zero give infinity or NaN as in NumPy, without a warning. Sums keep their order. Arrays are written
     number by number: what compares two shapes takes four seconds more to compile, for its message.
     """
-    if not HAS_NUMBA:
-        return np.errstate(all="ignore")(function)
     machine_code: Any = numba.njit(function, nogil=True, error_model="numpy")
     # Where no folder is writable, nothing is cached, and every start compiles again.
     with contextlib.suppress(RuntimeError):
         machine_code._cache = _DiskCache(function)
     return cast(Callable[P, T], machine_code)
-
-
-def compiled_or(plain: Callable[..., T]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Compile a function, or take `plain` without Numba, whose results and writes must have the same bits."""
-    return (lambda function: compiled(function)) if HAS_NUMBA else (lambda _: compiled(plain))
-
-
-def lanes(*bounds: int) -> Iterable[int]:
-    """Return what `range` does, or all of it as one slice, so that the body of the loop runs once."""
-    return (slice(*bounds),)  # type: ignore[return-value]
-
-
-def choose(condition: object, one: T, other: T) -> T:
-    """Return `one` or `other`, in each lane."""
-    return one if condition else other
-
-
-lanes, choose = (range, compiled(choose)) if HAS_NUMBA else (lanes, np.where)  # type: ignore[assignment]
-
-
-def added(terms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of `terms` (n, ...), from 0 in their order: NumPy's own sums have another one."""
-    return np.asarray(np.add.accumulate(np.concatenate([np.zeros((1, *terms.shape[1:])), terms]))[-1])
 
 
 def writable(array: NDArray[np.float64]) -> NDArray[np.float64]:

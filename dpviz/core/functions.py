@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpviz.core.arrays import FloatArray
-from dpviz.core.compiled import WIDER, choose, compiled, compiled_or, lanes
+from dpviz.core.compiled import compiled
 
-BLOCK = 256 * WIDER  # numbers at a time: what is between two passes stays in the cache; ours
+# Our choice: so many numbers at a time stay in the cache between two passes.
+BLOCK = 256
 MAGIC = 1.5 * 2.0**52  # added and subtracted again it rounds to whole numbers, which are its lowest bits meanwhile
 MAGIC_BITS = 0x4338 << 48
 ONE_BITS, FRACTION_BITS = 1023 << 52, (1 << 52) - 1
@@ -131,18 +132,20 @@ def exp_each(x: FloatArray) -> None:
     low_bits, high_bits = low.view(np.int64), high.view(np.int64)
     for start in range(0, len(x), BLOCK):
         part = x[start : start + BLOCK]
-        for i in lanes(len(part)):
+        for i in range(len(part)):
             y = part[i]
-            y = choose(y < -746.0, -746.0, y)
-            y = choose(y > 710.0, 710.0, y)
+            if y < -746.0:
+                y = -746.0
+            if y > 710.0:
+                y = 710.0
             part[i] = y
             rounded[i] = y * PER_LN2 + MAGIC
-        for i in lanes(len(part)):
+        for i in range(len(part)):
             n = whole[i] - MAGIC_BITS
             half = n >> 1
             low_bits[i] = (half + 1023) << 52
             high_bits[i] = (n - half + 1023) << 52
-        for i in lanes(len(part)):
+        for i in range(len(part)):
             n = rounded[i] - MAGIC
             upper, lower = part[i] - n * LN2_HIGH, n * LN2_LOW
             r = upper - lower
@@ -171,15 +174,15 @@ def log_each(x: FloatArray) -> None:
     power_bits = powers.view(np.int64)
     for start in range(0, len(x), BLOCK):
         part = x[start : start + BLOCK]
-        for i in lanes(len(part)):
+        for i in range(len(part)):
             small = part[i] < 2.2250738585072014e-308
-            mantissa[i] = choose(small, part[i] * 18014398509481984.0, part[i])  # 2^54
-            shift[i] = choose(small, 54.0, 0.0)
-        for i in lanes(len(part)):
+            mantissa[i] = part[i] * 18014398509481984.0 if small else part[i]  # 2^54
+            shift[i] = 54.0 if small else 0.0
+        for i in range(len(part)):
             shifted = bits[i] + (ONE_BITS - ROOT_HALF_BITS)
             power_bits[i] = (shifted >> 52) + (MAGIC_BITS - 1023)
             bits[i] = (shifted & FRACTION_BITS) + ROOT_HALF_BITS
-        for i in lanes(len(part)):
+        for i in range(len(part)):
             y = part[i]
             k = powers[i] - MAGIC - shift[i]
             f = mantissa[i] - 1.0
@@ -193,12 +196,15 @@ def log_each(x: FloatArray) -> None:
                 + w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860510165545e-01))
             )
             result = k * LN2_HIGH - ((half_square - (s * (half_square + (odd + even)) + k * LN2_LOW)) - f)
-            result = choose(y == 0.0, -np.inf, result)
-            result = choose(y < 0.0, np.nan, result)
-            part[i] = choose(y < np.inf, result, y)  # infinity and NaN stay
+            if y == 0.0:
+                result = -np.inf
+            if y < 0.0:
+                result = np.nan
+            # Infinity and NaN stay.
+            part[i] = result if y < np.inf else y
 
 
-@compiled_or(lambda x: bool((np.abs(x) <= FAR).all()))
+@compiled
 def _is_near(x: FloatArray) -> bool:
     near = True
     for i in range(len(x)):
@@ -213,11 +219,14 @@ def _expm1(x: FloatArray) -> None:
     exp_each(power)
     logs = power.copy()
     log_each(logs)
-    for i in lanes(len(x)):
+    for i in range(len(x)):
         less = power[i] - 1.0
         result = less * (x[i] / logs[i])
-        result = choose((less == -1.0) | (power[i] == np.inf), less, result)
-        x[i] = choose(less == 0.0, x[i], result)
+        if (less == -1.0) | (power[i] == np.inf):
+            result = less
+        if less == 0.0:
+            result = x[i]
+        x[i] = result
 
 
 @compiled
@@ -225,11 +234,14 @@ def _log1p(x: FloatArray) -> None:
     """u = 1 + x; ln u x / (u - 1) (Kahan): what u's rounding adds to ln u it adds to u - 1."""
     logs = 1.0 + x
     log_each(logs)
-    for i in lanes(len(x)):
+    for i in range(len(x)):
         more = (1.0 + x[i]) - 1.0
         result = logs[i] * (x[i] / more)
-        result = choose((more <= -1.0) | (more == np.inf), logs[i], result)
-        x[i] = choose(more == 0.0, x[i], result)
+        if (more <= -1.0) | (more == np.inf):
+            result = logs[i]
+        if more == 0.0:
+            result = x[i]
+        x[i] = result
 
 
 @compiled
@@ -239,14 +251,14 @@ def _sin_cos(x: FloatArray, cosine: FloatArray) -> None:
     whole = rounded.view(np.int64)
     for start in range(0, len(x), BLOCK):
         part, second = x[start : start + BLOCK], cosine[start : start + BLOCK]
-        for i in lanes(len(part)):
+        for i in range(len(part)):
             rounded[i] = part[i] * (2.0 / np.pi) + MAGIC
-        for i in lanes(len(part)):
+        for i in range(len(part)):
             n = whole[i]
             odd[i] = n & 1
             sign[i] = 1.0 - (n & 2)
             other[i] = 1.0 - ((n + 1) & 2)
-        for i in lanes(len(part)):
+        for i in range(len(part)):
             n = rounded[i] - MAGIC
             first = part[i] - n * HALF_PI[0]
             step = n * HALF_PI[1]
@@ -279,8 +291,8 @@ def _sin_cos(x: FloatArray, cosine: FloatArray) -> None:
             near = 1.0 - half
             turned = near + (((1.0 - near) - half) + z * tail)
             swap = odd[i] != 0.0
-            part[i] = choose(swap, turned, sine) * sign[i]
-            second[i] = choose(swap, sine, turned) * other[i]
+            part[i] = (turned if swap else sine) * sign[i]
+            second[i] = (sine if swap else turned) * other[i]
 
 
 @compiled
@@ -289,17 +301,17 @@ def _tan(x: FloatArray) -> None:
     for start in range(0, len(x), 8 * BLOCK):
         part = x[start : start + 8 * BLOCK]
         _sin_cos(part, cosine)
-        for i in lanes(len(part)):
+        for i in range(len(part)):
             part[i] /= cosine[i]
 
 
 @compiled
 def _arcsin(x: FloatArray) -> None:
     """arcsin(x) = x + x R(x^2) up to 1/2, and pi/2 - 2 arcsin(sqrt((1 - x) / 2)) beyond it."""
-    for i in lanes(len(x)):
+    for i in range(len(x)):
         size = abs(x[i])
         far = size > 0.5
-        z = choose(far, (1.0 - size) * 0.5, size * size)
+        z = (1.0 - size) * 0.5 if far else size * size
         p = z * (
             1.66666666666666657415e-01
             + z
@@ -317,25 +329,26 @@ def _arcsin(x: FloatArray) -> None:
             -2.40339491173441421878e00
             + z * (2.02094576023350569471e00 + z * (-6.88283971605453293030e-01 + z * 7.70381505559019352791e-02))
         )
-        s = choose(far, np.sqrt(z), size)
+        s = np.sqrt(z) if far else size
         s = s + s * (p / q)
-        result = choose(far, 1.57079632679489655800e00 - (2.0 * s - 6.12323399573676603587e-17), s)
-        x[i] = choose(x[i] < 0.0, -result, result)
+        result = 1.57079632679489655800e00 - (2.0 * s - 6.12323399573676603587e-17) if far else s
+        x[i] = -result if x[i] < 0.0 else result
 
 
 @compiled
 def _arctan2(y: FloatArray, x: FloatArray) -> None:
     """The arc tangent of a ratio r <= 1, around 0, 1/2 or 1, whichever is near; mirrored into the octant of (x, y)."""
-    for i in lanes(len(y)):
+    for i in range(len(y)):
         up, along = abs(y[i]), abs(x[i])
-        steep = up > along
-        least, most = choose(steep, along, up), choose(steep, up, along)
-        r = choose(most > 0.0, least / most, 0.0)
-        r = choose(least == np.inf, 1.0, r)
-        one, half = r >= 0.6875, r >= 0.4375
-        high = choose(one, 7.85398163397448278999e-01, choose(half, 4.63647609000806093515e-01, 0.0))
-        low = choose(one, 3.06161699786838301793e-17, choose(half, 2.26987774529616870924e-17, 0.0))
-        t = choose(one, (r - 1.0) / (r + 1.0), choose(half, (2.0 * r - 1.0) / (2.0 + r), r))
+        least, most = min(along, up), max(along, up)
+        r = least / most if most > 0.0 else 0.0
+        if least == np.inf:
+            r = 1.0
+        high, low, t = 0.0, 0.0, r
+        if r >= 0.6875:
+            high, low, t = 7.85398163397448278999e-01, 3.06161699786838301793e-17, (r - 1.0) / (r + 1.0)
+        elif r >= 0.4375:
+            high, low, t = 4.63647609000806093515e-01, 2.26987774529616870924e-17, (2.0 * r - 1.0) / (2.0 + r)
         z = t * t
         w = z * z
         odd = z * (
@@ -361,7 +374,10 @@ def _arctan2(y: FloatArray, x: FloatArray) -> None:
             )
         )
         angle = high - ((t * (odd + even) - low) - t)
-        angle = choose(steep, np.pi / 2.0 - (angle - 6.12323399573676603587e-17), angle)
-        angle = choose(np.copysign(1.0, x[i]) < 0.0, np.pi - (angle - 1.22464679914735317720e-16), angle)
-        angle = choose(np.isnan(x[i]) | np.isnan(y[i]), x[i] + y[i], angle)
+        if up > along:
+            angle = np.pi / 2.0 - (angle - 6.12323399573676603587e-17)
+        if np.copysign(1.0, x[i]) < 0.0:
+            angle = np.pi - (angle - 1.22464679914735317720e-16)
+        if np.isnan(x[i]) | np.isnan(y[i]):
+            angle = x[i] + y[i]
         y[i] = np.copysign(angle, y[i])

@@ -16,9 +16,8 @@ step that real numbers do not have. von Neumann 1951, "Various techniques used i
 (exponential numbers by comparisons); Karney 2016, "Sampling exactly from the normal distribution", algorithms N and B.
 
 Cost, beside noise in doubles on one core: a call takes 40 microseconds instead of 4, each number more 0.2 (Laplace) or
-0.6 (Gaussian) instead of 0.02, without Numba 80 and 300; a method's run on 2,000 records, 0.1 to 2 ms, takes up to
-0.15 ms longer. Utility: the scale is 2^-12 wider, 0.05 % of the variance; rounding adds 2^-40 / 12 of the squared scale
-at most.
+0.6 (Gaussian) instead of 0.02; a method's run on 2,000 records, 0.1 to 2 ms, takes up to 0.15 ms longer. Utility:
+the scale is 2^-12 wider, 0.05 % of the variance; rounding adds 2^-40 / 12 of the squared scale at most.
 
 What is left: v may be a sum of records in doubles, whose last bits follow from the order of all records. A sum of n
 numbers in [-1, 1] is off by n^2 2^-53 at most, in whatever order (Higham 2002, section 4.2), so two neighbors' sums
@@ -28,7 +27,6 @@ while 2 n^2 2^-53 <= D SLACK, for D = 1/2 and up to 740,000 records. Counts are 
 
 import ctypes
 import math
-import operator
 import os
 import sys
 import threading
@@ -36,18 +34,14 @@ import weakref
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from itertools import repeat
 from typing import Any, NoReturn
 
 import numpy as np
+from llvmlite import binding  # type: ignore[import-untyped]  # it ships no types
+from numba import carray, cfunc, types  # type: ignore[attr-defined]  # exported without its list of names
 from numpy.typing import NDArray
 
 from dpviz.core import FloatArray, compiled, quoted
-from dpviz.core.compiled import HAS_NUMBA
-
-if HAS_NUMBA:
-    from llvmlite import binding  # type: ignore[import-untyped]  # it ships no types
-    from numba import carray, cfunc, types  # type: ignore[attr-defined]  # exported without its list of names
 
 Words = NDArray[np.uint64]
 
@@ -96,7 +90,7 @@ class OsBits:
         self.forget()
         self._fill = fill
         self._place = self.words.ctypes.data
-        next64, next32, next_double = _entries() if HAS_NUMBA else self._unbuffered()
+        next64, next32, next_double = _entries()
         self._calls = _Calls(self._place, next64, next32, next_double, next64)
         self.capsule = _capsule(ctypes.addressof(self._calls), _CAPSULE, None)
         _LIVE[self._place] = self
@@ -109,19 +103,6 @@ class OsBits:
         """Fill the buffer."""
         self.words[1:] = np.frombuffer(self._fill(8 * BUFFERED), dtype=np.uint64)
         self.words[0] = 1
-
-    def _unbuffered(self) -> tuple[int, int, int]:
-        """Return what `_entries` does, without Numba: C functions of Python's alone, one read for each number.
-
-        A signal's handler is Python code, and so runs in Python code only: an interrupt in a function of ours would
-        leave a number undrawn, which would be no noise. Their one argument, the state, is not looked at.
-        """
-        words, halves = (map(int.from_bytes, map(self._fill, repeat(n)), repeat(sys.byteorder)) for n in (8, 4))
-        doubles = map(operator.mul, map(operator.rshift, words, repeat(11)), repeat(2.0**-53))
-        numbers = ((ctypes.c_uint64, words), (ctypes.c_uint32, halves), (ctypes.c_double, doubles))
-        self._entries = [ctypes.CFUNCTYPE(kind)(each.__next__) for kind, each in numbers]
-        first, second, third = (ctypes.cast(entry, ctypes.c_void_p).value or 0 for entry in self._entries)
-        return first, second, third
 
     def forget(self) -> None:
         """Wipe the buffer: the next word is a new one."""
@@ -147,14 +128,11 @@ def _forget_all() -> None:
 
 
 _CALLED_BACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda place: _LIVE[place].refill())
-if HAS_NUMBA:
-    binding.add_symbol(REFILL, ctypes.cast(_CALLED_BACK, ctypes.c_void_p).value)
+binding.add_symbol(REFILL, ctypes.cast(_CALLED_BACK, ctypes.c_void_p).value)
 if sys.platform != "win32":  # there is no fork
     os.register_at_fork(after_in_child=_forget_all)
 _COMPILED: list[Any] = []  # machine code that NumPy calls must outlive all generators
-_refilled: Any = (
-    types.ExternalFunction(REFILL, types.void(types.uintp)) if HAS_NUMBA else lambda place: _LIVE[place].refill()
-)
+_refilled: Any = types.ExternalFunction(REFILL, types.void(types.uintp))
 
 
 @compiled

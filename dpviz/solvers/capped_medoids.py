@@ -18,7 +18,6 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.core import FloatArray, Labels, Points, algebra, as_points, compiled
-from dpviz.core.compiled import added, compiled_or
 
 SOLVERS = ("fasterpam", "akm", "greedy")
 FULL = 3000  # points up to which all n^2 dissimilarities are computed: 36 MB; ours
@@ -317,48 +316,7 @@ def faster_pam(dissimilarities: Dissimilarities, start: Labels) -> Labels:
     return medoids
 
 
-def plain_swap(candidates: NDArray[np.float32], medoids: Labels, most: int) -> None:
-    """Do what `_swap_eagerly` does, with NumPy."""
-    n, k = candidates.shape[1], len(medoids)
-    first, second, near, next_near = np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n), np.empty(n)
-    chosen, since = np.zeros(len(candidates), dtype=np.bool_), 0
-    chosen[medoids] = True
-
-    def search(some: Labels) -> None:
-        far = candidates[medoids[:, None], some].astype(np.float64)  # (k, s)
-        for place, distance in ((first, near), (second, next_near)):
-            place[some] = far.argmin(axis=0)
-            distance[some] = far.min(axis=0)
-            far[place[some], np.arange(len(some))] = np.inf
-
-    search(np.arange(n))
-    removal, least = np.bincount(first, weights=next_near - near, minlength=k), 1e-10 * added(near)
-    for _ in range(most):
-        for candidate in range(len(candidates)):
-            if since == len(candidates):
-                return
-            since += 1
-            if chosen[candidate]:
-                continue
-            row, change = candidates[candidate].astype(np.float64), removal.copy()
-            some = np.flatnonzero(row < next_near)
-            nearer = row[some] < near[some]
-            np.add.at(change, first[some], np.where(nearer, near[some], row[some]) - next_near[some])
-            place = int(np.argmin(change))
-            if added((row[some] - near[some])[nearer]) + change[place] >= -least:
-                continue
-            chosen[medoids[place]], chosen[candidate] = False, True
-            medoids[place], since = candidate, 0
-            lost = (first == place) | (second == place)  # what it has lost may be any medoid
-            nearest, nearer = ~lost & (row < near), ~lost & (row >= near) & (row < next_near)
-            next_near[nearest], second[nearest] = near[nearest], first[nearest]
-            near[nearest], first[nearest] = row[nearest], place
-            next_near[nearer], second[nearer] = row[nearer], place
-            search(np.flatnonzero(lost))
-            removal = np.bincount(first, weights=next_near - near, minlength=k)
-
-
-@compiled_or(plain_swap)
+@compiled
 def _swap_eagerly(candidates: NDArray[np.float32], medoids: Labels, most: int) -> None:
     """Swap each candidate that lowers the total into `medoids` at once, until a whole round has none.
 

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from dpviz.core import FloatArray, compiled, writable
 from dpviz.core.algebra import solve_each
-from dpviz.core.compiled import added, compiled_or
 
 TOLERANCE = 1e-10  # of the points' extent: a step shorter than this is the last; ours
 ROUNDS = 200  # ours; nearly all medians are there after 8
@@ -110,13 +109,7 @@ def _length(vector: FloatArray) -> np.float64:
     return np.float64(np.sqrt(square))
 
 
-def plain_start(places: FloatArray, weights: FloatArray, y: FloatArray) -> float:
-    """Do what `_start` does, with NumPy."""
-    y[:] = added(weights[:, None] * places)
-    return float((places.max(axis=0) - places.min(axis=0)).max())
-
-
-@compiled_or(plain_start)
+@compiled
 def _start(places: FloatArray, weights: FloatArray, y: FloatArray) -> float:
     """Write the mean, a start inside the hull, into `y` (n,), which is 0; return the longest side of the hull's box."""
     extent = 0.0
@@ -129,24 +122,7 @@ def _start(places: FloatArray, weights: FloatArray, y: FloatArray) -> float:
     return extent
 
 
-def plain_forces(
-    places: FloatArray, weights: FloatArray, y: FloatArray, slope: FloatArray, bend: FloatArray
-) -> tuple[float, float, int]:
-    """Do what `_forces` does, with NumPy."""
-    counted = np.flatnonzero(weights)
-    gaps, weights = y - places[counted], weights[counted]
-    squares = added(np.square(gaps).T)
-    on, away = squares == 0.0, squares != 0.0
-    gaps, apart, pulling = gaps[away], squares[away], weights[away]
-    distances = np.sqrt(apart)
-    pulls = pulling / distances
-    slope[:] = added(pulls[:, None] * gaps)
-    bend[:] = added(-(pulls[:, None, None] * gaps[:, :, None] * gaps[:, None] / apart[:, None, None]))
-    bend[np.diag_indices(len(y))] += added(pulls) * (1.0 + 1e-12)
-    return float(added(pulling * distances)), float(added(weights[on])), int(counted[squares.argmin()])
-
-
-@compiled_or(plain_forces)
+@compiled
 def _forces(
     places: FloatArray, weights: FloatArray, y: FloatArray, slope: FloatArray, bend: FloatArray
 ) -> tuple[float, float, int]:

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import Counts, FloatArray, Points, compiled, frozen, functions, writable
-from dpviz.core.compiled import choose, compiled_or, lanes
 
 MARGINAL_SHARE = 0.2  # of epsilon, for the marginals; ours, by measurement
 MOST_BINS = 64  # of a marginal; ours
@@ -339,9 +338,9 @@ def _spread_evenly(places: Points, low: Points, high: Points, even: Points) -> P
             width = high[i, f] - low[i, f]
             at = (places[i, f] - low[i, f]) / width if width > 0 else 0.5
             at = min(max(at, LEAST_DENSITY), 1.0 - LEAST_DENSITY)
-            for j in lanes(s):
+            for j in range(s):
                 below, above = even[j, f] * at / (1.0 - at), at + (even[j, f] - (1.0 - at)) * (1.0 - at) / at
-                mine[j, f] = low[i, f] + width * choose(even[j, f] < 1.0 - at, below, above)
+                mine[j, f] = low[i, f] + width * (below if even[j, f] < 1.0 - at else above)
     return spread
 
 
@@ -421,23 +420,7 @@ def _pieces(widths: FloatArray, most: FloatArray) -> Indices:
     return pieces
 
 
-def plain_count_within(
-    unit: Points, outer: FloatArray, ends: Indices, walls: FloatArray, runs: Indices, pieces: Indices, first: Indices
-) -> Counts:
-    """Do what `_count_within` does, with NumPy."""
-    cell = within = np.zeros(len(unit), np.intp)
-    for a, x in enumerate(unit.T):
-        axis = outer[ends[a] : ends[a + 1]]
-        cell = cell * (len(axis) + 1) + np.searchsorted(axis, x, side="right")
-    for a, x in enumerate(unit.T):
-        begin, n_walls, along = runs[cell, a], pieces[cell, a] - 1, np.zeros(len(unit), np.intp)
-        for j in range(n_walls.max(initial=0)):
-            along += (j < n_walls) & (walls[np.minimum(begin + j, len(walls) - 1)] <= x)
-        within = within * pieces[cell, a] + along
-    return np.bincount(first[cell] + within, minlength=first[-1]).astype(np.float64)
-
-
-@compiled_or(plain_count_within)
+@compiled
 def _count_within(
     unit: Points, outer: FloatArray, ends: Indices, walls: FloatArray, runs: Indices, pieces: Indices, first: Indices
 ) -> Counts:

@@ -16,9 +16,9 @@ import numpy as np
 import scipy
 
 from dpviz.core import Centers, Confidential, Counts, FloatArray, Labels, Points, compiled, squared_norms
-from dpviz.core.compiled import HAS_NUMBA, WIDER, choose, compiled_or, lanes
 
-BLOCK = 64 * WIDER  # records side by side: what is computed of them stays in the cache
+# Records side by side: intermediate results stay in the cache.
+BLOCK = 64
 THREADED_ROWS = 32_768  # from here on the records are shared among the cores; below, threads cost more than they give
 FEW_AXES = 3  # up to here sums are added axis by axis, beyond it by one sparse product; ours
 
@@ -97,9 +97,8 @@ def nearness(centers: Centers) -> tuple[FloatArray, FloatArray]:
 def argmax_linear(records: Points, slopes: FloatArray, offsets: FloatArray) -> Labels:
     """Return which score (n,) is highest, the first on a tie: offsets (k,) + slopes (k, F) . x for `records` (n, F)."""
     n, n_features = records.shape
-    width = BLOCK if HAS_NUMBA else min(BLOCK, n)  # lanes beyond it are no part of a slice
-    labels, features = np.empty(n, dtype=np.intp), np.zeros((n_features, width))
-    score, best, winner = np.empty(width), np.empty(width), np.empty(width, dtype=np.intp)
+    labels, features = np.empty(n, dtype=np.intp), np.zeros((n_features, BLOCK))
+    score, best, winner = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, dtype=np.intp)
     for start in range(0, n, BLOCK):
         size = min(BLOCK, n - start)
         _side_by_side(records[start : start + size], features)
@@ -107,10 +106,10 @@ def argmax_linear(records: Points, slopes: FloatArray, offsets: FloatArray) -> L
         mine = labels[start : start + size]
         for k in range(len(offsets)):
             _add_up(features, slopes[k], offsets[k], score)
-            for j in lanes(BLOCK):
+            for j in range(BLOCK):
                 better = score[j] > best[j]
-                best[j], winner[j] = choose(better, score[j], best[j]), choose(better, k, winner[j])
-        for j in lanes(size):  # a slice would bring the text of its error along: a second of compiling
+                best[j], winner[j] = score[j] if better else best[j], k if better else winner[j]
+        for j in range(size):  # a slice would bring the text of its error along: a second of compiling
             mine[j] = winner[j]
     return labels
 
@@ -126,7 +125,7 @@ def linear_scores(records: Points, slopes: FloatArray, offsets: FloatArray) -> F
         _side_by_side(records[start : start + size], features)
         for k in range(len(offsets)):
             _add_up(features, slopes[k], offsets[k], score)
-            for j in lanes(size):
+            for j in range(size):
                 mine[j, k] = score[j]
     return scores
 
@@ -135,18 +134,11 @@ def linear_scores(records: Points, slopes: FloatArray, offsets: FloatArray) -> F
 def _side_by_side(records: Points, features: FloatArray) -> None:
     """Write up to BLOCK records as columns of `features` (F, BLOCK)."""
     for f in range(len(features)):
-        for j in lanes(len(records)):
+        for j in range(len(records)):
             features[f, j] = records[j, f]
 
 
-def plain_argmax_in_boxes(
-    blocks: FloatArray, _low: FloatArray, _high: FloatArray, slopes: FloatArray, offsets: FloatArray
-) -> Labels:
-    """Do what `argmax_in_boxes` does, with NumPy."""
-    return argmax_linear(blocks.transpose(0, 2, 1).reshape(-1, blocks.shape[1]), slopes, offsets)
-
-
-@compiled_or(plain_argmax_in_boxes)
+@compiled
 def argmax_in_boxes(
     blocks: FloatArray, low: FloatArray, high: FloatArray, slopes: FloatArray, offsets: FloatArray
 ) -> Labels:
@@ -216,24 +208,24 @@ def _add_up(features: FloatArray, slopes: FloatArray, offset: float, score: Floa
     f = n_features % 4 or 4
     x, a = features[0], slopes[0]
     if f == 1:
-        for j in lanes(BLOCK):
+        for j in range(BLOCK):
             score[j] = offset + a * x[j]
     elif f == 2:
         y, b = features[1], slopes[1]
-        for j in lanes(BLOCK):
+        for j in range(BLOCK):
             score[j] = offset + a * x[j] + b * y[j]
     elif f == 3:
         y, z, b, c = features[1], features[2], slopes[1], slopes[2]
-        for j in lanes(BLOCK):
+        for j in range(BLOCK):
             score[j] = offset + a * x[j] + b * y[j] + c * z[j]
     else:
         y, z, w, b, c, d = features[1], features[2], features[3], slopes[1], slopes[2], slopes[3]
-        for j in lanes(BLOCK):
+        for j in range(BLOCK):
             score[j] = offset + a * x[j] + b * y[j] + c * z[j] + d * w[j]
     while f < n_features:
         a, b, c, d = slopes[f], slopes[f + 1], slopes[f + 2], slopes[f + 3]
         x, y, z, w = features[f], features[f + 1], features[f + 2], features[f + 3]
-        for j in lanes(BLOCK):
+        for j in range(BLOCK):
             score[j] = score[j] + a * x[j] + b * y[j] + c * z[j] + d * w[j]
         f += 4
 
@@ -285,28 +277,6 @@ def lloyd_in_blocks(
     return _lloyd_in_blocks(points[order], ends, np.array(start), max_iterations)
 
 
-def label_sums(rows: FloatArray, labels: Labels, n_clusters: int) -> FloatArray:
-    """Return the exact sums (k, F) of the clusters with the first n of `labels` of `rows` (n, F), in their order."""
-    return np.stack([np.bincount(labels[: len(rows)], weights=each, minlength=n_clusters) for each in rows.T], axis=1)
-
-
-def plain_add_rows(records: Points, labels: Labels, counts: Counts, sums: FloatArray) -> None:
-    """Do what `_add_rows` does, with NumPy."""
-    counts[:] = np.bincount(labels, minlength=len(counts))
-    sums[:] = label_sums(records, labels, len(counts))
-
-
-@compiled_or(plain_add_rows)
-def _add_rows(records: Points, labels: Labels, counts: Counts, sums: FloatArray) -> None:
-    """Write how many records each cluster has and their sums, in the order of the records."""
-    counts[:] = 0.0
-    sums[:] = 0.0
-    for i in range(len(records)):
-        counts[labels[i]] += 1.0
-        for f in range(records.shape[1]):
-            sums[labels[i], f] += records[i, f]
-
-
 @compiled
 def _lloyd_in_blocks(points: Points, ends: Labels, start: Centers, most: int) -> FloatArray:
     """Do what `lloyd_in_blocks` does for the records (n, d) of each block one after the other, up to its end."""
@@ -316,7 +286,12 @@ def _lloyd_in_blocks(points: Points, ends: Labels, start: Centers, most: int) ->
         mine[:] = start
         labels = argmax_linear(records, 2.0 * mine, -squared_norms(mine))
         for _ in range(most if len(records) else 0):
-            _add_rows(records, labels, counts, sums)
+            counts[:] = 0.0
+            sums[:] = 0.0
+            for i in range(len(records)):
+                counts[labels[i]] += 1.0
+                for f in range(records.shape[1]):
+                    sums[labels[i], f] += records[i, f]
             for k in range(len(mine)):
                 if counts[k] > 0:
                     mine[k] = sums[k] / counts[k]

@@ -11,9 +11,9 @@ from functools import lru_cache, partial
 import numpy as np
 
 from dpviz.core import Centers, FloatArray, Labels, Points, algebra, frozen, functions
-from dpviz.core.compiled import compiled_or
+from dpviz.core.compiled import compiled
 from dpviz.solvers.landscapes.mixture import Mixture
-from dpviz.solvers.lloyd import argmax_linear, label_sums, linear_scores
+from dpviz.solvers.lloyd import argmax_linear, linear_scores
 
 MOMENT_ROWS = 2048  # records at a time; ours
 CACHED_NUMBERS = 20_000_000  # phi of all records is held up to this many numbers (160 MB), else recomputed; ours
@@ -109,7 +109,7 @@ def _hard(slopes: FloatArray, phi: FloatArray) -> BlockMoments:
     return label_moments(phi, labels, len(slopes)), labels
 
 
-@compiled_or(label_sums)
+@compiled
 def label_moments(portion: FloatArray, labels: Labels, n_clusters: int) -> FloatArray:
     """Return the exact statistics (k, F) of the clusters with these `labels` (n,) from phi (n, F)."""
     total = np.zeros((n_clusters, portion.shape[1]))

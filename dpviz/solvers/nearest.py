@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from dpviz.core import (
     BLOCK_ROWS,
-    BoolArray,
     Centers,
     Confidential,
     FloatArray,
@@ -27,15 +26,11 @@ from dpviz.core import (
     squared_norms,
 )
 from dpviz.core.arrays import array_cache
-from dpviz.core.compiled import compiled_or
 from dpviz.solvers.lloyd import (
     ClusterSums,
-    argmax_linear,
     assign,
     cluster_sums,
     cluster_totals,
-    label_sums,
-    linear_scores,
     nearness,
 )
 
@@ -267,38 +262,7 @@ def _level(steps: Labels, side: int, moments: FloatArray, first: Labels) -> Leve
     return Level(middles, 0.5 / side, sums, frozen(first))
 
 
-def plain_cell_winners(
-    blocks: Level, cells: Level, records: Points, slopes: FloatArray, offsets: FloatArray, margin: float
-) -> tuple[NDArray[np.uint8], FloatArray]:
-    """Do what `_cell_winners` does, with NumPy."""
-    changes = np.abs(slopes[:, None] - slopes[None]).sum(axis=2)  # of at most three axes, in their order
-
-    def possible(level: Level, some: BoolArray) -> BoolArray:
-        """Return which of `some` (m, k) may win in each box."""
-        scores = np.where(some, linear_scores(level.middles, slopes, offsets), -np.inf)
-        best = scores.argmax(axis=1)
-        behind = scores[np.arange(len(best)), best][:, None] - scores - level.half * changes[best]
-        own = best[:, None] == np.arange(len(offsets))
-        return np.asarray(some & (own | ~(behind > margin)))
-
-    near = possible(blocks, np.ones((len(blocks.middles), len(offsets)), np.bool_))
-    nearer = possible(cells, near.repeat(np.diff(blocks.first), axis=0))
-    alone = (near.sum(axis=1) == 1).repeat(np.diff(blocks.first))
-    winners = np.where(nearer.sum(axis=1) == 1, nearer.argmax(axis=1), OPEN).astype(np.uint8)
-    begins, sizes = cells.first[:-1], np.diff(cells.first)
-    rows = np.flatnonzero((winners == OPEN).repeat(sizes))
-    within = nearer.repeat(sizes, axis=0)[rows]
-    own = np.where(within, linear_scores(records[rows], slopes, offsets), -np.inf).argmax(axis=1)
-    single, whole = near.sum(axis=1) == 1, (winners != OPEN) & ~alone
-    # What is added, in the order of the records: blocks that have one winner, other such cells, and single records.
-    order = np.argsort(np.concatenate([begins[blocks.first[:-1][single]], begins[whole], rows]))
-    to = np.concatenate([near[single].argmax(axis=1), winners[whole], own])[order]
-    each = np.column_stack([np.ones(len(rows)), squared_norms(records[rows]), records[rows]])
-    terms = np.concatenate([blocks.moments[single], cells.moments[whole], each])[order]
-    return winners, label_sums(terms, to, len(offsets))
-
-
-@compiled_or(plain_cell_winners)
+@compiled
 def _cell_winners(
     blocks: Level, cells: Level, records: Points, slopes: FloatArray, offsets: FloatArray, margin: float
 ) -> tuple[NDArray[np.uint8], FloatArray]:
@@ -344,22 +308,7 @@ def _cell_winners(
     return winners, totals
 
 
-def plain_row_winners(
-    winners: NDArray[np.integer],
-    cell_of: NDArray[np.integer],
-    rows: Labels,
-    records: Points,
-    slopes: FloatArray,
-    offsets: FloatArray,
-) -> NDArray[np.uint8]:
-    """Do what `_row_winners` does, with NumPy."""
-    labels: NDArray[np.uint8] = winners[cell_of[rows]].astype(np.uint8)
-    undecided = np.flatnonzero(labels == OPEN)
-    labels[undecided] = argmax_linear(records[rows[undecided]], slopes, offsets)
-    return labels
-
-
-@compiled_or(plain_row_winners)
+@compiled
 def _row_winners(
     winners: NDArray[np.integer],
     cell_of: NDArray[np.integer],

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from dpviz.core import Centers, FloatArray, frozen
-from dpviz.core.compiled import compiled_or
+from dpviz.core.compiled import compiled
 
 ATTEMPTS = 100  # candidates a center may use up before a radius counts as too large (Su et al.)
 HALVINGS = 12  # of the search for the radius; 0.5 / 2^12 is finer than a screen's pixel
@@ -58,20 +58,7 @@ def sphere_packing(n_clusters: int, d: int, *, rng: np.random.Generator) -> Cent
     return best
 
 
-def plain_pack(candidates: FloatArray, radius: float, placed: Centers) -> bool:
-    """Do what `_pack` does, with NumPy."""
-    for i, offered in enumerate(radius + candidates * (1.0 - 2.0 * radius)):  # (ATTEMPTS, d)
-        squares = np.zeros((len(offered), i))
-        for f in range(offered.shape[1]):
-            squares += (offered[:, f, None] - placed[None, :i, f]) ** 2
-        free = (np.sqrt(squares) >= 2.0 * radius).all(axis=1)
-        placed[i] = offered[free.argmax()]
-        if not free.any():
-            return False
-    return True
-
-
-@compiled_or(plain_pack)
+@compiled
 def _pack(candidates: FloatArray, radius: float, placed: Centers) -> bool:
     """Place one center after the other at its first candidate that is 2 radius from all placed ones; tell if all are.
 

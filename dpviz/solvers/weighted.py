@@ -10,7 +10,6 @@ import numpy as np
 
 from dpviz.core import BoolArray, Centers, Counts, FloatArray, Labels, Points, compiled, frozen, writable
 from dpviz.core.arrays import array_cache
-from dpviz.core.compiled import added, choose, compiled_or, lanes
 from dpviz.solvers.grids import even_grid, even_side, fitting, grid_of, heaviest, marginal_counts
 from dpviz.solvers.lloyd import BLOCK, LloydRun, argmax_in_boxes, lloyd, nearness
 from dpviz.solvers.moments import label_moments
@@ -268,11 +267,12 @@ def _there_and_back(columns: FloatArray, strips: float, steps: float) -> FloatAr
         column, n = columns[f], strips if f < d - 1 else steps
         low, width = column.min(), column.max() - column.min()
         scale = n / width if width > 0 else 0.0
-        for i in lanes(m):
+        for i in range(m):
             along = np.floor((column[i] - low) * scale)
-            along = choose(along < n, along, n - 1.0)
+            if along >= n:
+                along = n - 1.0
             odd = keys[i] - 2.0 * np.floor(keys[i] / 2.0) > 0
-            keys[i] = keys[i] * n + choose(odd, n - 1.0 - along, along)
+            keys[i] = keys[i] * n + (n - 1.0 - along if odd else along)
     return keys
 
 
@@ -359,35 +359,7 @@ def _most(values: FloatArray) -> float:
     return max(a, b, c, d)
 
 
-def _squared(places: Points, center: FloatArray) -> FloatArray:
-    return added(np.square(places - center).T)
-
-
-def _drawn_in_order(draw: float, masses: FloatArray, squares: FloatArray) -> int:
-    """Do what `_drawn` does, with NumPy."""
-    upto = np.cumsum(masses * squares)
-    return min(int(np.searchsorted(upto, draw * upto[-1], side="right")), len(upto) - 1) if upto[-1] > 0 else -1
-
-
-def plain_add_drawn(
-    draw: float,
-    i: int,
-    blocks: _Blocks,
-    chosen: Centers,
-    nearest: FloatArray,
-    _terms: FloatArray,
-    _sums: FloatArray,
-    _reach: FloatArray,
-) -> float:
-    """Do what `_add_drawn` does, with NumPy."""
-    rows, masses, m = blocks.rows, blocks.weights, len(blocks.rows)
-    chosen[i] = rows[_drawn_in_order(draw, masses, nearest[:m])]
-    squares = _squared(rows, chosen[i])
-    nearest[:m] = np.minimum(nearest[:m], squares) if i else squares
-    return float((masses * nearest[:m]).sum())
-
-
-@compiled_or(plain_add_drawn)
+@compiled
 def _add_drawn(
     draw: float,
     i: int,
@@ -426,34 +398,7 @@ def _add_drawn(
     return total
 
 
-def plain_exchange(blocks: _Blocks, centers: Centers, draws: FloatArray) -> None:
-    """Do what `_exchange` does, with NumPy: sums are in the order of the places at once."""
-    places, w, m, k = blocks.rows, blocks.weights, len(blocks.rows), len(centers)
-    (first, second), (owner, heir), lost = np.empty((2, m)), np.empty((2, m), np.intp), np.arange(m)
-    for draw in draws:
-        if len(lost):  # the two nearest of all, the lower number on a tie
-            squares = np.stack([_squared(places[lost], center) for center in centers])  # (k, lost)
-            for who, distance in ((owner, first), (heir, second)):
-                who[lost], distance[lost] = squares.argmin(axis=0), squares.min(axis=0)
-                squares[who[lost], np.arange(len(lost))] = np.inf
-        pick, lost = _drawn_in_order(draw, w, first), lost[:0]
-        if pick < 0:
-            return
-        offers = _squared(places, places[pick])
-        nearest = np.minimum(first, offers)
-        loss = np.bincount(owner, weights=w * (np.minimum(second, offers) - nearest), minlength=k)
-        missed = int(loss.argmin())
-        if added(w * (first - nearest)) <= loss[missed]:
-            continue
-        centers[missed] = places[pick]
-        lost = np.flatnonzero((owner == missed) | (heir == missed))
-        nearer, between = offers < first, (offers >= first) & (offers < second)
-        second[nearer], heir[nearer] = first[nearer], owner[nearer]
-        first[nearer], owner[nearer] = offers[nearer], missed
-        second[between], heir[between] = offers[between], missed
-
-
-@compiled_or(plain_exchange)
+@compiled
 def _exchange(blocks: _Blocks, centers: Centers, draws: FloatArray) -> None:
     """Try one exchange for each of `draws` in [0, 1), in place.
 

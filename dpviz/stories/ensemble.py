@@ -27,7 +27,7 @@ from dpviz.core import (
     Points,
     frozen,
 )
-from dpviz.core.compiled import compiled_or
+from dpviz.core.compiled import compiled
 from dpviz.plots import Audience, Ink, Kind, Layer, Role, Scene, rows_at
 from dpviz.plots.scene import SHADES
 from dpviz.solvers import BOX_MIDDLE, EMPTY_SCALES, noisy_means, steadied
@@ -159,19 +159,7 @@ def shades_of(alike: IntArray, n_draws: int) -> Shades:
     return np.rint(SHADES * (1.0 - share * share * share)).astype(np.uint8)
 
 
-def plain_alike(unit: Points, groups: Shades, draws: FloatArray) -> IntArray:
-    """Do what `_alike` does, with NumPy."""
-    n, k, d = draws.shape
-    result, own = np.full(len(unit), n, dtype=np.intp), np.minimum(groups, k - 1)
-    for centers in draws:
-        distances = np.zeros((len(unit), k))
-        for j in range(d):
-            distances += (unit[:, j, None] - centers[:, j]) ** 2
-        result -= (groups < k) & (distances < distances[np.arange(len(unit)), own][:, None]).any(axis=1)
-    return result
-
-
-@compiled_or(plain_alike)
+@compiled
 def _alike(unit: Points, groups: Shades, draws: FloatArray) -> IntArray:
     """Count for each record how many draws leave it with its own center; for one without a cluster all do."""
     n, k, d = draws.shape

@@ -1,12 +1,10 @@
 """Secret noise: the law of real numbers rounded to a public grid, nothing of the exact value in the last bits."""
 
-import contextlib
 import copy
 import math
 import os
 import pickle
-import signal
-import time
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -151,36 +149,25 @@ def test_words_are_wiped_when_they_are_read():
     assert not bits.words[1:].any()
 
 
-def test_without_numba_numpy_s_own_draws_are_the_words_of_the_source(monkeypatch):
-    monkeypatch.setattr(module, "HAS_NUMBA", False)
-    rng, words = seeded(8), np.frombuffer(np.random.default_rng(8).bytes(8 * 100), dtype=np.uint64)
+def test_numbers_that_numpy_draws_are_the_words_of_the_source():
+    rng, words = seeded(8), np.frombuffer(np.random.default_rng(8).bytes(8 * 200), dtype=np.uint64)
     assert np.array_equal(rng.random(60), (words[:60] >> np.uint64(11)) * 2.0**-53)
-    assert np.array_equal(rng.integers(2**64, size=40, dtype=np.uint64), words[60:])
-    halves = np.frombuffer(np.random.default_rng(8).bytes(4 * 100), dtype=np.uint32)
-    assert np.array_equal(seeded(8).integers(2**32, size=100, dtype=np.uint32), halves)
+    assert np.array_equal(rng.integers(2**64, size=40, dtype=np.uint64), words[60:100])
+    assert np.array_equal(rng.integers(2**32, size=100, dtype=np.uint32), words[100:] >> np.uint64(32))
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers that interrupt")
-def test_without_numba_an_interrupt_leaves_no_number_undrawn(monkeypatch):
-    """A handler that raised while NumPy draws would make the number 0: NumPy does not ask whether one was drawn."""
-    monkeypatch.setattr(module, "HAS_NUMBA", False)
-    rng, drawn, interrupts = SecretGenerator(), np.zeros(100_000), []
+def test_an_interrupt_while_the_buffer_is_filled_leaves_no_number_undrawn(monkeypatch):
+    interrupts, told = [], []
+    monkeypatch.setattr(sys, "unraisablehook", lambda each: told.append(each.exc_type))
 
-    def interrupt(_number, _frame):
-        interrupts.append(len(interrupts))
-        raise KeyboardInterrupt
+    def fill(n):
+        if len(interrupts) < 3:
+            interrupts.append(n)
+            raise KeyboardInterrupt
+        return np.random.default_rng(8).bytes(n)
 
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        with contextlib.suppress(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, 0.002)
-            rng.random(out=drawn)
-            time.sleep(1.0)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-    assert interrupts == [0]
-    assert (drawn > 0.0).all()
+    assert np.array_equal(SecretGenerator(OsBits(fill)).random(60), seeded(8).random(60))
+    assert told == [KeyboardInterrupt] * 3
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system starts processes without forking")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpviz.core import BoolArray, FloatArray, IntArray, Points
-from dpviz.core.compiled import compiled_or
+from dpviz.core.compiled import compiled
 from dpviz.methods.dpm.algorithm import SplitTrace
 from dpviz.stories.ensemble import (
     DRAIN_DRAWS,
@@ -96,18 +96,7 @@ def redrawn(split: SplitTrace, uniform: FloatArray) -> tuple[IntArray, FloatArra
     return axes, np.clip(split.positions[axes, candidates], split.low[axes], split.high[axes])
 
 
-def plain_together(
-    unit: Points, leaves: IntArray, exact: FloatArray, below: BoolArray, axes: IntArray, positions: FloatArray
-) -> IntArray:
-    """Do what `_together` does, with NumPy."""
-    result = np.zeros(len(unit), dtype=np.intp)
-    for draw_axes, at in zip(axes, positions, strict=True):
-        apart = (unit[:, draw_axes] < at) != (exact[:, draw_axes] < at)[leaves]
-        result += ~(below[leaves] & apart).any(axis=1)
-    return result
-
-
-@compiled_or(plain_together)
+@compiled
 def _together(
     unit: Points,
     leaves: IntArray,

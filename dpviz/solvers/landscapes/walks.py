@@ -13,7 +13,6 @@ import numpy as np
 
 from dpviz.core import BoolArray, FloatArray, Labels, Points, compiled, frozen
 from dpviz.core.algebra import cholesky_each, eigen_each, inverse_each, solve_each
-from dpviz.core.compiled import WIDER, added, choose, compiled_or, lanes
 from dpviz.core.functions import exp_each, log_each
 
 TOLERANCE = 0.2  # standard deviations of error in one step; ours
@@ -29,7 +28,8 @@ LOST = 6  # steps in a row without a falling axis after which a climbing walk st
 LONGEST_STEP = 0.7  # standard deviations a climbing walk moves at once; ours
 NEGLIGIBLE = 37.0  # e^-37 is 1e-16, the last digit
 TINY = 1e-300  # what can be divided by
-BLOCK = 64 * WIDER  # places side by side: what is computed of them stays in the cache
+# Places side by side: intermediate results stay in the cache.
+BLOCK = 64
 WALKING, ARRIVED, STUCK = 0, 1, 2  # states of a climbing walk
 
 Axes: TypeAlias = tuple[int, int] | Labels  # D entries
@@ -60,30 +60,7 @@ def _memory(n_components: int, d: int) -> tuple[FloatArray, FloatArray]:
     return np.empty((n_components, 2 * d + 2)), np.empty((5, 1, d, d))
 
 
-def plain_know(axes: Axes, components: FloatArray, place: FloatArray, here: FloatArray, _terms: FloatArray) -> float:
-    """Do what `_know` does, with NumPy."""
-    d = len(axes)
-    roots = components[:, 1 : 1 + d]  # lower triangles, zero above
-    white = np.add.accumulate(roots * (place - components[:, 0])[:, None], axis=2)[:, :, -1]  # (K, d)
-    logs = components[:, 2 * d + 1, 0] - 0.5 * added((white * white).T)
-    top = np.fmax.reduce(logs, initial=-np.inf)
-    some = np.flatnonzero(logs >= top - NEGLIGIBLE) if top > -np.inf else np.empty(0, np.intp)
-    shares = np.array([math.exp(each) for each in (logs[some] - top).tolist()])
-    total = float(added(shares))
-    scale = 1.0 / total if len(some) else 0.0
-    pulls = added(np.moveaxis(roots[some] * white[some][:, :, None], 1, 0))  # (some, d)
-    here[0] = added(-(shares[:, None] * pulls)) * scale
-    pulls += here[0]
-    inner = added(shares[:, None, None] * components[some, 1 + d : 1 + 2 * d])
-    spread = added(shares[:, None, None] * pulls[:, :, None] * pulls[:, None])
-    for first, matrix in ((1, inner), (1 + d, spread)):
-        lower = np.tril(matrix * scale)
-        here[first : first + d] = lower + np.tril(lower, -1).T
-    here[2 * d + 1, 0] = top + math.log(total) if len(some) else top
-    return float(here[2 * d + 1, 0])
-
-
-@compiled_or(plain_know)
+@compiled
 def _know(axes: Axes, components: FloatArray, place: FloatArray, here: FloatArray, terms: FloatArray) -> float:
     """Write the landscape at `place` (D,) into `here` (2 D + 2, D); return ln p.
 
@@ -157,13 +134,13 @@ def _log_terms(axes: Axes, components: FloatArray, places: Points, start: int, a
     """
     mine = places[start : start + BLOCK]
     for i in range(len(axes)):
-        for j in lanes(len(mine)):
+        for j in range(len(mine)):
             at[i, j] = mine[j, i]
-        for j in lanes(len(mine), BLOCK):
+        for j in range(len(mine), BLOCK):
             at[i, j] = mine[0, i]
     for k in range(len(logs)):
         scale = components[k, 2 * len(axes) + 1, 0]
-        for j in lanes(BLOCK):
+        for j in range(BLOCK):
             square = 0.0
             for i in range(len(axes)):
                 white = 0.0
@@ -182,7 +159,7 @@ def log_terms_at(axes: Axes, components: FloatArray, places: Points) -> FloatArr
     for start in range(0, len(places), BLOCK):
         size = _log_terms(axes, components, places, start, at, logs)
         mine = terms[start : start + size]
-        for j in lanes(size):
+        for j in range(size):
             for k in range(len(logs)):
                 mine[j, k] = logs[k, j]
     return terms
@@ -198,18 +175,18 @@ def log_density_at(axes: Axes, components: FloatArray, places: Points) -> FloatA
         size = _log_terms(axes, components, places, start, at, logs)
         top[:], total[:] = -np.inf, 0.0
         for k in range(n_components):
-            for j in lanes(BLOCK):
-                top[j] = choose(logs[k, j] > top[j], logs[k, j], top[j])
+            for j in range(BLOCK):
+                top[j] = logs[k, j] if logs[k, j] > top[j] else top[j]
         for k in range(n_components):
-            for j in lanes(BLOCK):
-                logs[k, j] -= choose(top[j] > -np.inf, top[j], 0.0)
+            for j in range(BLOCK):
+                logs[k, j] -= top[j] if top[j] > -np.inf else 0.0
         exp_each(logs.reshape(-1))
         for k in range(n_components):
-            for j in lanes(BLOCK):
+            for j in range(BLOCK):
                 total[j] += logs[k, j]
         log_each(total)
         mine = densities[start : start + size]
-        for j in lanes(size):
+        for j in range(size):
             mine[j] = top[j] + total[j]
     return densities
 

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.core import BoolArray, Box, FloatArray, IntArray, Labels, Points, as_points, compiled, frozen
-from dpviz.core.compiled import compiled_or, lanes
 from dpviz.data import Chunks, as_chunks
 
 RESOLUTION = 2**32  # places along an axis; a millionth of the finest interval
@@ -107,13 +106,7 @@ def histograms(bins: Bins, nodes: IntArray, n_nodes: int, candidates: SplitCandi
         yield _histogram(row, nodes, n_nodes, candidates.n_bins)
 
 
-def plain_histogram(row: NDArray[np.uint16], nodes: Labels, n_nodes: int, n_bins: int) -> Indices:
-    """Do what `_histogram` does, with NumPy."""
-    inside = nodes >= 0
-    return np.bincount(nodes[inside] * n_bins + row[inside], minlength=n_nodes * n_bins)
-
-
-@compiled_or(plain_histogram)
+@compiled
 def _histogram(row: NDArray[np.uint16], nodes: Labels, n_nodes: int, n_bins: int) -> Indices:
     counts = np.zeros(n_nodes * n_bins, dtype=np.intp)
     for i in range(len(nodes)):
@@ -422,7 +415,7 @@ class _Route:
 @compiled
 def _next_nodes(nodes: Labels, bins: Bins, axes: Indices, last: NDArray[np.uint16], children: Indices) -> Labels:
     following, own = np.empty(len(nodes), dtype=np.intp), np.arange(len(nodes))
-    for i in lanes(len(nodes)):
+    for i in range(len(nodes)):
         node = nodes[i]
         following[i] = children[2 * node + (bins[axes[node], own[i]] > last[node])]
     return following

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, Purpose
 from dpviz.core import BoolArray, Confidential, Counts, Event, FloatArray, IntArray, Step, frozen
-from dpviz.core.compiled import compiled_or
+from dpviz.core.compiled import compiled
 from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 from dpviz.methods.dpm.algorithm.plan import CLEAN_GAP, FIRST_GAP, Interval, Plan, count_event
 from dpviz.methods.dpm.algorithm.records import Cut, SplitCandidates, TreeRecords
@@ -82,22 +82,7 @@ def depths(counts: NDArray[np.int32]) -> NDArray[np.int32]:
     return deepest
 
 
-def plain_dig(counts: NDArray[np.int32], deepest: NDArray[np.int32]) -> None:
-    """Do what `_dig` does, with NumPy."""
-    rows, s = counts.shape
-    upto, place, reach = np.zeros((rows, s + 1), np.int64), np.arange(s), 0
-    np.cumsum(counts, axis=1, out=upto[:, 1:])
-    while reach == 0 or 8 * (2 * reach + 1) <= s:
-        apart, nothing = 2 * reach + 1, np.zeros((rows, 1), np.int64)
-        own = upto[:, np.minimum(place + reach + 1, s)] - upto[:, np.maximum(place - reach, 0)]
-        below = np.maximum.accumulate(np.hstack([nothing, own]), axis=1)  # the fullest of the first 0, 1, ... s
-        above = np.maximum.accumulate(np.hstack([nothing, own[:, ::-1]]), axis=1)[:, ::-1]
-        depth = np.minimum(below[:, np.maximum(place - apart + 1, 0)], above[:, np.minimum(place + apart, s)]) - own
-        np.maximum(depth, deepest if reach else depth, out=deepest, casting="unsafe")
-        reach = apart
-
-
-@compiled_or(plain_dig)
+@compiled
 def _dig(counts: NDArray[np.int32], deepest: NDArray[np.int32]) -> None:
     rows, s = counts.shape
     upto, own, above = np.zeros(s + 1, np.int64), np.empty(s, np.int64), np.empty(s + 1, np.int64)

@@ -18,11 +18,9 @@ from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from dpviz.core import Confidential, FloatArray, Labels, Points, compiled
-from dpviz.core.compiled import added, compiled_or, lanes
 
 WIDTH = 64  # points of a leaf; ours, by measurement
 FAN = 16  # leaves of a branch, and branches looked at together; ours
@@ -57,7 +55,7 @@ def halved(columns: FloatArray, order: Labels, parts: NDArray[np.int64], most: i
         cut = first + half * WIDTH
         some = order[first:last]
         column = columns[_widest(columns, some)]
-        for i in lanes(len(some)):
+        for i in range(len(some)):
             keys[i] = column[some[i]]
         _select(keys[: len(some)], some, cut - first)
         halves[n_parts - 1, 1], halves[n_parts, 0], halves[n_parts, 1] = cut, cut, last
@@ -65,13 +63,7 @@ def halved(columns: FloatArray, order: Labels, parts: NDArray[np.int64], most: i
     return halves[:done]
 
 
-def plain_widest(columns: FloatArray, some: Labels) -> int:
-    """Do what `_widest` does, with NumPy."""
-    sample = columns[:, some[:: max(1, len(some) // SAMPLE)]]
-    return int((sample.max(axis=1) - sample.min(axis=1)).argmax())
-
-
-@compiled_or(plain_widest)
+@compiled
 def _widest(columns: FloatArray, some: Labels) -> int:
     """Return the axis on which a sample of the points is spread most."""
     widest, axis = -1.0, 0
@@ -85,13 +77,7 @@ def _widest(columns: FloatArray, some: Labels) -> int:
     return axis
 
 
-def plain_select(keys: FloatArray, places: Labels, at: int) -> None:
-    """Do what `_select` does, with NumPy."""
-    order = keys.argpartition(at)
-    keys[:], places[:] = keys[order], places[order]
-
-
-@compiled_or(plain_select)
+@compiled
 def _select(keys: FloatArray, places: Labels, at: int) -> None:
     """Move the key that belongs to position `at` there, the smaller ones before it, each with its place."""
     while len(keys) > 1:
@@ -164,31 +150,7 @@ def _least(values: FloatArray) -> int:
     return at
 
 
-def _points(blocks: FloatArray) -> Points:
-    """Return the points of leaves, one for each place that one fills."""
-    points = blocks.reshape(len(blocks), -1, WIDTH).transpose(0, 2, 1).reshape(-1, blocks.shape[1] * AXES)
-    return points[np.isfinite(points[:, 0])]
-
-
-def _nearest_of(queries: Points, points: Points, k: int) -> tuple[Labels, FloatArray]:
-    """Return the k nearest of `points` to each of `queries` up to rounding, and squared distances, axis by axis."""
-    nearest = np.asarray(scipy.spatial.cKDTree(points).query(queries, k=np.arange(1, k + 1))[1])  # (q, k)
-    return nearest, added(np.square(np.moveaxis(queries[:, None] - points[nearest], 2, 0)))
-
-
-def plain_nearest_place(
-    queries: Points, blocks: FloatArray, _boxes: FloatArray, _outer: FloatArray, near: float, places: Labels
-) -> None:
-    """Do what `nearest_place` does, with NumPy."""
-    points, places[:] = _points(blocks), -1
-    if len(points) > 1 and len(queries):
-        nearest, squares = _nearest_of(queries, points, 2)
-        least, second = squares.min(axis=1), squares.max(axis=1)
-        first = nearest[np.arange(len(queries)), squares.argmin(axis=1)]
-        places[:] = np.where(second > least + near * np.maximum(least, near), first, -1)
-
-
-@compiled_or(plain_nearest_place)
+@compiled
 def nearest_place(
     queries: Points, blocks: FloatArray, boxes: FloatArray, outer: FloatArray, near: float, places: Labels
 ) -> None:
@@ -226,26 +188,7 @@ def nearest_place(
         places[i] = place if second > limit or second == np.inf else -1
 
 
-def plain_nearest_places(
-    queries: Points,
-    order: Labels,
-    blocks: FloatArray,
-    _boxes: FloatArray,
-    _outer: FloatArray,
-    distances: FloatArray,
-    places: Labels,
-    means: Points,
-) -> None:
-    """Do what `nearest_places` does, with NumPy."""
-    points, t = _points(blocks), places.shape[1]
-    nearest, squares = _nearest_of(queries, points, t + 1)
-    ranks = np.lexsort((order[nearest], squares))
-    distances[:] = np.sqrt(np.take_along_axis(squares, ranks, axis=1))
-    places[:] = np.take_along_axis(nearest, ranks, axis=1)[:, :t]
-    means[:] = added(np.moveaxis(points[places, : means.shape[1]], 1, 0)) / t
-
-
-@compiled_or(plain_nearest_places)
+@compiled
 def nearest_places(
     queries: Points,
     order: Labels,
