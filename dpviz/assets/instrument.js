@@ -12,7 +12,7 @@
 // thumb as well.
 
 import { make, setText, SVG } from "./elements.js";
-import { clamp, mix } from "./live_base.js";
+import { clamp, mix } from "./kit.js";
 import { Slider } from "./slider.js";
 
 const SWEEP = [10, 6, 3, 2, 1, 0.6, 0.4, 0.25, 0.15, 0.1, 0.1, 0.1, 0.15, 0.25, 0.4, 0.6, 1]; // ε of the first visit

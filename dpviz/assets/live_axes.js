@@ -1,7 +1,8 @@
 // @ts-nocheck
 // The live picture: scales, ticks and axes.
 
-import { axisTitle, clamp, mix, niceTicks, threeDigits, tickText, toAxis, toData, toScene } from "./live_base.js";
+import { clamp, crisp, line, mix } from "./kit.js";
+import { axisTitle, niceTicks, threeDigits, tickText, toAxis, toData, toScene } from "./live_base.js";
 
 export const MAP = "Map"; // the name of layers that are a public map under the picture: they are in no table
 const MOST_LABEL = 0.4; // of the width that the names of lanes may take
@@ -265,13 +266,6 @@ export function drawAxes(ctx, scene, scale, plot, theme) {
     ctx.stroke();
     ctx.globalAlpha = 1;
   }
-}
-
-export const crisp = (px) => Math.round(px) + 0.5;
-
-export function line(ctx, x0, y0, x1, y1) {
-  ctx.moveTo(x0, y0);
-  ctx.lineTo(x1, y1);
 }
 
 function shorten(ctx, text, width) {

@@ -1,6 +1,8 @@
 // @ts-nocheck
-// The live picture: pure functions from packed bytes to numbers, colours and marks.
+// The live picture: pure functions from packed bytes to numbers, colors and marks.
 
+
+import { clamp, isDark, mix } from "./kit.js";
 
 export const NO_GROUP = 255; // a point that belongs to no cluster
 
@@ -34,9 +36,6 @@ export function unpack(bytes) {
 
 // ---- Numbers --------------------------------------------------------------------------------------------------
 
-export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-export const mix = (from, to, t) => from + (to - from) * t;
-export const easeInOut = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
 /** A number's text as people write it: a minus that is one, and a comma between thousands. */
 const written = (text) => text.replace(/^-/, "\u2212").replace(/^(\u2212?\d{1,3})(\d{3})(?=\.|$)/, "$1,$2");
 
@@ -87,7 +86,7 @@ export function valueText(axis, at) {
   return whole && Math.abs(value) < 1e6 ? written(String(Math.round(value) + 0)) : threeDigits(value);
 }
 
-// ---- Colours --------------------------------------------------------------------------------------------------
+// ---- Colors --------------------------------------------------------------------------------------------------
 
 // One table for both themes. Clusters are Okabe and Ito's hues, softened so that a role's mark stays in front.
 export const THEMES = {
@@ -103,33 +102,20 @@ export const THEMES = {
   },
 };
 
-/** Red, green, blue of #rgb, #rrggbb or rgb(...), else null. */
-export function parseColour(text) {
-  const trimmed = text.trim();
-  const hex = /^#([0-9a-f]{3,8})$/i.exec(trimmed)?.[1];
-  if (hex) {
-    const long = hex.length < 6 ? [...hex].map((digit) => digit + digit).join("") : hex;
-    return [0, 2, 4].map((at) => parseInt(long.slice(at, at + 2), 16));
-  }
-  const numbers = /^rgba?\(([^)]+)\)/.exec(trimmed)?.[1].split(/[\s,/]+/).map(Number);
-  return numbers && numbers.length >= 3 ? numbers.slice(0, 3) : null;
-}
-
 /** How many times larger than usual the page writes: marks and the numbers at the axes follow its type. */
 export function enlargement() {
   const size = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
   return size > 1 ? Math.min(size, 2) : 1;
 }
 
-/** The page's theme: the table for its background's lightness, with its own text colour and font. */
+/** The page's theme: the table for its background's lightness, with its own text color and font. */
 export function readTheme(element) {
   const style = getComputedStyle(element);
   const read = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
   // Where the reader's system chooses the colors, the style sheet has put them on the element itself.
   const forced = matchMedia("(forced-colors: active)").matches;
   const background = forced ? style.backgroundColor : read("--dpviz-background", "#ffffff");
-  const [red, green, blue] = parseColour(background) ?? [255, 255, 255];
-  const name = 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "dark" : "light";
+  const name = isDark(background) ? "dark" : "light";
   return {
     ...THEMES[name], name, background, box: forced ? background : read("--dpviz-box", THEMES[name].box),
     text: forced ? style.color : read("--dpviz-text", name === "dark" ? "#eceff4" : "#1b2330"),
@@ -139,14 +125,14 @@ export function readTheme(element) {
 
 /** The color and the symbol that a cluster has: its own, or that of the cluster it was in the picture before. */
 const slotOf = (theme, group) => theme.slots?.[group] ?? group;
-export const clusterColour = (theme, group) => theme.clusters[slotOf(theme, group) % theme.clusters.length];
+export const clusterColor = (theme, group) => theme.clusters[slotOf(theme, group) % theme.clusters.length];
 export const groupSymbolOf = (theme, group) => (theme.round ? "circle" : GROUP_SYMBOLS[slotOf(theme, group) % GROUP_SYMBOLS.length]);
 
-/** The colour of mark i of a layer; `group` is what a cluster's colour goes by, from the layer's own hue on. */
-export function colourOf(theme, layer, group) {
+/** The color of mark i of a layer; `group` is what a cluster's color goes by, from the layer's own hue on. */
+export function colorOf(theme, layer, group) {
   if (layer.role === "cluster") {
     if (group === NO_GROUP) return layer.audience === "curator" ? theme.exact : theme.text; // gray is secret
-    return clusterColour(theme, group + (layer.hue ?? 0));
+    return clusterColor(theme, group + (layer.hue ?? 0));
   }
   if (layer.role === "exact" && layer.symbol === "ring" && layer.kind === "marks") return theme.text; // it lies on blue
   if (layer.role === "reference") return theme.text;

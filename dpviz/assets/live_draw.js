@@ -1,12 +1,13 @@
 // @ts-nocheck
 // The live picture: one function per kind of mark, and a whole frame.
 
+import { contextOf, crisp, fitCanvas, line, mix, parseColor } from "./kit.js";
 import {
-  clusterColour, colourOf, groupReader, groupSymbolOf, markCount, mix, NO_GROUP, parseColour, reader, STROKED, symbolPath,
+  clusterColor, colorOf, groupReader, groupSymbolOf, markCount, NO_GROUP, reader, STROKED, symbolPath,
 } from "./live_base.js";
 import { drained, drawEnsemble } from "./live_fog.js";
 import { onTheWay, onTheWayOut, placed } from "./live_glide.js";
-import { crisp, drawAxes, drawEnds, grownBy, isMap, line, MOST_GROWN, plotOf, scaleOf, stageOf } from "./live_axes.js";
+import { drawAxes, drawEnds, grownBy, isMap, MOST_GROWN, plotOf, scaleOf, stageOf } from "./live_axes.js";
 
 const FADED = 0.12; // opacity of what is not isolated
 const WALL = 1e-6; // of the box: a mark on its wall is inside
@@ -41,10 +42,10 @@ export const isDashed = (layer) => layer.dash || layer.role === "exact";
 const isLifted = (layer, { lifted }, i) => lifted !== null && lifted.name === layer.name && lifted.pick === layer.pick
   && (lifted.i === null || lifted.i === i);
 
-function pen(ctx, layer, colour, look, i = -1) {
+function pen(ctx, layer, color, look, i = -1) {
   const width = strokeWidth(layer, look.scale) * (i >= 0 && isLifted(layer, look, i) ? 2 : 1);
-  ctx.strokeStyle = colour;
-  ctx.fillStyle = colour;
+  ctx.strokeStyle = color;
+  ctx.fillStyle = color;
   ctx.lineWidth = width;
   ctx.setLineDash(isDashed(layer) ? [Math.max(4, 2.4 * width), Math.max(3, 1.8 * width)] : []);
   ctx.lineJoin = "round";
@@ -52,7 +53,7 @@ function pen(ctx, layer, colour, look, i = -1) {
   return look.faint * (layer.role === "reference" ? 0.8 : 1);
 }
 
-/** Stroke a path, else the current one, with a casing in the background's colour, so that it can be followed over points. */
+/** Stroke a path, else the current one, with a casing in the background's color, so that it can be followed over points. */
 function strokeCased(ctx, layer, look, alpha, path = null) {
   const stroke = () => (path ? ctx.stroke(path) : ctx.stroke());
   if (layer.role !== "reference") {
@@ -82,7 +83,7 @@ function standing(layer, look) {
   return (x, y) => x >= x0 && x <= x1 && y >= y0 && y <= y1;
 }
 
-/** Indices of points sorted by group, so that each colour is set once. */
+/** Indices of points sorted by group, so that each color is set once. */
 function pointOrder(layer, row, cache) {
   const key = layer.arrays.group.shape[0] === 1 ? 0 : row;
   let order = cache.orders.get(layer)?.get(key);
@@ -108,17 +109,17 @@ export function pointSize(layer, { grow = 1 } = {}) {
 }
 
 /** A pre-rendered symbol: thousands of copies cost one small image each. */
-function sprite(symbol, colour, size, hollow, look) {
-  const key = `${symbol}|${colour}|${size}|${hollow}|${look.dpr}`;
+function sprite(symbol, color, size, hollow, look) {
+  const key = `${symbol}|${color}|${size}|${hollow}|${look.dpr}`;
   const known = look.cache.sprites.get(key);
   if (known) return known;
   const pixels = Math.ceil((size * 1.5 + 2) * look.dpr);
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = pixels;
-  const ctx = canvas.getContext("2d");
+  const ctx = contextOf(canvas);
   ctx.setTransform(look.dpr, 0, 0, look.dpr, pixels / 2, pixels / 2);
   const path = new Path2D(symbolPath(symbol, size / 2));
-  ctx.strokeStyle = ctx.fillStyle = colour;
+  ctx.strokeStyle = ctx.fillStyle = color;
   ctx.lineWidth = STROKED.has(symbol) ? Math.max(1.2, size / 4) : 1.1;
   if (STROKED.has(symbol) || hollow) ctx.stroke(path);
   else ctx.fill(path);
@@ -174,10 +175,7 @@ function drawPoints(ctx, layer, look) {
 /** Paint points into an image of the picture's size. */
 function imagePoints(image, layer, look) {
   const { width, height, dpr, cache } = look;
-  const [w, h] = [Math.round(width * dpr), Math.round(height * dpr)];
-  if (image.width !== w || image.height !== h) [image.width, image.height] = [w, h];
-  const own = image.getContext("2d");
-  own.setTransform(dpr, 0, 0, dpr, 0, 0);
+  const own = fitCanvas(image, width, height, dpr);
   own.clearRect(0, 0, width, height);
   const pixels = layer.arrays.xy_depth ? null : clearPixels(own, image, cache);
   paintPoints(own, layer, look, pixels);
@@ -217,13 +215,13 @@ function paintPoints(ctx, layer, look, pixels = null) {
   const dot = Math.max(1, Math.round(size * look.dpr)) / look.dpr;
   for (let group = 0; group < 256; group += 1) {
     if (starts[group] === starts[group + 1]) continue;
-    const colour = colourOf(look.theme, layer, group);
+    const color = colorOf(look.theme, layer, group);
     ctx.globalAlpha = look.alpha(group) * look.faint * opacity;
-    ctx.fillStyle = colour;
+    ctx.fillStyle = color;
     const symbol = layer.role === "cluster" ? groupSymbolOf(look.theme, group) : layer.symbol;
-    const image = shaped ? sprite(symbol, colour, size, layer.role === "exact", look) : null;
+    const image = shaped ? sprite(symbol, color, size, layer.role === "exact", look) : null;
     const side = image ? image.width / look.dpr : dot;
-    const put = pixels && stamp(pixels, image, Math.round(side * look.dpr), colour, ctx.globalAlpha);
+    const put = pixels && stamp(pixels, image, Math.round(side * look.dpr), color, ctx.globalAlpha);
     for (let at = starts[group]; at < starts[group + 1]; at += 1) {
       const i = index[at];
       if (!stands(places(i, 0), places(i, 1))) continue;
@@ -239,14 +237,14 @@ function paintPoints(ctx, layer, look, pixels = null) {
 const shapes = new WeakMap(); // a symbol's image -> its pixels
 
 function shapeOf(image, side) {
-  if (!shapes.has(image)) shapes.set(image, image.getContext("2d").getImageData(0, 0, side, side).data);
+  if (!shapes.has(image)) shapes.set(image, contextOf(image).getImageData(0, 0, side, side).data);
   return shapes.get(image);
 }
 
 /** What lays a symbol's image, or a square without one, over `pixels` with its corner at a pixel. */
-function stamp(pixels, image, side, colour, alpha) {
+function stamp(pixels, image, side, color, alpha) {
   const { data, width, height } = pixels;
-  const [red, green, blue] = parseColour(colour) ?? [128, 128, 128];
+  const [red, green, blue] = parseColor(color) ?? [128, 128, 128];
   const shape = image && shapeOf(image, side);
   return (left, top) => {
     for (let v = Math.max(0, -top); v < Math.min(side, height - top); v += 1) {
@@ -256,7 +254,7 @@ function stamp(pixels, image, side, colour, alpha) {
         const at = ((top + v) * width + left + u) * 4;
         const under = data[at + 3];
         const over = under === 0 ? own : own + (under / 255) * (1 - own);
-        const share = under === 0 ? 1 : own / over; // of the colour that is seen
+        const share = under === 0 ? 1 : own / over; // of the color that is seen
         data[at] += (red - data[at]) * share;
         data[at + 1] += (green - data[at + 1]) * share;
         data[at + 2] += (blue - data[at + 2]) * share;
@@ -287,7 +285,7 @@ function paintDeep(ctx, layer, look, size, opacity) {
       last = style;
       const near = Math.floor(style / 256) / (DEPTHS - 1);
       ctx.globalAlpha = look.alpha(style % 256) * look.faint * opacity * (0.35 + 0.65 * near);
-      ctx.fillStyle = colourOf(look.theme, layer, style % 256);
+      ctx.fillStyle = colorOf(look.theme, layer, style % 256);
       side = size * (0.6 + 0.6 * near);
     }
     ctx.fillRect(look.scale.x(xy[2 * i]) - side / 2, look.scale.y(xy[2 * i + 1]) - side / 2, side, side);
@@ -322,7 +320,7 @@ function drawMarks(ctx, layer, look) {
     ctx.strokeStyle = look.theme.background; // a halo, so that a mark stays readable on top of points
     ctx.lineWidth = stroked ? width + halo : halo;
     ctx.stroke(path);
-    ctx.strokeStyle = ctx.fillStyle = colourOf(look.theme, layer, group(i));
+    ctx.strokeStyle = ctx.fillStyle = colorOf(look.theme, layer, group(i));
     ctx.lineWidth = width;
     if (inked || (hollow && !stroked)) {
       ctx.fillStyle = look.theme.background;
@@ -338,7 +336,7 @@ function drawCircles(ctx, layer, look) {
   const center = placesOf(layer, "center", look);
   const radius = placesOf(layer, "radius", look);
   for (let i = 0; i < markCount(layer); i += 1) {
-    const alpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    const alpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colorOf(look.theme, layer, i), look);
     const [x, y] = [look.scale.x(center(i, 0)), look.scale.y(center(i, 1))];
     const [rx, ry] = [Math.abs(radius(i) * look.scale.kx), Math.abs(radius(i) * look.scale.ky)];
     if (!Number.isFinite(x + y + rx + ry)) continue;
@@ -359,7 +357,7 @@ function drawThreads(ctx, layer, look) {
   const [tail, head] = [placesOf(layer, "tail", look), placesOf(layer, "head", look)];
   for (const casing of [true, false]) {
     for (let i = 0; i < markCount(layer); i += 1) {
-      ctx.globalAlpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+      ctx.globalAlpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colorOf(look.theme, layer, i), look);
       const ends = [look.scale.x(tail(i, 0)), look.scale.y(tail(i, 1)), look.scale.x(head(i, 0)), look.scale.y(head(i, 1))];
       if (!Number.isFinite(ends[0] + ends[1] + ends[2] + ends[3])) continue;
       ctx.lineCap = "round";
@@ -378,7 +376,7 @@ function drawArrows(ctx, layer, look) {
   const tail = placesOf(layer, "tail", look);
   const head = placesOf(layer, "head", look);
   for (let i = 0; i < markCount(layer); i += 1) {
-    const alpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    const alpha = look.there(i) * look.alpha(i) * pen(ctx, layer, colorOf(look.theme, layer, i), look);
     const [x0, y0] = [look.scale.x(tail(i, 0)), look.scale.y(tail(i, 1))];
     const [x1, y1] = [look.scale.x(head(i, 0)), look.scale.y(head(i, 1))];
     const length = Math.hypot(x1 - x0, y1 - y0);
@@ -433,12 +431,12 @@ function drawCells(ctx, layer, look, moves) {
       edges.moveTo(x, y);
       edges.lineTo(...cell[(v + 1) % cell.length].slice(0, 2));
     });
-    ctx.fillStyle = clusterColour(look.theme, i);
+    ctx.fillStyle = clusterColor(look.theme, i);
     ctx.globalAlpha = look.theme.tint * look.faint * (look.isolated === null || look.isolated === i ? 1 : FADED);
     ctx.fill();
   });
   if (!moves) return;
-  ctx.globalAlpha = pen(ctx, layer, colourOf(look.theme, layer, 0), look);
+  ctx.globalAlpha = pen(ctx, layer, colorOf(look.theme, layer, 0), look);
   ctx.stroke(edges);
 }
 
@@ -452,7 +450,7 @@ function drawSegments(ctx, layer, look) {
   for (let i = 0; i < markCount(layer); i += 1) {
     const [x0, y0, x1, y1] = [ends(i, 0), ends(i, 1), ends(i, 2), ends(i, 3)];
     if (Number.isNaN(x0 + y0 + x1 + y1)) continue;
-    if (inked === null || layer.role === "cluster" || cased) inked = pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    if (inked === null || layer.role === "cluster" || cased) inked = pen(ctx, layer, colorOf(look.theme, layer, i), look);
     const alpha = look.there(i) * look.alpha(i) * inked;
     ctx.beginPath();
     line(ctx, look.scale.x(x0), look.scale.y(y0), look.scale.x(x1), look.scale.y(y1));
@@ -466,7 +464,7 @@ function drawTrails(ctx, layer, look) {
   const { data, shape: [, m] } = layer.arrays.xy;
   const now = placesOf(layer, "xy", look);
   for (let i = 0; i < m; i += 1) {
-    const alpha = 0.75 * look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    const alpha = 0.75 * look.alpha(i) * pen(ctx, layer, colorOf(look.theme, layer, i), look);
     ctx.beginPath();
     let open = false;
     for (let row = 0; row <= look.row; row += 1) {
@@ -481,27 +479,27 @@ function drawTrails(ctx, layer, look) {
   }
 }
 
-/** Values as an image, one pixel each: the role's colour, opaque (up to a strength) where the value is high. */
+/** Values as an image, one pixel each: the role's color, opaque (up to a strength) where the value is high. */
 function valueImage(layer, row, i, look, strength) {
   const { group } = layer.arrays; // of each cell, where a grid has one
-  const colour = group ? `${look.theme.name}|${look.theme.slots}|${look.row}|${look.isolated}` : colourOf(look.theme, layer, i);
-  const key = `${row}|${i}|${colour}`;
+  const color = group ? `${look.theme.name}|${look.theme.slots}|${look.row}|${look.isolated}` : colorOf(look.theme, layer, i);
+  const key = `${row}|${i}|${color}`;
   if (!look.cache.heats.has(layer)) look.cache.heats.set(layer, new Map());
   const images = look.cache.heats.get(layer);
   if (images.has(key)) return images.get(key);
   const { data, shape: [, m, rows, columns] } = layer.arrays.value;
-  const rgb = (name) => parseColour(name) ?? [128, 128, 128];
+  const rgb = (name) => parseColor(name) ?? [128, 128, 128];
   const groups = group ? reader(group, look.row) : null;
   const coarse = group ? columns / group.shape[3] : 1; // cells of a grid that share one group, along each axis
   const canvas = document.createElement("canvas");
   canvas.width = columns;
   canvas.height = rows;
-  const ctx = canvas.getContext("2d");
+  const ctx = contextOf(canvas);
   const image = ctx.createImageData(columns, rows);
   const pixels = image.data; // asked for once, and filled number by number: a landscape has ten thousand cells
-  const inks = new Map(); // of each cluster: its colour, and how opaque it is at most
+  const inks = new Map(); // of each cluster: its color, and how opaque it is at most
   const ink = (own) => {
-    if (!inks.has(own)) inks.set(own, [...rgb(groups ? colourOf(look.theme, layer, own) : colour), strength * (groups ? look.alpha(own) : 1)]);
+    if (!inks.has(own)) inks.set(own, [...rgb(groups ? colorOf(look.theme, layer, own) : color), strength * (groups ? look.alpha(own) : 1)]);
     return inks.get(own);
   };
   let [last, red, green, blue, most] = [-1];
@@ -574,8 +572,8 @@ const groupOf = (layer, group, i) => (layer.arrays.group ? group(i) : 0);
 /** A face's inside, edge and opacity: its color mixed into the background, so that nothing shines through. */
 function faceStyle(layer, look, own) {
   const none = layer.arrays.group && own === NO_GROUP; // of no cluster: only its edges are drawn
-  const [front, back] = [none ? look.theme.grid : colourOf(look.theme, layer, own), look.theme.background];
-  const [from, to] = [parseColour(back) ?? [255, 255, 255], parseColour(front) ?? [128, 128, 128]];
+  const [front, back] = [none ? look.theme.grid : colorOf(look.theme, layer, own), look.theme.background];
+  const [from, to] = [parseColor(back) ?? [255, 255, 255], parseColor(front) ?? [128, 128, 128]];
   const at = (share) => `rgb(${from.map((c, i) => Math.round(c + share * (to[i] - c))).join(", ")})`;
   return [at(none ? 0 : layer.fill), none ? front : at(Math.min(1, layer.fill + 0.35)), look.alpha(own) * look.faint];
 }
@@ -586,7 +584,7 @@ function drawLines(ctx, layer, look) {
   const group = groupReader(layer, look.row);
   const paths = pathsOf(layer, look);
   for (let i = 0; i < m; i += 1) {
-    const alpha = look.there(i) * look.alpha(group(i)) * pen(ctx, layer, colourOf(look.theme, layer, group(i)), look, i);
+    const alpha = look.there(i) * look.alpha(group(i)) * pen(ctx, layer, colorOf(look.theme, layer, group(i)), look, i);
     if (layer.fill > 0) {
       ctx.globalAlpha = alpha * layer.fill;
       ctx.fill(paths[i]);
@@ -628,7 +626,7 @@ function linePaths(layer, look) {
 function drawBars(ctx, layer, look) {
   const rect = reader(layer.arrays.rect, look.row);
   for (let i = 0; i < markCount(layer); i += 1) {
-    const alpha = look.alpha(i) * pen(ctx, layer, colourOf(look.theme, layer, i), look);
+    const alpha = look.alpha(i) * pen(ctx, layer, colorOf(look.theme, layer, i), look);
     const [x0, y0, x1, y1] = corners(rect, i, look.scale);
     if (!Number.isFinite(x0 + x1 + y0 + y1)) continue;
     ctx.lineWidth = isLifted(layer, look, i) ? 3 : Math.min(ctx.lineWidth, 1.25);
@@ -651,7 +649,7 @@ function drawBands(ctx, layer, look) {
   const [, m, p] = layer.arrays.edges.shape;
   const group = groupReader(layer, look.row);
   for (let i = 0; i < m; i += 1) {
-    const alpha = look.alpha(group(i)) * pen(ctx, layer, colourOf(look.theme, layer, group(i)), look);
+    const alpha = look.alpha(group(i)) * pen(ctx, layer, colorOf(look.theme, layer, group(i)), look);
     const fill = layer.fill || DEFAULT_FILL;
     ctx.globalAlpha = alpha * (isLifted(layer, look, i) ? Math.min(1, 1.6 * fill) : fill);
     ctx.beginPath();
@@ -718,7 +716,7 @@ function drawCursor(ctx, layer, look, plot) {
   const at = look.scale.x(mix(
     layer.arrays.x.data[look.from >= 0 ? look.from : look.row], layer.arrays.x.data[look.row], look.t));
   if (!Number.isFinite(at)) return;
-  ctx.globalAlpha = pen(ctx, layer, colourOf(look.theme, layer, 0), look);
+  ctx.globalAlpha = pen(ctx, layer, colorOf(look.theme, layer, 0), look);
   ctx.beginPath();
   line(ctx, at, plot.top, at, plot.top + plot.height);
   ctx.stroke();

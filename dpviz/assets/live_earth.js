@@ -1,6 +1,8 @@
 // @ts-nocheck
 // The live picture: from meters on a map's plane back to latitude and longitude (dpviz/data/geography.py has the source).
 
+import { clamp } from "./kit.js";
+
 const MAJOR = 6378137; // m, WGS 84
 const E2 = 0.006694379990141316;
 const ECCENTRIC = Math.sqrt(E2);
@@ -21,7 +23,7 @@ export function degreesAt([latitude, longitude], east, north) {
   const far = Math.hypot(x, y);
   const angle = 2 * Math.asin(Math.min(far / (2 * AUTHALIC), 1));
   const share = far > 0 ? Math.sin(angle) / far : 1 / AUTHALIC;
-  const b = Math.asin(Math.min(Math.max(Math.cos(angle) * sine + y * share * cosine, -1), 1));
+  const b = Math.asin(clamp(Math.cos(angle) * sine + y * share * cosine, -1, 1));
   const turned = Math.atan2(x * share, cosine * Math.cos(angle) - y * sine * share);
   const up = b + (E2 / 3 + (31 * E2 ** 2) / 180 + (517 * E2 ** 3) / 5040) * Math.sin(2 * b)
     + ((23 * E2 ** 2) / 360 + (251 * E2 ** 3) / 3780) * Math.sin(4 * b) + ((761 * E2 ** 3) / 45360) * Math.sin(6 * b);

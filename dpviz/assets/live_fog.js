@@ -1,14 +1,13 @@
 // @ts-nocheck
-// The live picture: uncertainty, as a cloud of dots, as fog, and in the colours of records that may belong elsewhere.
+// The live picture: uncertainty, as a cloud of dots, as fog, and in the colors of records that may belong elsewhere.
 
-import {
-  clamp, clusterColour, colourOf, GROUP_SYMBOLS, groupSymbolOf, mix, NO_GROUP, parseColour, reader,
-} from "./live_base.js";
+import { clamp, contextOf, mix, parseColor } from "./kit.js";
+import { clusterColor, colorOf, GROUP_SYMBOLS, groupSymbolOf, NO_GROUP, reader } from "./live_base.js";
 import { placed } from "./live_glide.js";
 
-export const DRAIN_SHADES = 4; // from a record's full colour, 0, to grey; as in dpviz/plots/scene.py
+export const DRAIN_SHADES = 4; // from a record's full color, 0, to gray; as in dpviz/plots/scene.py
 const DOT_ALPHA = 0.5;
-const DOT_HALO = { px: 1.1, alpha: 0.45 }; // around a dot, in the box's colour: so it is seen among records
+const DOT_HALO = { px: 1.1, alpha: 0.45 }; // around a dot, in the box's color: so it is seen among records
 const NAMED_PX = 13; // a cloud that is narrower is covered by its center, and has no name
 const NAME_PILL = { inset: 10, side: 10, height: 26, alpha: 0.9 }; // pixels, around a cloud's name
 const FOG_LINES = { least: 0.005, most: 0.03, share: 0.8, across: 2.5 }; // widths of fog's lines: box widths, and of a spread
@@ -72,8 +71,8 @@ function drawCloud(ctx, layer, look) {
   ctx.beginPath();
   ctx.rect(left(0), top(1), kx, ky); // whose place lies beyond the box is pinned to its edge, and half a dot there
   ctx.clip();
-  const dots = (reach, colour, alpha) => {
-    ctx.fillStyle = colour;
+  const dots = (reach, color, alpha) => {
+    ctx.fillStyle = color;
     ctx.globalAlpha = alpha * look.faint;
     for (let draw = 0; draw < draws; draw += 1) {
       for (let i = 0; i < count; i += 1) {
@@ -86,7 +85,7 @@ function drawCloud(ctx, layer, look) {
     }
   };
   if (isWide(layer, look)) dots(radius + DOT_HALO.px, look.theme.background, DOT_HALO.alpha);
-  dots(radius, colourOf(look.theme, layer, 0), DOT_ALPHA);
+  dots(radius, colorOf(look.theme, layer, 0), DOT_ALPHA);
   ctx.restore();
 }
 
@@ -115,7 +114,7 @@ export function nameCloud(ctx, scene, view, look, box) {
   ctx.roundRect(x, y, width, NAME_PILL.height, NAME_PILL.height / 2);
   ctx.fill();
   ctx.globalAlpha = 1;
-  ctx.fillStyle = colourOf(look.theme, layer, 0);
+  ctx.fillStyle = colorOf(look.theme, layer, 0);
   [ctx.textAlign, ctx.textBaseline] = ["left", "middle"];
   ctx.fillText(words, x + NAME_PILL.side, y + NAME_PILL.height / 2 + 1);
   return [[x, y, x + width, y + NAME_PILL.height]];
@@ -126,15 +125,15 @@ export function nameCloud(ctx, scene, view, look, box) {
  * the first frame of a move does not wait for it: that frame has the haze before.
  */
 function drawFog(ctx, layer, look) {
-  const colour = colourOf(look.theme, layer, 0);
-  const key = `${colour}|${look.row}`;
+  const color = colorOf(look.theme, layer, 0);
+  const key = `${color}|${look.row}`;
   look.cache.mists ??= new Map();
   if (!look.cache.mists.has(layer.name)) look.cache.mists.set(layer.name, { canvas: document.createElement("canvas") });
   const mist = look.cache.mists.get(layer.name);
   const first = look.starts && mist.layer && mist.next !== layer; // of a glide
   mist.next = layer;
   if (!first && (mist.layer !== layer || mist.key !== key)) {
-    paintFog(mist.canvas, layer, { ...look, starts: null }, colour);
+    paintFog(mist.canvas, layer, { ...look, starts: null }, color);
     [mist.layer, mist.key] = [layer, key];
   }
   const { x, y, kx, ky } = look.scale;
@@ -155,7 +154,7 @@ export function hazeOf(spread, draws, length, opacity) {
   return { width, alpha: 1 - (1 - most) ** (1 / over) };
 }
 
-function paintFog(canvas, layer, look, colour) {
+function paintFog(canvas, layer, look, color) {
   const { ends } = layer.arrays;
   const { draws, count, read } = drawsOf(layer, ends ? "ends" : "xy", look);
   const spread = spreadOf(layer, look.row);
@@ -172,9 +171,9 @@ function paintFog(canvas, layer, look, colour) {
   const { width, alpha } = hazeOf(spread, used, length / used, layer.fill * (ends ? CUTS_FAINT : 1));
   const side = Math.round(clamp(FOG_PX.width / width, FOG_PX.least, FOG_PX.most));
   if (canvas.width !== side) canvas.width = canvas.height = side;
-  const ctx = canvas.getContext("2d");
+  const ctx = contextOf(canvas);
   ctx.clearRect(0, 0, side, side);
-  ctx.strokeStyle = colour;
+  ctx.strokeStyle = color;
   ctx.lineWidth = width * side;
   ctx.globalAlpha = alpha;
   for (const own of lines) {
@@ -231,7 +230,7 @@ export function eachBorder(at, k, visit) {
 // ---- Records ---------------------------------------------------------------------------------------------------
 
 /**
- * A layer and how it looks; of records that an ensemble drains, each cluster's colour in shades, as groups of their own:
+ * A layer and how it looks; of records that an ensemble drains, each cluster's color in shades, as groups of their own:
  * so images, symbols and the order of points stay those of groups.
  */
 export function drained(scene, layer, look) {
@@ -264,18 +263,18 @@ function shadedGroups(layer, drain, row) {
   return { stride, levels, layer: { ...layer, hue: 0, arrays: { ...layer.arrays, group: { data, shape: [1, n] } } } };
 }
 
-/** A theme whose slots are those of the shades: of each its own colour, and its cluster's symbol. */
+/** A theme whose slots are those of the shades: of each its own color, and its cluster's symbol. */
 function shadedTheme({ theme, cache }, hue, stride, levels) {
   const key = [theme.name, theme.slots, hue, stride, levels].join();
   if (cache.shades?.key === key) return cache.shades.theme;
-  const grey = parseColour(theme.drained);
+  const gray = parseColor(theme.drained);
   const [clusters, slots] = [[], []];
   for (let level = 0; level <= levels; level += 1) {
     for (let own = 0; own < stride; own += 1) {
       const symbols = GROUP_SYMBOLS.length;
       const slot = symbols * slots.length + GROUP_SYMBOLS.indexOf(groupSymbolOf(theme, own));
-      const colour = parseColour(clusterColour(theme, own + hue));
-      const mixed = colour.map((from, c) => Math.round(mix(from, grey[c], level / levels)).toString(16).padStart(2, "0"));
+      const color = parseColor(clusterColor(theme, own + hue));
+      const mixed = color.map((from, c) => Math.round(mix(from, gray[c], level / levels)).toString(16).padStart(2, "0"));
       clusters[slot] = `#${mixed.join("")}`;
       slots.push(slot);
     }

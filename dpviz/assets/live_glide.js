@@ -1,7 +1,8 @@
 // @ts-nocheck
 // The live picture: how marks glide from one scene's places to the next one's, each to its own.
 
-import { clamp, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
+import { clamp, easeOutCubic } from "./kit.js";
+import { groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
 
 export const GLIDE_MS = 200;
 const HEAD_START_MS = 25; // so that the first frame already shows the move
@@ -170,8 +171,7 @@ export function glideTo(scene, frame, shown) {
 
 /** How far a glide has come, from 0 to 1: fast at first, so that it answers at once. */
 export function progress(glide, now) {
-  const left = 1 - clamp((now - glide.start) / GLIDE_MS, 0, 1);
-  return 1 - left * left * left;
+  return easeOutCubic(clamp((now - glide.start) / GLIDE_MS, 0, 1));
 }
 
 const STILL = { starts: null, there: () => 1, fade: 1 };

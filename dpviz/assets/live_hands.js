@@ -1,7 +1,8 @@
 // @ts-nocheck
 // The live picture: pointer, wheel and keys; methods of Picture.
 
-import { clamp, NO_GROUP } from "./live_base.js";
+import { clamp } from "./kit.js";
+import { NO_GROUP } from "./live_base.js";
 import { hit, pickAt, tooltipLines } from "./live_hit.js";
 import { make } from "./elements.js";
 import { turnedBy } from "./live_turn.js";

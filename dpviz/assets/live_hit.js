@@ -1,9 +1,8 @@
 // @ts-nocheck
 // The live picture: what is under the pointer, and its words.
 
-import {
-  clamp, groupReader, markCount, mix, NO_GROUP, reader, STROKED, threeDigits, toData, valueText, withUnit,
-} from "./live_base.js";
+import { clamp, mix } from "./kit.js";
+import { groupReader, markCount, NO_GROUP, reader, STROKED, threeDigits, toData, valueText, withUnit } from "./live_base.js";
 import { drawOrder, markRadius, pointSize, strokeWidth } from "./live_draw.js";
 import { placeText } from "./live_earth.js";
 

@@ -1,7 +1,8 @@
 // @ts-nocheck
 // The live picture on a stage: each kind of mark is named once, where it stands; and what lies outside of the box.
 
-import { clamp, colourOf, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
+import { clamp, contextOf, formatCount } from "./kit.js";
+import { colorOf, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
 import { isMap } from "./live_axes.js";
 import { nameCloud } from "./live_fog.js";
 import { alphaOf, boundsOf, isPinned, markRadius, placesOf, pointSize, wayOf } from "./live_draw.js";
@@ -281,7 +282,7 @@ function lengthOf(layer, i, { row, scale }) {
 }
 
 /** The color of a name: its layer's; of people, whose color is their cluster's, that of what is secret. */
-const inkOf = (layer, theme) => (layer.role === "cluster" ? (layer.audience === "curator" ? theme.exact : theme.text) : colourOf(theme, layer, 0));
+const inkOf = (layer, theme) => (layer.role === "cluster" ? (layer.audience === "curator" ? theme.exact : theme.text) : colorOf(theme, layer, 0));
 
 /** Draw the names over a scene that `drawScene` has drawn, each at its mark, on its way too. */
 export function drawLabels(ctx, scene, view, { scale, box }) {
@@ -310,10 +311,10 @@ export function drawLabels(ctx, scene, view, { scale, box }) {
 }
 
 /** A ring around the one point of many that is named. */
-function ringed(ctx, { x, y, reach }, colour, theme) {
+function ringed(ctx, { x, y, reach }, color, theme) {
   ctx.beginPath();
   ctx.arc(x, y, reach, 0, 2 * Math.PI);
-  for (const [ink, width] of [[theme.background, 4], [colour, 1.5]]) {
+  for (const [ink, width] of [[theme.background, 4], [color, 1.5]]) {
     [ctx.strokeStyle, ctx.lineWidth] = [ink, width];
     ctx.stroke();
   }
@@ -322,27 +323,27 @@ function ringed(ctx, { x, y, reach }, colour, theme) {
 const snapped = (px, { dpr }) => Math.round(px * dpr) / dpr;
 
 /** A name as an image, with a halo in the box's color: drawn once, and copied while it moves. */
-function tagOf(words, colour, type, view) {
+function tagOf(words, color, type, view) {
   const { theme, dpr, cache } = view;
-  const key = [words, colour, type, theme.background, theme.font, dpr].join("|");
+  const key = [words, color, type, theme.background, theme.font, dpr].join("|");
   cache.tags ??= new Map();
   if (cache.tags.has(key)) return cache.tags.get(key);
   if (cache.tags.size > MOST_TAGS) cache.tags.clear();
   const image = document.createElement("canvas");
-  let ctx = image.getContext("2d");
+  let ctx = contextOf(image);
   const font = `600 ${type}px ${theme.font}`;
   ctx.font = font;
   const [pad, wide] = [4, ctx.measureText(words).width];
   const [width, height] = [Math.ceil(wide + 2 * pad), Math.ceil(1.3 * type + 2 * pad)];
   [image.width, image.height] = [Math.ceil(width * dpr), Math.ceil(height * dpr)];
-  ctx = image.getContext("2d");
+  ctx = contextOf(image);
   ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
   ctx.font = font;
   ctx.textBaseline = "middle";
   ctx.lineJoin = "round";
   [ctx.strokeStyle, ctx.lineWidth, ctx.globalAlpha] = [theme.background, 5, 0.92];
   ctx.strokeText(words, pad, pad + type / 2);
-  [ctx.fillStyle, ctx.globalAlpha] = [colour, 1];
+  [ctx.fillStyle, ctx.globalAlpha] = [color, 1];
   ctx.fillText(words, pad, pad + type / 2);
   const tag = { image, pad, wide, width: image.width / dpr, height: image.height / dpr };
   cache.tags.set(key, tag);
@@ -368,14 +369,14 @@ export function pinned(x, y) {
 /** Pin released marks that lie outside to the edge as half discs, with a count at each side; return the counts' places. */
 function drawOutside(ctx, scene, view, look, box) {
   if (view.zoom.k > 1 || scene.solid) return [];
-  const counts = new Map(); // side -> [how many, colour]
+  const counts = new Map(); // side -> [how many, color]
   for (const layer of scene.layers) {
     const row = layer.rows[view.frame];
     if (!isPinned(layer) || row < 0 || view.hidden.has(layer.name)) continue;
     const pins = pinsOf(layer, row, scene, view.cache);
-    const colour = colourOf(view.theme, layer, NO_GROUP);
+    const color = colorOf(view.theme, layer, NO_GROUP);
     const reach = layer.kind === "marks" ? markRadius(layer, look.scale) : Math.max(2.5, pointSize(layer, look.scale) / 2);
-    ctx.fillStyle = colour;
+    ctx.fillStyle = color;
     ctx.globalAlpha = layer.kind === "marks" ? 1 : 0.75;
     ctx.save();
     ctx.beginPath();
@@ -385,7 +386,7 @@ function drawOutside(ctx, scene, view, look, box) {
     const step = Math.max(1, Math.ceil(pins.length / MOST_PINS));
     pins.forEach(({ x, y, side }, i) => {
       const [many] = counts.get(side) ?? [0];
-      counts.set(side, [many + 1, colour]);
+      counts.set(side, [many + 1, color]);
       if (i % step) return;
       const [px, py] = [box.left + x * box.width, box.top + (1 - y) * box.height];
       ctx.moveTo(px + reach, py);
@@ -394,7 +395,7 @@ function drawOutside(ctx, scene, view, look, box) {
     ctx.fill();
     ctx.restore();
   }
-  return [...counts].map(([side, [many, colour]]) => drawCount(ctx, `${many.toLocaleString("en")} ${isMap(scene) ? "off the map" : "outside"}`, side, colour, view, look, box));
+  return [...counts].map(([side, [many, color]]) => drawCount(ctx, `${formatCount(many)} ${isMap(scene) ? "off the map" : "outside"}`, side, color, view, look, box));
 }
 
 /** A layer's marks outside of the box, in shares of it. They are looked for once. */
@@ -423,7 +424,7 @@ function drawLeaving(ctx, scene, view, look, box) {
     const opacity = layer.arrays.alpha ? reader(layer.arrays.alpha, own.row) : () => 1;
     const parts = layer.kind === "arrows" ? ["tail", "head"].map((part) => placesOf(layer, part, own)) : [placesOf(layer, "ends", own)];
     const end = (i, last) => (parts.length > 1 ? [parts[last](i, 0), parts[last](i, 1)] : [parts[0](i, 2 * last), parts[0](i, 2 * last + 1)]);
-    ctx.fillStyle = colourOf(view.theme, layer, NO_GROUP);
+    ctx.fillStyle = colorOf(view.theme, layer, NO_GROUP);
     ctx.globalAlpha = 0.9;
     for (let i = 0; i < markCount(layer); i += 1) {
       if (opacity(i) < FOLLOWED) continue;
@@ -444,8 +445,8 @@ function drawLeaving(ctx, scene, view, look, box) {
   ctx.globalAlpha = 1;
 }
 
-function drawCount(ctx, words, side, colour, view, look, box) {
-  const tag = tagOf(words, colour, look.type, view);
+function drawCount(ctx, words, side, color, view, look, box) {
+  const tag = tagOf(words, color, look.type, view);
   const [across, up] = [box.left + box.width / 2, box.top + box.height / 2];
   const inset = 12;
   const left = side === "left" ? box.left + inset : side === "right" ? box.left + box.width - inset - tag.wide : across - tag.wide / 2;

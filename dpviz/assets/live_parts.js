@@ -1,22 +1,17 @@
 // @ts-nocheck
 // The live picture: buttons, legend symbols and tables as elements.
 
-import { clamp, clusterColour, colourOf, disc, groupSymbolOf, NO_GROUP, STROKED, symbolPath } from "./live_base.js";
+import { clamp, makeShape } from "./kit.js";
+import { clusterColor, colorOf, disc, groupSymbolOf, NO_GROUP, STROKED, symbolPath } from "./live_base.js";
 import { isDashed, strokeWidth } from "./live_draw.js";
-import { make, SVG } from "./elements.js";
-
+import { make } from "./elements.js";
 
 // ---- DOM -------------------------------------------------------------------------------------------------------
 
-function svg(size, shapes, attributes = {}) {
-  const root = document.createElementNS(SVG, "svg");
-  const all = { width: size, height: size, viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true", ...attributes };
-  for (const [name, value] of Object.entries(all)) root.setAttribute(name, value);
-  for (const { tag = "path", ...rest } of shapes) {
-    const shape = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(rest)) shape.setAttribute(name, value);
-    root.append(shape);
-  }
+/** A drawing of paths. @param {number} size @param {Record<string, string | number>[]} paths */
+function svg(size, paths, attributes = {}) {
+  const root = makeShape("svg", { width: size, height: size, viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true", ...attributes });
+  root.append(...paths.map((path) => makeShape("path", path)));
   return root;
 }
 
@@ -51,47 +46,47 @@ export function iconButton(name, label, onClick) {
 
 /** A layer's symbol for the legend. */
 export function legendSymbol(layer, theme) {
-  const colour = colourOf(theme, layer, 0);
+  const color = colorOf(theme, layer, 0);
   const dashed = isDashed(layer) ? { "stroke-dasharray": "3 2.2" } : {};
-  const stroke = { fill: "none", stroke: colour, "stroke-width": 1.8, ...dashed };
+  const stroke = { fill: "none", stroke: color, "stroke-width": 1.8, ...dashed };
   switch (layer.kind) {
     case "points": {
       const grouped = layer.role === "cluster" && layer.arrays.group.data.some((group) => group !== NO_GROUP);
       return svg(18, [[5, 5.5, 0], [13, 7, 1], [7.5, 13, 2]].map(([x, y, g]) => ({
         d: symbolPath(grouped ? groupSymbolOf(theme, g) : layer.symbol, 2.6), transform: `translate(${x} ${y})`,
-        ...(layer.role === "exact" ? { fill: "none", stroke: colour }
-          : { fill: colourOf(theme, layer, grouped ? g : NO_GROUP) }) })));
+        ...(layer.role === "exact" ? { fill: "none", stroke: color }
+          : { fill: colorOf(theme, layer, grouped ? g : NO_GROUP) }) })));
     }
     case "marks": {
       const hollow = STROKED.has(layer.symbol) || (layer.role === "exact" && layer.symbol !== "lock");
       return svg(18, [{ d: symbolPath(layer.symbol, 5), transform: "translate(9 9)",
-        ...(hollow ? { fill: "none", stroke: colour, "stroke-width": 2 } : { fill: colour }) }]);
+        ...(hollow ? { fill: "none", stroke: color, "stroke-width": 2 } : { fill: color }) }]);
     }
-    case "circles": return svg(18, [{ ...stroke, d: disc(7), transform: "translate(9 9)", fill: colour,
+    case "circles": return svg(18, [{ ...stroke, d: disc(7), transform: "translate(9 9)", fill: color,
       "fill-opacity": layer.fill }]);
-    case "heat": return svg(18, [8, 5.5, 3].map((r) => ({ d: disc(r), transform: "translate(9 9)", fill: colour,
+    case "heat": return svg(18, [8, 5.5, 3].map((r) => ({ d: disc(r), transform: "translate(9 9)", fill: color,
       "fill-opacity": 0.3 })));
-    case "arrows": return svg(18, [{ ...stroke, d: "M2 15L12 6" }, { d: "M16 2L13.5 9L8.6 4.4Z", fill: colour }]);
-    case "bars": return svg(18, [{ ...stroke, d: "M3 16V8H8V16ZM10 16V3H15V16Z", fill: colour,
+    case "arrows": return svg(18, [{ ...stroke, d: "M2 15L12 6" }, { d: "M16 2L13.5 9L8.6 4.4Z", fill: color }]);
+    case "bars": return svg(18, [{ ...stroke, d: "M3 16V8H8V16ZM10 16V3H15V16Z", fill: color,
       "fill-opacity": layer.fill, "stroke-width": 1.2 }]);
-    case "bands": return svg(18, [{ d: "M1 7Q6 2 17 3V12Q8 11 1 16Z", fill: colour,
+    case "bands": return svg(18, [{ d: "M1 7Q6 2 17 3V12Q8 11 1 16Z", fill: color,
       "fill-opacity": Math.max(0.25, layer.fill) }]);
     case "grid": return svg(18, [[2, 2, 0.75], [9, 2, 0.3], [2, 9, 0.15], [9, 9, 0.5]].map(([x, y, opacity]) => ({
-      d: `M${x} ${y}h6.5v6.5h-6.5z`, fill: colour, "fill-opacity": opacity })));
+      d: `M${x} ${y}h6.5v6.5h-6.5z`, fill: color, "fill-opacity": opacity })));
     case "trails": return svg(18, [{ ...stroke, d: "M2 14L7 8L11 11L16 3", "stroke-opacity": 0.75 }]);
     case "ensemble": return svg(18, [[4, 6], [7, 11], [9, 4], [10, 9], [14, 12], [13, 6], [8, 14]].map(([x, y]) => ({
-      d: disc(1.4), transform: `translate(${x} ${y})`, fill: colour, "fill-opacity": 0.6 })));
+      d: disc(1.4), transform: `translate(${x} ${y})`, fill: color, "fill-opacity": 0.6 })));
     case "cursor": return svg(18, [{ ...stroke, d: "M9 1V17" }]);
     default: return svg(18, [{ ...stroke, d: "M1 9H17", "stroke-width": clamp(strokeWidth(layer), 1.5, 4),
       "stroke-opacity": layer.role === "reference" ? 0.8 : 1 }]);
   }
 }
 
-export const groupSymbol = (group, theme, coloured) => svg(14, [{
-  d: symbolPath(coloured ? groupSymbolOf(theme, group) : "circle", 4), transform: "translate(7 7)",
-  ...(coloured && !STROKED.has(groupSymbolOf(theme, group))
-    ? { fill: clusterColour(theme, group) }
-    : { fill: "none", stroke: coloured ? clusterColour(theme, group) : theme.text, "stroke-width": 2 }),
+export const groupSymbol = (group, theme, colored) => svg(14, [{
+  d: symbolPath(colored ? groupSymbolOf(theme, group) : "circle", 4), transform: "translate(7 7)",
+  ...(colored && !STROKED.has(groupSymbolOf(theme, group))
+    ? { fill: clusterColor(theme, group) }
+    : { fill: "none", stroke: colored ? clusterColor(theme, group) : theme.text, "stroke-width": 2 }),
 }]);
 
 export function tableElement({ caption, head, rows, total, which = "first" }) {

@@ -1,7 +1,8 @@
 // @ts-nocheck
 // The live picture: box and lasso, and drawing points on it; methods of Picture between Hands and Picture.
 
-import { clamp, NO_GROUP, reader } from "./live_base.js";
+import { clamp, formatCount } from "./kit.js";
+import { NO_GROUP, reader } from "./live_base.js";
 import { make } from "./elements.js";
 import { iconButton, lockIcon } from "./live_parts.js";
 import { Hands } from "./live_hands.js";
@@ -227,7 +228,7 @@ export class Tools extends Hands {
     const xy = layer && reader(layer.arrays.xy, layer.rows[this.frame]);
     const n = layer?.arrays.xy.shape[1] ?? 0;
     for (let i = 0; i < n; i += 1) count += holds(this.region, xy(i, 0), xy(i, 1));
-    this.inspect([`${count.toLocaleString("en")} of the ${n.toLocaleString("en")} points drawn`], { secret: true });
+    this.inspect([`${formatCount(count)} of the ${formatCount(n)} points drawn`], { secret: true });
     this.root.dataset.dpvizRegion = String(count);
     this.tell("region", [this.regionNumber, this.region]);
   }
@@ -294,7 +295,7 @@ export class Tools extends Hands {
     this.sheet = { xy: xy.slice(0, most), classes: classes.slice(0, most), number: Math.max(Date.now(), this.sheet.number + 1) };
     sheets.set(id, this.sheet);
     this.root.dataset.dpvizPoints = String(this.sheet.xy.length);
-    if (xy.length > most) this.inspect([`A drawing holds ${most.toLocaleString("en")} points. Erase some first.`]);
+    if (xy.length > most) this.inspect([`A drawing holds ${formatCount(most)} points. Erase some first.`]);
     this.patch();
     if (send) this.send();
   }

@@ -1,6 +1,8 @@
 // @ts-nocheck
 // The live picture: a box of three features, turned by hand. The page sends depth; the browser does the rest.
 
+import { clamp } from "./kit.js";
+
 const LIMIT = 90; // degrees of tilt
 const DEPTH = "_depth";
 const MIDDLE = "_middle";
@@ -21,7 +23,7 @@ export function rotation(from, to) {
 /** Angles after a drag: yaw goes round, pitch has ends. */
 export function turnedBy([yaw, pitch], dx, dy) {
   const round = ((((yaw - dx) + 180) % 360) + 360) % 360 - 180;
-  return [round, Math.min(LIMIT, Math.max(-LIMIT, pitch + dy))];
+  return [round, clamp(pitch + dy, -LIMIT, LIMIT)];
 }
 
 /** One frame of a scene, seen from other angles; what has no depth is left out until the page draws it again. */

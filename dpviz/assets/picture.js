@@ -39,7 +39,8 @@
 // is where the public box is drawn: left, top, width and height in the viewport, CSS pixels.
 // Colors and type come from the custom properties --dpviz-background, -text, -border, -accent and -font.
 
-import { clamp, easeInOut, enlargement, frameAfter, groupCount, groupsAt, readHeader, reader, readTheme, unpack } from "./live_base.js";
+import { clamp, contextOf, easeInOut } from "./kit.js";
+import { enlargement, frameAfter, groupCount, groupsAt, readHeader, reader, readTheme, unpack } from "./live_base.js";
 import { drawScene } from "./live_draw.js";
 import { drawLabels } from "./live_labels.js";
 import { glideTo, hasCenters, progress, sameClusters, slotsOf } from "./live_glide.js";
@@ -121,7 +122,7 @@ export class Picture extends Tools {
     this.canvas = make("canvas", "", "", { role: "img", tabindex: "0", "aria-describedby": "keys" });
     const keys = make("span", "",
       "Arrow keys step, space plays, plus and minus zoom, 0 resets the view, Escape ends isolation. Shift and arrow keys turn a solid picture or move a zoomed one. The numbers are in the data table.", { id: "keys", hidden: "" });
-    this.ctx = this.canvas.getContext("2d");
+    this.ctx = contextOf(this.canvas);
     this.tip = make("div", "tip", "", { "aria-hidden": "true" });
     this.tip.hidden = true;
     const zoomers = make("div", "zoomers", "", { role: "group", "aria-label": "Zoom" });
@@ -310,7 +311,7 @@ export class Picture extends Tools {
   }
 
   /** Clusters keep colors, symbols and names from one picture to the next; return the number now of the one seen alone. */
-  keepColours(old, scene) {
+  keepColors(old, scene) {
     const same = sameClusters(old, scene);
     if (old) this.knownSlots.set(old.hash, this.slots); // a picture that comes back has the colors that it had
     if (this.knownSlots.size > KNOWN_PICTURES) this.knownSlots.delete(this.knownSlots.keys().next().value);
@@ -374,7 +375,7 @@ export class Picture extends Tools {
   load(scene) {
     const shown = { scene: this.scene, frame: this.frame, glide: this.glide, now: performance.now() };
     const old = this.scene;
-    const alone = this.keepColours(old, scene);
+    const alone = this.keepColors(old, scene);
     this.scene = scene;
 
     this.angles = null; // where the reader has turned a solid picture, until the page has drawn it so
@@ -707,13 +708,13 @@ export class Picture extends Tools {
 
   buildGroups(shown) {
     const seen = groupsAt(shown, this.frame);
-    const coloured = shown.some((layer) => layer.role === "cluster");
+    const colored = shown.some((layer) => layer.role === "cluster");
     const names = [...this.scene.group_names.entries()]
       // Without marks in the clusters' colors, as for the public, an entry would name nothing that is seen.
-      .filter(([group]) => seen.has(group) && (coloured || group === this.isolated)).slice(0, MOST_GROUPS);
+      .filter(([group]) => seen.has(group) && (colored || group === this.isolated)).slice(0, MOST_GROUPS);
     const folds = names.length > FEW_GROUPS + 2 && !this.menu;
     const few = folds && !this.unfolded ? names.filter(([group], i) => i < FEW_GROUPS || group === this.isolated) : names;
-    const key = JSON.stringify([this.theme.name, few, folds, coloured, this.isolated, this.slots]);
+    const key = JSON.stringify([this.theme.name, few, folds, colored, this.isolated, this.slots]);
     if (key === this.groupsKey) return;
     this.groupsKey = key;
     this.groups.hidden = names.length === 0;
@@ -721,7 +722,7 @@ export class Picture extends Tools {
       const chip = make("button", "chip group", "", { type: "button", "aria-pressed": String(this.isolated === group),
         title: "Click to see this cluster alone." });
       chip.dataset.group = String(group);
-      chip.append(groupSymbol(group, this.theme, coloured), make("span", "", name));
+      chip.append(groupSymbol(group, this.theme, colored), make("span", "", name));
       chip.addEventListener("click", () => this.isolate(this.isolated === group ? null : group));
       return chip;
     });

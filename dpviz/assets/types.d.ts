@@ -188,6 +188,8 @@ export interface DpvizEvents {
 }
 
 declare global {
+  /** Style sheets by name, in a script for a page without a server: see dpviz/assets/__init__.py. */
+  const SHEETS: Record<string, string>;
   interface HTMLElementEventMap extends DpvizEvents {}
   interface DocumentEventMap extends DpvizEvents {}
   interface ShadowRootEventMap extends DpvizEvents {}

@@ -118,7 +118,7 @@ def test_records_lose_their_color_at_a_small_epsilon(page: Page, server: Server,
       dots.size = 0; // its dots are in the way
       draw(live.HOME);
       const { data } = ctx.getImageData(0, 0, width, height);
-      const colors = [theme.drained, ...theme.clusters].map(live.parseColour);
+      const colors = [theme.drained, ...theme.clusters].map(live.parseColor);
       const far = (color, at) => color.reduce((sum, part, c) => sum + (part - data[at + c]) ** 2, 0);
       let [gray, all] = [0, 0];
       for (let at = 0; at < data.length; at += 4) {

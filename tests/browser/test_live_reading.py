@@ -84,7 +84,7 @@ def test_the_table_says_what_the_picture_shows(page: Page, server: Server) -> No
 def test_the_picture_has_words_and_its_tooltip_names_the_nearest_mark(page: Page, server: Server) -> None:
     picture = opened(page, server)
     expect(picture.get_by_role("img", name="600 records in five clusters and five released centers.")).to_be_visible()
-    expect(picture.locator("figcaption")).to_have_text("Five clusters. Grey is secret, blue is released.")
+    expect(picture.locator("figcaption")).to_have_text("Five clusters. Gray is secret, blue is released.")
     page.mouse.move(*on_canvas(picture, 0.02, 0.02))
     page.mouse.move(*on_canvas(picture, *centers()[1]))
     tip = picture.locator(".tip")

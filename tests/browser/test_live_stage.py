@@ -330,7 +330,7 @@ def test_a_cluster_keeps_color_name_and_isolation_by_its_place(page: Page, serve
         """const picture = mounted(a.scenes[0], { selected: 4 });
            picture.update(unpacked(a.scenes[1]));
            const { group } = picture.scene.layers[0].arrays;
-           const colors = Array.from(group.data.subarray(0, 600), (g) => live.clusterColour(picture.theme, g));
+           const colors = Array.from(group.data.subarray(0, 600), (g) => live.clusterColor(picture.theme, g));
            const kept = [picture.scene.group_names, picture.slots, colors, picture.isolated];
            picture.update(unpacked(a.scenes[0]));
            return [...kept, picture.slots];""",

@@ -72,7 +72,7 @@ def test_without_plotly_the_way_out_is_said(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["image", "flower"])
-def test_image_labels_recolour_the_image(name):
+def test_image_labels_recolor_the_image(name):
     dataset = load(name)
     image = dataset.image
     assert (image.height, image.width) == (107, 160)

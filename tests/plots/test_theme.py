@@ -85,7 +85,7 @@ def test_every_color_stands_out_from_the_background(theme):
 
 
 def test_what_is_too_near_is_found():
-    """The colors of old: sky blue beside released blue, and a green that turns grey without the cones for it."""
+    """The colors of old: sky blue beside released blue, and a green that turns gray without the cones for it."""
     found = too_near({"exact": "#6b7280", "released": "#0072b2", "public": "#12875d"}, ("#56b4e9", "#4fb296"))
     assert ("exact", "public", "deuteranopia", 0.052, 0.07) in found
     assert ("released", "public") in {pair[:2] for pair in found}

@@ -89,7 +89,7 @@ def everything(n: int = 600, n_frames: int = 7, seed: int = 0) -> Scene:
     return Scene(
         title="",
         alt=f"{n} records in five clusters and five released centers.",
-        caption="Five clusters. Grey is secret, blue is released.",
+        caption="Five clusters. Gray is secret, blue is released.",
         x=Axis("bill length", "mm", (-0.04, 1.04), (30, 60)),
         y=Axis("flipper length", "mm", (-0.04, 1.04), (170, 235)),
         layers=layers,

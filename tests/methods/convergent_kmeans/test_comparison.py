@@ -189,7 +189,7 @@ def test_epsilon_is_drawn_on_a_logarithmic_axis_with_a_rule_where_it_stands():
     assert layer(chart, "Now", Kind.CURSOR).arrays["x"][0] == pytest.approx(np.log10(2.0))
 
 
-def test_the_chosen_line_is_thick_a_click_reports_its_key_and_lloyd_is_grey():
+def test_the_chosen_line_is_thick_a_click_reports_its_key_and_lloyd_is_gray():
     chart = cost_by_iteration([spread("a"), spread("b"), spread("lloyd", exact=True)], 1.0, longest=3.0, chosen="b")
     lines = {each.pick: each for each in chart.layers if each.pick}
     assert set(lines) == {"a", "b", "lloyd"}

@@ -1,0 +1,91 @@
+// The drawing kit: numbers, easings, and helpers for SVG and canvas that all drawings share.
+
+/** @import { Point } from "./types.d.ts" */
+
+// ---- Numbers ---------------------------------------------------------------------------------------------------
+
+/** @param {number} value @param {number} low @param {number} high */
+export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+/** @param {number} from @param {number} to @param {number} t */
+export const mix = (from, to, t) => from + (to - from) * t;
+/** A whole number with a comma between thousands. @param {number} count */
+export const formatCount = (count) => count.toLocaleString("en");
+
+// ---- Motion ----------------------------------------------------------------------------------------------------
+
+/** @param {number} t */
+export const easeInOut = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
+/** @param {number} t */
+export const easeInOutCubic = (t) => (t < 0.5 ? 4 * t * t * t : 1 - (-2 * t + 2) ** 3 / 2);
+/** Fast at first, so that it answers at once. @param {number} t */
+export const easeOutCubic = (t) => 1 - (1 - t) ** 3;
+/** Whether the reader wants no motion. */
+export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+// ---- SVG -------------------------------------------------------------------------------------------------------
+
+/**
+ * An element of a drawing with attributes and text; text is only ever text.
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag @param {Record<string, string | number>} [attributes] @param {string} [text]
+ */
+export function makeShape(tag, attributes = {}, text = "") {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "style") element.style.cssText = String(value); // a published page's policy refuses the attribute
+    else element.setAttribute(name, String(value));
+  }
+  if (text) element.textContent = text;
+  return element;
+}
+
+/** The path through some points, as an attribute. @param {readonly Point[]} points */
+export const pathThrough = (points) =>
+  points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
+
+// ---- Canvas ----------------------------------------------------------------------------------------------------
+
+/** The middle of a pixel: a hairline there is sharp. @param {number} px */
+export const crisp = (px) => Math.round(px) + 0.5;
+
+/** Add a line to the path. @param {CanvasPath} path @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
+export function line(path, x0, y0, x1, y1) {
+  path.moveTo(x0, y0);
+  path.lineTo(x1, y1);
+}
+
+/** The context of a canvas that takes any drawing. @param {HTMLCanvasElement} canvas */
+export const contextOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+
+/**
+ * Give a canvas its size in the device's pixels, and return its context with a unit of one CSS pixel. An equal size
+ * keeps what is drawn.
+ * @param {HTMLCanvasElement} canvas @param {number} width @param {number} height @param {number} ratio
+ */
+export function fitCanvas(canvas, width, height, ratio) {
+  const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
+  const ctx = contextOf(canvas);
+  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return ctx;
+}
+
+// ---- Colors ----------------------------------------------------------------------------------------------------
+
+/** Red, green, blue of #rgb, #rrggbb or rgb(...), else null. @param {string} text */
+export function parseColor(text) {
+  const trimmed = text.trim();
+  const hex = /^#([0-9a-f]{3,8})$/i.exec(trimmed)?.[1];
+  if (hex) {
+    const long = hex.length < 6 ? [...hex].map((digit) => digit + digit).join("") : hex;
+    return [0, 2, 4].map((at) => parseInt(long.slice(at, at + 2), 16));
+  }
+  const numbers = /^rgba?\(([^)]+)\)/.exec(trimmed)?.[1].split(/[\s,/]+/).map(Number);
+  return numbers && numbers.length >= 3 ? numbers.slice(0, 3) : null;
+}
+
+/** Whether a color is dark; what is no color counts as white. @param {string} text */
+export function isDark(text) {
+  const [red, green, blue] = parseColor(text) ?? [255, 255, 255];
+  return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+}
