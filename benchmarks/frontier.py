@@ -29,7 +29,7 @@ from benchmarks.dpm import synth_inertia
 from benchmarks.frontier_page import AT, page
 from benchmarks.peers import OneRun, Peer, PeerSet, Run
 from dpviz.tools.compare.runs import ENTRIES
-from dpviz.tools.sweep.trials import versions
+from dpviz.tools.trials import versions
 
 EPSILONS = (1.0, 0.1, 10.0)
 LONGEST = 30.0  # s of processor time: a peer whose run takes longer is left out on that set

@@ -36,8 +36,8 @@ from dpviz.methods import ALGORITHMS
 from dpviz.metrics import adjusted_rand, nonprivate_cost
 from dpviz.solvers import assign, public_start
 from dpviz.tools.compare.runs import ENTRIES
-from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.trials import FLOOR_STARTS, Trial, cluster_figures, nonprivate_clusters, versions
+from dpviz.tools.sweep import expand_grid
+from dpviz.tools.trials import FLOOR_STARTS, Trial, cluster_figures, nonprivate_clusters, versions
 
 SETS = ("blobs", "imbalanced", "mixture", "iris")  # that come along, with all their records
 # Keys of ENTRIES.
@@ -185,13 +185,9 @@ def private_runs(one: PeerSet, epsilon: float, n_seeds: int, keys: Iterable[str]
 
 def house_trials(one: PeerSet, key: str, epsilon: float, n_seeds: int) -> Sequence[Trial]:
     """Return the runs of a method of the house (a key of ENTRIES)."""
-    asked = {
-        "epsilon": epsilon,
-        "seeds": {"start": n_seeds},
-        "data": [{"name": one.name, "k": one.k}],
-        "methods": [ENTRIES[key].declared()],
-    }
-    return grid_of(asked, datasets={one.name: one.data}).trials
+    data = {"name": one.name, "records": one.data, "k": one.k}
+    grid = {"epsilon": epsilon, "data": [data], "methods": [ENTRIES[key].declared()]}
+    return expand_grid(grid, {"start": n_seeds})
 
 
 def house_result(one: PeerSet, trial: Trial) -> Result[Any, Any]:

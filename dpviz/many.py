@@ -5,7 +5,7 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,10 +44,8 @@ from dpviz.tools.audit.cases import UNIT, AuditCase, alternating_gaps, judged, o
 from dpviz.tools.audit.runs import worst
 from dpviz.tools.audit.table import VIOLATION, verdict
 from dpviz.tools.compare.frontier import frontier, series_of
-from dpviz.tools.sweep.grids import DEFAULT_K, Grid, grid_of, read_grid
-from dpviz.tools.sweep.sweeping import run_grid, tidy
-from dpviz.tools.sweep.sweeping import sweep as rows_of
-from dpviz.tools.sweep.trials import OK, referenced
+from dpviz.tools.sweep import DEFAULT_K, Bar, Progress, Seeds, build_table, expand_grid, run_sweep
+from dpviz.tools.trials import OK, referenced
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,51 +168,56 @@ def compare(
     with beside(found) as own:
         if own and jobs != 1:
             raise ValueError(f"jobs was {jobs}, but other processes do not know {', '.join(own)}. Use jobs=1.")
-        grid = grid_of(
-            {
-                "epsilon": [epsilon] if isinstance(epsilon, int | float) else [*epsilon],
-                "seeds": {"noise": seeds if isinstance(seeds, int) else [*seeds]},
-                "data": [{"name": HERE, "k": n_clusters}],
-                "methods": [{"name": each.name} for each in found],
-            },
-            datasets={HERE: dataset},
-        )
-        by_key = {str(row["key"]): row for row in rows_of(grid, jobs=jobs)}
-    rows = referenced({"": [by_key[trial.key] for trial in grid.trials]})[""]
-    return Comparison(tidy(rows), {each.name: each.title for each in found}, not dataset.bounds_from_data)
+        grid = {
+            "epsilon": [epsilon] if isinstance(epsilon, int | float) else [*epsilon],
+            "data": [{"name": HERE, "records": dataset, "k": n_clusters}],
+            "methods": [each.name for each in found],
+        }
+        made = run_sweep(expand_grid(grid, seeds if isinstance(seeds, int) else [*seeds]), jobs=jobs)
+    rows = referenced({"": made})[""]
+    return Comparison(build_table(rows), {each.name: each.title for each in found}, not dataset.bounds_from_data)
 
 
 def sweep(
-    grid: Mapping[str, Any] | str | Path,
-    folder: str | Path | None = None,
+    grid: Mapping[str, Any],
     /,
     *,
-    jobs: int = 1,
-    dask: str | None = None,
-    progress: Callable[[int, int], None] = lambda _done, _total: None,
+    seeds: Seeds = 1,
+    resume: str | Path | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> "pd.DataFrame":
-    """Run a grid of methods, budgets, seeds and data, and return one row a run; the curator's, as costs are exact.
+    """Run a grid of methods, budgets and data, and return one table with a row for each run.
 
-    - `grid`: the path of a TOML file, or a mapping of the same form (`dpviz.tools.sweep.grids`).
-    - `folder`: keeps finished runs, from which the same call goes on, and the table as CSV and Parquet. None: nothing.
-    - `jobs`: number of processes.
-    - `dask`: address of a scheduler in place of processes.
-    - `progress`: called with the number of finished runs, and of all.
+    Costs are exact. Curator only.
+
+    - `grid`: lists "methods", "data" and "epsilon" (`dpviz.tools.sweep` has an example of every key). Your own records
+      are `{"records": frame, "bounds": ((0, 0), (10, 10))}`, as `dpviz.run` takes them.
+    - `seeds`: a number of noise seeds, or a list, or a mapping for "data", "start" and "noise".
+    - `resume`: a folder that keeps finished runs. The same call continues there after it was stopped or killed.
+    - `jobs`: number of processes. None leaves it to `joblib.parallel_config`, which also names a Dask cluster.
+    - `progress`: called with the number of finished runs and of all runs. None draws a bar on the error stream.
 
     For example:
 
-        dpviz.sweep({"epsilon": [0.3, 1], "data": [{"name": "blobs"}], "methods": [{"name": "dpm"}, {"name": "su"}]})
+        dpviz.sweep({"epsilon": [0.3, 1], "data": ["blobs"], "methods": ["dpm", "su"]}, seeds=30, resume="runs")
 
     Raises ValueError for a grid or a folder that cannot be used.
     """
-    runs: Grid = grid_of(grid) if isinstance(grid, Mapping) else read_grid(grid)
-    if folder is not None:
-        return tidy(run_grid(runs, folder, jobs=jobs, dask=dask, progress=progress))
-    by_key = {}
-    for row in rows_of(runs, jobs=jobs, dask=dask):
-        by_key[str(row["key"])] = row
-        progress(len(by_key), len(runs.trials))
-    return tidy([by_key[trial.key] for trial in runs.trials])
+    if isinstance(grid, Mapping) and isinstance(data := grid.get("data"), list | tuple):
+        grid = {**grid, "data": [_with_dataset(each) for each in data]}
+    trials = expand_grid(grid, seeds)
+    return build_table(run_sweep(trials, resume, jobs=jobs, progress=Bar() if progress is None else progress))
+
+
+def _with_dataset(entry: Any) -> Any:
+    """Return a data entry of a grid with its records and bounds as one Dataset."""
+    if not isinstance(entry, Mapping) or "records" not in entry:
+        return entry
+    chunks, dataset = records_of(entry["records"], entry.get("bounds"))
+    if chunks is not None:
+        raise ValueError("records were chunks, but a sweep measures costs on records in memory. Give a sample.")
+    return {**{key: value for key, value in entry.items() if key != "bounds"}, "records": dataset}
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ run = dpviz.run("dpm", data, seed=7, epsilon=2)
 run.figure("3.3in", caption=False).save("figure.svg"); run.figure("84mm").save("figure.pdf"); run.save("run.png")
 assert len(run.to_frame(steps=True)) > 10
 print(dpviz.compare(["dpm", "su"], data.points, bounds=data.box, epsilon=[1], seeds=2).table().shape)
-print(len(dpviz.sweep({"epsilon": 1, "data": [{"name": "iris"}], "methods": [{"name": "su"}]}, "runs")))
+print(len(dpviz.sweep({"epsilon": 1, "data": ["iris"], "methods": ["su"]}, resume="runs")))
 print(sorted(path.name for path in pathlib.Path("runs").iterdir()))
 with dpviz.budget(epsilon=3) as budget:
     dpviz.estimators.DPLloyd(epsilon=1, bounds=data.box).fit(data.points)
@@ -94,7 +94,7 @@ def test_the_package_lists_itself_and_loads_nothing_before_it_is_asked(tmp_path)
 def test_the_tasks_run_without_the_app_s_packages(tmp_path):
     done = python(BLOCKED + TASKS, tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["(2, 7)", "1", "['parts', 'rows.csv']", "2.0 ComposedDpEvent <svg True"]
+    assert done.stdout.splitlines() == ["(2, 7)", "1", "['rows.jsonl']", "2.0 ComposedDpEvent <svg True"]
     assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
 
@@ -168,7 +168,7 @@ MISTAKES = {
     "nothing to reach": (lambda: dpviz.run("source_target", BLOBS), r"no targets.*targets=\.\.\."),
     "a budget as text": (lambda: dpviz.budget("1"), "epsilon was '1'.*finite and > 0"),
     "a method of a sweep": (
-        lambda: dpviz.sweep({"data": [{"name": "blobs"}], "methods": [{"name": "dmp"}], "epsilon": [1]}),
+        lambda: dpviz.sweep({"data": ["blobs"], "methods": ["dmp"], "epsilon": [1]}),
         "'dmp'.*Perhaps 'dpm'",
     ),
     "no such method's file": (lambda: dpviz.audit("gone.py"), r"no file 'gone\.py'"),

@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 import joblib
 from joblib import Parallel, delayed
 
-from dpviz.experiments.tables import Bar, ResultTable
+from dpviz.experiments.tables import ResultTable
+from dpviz.tools.sweep import Bar
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")  # whose rounding the figures depend on
 SOURCES = (Path(__file__).parent, Path(__file__).parents[2] / "dpviz")

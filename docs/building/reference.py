@@ -20,8 +20,7 @@ from dpviz.estimators import (
 from dpviz.estimators.base import ATTRIBUTES, OWN, PrivateCentersClusterer
 from dpviz.methods import CATALOGUE
 from dpviz.stories.run import Run
-from dpviz.tools.sweep import grids
-from dpviz.tools.sweep.trials import FIRST_COLUMNS, LAST_COLUMNS
+from dpviz.tools.trials import FIRST_COLUMNS, LAST_COLUMNS
 
 # Of a run, in the order in which a reader asks; the rest is for those who write a kind of run.
 FOR_READERS = [
@@ -84,16 +83,12 @@ def page(place: str, title: str) -> str:
             f"      show_bases: false\n      skip_local_inventory: true\n      members: {others}",
         ]
     if place == "dpviz.tools.sweep":
-        grammar = (inspect.getdoc(grids) or "").replace("\n\n", "\n\n```toml\n", 1) + "\n```"
         columns = (f"| `{name}` | {words} |" for name, words in {**FIRST_COLUMNS, **LAST_COLUMNS}.items())
         more = (
-            "One row for each run. Costs are exact, so the table is for the curator. After `noise_key` come the knobs "
-            "of the data (`data.*`) and the parameters of the method (`params.*`)."
+            "One row for each run. Costs are exact, so the table is for the curator. The parameters of the data "
+            "(`data.*`) and of the method (`params.*`) follow `noise_key`."
         )
-        parts += [
-            f"## A grid\n\n{grammar}",
-            f"## Columns\n\n{more}\n\n| column | what it holds |\n|---|---|\n" + "\n".join(columns),
-        ]
+        parts.append(f"## Columns\n\n{more}\n\n| column | meaning |\n|---|---|\n" + "\n".join(columns))
     if place == "dpviz.baselines":
         parts.append(DEFAULTS)
         for each in BASELINES.values():

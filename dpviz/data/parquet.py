@@ -5,9 +5,7 @@ is added up in portions, and uploads are read in a process with limits (`dpviz.d
 dictionaries, so that one long text repeated in every row costs its length once.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +14,6 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from dpviz.core import FloatArray
 from dpviz.data.files import (
-    MAX_LISTED,
     READ_OFF,
     UPLOADED,
     Columns,
@@ -24,7 +21,6 @@ from dpviz.data.files import (
     TableError,
     TableFormat,
     Texts,
-    listed,
     quoted,
 )
 from dpviz.data.parsing import column_names, finite, typed
@@ -55,36 +51,6 @@ def read_parquet(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = 
         # The messages of pyarrow can hold cells.
         raise TableError(f"The Parquet file was damaged or unusual ({type(error).__name__}). {WAY_OUT}") from None
     return _columns(tuple(names[i] for i in flat), *cells, (*notes, *omissions), reading)
-
-
-def read_columns(path: Path, names: Sequence[str], reading: TableFormat = READ_OFF) -> Columns:
-    """Read the columns `names` of a Parquet file, or of all `*.parquet` of a folder in the order of the files' names.
-
-    For files that a person has on this machine: the limits of uploads do not hold, and only these columns take memory.
-    Raises TableError for what is no Parquet or lacks a column, and OSError for what cannot be read.
-    """
-    names = list(names)
-    paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-    if not paths:
-        raise TableError("The folder had no file whose name ends in .parquet. Name another folder, or a file.")
-    batches: list[pa.RecordBatch] = []
-    try:
-        for each in paths:
-            with pq.ParquetFile(each, pre_buffer=False) as file:
-                kinds = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
-                for name in names:
-                    if name not in kinds:
-                        known = listed(list(kinds)[:MAX_LISTED])
-                        raise TableError(f"There is no column {quoted(name)} in {each.name}; it begins with {known}.")
-                    if not (_is_number(kinds[name]) or _is_text(kinds[name])):
-                        raise TableError(f"Column {quoted(name)} holds neither numbers nor text. Leave it out.")
-                batches += (batch.select(names) for batch in file.iter_batches(BATCH, columns=names, use_threads=False))
-        if not batches:
-            raise TableError("There were columns but no records, but there must be at least one. Choose other files.")
-        cells = _cells(batches, names, None)
-    except pa.ArrowException as error:  # also for a column that is text in one file and numbers in another
-        raise TableError(f"{path.name} was damaged or unusual ({type(error).__name__}). {WAY_OUT}") from None
-    return _columns(tuple(names), *cells, (), reading)
 
 
 def _omission(name: str, schema: pa.Schema, place: int) -> str:
@@ -152,7 +118,7 @@ def _batches(file: pq.ParquetFile, columns: list[str], limits: Limits) -> list[p
 
 
 def _cells(
-    batches: list[pa.RecordBatch], names: list[str], limits: Limits | None
+    batches: list[pa.RecordBatch], names: list[str], limits: Limits
 ) -> tuple[int, dict[str, FloatArray], dict[str, Texts]]:
     """Return how many rows there are, and each column (n,): floats, NaN where missing, or strings, '' where missing."""
     numbers: dict[str, FloatArray] = {}
@@ -173,8 +139,7 @@ def _cells(
             codes = coded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False).astype(np.intp)
             n_characters += int(np.array([len(value) for value in values])[codes].sum())
             strings.append(values[codes])
-        if limits is not None:
-            limits.refuse_unpacked(n_characters)
+        limits.refuse_unpacked(n_characters)
         texts[name] = np.concatenate(strings)
     return sum(batch.num_rows for batch in batches), numbers, texts
 

@@ -1,4 +1,4 @@
-"""The command line: `python -m dpviz.experiments audit`, `compare` or `sweep`; `--help` says more."""
+"""The command line: `python -m dpviz.experiments audit` or `compare`; `--help` says more."""
 
 import argparse
 import sys
@@ -10,7 +10,8 @@ from joblib import Parallel, delayed, parallel_config  # type: ignore[import-unt
 from dpviz.experiments.tables import write_tables
 from dpviz.tools.audit import table as audit
 from dpviz.tools.compare import runs
-from dpviz.tools.sweep.command import INTERRUPTED, add_sweep
+
+INTERRUPTED = 130  # a shell's exit code for a program that Ctrl-C ended
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line: `audit` all methods, make what the page `compare` opens with, or `sweep` a grid."""
+    """Return the command line: `audit` all methods, or make the runs that the page `compare` opens with."""
     top = argparse.ArgumentParser(prog="python -m dpviz.experiments", description="Many runs, written as tables.")
     commands = top.add_subparsers(title="commands", required=True)
     whole = commands.add_parser(
@@ -44,7 +45,6 @@ def parser() -> argparse.ArgumentParser:
     shipped.add_argument("--out", type=Path, default=runs.FILE, metavar="FILE", help="default: %(default)s")
     shipped.add_argument("--jobs", type=int, default=1, metavar="J", help="processes; the file does not depend on it")
     shipped.set_defaults(action=_compare)
-    add_sweep(commands)
     return top
 
 

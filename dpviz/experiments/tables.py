@@ -1,23 +1,15 @@
-"""Reports: tables with their words and origin, as one JSON file that the command line writes and the app reads.
-
-`Bar` shows the progress of the runs on the error stream, so that a program's own output stays clean.
-"""
+"""Reports: tables with their words and origin, as one JSON file that the command line writes and the app reads."""
 
 import json
 import math
-import sys
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import TypeVar
 
 Cell = str | int | float | None  # None: there is no such figure, and a note says why
 
 MAX_BYTES = 20_000_000  # ours; far above any report, below what would fill the memory
-BAR_WIDTH = 30  # characters of the bar
-PAUSE = 0.1  # s between two drawings
-LINES = 10  # drawings in all where the stream is no terminal
 
 T = TypeVar("T")
 
@@ -178,40 +170,3 @@ def _checked(value: object, kind: type[T], what: str) -> T:
     if not isinstance(value, kind) or isinstance(value, bool):
         raise TablesError(f"{what} is {type(value).__name__}, but must be {kind.__name__}")
     return value
-
-
-class Bar:
-    """A progress bar on the error stream, drawn by each call; on a terminal it stays on one line."""
-
-    def __init__(self, stream: TextIO | None = None, what: str = "runs") -> None:
-        """Draw to `stream`, by default the error stream, how much is done of `what`."""
-        self._what, self._stream = what, sys.stderr if stream is None else stream
-        self._live = self._stream.isatty()
-        self._start: tuple[int, float] | None = None  # (done before, when)
-        self._last_time = -1.0
-        self._last_tenth = -1
-
-    def __call__(self, done: int, total: int) -> None:
-        """Show that `done` of `total` runs are there."""
-        now = time.monotonic()
-        if self._start is None:
-            self._start = (done, now)
-        tenth = LINES * done // max(total, 1)
-        due = now - self._last_time >= PAUSE if self._live else tenth > self._last_tenth
-        if not due and done < total:
-            return
-        self._last_time, self._last_tenth = now, tenth
-        filled = BAR_WIDTH * done // max(total, 1)
-        bar = "#" * filled + "." * (BAR_WIDTH - filled)
-        end = "\n" if not self._live or done >= total else ""
-        start = "\r" if self._live else ""
-        self._stream.write(f"{start}[{bar}] {done}/{total} {self._what}{self._remaining(done, total, now)}{end}")
-        self._stream.flush()
-
-    def _remaining(self, done: int, total: int, now: float) -> str:
-        """Return the expected time of the rest, padded over the longest text before."""
-        before, start = self._start or (done, now)
-        if done <= before or done >= total:
-            return " " * 14
-        seconds = round((now - start) * (total - done) / (done - before))
-        return f", {seconds // 60}:{seconds % 60:02d} left".ljust(14)

@@ -47,7 +47,7 @@ from dpviz.data.geography import on_plane
 from dpviz.plots.table import defused
 from dpviz.stories.label import described
 from dpviz.stories.panel import counted
-from dpviz.tools.sweep.trials import versions
+from dpviz.tools.trials import versions
 
 Origin = Literal["release", "private curve for k", "last year's settings"]
 FORMAT, VERSION = "dpviz release", 1

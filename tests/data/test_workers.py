@@ -16,9 +16,9 @@ from dpviz.data import BLOCK_ROWS, ArrayChunks, TableError, WorkerChunks
 from dpviz.data.chunks import DISTRIBUTED
 from dpviz.solvers import assign
 from dpviz.stories.label import Contents, label_of
+from tests.data import clusters
 from tests.data.made import heaps
 from tests.test_contract import CATALOGUE, arrays, params_of
-from tests.tools.sweep import clusters
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'dpviz[dask]'")
 dask_array = pytest.importorskip("dask.array")

@@ -1,14 +1,12 @@
 """The code in the documentation runs, and prints what it says that it prints."""
 
 import re
-import shlex
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from dpviz.experiments.__main__ import main
 from dpviz.navigation import control_names
 from dpviz.ui import hiding
 
@@ -17,8 +15,7 @@ WRITTEN = sorted(path for path in (ROOT / "docs").rglob("*.md") if path.name != 
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 FENCE = re.compile(r'^```(?:\{\.)?(\w+)\}?(?: title="([\w.]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 INCLUDED = re.compile(r'^--8<-- "([\w/]+\.py)"$', re.MULTILINE)
-SWEEP = "python -m dpviz.experiments "
-KINDS = {"python", "text", "toml", "sh"}
+KINDS = {"python", "text", "toml"}
 
 
 def run(page: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,13 +32,8 @@ def run(page: str, capsys: pytest.CaptureFixture[str]) -> None:
         elif kind == "text":
             assert printed == code
             printed = ""
-        elif kind == "toml":
-            Path(name).write_text(code, "utf-8")
         else:
-            for line in code.splitlines():
-                assert line.startswith(SWEEP)
-                assert main(shlex.split(line.removeprefix(SWEEP))) == 0
-            capsys.readouterr()
+            Path(name).write_text(code, "utf-8")
     assert not printed
 
 

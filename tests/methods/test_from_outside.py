@@ -35,8 +35,8 @@ from dpviz.tools.audit.table import line
 from dpviz.tools.many_runs.runs import Draws, run_many
 from dpviz.tools.audit.cases import cases
 from dpviz.tools.compare.runs import ENTRIES
-from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.trials import run_trials
+from dpviz.tools.sweep import expand_grid
+from dpviz.tools.trials import run_trials
 from dpviz.tools.two_worlds.worlds import Change
 from dpviz.tools.two_worlds.worlds import WorldsQuestion, run_world
 from dpviz.navigation import control_names
@@ -55,8 +55,8 @@ words = Words(data.title, data.box, data.feature_names, data.units)
 story = run_class("one_grid")
 told = story.of(result, params, data.points, words, story.find_reference(data.points, words, result, params))
 scene = told.draw(View(), rng=np.random.default_rng(0))
-grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": [{"name": "one_grid"}]}
-(row,) = run_trials(grid_of(grid | {"seeds": {"start": [0], "noise": [0], "data": [0]}}).trials)
+grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": ["one_grid"]}
+(row,) = run_trials(expand_grid(grid))
 many = run_many(method, story, data.points, data.box, None, params, Draws(1, 0, 3))
 cloud = run_world(data.points, data.box, WorldsQuestion("one_grid", (), Change("remove", 3), params), 0, 4, (1,))
 audited = [key for key, case in cases().items() if case.method == "one_grid"]

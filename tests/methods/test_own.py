@@ -44,8 +44,8 @@ from dpviz.tools.many_runs.runs import Draws, run_many
 from dpviz.tools.audit.cases import cases
 from dpviz.tools.audit.runs import worst
 from dpviz.tools.compare.runs import ENTRIES
-from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.trials import run_trials
+from dpviz.tools.sweep import expand_grid
+from dpviz.tools.trials import run_trials
 from dpviz.tools.two_worlds.worlds import Change
 from dpviz.tools.two_worlds.worlds import WorldsQuestion, run_world
 from dpviz.ui import asking
@@ -83,8 +83,8 @@ if __name__ == "__main__":
     scene = told.draw(View(), rng=np.random.default_rng(0))
     picture = dpviz.run(name, data, seed=5, n_clusters=3, epsilon=2.0).picture()
     names = [name, "no_claim", "only_proved"]
-    grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": [{"name": n} for n in names]}
-    row, *silent = run_trials(grid_of(grid | {"seeds": {"start": [0], "noise": [0], "data": [0]}}).trials)
+    grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": names}
+    row, *silent = run_trials(expand_grid(grid))
     asked = WorldsQuestion(name, (), Change("remove", 3), params)
     with multiprocessing.get_context("spawn").Pool(1) as pool:  # long work is done so
         elsewhere = pool.apply(run_world, (data.points, data.box, asked, 0, 4, (1,)))

@@ -16,7 +16,7 @@ from dpviz.stories.panel import floored
 from dpviz.tools.audit.cases import AuditCase, cases, cases_in, judged
 from dpviz.tools.audit.pictures import percent
 from dpviz.tools.audit.runs import worst
-from dpviz.tools.sweep.trials import versions
+from dpviz.tools.trials import versions
 
 RUNS = 2_000  # per data set; BATCHED times as many where many runs are one call
 DECIMALS = 4  # of a measured ε in a row

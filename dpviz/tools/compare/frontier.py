@@ -26,7 +26,7 @@ from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, cluster_na
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Row, Rows
-from dpviz.tools.sweep.trials import OK
+from dpviz.tools.trials import OK
 
 LOWEST_RATIO = 1e-3  # of a cost to the least; a chart needs an end
 

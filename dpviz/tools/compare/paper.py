@@ -41,7 +41,7 @@ from dpviz.tools.compare.frontier import (
 from dpviz.tools.compare.runs import Row, Rows
 from dpviz.tools.compare.search import Recommendation
 from dpviz.tools.release import Ledger, ReleaseEntry
-from dpviz.tools.sweep.trials import OK
+from dpviz.tools.trials import OK
 
 SECRET = "Curator's paper: its figures are computed on the true records. Do not publish it."
 OPEN = "Public version: nothing in it was computed from records but what was released of them."

@@ -28,8 +28,8 @@ from dpviz.data import Dataset, known_groups, load, size_limits
 from dpviz.data.synthetic import stand_ins
 from dpviz.methods import ALGORITHMS, CATALOGUE
 from dpviz.tools.compare.counterparts import Counterparts
-from dpviz.tools.sweep.grids import grid_of
-from dpviz.tools.sweep.trials import (
+from dpviz.tools.sweep import expand_grid
+from dpviz.tools.trials import (
     Fields,
     GivenRecords,
     Scalar,
@@ -41,7 +41,7 @@ from dpviz.tools.sweep.trials import (
     prepared,
     versions,
 )
-from dpviz.tools.sweep.trials import referenced as referenced
+from dpviz.tools.trials import referenced as referenced
 
 HERE = "here"  # the grid's name for the records on screen
 CENTERS = "centers"  # the column of a run's released centers (m, d), data units; None where it released none
@@ -157,7 +157,7 @@ class RepeatedRun(Confidential):
 
 
 def rows(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> list[dict[str, Any]]:
-    """Make the runs, one row each, with its released CENTERS. Raises GridError for parameters the method refuses."""
+    """Make the runs, one row each, with its released CENTERS. Raises ValueError for parameters the method refuses."""
     with one_thread():
         made = [measured_trial(trial) for trial in trials(points, box, classes, part)]
     return [{**row, CENTERS: centers} for row, centers in made]
@@ -217,17 +217,14 @@ def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) ->
     """Return the runs of a part by their coordinates: these alone decide what each run's noise is."""
     names = tuple(f"x{i}" for i in range(points.shape[1]))
     seeds = list(range(part.first, part.first + part.n_runs))
+    records = Dataset(points, classes, box, names, HERE)
     grid = {
         "epsilon": part.epsilon,
-        "seeds": {
-            "data": seeds if part.parts else [0],
-            "start": [part.start_seed],
-            "noise": [0] if part.parts else seeds,
-        },
-        "data": [{"name": HERE, "n": part.n, "k": part.n_clusters}],
+        "data": [{"name": HERE, "records": records, "n": part.n, "k": part.n_clusters}],
         "methods": [ENTRIES[part.entry].declared() | dict(part.fields)],
     }
-    return grid_of(grid, datasets={HERE: Dataset(points, classes, box, names, HERE)}).trials
+    data, noise = (seeds, [0]) if part.parts else ([0], seeds)
+    return expand_grid(grid, {"data": data, "start": [part.start_seed], "noise": noise})
 
 
 # -- The runs that came along --

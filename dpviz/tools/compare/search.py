@@ -1,19 +1,42 @@
 """Compare's two answers: the smallest ε, or the fewest people, that keep a cost, and which method it takes.
 
-The runs of the search and the answer in one line. Computed on the true records: the curator's. No Streamlit here.
+The runs of the search and the answer in one line, computed on the true records. Curator only. No Streamlit here.
+
+A value v_i of ε or n reaches the aim if a run at it keeps the limit with probability P (90 %) or more. Values
+v_0 < ... < v_{m-1}; a run at v_i keeps the limit with probability p_i. Nothing is assumed about the p_i: more budget,
+or more people, may do harm (DPM kept a limit in 4 of 30 runs at epsilon = 1, and in none at 3). The search is for v*,
+the smallest value with p_i >= P. The best estimate is the smallest value that is not ruled out and of whose runs a
+share of P kept the limit. An interval from `low` to `high` contains v*.
+
+Each value's runs are bet on, one after the other. Before run t + 1, q follows from the runs so far, S of t having kept
+the limit, as q = (S + P) / (t + 1). Against "p < P" with max(q, P), against "p >= P" with min(q, P), a run multiplies
+the stake by q / P if it keeps the limit, else by (1 - q) / (1 - P). If the statement that is bet against is true, no
+bet is expected to win, so a stake of 1 ever reaches 1 / a with probability a at most (Ville), however many runs are
+made and wherever one stops (Waudby-Smith & Ramdas 2024, section 3, on which the bets are modeled). Then:
+
+- v_i is ruled out once the stake against "p_i >= P" reaches 1 / a, and `low` is the smallest value that is not. It is
+  above v* only if v* itself was ruled out, which is one false verdict: probability a, for any m.
+- F_i is the product of the stakes against "p_j < P" over all j <= i: a bet against "no value up to v_i reaches the
+  aim". `high` is the smallest v_i such that F_i and all later ones reach 1 / a. It is below v* only if F of the value
+  before v* did, and all bets in it were against what is true: probability a again.
+- A larger value than the estimate does harm once its own stake against "p_j >= P" reaches m / b (Bonferroni).
+
+With a = 0.45 and b = 0.1 of 1 - confidence, all of these hold at once. The choice of the next value is a guess, on
+which no statement rests.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import lru_cache
+from itertools import accumulate, chain
 
 import numpy as np
 
 from dpviz.core import Confidential, friendly
 from dpviz.stories.panel import TWICE, beside, ceiled, number
 from dpviz.tools.compare.runs import Row, Rows, TrialPart, referenced
-from dpviz.tools.sweep.solving import Support, next_value, support
-from dpviz.tools.sweep.trials import OK
+from dpviz.tools.trials import OK
 
 DIGITS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)  # of values: few, as each is judged by runs of its own
 EPSILONS = friendly(0.05, 20.0, digits=DIGITS)  # that are searched
@@ -21,6 +44,9 @@ BATCH = 10  # runs between two looks
 MOST_RUNS = 380  # of one method, beside those it began with; ours
 MOST_ROUNDS = MOST_RUNS // BATCH
 FEWEST = 20  # people
+CACHED_STAKES = 4096  # values: a search repeats its rounds at every look; our choice
+ENOUGH = 60  # runs that an estimate rests on; our choice
+END_SHARE, HARM_SHARE = 0.45, 0.1  # of 1 - confidence: for each end of the interval, and for all harm; our choice
 REASONING = (
     "The best estimate is the smallest {axis} of those tried that is not ruled out, and of whose runs enough kept the "
     "limit. Every {axis} is judged by its own runs, as a larger one need not be better. Runs are made ten at a time, "
@@ -29,6 +55,129 @@ REASONING = (
     "one stops. All of this holds together with {confidence:.0f} % confidence, for these records. Nothing is said of "
     "values between those that were tried."
 )
+
+Outcomes = Mapping[float, Sequence[bool]]  # value -> whether each of its runs kept the limit, in the order of the runs
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What the runs support of the smallest value that reaches the aim: with the confidence it is from `low` to `high`.
+
+    Nothing is said of values that were not tried.
+    """
+
+    low: float | None  # None: every value was ruled out
+    high: float | None  # None: the runs do not show that any value reaches it
+    estimate: float | None  # the smallest, not ruled out, that met the aim often enough; None: there is none
+    harmful: tuple[float, ...]  # larger values than the estimate that were shown to fail
+    n_runs: int
+
+
+@lru_cache(maxsize=CACHED_STAKES)
+def log_stakes(met: tuple[bool, ...], probability: float) -> tuple[float, float]:
+    """Return the logarithms of the stakes against "p < P" and against "p >= P" after these runs of one value."""
+    runs = np.asarray(met, dtype=bool)
+    before = np.concatenate([[0], np.cumsum(runs)[:-1]]) if len(runs) else np.zeros(0)
+    q = (before + probability) / (np.arange(len(runs)) + 1.0)
+    stakes = []
+    for bet in (np.maximum(q, probability), np.minimum(q, probability)):
+        factors = np.where(runs, bet / probability, (1.0 - bet) / (1.0 - probability))
+        stakes.append(float(np.log(factors).sum()))
+    return stakes[0], stakes[1]
+
+
+def support(values: Sequence[float], outcomes: Outcomes, probability: float, confidence: float) -> Support:
+    """Return what the runs support with this confidence; `values` ascend."""
+    bets = _Bets.of(values, outcomes, probability, confidence)
+    good = [i for i, share in enumerate(bets.shares) if share >= probability and not bets.ruled_out[i]]
+    estimate = next((i for i in good if len(outcomes[values[i]]) >= ENOUGH), good[0] if good else None)
+    # An end above the one that was shown is shown, too.
+    high = None if bets.high is None else max(bets.high, bets.low or 0, estimate or 0)
+    least = math.log(len(values)) - math.log1p(-confidence) - math.log(HARM_SHARE)
+    harmful = () if estimate is None else (i for i in range(estimate + 1, len(values)) if bets.against[i] >= least)
+    n_runs = sum(len(outcomes.get(value, ())) for value in values)
+    low, high_end, best = (None if i is None else float(values[i]) for i in (bets.low, high, estimate))
+    return Support(low, high_end, best, tuple(float(values[i]) for i in harmful), n_runs)
+
+
+def next_value(
+    values: Sequence[float], outcomes: Outcomes, probability: float, confidence: float, n_rounds: int
+) -> float | None:
+    """Return the value to run next; None where both ends of the interval are the estimate, or no value is left.
+
+    At first the smallest value that looks good gets ENOUGH runs, and every one below it some, halfway in between before
+    all others. Then come by turns: of the values below that are not ruled out the one that is soonest, the estimate
+    itself, and what brings the upper end of the interval down soonest.
+    """
+    bets = _Bets.of(values, outcomes, probability, confidence)
+    runs = [tuple(outcomes.get(value, ())) for value in values]
+    left = [i for i in range(len(values)) if not bets.ruled_out[i]]
+    good = [i for i in left if not runs[i] or bets.shares[i] >= probability]
+    best = next((i for i in good if runs[i]), len(values))
+    end = len(values) if bets.high is None else bets.high
+    if best < len(values) and len(runs[best]) < ENOUGH:
+        return float(values[best])
+    fresh = [i for i in left if i < min(best, end) and not runs[i]]
+    if fresh:
+        if fresh[-1] == len(values) - 1:
+            return float(values[-1])
+        tried = max((i for i in range(best) if runs[i]), default=-1)
+        between = [i for i in fresh if i > tried]
+        return float(values[between[len(between) // 2] if between else fresh[-1]])
+
+    def runs_to_go(i: int, missing: float) -> float:
+        """Return how many runs at a value a stake takes that misses so much, if p is its runs' share."""
+        share = bets.shares[i] if runs[i] else 1.0
+        # What a run adds to a stake's logarithm on average, at best: the relative entropy of two coins.
+        coins = ((share, probability), (1.0 - share, 1.0 - probability))
+        gain = sum(p * math.log(p / q) for p, q in coins if p > 0)
+        return missing / gain if gain > 0 else math.inf
+
+    below = [i for i in left if i < min(best, end)]
+    above = [i for i in good if best <= i < end]
+    turns = (
+        min(below, key=lambda i: runs_to_go(i, bets.least - bets.against[i]), default=None),
+        best if best < end else None,
+        min(above, key=lambda i: runs_to_go(i, bets.least - bets.pooled[i]), default=None),
+    )
+    first = n_rounds % len(turns)
+    return next((float(values[i]) for i in (*turns[first:], *turns[:first]) if i is not None), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bets:
+    """The stakes on each value's runs, as logarithms, and the ends of the interval that follow from them."""
+
+    shares: tuple[float, ...]  # (m,) of the runs that met the aim; -1 without runs
+    against: tuple[float, ...]  # (m,) against "it reaches the aim"
+    pooled: tuple[float, ...]  # (m,) against "no value up to this one reaches it"
+    least: float  # stake that decides an end
+
+    @classmethod
+    def of(cls, values: Sequence[float], outcomes: Outcomes, probability: float, confidence: float) -> "_Bets":
+        runs = [tuple(outcomes.get(value, ())) for value in values]
+        stakes = [log_stakes(each, probability) for each in runs]
+        shares = tuple(sum(each) / len(each) if each else -1.0 for each in runs)
+        pooled = tuple(accumulate(each[0] for each in stakes))
+        least = -math.log1p(-confidence) - math.log(END_SHARE)
+        return cls(shares, tuple(each[1] for each in stakes), pooled, least)
+
+    @property
+    def ruled_out(self) -> tuple[bool, ...]:
+        """Whether each value is."""
+        return tuple(stake >= self.least for stake in self.against)
+
+    @property
+    def low(self) -> int | None:
+        """The smallest value that is not ruled out, by its index."""
+        return next((i for i, ruled_out in enumerate(self.ruled_out) if not ruled_out), None)
+
+    @property
+    def high(self) -> int | None:
+        """The smallest value from which on all bets on "none up to here" are lost, by its index."""
+        open_ones = (i for i in reversed(range(len(self.pooled))) if self.pooled[i] < self.least)
+        first = next(open_ones, -1) + 1
+        return first if first < len(self.pooled) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from dpviz.stories.label import ceiled_two
 from dpviz.stories.panel import WHOLE_LIMIT, Sentence, limit, number
 from dpviz.tools.compare.frontier import LEAK, NEIGHBORS, EpsilonMeaning, Series, band
 from dpviz.tools.compare.runs import CENTERS, ENTRIES, Rows
-from dpviz.tools.sweep.trials import OK
+from dpviz.tools.trials import OK
 
 NO_COST = "Nothing to compare with: k-means without privacy costs 0. Lower k."
 LIMIT = 1.2  # of the bracket: at most 20 % more cost than without privacy

@@ -3,12 +3,11 @@
 import pytest
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.experiments.__main__ import main
+from dpviz.experiments.__main__ import INTERRUPTED, main
 from dpviz.experiments.tables import read_tables
 from dpviz.tools.audit import cases as audit_cases
 from dpviz.tools.audit import table as audit
 from dpviz.tools.audit.table import SUFFIX
-from dpviz.tools.sweep.command import INTERRUPTED
 
 FILE = ASSETS / "audit" / "methods.json"
 CAUGHT = {

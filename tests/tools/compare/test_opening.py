@@ -6,7 +6,7 @@ import pytest
 from dpviz.tools.compare import runs
 from dpviz.tools.compare.page.runs import GRIDS, RUNS, TYPICAL
 from dpviz.tools.compare.runs import CENTERS, ENTRIES, EPSILONS, N_RUNS, TrialPart, packaged
-from dpviz.tools.sweep.trials import GivenRecords
+from dpviz.tools.trials import GivenRecords
 from dpviz.ui.data.picker import DEFAULT
 from dpviz.ui.frame import START_SEED
 

@@ -42,7 +42,7 @@ from dpviz.tools.compare.page.runs import (
 from dpviz.tools.compare.proposal import recommend
 from dpviz.tools.compare.runs import CENTERS, ENTRIES, CompareQuestion, Rows
 from dpviz.tools.compare.stage import CompareStage, UnitOf
-from dpviz.tools.sweep.trials import OK
+from dpviz.tools.trials import OK
 from dpviz.ui import controls, frame, hiding, reading, state
 from dpviz.ui.controls import drawn_slider
 from dpviz.ui.data import groups

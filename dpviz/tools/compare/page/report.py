@@ -36,7 +36,7 @@ from dpviz.tools.compare.page.runs import (
 )
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, RepeatedRun, Row, Rows, TrialPart, part_of, referenced
 from dpviz.tools.compare.search import Recommendation
-from dpviz.tools.sweep.trials import versions
+from dpviz.tools.trials import versions
 from dpviz.ui import controls, ledger, state
 from dpviz.ui.data import answers, groups
 from dpviz.ui.export.files import named

@@ -35,7 +35,7 @@ from dpviz.tools.compare.runs import (
     referenced,
 )
 from dpviz.tools.compare.search import CostSearch, Searched
-from dpviz.tools.sweep.trials import GivenRecords
+from dpviz.tools.trials import GivenRecords
 from dpviz.ui import asking, controls, hiding, panel, state
 from dpviz.ui.asking import Answers, Job, Task
 from dpviz.ui.controls import nearest, stage_slider

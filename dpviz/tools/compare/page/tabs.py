@@ -43,7 +43,7 @@ from dpviz.tools.compare.page.runs import CLUSTERS, counterparts, gathered, repe
 from dpviz.tools.compare.runs import CENTERS, ENTRIES, CompareQuestion, Row, Rows, TrialPart, part_of, pieces
 from dpviz.tools.compare.search import FEWEST, CostSearch, Recommendation, Searched
 from dpviz.tools.release import ReleaseEntry
-from dpviz.tools.sweep.trials import OK, Scalar
+from dpviz.tools.trials import OK, Scalar
 from dpviz.ui import asking, controls, ledger, state
 from dpviz.ui.data import answers, groups, picker, upload
 from dpviz.ui.data.picker import Source

@@ -9,10 +9,10 @@ from threadpoolctl import threadpool_limits
 
 from dpviz.core import Box, CentersRelease
 from dpviz.data import Dataset
+from dpviz.tools import trials
 from dpviz.tools.compare.frontier import ranking, series_of
 from dpviz.tools.compare.runs import referenced
-from dpviz.tools.sweep import trials
-from dpviz.tools.sweep.trials import GivenRecords, Trial, TrialSource, improved, merged
+from dpviz.tools.trials import GivenRecords, Trial, TrialSource, improved, merged
 
 BOX = Box.cube(0.0, 1.0, 2)
 

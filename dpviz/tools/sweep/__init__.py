@@ -1,1 +1,0 @@
-"""Grids of methods, budgets, seeds and data, run to tidy tables."""
