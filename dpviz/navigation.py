@@ -29,7 +29,7 @@ from dpviz.tools.teaching.page.course import PAGE as LEARN
 from dpviz.tools.teaching.page.glossary import PAGE as GLOSSARY
 from dpviz.tools.teaching.page.quiz import PAGE as QUIZ
 from dpviz.tools.teaching.page.teachers import PAGE as TEACH
-from dpviz.ui import frame, hiding, home, lessons, panel, state, tabs
+from dpviz.ui import frame, hiding, home, moved, panel, state, tabs
 from dpviz.ui.data.picker import UPLOAD, own_data
 from dpviz.ui.export.menu import begin
 from dpviz.ui.server import lifecycle
@@ -99,12 +99,12 @@ def _show() -> None:
     begin(page.url_path, pages)
     query = dict(st.query_params)
     link = {name: st.query_params.get_all(name) for name in query}  # a name may occur twice
+    target = "" if st.session_state.get(_OPENED) else moved.find_page(query)
     if page.url_path in pages:
-        target = lessons.begin(page.url_path)
-        if target != page.url_path:
+        if target not in ("", page.url_path):
             st.switch_page(pages[target], query_params=link)
     elif query.keys() - {state.LANGUAGE.name}:
-        st.switch_page(pages[lessons.page_of(query) or next(iter(pages))], query_params=link)
+        st.switch_page(pages[target or next(iter(pages))], query_params=link)
     elif (own := next(iter((*OWN, *WRONG)), None)) and not st.session_state.get(_OPENED):
         st.session_state[_OPENED] = True
         st.switch_page(pages[own])

@@ -38,6 +38,8 @@ def page(method: AnyMethod, picture: Picture | None) -> str:
         if picture is not None:
             it = known(picture.run, picture.run.params)
             parts += formulas(reading.formulas(it), reading.words(it))
+        if reading.picture:
+            parts += ["## How to read the picture", linked(reading.picture)]
         parts += [*misread(reading.misreadings), *_papers(reading.papers)]
     return "\n\n".join([*parts, *_made_again(method), *_reference(method)])
 

@@ -239,7 +239,7 @@ class Teacher {
     this.charts.replaceChildren(...step.questions.map((question) => this.chart(question)));
   }
 
-  /** A question with its answers; once they are shown with a bar for each, after the lesson also as it was before. */
+  /** A question with its answers; once they are shown with a bar for each, after the course also as it was before. */
   chart(question) {
     const figure = make("figure", "chart");
     const told = this.news.told[question.name];

@@ -12,10 +12,10 @@ export function make(tag, className = "", text = "", attributes = {}) {
   return element;
 }
 
-/** Show a page of words from its heading, which is read out: a step's own, else the page's title. */
+/** Show a page of words from its title, which is read out. */
 export function beginAtHeading() {
   const main = document.querySelector('[data-testid="stMain"]');
-  const title = main?.querySelector(".st-key-lesson h3, h1");
+  const title = main?.querySelector("h1");
   if (!title) return;
   title.tabIndex = -1;
   title.focus({ preventScroll: true });

@@ -2,7 +2,7 @@
 // The page's address: the knobs of what is on screen and the step, so that a link brings it back.
 
 export const TELL_MS = 400; // until a step is in the address: browsers refuse many changes in a row
-const FRAME = "frame"; // of the scrubber, counted from 1; a lesson's `step` is another thing
+const FRAME = "frame"; // of the scrubber, counted from 1
 
 /** Whether a new session answers, as after a restart of the server, and knows less than the address does. */
 export function isOthers({ session, query }, before) {

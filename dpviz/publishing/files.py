@@ -29,6 +29,7 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.assets import SERIF, join, plain, site_script, text, words_sheet
 from dpviz.core import FloatArray, attacker_odds
 from dpviz.methods import CATALOGUE
+from dpviz.methods.convergent_kmeans import teaching as kmeans
 from dpviz.navigation import HOME
 from dpviz.plots import Axis, read_header
 from dpviz.publishing.pages import DRAWINGS, Writer, WrittenPage
@@ -504,7 +505,6 @@ def coded(blob: bytes, shape: Sequence[int], view: Sequence[Sequence[float]]) ->
 SOURCE = ASSETS / "example_article"
 LOW, HIGH = 0.1, 5.0  # values of ε in the prose, besides 1
 _METHOD = "convergent_kmeans"
-_ATTACK = "Who is protected?"  # the step of its lesson that measures the leak of the published mode
 _QUOTED = ((_METHOD, "1"), (_METHOD, f"{LOW:g}"), ("nd_laplace", "1"))  # page and stop
 _PICTURE = re.compile(r'<dpviz-picture page="([^"]+)"')
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
@@ -544,9 +544,7 @@ def numbers(headline: Headline) -> dict[str, str]:
     size = int(np.sum(labels == group))
     center_age = float(_years(nonprivate_centers()[group, :1], AGE)[0])
     known = float(ages[labels == group].sum() - ages[missing - 1])
-    lesson = CATALOGUE[_METHOD].lesson
-    assert lesson is not None
-    attack = next(each.question.measure() for each in lesson.steps if each.title == _ATTACK and each.question)
+    attack = kmeans.digits()
     return {
         "n": str(N),
         "k": str(N_GROUPS),
@@ -565,7 +563,7 @@ def numbers(headline: Headline) -> dict[str, str]:
         "odds_1": limit(attacker_odds(1.0)),
         "odds_high": limit(attacker_odds(HIGH)),
         **{name: headline(*each) for name, each in zip(("said_1", "said_low", "said_sent"), _QUOTED, strict=True)},
-        "attacked": f"{int(lesson.query['n']):,}",
+        "attacked": f"{kmeans.N:,}",
         "published_digits": attack.words["measured"],
         "n_attacks": attack.words["runs"],
     }

@@ -9,7 +9,7 @@ import numpy as np
 from dpviz.core import Algorithm, AnyArray, Box, Choices, FloatArray, IntArray, Knob, Points, Release, Step, frozen
 from dpviz.data import Dataset
 from dpviz.stories.run import Run
-from dpviz.stories.teaching import Lesson, Reading, RunChapter
+from dpviz.stories.teaching import Reading, RunChapter
 
 # Names where there is little room, of methods whose titles are long.
 SHORT: Mapping[str, str] = {"convergent_kmeans": "k-means", "morse": "Morse", "source_target": "Source-target"}
@@ -127,7 +127,6 @@ class Method(Algorithm[P, R, S], Generic[P, R, S]):
     worlds: Worlds[P, R] = field(default_factory=Worlds)
     page: Callable[[], Page] | None = None  # None: a page made from the knobs of its parameters
     reading: Reading | None = None
-    lesson: Lesson | None = None
     chapter: RunChapter | None = None  # of the course
     attack: Attack | None = None
     thumbnail: Thumbnail | None = None

@@ -1,10 +1,10 @@
-"""How a method is taught: questions, lessons, chapters of the course, formulas with a run's numbers, what to read."""
+"""How a method is taught: questions, chapters of the course, formulas with a run's numbers, what to read."""
 
 import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
 from typing import Any, Protocol, Self
@@ -59,16 +59,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Predict first: `ranges` to choose from, `measure` runs the simulation, `explanation` has {measured} in it.
-
-    `exact` says that the answer needs true records, so that only the curator sees it.
-    """
+    """Predict first: `ranges` to choose from, `measure` runs the simulation, `explanation` has {measured} in it."""
 
     words: str
     ranges: tuple[Range, ...]
     measure: Callable[[], Answer]
     explanation: str
-    exact: bool = False
 
     def right(self, answer: Answer) -> int:
         """Return which range holds what was measured. Raises ValueError where not exactly one does."""
@@ -87,42 +83,6 @@ class Question:
         guessed = guess in range(len(self.ranges))
         mine = f"✗ Your guess: “{self.ranges[guess].words}”." if guessed else "No guess."
         return mine, f"✓ Right: “{self.ranges[right].words}”."
-
-
-@dataclass(frozen=True, slots=True)
-class LessonStep:
-    """Words, the state that the page is put into beside the lesson's own, and perhaps a question.
-
-    `after` is the state once the guess is made: before it, the page must not give the answer away.
-    """
-
-    title: str
-    words: str
-    query: Mapping[str, str] = field(default_factory=dict)
-    question: Question | None = None
-    after: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """Steps on one page; `query` is what they have in common."""
-
-    name: str
-    page: str
-    title: str
-    about: str
-    query: Mapping[str, str]
-    steps: tuple[LessonStep, ...]
-
-    def state(self, index: int, *, answered: bool = False) -> dict[str, str]:
-        """Return the page's state at a step, before its question is answered or after, as a link has it."""
-        step = self.steps[index]
-        return {**self.query, **step.query, **(step.after if answered else {})}
-
-    @property
-    def questions(self) -> tuple[int, ...]:
-        """Which steps ask."""
-        return tuple(index for index, step in enumerate(self.steps) if step.question is not None)
 
 
 def ranges(*words: str, at: tuple[float, ...]) -> tuple[Range, ...]:
@@ -202,6 +162,7 @@ class Reading:
     papers: tuple[Paper, ...]
     formulas: Callable[[Known], tuple[Formula, ...]]
     words: Callable[[Known], Mapping[str, str]]  # what symbols stand for
+    picture: str = ""  # how to read the picture
 
     @classmethod
     def of(
@@ -214,7 +175,8 @@ class Reading:
         """Return what the file of all methods has of one, with `more` papers."""
         written = _written()[name]
         papers = (Paper(each["title"], tuple(map(tuple, each["places"]))) for each in written["papers"])
-        return cls(tuple(Misreading(**each) for each in written["misreadings"]), (*papers, *more), formulas, words)
+        misreadings = tuple(Misreading(**each) for each in written["misreadings"])
+        return cls(misreadings, (*papers, *more), formulas, words, written["picture"])
 
 
 @cache
@@ -366,7 +328,6 @@ class Chapter:
     picture: DrawChapter
     caption: Callable[[Any], str]  # what is on screen at a value of the control, in one or two short sentences
     explained: str  # what a reader can now explain, as a sentence of their own
-    lesson: str = ""  # the name of the longer lesson that goes on from here
     note: Callable[[float], str] = allowed  # what a value means, beside a privacy slider
     asked: Any = None  # the control's value that the question is about; None: the one that the picture opens with
     page: str = ""  # the method's page that has the same run, in the state of `link`

@@ -1,7 +1,7 @@
 """A class, live: a teacher's screen with a code, and students who answer on their own phones.
 
 `/class/NEW` makes a room. Students join by its code, without a name; their answers reach the teacher's screen as
-counts, and the teacher sends everyone to a step of the lesson: the quiz before, a chapter of the course, the quiz then.
+counts, and the teacher sends everyone to a step: the quiz before, a chapter of the course, the quiz then.
 What is right is told to everyone at once, when the teacher says so; until then the screen says how many have answered.
 Rooms are in this process's memory alone. Every screen waits for news by a request that is answered when there are some:
 a class costs a small server less than pages of Streamlit would.
@@ -192,7 +192,7 @@ def rounded(count: int) -> int:
 
 
 def _beside(step: ClassStep) -> list[str]:
-    """Return the questions whose answers are shown at a step: after the lesson also those from before."""
+    """Return the questions whose answers are shown at a step: after the course also those from before."""
     return [each.name for one in (step, *(STEPS[:1] if step.name == AFTER else ())) for each in one.questions]
 
 

@@ -240,7 +240,7 @@ def fill(knob: Knob, contents: Mapping[str, Callable[[], object]]) -> None:
     # The address of a page names every control. A link that names the tab and not who looks is about the tab.
     linked = state.opening_query()
     is_linked = linked.get(knob.name) == str(state.value(knob)) != str(knob.default)
-    if is_linked and not {"audience", "lesson"} & linked.keys():
+    if is_linked and "audience" not in linked:
         _ARRIVAL(data={}, key=f"arrival-{knob.name}")
     tabs = st.tabs(list(labels.values()), key=key, on_change=remember)
     for name, tab in zip(labels, tabs, strict=True):

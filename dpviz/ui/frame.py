@@ -15,7 +15,7 @@ from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
 from dpviz.stories.language import SOURCE
-from dpviz.ui import asking, controls, hiding, ledger, lessons, panel, state
+from dpviz.ui import asking, controls, hiding, ledger, panel, state
 from dpviz.ui.data import answers
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
 from dpviz.ui.data.upload import FORGOTTEN, clipped_columns, clipped_words, say_scaling
@@ -142,7 +142,7 @@ def start(
                 menu.share_menu()
     with described:
         _describe(source.dataset, public=public)
-    stage = lessons.beside(public=public).container(key="dpviz-stage")
+    stage = st.container(key="dpviz-stage")
     below = st.container(key="dpviz-below")
     if source.form is not None:
         with below:
@@ -217,7 +217,7 @@ def _describe(dataset: Dataset, *, public: bool) -> None:
 def link(frame: PageFrame, noise: Noise, view: View, *, start: bool = True) -> state.Pairs:
     """Write seeds and view into the link; secret noise has no seed to write."""
     pairs = [("start_seed", str(state.value(START_SEED)))] if start else []
-    pairs += [*lessons.link(), ("audience", str(state.value(AUDIENCE)))]
+    pairs.append(("audience", str(state.value(AUDIENCE))))
     if noise.seed is not None:
         pairs.append(("noise_seed", str(noise.seed)))
     else:

@@ -1,4 +1,4 @@
-"""The tab that is read: how the picture is misread, its formulas with the run's numbers, its code, papers, words."""
+"""The tab “Read”: how to read and misread the picture, its formulas with the run's numbers, code, papers, words."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ def draw_tab(name: str) -> None:
         for request, run in screen.runs:
             it = known(run, request.params)
             parts.append(FormulaPart(request.name if len(screen.runs) > 1 else "", page.formulas(it), page.words(it)))
-    article(page.misreadings, page.papers, parts, code, CODE)
+    article(page.misreadings, page.papers, parts, code, CODE, picture=page.picture)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,22 @@ class FormulaPart:
 
 
 def article(
-    misreadings: Iterable[Misreading], papers: Iterable[Paper], parts: Sequence[FormulaPart], code: str, about_code: str
+    misreadings: Iterable[Misreading],
+    papers: Iterable[Paper],
+    parts: Sequence[FormulaPart],
+    code: str,
+    about_code: str,
+    *,
+    picture: str = "",
 ) -> None:
-    """Draw how the picture is misread, its formulas, its code, its papers, and the glossary.
+    """Draw how the picture is read and misread, its formulas, its code, its papers, and the glossary.
 
     Without `parts` there is no picture.
     """
+    if picture:
+        st.html(
+            f'<section><h3 class="dpviz-heading">How to read this picture</h3><p>{panel.marked(picture)}</p></section>'
+        )
     rows = "".join(
         f"<li><p><b>{escape(each.said)}</b></p><p>{panel.marked(each.why)}</p>"
         f"<p><i>Look at:</i> {panel.marked(each.look)}</p></li>"

@@ -14,7 +14,7 @@ from dpviz.stories import View, inspecting
 from dpviz.stories.language import spoken
 from dpviz.stories.profiles import NO_PROFILE
 from dpviz.stories.run import PROFILES, Run
-from dpviz.ui import controls, hiding, ledger, lessons, panel, stage, state
+from dpviz.ui import controls, hiding, ledger, panel, stage, state
 from dpviz.ui.asking import background
 from dpviz.ui.bands import LossBands
 from dpviz.ui.controls import drawn_slider
@@ -298,7 +298,7 @@ class Screen:
             count=number,
             ahead=ahead_offer,
             mark=mark,
-            sweeps=ahead_offer is not None and not (state.opening_query() or lessons.active() or hiding.hides("sweep")),
+            sweeps=ahead_offer is not None and not (state.opening_query() or hiding.hides("sweep")),
         )
 
     def _below(self, numbers: str, *, place: int = 0) -> None:

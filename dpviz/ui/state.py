@@ -17,6 +17,7 @@ from streamlit.navigation.page import StreamlitPage
 from dpviz.core import Knob, KnobError
 from dpviz.core.knobs import Value
 from dpviz.stories.language import LANGUAGES, SOURCE, spoken
+from dpviz.ui import moved
 
 MOST_TEXT = 80  # characters of a link's value; every value that a knob takes is shorter
 MOST_NAME = 40  # characters of a link's name in a message
@@ -47,7 +48,7 @@ Pairs: TypeAlias = Sequence[tuple[str, str]]  # of a link: names and values
 _FORMS: dict[object, TypeAdapter[Any]] = {}
 CLUSTER_NAMES = tuple(f"name_{number}" for number in range(1, 25))  # of a link: what a person calls the clusters
 READ_ELSEWHERE = frozenset(CLUSTER_NAMES) | frozenset(
-    {"data", "hide", "lesson", "step", "frame", "embed", "embed_options", "term"}
+    {"data", "hide", "frame", "embed", "embed_options", "term"}
 )  # by no knob
 
 
@@ -88,7 +89,7 @@ def opening_query() -> dict[str, str]:
         query: dict[str, str] = st.session_state[_QUERY]
     except KeyError:
         params = st.query_params
-        query = st.session_state[_QUERY] = dict(params)
+        query = st.session_state[_QUERY] = _follow_moves(dict(params))
         repeated = [name for name in params if len(params.get_all(name)) > 1]
         for name in repeated[:MOST_REPEATED]:
             times = len(params.get_all(name))
@@ -138,9 +139,9 @@ def open_anew(query: Mapping[str, str], origin: str, *, records: bool = False, k
     for key in [key for key in st.session_state if str(key).startswith("given:")]:  # values that sliders offer beside
         del st.session_state[key]
     st.session_state[_VALUES] = values
-    st.session_state[_QUERY] = {**linked, **query}
     st.session_state[_ORIGIN] = origin
     st.session_state.pop(_PROBLEMS, None)
+    st.session_state[_QUERY] = _follow_moves({**linked, **query})
 
 
 def open_page(page: str, query: Mapping[str, str], *, records: bool = False, keep: Collection[str] = ()) -> None:
@@ -310,6 +311,14 @@ def kept_params() -> dict[str, str]:
 def never_asked() -> list[str]:
     """Return the names of the link that nothing on the page has asked for."""
     return [name for name in opening_query() if name not in _names_read() | READ_ELSEWHERE]
+
+
+def _follow_moves(query: Mapping[str, str]) -> dict[str, str]:
+    """Return a link's parameters without removed places, and report where those have moved."""
+    kept, sentences = moved.follow(query)
+    for sentence in sentences:
+        report(sentence)
+    return kept
 
 
 def _linked(knob: Knob, text: str) -> Value:

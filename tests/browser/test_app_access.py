@@ -12,7 +12,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
-from dpviz.ui.lessons import LESSONS
 from tests.browser.servers import ROOT
 from tests.browser.test_app import APP, SLOW, Server, layers, picture_of
 
@@ -24,7 +23,6 @@ COURSE = "learn"  # test_app_course looks for the same in every chapter
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
 PHONE = {"width": 360, "height": 780}
 COLORS = ["color-contrast", "link-in-text-block"]  # the rules on what a color scheme can change
-LESSON = next(name for name, lesson in LESSONS.items() if lesson.page == "convergent_kmeans")
 # What is Streamlit's own and not ours to mend, as exactly as it can be said: (rule, part of the element's HTML).
 STREAMLITS: tuple[tuple[str, str], ...] = ()
 
@@ -137,15 +135,14 @@ def accessible(page: Page, *, tabs: Literal["all", "open"] = "all") -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow) if name in ("lesson", "quiz", "teach") else name
-        for name in (*sorted(PAGES - {*WITH_A_STAGE, COURSE}), "lesson")
+        pytest.param(name, marks=pytest.mark.slow) if name in ("quiz", "teach") else name
+        for name in sorted(PAGES - {*WITH_A_STAGE, COURSE})
     ],
 )
 def test_axe_finds_nothing_serious(page: Page, server: Server, name: str) -> None:
-    ways = {"lesson": f"convergent_kmeans?lesson={LESSON}&n=200"}
-    page.goto(f"{server(APP)}/{ways.get(name, name)}")
+    page.goto(f"{server(APP)}/{name}")
     settled(page)
-    accessible(page, tabs="open" if name == "lesson" else "all")
+    accessible(page)
 
 
 # The element that has the focus, also inside of components; what it is called; whether anything shows that it has it.

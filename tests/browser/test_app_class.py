@@ -136,7 +136,7 @@ def test_a_phone_goes_through_the_quiz(page: Page, browser: Browser, server: Ser
         if question is not classes.STEPS[0].questions[-1]:
             phone.get_by_role("button", name="Next question").tap()
     expect(phone.get_by_text("Wait for the class")).to_be_visible()
-    # After the lesson all answers are told at once, and are read from the first question on.
+    # After the course all answers are told at once, and are read from the first question on.
     page.get_by_label("Send everyone to").select_option(str(len(classes.STEPS) - 1))
     *first, last = classes.STEPS[-1].questions
     for question in (*first, last):

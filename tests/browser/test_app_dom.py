@@ -41,7 +41,7 @@ PLACES = (
     ("/", WIDE),
     ("/", PHONE),
     ("/convergent_kmeans?n=300&tab=budgets&audience=curator", WIDE),
-    ("/convergent_kmeans?n=300&lesson=1&size=projector", WIDE),
+    ("/convergent_kmeans?n=300&size=projector", WIDE),
     ("/convergent_kmeans?n=300&data=upload", WIDE),
     ("/convergent_kmeans?n=300&tab=read&below=read&under=read", WIDE),
     ("/convergent_kmeans?n=300&tab=methods&audience=curator", WIDE),

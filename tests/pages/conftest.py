@@ -115,6 +115,7 @@ def clicking(monkeypatch, module, key):
 
 
 ROOT = Path(__file__).resolve().parents[2]
+MAIN = "dpviz/ui/server/script.py"  # a test of app.py runs it for the first run only, then the page alone
 FILES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 PAGES = sorted(name for name in FILES if name in CATALOGUE)  # those of an algorithm
 LINKED = [name for name in FILES if name in (*PAGES, "audit", "compare")]  # those with records of one's choice
@@ -144,12 +145,13 @@ def split(data):
 
 
 class Page:
-    """One page in one session."""
+    """One page in one session; without a name the app finds the page of the link, as in a browser."""
 
     def __init__(self, name, query):
-        self.app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
+        self.app = AppTest.from_file(str(ROOT / ("app.py" if name else MAIN)), default_timeout=300)
         self.app.query_params.update(query)
-        self.app.switch_page(f"pages/{name}.py")
+        if name:
+            self.app.switch_page(f"pages/{name}.py")
         self.run()
 
     def run(self):

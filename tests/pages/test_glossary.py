@@ -4,13 +4,10 @@ import re
 from urllib.parse import parse_qsl
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from dpviz.stories.glossary import GLOSSARY, PLACES, SLUGS, topics
 from dpviz.tools.teaching.page import glossary
-from tests.pages.conftest import FIRST, PAGES, ROOT
-
-MAIN = "dpviz/ui/server/script.py"  # a test of app.py runs it for the first run only, then the page alone
+from tests.pages.conftest import FIRST, PAGES
 
 
 def cards(page):
@@ -57,11 +54,7 @@ def test_every_word_leads_to_a_page_that_shows_what_the_link_says(open_page, pla
 def test_every_page_has_each_meaning_once_and_a_class_can_go_without(open_page):
     opened = {}
     for hide in ("", "terms"):
-        app = AppTest.from_file(str(ROOT / MAIN), default_timeout=60)
-        app.query_params.update({"n": "300", "lesson": "kmeans"} | ({"hide": hide} if hide else {}))
-        app.run()
-        assert not app.exception
-        bodies = "".join(element.proto.body for element in app.get("html"))
+        bodies = "".join(open_page("", n="300", **({"hide": hide} if hide else {})).bodies)
         opened[hide] = (
             re.findall(r'id="dpviz-term-([^"]+)"', bodies),
             set(re.findall(r'target="dpviz-term-([^"]+)"', bodies)),

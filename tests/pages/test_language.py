@@ -1,4 +1,4 @@
-"""Pages in German: chapters with their feedback, quiz, glossary, lesson, class and stage hold no English."""
+"""Pages in German: chapters with their feedback, quiz, glossary, class and stage hold no English."""
 
 import asyncio
 import html
@@ -11,7 +11,7 @@ from dpviz.methods import CATALOGUE
 from dpviz.stories.language import catalogue
 from dpviz.tools.teaching.page import course
 from dpviz.ui import home
-from tests.pages.test_lessons import LessonPage
+from tests.pages.conftest import Page
 from tests.ui.test_classes import Browser
 
 ENGLISH = re.compile(r"\b(the|and|of|is|are|you|your|with|each|from|that|not|at most|by)\b", re.IGNORECASE)
@@ -95,12 +95,6 @@ def test_a_page_of_words_is_german(open_page, name):
     assert page.app.query_params["lang"] == "de"
 
 
-def test_a_lesson_is_german_beside_its_page():
-    page = LessonPage(lang="de", lesson="epsilon", step="3")
-    assert "Was ε bedeutet: Schritt 3 von 7, 1 nicht beantwortet" in [each.value for each in page.app.caption]
-    assert english(drawn(page)) == []
-
-
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_a_stage_speaks_german(open_page, name):
     page = open_page(name, lang="de")
@@ -124,7 +118,7 @@ def test_a_stage_speaks_german(open_page, name):
 
 
 def test_home_asks_in_german():
-    page = LessonPage(lang="de")
+    page = Page("", {"lang": "de"})
     assert page.told["home"]["question"] == page.app.title[0].value == "Wie viel Rauschen verbirgt Sie?"
     assert english([page.stage["finding"], *(each.value for each in page.app.caption)]) == []
     assert page.told["home"]["actions"][0] == ["Kurs: 12 kurze Kapitel", "learn"]

@@ -25,7 +25,7 @@ def words(choice):
 
 
 class Course(Page):
-    """The page, opened through the app."""
+    """The course."""
 
     def __init__(self, **query):
         super().__init__("learn", query)

@@ -4,6 +4,7 @@ import pytest
 
 from dpviz.ui import runs
 from dpviz.ui.frame import NOISE_SEED
+from dpviz.ui.moved import MOVED
 from tests.pages.conftest import DPM, FIRST, LAPLACE, MORSE, PAGES, SOME_KIND, SOME_KNOB, TARGET
 
 LINKS = [
@@ -207,3 +208,18 @@ def test_a_link_that_names_a_tab_leads_to_it(open_page, name, link, leads):
     page = open_page(name, **link)
     names = [each.proto.component_name for each in page.app.get("bidi_component")]
     assert ("dpviz.arrival" in names or "dpviz_arrival" in names) == leads
+
+
+@pytest.mark.parametrize(("parameter", "value"), [key for key, each in MOVED.items() if each.sentence])
+def test_an_old_link_opens_the_nearest_place_and_explains_it(open_page, parameter, value):
+    place = MOVED[parameter, value]
+    old = {parameter: value or "1"}
+    page = open_page("", **old)
+    assert page.warnings == [place.sentence]
+    assert {**page.query, **place.query} == page.query
+    assert old.items().isdisjoint(page.query.items())
+    titles = [title.value for title in page.app.title]
+    assert titles == [title.value for title in open_page(place.page or FIRST, **place.query).app.title]
+    kept = open_page(FIRST, epsilon="2.0", **old)
+    assert kept.warnings == [place.sentence]
+    assert kept.query["epsilon"] == "2.0", "the rest of the link holds"

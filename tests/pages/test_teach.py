@@ -4,30 +4,18 @@ import re
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from dpviz.stories.glossary import GLOSSARY
 from dpviz.tools.compare.document import pdf
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.page import quiz
 from dpviz.tools.teaching.page import teachers as teach
-from dpviz.tools.teaching.plans import COIN, EXERCISES, PLANS, WRONG_IDEAS, chapter_still, links
+from dpviz.tools.teaching.plans import EXERCISES, PLANS, WRONG_IDEAS, chapter_still, links
 from dpviz.tools.teaching.quiz import QUESTIONS, Sheet, read_code, write_code
 from dpviz.ui.home import THUMBNAILS, still
-from tests.pages.conftest import ROOT, Page
 from tests.tools.compare.pdf import pages_of
 
-MAIN = "dpviz/ui/server/script.py"  # a test of app.py runs it for the first run only, then the page alone
 N = len(QUESTIONS)
-
-
-class LedPage(Page):
-    """A page that is opened through the app, as a lesson's link is."""
-
-    def __init__(self, query):
-        self.app = AppTest.from_file(str(ROOT / MAIN), default_timeout=300)
-        self.app.query_params.update(query)
-        self.run()
 
 
 def everything(page):
@@ -40,7 +28,7 @@ def everything(page):
 def test_every_link_restores_its_state_and_shows_what_is_promised(open_page, link):
     name, _, query = link.address.partition("?")
     asked = dict(parse_qsl(query))
-    page = LedPage(asked) if link is COIN else open_page(name, **asked)
+    page = open_page(name, **asked)
     assert page.warnings == []
     assert not page.app.error
     assert link.shows in everything(page)

@@ -18,7 +18,7 @@ from dpviz.tools.teaching.chapters import CHAPTERS, END_TITLE
 from dpviz.tools.teaching.page import course, glossary, quiz, teachers
 from dpviz.tools.teaching.plans import EXERCISES, PLANS, SYNTHETIC, WRONG_IDEAS
 from dpviz.tools.teaching.quiz import QUESTIONS
-from dpviz.ui import classes, home, lessons
+from dpviz.ui import classes, home
 from tests.languages import OTHERS, compiled, folder, written
 from tests.stage_words import FOLDER
 
@@ -29,7 +29,7 @@ SCALE = "Scale: "  # scripts say it
 
 
 def of_course() -> Iterator[str]:
-    """Yield what chapters, lessons, quiz, glossary and the material for teachers are made of, as it is written."""
+    """Yield what chapters, quiz, glossary and the material for teachers are made of, as it is written."""
     for chapter in CHAPTERS.values():
         knob, asked = chapter.control, chapter.question
         yield from (chapter.title, chapter.words, chapter.explained, chapter.leads, asked.words, asked.explanation)
@@ -40,12 +40,6 @@ def of_course() -> Iterator[str]:
             *(each.words for each in asked.ranges),
         )
         yield from (f"✗ Your guess: “{each.words}”." for each in asked.ranges)
-    for lesson in lessons.LESSONS.values():
-        yield from (lesson.title, lesson.about, f"{lesson.title}: step 2 of 7, 1 of 2 right, 3 not answered")
-        for step in lesson.steps:
-            yield from (step.title, step.words)
-            if step.question is not None:
-                yield from (step.question.words, step.question.explanation, *(e.words for e in step.question.ranges))
     for question in QUESTIONS:
         yield from (question.words, question.why, question.link[0], *question.choices)
         yield from (f"You: ✓ {each}." for each in question.choices)
@@ -74,7 +68,7 @@ def of_course() -> Iterator[str]:
 
 def of_pages() -> Iterator[str]:
     """Yield the sentences that pages name in capitals."""
-    for module in (course, quiz, glossary, teachers, lessons, home, classes):
+    for module in (course, quiz, glossary, teachers, home, classes):
         for name, value in vars(module).items():
             if name.isupper() and isinstance(value, str) and re.search("[A-Z][a-z]| ", value) and name not in NOT_SAID:
                 yield value
@@ -82,7 +76,7 @@ def of_pages() -> Iterator[str]:
 
 def of_calls() -> Iterator[str]:
     """Yield what is written where it is said: `say("Search")`."""
-    for module in (course, quiz, glossary, teachers, lessons, home, classes):
+    for module in (course, quiz, glossary, teachers, home, classes):
         for node in ast.walk(ast.parse(Path(module.__file__).read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say":
                 yield from (each.value for each in node.args[:1] if isinstance(each, ast.Constant))

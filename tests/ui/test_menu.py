@@ -78,8 +78,8 @@ def test_every_knob_of_the_app_can_be_hidden():
                 if isinstance(name, ast.Constant) and node.args[1].value:
                     names.add(prefix + name.value)
     missing = {name for name in names if not hiding._is_name(name, control_names())}
-    # Group "tabs" takes those away; a lesson is what the link asks for, and no control.
-    assert missing == {"lesson", "step", "tab", "below", "under", "compare_tab", "audit_tab"}
+    # Group "tabs" takes those away.
+    assert missing == {"tab", "below", "under", "compare_tab", "audit_tab"}
 
 
 @pytest.mark.parametrize("name", ["epsilon", "n_clusters", "x", "tab-worlds", "data_overlap", "share_counts", "seeds"])

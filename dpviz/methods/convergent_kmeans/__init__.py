@@ -56,7 +56,6 @@ METHOD = Method(
     run=ConvergentKMeansRun,
     worlds=teaching.WORLDS,
     reading=teaching.READING,
-    lesson=teaching.LESSON,
     chapter=teaching.CHAPTER,
     attack=Attack("Find one record in exact centers →", ("tab", "attack"), "attack"),
 )

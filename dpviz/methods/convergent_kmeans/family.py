@@ -458,7 +458,7 @@ def _wall_layer(low: FloatArray, high: FloatArray, stage: Stage) -> list[Layer]:
     return [stage.layer("cell", Kind.SEGMENTS, PUBLIC, rows, arrays, size=0.5, isolate=False)]
 
 
-# GUPT: every block of records finds its own centers, and noise hides the mean of them. The lesson is in the mean: where
+# GUPT: every block of records finds its own centers, and noise hides the mean of them. The mean matters: where
 # two clusters change places between blocks, it lies between them.
 
 MOST_ANSWERS = 2_000  # centers of blocks that are drawn; the rest of the blocks are left out evenly

@@ -1,7 +1,6 @@
-"""Everything that teaches convergent k-means: the course's chapter, the lesson, how the picture is read, two worlds."""
+"""Everything that teaches convergent k-means: the course's chapter, how the picture is read, two worlds."""
 
 import math
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -25,8 +24,6 @@ from dpviz.stories.teaching import (
     Answer,
     Formula,
     Known,
-    Lesson,
-    LessonStep,
     Question,
     Reading,
     RunChapter,
@@ -43,7 +40,6 @@ N = 2_000  # records
 N_RUNS = 25  # noise seeds 0 to 24
 N_ATTACKS = 8
 RECORD = 17  # whose presence is attacked
-LEAST, MOST = 0.05, 20.0  # ε per step
 START_SEED = 5
 PUBLISHED = Params(mode="published", start_seed=START_SEED)
 K = PUBLISHED.n_clusters
@@ -141,121 +137,14 @@ CHAPTER = RunChapter(
 )
 
 
-# The lesson: what noise costs, what the published mode hides from ε, and what it gives away.
-
-
-def cost_at(epsilon: float) -> Answer:
-    """Measure the middle run's cost in repaired mode."""
-    ratio = float(np.median(nonprivate_cost_ratios(Params(epsilon=epsilon, start_seed=START_SEED))))
-    return Answer(ratio, {"measured": f"{ratio:.3g}", "runs": str(N_RUNS)})
-
-
-def published_change() -> Answer:
-    """Measure by how much, in 100, the cost changes when ε per step does, in published mode."""
-    low, high = (
-        float(np.median(nonprivate_cost_ratios(replace(PUBLISHED, epsilon_per_iteration=each))))
-        for each in (LEAST, MOST)
-    )
-    change = 100.0 * abs(low / high - 1.0)
-    return Answer(change, {"measured": f"{change:.2g}", "runs": str(N_RUNS)})
-
-
 def digits() -> Answer:
-    """Measure how many digits of a record's place the attacker has right, in the middle of the runs."""
+    """Measure how many digits of a record the attacker gets right in published mode: the median of the runs."""
     data = records()
     question = AttackQuestion((), RECORD, PUBLISHED)
     guesses = attack_runs(data.points, data.box, question, 0, 0, N_ATTACKS)
     error = float(np.median(guesses.nonprivate_errors))
     right = -math.log10(max(error, np.finfo(float).eps))
     return Answer(right, {"measured": f"{math.floor(right)}", "runs": str(N_ATTACKS)})
-
-
-COSTS = ranges("Up to 1.2 times", "1.2 to 2 times", "2 to 10 times", "More", at=(1.2, 2.0, 10.0))
-LESSON = Lesson(
-    "kmeans",
-    "convergent_kmeans",
-    "k-means with noise",
-    "What ε costs a center, and how a method can look private and give a record away.",
-    {"data": "blobs", "n": str(N), "mode": "repaired", "start_seed": str(START_SEED), "noise_seed": "112"},
-    (
-        LessonStep(
-            "Read the picture",
-            f"{N:,} records, {K} clusters. Press play: records take the color of their nearest center. Small rings are "
-            "exact means: secret. Each next center is drawn in an orange circle, inside a dashed zone. Blue is what "
-            "the world gets: noisy means, zones and centers.",
-            {"epsilon": "1.0"},
-        ),
-        LessonStep(
-            "Less ε",
-            "Say ε falls from 1 to 0.1. Cost is the sum of squared distances to the nearest center. Lloyd's "
-            "algorithm, which is k-means without privacy, has 1 times its own cost.",
-            {"epsilon": "1.0"},
-            Question(
-                f"What does the middle of {N_RUNS} runs cost, with {N:,} records and k = {K}?",
-                COSTS,
-                lambda: cost_at(0.1),
-                f"**{{measured}} times** Lloyd's, the middle of {{runs}} runs with noise seeds 0 to "
-                f"{N_RUNS - 1}. Each pass may spend only a part of ε, so that counts and sums drown in noise.",
-                exact=True,
-            ),
-            after={"epsilon": "0.1"},
-        ),
-        LessonStep(
-            "More ε",
-            "Now raise ε to 5. One record moves the sum of a cluster as far as before, but less noise covers it.",
-            {"epsilon": "0.1"},
-            Question(
-                f"What does the middle of {N_RUNS} runs cost now, with the same records and k = {K}?",
-                COSTS,
-                lambda: cost_at(5.0),
-                f"**{{measured}} times** Lloyd's, the middle of {{runs}} runs. Noise has a fixed size and "
-                f"{N // K} records a cluster drown it. With more people a smaller ε would do the same.",
-                exact=True,
-            ),
-            {"epsilon": "5.0"},
-        ),
-        LessonStep(
-            "As the paper prints it",
-            "This is the published mode: zones stand on exact means, and ε only chooses a point inside them. Move ε "
-            "per step from end to end before you answer.",
-            {"mode": "published", "epsilon_per_iteration": "0.5"},
-            Question(
-                f"From ε = {LEAST:g} to {MOST:g} per step, how much does the cost of the {N:,} records change?",
-                ranges("Less than 5 in 100", "5 to 50 in 100", "More than 50 in 100", at=(5, 50)),
-                published_change,
-                "By **{measured} in 100**, in the middle of {runs} runs each. The records place the zones, not ε. A "
-                "slider that moves nothing is a reason to ask what protects you.",
-                exact=True,
-            ),
-        ),
-        LessonStep(
-            "Who is protected?",
-            f"An attacker has all of the {N:,} records but one, and this published release. Zones and final centers "
-            "were made from exact means; noise fell on counts only.",
-            {"mode": "published", "epsilon_per_iteration": "0.5"},
-            Question(
-                "How many digits of the missing place does he get right?",
-                ranges("One at most", "2 to 5", "6 or more", at=(2, 6)),
-                digits,
-                "**{measured} digits** in a typical one of {runs} attacks. A center is a noisy multiple of its exact "
-                "sum: it lies on a line that tells the record. The paper's ε is claimed, not established.",
-                exact=True,
-            ),
-        ),
-        LessonStep(
-            "The attack, played",
-            "Under the picture, the tab The attack plays it on the record that you choose: against exact centers, the "
-            "repaired release, and the published one. Compare how far each guess is off.",
-            {"mode": "published", "epsilon_per_iteration": "0.5", "tab": "attack"},
-        ),
-        LessonStep(
-            "What the public sees",
-            "Repaired mode again, through the eyes of the public. Everything secret is gone, and so is every number "
-            "that needs true records. What is left is all that an attacker has, and ε bounds what it tells.",
-            {"epsilon": "1.0", "audience": "public"},
-        ),
-    ),
-)
 
 
 # How the picture is read: misreadings, formulas with the run's numbers, papers.

@@ -23,7 +23,7 @@ from dpviz.methods.dpm.algorithm import (
     steps,
 )
 from dpviz.methods.dpm.run import DPMRun
-from dpviz.methods.dpm.teaching import CHAPTER, LESSON, WORLDS
+from dpviz.methods.dpm.teaching import CHAPTER, WORLDS
 from dpviz.stories.method import Method, Thumbnail
 
 METHOD = Method(
@@ -62,7 +62,6 @@ METHOD = Method(
     run=DPMRun,
     worlds=WORLDS,
     reading=teaching.READING,
-    lesson=LESSON,
     chapter=CHAPTER,
 )
 

@@ -21,7 +21,7 @@ from dpviz.methods.morse.algorithm import (
     steps,
 )
 from dpviz.methods.morse.run import MorseRun
-from dpviz.methods.morse.teaching import CHAPTER, LESSON, WORLDS
+from dpviz.methods.morse.teaching import CHAPTER, WORLDS
 from dpviz.stories.method import Method, Thumbnail
 
 AUDIT_DELTA = 1e-3  # large enough to be seen in many runs; ours
@@ -70,7 +70,6 @@ METHOD = Method(
     run=MorseRun,
     worlds=WORLDS,
     reading=teaching.READING,
-    lesson=LESSON,
     chapter=CHAPTER,
 )
 

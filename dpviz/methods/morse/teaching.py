@@ -1,4 +1,4 @@
-"""How Morse processing is taught: its lesson, its chapter, what there is to read, and what two worlds show."""
+"""How Morse processing is taught: its chapter, what there is to read, and what two worlds show."""
 
 import math
 from functools import cache
@@ -16,15 +16,13 @@ from dpviz.metrics import adjusted_rand
 from dpviz.solvers.landscapes.flow import distinct, settle
 from dpviz.stories.ledger import leaves
 from dpviz.stories.method import Worlds
-from dpviz.stories.panel import ceiled, number
+from dpviz.stories.panel import number
 from dpviz.stories.teaching import (
     KAIROUZ,
     SYMBOLS,
     Answer,
     Formula,
     Known,
-    Lesson,
-    LessonStep,
     Question,
     Reading,
     RunChapter,
@@ -43,7 +41,7 @@ MOST_RIGHT, MOST_PEOPLE = 0.9, 80_000
 
 @cache
 def records(n: int = N) -> Dataset:
-    """Return the records of every step, or more of their kind."""
+    """Return the records of the chapter, or more of their kind."""
     return load("moons", n=n, seed=0, noise=BLUR)
 
 
@@ -76,115 +74,7 @@ def enough_people() -> Answer:
     return Answer(few.value, {**few.words, "enough": f"{n:,}", "then": then.words["measured"]})
 
 
-def cost_of_cutting() -> Answer:
-    """Compare what is proved for runs that cut the same mixture into 2 and into 5."""
-    two, five = (run(0, epsilon=5.0, n_clusters=k).guarantee.proved for k in (2, 5))
-    assert two is not None
-    assert five is not None
-    more = 100.0 * abs(five.epsilon / two.epsilon - 1.0)
-    return Answer(more, {"measured": f"{more:.0f}", "proved": ceiled(five.epsilon)})
-
-
-def noise_ratio() -> Answer:
-    """Compare the noise of the paper's formula with the least that the same release needs."""
-    published, tight = (run(0, calibration=each, adjacency="replace").release.sigma for each in ("published", "tight"))
-    ratio = published / tight
-    words = {"measured": f"{ratio:.2g}", "published": f"{published:.3g}", "tight": f"{tight:.3g}"}
-    return Answer(ratio, words)
-
-
 MOONS = ranges("0 to 3", "4 to 7", "8 to 10", at=(3.5, 7.5))
-LESSON = Lesson(
-    "morse",
-    "morse",
-    "A landscape of small hills",
-    "Why a private mixture can find clusters of any shape, and what comes free after the release.",
-    {
-        "data": "moons",
-        "n": str(N),
-        "data_noise": str(BLUR),
-        "epsilon": "5.0",
-        "n_iterations": str(PASSES),
-        "noise_seed": "112",
-        "moves": "cut",
-    },
-    (
-        LessonStep(
-            "Read the picture",
-            "22 small Gaussians, made with noise, are a landscape: high where many records are. Stars are its peaks; "
-            "blue lines join peaks over the passes between them. Scrub: the hierarchy is cut into 1, 2, 3 clusters, "
-            "and regions part.",
-        ),
-        LessonStep(
-            "Two moons",
-            "No straight line separates these two moons of 5,000 records, so two centers never find them. Chains of "
-            "peaks can. ε is 5, K is 2.",
-            question=Question(
-                "In how many of 10 runs are the two clusters the two moons?",
-                MOONS,
-                lambda: right_runs(5.0),
-                "In **{measured} of {runs}** (adjusted Rand index of 0.95 or more, noise seeds 0 to 9). A moon is a "
-                "row of hills with high passes; between the moons the passes are low.",
-                exact=True,
-            ),
-        ),
-        LessonStep(
-            "Less ε",
-            "Say ε falls to 1. Means and shapes of the hills get noisier: one hill between the moons joins them, one "
-            "missing hill breaks a chain.",
-            question=Question(
-                "In how many of 10 runs are the moons of 5,000 records found, with K = 2?",
-                MOONS,
-                enough_people,
-                "In **{measured} of {runs}**; with {enough} records in {then} of {runs}: hills grow, their noise does "
-                "not. A chain holds or it breaks, so that runs are right or wrong, hardly in between. One lucky "
-                "picture proves nothing: look at Many runs.",
-                exact=True,
-            ),
-            after={"epsilon": "1.0"},
-        ),
-        LessonStep(
-            "Cut again",
-            "The same mixture is now cut into 5 clusters instead of 2. The hierarchy was computed from the released "
-            "mixture, without another look at any record.",
-            {"n_clusters": "5"},
-            Question(
-                "How much more ε does that cost, in 100?",
-                ranges("Nothing", "Up to half as much again", "More", at=(0.5, 50)),
-                cost_of_cutting,
-                "**{measured}** in 100 more: both runs are proved for ε = {proved}. What follows from a release is "
-                "free, as often as you like. Only a look at the records costs.",
-            ),
-        ),
-        LessonStep(
-            "How much noise is needed?",
-            "The paper has a formula for the noise. Its proof is right, but generous: less noise keeps the same "
-            "promise for the same release.",
-            {"epsilon": "1.0", "adjacency": "replace"},
-            Question(
-                "How many times the least noise is the paper's?",
-                ranges("Up to 1.1 times", "1.1 to 2 times", "2 to 4 times", "More", at=(1.1, 2, 4)),
-                noise_ratio,
-                "**{measured} times**: {published} against {tight}, both for changing one record. Better accounting is "
-                "accuracy for nothing. Now the picture has the paper's; Calibration, under More, has both.",
-            ),
-            {"calibration": "published"},
-        ),
-        LessonStep(
-            "Turn it",
-            "The same landscape as a surface: hills are clusters, and the highest pass between two hills joins them "
-            "first. Drag to turn it, scrub to part them.",
-            {"relief": "surface"},
-        ),
-        LessonStep(
-            "What the public sees",
-            "Records are gone, the landscape stays: the public can cut and label it as well as the curator. Move ε "
-            "and watch hills grow and drift.",
-            {"audience": "public"},
-        ),
-    ),
-)
-
 EPSILON = Knob("course_hills", "float", 1.0, "ε", "For the whole landscape.", 0.5, 20.0, 0.5, 20.0, log=True)
 
 

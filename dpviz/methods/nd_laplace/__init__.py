@@ -20,7 +20,7 @@ from dpviz.methods.nd_laplace.algorithm import (
     steps,
 )
 from dpviz.methods.nd_laplace.run import NDLaplaceRun
-from dpviz.methods.nd_laplace.teaching import CHAPTER, LESSON, READING, WORLDS
+from dpviz.methods.nd_laplace.teaching import CHAPTER, READING, WORLDS
 from dpviz.stories.method import Attack, Method, Thumbnail
 
 RADIUS_OF_ONE = 8  # the last radius of its page: all of a feature's range
@@ -62,7 +62,6 @@ METHOD = Method(
     run=NDLaplaceRun,
     worlds=WORLDS,
     reading=READING,
-    lesson=LESSON,
     chapter=CHAPTER,
     attack=Attack("Guess who lives where →", ("under", "play"), "game"),
 )

@@ -23,7 +23,7 @@ from dpviz.methods.source_target.algorithm import (
     steps,
 )
 from dpviz.methods.source_target.run import SourceTargetRun
-from dpviz.methods.source_target.teaching import CHAPTER, LESSON, READING
+from dpviz.methods.source_target.teaching import CHAPTER, READING
 from dpviz.solvers import best_centers
 from dpviz.stories.method import Method, Thumbnail
 
@@ -66,7 +66,6 @@ METHOD = Method(
     ),
     run=SourceTargetRun,
     reading=READING,
-    lesson=LESSON,
     chapter=CHAPTER,
 )
 

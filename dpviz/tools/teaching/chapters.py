@@ -196,9 +196,8 @@ COIN = Chapter(
     LEANING,
     coin_picture,
     coin_words,
-    "ε limits how often anyone who sees the result can be right about me, in 100: from a coin flip's 50 "
-    f"to {limit(attacker_odds(TWO_TOSSES))} where ε is about {TWO_TOSSES:.2g}. Less ε is more privacy.",
-    "epsilon",
+    "ε limits how often anyone who sees the result can be right about me, in 100. From a coin flip's 50 that is at "
+    f"most {', '.join(f'{limit(attacker_odds(each))} at ε = {each:g}' for each in (0.1, 1.0, 2.0, 4.0))}.",
 )
 
 # Chapter 3: one noisy average. More people make it more accurate; the promise to each of them stays.
@@ -703,7 +702,6 @@ def method_chapter(method: AnyMethod, chapter: RunChapter) -> Chapter:
         picture,
         chapter.caption or (lambda value: run(value)[0].curator),
         chapter.explained,
-        "" if method.lesson is None else method.lesson.name,
         chapter.note,
         chapter.asked,
         page=method.name,
@@ -733,9 +731,3 @@ CHAPTER = Knob(
 def after(name: str) -> str:
     """Return the name of the chapter that follows, `END` after the last."""
     return (*NAMES, END)[NAMES.index(name) + 1]
-
-
-def after_lesson(name: str) -> str:
-    """Return the chapter to go on with after a lesson: the one that follows the lesson's own, else the first."""
-    own = next((chapter.name for chapter in CHAPTERS.values() if chapter.lesson == name), "")
-    return after(own) if own else NAMES[0]

@@ -32,7 +32,6 @@ class TeachLink:
 
 
 QUIZ = TeachLink("Ten questions", "quiz", "Question 1 of 10")
-COIN = TeachLink("A coin before the answer", "learn?lesson=epsilon&step=1", "What ε means: step 1")
 PUBLIC = TeachLink(
     "What the public sees", f"{_KMEANS}&epsilon=1.0&audience=public", "Noise hardly moves the five centers"
 )
@@ -83,6 +82,9 @@ def _chapter(name: str) -> TeachLink:
     return TeachLink(title, f"learn?chapter={name}", title)
 
 
+COIN = _chapter("coin")
+
+
 @dataclass(frozen=True, slots=True)
 class ClassPart:
     """A part of a class: how long, what is done, the links for it, what the teacher can say, and on which screens."""
@@ -114,8 +116,8 @@ def _steps(*minutes: int) -> tuple[ClassPart, ...]:
             coin,
             "A coin that protects you",
             "Let the class answer an embarrassing question by a coin. Guess first what an attacker learns, then let "
-            "the lesson measure it.",
-            (_chapter("coin"), COIN),
+            "the chapter measure it.",
+            (COIN,),
             (
                 "Before you answer, toss a coin: heads, tell the truth; tails, a second coin answers for you.",
                 "Whoever hears your yes cannot know whether it is yours or the coin's.",

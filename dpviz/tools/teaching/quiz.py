@@ -66,7 +66,7 @@ QUESTIONS = (
         2,
         f"The truth is said in {100 * truth_probability(COIN):.0f} of 100 cases, its opposite in "
         f"{100 - 100 * truth_probability(COIN):.0f}: {times_likelier(COIN):.0f} times as often. ε limits that factor.",
-        ("The lesson on ε", "learn?lesson=epsilon&step=3"),
+        ("The chapter on the coin", "learn?chapter=coin"),
     ),
     QuizQuestion(
         "direction",

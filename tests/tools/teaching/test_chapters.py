@@ -8,15 +8,20 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score, pairwise_distances_argmin_min
 
 from dpviz.methods import CATALOGUE
+from dpviz.methods.convergent_kmeans import teaching as kmeans
+from dpviz.methods.dpm import teaching as dpm
+from dpviz.methods.morse import teaching as morse
+from dpviz.methods.nd_laplace import teaching as nd_laplace
+from dpviz.methods.source_target import teaching as source_target
 from dpviz.plots import pack
 from dpviz.stories.ledger import ledger_rows
+from dpviz.stories.teaching import ranges
 from dpviz.tools.teaching import chapters
-from dpviz.tools.teaching.chapters import CHAPTERS, END, NAMES, after, after_lesson
+from dpviz.tools.teaching.chapters import CHAPTERS, END, NAMES, after
 from dpviz.tools.teaching.page.course import measured
-from dpviz.ui.lessons import LESSONS
-from dpviz.ui.lessons import measured as lesson_measured
 
 MOST_CHAPTER_WORDS = 46  # of a chapter's text, and of its answer: a phone shows both beside the picture
 PROMISED = ("average", "coin", "mean", "clusters", "leak", "noise", "cuts", "hills", "sending", "helpers", "audit")
@@ -34,9 +39,6 @@ def ends(knob):
 def test_chapters_stand_in_the_promised_order_and_lead_on():
     assert NAMES == PROMISED
     assert [after(name) for name in NAMES] == [*NAMES[1:], END]
-    assert {chapter.lesson for chapter in CHAPTERS.values()} - {""} <= set(LESSONS)
-    led = {"epsilon": "mean", "kmeans": "cuts", "dpm": "hills", "morse": "sending", "laplace": "helpers"}
-    assert {name: after_lesson(name) for name in LESSONS} == {**led, "target": "audit"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -48,6 +50,9 @@ def test_a_chapter_is_one_short_idea_and_asks_before_it_tells(name):
         assert "!" not in text
     assert len(re.findall(r"[.?](?:\s|$)", asked.explained(answer))) <= 2, "two sentences of what was seen"
     assert 3 <= len(asked.ranges) <= 4
+    written = f"{chapter.words} {asked.explanation}"
+    assert not re.search(rf"(?<![\d.,]){re.escape(answer.words['measured'])}(?![\d.,])", written), "told beforehand"
+    assert asked.measure() == answer, "public seeds"
     assert [answer.value in each for each in asked.ranges].count(True) == 1
     assert asked.ranges[0].low == -math.inf
     assert asked.ranges[-1].high == math.inf
@@ -155,22 +160,65 @@ def test_exact_centers_give_everyone_away_and_noisy_ones_do_not(monkeypatch):
     assert chapters.leak_answer().value < 6.0, "the same question would have another answer"
 
 
-# Methods: the functions of their lessons, whose oracles stand in tests/ui/test_lessons.py; and the shared budget.
+# Methods: costs, counts, moves and walks, each counted another way; tests/pages/test_learn.py repeats pages' runs.
 
 
-@pytest.mark.parametrize(
-    ("chapter", "lesson", "step"), [("cuts", "dpm", 1), ("sending", "laplace", 1), ("helpers", "target", 2)]
-)
-def test_a_method_measures_what_its_lesson_does(chapter, lesson, step):
-    assert measured(chapter) == lesson_measured(lesson, step)
+def test_ranges_leave_nothing_out():
+    low, middle, high = ranges("a", "b", "c", at=(1.0, 2.0))
+    assert [1.0 in each for each in (low, middle, high)] == [False, True, False]
+    assert [2.0 in each for each in (low, middle, high)] == [False, False, True]
+    with pytest.raises(ValueError, match="zip"):
+        ranges("a", "b", at=(1.0, 2.0))
 
 
-def test_moons_are_counted_at_both_budgets():
-    found = measured("hills")
-    assert (found.value, found.words["few"]) == (
-        lesson_measured("morse", 1).value,
-        lesson_measured("morse", 2).words["measured"],
-    )
+def test_costs_are_scikit_learns():
+    data = kmeans.records()
+    unit = data.box.to_unit(data.points)
+    params = kmeans.Params(epsilon=0.1, start_seed=kmeans.START_SEED)
+    run = kmeans.algorithm.fit(data.points, data.box, params, rng=np.random.default_rng(0))
+    released = data.box.to_unit(run.release.centers)
+    floor = KMeans(len(released), init=run.trace[0].previous_centers, n_init=1, tol=0).fit(unit).inertia_
+    cost = pairwise_distances_argmin_min(unit, released, metric="sqeuclidean")[1].sum()
+    assert kmeans.nonprivate_cost_ratios(params)[0] == pytest.approx(cost / floor, rel=1e-6)
+
+
+def test_published_zones_give_the_record_away():
+    assert kmeans.digits().value > 9.0, "float rounding leaves more digits than that"
+
+
+def test_more_epsilon_finds_the_five_heaps():
+    assert measured("cuts").value == len(np.unique(dpm.records().labels)) > dpm.count_clusters(0.1).value
+
+
+def test_nine_of_ten_runs_find_the_moons_with_enough_people_and_not_with_half_of_them():
+    def count_right(n):
+        data = morse.records(n)
+        signed = morse.algorithm.signed_points(data.points, data.box)
+        params = morse.Params(epsilon=1.0, n_iterations=morse.PASSES)
+        fits = (morse.algorithm.fit(data.points, data.box, params, rng=np.random.default_rng(i)) for i in range(10))
+        found = (adjusted_rand_score(data.labels, morse.algorithm.assign(r.release.mixture, signed, 2)) for r in fits)
+        return sum(each >= 0.95 for each in found)
+
+    answer = measured("hills")
+    enough = int(answer.words["enough"].replace(",", ""))
+    assert count_right(morse.N) == int(answer.words["few"]) < answer.value
+    assert count_right(enough) == int(answer.words["then"]) >= 9
+    assert count_right(enough // 2) < 9
+
+
+def test_walks_are_measured_by_brute_force():
+    problem = source_target.town()
+
+    def walk(chosen):
+        places = np.concatenate([problem.source, problem.targets[chosen]])
+        return float(cdist(problem.targets, places).min(axis=1).mean())
+
+    rng = np.random.default_rng(3)
+    chosen = rng.choice(len(problem.targets), 5, replace=False)
+    assert source_target.nonprivate_cost(chosen) == pytest.approx(walk(chosen))
+    # No choice that is tried is better than the floor.
+    assert all(walk(rng.choice(len(problem.targets), 5, replace=False)) >= source_target.floor() for _ in range(20))
+    assert source_target.private(0.1).value > measured("helpers").value > 0
 
 
 @pytest.mark.parametrize("rounds", [1, 3, 30])
@@ -186,6 +234,8 @@ def test_rounds_share_the_budget_equally(rounds):
 
 
 def test_a_sent_place_moves_by_the_law():
+    # The standard deviation of Gamma(2, 500 m), over the root of the number of draws.
+    assert abs(measured("sending").value - 2 * 500) <= 6 * math.sqrt(2) * 500 / math.sqrt(nd_laplace.N_DRAWS)
     assert "**250 m**" in CHAPTERS["sending"].caption(4.0)  # 2 / (4 / 500 m)
     assert "99 in 100" in CHAPTERS["sending"].note(4.0).replace("99 times in 100", "99 in 100")
 

@@ -13,9 +13,8 @@ from dpviz.plots import Scene
 from dpviz.stories.language import LANGUAGES
 from dpviz.stories.method import LEARN, Page
 from dpviz.stories.teaching import Answer, Chapter
-from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, COIN, END, END_TITLE, NAMES, after
-from dpviz.ui import controls, frame, hiding, lessons, state
-from dpviz.ui.lessons import LESSONS
+from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, END, END_TITLE, NAMES, after
+from dpviz.ui import controls, frame, hiding, state
 from dpviz.ui.live import live
 from dpviz.ui.server.served import served
 from dpviz.ui.state import LANGUAGE, linked, say
@@ -27,7 +26,6 @@ TEST = "test yourself with ten questions"
 HEIGHT = 460  # CSS pixels, where the browser does not fit the picture into the window
 SKIP = "Just show me"
 BACK, NEXT = "Back", "Next"
-DEEPER = "Longer lesson →"
 PLAY, PAUSE = "Play", "Pause"
 LIST_WORDS = {
     "chapters": "Chapters",
@@ -59,22 +57,8 @@ def draw() -> None:
     name = st.query_params.get(CHAPTER.name)
     if name in dict(CHAPTER.choices) and name != state.value(CHAPTER):
         _go(name)
-    if lessons.active() is not None:
-        with lessons.beside(public=False):
-            _coin()
-    else:
-        st.fragment(run_every=_PACE if st.session_state.get(_PLAYS) else None)(_content)()
+    st.fragment(run_every=_PACE if st.session_state.get(_PLAYS) else None)(_content)()
     frame.show_problems(problems)
-
-
-@st.fragment
-def _coin() -> None:
-    """Draw the lesson's picture: what people say, and the slider, as soon as neither gives an answer away."""
-    told = lessons.is_told()
-    value = controls.log_slider(COIN.control, note=COIN.note, hint="") if told else state.value(COIN.control)
-    address = [(CHAPTER.name, COIN.name), (COIN.control.name, COIN.control.format(value)), *lessons.link()]
-    scene = chapter_picture(COIN.name, value, answered=told)
-    live(scene, key="picture", height=HEIGHT, query=state.query(address), plain=True)
 
 
 def _content() -> None:
@@ -137,21 +121,20 @@ def _answer(chapter: Chapter, guess: int) -> object:
     answer = measured(chapter.name)
     with st.container(key="dpviz-answer", gap="xxsmall"):
         st.caption(say(chapter.question.words))
-        st.markdown(f"{lessons.verdict(chapter.question, answer, guess)} {say(chapter.question.explained(answer))}")
+        colors = {"✓": ":blue", "✗": ":red"}
+        lines = (say(line).replace("$", "\\$") for line in chapter.question.verdict(answer, guess))
+        verdict = " ".join(f"{colors[line[0]]}[**{line}**]" if line[0] in colors else line for line in lines)
+        st.markdown(f"{verdict} {say(chapter.question.explained(answer))}")
     knob = say(chapter.control)
     if chapter.plays:
         _play(knob)
     value: object = controls.log_slider(knob, note=chapter.note, hint="") if knob.log else controls.control(knob)
     st.markdown(say(chapter.caption(value)))
-    with st.container(horizontal=True, gap="small"):
-        if chapter.link and st.button(f"{say(chapter.leads)} →", key="on-page", type="tertiary"):
-            lessons.open_state(chapter.page, chapter.link(value))
-            st.rerun()  # the whole app: another page follows
-        if chapter.lesson and st.button(
-            say(DEEPER), key="deeper", type="tertiary", help=say(LESSONS[chapter.lesson].about)
-        ):
-            lessons.go(chapter.lesson, 0)
-            st.rerun()
+    if chapter.link and st.button(f"{say(chapter.leads)} →", key="on-page", type="tertiary"):
+        link = chapter.link(value)
+        state.open_page(chapter.page, link, records=True)
+        controls.set_epsilon(state.widget_key("epsilon"), float(link["epsilon"]))
+        st.rerun()  # the whole app: another page follows
     return value
 
 

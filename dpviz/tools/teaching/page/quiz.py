@@ -8,8 +8,9 @@ import streamlit as st
 from dpviz.core import Knob
 from dpviz.stories.method import LEARN, Page
 from dpviz.tools.teaching.quiz import N_CHOICES, QUESTIONS, CodeError, QuizQuestion, Sheet, read_code, write_code
-from dpviz.ui import hiding, lessons, state
+from dpviz.ui import hiding, state
 from dpviz.ui.frame import words_page
+from dpviz.ui.server.served import served
 from dpviz.ui.state import linked, say
 
 TITLE = "Quiz"
@@ -23,7 +24,7 @@ HALF = Knob("half", "choice", BEFORE, "Half", "After: once through, with a score
 EMPTY = (None,) * len(QUESTIONS)
 TURN = (
     "That was the first half. Keep this code: it is all of your answers, and nothing else. Now take the class, or the "
-    "lessons. Then come back for the same questions; in another tab, begin with your code."
+    "course. Then come back for the same questions; in another tab, begin with your code."
 )
 DONE = "Thank you. This code sums up your answers, without your name. Give it to your teacher."
 KEPT = "The right answers come after both halves, so that the second one measures what you have learned."
@@ -33,6 +34,7 @@ CODE = "Your code from the first half"
 BACK, NEXT, LAST = "Back", "Next", "Finish"
 _SHEET, _HALF, _AT, _WRONG = "dpviz:quiz-sheet", "dpviz:quiz-half", "dpviz:quiz-at", "dpviz:quiz-wrong"
 _CODE = "quiz:code"
+_BEGIN = served("begin", styles=("address",))
 _sheet = state.session_value(_SHEET, lambda: Sheet(EMPTY, EMPTY))
 
 
@@ -40,7 +42,7 @@ def draw() -> None:
     """Draw the page."""
     with words_page(say(TITLE), say(ALONE if _alone() else LEAD)):
         half, at = _half(), int(st.session_state.get(_AT, 0))
-        lessons.begin_at(f"{half}:{at}")
+        _BEGIN(data={"at": f"{half}:{at}"}, key="begin")
         if at < len(QUESTIONS):
             _question(half, at)
         elif half == BEFORE:

@@ -76,7 +76,7 @@ ROOM = """
 LIVE = "Begin a live class"
 LIVE_WORDS = (
     "Students scan a code, without a name. Their answers come to your screen as bars, and you send everyone to a "
-    "chapter or to the quiz, before and after. Counts are rounded down to fives; all of it is gone after the lesson."
+    "chapter or to the quiz, before and after. Counts are rounded down to fives; all of it is gone after the class."
 )
 CODES_WORDS = (
     "Or without one: paste your students' codes, one a line. They are read in this session and stored nowhere. Without "

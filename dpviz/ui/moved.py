@@ -1,0 +1,56 @@
+"""Removed places of the app: where an old link to one leads now, and the sentence that explains it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The nearest place to a removed one."""
+
+    sentence: str
+    query: Mapping[str, str] = field(default_factory=dict)  # parameters that the link gets, unless it names them
+    page: str = ""  # "" keeps the page of the link
+
+
+# A value of None stands for every value of that parameter. Add a row when you remove a page, a tab or a control.
+MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
+    {
+        ("lesson", "epsilon"): Moved(
+            "The lesson on ε is now part of this chapter of the course.", {"chapter": "coin"}, "learn"
+        ),
+        **{
+            ("lesson", name): Moved("The main points of this lesson are now under “Read”.", {tab: "read"}, page)
+            for name, page, tab in (
+                ("kmeans", "convergent_kmeans", "tab"),
+                ("dpm", "dpm", "tab"),
+                ("morse", "morse", "below"),
+                ("laplace", "nd_laplace", "under"),
+                ("target", "source_target", "below"),
+            )
+        },
+        ("step", None): Moved(""),  # of a lesson, which has its own sentence
+    }
+)
+
+
+def follow(query: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return a link's parameters without removed places, and a sentence about each of those."""
+    found = dict(_find(query))
+    kept = {name: text for name, text in query.items() if name not in found}
+    for moved in found.values():
+        kept = {**moved.query, **kept}
+    return kept, [moved.sentence for moved in found.values() if moved.sentence]
+
+
+def find_page(query: Mapping[str, str]) -> str:
+    """Return the page that an old link leads to, "" if it keeps its own."""
+    return next((moved.page for _, moved in _find(query) if moved.page), "")
+
+
+def _find(query: Mapping[str, str]) -> Iterator[tuple[str, Moved]]:
+    """Yield the names of removed parameters and tabs in a link, with their nearest places."""
+    for name, text in query.items():
+        if moved := MOVED.get((name, text)) or MOVED.get((name, None)):
+            yield name, moved
