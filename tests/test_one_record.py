@@ -17,7 +17,6 @@ from dpviz.data import ArrayChunks
 from dpviz.data.transforms import sample_mask
 from dpviz.methods import ALGORITHMS as AUDITED
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
-from dpviz.methods.source_target.algorithm import search as _stc_search
 from dpviz.solvers import assign, features, hard_moments, moment_length, nearest, records
 from dpviz.solvers.lloyd import argmax_linear, linear_scores, nearness
 from dpviz.solvers.moments import score_slopes
@@ -82,7 +81,6 @@ def test_nor_on_who_does_the_work(name, cores, monkeypatch):
     unit = on_borders(40_000, 2, 2)
     whole = DECISIONS[name](unit.copy())
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    monkeypatch.setattr(_stc_search, "CORES", cores)
     with threadpool_limits(cores):
         assert np.array_equal(DECISIONS[name](unit.copy()), whole)
 

@@ -3,7 +3,9 @@
 Everything is in the unit of the public ball: |s| <= 1/2. Curator only.
 """
 
+import os
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -25,12 +27,16 @@ from dpviz.core import (
 )
 from dpviz.core.arrays import array_cache
 from dpviz.data import ArrayChunks, Chunks
-from dpviz.methods.source_target.algorithm.search import Leaves, likely_cells, nearest_records, on_all_cores
 
 NEAR_TIE = 1e-9  # relative: distances closer than this are ordered anew, by one formula for every pair; ours
 TINY = 1e-15  # the same where the distance is 0; ours
 CANDIDATES = 1 << 22  # records held at a time while ties are ordered; ours
-TARGET_LEAF = 32  # points of the tree's leaf: it decides which target wins a tie
+# Points in a leaf of the targets' tree. The tree decides which target wins a tie, so another size changes releases.
+TARGET_LEAF = 32
+# Points in a leaf of the records' tree: the fastest of five sizes.
+SOURCE_LEAF = 64
+# Coordinates of targets are cut off here: squares do not overflow, and all records are equally far.
+FARTHEST = 1e150
 CACHED_ROWS = 16_384  # records that are moved into the ball at a time; ours
 REMEMBERED = 4  # sets of records with their targets: no average depends on the privacy that a slider asks for
 
@@ -79,7 +85,8 @@ def used_records(points: Points, box: Box, ball: Ball) -> UsedRecords:
         unit[rows] = _used(checked[rows], box, ball)
         data[rows] = ball.from_unit(unit[rows])
 
-    on_all_cores(use, range(0, len(checked), CACHED_ROWS))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(use, range(0, len(checked), CACHED_ROWS)))
     return UsedRecords(frozen(unit), frozen(data))
 
 
@@ -115,18 +122,36 @@ def nearest_means(source: Points, targets: Points, t: int) -> NearestMeans:
         missing = (t - m) * np.linalg.norm(targets, axis=1)
         distances = (scipy.spatial.distance.cdist(targets, source).sum(axis=1) + missing) / t
         return NearestMeans(mean, distances, np.repeat(np.arange(m, dtype=np.intp)[None], len(targets), axis=0))
-    nearest = nearest_records(source, targets, t)
-    far, neighbors, means = nearest.nonprivate_distances, nearest.nonprivate_records, nearest.nonprivate_means
-    distances = far[:, :t].mean(axis=1)
+    targets = np.clip(targets, -FARTHEST, FARTHEST)
+    far, records = _nearest(source, targets, t + 1)
+    distances, neighbors = far[:, :t].mean(axis=1), records[:, :t].copy()
     tied = np.flatnonzero(far[:, t] <= far[:, t - 1] * (1.0 + NEAR_TIE) + TINY)
     if len(tied):
         for rows, chosen, spread in _ordered(source, targets[tied], t, far[tied, t - 1]):
-            # A sparse product adds the t records up in their order.
-            begins = np.arange(0, chosen.size + 1, t)
-            chooser = scipy.sparse.csr_matrix((np.ones(chosen.size), chosen.ravel(), begins), shape=(len(rows), m))
             neighbors[tied[rows]], distances[tied[rows]] = chosen, spread
-            means[tied[rows]] = np.asarray(chooser @ source / chosen.shape[1])
-    return NearestMeans(means, distances, neighbors)
+    # A sparse product adds up the t records of each target in their order.
+    begins = np.arange(0, neighbors.size + 1, t)
+    chooser = scipy.sparse.csr_matrix((np.ones(neighbors.size), neighbors.ravel(), begins), shape=(len(targets), m))
+    return NearestMeans(np.asarray(chooser @ source) / t, distances, neighbors)
+
+
+def _nearest(source: Points, targets: Points, k: int) -> tuple[FloatArray, Labels]:
+    """Return distances (r, k) and numbers (r, k) of the k <= m nearest records to each target, nearest first.
+
+    A tree proposes the records. Sums over the axes in their order, the same on every processor, decide their order;
+    equally near records are in the order of their numbers. If the last place ties up to rounding, the tree decides
+    which of the tied records is proposed: `_ordered` looks at all of them.
+    """
+    tree = scipy.spatial.cKDTree(source, leafsize=SOURCE_LEAF, balanced_tree=False)
+    records = np.asarray(tree.query(targets, k=np.arange(1, k + 1), workers=-1)[1], dtype=np.intp)
+    squares = np.zeros(records.shape)
+    for column, place in zip(source.T, targets.T, strict=True):
+        squares += np.square(column[records] - place[:, None])
+    unsorted = np.flatnonzero((squares[:, 1:] <= squares[:, :-1]).any(axis=1))
+    ranks = np.lexsort((records[unsorted], squares[unsorted]))
+    for each in (records, squares):
+        each[unsorted] = np.take_along_axis(each[unsorted], ranks, axis=1)
+    return np.sqrt(squares), records
 
 
 def cell_sums(source: Points, targets: Points) -> CellSums:
@@ -135,13 +160,16 @@ def cell_sums(source: Points, targets: Points) -> CellSums:
     A record's cell follows from the record and the public targets alone, so each record is in one cell whatever the
     others are.
     """
-    task = partial(_block_sums, targets, Leaves.of(targets))
-    return _all_sums(ArrayChunks(source).each_block(task), targets)
+    return _all_sums(ArrayChunks(source).each_block(partial(_block_sums, _tree_of_targets(targets))), targets)
 
 
 def streamed_cell_sums(records: Chunks, box: Box, ball: Ball, targets: Points) -> CellSums:
     """Return `cell_sums` of records in chunks, as `used_records` makes them, without labels."""
-    return _all_sums(records.each_block(partial(_used_sums, box, ball, targets, Leaves.of(targets))), targets)
+    return _all_sums(records.each_block(partial(_used_sums, box, ball, _tree_of_targets(targets))), targets)
+
+
+def _tree_of_targets(targets: Points) -> scipy.spatial.cKDTree:
+    return scipy.spatial.cKDTree(np.clip(targets, -FARTHEST, FARTHEST), leafsize=TARGET_LEAF)
 
 
 def _all_sums(blocks: Iterable[CellSums], targets: Points) -> CellSums:
@@ -153,21 +181,16 @@ def _all_sums(blocks: Iterable[CellSums], targets: Points) -> CellSums:
     return CellSums(np.concatenate(labels), counts, sums)
 
 
-def _used_sums(box: Box, ball: Ball, targets: Points, leaves: Leaves, block: Points) -> CellSums:
-    sums = _block_sums(targets, leaves, _used(block, box, ball))
+def _used_sums(box: Box, ball: Ball, tree: scipy.spatial.cKDTree, block: Points) -> CellSums:
+    sums = _block_sums(tree, _used(block, box, ball))
     return replace(sums, nonprivate_labels=sums.nonprivate_labels[:0].copy())  # not a view, which holds them all
 
 
-def _block_sums(targets: Points, leaves: Leaves, block: Points) -> CellSums:
-    likely, r = likely_cells(block, leaves), len(targets)
-    cells, close = likely.nonprivate_labels, likely.nonprivate_close
-    # Where several targets are nearest, a tree decides. It must not depend on the records, not even on how many they
-    # are: only which records it is asked about may, because the others have one target that is nearer than all by more
-    # than rounding.
-    if len(close):
-        cells[close] = scipy.spatial.cKDTree(targets, leafsize=TARGET_LEAF).query(block[close])[1]
-    sums = [np.bincount(cells, weights=column, minlength=r) for column in block.T]
-    return CellSums(cells, np.bincount(cells, minlength=r).astype(np.float64), np.stack(sums, axis=1))
+def _block_sums(tree: scipy.spatial.cKDTree, block: Points) -> CellSums:
+    # If several targets are nearest, the tree decides. It knows the targets alone, and looks up each record by itself.
+    cells = np.asarray(tree.query(block, workers=-1)[1], dtype=np.intp)
+    sums = [np.bincount(cells, weights=column, minlength=tree.n) for column in block.T]
+    return CellSums(cells, np.bincount(cells, minlength=tree.n).astype(np.float64), np.stack(sums, axis=1))
 
 
 def _ordered(source: Points, targets: Points, t: int, radii: FloatArray) -> Iterator[tuple[Labels, Labels, FloatArray]]:

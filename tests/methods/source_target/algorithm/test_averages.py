@@ -1,12 +1,15 @@
 """Exact averages against brute force, their sensitivity by neighbors, and the coreset."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from dpviz.methods.source_target.algorithm import search
+from dpviz.methods.source_target.algorithm import averages
 from dpviz.methods.source_target.algorithm.averages import cell_sums, nearest_means
 from dpviz.methods.source_target.algorithm.coreset_cells import coreset
 
@@ -77,17 +80,96 @@ def test_the_order_of_the_records_does_not_matter():
     assert one.nonprivate_means == pytest.approx(other.nonprivate_means, abs=1e-15)
 
 
-@pytest.mark.parametrize("d", [2, 5])
-def test_many_targets_are_shared_among_cores_and_found_the_same(d, monkeypatch):
-    rng = np.random.default_rng(0)
-    source, targets = rng.uniform(-0.2, 0.2, (3000, d)), rng.uniform(-0.2, 0.2, (200, d))
-    plain = nearest_means(source, targets, 30)
-    monkeypatch.setattr(search, "ALONE", 1)
-    monkeypatch.setattr(search, "CORES", 3)
-    found = nearest_means(source, targets, 30)
-    for name in ("nonprivate_means", "nonprivate_distances", "nonprivate_neighbors"):
-        assert np.array_equal(getattr(plain, name), getattr(found, name))  # to the bit
-    assert np.array_equal(cell_sums(source, targets).nonprivate_labels, cdist(source, targets).argmin(axis=1))
+KINDS = ("uniform", "blobs", "tied", "equal", "constant", "tiny", "shifted", "outlier", "outside", "far")
+PROBLEMS = (st.sampled_from(KINDS), st.integers(0, 10_000), st.integers(1, 3000), st.integers(1, 12))
+
+
+def drawn(kind, seed, m, n, d):
+    """Return m records and n targets."""
+    rng = np.random.default_rng(seed)
+    both = rng.uniform(-0.5, 0.5, (m + n, d)) / np.sqrt(d)
+    if kind == "blobs":
+        both = rng.uniform(-0.3, 0.3, (4, d))[rng.integers(4, size=m + n)] + 10.0 ** -rng.integers(1, 6) * both
+    if kind == "tied":
+        both = rng.integers(-2, 3, (m + n, d)) / 8
+    if kind == "equal":
+        both = np.full((m + n, d), 0.125)
+    if kind == "constant":
+        both[:, rng.integers(d)] = 0.1
+    if kind == "tiny":
+        both *= 10.0 ** -rng.integers(4, 200)
+    if kind == "shifted":
+        both = 0.3 + 1e-9 * both
+    if kind == "outlier":
+        both[rng.integers(m + n)] *= 1e6
+    if kind == "outside":  # targets need not lie in the ball
+        both[m:] = 3.0 + 0.1 * both[m:]
+    if kind == "far":
+        both[m:] *= 10.0 ** rng.integers(0, 149, (n, 1))
+    return both[:m], both[m:]
+
+
+def distances(queries, points):
+    """Return all distances (q, n), axes added up in their order."""
+    squares = np.zeros((len(queries), len(points)))
+    for one, other in zip(queries.T, points.T, strict=True):
+        squares += np.subtract.outer(one, other) ** 2
+    return np.sqrt(squares)
+
+
+@given(*PROBLEMS, st.integers(1, 20), st.integers(1, 200))
+def test_the_nearest_records_are_those_of_brute_force_to_the_bit(kind, seed, m, d, n, t):
+    source, targets = drawn(kind, seed, m + 1, n, d)
+    t = min(t, m)
+    found, every = nearest_means(source, targets, t), distances(targets, source)
+    records = found.nonprivate_neighbors
+    assert np.array_equal(np.take_along_axis(every, records, axis=1), np.sort(every, axis=1)[:, :t])
+    assert all(len(set(row)) == t for row in records.tolist())
+    assert found.nonprivate_means == pytest.approx(source[records].mean(axis=1), rel=1e-9, abs=1e-15)
+    for i in range(0, n, 7):
+        alone = nearest_means(source, targets[i : i + 1], t)
+        assert np.array_equal(alone.nonprivate_neighbors[0], records[i])
+        assert np.array_equal(alone.nonprivate_means[0], found.nonprivate_means[i])
+
+
+def test_a_tree_that_rounds_distances_loses_neighbors(monkeypatch):
+    """The power of the first test."""
+
+    class Rough(cKDTree):
+        def query(self, x, k=1, **options):
+            return super().query(x, k, eps=0.5, **options)
+
+    source, targets = drawn("uniform", 0, 5000, 200, 3)
+    every = distances(targets, source)
+    monkeypatch.setattr(averages.scipy.spatial, "cKDTree", Rough)
+    records = nearest_means(source, targets, 40).nonprivate_neighbors
+    assert (np.take_along_axis(every, records, axis=1) > np.sort(every, axis=1)[:, :40]).any(axis=1).sum() > 20
+
+
+@given(*PROBLEMS, st.integers(1, 300))
+def test_each_record_is_in_the_cell_of_its_nearest_target(kind, seed, n, d, m):
+    source, targets = drawn(kind, seed, m, n, d)
+    labels, every = cell_sums(source, targets).nonprivate_labels, distances(source, targets)
+    rounding = 16.0 * (d + 2) * 2.0**-53
+    assert (every[np.arange(m), labels] <= every.min(axis=1) * (1.0 + rounding)).all()
+    for i in range(0, m, 41):
+        assert cell_sums(source[i : i + 1], targets).nonprivate_labels[0] == labels[i]
+
+
+def test_a_label_does_not_depend_on_the_other_records():
+    source, targets = drawn("tied", 1, 900, 60, 4)
+    labels = cell_sums(source, targets).nonprivate_labels
+    for part in pairwise((0, 1, 70, 500, 900)):
+        assert np.array_equal(cell_sums(source[slice(*part)], targets).nonprivate_labels, labels[slice(*part)])
+    assert np.array_equal(cell_sums(source[::-1], targets).nonprivate_labels, labels[::-1])
+
+
+def test_targets_beyond_all_squares_have_neighbors():
+    source, targets = drawn("uniform", 0, 500, 3, 2)
+    found = nearest_means(source, targets * 1e300, 20)
+    assert np.isfinite(found.nonprivate_distances).all()
+    assert all(len(set(row)) == 20 for row in found.nonprivate_neighbors.tolist())
+    assert cell_sums(source, targets * 1e300).nonprivate_counts.sum() == 500
 
 
 def test_copies_of_one_record_are_cheap_and_right():
@@ -122,22 +204,14 @@ def test_cells_are_disjoint_and_one_record_moves_one_of_them(seed, m, d):
         assert np.array_equal(np.delete(found.nonprivate_labels, removed), fewer.nonprivate_labels)
 
 
-def test_one_record_less_moves_no_other_where_large_work_begins(monkeypatch):
+def test_one_record_less_moves_no_other():
     rng = np.random.default_rng(0)
     targets, source = rng.integers(-2, 3, (300, 2)) / 10, rng.integers(-4, 5, (1000, 2)) / 20  # copies and ties
-    monkeypatch.setattr(search, "CORES", 3)
-    monkeypatch.setattr(search, "ALONE", len(source) - 1)
     found, fewer = cell_sums(source, targets), cell_sums(source[1:], targets)
     assert np.array_equal(found.nonprivate_labels[1:], fewer.nonprivate_labels)
     # Its power: with the targets in another order the ties go elsewhere.
     other = cell_sums(source, targets[::-1]).nonprivate_labels
     assert not np.array_equal(found.nonprivate_labels, len(targets) - 1 - other)
-    monkeypatch.setattr(search, "ALONE", 1)
-    large = nearest_means(source, targets, 10)
-    monkeypatch.setattr(search, "ALONE", 10**9)
-    small = nearest_means(source, targets, 10)
-    assert large.nonprivate_means == pytest.approx(small.nonprivate_means, abs=1e-12)
-    assert large.nonprivate_distances == pytest.approx(small.nonprivate_distances, abs=1e-12)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 300), st.integers(1, 8), st.floats(0.001, 0.6))
