@@ -33,7 +33,7 @@ class LiveComponent {
     this.options = options;
     const given = { ...options, scroller: this.around("stMain"), surround: this.around("stMainBlockContainer") };
     if (this.picture) this.picture.update(body, given);
-    else this.picture = mount(this.parent, body, { ...given, frame: options.query ? linkedFrame() : null });
+    else this.picture = mount(this.parent, body, { ...given, frame: options.query === null ? null : linkedFrame() });
     this.tellAddress();
   }
 

@@ -6,7 +6,7 @@ const FRAME = "frame"; // of the scrubber, counted from 1
 
 /** Whether a new session answers, as after a restart of the server, and knows less than the address does. */
 export function isOthers({ session, query }, before) {
-  return Boolean(session && before.session && session !== before.session && query && own() !== query);
+  return Boolean(session && before.session && session !== before.session && query !== null && own() !== query);
 }
 
 const RENEWED = "dpviz:renewed"; // in the tab's storage: the app itself has loaded the page again
@@ -42,11 +42,14 @@ export function linkedFrame() {
   return /^[1-9]\d{0,5}$/.test(text) ? Number(text) - 1 : null;
 }
 
-/** Put the knobs into the address without a new entry in the history, and the step where it is not the usual one. */
+/** Put the knobs into the address without a new entry in the history, and the step if it is not the usual one; null
+ *  leaves the address as it is. */
 export function setQuery(query, step = null) {
-  if (!query) return;
-  if (step !== null) query += `&${FRAME}=${step + 1}`;
-  const frame = [...new URLSearchParams(location.search)].filter(([name]) => name.startsWith("embed")); // Streamlit's own
-  const search = `?${query}${frame.map(([name, value]) => "&" + name + "=" + encodeURIComponent(value)).join("")}`;
+  if (query === null) return;
+  // Streamlit writes `embed` itself.
+  const kept = [...new URLSearchParams(location.search)].filter(([name]) => name.startsWith("embed"));
+  if (step !== null) kept.unshift([FRAME, step + 1]);
+  const pairs = [query, ...kept.map(([name, value]) => `${name}=${encodeURIComponent(value)}`)].filter(Boolean);
+  const search = pairs.length ? `?${pairs.join("&")}` : "";
   if (location.search !== search) history.replaceState(history.state, "", `${location.pathname}${search}${location.hash}`);
 }

@@ -201,7 +201,7 @@ export class Site {
   /** Show the stage of a tool: all that it shows at any ε has come with its words. */
   async useTool(place, data) {
     const values = data.epsilons ?? data.values;
-    this.tool ??= { values, index: nearest(values, Number(this.query.get(this.index.knob))) ?? data.index };
+    this.tool ??= { values, index: nearest(values, Number(this.query.get(this.index.knob))) ?? data.index, opens: data.index };
     this.tool.host ??= place;
     if (place !== this.tool.host) { // of another frame: ε and the method that is looked at live on
       this.tool.host.dataset.leaf = place.dataset.leaf;
@@ -385,15 +385,19 @@ export class Site {
     }, 60);
   }
 
-  /** The query of the state on screen. */
+  /** The query of the state on screen: what differs from the state that the page opens with. */
   get here() {
-    const { knob, slider, control, stops, seeds, audiences, mode, modes } = this.index;
-    const moved = slider ?? this.tool;
-    const value = moved ? moved.values[slider ? this.at.stop : moved.index] : control ? stops[this.at.stop] : null;
-    const query = new URLSearchParams(value === null || this.at.asked ? [] : [[knob, String(value)]]);
-    if (seeds.length) query.set("noise_seed", seeds[this.at.mode ? 0 : this.at.seed]);
-    if (audiences.length > 1) query.set("audience", audiences[this.at.audience]);
-    if (mode && modes.length > 1) query.set(mode, modes[this.at.mode]);
+    const { knob, slider, control, stops, question, seeds, audiences, mode, modes } = this.index;
+    const query = new URLSearchParams();
+    const put = (name, choices, at, opens) => at !== opens && query.set(name, choices[at]);
+    // A page that asks first opens with its question; the value of its control says that it was answered.
+    if (slider) put(knob, slider.values, this.at.stop, question ? null : slider.index);
+    else if (this.tool) put(knob, this.tool.values, this.tool.index, this.tool.opens);
+    else if (control) put(knob, stops, this.at.stop, question ? null : control.index);
+    if (this.at.asked) query.delete(knob);
+    if (seeds.length) put("noise_seed", seeds, this.at.mode ? 0 : this.at.seed, 0);
+    if (audiences.length > 1) put("audience", audiences, this.at.audience, 0);
+    if (mode && modes.length > 1) put(mode, modes, this.at.mode, 0);
     const step = (this.stage?.lead ?? this.pictures.get(MAIN)?.picture)?.chosen ?? null;
     if (step !== null) query.set("frame", step + 1);
     return query;

@@ -69,7 +69,7 @@ class StageComponent {
     // Another method has another slider: its moves say nothing of this one's.
     const key = options.instrument?.key;
     const overtaken = this.stage && key === this.aheadSlider && (options.instrument?.move ?? 0) < this.aheadMove;
-    const frame = this.stage || !options.query ? null : linkedFrame();
+    const frame = this.stage || options.query === null ? null : linkedFrame();
     let at = 0;
     const pictures = options.pictures.map(({ length, ...picture }) => {
       const packed = body.subarray(at, at + length);

@@ -71,7 +71,8 @@ class Knob:
             raise KnobError(f"{self.name} was {text.strip()}, but it must be from {self.low:g} to {self.high:g}.")
         return self._check_number(number)
 
-    def format(self, value: Value) -> str:
+    @staticmethod
+    def format(value: Value) -> str:
         """Write `value` so that `parse` returns exactly this value."""
         if isinstance(value, bool):
             return "1" if value else "0"

@@ -20,7 +20,7 @@ from pathlib import Path
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.methods import CATALOGUE
 from dpviz.publishing.files import ASKED, address, article_title, write_article, write_common, write_page
-from dpviz.publishing.pages import ABOVE, HIDDEN, Writer, bands_of, visit
+from dpviz.publishing.pages import ABOVE, HIDDEN, Writer, bands_of, data_of, visit
 from dpviz.publishing.plan import AUDIENCES, BUDGET, PagePlan, PlanError, SitePlan, default_plan, in_language, read_plan
 from dpviz.stories.language import LANGUAGES, SOURCE
 from dpviz.ui.asking import background
@@ -207,6 +207,7 @@ def make(part: Sequence[Visit], states: Path, folders: Sequence[str]) -> None:
             main = visit(each.page, dict(each.link))
             page = writer.write(main, each.tab)
             page.bands = bands_of(main, each.banded) if each.banded else page.bands
+            page.data = data_of(main)
             path = states / each.key()
             whole = path.with_suffix(f".{os.getpid()}")
             whole.write_bytes(pickle.dumps((page, state_of(page.frame, page.leaves, page.pictures))))

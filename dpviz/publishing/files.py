@@ -134,8 +134,7 @@ def write_page(
         verdicts = {guess: " ".join(spoken(asked.verdict(answer, guess), plan.language)) for guess in guesses}
         question = {"right": asked.right(answer), "verdicts": verdicts}
     # The sets that a method's page can show, each with the address of the page that shows it.
-    query = next((picture.options.get("query") or "" for picture in sample.pictures), "")
-    sets = {name: "" for key, name in parse_qsl(query) if key == "data" and page.page in CATALOGUE}
+    sets = {sample.data: ""} if sample.data else {}
     for each in plan.pages:
         if (
             each.page == page.page

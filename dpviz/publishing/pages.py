@@ -96,6 +96,14 @@ def visit(page: str, link: Mapping[str, str], *, wait: bool = True) -> Block:
         time.sleep(_EVERY)
 
 
+def data_of(main: Block) -> str:
+    """Return the name of the data set on a method's page that was visited, "" on any other page."""
+    state_of_page = main.root.session_state
+    if SCREEN not in state_of_page or not isinstance(screen := state_of_page[SCREEN], MethodScreen):
+        return ""
+    return dict(screen.source.link)["data"]
+
+
 def bands_of(main: Block, values: Sequence[float]) -> list[Band | None]:
     """Compute the bands of losses at `values` of the slider of a page that was visited; None where there is none."""
     screen = main.root.session_state[SCREEN]
@@ -130,6 +138,7 @@ class WrittenPage:
     slider: dict[str, Any] | None = None
     staged: bool = False  # whether slider and picture stand on a stage
     home: dict[str, Any] | None = None  # of the home page's stage: its question, and links to begin
+    data: str = ""  # the name of the data set, on a method's page
     tool: str = ""  # the component of its stage, where that is a tool's
     bands: list[Band | None] = field(default_factory=list)  # of losses, at each stop; of some states alone
     switches: dict[str, dict[str, object]] = field(default_factory=dict)  # knob -> label, words of its choices
@@ -331,7 +340,7 @@ def rendered(text: str) -> str:
 def _without_server(stage: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a tool's stage without what only a server answers; the method of an audit is said in words."""
     if "method" not in stage:
-        return {**stage, "query": "", "session": ""}
+        return {**stage, "query": None, "session": ""}
     audited = [dict(stage[f"{each}s"])[stage[each]] for each in ("method", "mode") if stage[each] is not None]
     return {**stage, "lede": f"{', '.join(audited)}. {stage['lede']}", "method": None, "mode": None, "switch": []}
 

@@ -120,7 +120,7 @@ def _stage() -> None:
     stage.draw(
         (StagePicture(stage.KEY, say(last_frame(epsilon))),),
         public=False,
-        query="",
+        query=None,
         instrument=controls.drawn_slider(key),
         audience=None,
         ahead=LossBands(_request, opening(), NOISE, values, public=False).ahead(packed, key),

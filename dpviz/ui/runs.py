@@ -12,7 +12,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
-from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 import streamlit as st
@@ -357,7 +356,7 @@ class MethodScreen:
     noise: Noise
     view: View
     public: bool  # whether the public is looking
-    address: str  # the link's query
+    pairs: state.Pairs  # every knob of the page, also those at their defaults
     numbers: str = ""  # facts, HTML
     slider: Mapping[str, Any] | None = None  # as the browser was sent it
     # What is seen at each of its values, None at impossible ones; None instead of all where that is more releases.
@@ -379,7 +378,7 @@ class ChartScreen:
     source: Source
     scenes: tuple[Scene, ...]  # what the audience sees
     public: bool
-    address: str
+    pairs: state.Pairs
     notes: tuple[str, ...]  # lines under a picture that is taken away
     calls: Calls  # that make the pictures again
     guarantees: tuple[Mapping[str, object], ...] = ()  # as plain values
@@ -466,8 +465,7 @@ def follow(pairs: state.Pairs, *, key: str) -> None:
     if screen is None:
         return
     changes = dict(pairs)
-    pairs_of_link = parse_qsl(screen.address, keep_blank_values=True)
-    query = urlencode([(name, changes.get(name, text)) for name, text in pairs_of_link])
-    if query != screen.address:
-        keep(replace(screen, address=query))
-    address(query, key=key)
+    moved = [(name, changes.get(name, text)) for name, text in screen.pairs]
+    if moved != screen.pairs:
+        keep(replace(screen, pairs=moved))
+    address(state.differing_query(moved), key=key)

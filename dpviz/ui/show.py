@@ -100,7 +100,7 @@ class Screen:
             (scene,) = picture.scenes
             names = () if run.profiled is None else groups.names_of(frame.source, run.words, run.profiled[0])
             with frame.stage:
-                address = self._address(*groups.link_names(names), start=request.algorithm.has_start)
+                pairs = self._link(*groups.link_names(names), start=request.algorithm.has_start)
                 classes = frame.dataset.labels
                 flat = not view.surface  # a surface has no records: nothing to select, nowhere to draw
                 shown = StagePicture(
@@ -112,8 +112,8 @@ class Screen:
                     else None,
                     drawing.options(drawn=frame.source.drawn, public=frame.public) if flat else None,
                 )
-                numbers = self._keep(picture, address, numbers_of_one)
-                done = self._stage((shown,), address, self._offer(picture), count, ledger.mark(frame.source, run))
+                numbers = self._keep(picture, pairs, numbers_of_one)
+                done = self._stage((shown,), pairs, self._offer(picture), count, ledger.mark(frame.source, run))
                 _follow_turn(done)
                 _recolored(frame, run)
             with frame.release, st.container():
@@ -143,14 +143,14 @@ class Screen:
         frame = self.frame
         picture = self._picture(runs)
         if picture:
-            address = self._address()
-            numbers = self._keep(picture, address, numbers_of_two)
+            pairs = self._link()
+            numbers = self._keep(picture, pairs, numbers_of_two)
             with frame.stage:
                 shown = tuple(
                     StagePicture(key, scene, packed)
                     for key, scene, packed in zip(KEYS, picture.scenes, picture.packed, strict=True)
                 )
-                self._stage(shown, address, self._offer(picture), None)
+                self._stage(shown, pairs, self._offer(picture), None)
             with frame.release, st.container():
                 if frame.source.own and not frame.public:
                     st.caption(f"{ledger.REHEARSAL} {ledger.PAIR}")
@@ -168,7 +168,7 @@ class Screen:
 
     def say_unreleased(self, request: RunRequest) -> None:
         """Say in the place of the picture that nothing is released: the page keeps its address."""
-        self._without_picture("", self._address(start=request.algorithm.has_start))
+        self._without_picture("", self._link(start=request.algorithm.has_start))
         self._finish()
 
     def _draw(self, runs: Runs) -> Iterator[Scene]:
@@ -233,7 +233,7 @@ class Screen:
         bands = LossBands(self.slider.first, frame.source, noise, controls.slider_values(knob), frame.public)
         return bands.ahead(packed, state.widget_key(knob.name))
 
-    def _keep(self, picture: CachedPicture, address: str, write: Callable[..., str]) -> str:
+    def _keep(self, picture: CachedPicture, pairs: state.Pairs, write: Callable[..., str]) -> str:
         """Keep what is on screen for the exports: also the slider, and what makes all that the page shows as it moves.
 
         Returns the facts, as HTML; `write` writes them.
@@ -263,7 +263,7 @@ class Screen:
                 noise,
                 self.view,
                 frame.public,
-                address,
+                pairs,
                 numbers,
                 slider if more else None,
                 more,
@@ -275,12 +275,12 @@ class Screen:
     def _stage(
         self,
         pictures: tuple[StagePicture, ...],
-        address: str,
+        pairs: state.Pairs | None,
         ahead_offer: Mapping[str, Any] | None,
         count: Knob | None,
         mark: str = "",
     ) -> LiveState:
-        """Draw the stage with what can be chosen on it; `mark` stands beside the picture."""
+        """Draw the stage with its choices; `mark` is beside the picture, and `pairs` are the page's link."""
         frame = self.frame
         if frame.public and not all(picture.scene.axes_public for picture in pictures):
             st.info(NO_PUBLIC_PLANE)
@@ -292,7 +292,7 @@ class Screen:
         return stage.draw(
             pictures,
             public=frame.public,
-            query=address,
+            query=None if pairs is None else state.differing_query(pairs),
             instrument=drawn_slider(state.widget_key(self.slider.knob.name)),
             audience=None if hiding.hides(AUDIENCE.name) else audience,
             count=number,
@@ -308,7 +308,7 @@ class Screen:
             if count := n_releases(self.frame.source, self.noise, place):
                 st.caption(f"Releases of these records in this session: {count}. Their budgets add up.")
 
-    def _without_picture(self, why: str, address: str = "") -> None:
+    def _without_picture(self, why: str, pairs: state.Pairs | None = None) -> None:
         """Say why there is no picture, above a stage whose ε can still be moved; the other places are held.
 
         Without a `why` nothing is wrong: there is no release to see.
@@ -322,7 +322,7 @@ class Screen:
             else:
                 was = any(each.origin == "release" for each in ledger.of(frame.source).entries)
                 st.info(UNRELEASED.format(GONE if was else ""))
-            self._stage((), address, None, None)
+            self._stage((), pairs, None, None)
         for place in (frame.release, frame.numbers, frame.charts, frame.card):
             place.empty()
 
@@ -331,9 +331,9 @@ class Screen:
             state.report("These axes end at bounds taken from the data: they are not private.")
         show_problems(self.frame.problems)
 
-    def _address(self, *pairs: tuple[str, str], start: bool = True) -> str:
+    def _link(self, *pairs: tuple[str, str], start: bool = True) -> state.Pairs:
         own = link(self.frame, self.noise, self.view, start=start)
-        return state.query([*self.frame.source.link, *self.pairs, *pairs, *own])
+        return [*self.frame.source.link, *self.pairs, *pairs, *own]
 
 
 def unreleased(frame: PageFrame, request: RunRequest) -> bool:

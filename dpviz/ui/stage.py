@@ -39,7 +39,7 @@ def draw(
     pictures: Sequence[StagePicture],
     *,
     public: bool,
-    query: str,
+    query: str | None,
     instrument: Mapping[str, object] | None,
     audience: Mapping[str, object] | None,
     count: Mapping[str, object] | None = None,

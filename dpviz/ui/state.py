@@ -1,11 +1,14 @@
 """A page's state: one value for each knob, kept over reruns and pages, read from the URL once and written back to it.
 
 The URL is read when a session begins; every value in it is checked by its knob before any widget sees it, because a
-widget would silently show its default instead of what the link promised. The picture writes the URL back.
+widget would silently show its default instead of what the link promised. The picture writes the URL back: the knobs
+whose values differ from their defaults.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, NoReturn, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
@@ -25,7 +28,7 @@ MOST_REPEATED = 5  # names of a link that messages tell of
 ADDRESS_SIGNS = ("://", "w.", "@")  # of http://…, www.… and mail addresses
 JOINER = "\u2060"
 MARKUP = re.compile(r"[\\`*{}[\]()<>#+\-.!|$:~]|(?<![^\W_])_|_(?![^\W_])")  # what Markdown reads as more than text
-_VALUES = "dpviz:values"
+_KNOBS = "dpviz:knobs"
 _QUERY = "dpviz:query"
 _PROBLEMS = "dpviz:problems"
 _ON_PAGE = "dpviz:problems-shown"
@@ -34,7 +37,6 @@ _ORIGIN = "dpviz:query-origin"
 _KEPT_PARAMS = "dpviz:staying"
 _JUMP = "dpviz:leap"
 _PICKER = ("dpviz:data-follows", "dpviz:linked-upload")  # of the data picker: it reads its parameters again
-_ASKED = "dpviz:asked"
 _TIED = "dpviz:tied"
 SPOKEN = "dpviz:language"
 LANGUAGE = Knob(
@@ -50,6 +52,9 @@ CLUSTER_NAMES = tuple(f"name_{number}" for number in range(1, 25))  # of a link:
 READ_ELSEWHERE = frozenset(CLUSTER_NAMES) | frozenset(
     {"data", "hide", "frame", "embed", "embed_options", "term"}
 )  # by no knob
+# Knobs of the tabs under a picture, and the ending of their names on pages that are made from knobs.
+TABS, TAB_ENDING = frozenset({"tab", "below", "under"}), "_tab"
+AUDIENCE = "audience"  # the name of the knob that says who looks
 
 
 def read_message(message: object, form: type[T], name: str = "") -> T | None:
@@ -78,8 +83,17 @@ def session_value(key: str, make: Callable[[], T]) -> Callable[[], T]:
     return of_session
 
 
-_values = session_value(_VALUES, dict[str, Value])
-_names_read = session_value(_ASKED, set[str])
+@dataclass(slots=True)
+class KnobState:
+    """The knobs of a session: one object, because each look into the session's state costs as much as a knob."""
+
+    values: dict[str, Value] = field(default_factory=dict)  # that were chosen or linked, by name
+    names_read: set[str] = field(default_factory=set)  # in the link, on any page
+    # By name. Two knobs of one name may differ, and then no value of theirs is left out of a link.
+    page_defaults: defaultdict[str, set[Value]] = field(default_factory=lambda: defaultdict(set))
+
+
+knob_state = session_value(_KNOBS, KnobState)
 _ties = session_value(_TIED, dict[str, tuple[int, object, bool]])
 
 
@@ -102,15 +116,16 @@ def value(knob: Knob) -> Any:
 
     A default is not kept: another page's knob of this name has its own.
     """
-    values = _values()
-    if knob.name not in values:
-        _names_read().add(knob.name)
+    session = knob_state()
+    session.page_defaults[knob.name].add(knob.default)
+    if knob.name not in session.values:
+        session.names_read.add(knob.name)
         text = opening_query().get(knob.name)
         if text is None:
             return knob.default
-        values[knob.name] = _linked(knob, text)
+        session.values[knob.name] = _linked(knob, text)
     try:
-        return knob.parse(knob.format(values[knob.name]))
+        return knob.parse(knob.format(session.values[knob.name]))
     except KnobError:  # another page's knob of this name has values that this one has not
         return knob.default
 
@@ -120,7 +135,7 @@ def remember(knob: Knob, chosen: Value) -> Any:
     try:
         parsed = knob.parse(knob.format(chosen))
         if parsed != value(knob):
-            _values()[knob.name] = parsed
+            knob_state().values[knob.name] = parsed
     except KnobError as error:
         report(f"{error} It stays at {knob.format(value(knob))}.")
     return value(knob)
@@ -132,13 +147,13 @@ def open_anew(query: Mapping[str, str], origin: str, *, records: bool = False, k
     The records stay as they are; with `records` the parameters name them, too. What stays of all else are knobs to
     `keep`, by their names: a page's own, to which the reader comes back.
     """
-    values = {name: chosen for name, chosen in _values().items() if name in keep and name not in query}
+    session = knob_state()
+    session.values = {name: chosen for name, chosen in session.values.items() if name in keep and name not in query}
     linked = {name: text for name, text in opening_query().items() if name in keep}
     for key in _PICKER if records else ():
         st.session_state.pop(key, None)
     for key in [key for key in st.session_state if str(key).startswith("given:")]:  # values that sliders offer beside
         del st.session_state[key]
-    st.session_state[_VALUES] = values
     st.session_state[_ORIGIN] = origin
     st.session_state.pop(_PROBLEMS, None)
     st.session_state[_QUERY] = _follow_moves({**linked, **query})
@@ -163,7 +178,7 @@ def follow_jump(page: str, pages: Mapping[str, StreamlitPage]) -> None:
 def forget(names: Iterable[str]) -> None:
     """Let these knobs start again from their defaults, and not from the link."""
     for name in names:
-        _values().pop(name, None)
+        knob_state().values.pop(name, None)
         st.session_state.pop(widget_key(name), None)
         opening_query().pop(name, None)
 
@@ -215,7 +230,7 @@ def take_choice(name: str, key: str) -> Any:
 
 def is_chosen(knob: Knob) -> bool:
     """Say whether the knob stands at a value that a reader, a link or a preset has chosen, not at its default."""
-    return knob.name in _values()
+    return knob.name in knob_state().values
 
 
 def _key_of(name: str, turn: int) -> str:
@@ -237,6 +252,7 @@ def take_problems() -> list[str]:
 def begin() -> None:
     """Begin a run of the whole page, from which the messages of the last one are gone."""
     st.session_state.pop(_ON_PAGE, None)
+    knob_state().page_defaults.clear()
 
 
 def run_again() -> NoReturn:
@@ -295,6 +311,21 @@ def query(pairs: Pairs) -> str:
     return urlencode([*pairs, *kept_params().items()])
 
 
+def differing_query(pairs: Pairs) -> str:
+    """Write a page's link: the pairs whose values differ from the defaults that their knobs have on this page."""
+    defaults = knob_state().page_defaults
+    differing = {name for name, text in pairs if [text] != [Knob.format(each) for each in defaults.get(name, ())]}
+    # A link that names a tab and not who looks opens at the tab; this one opens at the picture.
+    if any(name in TABS or name.endswith(TAB_ENDING) for name in differing):
+        differing.add(AUDIENCE)
+    return query([pair for pair in pairs if pair[0] in differing])
+
+
+def set_default(name: str, text: str) -> None:
+    """Declare the default of a part of this page's link that no knob reads."""
+    knob_state().page_defaults[name].add(text)
+
+
 def keep_param(name: str, text: str) -> None:
     """Add a parameter to every link written from now on; it is no part of the picture. An empty `text` removes it."""
     pairs: dict[str, str] = st.session_state.setdefault(_KEPT_PARAMS, {})
@@ -310,7 +341,7 @@ def kept_params() -> dict[str, str]:
 
 def never_asked() -> list[str]:
     """Return the names of the link that nothing on the page has asked for."""
-    return [name for name in opening_query() if name not in _names_read() | READ_ELSEWHERE]
+    return [name for name in opening_query() if name not in knob_state().names_read | READ_ELSEWHERE]
 
 
 def _follow_moves(query: Mapping[str, str]) -> dict[str, str]:

@@ -201,7 +201,7 @@ def test_a_map_leads_to_the_picture_of_its_run_on_its_own_page(
     page.goto(f"{server(APP)}/compare?chosen=none")
     stage = stage_of(page)
     stage.get_by_role("button", name=re.compile("^DPM, repaired")).click()
-    expect(page).to_have_url(re.compile("chosen=dpm&chosen_epsilon=1.0"), timeout=SLOW)
+    expect(page).to_have_url(re.compile("chosen=dpm"), timeout=SLOW)
     expect(page.get_by_text("Chosen: DPM, repaired, ε = 1")).to_be_visible(timeout=SLOW)
     page.get_by_role("button", name="Open it on its page").click(timeout=SLOW)  # far below the fold
     expect(page).to_have_url(re.compile(r"/dpm\?.*noise_seed="), timeout=SLOW)
@@ -229,7 +229,7 @@ def test_runs_are_stopped_go_on_and_one_is_opened_on_its_page(page: Page, server
 
 def test_what_the_public_opens_is_in_the_address(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/compare?{FEW}&audience=public")
-    expect(page).to_have_url(re.compile(r"compare_runs=30.*audience=public"), timeout=SLOW)
+    expect(page).to_have_url(re.compile("audience=public"), timeout=SLOW)
     behind(page, "more")
     switch(page, "100")
     expect(page).to_have_url(re.compile("compare_runs=100"), timeout=SLOW)

@@ -77,7 +77,7 @@ opening.query_params |= {"epsilon": "3.0", "n_clusters": "4", "one_grid_tab": "w
 shown = opening.run()
 picture = shown.session_state["dpviz:shown"]
 files = {kind: files.make(picture, "one_grid", files.ExportRequest(kind)).content.decode() for kind in files.FORMATS}
-values = shown.session_state["dpviz:values"]
+values = shown.session_state["dpviz:knobs"].values
 kept = pytest.main(["-q", "-p", "no:cacheprovider", "-k", "one_grid", "tests/test_contract.py"])
 os.chdir(sys.argv[1])
 Path("again.py").write_text(files["py"], "utf-8")

@@ -17,6 +17,7 @@ from dpviz.core import knobs
 from dpviz.methods import CATALOGUE
 from dpviz.ui import asking, stage
 from dpviz.ui.asking import Answers
+from dpviz.ui.runs import SCREEN
 from tests.another_process import another_process
 
 
@@ -172,7 +173,7 @@ class Page:
 
     def look(self, audience):
         """Choose who looks, below the picture."""
-        self.app.session_state["dpviz:values"] = {**self.app.session_state["dpviz:values"], "audience": audience}
+        self.app.session_state["dpviz:knobs"].values["audience"] = audience
         return self.run()
 
     def packed(self):
@@ -211,6 +212,13 @@ class Page:
 
     @property
     def query(self):
+        """Return the value of every knob on the page, as links have it, and all else in the page's link."""
+        session = self.app.session_state
+        screen = session[SCREEN] if SCREEN in session else None  # noqa: SIM401 - it has no get
+        return {**({} if screen is None else dict(screen.pairs)), **self.link}
+
+    @property
+    def link(self):
         """Return the link that the page hands to the picture, or to what puts it into the address without one."""
         pictures = self.packed()
         if self.compared is not None:
@@ -218,7 +226,7 @@ class Page:
         else:
             own = pictures["picture"][0] if "picture" in pictures else self.told or self.sent("address")
             query = own["query"]
-        return dict(parse_qsl(query, keep_blank_values=True))
+        return dict(parse_qsl(query or "", keep_blank_values=True))
 
     def sent(self, component):
         """Return the data of the page's one component of this name."""

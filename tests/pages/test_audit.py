@@ -80,7 +80,7 @@ def test_a_quick_method_answers_in_the_first_run(open_page):
     assert "verified" not in page.text
     assert page.query["audited"] == "nd_laplace"
     assert page.query["audit_runs"] == "500"
-    again = open_page("audit", **page.query)
+    again = open_page("audit", **page.link)
     assert stage(again)[1] == stage(page)[1], "the link brings the same picture back"
     assert stage(again.set("number_input", "Seed of the runs", 3))[1] != stage(page)[1]
 
@@ -89,7 +89,7 @@ def test_the_audited_epsilon_is_in_the_link_and_in_the_promise(open_page):
     page = open_page("audit", audit_epsilon="5", **QUICK)
     assert page.query["audit_epsilon"] == "5.0"
     assert stage(page)[1]["promised_text"] == "5"
-    assert stage(open_page("audit", **page.query))[1] == stage(page)[1]
+    assert stage(open_page("audit", **page.link))[1] == stage(page)[1]
     assert stage(open_page("audit", **QUICK))[1] != stage(page)[1], "other noise"
     assert stage(page)[0]["moves"]
     assert not stage(open_page("audit", audited="lloyd"))[0]["moves"], "there is nothing to spend"

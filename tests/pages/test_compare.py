@@ -93,7 +93,7 @@ def test_new_noise_is_another_run_in_the_maps_and_nothing_else(open_page):
     for old, new in zip(before["maps"], after["maps"], strict=True):
         assert old["centers"] != new["centers"]
         assert old["line"] == new["line"]
-    assert open_page("compare", **page.query).compared["maps"] == after["maps"]
+    assert open_page("compare", **page.link).compared["maps"] == after["maps"]
 
 
 def test_other_records_wait_for_their_runs_which_can_be_stopped(open_page):
@@ -123,7 +123,7 @@ def test_the_frontier_has_a_line_for_each_method_and_the_link_brings_it_back(ope
     assert page.compared["no_data"] > 1.0
     assert "Choosing ε" in told(page)
     assert "Nobody has proved its ε" in told(page)
-    again = open_page("compare", **page.query)
+    again = open_page("compare", **page.link)
     assert again.compared | {"session": ""} == page.compared | {"session": ""}
     (table,) = [frame.value for frame in page.app.dataframe if "Guarantee" in frame.value]
     assert set(table["Guarantee"].str.partition(":")[0]) == {"proved", "claimed, not proved", "no record is read"}
@@ -196,7 +196,7 @@ def test_the_answer_is_one_line_with_the_interval_that_the_runs_support(open_pag
     assert table[f"Best estimate, {'n' if tab == 'people' else 'ε'}"][0] == found[1]
     low, _, high = table["Not excluded"][0].partition(" to ")
     assert float(low) <= float(found[1]) <= float(high or low)
-    again = open_page("compare", **page.query)
+    again = open_page("compare", **page.link)
     assert [each.value for each in again.app.markdown] == [each.value for each in page.app.markdown]
 
 
@@ -325,7 +325,7 @@ def test_names_of_clusters_travel_in_the_link(open_page, known):
     page = open_page("compare", **SU, n_clusters="3", name_2="**Retired**", name_9="nobody")
     assert page.query["name_2"] == "**Retired**"
     assert "name_9" not in page.query
-    again = open_page("compare", **page.query)
+    again = open_page("compare", **page.link)
     assert again.query["name_2"] == "**Retired**"
     again.look("public")
     assert again.query["name_2"] == "**Retired**"

@@ -42,7 +42,7 @@ def test_each_number_of_clusters_has_a_picture_and_equal_heights_mean_equal_cost
     expected = float(np.median([row["inertia_ratio"] for row in runs]))
     assert float(table["DPLloyd (SU)"][3]) == pytest.approx(expected, rel=0.01)
     assert any("of 6 pictures" in caption.value for caption in page.app.caption)
-    again = open_page("compare", **page.query)
+    again = open_page("compare", **page.link)
     assert pictures(again) == found
 
 

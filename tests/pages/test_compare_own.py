@@ -99,8 +99,7 @@ def test_the_link_is_written_whoever_looks_and_where_nothing_is_compared(open_pa
     assert (address(page)["audience"], address(page)["compare_grid"]) == ("curator", "many")
     nothing = open_page("compare", **FEW, n="200")
     assert nothing.compared is None
-    assert address(nothing)["with_su"] == "0"
-    assert address(nothing)["audience"] == "curator"
+    assert address(nothing)["with_dpm"] == "0"
 
 
 def test_the_public_of_an_upload_sees_promises_alone(upload, known):

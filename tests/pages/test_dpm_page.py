@@ -33,7 +33,7 @@ def test_moving_a_share_moves_the_others_so_that_they_add_up(open_page):
     assert after["Counts"] == pytest.approx(0.18 * 2)
     assert math.fsum(after.values()) == pytest.approx(1.0)
     assert linked(page) == pytest.approx(1.0, abs=1e-12)
-    again = open_page(DPM, **page.query)
+    again = open_page(DPM, **page.link)
     assert again.packed() == page.packed()
 
 

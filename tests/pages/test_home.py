@@ -68,4 +68,4 @@ def test_an_attack_opens_on_its_page(index, page):
     assert not app.exception
     assert app.title[0].value == CATALOGUE[page].title
     knob, opened = home.ATTACKS[page].link
-    assert app.session_state["dpviz:values"][knob] == opened
+    assert app.session_state["dpviz:knobs"].values[knob] == opened

@@ -96,7 +96,7 @@ def check(open_page, name, seed):
     assert len(said) < 400 * (len(link) + len(boxes))
     assert not [body for body in page.bodies if "<script" in body or "<img src=x" in body]
     state = page.app.session_state
-    kept = state["dpviz:values"] if "dpviz:values" in state else {}  # noqa: SIM401 - it has no get
+    kept = state["dpviz:knobs"].values if "dpviz:knobs" in state else {}
     allowed = {knob.name: [each for each in KNOBS if each.name == knob.name] for knob in KNOBS}
     for key, value in kept.items():
         if key in allowed:

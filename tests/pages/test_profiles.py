@@ -35,7 +35,7 @@ def test_names_come_with_the_link_stay_with_their_places_and_are_words(open_page
     ]
     assert page.query["name_2"] == "**Retired**"
     assert "name_9" not in page.query
-    again = open_page(FIRST, **page.query)
+    again = open_page(FIRST, **page.link)
     assert lines(again) == lines(page)
 
 

@@ -71,10 +71,7 @@ def test_views_tabs_knobs_and_moves_of_epsilon_release_nothing(opened, drawn, na
     assert page.told["mark"] == ledger.MARK
     assert runs.TEACHING in page.card
     page.set(SOME_KIND.get(name, "slider"), SOME_KNOB[name][0], SOME_KNOB[name][2])
-    page.app.session_state["dpviz:values"] = {
-        **page.app.session_state["dpviz:values"],
-        EPSILON.get(name, "epsilon"): 2.0,
-    }
+    page.app.session_state["dpviz:knobs"].values[EPSILON.get(name, "epsilon")] = 2.0
     page.run()
     page.widget("button", "New noise").click()
     page.run()

@@ -35,7 +35,7 @@ def test_every_link_restores_its_state_and_shows_what_is_promised(open_page, lin
     if "picture" in page.packed():
         assert {**page.query, **asked} == page.query
     else:  # that of Compare and Audit waits for runs
-        kept = page.app.session_state["dpviz:values"] if asked else {}
+        kept = page.app.session_state["dpviz:knobs"].values if asked else {}
         assert {each: str(kept[each]) for each in asked if each in kept} == {
             each: text for each, text in asked.items() if each in kept
         }

@@ -444,7 +444,7 @@ def test_a_file_that_is_taken_away_is_forgotten_with_its_answers(upload):
 @ON_ONE_PAGE
 def test_a_links_choices_are_for_the_file_that_is_given_for_it(upload):
     page = unit_bounds(upload(CSV))
-    public = {**page.query, "data": "upload"}  # without a fingerprint, as the public's link is
+    public = {**page.link, "data": "upload"}  # without a fingerprint, as the public's link is
     page = upload(CSV, **public)
     assert page.packed()["picture"]
     page = give(page, SAME_COLUMNS)
@@ -488,7 +488,7 @@ def test_a_doubt_is_said_at_the_picture_and_mended_by_hand(upload):
     assert "three digits" not in said(page)
     assert page.query["data_decimal"] == "point"
     assert page.app.text_input[0].value == "0", "the same file is described as before"
-    again = upload(THOUSANDS, **{name: value for name, value in page.query.items() if name != "data"})
+    again = upload(THOUSANDS, **{name: value for name, value in page.link.items() if name != "data"})
     assert again.app.session_state["dpviz:shown"].source.form.reading == source.form.reading
     assert again.app.session_state["dpviz:shown"].source.key == source.key
 
@@ -561,7 +561,7 @@ def test_a_sheet_is_picked_and_goes_with_the_link(upload):
     source = page.app.session_state["dpviz:shown"].source
     assert (source.dataset.points[-1].tolist(), source.form.reading.sheet) == ([49.0, 145.0], "comma")
     assert page.query["data_sheet"] == "comma"
-    again = upload(data, "mine.xlsx", **{name: value for name, value in page.query.items() if name != "data"})
+    again = upload(data, "mine.xlsx", **{name: value for name, value in page.link.items() if name != "data"})
     assert again.app.session_state["dpviz:shown"].source.key == source.key
     again.set("selectbox", "Sheet", "2023")
     other = again.app.session_state["dpviz:shown"].source
@@ -614,7 +614,7 @@ def test_bounds_of_dates_are_dates(upload):
     source = page.app.session_state["dpviz:shown"].source
     assert source.form.bounds == ((45293.0, 45657.0), (0.0, 120.0)), "days, as a spreadsheet counts them"
     assert source.form.units == ("days", "")
-    again = upload(DATED, **{name: text for name, text in page.query.items() if name != "data"})
+    again = upload(DATED, **{name: text for name, text in page.link.items() if name != "data"})
     assert again.app.session_state["dpviz:shown"].source.form == source.form
     assert "2024-01-02" in [field.value for field in again.app.text_input]
 
@@ -655,7 +655,7 @@ def test_columns_whose_ranges_differ_are_scaled_with_a_way_back(upload):
     page.run()
     assert scaling_line(page).startswith("Columns are not scaled, although their ranges differ 500 times")
     assert "data_scale" not in page.query
-    back = upload(MONEY, **{name: text for name, text in page.query.items() if name != "data"})
+    back = upload(MONEY, **{name: text for name, text in page.link.items() if name != "data"})
     assert back.app.session_state["dpviz:shown"].source.form.scaling == "none", "a link says what was chosen"
     page.widget("button", "Scale them").click()
     assert page.run().query["data_scale"] == "unit"
@@ -682,7 +682,7 @@ def test_a_map_asks_how_many_years_weigh_as_much_as_a_kilometer(upload):
     assert shown.form.per_kilometer == (None, None, 2.0)
     assert shown.dataset.scale.weights[2] == 1.0
     assert page.query["data_per_km"] == ",,2.0"
-    again = upload(PEOPLE.encode(), **{name: text for name, text in page.query.items() if name != "data"})
+    again = upload(PEOPLE.encode(), **{name: text for name, text in page.link.items() if name != "data"})
     assert again.app.session_state["dpviz:shown"].source.key == shown.key
     assert again.widget("number_input", question).value == 2.0
     page.set("number_input", question, 0.0)
@@ -707,7 +707,7 @@ def test_what_names_the_rows_is_no_first_feature_and_can_be_chosen_as_a_public_i
     assert page.query["data_columns"] == "id,age"
     source = page.app.session_state["dpviz:shown"].source
     assert source.dataset.points[0].tolist() == [1000.0, 20.0]
-    again = upload(f"id,age,income\n{rows}".encode(), **{k: v for k, v in page.query.items() if k != "data"})
+    again = upload(f"id,age,income\n{rows}".encode(), **{k: v for k, v in page.link.items() if k != "data"})
     assert again.app.session_state["dpviz:shown"].source.key == source.key
 
 

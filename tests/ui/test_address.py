@@ -1,7 +1,7 @@
 """A tab that runs without the picture puts what it has moved into the address, and into what is on screen."""
 
 from types import SimpleNamespace
-from urllib.parse import parse_qsl
+from urllib.parse import urlencode
 
 import pytest
 
@@ -9,7 +9,7 @@ from dpviz.stories import View
 from dpviz.ui import runs
 from dpviz.ui.runs import MethodScreen, Noise, keep, latest
 
-LINK = "data=city&epsilon=0.5&n_clusters=6&hide=&title=a+b%26c"
+PAIRS = [("data", "city"), ("epsilon", "0.5"), ("n_clusters", "6"), ("title", "a b&c")]
 
 
 @pytest.fixture
@@ -17,25 +17,24 @@ def written(session, monkeypatch):  # noqa: ARG001
     """Return what the browser is told, last."""
     told = {}
     monkeypatch.setattr(runs, "_ADDRESS", lambda *, data, key: told.update({key: data["query"]}))
-    keep(MethodScreen(SimpleNamespace(), (), (), Noise(1), View(), False, LINK))
+    keep(MethodScreen(SimpleNamespace(), (), (), Noise(1), View(), False, PAIRS))
     return told
 
 
 def test_only_the_tab_s_own_values_change(written):
     runs.follow([("n_clusters", "9"), ("unheard", "1")], key="tab")
-    said = dict(parse_qsl(written["tab"], keep_blank_values=True))
-    assert said == {**dict(parse_qsl(LINK, keep_blank_values=True)), "n_clusters": "9"}
+    assert written["tab"] == urlencode({**dict(PAIRS), "n_clusters": "9"})
 
 
 def test_whatever_leaves_next_has_the_new_address(written):
     runs.follow([("n_clusters", "9")], key="tab")
-    assert latest().address == written["tab"] != LINK
+    assert urlencode(latest().pairs) == written["tab"] != urlencode(PAIRS)
 
 
 def test_a_tab_that_has_moved_nothing_says_what_the_picture_says(written):
     before = latest()
     runs.follow([("n_clusters", "6")], key="tab")
-    assert written["tab"] == LINK
+    assert written["tab"] == urlencode(PAIRS)
     assert latest() is before
 
 

@@ -51,7 +51,7 @@ def check_mixed(link, made):
     assert said() == [], "said once"
 
 
-def check_any(link, session, query):
+def check_any(link, query):
     """Whatever the names and texts: only allowed values are kept, and messages have no markup in them."""
     link(**query)
     for knob in KNOBS:
@@ -59,7 +59,7 @@ def check_any(link, session, query):
             value = state.value(knob)
             assert knob.parse(knob.format(value)) == value
             assert type(value) is type(knob.default) or knob.default is None
-    kept = session.get(state._VALUES, {})
+    kept = state.knob_state().values
     assert set(kept) <= set(query)
     problems = state.take_problems()
     assert len(problems) <= len(query) + state.MOST_REPEATED
@@ -84,8 +84,8 @@ def test_a_bad_value_is_named_and_changes_nothing_else(link, made):
 
 @quick
 @given(query=whole)
-def test_any_link_keeps_only_allowed_values(link, session, query):
-    check_any(link, session, query)
+def test_any_link_keeps_only_allowed_values(link, query):
+    check_any(link, query)
 
 
 @pytest.mark.slow
@@ -98,8 +98,8 @@ def test_10_000_links_with_bad_values(link, made):
 @pytest.mark.slow
 @long
 @given(query=whole)
-def test_10_000_links_of_any_kind(link, session, query):
-    check_any(link, session, query)
+def test_10_000_links_of_any_kind(link, query):
+    check_any(link, query)
 
 
 def test_the_links_reach_every_kind_of_knob():

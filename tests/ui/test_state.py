@@ -178,7 +178,8 @@ def test_what_stands_on_a_page_that_runs_again_stands_there_afterwards(monkeypat
 
 def test_settings_of_a_file_begin_a_session_anew(session):
     knob = Knob("k", "int", 3, "k", "", 0, 9, 0, 9)
-    session.update({"dpviz:values": {"k": 7}, "given:epsilon": 0.3, "other": 1})
+    state.remember(knob, 7)
+    session.update({"given:epsilon": 0.3, "other": 1})
     state.open_anew({"k": "5"}, "file")
     assert state.value(knob) == 5
     assert session["other"] == 1
@@ -209,3 +210,34 @@ def test_a_widget_has_another_key_only_after_something_else_has_changed_its_valu
     assert state.tie("knob:other", 2, chosen=False) == "knob:other", "a default follows the data"
     assert state.tie("knob:other", 3) == "knob:other:1"
     assert state.tie("knob:other", 2, chosen=False) == "knob:other:2", "what was chosen is forgotten"
+
+
+def test_a_link_names_only_the_knobs_that_differ_from_their_defaults(link):
+    link(k="5")
+    k, n, tab, audience = (
+        Knob("k", "int", 3, "k", "", 0, 9, 0, 9),
+        Knob("n", "float", 0.5, "n", "", 0.0, 1.0, 0.0, 1.0),
+        Knob("own_tab", "choice", "a", "Tab", "", choices=(("a", "A"), ("b", "B"))),
+        frame.AUDIENCE,
+    )
+
+    def written(*also):
+        pairs = [(knob.name, knob.format(state.value(knob))) for knob in (k, n, tab, audience)]
+        return state.differing_query([*pairs, *also])
+
+    assert written() == "k=5"
+    assert written(("free", "words")) == "k=5&free=words", "no knob, no default"
+    state.remember(k, 3)
+    assert written() == ""
+    state.remember(tab, "b")
+    assert written() == "own_tab=b&audience=curator", "a link that names the tab alone would open at the tab"
+
+
+def test_a_value_stays_in_the_link_while_two_knobs_of_its_name_have_other_defaults(link):
+    link()
+    one, other = (Knob("k", "int", default, "k", "", 0, 9, 0, 9) for default in (3, 4))
+    assert [state.value(one), state.value(other)] == [3, 4]
+    assert [state.differing_query([("k", text)]) for text in ("3", "4")] == ["k=3", "k=4"]
+    state.begin()  # the next page has the second one alone
+    assert state.value(other) == 4
+    assert [state.differing_query([("k", text)]) for text in ("3", "4")] == ["k=3", ""]

@@ -131,10 +131,10 @@ def draw() -> None:
     question = ask(page)
     hidden = page.public and is_own  # each run of an audit would be one more release of the records
     told = ("audience", "public" if hidden else str(state.value(frame.AUDIENCE)))
-    query = state.query([*page.source.link, *link(question), told])
+    parts = [*page.source.link, *link(question), told]
     pairs: tuple[AuditCase, ...] = ()
     if hidden:
-        keep_on_screen(page, question, scaled(cases()[question.key], question.epsilon), (), query)
+        keep_on_screen(page, question, scaled(cases()[question.key], question.epsilon), (), parts)
     else:
         try:
             pairs = pairs_of(page, question)
@@ -144,8 +144,8 @@ def draw() -> None:
             with page.problems:
                 state.error(error)
     with page.stage:
-        on_stage(page, question, pairs, query)
-    address(query)
+        on_stage(page, question, pairs, parts)
+    address(state.differing_query(parts))
     if pairs:
         guarantee, distance = pairs[0].guarantee, pairs[0].pair.distance
         trusted = NOBODY if guarantee.stated.per_distance else CURATOR
@@ -234,7 +234,7 @@ def pairs_of(page: PageFrame, question: AuditQuestion) -> tuple[AuditCase, ...]:
 
 
 @st.fragment
-def on_stage(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...], query: str) -> None:
+def on_stage(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...], parts: state.Pairs) -> None:
     """Draw the stage: what the runs show, or how far they are; then what was counted."""
     if state.is_blank():
         return
@@ -243,7 +243,7 @@ def on_stage(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
     # Created by every run: a fragment may only write where the last whole run has written.
     place, numbers = st.container(), page.numbers.container()
     if pairs:
-        keep_on_screen(page, question, pairs[0], (), query)
+        keep_on_screen(page, question, pairs[0], (), parts)
     found = finished(page, question, pairs) if pairs else Unfinished("hidden" if page.public else "failed")
     stages = [
         None if question.is_own else known(page, replace(question, epsilon=each), with_best=False) for each in EPSILONS
@@ -251,7 +251,7 @@ def on_stage(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
     if isinstance(found, Finished):
         stages[EPSILONS.index(question.epsilon)] = found
         audited = found.audited
-        keep_on_screen(page, question, pairs[0], (pictures.histogram(audited), pictures.roc(audited)), query)
+        keep_on_screen(page, question, pairs[0], (pictures.histogram(audited), pictures.roc(audited)), parts)
         with numbers:
             panel.side(panel.facts("What was counted", pictures.facts(audited), public=page.public))
             say_runs(page, audited)
@@ -421,7 +421,7 @@ def _stop(name: Hashable) -> None:
 
 
 def keep_on_screen(
-    page: PageFrame, question: AuditQuestion, case: AuditCase, scenes: tuple[Scene, ...], query: str
+    page: PageFrame, question: AuditQuestion, case: AuditCase, scenes: tuple[Scene, ...], parts: state.Pairs
 ) -> None:
     """Keep what is on screen for export. Of records the public has no scenes."""
     public = page.public
@@ -429,7 +429,7 @@ def keep_on_screen(
     notes = (promise(case.guarantee), *((files.PUBLIC,) if public else own))
     view = tuple(scene.public() for scene in scenes) if public else scenes
     guarantees = () if public and question.is_own else (described(case.guarantee),)
-    keep(ChartScreen(page.source, view, public, query, notes, code_of(page, question), guarantees))
+    keep(ChartScreen(page.source, view, public, parts, notes, code_of(page, question), guarantees))
 
 
 def code_of(page: PageFrame, question: AuditQuestion) -> Calls:

@@ -60,7 +60,7 @@ def origin(source: Source, knob: Knob, k: int) -> tuple[str, bool]:
         return f"k = {k} was read off a private curve of {whose}, {cost}. Nobody has chosen it for this data.", False
     if spent := _linked_curve(knob, k):
         return f"k = {k} came with the link, read off a private curve, which spent ε = {ceiled(spent)}.", True
-    # A link of the app itself names k, chosen or not, and beside it whether k is known.
+    # Links of earlier versions name k, chosen or not, and beside it whether k is known.
     if query.get(knob.name) == knob.format(k) and (k != knob.default or KNOWN.name not in query):
         return f"k = {k} came with the link: a public input.", True
     if k != (source.n_groups or knob.default):

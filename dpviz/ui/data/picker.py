@@ -116,6 +116,7 @@ def pick(
     titles |= {name: shelf.titles[name] for name, shelf in shelves.items()}
     names = [*(name for group, name in own_data if not hiding.hides(group)), *shelves]
     name = _current(default, names, titles)
+    state.set_default("data", default)
     data, problem = upload.described() if name == UPLOAD else (None, "")
     waiting = name == UPLOAD and data is None
     file_name = upload.name() if name == UPLOAD and not public else ""  # the public does not learn a file's name

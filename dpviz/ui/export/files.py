@@ -4,7 +4,6 @@ import dataclasses
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qsl
 
 from dpviz.data import DATASETS, Choices, data_knobs
 from dpviz.data.target_pairs import PAIRS, pair_knobs
@@ -13,7 +12,7 @@ from dpviz.plots.theme import DARK, LIGHT, Theme
 from dpviz.runs import SECRET
 from dpviz.stories.label import described, promise, written
 from dpviz.stories.recipe import Data, Recipe, RecipeRun, calls_script, script
-from dpviz.ui import ledger, state
+from dpviz.ui import ledger
 from dpviz.ui.data.answers import to_file
 from dpviz.ui.data.picker import Source
 from dpviz.ui.export import settings
@@ -61,7 +60,7 @@ def named(screen: OnScreen, page: str, epsilon: float | None = None) -> str:
 
     ε is that of what is on screen, where the file is not about another one.
     """
-    link = dict(parse_qsl(screen.address))
+    link = dict(screen.pairs)
     parts = [page, dict(screen.source.link).get("data", "").partition(":")[0]]
     budget = next((link[name] for name in BUDGETS if name in link), "") if epsilon is None else epsilon
     parts += [f"epsilon-{float(budget):g}"] if budget else []
@@ -129,12 +128,11 @@ class _Picture:
     def settings(self) -> str:
         screen, source = self.screen, self.screen.source
         label = screen.scenes[0].frames[self.frame].label if screen.scenes else ""
-        pairs = parse_qsl(screen.address, keep_blank_values=True)
-        elsewhere = {*state.kept_params(), *(name for name, _ in source.link[1:] if source.uploaded)}
+        elsewhere = {name for name, _ in source.link[1:] if source.uploaded}
         if isinstance(screen, MethodScreen) and is_secret(screen):
             elsewhere.add("noise_seed")  # of rehearsals
-        # What is no part of the picture, or part of the form below, is no part of the query.
-        query = tuple(pair for pair in pairs if pair[0] not in elsewhere)
+        # What is part of the form below is no part of the query.
+        query = tuple(pair for pair in screen.pairs if pair[0] not in elsewhere)
         hashes: tuple[str, ...] = ()
         guarantees: Sequence[Mapping[str, object]]
         if isinstance(screen, MethodScreen):

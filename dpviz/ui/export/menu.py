@@ -23,7 +23,6 @@ from dpviz.ui.data import answers, drawing
 from dpviz.ui.data.picker import UPLOAD
 from dpviz.ui.export import settings
 from dpviz.ui.export.files import FORMATS, PICTURED, ExportRequest, make
-from dpviz.ui.export.short import short_link
 from dpviz.ui.live import wrap
 from dpviz.ui.runs import latest
 from dpviz.ui.server.security import takes_files
@@ -174,7 +173,9 @@ SIZE = Knob(
     choices=(("screen", "Screen"), ("projector", "Projector")),
 )
 PROJECTOR = ASSETS / "projector.css"
-LEVEL = "m"  # error correction: 15 % of the code may be lost, as on a crooked screen
+# The lowest error correction (7 % of the code may be lost), raised as far as the code does not grow. From the last row
+# large modules matter more: simulated photographs with blur, noise, a slant and glare were read least with "q" and "h".
+LEVEL = "l"
 QUIET = 4  # modules of white around the code, what readers are promised
 MODULE = 4  # pixels
 WARNING = "Hiding is no lock: whoever edits the link sees everything again."
@@ -250,16 +251,15 @@ def share_menu() -> None:
         _SHARE(data=data, key=_SHARE_KEY, on_address_change=lambda: None)  # read after the run starts again
         if f"data={UPLOAD}%3A" in link:
             st.caption(FINGERPRINT)
-        short = short_link(link)
-        code = qr(short)
+        code = qr(link)
         if code is None:
             st.caption(TOO_LONG)
         else:
-            image = f'<img class="dpviz-qr" src="{code}" alt="QR code of {escape(short)}">'
+            image = f'<img class="dpviz-qr" src="{code}" alt="QR code of {escape(link)}">'
             st.html(
                 f'<button type="button" class="dpviz-word" popovertarget="dpviz-qr">{LARGE}</button>{image}'
                 f'<div id="dpviz-qr" class="dpviz-wall" popover role="dialog" aria-label="QR code">{image}'
-                f"<p>{escape(short)}</p></div>"
+                f"<p>{escape(link)}</p></div>"
             )
         controls.control(SIZE)
         if is_large() != st.session_state.get(_FITTED):  # the page was drawn before the choice
@@ -269,7 +269,8 @@ def share_menu() -> None:
 def query_of(hidden: list[str], *, bare: bool) -> str:
     """Return the query of what is on screen, with what is hidden here and what is to be hidden besides."""
     screen = latest()
-    pairs = dict(st.query_params) if screen is None else dict(parse_qsl(screen.address, keep_blank_values=True))
+    link = None if screen is None else state.differing_query(screen.pairs)
+    pairs = dict(st.query_params) if link is None else dict(parse_qsl(link, keep_blank_values=True))
     pairs.pop("frame", None)  # the browser tells it
     away = sorted({*filter(None, pairs.pop(hiding.NAME, "").split(",")), *hidden})
     pairs |= {hiding.NAME: ",".join(away)} if away else {}
@@ -288,7 +289,9 @@ def framed(link: str, frame: str | None, *, bare: bool) -> tuple[str, str]:
     if screen is not None and screen.source.own:
         return "", OWN_DATA_WORDS
     here, _, query = link.partition("?")
-    pairs = [(_FRAMED[name], value) for name, value in parse_qsl(query) if name in _FRAMED]
+    # A published site opens with another state than the app, so that its link names every knob that it has.
+    shown = parse_qsl(query) if screen is None else screen.pairs
+    pairs = [(_FRAMED[name], value) for name, value in shown if name in _FRAMED]
     pairs += [("step", frame)] if frame else []
     page = here.rstrip("/").rpartition("/")[2]
     return f"{SITE}/{page}/?{'&'.join(['embed', urlencode(pairs)])}", FRAME_WORDS

@@ -230,7 +230,7 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
     own_link = [*link(page), ("audience", str(state.value(frame.AUDIENCE)))]
     if not question.entries:
         page.stage.info("No method is chosen. Choose at least one under More.")
-        address(state.query(own_link))
+        address(state.differing_query(own_link))
         return
     # Created by every run: a fragment may only write where the last whole run has written.
     with page.stage:
@@ -238,10 +238,11 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
     top, below = page.numbers.container(), page.more_pictures.container()
     if page.public:
         runs = released_runs(page, question, progress)
-        query = state.query([*own_link, *_names(page, question, runs.rows, at)])
+        pairs = [*own_link, *_names(page, question, runs.rows, at)]
+        query = state.differing_query(pairs)
         with place:
             draw_stage(page, question, runs.rows, (), at, query)
-        _keep(page, question, at, {}, (), query)
+        _keep(page, question, at, {}, (), pairs)
         with below:
             tabs.draw_released_years(page)
             if not hiding.hides("export"):
@@ -251,7 +252,8 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
     with progress:
         runs = gathered(page.source, question.parts(page.dataset.n), TALLIED, "Parts of the runs")
     rows = runs.rows
-    query = state.query([*own_link, *_names(page, question, rows, at)])
+    pairs = [*own_link, *_names(page, question, rows, at)]
+    query = state.differing_query(pairs)
     bounds_public = not page.dataset.bounds_from_data
     series = compare.all_series(question.entries, rows, question.adjacency, bounds_public=bounds_public)
     shared = tuple(one for one in series if not one.per_distance)
@@ -273,7 +275,7 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
             st.caption(words)
     ring = chosen()
     scene = compare.frontier(shared, question.adjacency, ring, at=at, without_data=without_data) if shared else None
-    _keep(page, question, at, rows, () if scene is None else (scene,), query)
+    _keep(page, question, at, rows, () if scene is None else (scene,), pairs)
     if not series:
         return
     with below:
@@ -363,7 +365,7 @@ def _names(page: PageFrame, question: CompareQuestion, rows: Rows, at: float) ->
 
 
 def _keep(
-    page: PageFrame, question: CompareQuestion, at: float, rows: Rows, scenes: tuple[Scene, ...], query: str
+    page: PageFrame, question: CompareQuestion, at: float, rows: Rows, scenes: tuple[Scene, ...], pairs: state.Pairs
 ) -> None:
     """Keep what is on screen for export; the public has no scenes and no rows."""
     dataset, public = page.dataset, page.public
@@ -381,7 +383,7 @@ def _keep(
         for key, row in medians.items()
         if row is not None
     )
-    keep(ChartScreen(page.source, scenes, public, query, notes, _calls(page, question, at), promises))
+    keep(ChartScreen(page.source, scenes, public, pairs, notes, _calls(page, question, at), promises))
 
 
 def _calls(page: PageFrame, question: CompareQuestion, at: float) -> Calls:
