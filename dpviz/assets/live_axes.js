@@ -2,10 +2,12 @@
 // The live picture: scales, ticks and axes.
 
 import { clamp, crisp, line, mix } from "./kit.js";
+import look from "./look.json" with { type: "json" };
 import { axisTitle, niceTicks, threeDigits, tickText, toAxis, toData, toScene } from "./live_base.js";
 
 export const MAP = "Map"; // the name of layers that are a public map under the picture: they are in no table
-const MOST_LABEL = 0.4; // of the width that the names of lanes may take
+const AXES = look.axes;
+const MARGINS = AXES.margins;
 
 // ---- Scales and axes -------------------------------------------------------------------------------------------
 
@@ -39,7 +41,7 @@ export function scaleOf(scene, zoom, plot) {
 }
 
 /** Tick positions (scene) and labels for one axis over a window of scene coordinates: about `target`, `room` at most. */
-export function axisTicks(axis, [from, to], target, room = 1.4 * target) {
+export function axisTicks(axis, [from, to], target, room = AXES.logRoom * target) {
   if (!axis.ticks) return [];
   if (axis.names?.length > 0) return laneTicks(axis.names);
   const ticks = axis.log ? logTicks(toAxis(axis, from), toAxis(axis, to), room) : [];
@@ -92,25 +94,25 @@ export function logTicks(from, to, room) {
   return ticks.length < 3 ? ticks.slice(0, 1) : ticks;
 }
 
-const xTicks = (scene, window, width) => axisTicks(scene.x, window, width / 70, width / 42);
-const yTicks = (scene, window, height) => axisTicks(scene.y, window, Math.max(2.6, height / 60), height / 26);
+const xTicks = (scene, window, width) => axisTicks(scene.x, window, width / AXES.xTick, width / 42);
+const yTicks = (scene, window, height) => axisTicks(scene.y, window, Math.max(AXES.leastTicks, height / AXES.yTick), height / 26);
 
 /** The plot rectangle: what margins leave after tick labels and axis titles. */
 export function plotOf(ctx, scene, zoom, width, height) {
   const first = windowOf(scene, zoom, width, height)[1];
   const labels = yTicks(scene, first, height).map(({ text }) => ctx.measureText(text).width);
-  const left = scene.y.ticks ? Math.ceil(clamp(Math.max(...labels, 0), 16, MOST_LABEL * width)) + 12 : 8;
-  const top = scene.y.ticks && scene.y.label ? 26 : 10;
-  const bottom = scene.x.ticks ? (scene.x.label ? 44 : 26) : 10;
-  return { left, top, width: Math.max(10, width - left - 16), height: Math.max(10, height - top - bottom) };
+  const left = scene.y.ticks ? Math.ceil(clamp(Math.max(...labels, 0), MARGINS.labels, AXES.mostLabel * width)) + MARGINS.gap : MARGINS.none;
+  const top = scene.y.ticks && scene.y.label ? MARGINS.ticks : MARGINS.bare;
+  const titled = scene.x.label ? MARGINS.title : MARGINS.ticks;
+  const bottom = scene.x.ticks ? titled : MARGINS.bare;
+  return { left, top, width: Math.max(10, width - left - MARGINS.right), height: Math.max(10, height - top - bottom) };
 }
 
-export const MOST_GROWN = 1.44;
-const [GROWN_PX, LEAST_GROWN] = [560, 0.72]; // the picture that sizes are meant for, and their limits
+const GROWN = look.sizes.grown; // the picture that sizes are meant for, and their limits
 
 /** How much larger marks are than their layers say: they grow with a picture whose units are equal. */
 export const grownBy = (scene, { width, height }) =>
-  (scene.equal ? clamp(Math.min(width, height) / GROWN_PX, LEAST_GROWN, MOST_GROWN) : 1);
+  (scene.equal ? clamp(Math.min(width, height) / GROWN.px, GROWN.least, GROWN.most) : 1);
 
 const AROUND = 0.02; // of the box: around it marks at its edge are drawn whole, as far as there is room
 
@@ -239,7 +241,7 @@ export function drawAxes(ctx, scene, scale, plot, theme) {
   let end = -Infinity; // of the last word, so that none runs into the next
   for (const { at, text } of xs) {
     const half = ctx.measureText(text).width / 2;
-    const middle = clamp(scale.x(at), half, right + 16 - half);
+    const middle = clamp(scale.x(at), half, right + MARGINS.right - half);
     if (text === "" || middle - half < end + 4) continue;
     ctx.fillText(text, middle, bottom + 7);
     end = middle + half;

@@ -3,6 +3,7 @@
 
 
 import { clamp, isDark, mix } from "./kit.js";
+import look from "./look.json" with { type: "json" };
 
 export const NO_GROUP = 255; // a point that belongs to no cluster
 
@@ -88,19 +89,7 @@ export function valueText(axis, at) {
 
 // ---- Colors --------------------------------------------------------------------------------------------------
 
-// One table for both themes. Clusters are Okabe and Ito's hues, softened so that a role's mark stays in front.
-export const THEMES = {
-  light: {
-    exact: "#737984", released: "#0b5cad", noise: "#d9770f", public: "#2f9e6b", violation: "#c8102e",
-    clusters: ["#907bf8", "#255b68", "#bf4da8", "#4d6905", "#a17003", "#9f0c54", "#6f4992", "#603000", "#c08490", "#3c189c"],
-    grid: "rgba(15, 23, 42, 0.07)", axis: "rgba(15, 23, 42, 0.55)", points: 0.78, drained: "#c9ccd1", tint: 0.065, box: "#ffffff",
-  },
-  dark: {
-    exact: "#a3aab5", released: "#3f95e0", noise: "#f5a13d", public: "#5fdcab", violation: "#f2545f",
-    clusters: ["#8964df", "#218196", "#f592fe", "#819808", "#e9d401", "#c23870", "#d6907d", "#906024", "#e4d8fc", "#b4fcc0"],
-    grid: "rgba(226, 232, 240, 0.08)", axis: "rgba(226, 232, 240, 0.6)", points: 0.85, drained: "#4b5462", tint: 0.09, box: "#161c25",
-  },
-};
+export const THEMES = look.themes;
 
 /** How many times larger than usual the page writes: marks and the numbers at the axes follow its type. */
 export function enlargement() {
@@ -114,11 +103,11 @@ export function readTheme(element) {
   const read = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
   // Where the reader's system chooses the colors, the style sheet has put them on the element itself.
   const forced = matchMedia("(forced-colors: active)").matches;
-  const background = forced ? style.backgroundColor : read("--dpviz-background", "#ffffff");
+  const background = forced ? style.backgroundColor : read("--dpviz-background", THEMES.light.box);
   const name = isDark(background) ? "dark" : "light";
   return {
     ...THEMES[name], name, background, box: forced ? background : read("--dpviz-box", THEMES[name].box),
-    text: forced ? style.color : read("--dpviz-text", name === "dark" ? "#eceff4" : "#1b2330"),
+    text: forced ? style.color : read("--dpviz-text", THEMES[name].text),
     font: style.fontFamily || "sans-serif",
   };
 }
@@ -141,8 +130,9 @@ export function colorOf(theme, layer, group) {
 
 // ---- Symbols: one path each, for the canvas and for the legend's SVG -------------------------------------------
 
-export const GROUP_SYMBOLS = ["circle", "square", "triangle", "diamond", "plus", "cross", "down", "star"];
-export const STROKED = new Set(["ring", "cross", "plus"]);
+export const GROUP_SYMBOLS = look.symbols.groups;
+export const STROKED = new Set(look.symbols.stroked);
+const REACH = look.symbols.reach;
 const polygon = (corners) => `M${corners.map((corner) => corner.map((v) => v.toFixed(3)).join(" ")).join("L")}Z`;
 const around = (count, turn, radius) => Array.from({ length: count }, (_, i) => {
   const angle = turn + (2 * Math.PI * i) / count;
@@ -154,14 +144,14 @@ export const disc = (r) => `M${-r} 0A${r} ${r} 0 1 0 ${r} 0A${r} ${r} 0 1 0 ${-r
 const SYMBOLS = { // radius -> path data around (0, 0), all of about the same area
   circle: disc,
   ring: disc,
-  square: (r) => polygon(around(4, Math.PI / 4, r * 1.22)),
-  diamond: (r) => polygon(around(4, 0, r * 1.28)),
-  triangle: (r) => polygon(around(3, -Math.PI / 2, r * 1.38)),
-  down: (r) => polygon(around(3, Math.PI / 2, r * 1.38)),
-  star: (r) => polygon(around(10, -Math.PI / 2, [r * 1.4, r * 0.62])),
-  plus: (r) => `M${-r * 1.1} 0H${r * 1.1}M0 ${-r * 1.1}V${r * 1.1}`,
+  square: (r) => polygon(around(4, Math.PI / 4, r * REACH.square)),
+  diamond: (r) => polygon(around(4, 0, r * REACH.diamond)),
+  triangle: (r) => polygon(around(3, -Math.PI / 2, r * REACH.triangle)),
+  down: (r) => polygon(around(3, Math.PI / 2, r * REACH.triangle)),
+  star: (r) => polygon(around(10, -Math.PI / 2, REACH.star.map((reach) => r * reach))),
+  plus: (r) => `M${-r * REACH.plus} 0H${r * REACH.plus}M0 ${-r * REACH.plus}V${r * REACH.plus}`,
   aid: (r) => { // a disc with a plus cut out of it, which goes around the other way
-    const [a, b] = [r * 0.5, r * 0.14];
+    const [a, b] = REACH.aid.map((reach) => r * reach);
     return `${disc(r)}M${-b} ${-a}H${b}V${-b}H${a}V${b}H${b}V${a}H${-b}V${b}H${-a}V${-b}H${-b}Z`;
   },
   cross: (r) => `M${-r} ${-r}L${r} ${r}M${-r} ${r}L${r} ${-r}`,

@@ -1,24 +1,22 @@
 // @ts-nocheck
 // The live picture: one function per kind of mark, and a whole frame.
 
+import LOOK from "./look.json" with { type: "json" };
 import { contextOf, crisp, fitCanvas, line, mix, parseColor } from "./kit.js";
 import {
   clusterColor, colorOf, groupReader, groupSymbolOf, markCount, NO_GROUP, reader, STROKED, symbolPath,
 } from "./live_base.js";
 import { drained, drawEnsemble } from "./live_fog.js";
 import { onTheWay, onTheWayOut, placed } from "./live_glide.js";
-import { drawAxes, drawEnds, grownBy, isMap, MOST_GROWN, plotOf, scaleOf, stageOf } from "./live_axes.js";
+import { drawAxes, drawEnds, grownBy, isMap, plotOf, scaleOf, stageOf } from "./live_axes.js";
 
 const FADED = 0.12; // opacity of what is not isolated
 const WALL = 1e-6; // of the box: a mark on its wall is inside
-const SHAPED_POINTS = 6000; // up to here points have shapes, beyond they are dots
+const { sizes: SIZES, opacities: OPACITIES } = LOOK;
+const { mark: MARK, line: LINE, point: POINT } = SIZES;
 const CACHED_POINTS = 1000; // from here on they are kept as an image
 const KEPT_IMAGES = 3; // of points
-const DEFAULT_SIZE = 6; // Layer.size when a page does not say: each kind then has its own width
 const [THIN, HAIRLINE] = [1.25, 1]; // thin lines are many, and what is wider than one pixel takes ten times as long to draw
-const CASED_PX = 2; // from this width on segments have a casing: thin ones, such as borders, would only be blurred
-const CASED_LINE_PX = 3; // and lines
-const CELL_PX = 16; // cells of a grid larger than this have borders: those of a density are smaller
 
 // ---- Drawing, one function per kind ----------------------------------------------------------------------------
 // Each gets (ctx, layer, look): look = {scale, theme, row, from, t, starts, glided, there(i), alpha(group), dpr, cache}.
@@ -33,8 +31,8 @@ export function placesOf(layer, name, look) {
 
 /** Sizes are CSS pixels in a picture of 560; `scale.grow` is how much larger this one is. */
 export function strokeWidth(layer, { grow = 1 } = {}) {
-  const width = grow * (layer.size === DEFAULT_SIZE ? 1.75 : layer.size);
-  return layer.size <= THIN && grow <= MOST_GROWN ? Math.min(width, HAIRLINE) : width;
+  const width = grow * (layer.size === SIZES.default ? LINE.width : layer.size);
+  return layer.size <= THIN && grow <= SIZES.grown.most ? Math.min(width, HAIRLINE) : width;
 }
 export const isDashed = (layer) => layer.dash || layer.role === "exact";
 
@@ -47,10 +45,10 @@ function pen(ctx, layer, color, look, i = -1) {
   ctx.strokeStyle = color;
   ctx.fillStyle = color;
   ctx.lineWidth = width;
-  ctx.setLineDash(isDashed(layer) ? [Math.max(4, 2.4 * width), Math.max(3, 1.8 * width)] : []);
+  ctx.setLineDash(isDashed(layer) ? [LINE.dash, LINE.gap].map(([least, share]) => Math.max(least, share * width)) : []);
   ctx.lineJoin = "round";
   ctx.lineCap = "butt";
-  return look.faint * (layer.role === "reference" ? 0.8 : 1);
+  return look.faint * (layer.role === "reference" ? OPACITIES.reference : 1);
 }
 
 /** Stroke a path, else the current one, with a casing in the background's color, so that it can be followed over points. */
@@ -59,9 +57,9 @@ function strokeCased(ctx, layer, look, alpha, path = null) {
   if (layer.role !== "reference") {
     const { strokeStyle, lineWidth } = ctx;
     const dash = ctx.getLineDash();
-    ctx.globalAlpha = 0.6 * alpha;
+    ctx.globalAlpha = OPACITIES.casing * alpha;
     ctx.strokeStyle = look.theme.background;
-    ctx.lineWidth = lineWidth + 2.5;
+    ctx.lineWidth = lineWidth + LINE.casing;
     ctx.setLineDash([]);
     stroke();
     ctx.strokeStyle = strokeStyle;
@@ -104,8 +102,8 @@ function pointOrder(layer, row, cache) {
 
 export function pointSize(layer, { grow = 1 } = {}) {
   const n = layer.arrays.xy.shape[1];
-  if (layer.size !== DEFAULT_SIZE) return grow * (n > SHAPED_POINTS ? Math.min(layer.size, 3) : layer.size);
-  return grow * (n <= 600 ? 6.5 : n <= 1500 ? 5.5 : n <= SHAPED_POINTS ? 4.5 : n <= 12000 ? 2.5 : 2);
+  if (layer.size !== SIZES.default) return grow * (n > POINT.shaped ? Math.min(layer.size, POINT.mostDot) : layer.size);
+  return grow * (POINT.steps.find(([most]) => n <= most)?.[1] ?? POINT.least);
 }
 
 /** A pre-rendered symbol: thousands of copies cost one small image each. */
@@ -203,9 +201,9 @@ function paintPoints(ctx, layer, look, pixels = null) {
   const n = xy.shape[1];
   const places = placesOf(layer, "xy", { ...look, from: -1 });
   const { starts, index } = pointOrder(layer, look.row, look.cache);
-  const shaped = n <= SHAPED_POINTS;
+  const shaped = n <= POINT.shaped;
   const size = pointSize(layer, look.scale);
-  const opacity = look.theme.points * (shaped ? 1 : 0.75) * (layer.role === "reference" ? 0.4 : 1);
+  const opacity = look.theme.points * (shaped ? 1 : OPACITIES.dot) * (layer.role === "reference" ? OPACITIES.referencePoint : 1);
   const { kx, ky, window: [[x0], [, y1]] } = look.scale;
   const left = look.scale.x(x0);
   const top = look.scale.y(y1);
@@ -292,15 +290,14 @@ function paintDeep(ctx, layer, look, size, opacity) {
   }
 }
 
-export const markRadius = (layer, { grow = 1 } = {}) => (grow * (layer.size === DEFAULT_SIZE ? 11 : layer.size)) / 2;
-const [HALO, HALO_SHARE] = [2.6, 0.29]; // pixels around a mark in the background's color, and at most of its radius
+export const markRadius = (layer, { grow = 1 } = {}) => (grow * (layer.size === SIZES.default ? MARK.diameter : layer.size)) / 2;
 const hasInk = (layer) => layer.role === "exact" && layer.symbol === "ring"; // a true average: it lies on its release
 
 function drawMarks(ctx, layer, look) {
   const xy = placesOf(layer, "xy", look);
   const radius = markRadius(layer, look.scale);
   const path = new Path2D(symbolPath(layer.symbol, radius));
-  const halo = 2 * Math.min(HALO, HALO_SHARE * radius + (STROKED.has(layer.symbol) ? 1 : 0));
+  const halo = 2 * Math.min(MARK.halo, MARK.haloShare * radius + (STROKED.has(layer.symbol) ? 1 : 0));
   const inked = hasInk(layer);
   const stands = standing(layer, look);
   const stroked = STROKED.has(layer.symbol);
@@ -316,7 +313,7 @@ function drawMarks(ctx, layer, look) {
     ctx.translate(x, y);
     if (isLifted(layer, look, i)) ctx.scale(1.35, 1.35);
     ctx.globalAlpha = look.there(i) * look.alpha(group(i)) * look.faint;
-    const width = inked ? Math.max(1.8, 0.45 * radius) : Math.max(1.6, radius / 3);
+    const width = inked ? Math.max(MARK.ring[0], MARK.ring[1] * radius) : Math.max(MARK.edge[0], radius / MARK.edge[1]);
     ctx.strokeStyle = look.theme.background; // a halo, so that a mark stays readable on top of points
     ctx.lineWidth = stroked ? width + halo : halo;
     ctx.stroke(path);
@@ -445,7 +442,7 @@ function drawSegments(ctx, layer, look) {
   if (layer.arrays.sites) drawCells(ctx, layer, look, moves);
   if (moves) return;
   const ends = placesOf(layer, "ends", layer.glides || layer.ids ? look : { ...look, from: -1 });
-  const cased = strokeWidth(layer) >= CASED_PX;
+  const cased = strokeWidth(layer) >= LINE.casedSegment;
   let inked = null; // the pen's opacity: threads of one color take it up once
   for (let i = 0; i < markCount(layer); i += 1) {
     const [x0, y0, x1, y1] = [ends(i, 0), ends(i, 1), ends(i, 2), ends(i, 3)];
@@ -464,7 +461,7 @@ function drawTrails(ctx, layer, look) {
   const { data, shape: [, m] } = layer.arrays.xy;
   const now = placesOf(layer, "xy", look);
   for (let i = 0; i < m; i += 1) {
-    const alpha = 0.75 * look.alpha(i) * pen(ctx, layer, colorOf(look.theme, layer, i), look);
+    const alpha = OPACITIES.trail * look.alpha(i) * pen(ctx, layer, colorOf(look.theme, layer, i), look);
     ctx.beginPath();
     let open = false;
     for (let row = 0; row <= look.row; row += 1) {
@@ -536,7 +533,7 @@ function drawHeat(ctx, layer, look) {
     ctx.globalAlpha = look.there(i) * look.alpha(i) * look.faint;
     ctx.imageSmoothingEnabled = true;
     ctx.imageSmoothingQuality = "high";
-    ctx.drawImage(valueImage(layer, row, i, look, 0.72), x - rx, y - ry, 2 * rx, 2 * ry);
+    ctx.drawImage(valueImage(layer, row, i, look, OPACITIES.heat), x - rx, y - ry, 2 * rx, 2 * ry);
     ctx.restore();
   }
 }
@@ -590,7 +587,7 @@ function drawLines(ctx, layer, look) {
       ctx.fill(paths[i]);
     }
     ctx.globalAlpha = alpha;
-    if (layer.size >= CASED_LINE_PX) strokeCased(ctx, layer, look, alpha, paths[i]);
+    if (layer.size >= LINE.cased) strokeCased(ctx, layer, look, alpha, paths[i]);
     else if (layer.size > 0) ctx.stroke(paths[i]); // a canvas ignores a width of 0
   }
 }
@@ -629,7 +626,7 @@ function drawBars(ctx, layer, look) {
     const alpha = look.alpha(i) * pen(ctx, layer, colorOf(look.theme, layer, i), look);
     const [x0, y0, x1, y1] = corners(rect, i, look.scale);
     if (!Number.isFinite(x0 + x1 + y0 + y1)) continue;
-    ctx.lineWidth = isLifted(layer, look, i) ? 3 : Math.min(ctx.lineWidth, 1.25);
+    ctx.lineWidth = isLifted(layer, look, i) ? 3 : Math.min(ctx.lineWidth, LINE.bar);
     if (layer.fill > 0) {
       ctx.globalAlpha = alpha * layer.fill;
       ctx.fillRect(x0, y0, x1 - x0, y1 - y0);
@@ -642,15 +639,13 @@ function drawBars(ctx, layer, look) {
 const corners = (rect, i, scale) =>
   [scale.x(rect(i, 0)), scale.y(rect(i, 1)), scale.x(rect(i, 2)), scale.y(rect(i, 3))];
 
-const DEFAULT_FILL = 0.2; // of a band whose page does not say
-
 function drawBands(ctx, layer, look) {
   const edges = reader(layer.arrays.edges, look.row);
   const [, m, p] = layer.arrays.edges.shape;
   const group = groupReader(layer, look.row);
   for (let i = 0; i < m; i += 1) {
     const alpha = look.alpha(group(i)) * pen(ctx, layer, colorOf(look.theme, layer, group(i)), look);
-    const fill = layer.fill || DEFAULT_FILL;
+    const fill = layer.fill || OPACITIES.band;
     ctx.globalAlpha = alpha * (isLifted(layer, look, i) ? Math.min(1, 1.6 * fill) : fill);
     ctx.beginPath();
     for (const [first, last] of unbroken(p, (v) => edges(i, 3 * v) + edges(i, 3 * v + 1) + edges(i, 3 * v + 2))) {
@@ -687,7 +682,7 @@ function drawGrid(ctx, layer, look, plot) {
     ctx.imageSmoothingEnabled = Boolean(layer.arrays.group);
     ctx.translate(x0, y1);
     ctx.scale((x1 - x0) / columns, (y0 - y1) / rows);
-    ctx.drawImage(valueImage(layer, row, i, look, 0.75), 0, 0);
+    ctx.drawImage(valueImage(layer, row, i, look, OPACITIES.grid), 0, 0);
     ctx.restore();
     if (!layer.arrays.group) drawCellBorders(ctx, [x0, y0, x1, y1], columns, rows, look, plot);
   }
@@ -696,7 +691,7 @@ function drawGrid(ctx, layer, look, plot) {
 /** Faint lines between cells, once there is room for them. */
 function drawCellBorders(ctx, [x0, y0, x1, y1], columns, rows, look, plot) {
   const [dx, dy] = [(x1 - x0) / columns, (y1 - y0) / rows];
-  if (Math.min(Math.abs(dx), Math.abs(dy)) <= CELL_PX) return;
+  if (Math.min(Math.abs(dx), Math.abs(dy)) <= SIZES.cell) return;
   ctx.strokeStyle = look.theme.grid;
   ctx.lineWidth = 1;
   ctx.setLineDash([]);
@@ -768,7 +763,7 @@ export function wayOf(layer, view) {
 export function drawScene(ctx, scene, view) {
   ctx.setTransform(view.dpr, 0, 0, view.dpr, 0, 0);
   ctx.clearRect(0, 0, view.width, view.height);
-  ctx.font = `12px ${view.theme.font}`;
+  ctx.font = `${LOOK.axes.type}px ${view.theme.font}`;
   ctx.fontVariantNumeric = "tabular-nums";
   const stage = view.margins ? stageOf(scene, view.zoom, view) : null;
   const plot = stage ? stage.box : plotOf(ctx, scene, view.zoom, view.width, view.height);

@@ -1,20 +1,19 @@
 // @ts-nocheck
 // The live picture: uncertainty, as a cloud of dots, as fog, and in the colors of records that may belong elsewhere.
 
+import LOOK from "./look.json" with { type: "json" };
 import { clamp, contextOf, mix, parseColor } from "./kit.js";
 import { clusterColor, colorOf, GROUP_SYMBOLS, groupSymbolOf, NO_GROUP, reader } from "./live_base.js";
 import { placed } from "./live_glide.js";
 
 export const DRAIN_SHADES = 4; // from a record's full color, 0, to gray; as in dpviz/plots/scene.py
-const DOT_ALPHA = 0.5;
+const HAZE = LOOK.haze;
 const DOT_HALO = { px: 1.1, alpha: 0.45 }; // around a dot, in the box's color: so it is seen among records
 const NAMED_PX = 13; // a cloud that is narrower is covered by its center, and has no name
 const NAME_PILL = { inset: 10, side: 10, height: 26, alpha: 0.9 }; // pixels, around a cloud's name
-const FOG_LINES = { least: 0.005, most: 0.03, share: 0.8, across: 2.5 }; // widths of fog's lines: box widths, and of a spread
 const FOG_PX = { least: 110, most: 330, width: 3 }; // pixels of a fog that is scaled up, and of one of its lines
 const [FEWEST_DRAWS, MOST_FOG_LINES, ALL_FROM] = [8, 384, 0.02]; // draws and lines in fog; the spread from which on all are drawn
 const CUTS_FAINT = 0.55; // of the opacity of borders: cuts run through the whole box, over the records of all cells
-const FOG_THIN = 0.45; // of a haze's opacity, where it fills the box
 
 /** Whether the reader asks for less: then there is nothing of all this. */
 const spares = () => matchMedia("(prefers-reduced-data: reduce)").matches || navigator.connection?.saveData === true;
@@ -85,7 +84,7 @@ function drawCloud(ctx, layer, look) {
     }
   };
   if (isWide(layer, look)) dots(radius + DOT_HALO.px, look.theme.background, DOT_HALO.alpha);
-  dots(radius, colorOf(look.theme, layer, 0), DOT_ALPHA);
+  dots(radius, colorOf(look.theme, layer, 0), LOOK.opacities.draw);
   ctx.restore();
 }
 
@@ -148,9 +147,9 @@ function drawFog(ctx, layer, look) {
  * `length` is that of one draw's lines: where they run anywhere, so many of them lie over each other on average.
  */
 export function hazeOf(spread, draws, length, opacity) {
-  const width = clamp(FOG_LINES.share * spread, FOG_LINES.least, FOG_LINES.most);
-  const over = Math.max(1, (draws * width) / (width + FOG_LINES.across * spread), draws * length * width);
-  const most = opacity * mix(1, FOG_THIN, clamp(spread / 0.1, 0, 1));
+  const width = clamp(HAZE.share * spread, HAZE.least, HAZE.most);
+  const over = Math.max(1, (draws * width) / (width + HAZE.across * spread), draws * length * width);
+  const most = opacity * mix(1, HAZE.thin, clamp(spread / 0.1, 0, 1));
   return { width, alpha: 1 - (1 - most) ** (1 / over) };
 }
 

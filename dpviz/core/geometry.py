@@ -9,31 +9,6 @@ from dpviz.core.compiled import compiled
 FEW_CENTERS = 64  # up to here cutting borders out of lines beats a diagram, by seven times; ours
 SHORTEST = 1e-9  # of the square: a shorter border is one of four centers on a circle, where borders only touch
 WALL_GAP = 1e-6  # of the square: a center on a wall would coincide with its own mirror image; below a pixel
-# In order; none is taken for the color of a role, and each stands out from its background.
-CLUSTERS_LIGHT = (
-    "#907bf8",
-    "#255b68",
-    "#bf4da8",
-    "#4d6905",
-    "#a17003",
-    "#9f0c54",
-    "#6f4992",
-    "#603000",
-    "#c08490",
-    "#3c189c",
-)
-CLUSTERS_DARK = (
-    "#8964df",
-    "#218196",
-    "#f592fe",
-    "#819808",
-    "#e9d401",
-    "#c23870",
-    "#d6907d",
-    "#906024",
-    "#e4d8fc",
-    "#b4fcc0",
-)
 
 
 def voronoi_borders(centers: FloatArray, sides: tuple[float, float] = (1.0, 1.0)) -> FloatArray:

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.core.geometry import CLUSTERS_DARK, CLUSTERS_LIGHT
+from dpviz.assets import LOOK
 from dpviz.data.dataset import Dataset
 from dpviz.data.gallery import DATASETS, load, size_limits
 
@@ -23,7 +23,7 @@ DOT = 3.2
 MOST_UNITS = 3  # that a card lists
 
 # The picture follows the theme of the page that holds it; records without a class are gray.
-LIGHT, DARK = (*CLUSTERS_LIGHT, "#737984"), (*CLUSTERS_DARK, "#a3aab5")
+LIGHT, DARK = ((*theme["clusters"], theme["exact"]) for theme in LOOK["themes"].values())
 NO_CLASS = len(LIGHT) - 1
 COLOR_STEP = 0x11  # a pixel's color is kept to one hex digit for each channel
 

@@ -12,12 +12,14 @@ import plotly.io as pio  # type: ignore[import-untyped]  # Plotly ships no types
 
 from dpviz.core import FloatArray
 from dpviz.plots.scene import Axis, Kind, Layer, Role, Scene, VisibleLayer
-from dpviz.plots.svg import DOT, GRID, HEAT, finite_runs
+from dpviz.plots.svg import finite_runs
 from dpviz.plots.theme import (
     GROUP_SYMBOLS,
     LIGHT,
     NO_GROUP,
+    OPACITIES,
     SHAPED_POINTS,
+    SIZES,
     Theme,
     is_dashed,
     legend_words,
@@ -30,7 +32,6 @@ from dpviz.plots.theme import (
 HEIGHT = 620  # pixels
 MOST_STEP_VALUES = 500_000  # numbers in all steps together; a picture with more has one step
 CORNERS = 49  # of a polygon that stands for a circle
-BAND = 0.2  # opacity
 _GAP = np.full((1, 2), np.nan)  # between two paths of one trace
 PLOTLY_SYMBOLS = {
     "circle": "circle",
@@ -206,7 +207,7 @@ def _traces(scene: Scene, layer: Layer, frame: int, theme: Theme) -> list[Spec]:
         case Kind.MARKS:
             traces = [_marks(scene, visible, theme)]
         case Kind.ENSEMBLE:
-            marker = {"color": clear(theme.color(layer, 0), DOT), "size": layer.size}
+            marker = {"color": clear(theme.color(layer, 0), OPACITIES["draw"]), "size": layer.size}
             traces = [] if layer.fill else [{"mode": "markers", "marker": marker, **_xy(scene, visible.array("xy"))}]
         case Kind.HEAT | Kind.GRID:
             traces = list(_images(scene, visible, theme))
@@ -229,7 +230,7 @@ def _traces(scene: Scene, layer: Layer, frame: int, theme: Theme) -> list[Spec]:
 
 def _points(scene: Scene, visible: VisibleLayer, theme: Theme) -> Spec:
     layer, n, groups = visible.layer, visible.layer.n_marks, visible.groups
-    faint = theme.points * (0.4 if layer.role is Role.REFERENCE else 1.0)
+    faint = theme.points * (OPACITIES["referencePoint"] if layer.role is Role.REFERENCE else 1.0)
     marker: Spec = {"color": theme.colors(layer)[groups], "size": point_size(layer, n), "opacity": faint}
     if n <= SHAPED_POINTS:
         own = [layer.symbol] * 256 if layer.role is not Role.CLUSTER else [GROUP_SYMBOLS[i % 8] for i in range(256)]
@@ -267,7 +268,8 @@ def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spe
     if layer.role is Role.CLUSTER and layer.kind is not Kind.CURSOR:
         colors = [*theme.clusters, theme.color(layer, NO_GROUP)]
         owner = np.where(groups == NO_GROUP, n, (groups + layer.hue) % n)
-    dash, faint = "dash" if is_dashed(layer) else "solid", 0.8 if layer.role is Role.REFERENCE else 1.0
+    dash = "dash" if is_dashed(layer) else "solid"
+    faint = OPACITIES["reference"] if layer.role is Role.REFERENCE else 1.0
     if "alpha" in layer.arrays and layer.n_marks:  # a trace has one opacity
         faint *= float(array("alpha").mean())
     for i, color in enumerate(colors):
@@ -291,18 +293,19 @@ def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spe
                 paths = array("ends").reshape(-1, 2, 2)[mine]
             case Kind.TRAILS:
                 paths = visible.paths[mine]
-                style["opacity"] = 0.75
+                style["opacity"] = OPACITIES["trail"]
             case Kind.LINES:
                 paths = array("xy")[mine]
                 style |= fill if "xy_depth" not in layer.arrays else {}
             case Kind.BARS:
                 paths = array("rect")[mine][:, [0, 1, 2, 1, 2, 3, 0, 3, 0, 1]].reshape(-1, 5, 2)
-                line["width"] = min(width, 1.25)
+                line["width"] = min(width, SIZES["line"]["bar"])
                 style |= fill
             case Kind.BANDS:  # each unbroken run of vertices is one polygon
                 rings = [edges[run] for edges in array("edges")[mine] for run in finite_runs(edges)]
                 outlines = [np.vstack([ring[:, [0, 1]], ring[::-1][:, [0, 2]], _GAP]) for ring in rings]
-                area = {"fill": "toself", "fillcolor": clear(color, layer.fill or BAND), "line": {"width": 0}}
+                filled = clear(color, layer.fill or OPACITIES["band"])
+                area = {"fill": "toself", "fillcolor": filled, "line": {"width": 0}}
                 yield {"mode": "lines", **area, **_xy(scene, np.vstack([_GAP, *outlines]))}
                 continue
             case _:  # the cursor
@@ -320,7 +323,7 @@ def _images(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spec]
     z = values.astype(np.float32)
     limits: Spec = {"zmin": 0, "zmax": 255}
     scales: Iterable[list[list[object]]] = (
-        [[0.0, clear(color, 0.0)], [1.0, clear(color, HEAT if layer.kind is Kind.HEAT else GRID)]]
+        [[0.0, clear(color, 0.0)], [1.0, clear(color, OPACITIES[layer.kind.value])]]
         for color in (theme.color(layer, i) for i in range(len(values)))
     )
     if layer.kind is Kind.HEAT:
@@ -336,7 +339,8 @@ def _images(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spec]
             hues = (groups + layer.hue) % n
             z = np.where(groups == NO_GROUP, np.nan, hues + 0.001 + 0.998 * z / 255.0).astype(np.float32)
             limits["zmax"] = n
-            steps = [[(i + k) / n, clear(color, k * GRID)] for i, color in enumerate(theme.clusters) for k in (0, 1)]
+            ends = [clear(color, k * OPACITIES["grid"]) for color in theme.clusters for k in (0, 1)]
+            steps = [[(i + 1) // 2 / n, color] for i, color in enumerate(ends)]
             scales = [steps] * len(values)
     for (x0, y0, x1, y1), cells, scale in zip(boxes, z, scales, strict=True):
         x = scene.x.data(np.linspace(x0, x1, cells.shape[1] + 1))

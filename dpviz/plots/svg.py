@@ -17,13 +17,16 @@ from html import escape
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpviz.assets import LOOK
 from dpviz.core import BoolArray, ByteArray, FloatArray, IntArray, voronoi_borders
 from dpviz.plots.scene import Axis, Kind, Layer, Role, Scene, VisibleLayer
 from dpviz.plots.theme import (
     GROUP_SYMBOLS,
     LIGHT,
     NO_GROUP,
+    OPACITIES,
     SHAPED_POINTS,
+    SIZES,
     STROKED,
     Theme,
     grown_by,
@@ -35,27 +38,18 @@ from dpviz.plots.theme import (
     stroke_width,
 )
 
-FONT = 12  # pixels
+AXES, MARGINS, LINES = LOOK["axes"], LOOK["axes"]["margins"], SIZES["line"]
+FONT: int = AXES["type"]  # pixels
 WIDE = 0.56  # of the font's size, the width of a letter on average
 LINE = 17  # pixels from one line of words to the next
 PAD = 16
 SQUARE = (600, 540)  # pixels of a picture whose units are equal
 FLAT = (700, 380)
 LEGEND = 210
-MOST_LABEL = 0.4  # of the width, for the names of lanes
 MOST_POWER = 300  # of ten; a float overflows beyond
 SECONDS = 1.1  # per stop of a thumbnail, so that five stand still before 5 s are over; ours
 MOST_POINTS = 500  # of a thumbnail: more are a cloud at this size; every so many are drawn
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
-CASED_PX = 2.0  # from this width on segments have a casing: thin ones, such as borders, would only be blurred
-CASED_LINE_PX = 3.0  # and lines
-CELL_PX = 16.0  # cells of a grid larger than this have borders: those of a density are smaller
-DEFAULT_FILL = 0.2  # of a band
-HALO, HALO_SHARE = 2.6, 0.29  # pixels around a mark in the background's color, and at most of its radius
-HEAT, GRID = 0.72, 0.75  # opacity of the highest value
-DOT = 0.5  # opacity of a draw
-SHARE, NARROW, BROAD = 0.8, 0.005, 0.03  # width of a haze's lines: of how far apart they run, and its ends, scene units
-ACROSS, THIN = 2.5, 0.45  # how wide a haze is, of how far apart its lines run; opacity of one that fills the box
 LEVEL = 6  # of a PNG's compression
 
 
@@ -255,16 +249,20 @@ def _panel(
 ) -> tuple[str, int]:
     """Return one picture with its legend, and its height."""
     width, height = size
-    ys = axis_ticks(scene.y, *scene.y.view, max(2.6, height / 60))
+    ys = axis_ticks(scene.y, *scene.y.view, max(AXES["leastTicks"], height / AXES["yTick"]))
     labels = max([text_width(tick.text) for tick in ys], default=0.0)
-    left = min(max(labels, 16.0), MOST_LABEL * width) + 12 if scene.y.ticks else 8.0
-    top = 26.0 if scene.y.ticks and scene.y.label else 10.0
-    bottom = (44.0 if scene.x.label else 26.0) if scene.x.ticks else 10.0
-    plane = _fitted(scene, left, top, width - left - 16, height - top - bottom)
+    left = (
+        min(max(labels, MARGINS["labels"]), AXES["mostLabel"] * width) + MARGINS["gap"]
+        if scene.y.ticks
+        else MARGINS["none"]
+    )
+    top = MARGINS["ticks"] if scene.y.ticks and scene.y.label else MARGINS["bare"]
+    bottom = MARGINS["title" if scene.x.label else "ticks"] if scene.x.ticks else MARGINS["bare"]
+    plane = _fitted(scene, left, top, width - left - MARGINS["right"], height - top - bottom)
     parts = [
         f'<clipPath id="{key}"><rect x="{left:.1f}" y="{top:.1f}" width="{plane.width:.1f}" '
         f'height="{plane.height:.1f}"/></clipPath>',
-        *_axes(scene, plane, theme, max(2.6, height / 60)),
+        *_axes(scene, plane, theme, max(AXES["leastTicks"], height / AXES["yTick"])),
         f'<g clip-path="url(#{key})">',
     ]
     for i, each in enumerate(layers):
@@ -294,7 +292,7 @@ def _fitted(scene: Scene, left: float, top: float, width: float, height: float) 
 
 
 def _axes(scene: Scene, plane: PixelPlane, theme: Theme, n_ticks: float) -> Iterator[str]:
-    xs = axis_ticks(scene.x, plane.x0, plane.x1, plane.width / 70)
+    xs = axis_ticks(scene.x, plane.x0, plane.x1, plane.width / AXES["xTick"])
     ys = axis_ticks(scene.y, plane.y0, plane.y1, n_ticks)
     bottom, right = plane.top + plane.height, plane.left + plane.width
     lines = [f"M{float(plane.x(tick.at)):.1f} {plane.top:.1f}V{bottom:.1f}" for tick in xs if tick.line]
@@ -443,8 +441,8 @@ def _powers(low: float, high: float, target: float, *, whole: bool) -> list[tupl
     """Return 1, 2 and 5 times the powers of ten between two decimal logarithms, or the powers alone, with words."""
     if not math.isfinite(high - low):
         return []
-    every = max(1, math.ceil((high - low) / max(1.0, 1.4 * target)))
-    digits = (1, 2, 5) if 3 * (high - low) <= 1.4 * target else (1,)
+    every = max(1, math.ceil((high - low) / max(1.0, AXES["logRoom"] * target)))
+    digits = (1, 2, 5) if 3 * (high - low) <= AXES["logRoom"] * target else (1,)
     ticks = []
     for power in range(math.floor(low), math.ceil(high) + 1):
         for digit in digits:
@@ -476,7 +474,7 @@ def draw(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> It
         case Kind.LINES if visible.layer.fill and "xy_depth" in visible.layer.arrays:
             yield from _faces(visible, plane, theme)
         case Kind.TRAILS:
-            yield from ('<g opacity="0.75">', *_outlines(visible, plane, theme), "</g>")
+            yield from (f'<g opacity="{OPACITIES["trail"]:g}">', *_outlines(visible, plane, theme), "</g>")
         case _:
             yield from _outlines(visible, plane, theme)
 
@@ -484,16 +482,15 @@ def draw(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> It
 def _points(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     layer, n = visible.layer, visible.layer.n_marks
     places, groups, size = plane.xy(visible.array("xy")), visible.groups, plane.grow * point_size(layer, n)
-    faint = theme.points * (0.4 if layer.role is Role.REFERENCE else 1.0)
+    faint = theme.points * (OPACITIES["referencePoint"] if layer.role is Role.REFERENCE else 1.0)
     drain = np.zeros(n, dtype=np.uint8) if visible.drain is None else visible.drain
     looks = np.unique(np.column_stack([groups, np.where(groups == NO_GROUP, 0, drain)]), axis=0)
     for group, shade in looks.tolist():
         mine, color = places[(groups == group) & ((drain == shade) | (group == NO_GROUP))], theme.color(layer, group)
         color = theme.shaded(color, shade) if shade else color
         if n > SHAPED_POINTS:
-            dots = (
-                f'stroke="{color}" stroke-width="{size:g}" stroke-linecap="square" stroke-opacity="{0.75 * faint:.3g}"'
-            )
+            dots = f'stroke="{color}" stroke-width="{size:g}" stroke-linecap="square"'
+            dots += f' stroke-opacity="{OPACITIES["dot"] * faint:.3g}"'
             yield _path(fill_rows("M%.1f %.1fh0", mine), dots)
             continue
         symbol = GROUP_SYMBOLS[group % len(GROUP_SYMBOLS)] if layer.role is Role.CLUSTER else layer.symbol
@@ -510,7 +507,8 @@ def _ensemble(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterato
     color = theme.color(layer, 0)
     if not layer.fill:
         width = plane.grow * layer.size
-        ink = f'stroke="{color}" stroke-width="{width:.3g}" stroke-linecap="round" stroke-opacity="{DOT:g}"'
+        ink = f'stroke="{color}" stroke-width="{width:.3g}" stroke-linecap="round"'
+        ink += f' stroke-opacity="{OPACITIES["draw"]:g}"'
         for draw in plane.xy(draws):
             yield _path(fill_rows("M%.1f %.1fh0", draw), ink)
         return
@@ -533,9 +531,10 @@ def haze(places: FloatArray, length: float, opacity: float) -> tuple[float, floa
     middle = np.nanmedian(places, axis=0)
     apart = np.hypot(places[..., 0] - middle[:, 0], places[..., 1] - middle[:, 1])
     spread = float(np.mean(np.nanmedian(apart, axis=0)))
-    width, n = min(max(SHARE * spread, NARROW), BROAD), len(places)
-    over = max(1.0, n * width / (width + ACROSS * spread), n * length * width)
-    most = opacity * (1.0 - (1.0 - THIN) * min(spread / 0.1, 1.0))
+    look, n = LOOK["haze"], len(places)
+    width = min(max(look["share"] * spread, look["least"]), look["most"])
+    over = max(1.0, n * width / (width + look["across"] * spread), n * length * width)
+    most = opacity * (1.0 - (1.0 - look["thin"]) * min(spread / 0.1, 1.0))
     return width, 1.0 - (1.0 - most) ** (1.0 / over)
 
 
@@ -544,8 +543,9 @@ def _marks(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> 
     radius = plane.grow * mark_size(layer) / 2
     stroked, hollow = layer.symbol in STROKED, layer.role is Role.EXACT and layer.symbol != "lock"
     inked = layer.role is Role.EXACT and layer.symbol == "ring"
-    width = max(1.8, 0.45 * radius) if inked else max(1.6, radius / 3)
-    around = 2.0 * min(HALO, HALO_SHARE * radius + (1.0 if stroked else 0.0))
+    ring, edge = SIZES["mark"]["ring"], SIZES["mark"]["edge"]
+    width = max(ring[0], ring[1] * radius) if inked else max(edge[0], radius / edge[1])
+    around = 2.0 * min(SIZES["mark"]["halo"], SIZES["mark"]["haloShare"] * radius + (1.0 if stroked else 0.0))
     d, halo = symbol_path(layer.symbol, radius), width + around if stroked else around
     for i, (color, mine) in enumerate(_colored(visible, theme)):
         inside = theme.background if inked or (hollow and not stroked) else "none" if stroked else color
@@ -585,20 +585,21 @@ def _outlines(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterato
                 yield _path(fill_rows("M%.1f %.1fL%.1f %.1fL%.1f %.1fZ", corners), f'fill="{color}"')
             case Kind.SEGMENTS:
                 d = fill_rows("M%.1f %.1fL%.1f %.1f", plane.xy(array("ends")[mine].reshape(-1, 2, 2)))
-                cased = stroke_width(layer) >= CASED_PX
+                cased = stroke_width(layer) >= LINES["casedSegment"]
                 yield from _cased(d, layer, color, theme, plane.grow) if cased else (_path(d, line),)
             case Kind.TRAILS:
                 yield from _cased("".join(map(_joined, plane.xy(visible.paths[mine]))), layer, color, theme, plane.grow)
             case Kind.LINES:
                 d = "".join(map(_joined, plane.xy(array("xy")[mine])))
-                if layer.size >= CASED_LINE_PX:
+                if layer.size >= LINES["cased"]:
                     yield from _cased(d, layer, color, theme, plane.grow, fill)
                 else:
                     yield _path(d, f"{fill} {_pen(layer, color, plane.grow)}" if layer.size else fill)
             case Kind.BARS:
                 boxes = plane.xy(array("rect")[mine].reshape(-1, 2, 2)).reshape(-1, 4)[:, [0, 1, 2, 3, 0]]
                 yield _path(
-                    fill_rows("M%.1f %.1fH%.1fV%.1fH%.1fZ", boxes), f"{fill} {_pen(layer, color, plane.grow, 1.25)}"
+                    fill_rows("M%.1f %.1fH%.1fV%.1fH%.1fZ", boxes),
+                    f"{fill} {_pen(layer, color, plane.grow, LINES['bar'])}",
                 )
             case Kind.BANDS:
                 outlines = []
@@ -607,7 +608,7 @@ def _outlines(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterato
                         low, high = edges[run][:, [0, 1]], edges[run][::-1][:, [0, 2]]
                         area = plane.xy(np.vstack([low, high]))
                         outlines.append("M" + fill_rows("%.1f %.1f ", area).rstrip() + "Z")
-                yield _path("".join(outlines), f'fill="{color}" fill-opacity="{layer.fill or DEFAULT_FILL:g}"')
+                yield _path("".join(outlines), f'fill="{color}" fill-opacity="{layer.fill or OPACITIES["band"]:g}"')
             case Kind.CURSOR:
                 at = float(plane.x(array("x")))
                 if math.isfinite(at):
@@ -645,7 +646,7 @@ def _images(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) ->
     whole = np.isfinite(low).all(axis=1) & np.isfinite(size).all(axis=1)
     for i in np.flatnonzero(whole & (size > 0).all(axis=1)).tolist():
         table = np.array([*map(rgb, theme.colors(layer).tolist())], dtype=np.uint8)
-        alpha = np.rint((HEAT if heat else GRID) * values[i].astype(np.float64))
+        alpha = np.rint(OPACITIES["heat" if heat else "grid"] * values[i].astype(np.float64))
         cells = np.full(values[i].shape, i % 255, dtype=np.uint8)  # a mark's own group where its cells have none
         if groups is not None:
             cells = groups[i]
@@ -665,7 +666,7 @@ def _images(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) ->
         return
     rows, columns = values.shape[1:]
     for (x0, y0), (x1, y1) in zip(low.tolist(), high.tolist(), strict=True):
-        if min((x1 - x0) / columns, (y1 - y0) / rows) > CELL_PX:
+        if min((x1 - x0) / columns, (y1 - y0) / rows) > SIZES["cell"]:
             across, up = np.linspace(x0, x1, columns + 1)[:, None], np.linspace(y0, y1, rows + 1)[:, None]
             d = fill_rows(f"M%.1f {y0:.1f}V{y1:.1f}", across) + fill_rows(f"M{x0:.1f} %.1fH{x1:.1f}", up)
             yield _path(d, f'fill="none" stroke="{theme.text}" stroke-opacity="{theme.grid:g}"')
@@ -673,9 +674,10 @@ def _images(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) ->
 
 def _pen(layer: Layer, color: str, grow: float, widest: float = math.inf) -> str:
     width = grow * stroke_width(layer)
-    dash = f' stroke-dasharray="{max(4.0, 2.4 * width):.3g} {max(3.0, 1.8 * width):.3g}"' if is_dashed(layer) else ""
-    faint = ' stroke-opacity="0.8"' if layer.role is Role.REFERENCE else ""
-    return f'stroke="{color}" stroke-width="{min(width, widest):.3g}" stroke-linejoin="round"{dash}{faint}'
+    dash, gap = (f"{max(least, share * width):.3g}" for least, share in (LINES["dash"], LINES["gap"]))
+    dashes = f' stroke-dasharray="{dash} {gap}"' if is_dashed(layer) else ""
+    faint = f' stroke-opacity="{OPACITIES["reference"]:g}"' if layer.role is Role.REFERENCE else ""
+    return f'stroke="{color}" stroke-width="{min(width, widest):.3g}" stroke-linejoin="round"{dashes}{faint}'
 
 
 def _path(d: str, attributes: str) -> str:
@@ -685,8 +687,9 @@ def _path(d: str, attributes: str) -> str:
 def _cased(d: str, layer: Layer, color: str, theme: Theme, grow: float, fill: str = 'fill="none"') -> Iterator[str]:
     """Yield a path with a casing in the background's color, so that it stands out from points."""
     if layer.role is not Role.REFERENCE:
-        width = grow * stroke_width(layer) + 2.5
-        yield _path(d, f'fill="none" stroke="{theme.background}" stroke-opacity="0.6" stroke-width="{width:.3g}"')
+        width = grow * stroke_width(layer) + LINES["casing"]
+        faint = f'stroke-opacity="{OPACITIES["casing"]:g}"'
+        yield _path(d, f'fill="none" stroke="{theme.background}" {faint} stroke-width="{width:.3g}"')
     yield _path(d, f"{fill} {_pen(layer, color, grow)}")
 
 
@@ -718,23 +721,20 @@ def fill_rows(template: str, rows: FloatArray) -> str:
 
 def symbol_path(symbol: str, r: float) -> str:
     """Return a symbol's outline around (0, 0), about as large as a disc of radius `r`."""
-    corners = {
-        "square": (4, 0.25, 1.22),
-        "diamond": (4, 0.0, 1.28),
-        "triangle": (3, -0.5, 1.38),
-        "down": (3, 0.5, 1.38),
-    }
+    reach = LOOK["symbols"]["reach"]
+    corners = {"square": (4, 0.25), "diamond": (4, 0.0), "triangle": (3, -0.5), "down": (3, 0.5)}
     if symbol in corners:
-        count, turn, size = corners[symbol]
-        return _polygon(np.full(count, size * r), turn)
+        count, turn = corners[symbol]
+        return _polygon(np.full(count, reach["triangle" if symbol == "down" else symbol] * r), turn)
     if symbol == "star":
-        return _polygon(np.tile([1.4 * r, 0.62 * r], 5), -0.5)
+        return _polygon(np.tile([each * r for each in reach["star"]], 5), -0.5)
     if symbol == "plus":
-        return f"M{-1.1 * r:.2f} 0H{1.1 * r:.2f}M0 {-1.1 * r:.2f}V{1.1 * r:.2f}"
+        a = reach["plus"] * r
+        return f"M{-a:.2f} 0H{a:.2f}M0 {-a:.2f}V{a:.2f}"
     if symbol == "cross":
         return f"M{-r:.2f} {-r:.2f}L{r:.2f} {r:.2f}M{-r:.2f} {r:.2f}L{r:.2f} {-r:.2f}"
     if symbol == "aid":  # a disc with a plus cut out of it, which goes around the other way
-        a, b = 0.5 * r, 0.14 * r
+        a, b = (each * r for each in reach["aid"])
         around = [-b, -a, b, -a, b, -b, a, -b, a, b, b, b, b, a, -b, a, -b, b, -a, b, -a, -b, -b, -b]
         return symbol_path("circle", r) + _corners(np.reshape(around, (-1, 2)))
     if symbol == "lock":

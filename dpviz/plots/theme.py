@@ -5,15 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core.geometry import CLUSTERS_DARK, CLUSTERS_LIGHT
+from dpviz.assets import LOOK
 from dpviz.plots.scene import SHADES, Audience, Kind, Layer, Role
 
 NO_GROUP = 255  # a mark that belongs to no cluster
-DEFAULT_SIZE = 6.0  # of Layer.size: each kind then has its own width
-GROWN_PX, LEAST_GROWN, MOST_GROWN = 560.0, 0.72, 1.44  # the picture that sizes are meant for, and their limits
-SHAPED_POINTS = 6000  # up to here points have shapes, beyond they are dots
-GROUP_SYMBOLS = ("circle", "square", "triangle", "diamond", "plus", "cross", "down", "star")
-STROKED = frozenset({"ring", "cross", "plus"})
+SIZES, OPACITIES = LOOK["sizes"], LOOK["opacities"]
+SHAPED_POINTS: int = SIZES["point"]["shaped"]  # up to here points have shapes, beyond they are dots
+GROUP_SYMBOLS: tuple[str, ...] = tuple(LOOK["symbols"]["groups"])
+STROKED = frozenset(LOOK["symbols"]["stroked"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,38 +48,15 @@ class Theme:
         return np.array([self.color(layer, group) for group in range(256)])
 
 
-LIGHT = Theme(
-    "light",
-    "#ffffff",
-    "#1b2330",
-    {
-        Role.EXACT: "#737984",
-        Role.RELEASED: "#0b5cad",
-        Role.NOISE: "#d9770f",
-        Role.PUBLIC: "#2f9e6b",
-        Role.VIOLATION: "#c8102e",
-    },
-    CLUSTERS_LIGHT,
-    grid=0.08,
-    points=0.78,
-    drained="#c9ccd1",
-)
-DARK = Theme(
-    "dark",
-    "#161c25",
-    "#eceff4",
-    {
-        Role.EXACT: "#a3aab5",
-        Role.RELEASED: "#3f95e0",
-        Role.NOISE: "#f5a13d",
-        Role.PUBLIC: "#5fdcab",
-        Role.VIOLATION: "#f2545f",
-    },
-    CLUSTERS_DARK,
-    grid=0.1,
-    points=0.85,
-    drained="#4b5462",
-)
+def _theme(name: str) -> Theme:
+    own = LOOK["themes"][name]
+    roles = {role: own[role.value] for role in Role if role.value in own}
+    return Theme(
+        name, own["box"], own["text"], roles, tuple(own["clusters"]), own["paperGrid"], own["points"], own["drained"]
+    )
+
+
+LIGHT, DARK = _theme("light"), _theme("dark")
 
 
 def rgb(color: str) -> tuple[int, int, int]:
@@ -95,25 +71,26 @@ def is_dashed(layer: Layer) -> bool:
 
 def stroke_width(layer: Layer) -> float:
     """Return the width of a layer's lines, pixels."""
-    return 1.75 if layer.size == DEFAULT_SIZE else layer.size
+    return float(SIZES["line"]["width"] if layer.size == SIZES["default"] else layer.size)
 
 
 def grown_by(side: float) -> float:
     """Return how much larger marks are than their layers say in a picture whose shorter side has so many pixels."""
-    return min(max(side / GROWN_PX, LEAST_GROWN), MOST_GROWN)
+    grown = SIZES["grown"]
+    return float(min(max(side / grown["px"], grown["least"]), grown["most"]))
 
 
 def mark_size(layer: Layer) -> float:
     """Return the diameter of a layer's symbols, pixels."""
-    return 11.0 if layer.size == DEFAULT_SIZE else layer.size
+    return float(SIZES["mark"]["diameter"] if layer.size == SIZES["default"] else layer.size)
 
 
 def point_size(layer: Layer, n: int) -> float:
     """Return the diameter of a record, pixels: the more there are, the smaller."""
-    if layer.size != DEFAULT_SIZE:
-        return min(layer.size, 3.0) if n > SHAPED_POINTS else layer.size
-    steps = ((600, 6.5), (1500, 5.5), (SHAPED_POINTS, 4.5), (12_000, 2.5))
-    return next((size for most, size in steps if n <= most), 2.0)
+    sizes = SIZES["point"]
+    if layer.size != SIZES["default"]:
+        return float(min(layer.size, sizes["mostDot"]) if n > SHAPED_POINTS else layer.size)
+    return float(next((size for most, size in sizes["steps"] if n <= most), sizes["least"]))
 
 
 def legend_words(layer: Layer) -> str:

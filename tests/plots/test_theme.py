@@ -1,13 +1,10 @@
 """Colors keep apart from each other and from their background, for every kind of eye."""
 
 import itertools
-import re
 
 import numpy as np
 import pytest
 
-from dpviz.assets import FOLDER
-from dpviz.data import cards
 from dpviz.plots.theme import DARK, LIGHT, rgb
 
 # Machado, Oliveira & Fernandes (2009), severity 1: linear red, green, blue as seen without one kind of cone.
@@ -92,14 +89,3 @@ def test_what_is_too_near_is_found():
     assert contrast("#56b4e9", "#ffffff") < LEAST_CONTRAST
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     np.testing.assert_allclose(lab("#ffffff", "all cones"), [1, 0, 0], atol=1e-6)
-
-
-def test_the_live_picture_and_the_gallery_have_the_same_colors():
-    script = (FOLDER / "live_base.js").read_text("utf-8")
-    for theme, own in ((LIGHT, cards.LIGHT), (DARK, cards.DARK)):
-        part = script.split("export const THEMES = {")[1].split(f"{theme.name}: {{")[1]
-        for role, color in theme.roles.items():
-            assert re.search(rf'{role.value}: "(#\w+)"', part)[1] == color
-        assert tuple(re.findall(r'"(#\w+)"', part.split("clusters: [")[1].split("]")[0])) == theme.clusters
-        assert re.search(r'box: "(#\w+)"', part)[1] == theme.background
-        assert own == (*theme.clusters, own[-1])

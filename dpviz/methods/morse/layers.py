@@ -35,7 +35,7 @@ from dpviz.plots import (
     always,
     rows_at,
 )
-from dpviz.plots.svg import GRID
+from dpviz.plots.theme import OPACITIES
 from dpviz.solvers import Mixture, TransitionPoint, assign_basins
 from dpviz.solvers.landscapes.saddles import ONE_BASIN, TRANSITION
 from dpviz.stories.ground_layers import bounds_ink, sample
@@ -171,7 +171,7 @@ def ground_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     ground = land.relief(land.marginal(run.mixture, plane), plane)
     ends = land.window(plane)
     rect = np.array([[[ends[0, 0], ends[1, 0], ends[0, 1], ends[1, 1]]]])
-    value = np.rint(255.0 * np.minimum(land.shaded(ground) / GRID, 1.0)).astype(np.uint8)[None, None]
+    value = np.rint(255.0 * np.minimum(land.shaded(ground) / OPACITIES["grid"], 1.0)).astype(np.uint8)[None, None]
     layers = []
     if run.regions is None:
         layers.append(Layer.of("hill", Kind.GRID, RELEASED, {"rect": rect, "value": value}, always_rows))
