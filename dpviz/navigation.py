@@ -84,13 +84,13 @@ def _turn() -> Iterator[None]:
 def _show() -> None:
     """Show the page of the URL: `/` is the home page, or with a query leads to a story and keeps the query."""
     st.set_page_config(page_title="dpviz", page_icon=str(ICON), layout="wide", initial_sidebar_state="collapsed")
-    pages = {name: _page(name, state.say(SHORT.get(name, method.title))) for name, method in CATALOGUE.items()}
+    pages = {name: _page(name, SHORT.get(name, method.title)) for name, method in CATALOGUE.items()}
     pages |= {name: _page(name, f"{name}.py") for name in WRONG}
-    pages |= {name: _page(name, state.say(page.title)) for name, page in ACROSS.items()}
+    pages |= {name: _page(name, page.title) for name, page in ACROSS.items()}
     # A page that is the default has no address of its own but `/`.
     menu = {"": [_page(HOME, "dpviz", default=True)]}
     for name, each in pages.items():
-        menu.setdefault(state.say(ACROSS[name].group) if name in ACROSS else "", []).append(each)
+        menu.setdefault(ACROSS[name].group if name in ACROSS else "", []).append(each)
     page = st.navigation(menu, position="hidden" if st.context.is_embedded else "top")
     if page.url_path:
         title = CATALOGUE[page.url_path].title if page.url_path in CATALOGUE else page.title
@@ -103,7 +103,7 @@ def _show() -> None:
     if page.url_path in pages:
         if target not in ("", page.url_path):
             st.switch_page(pages[target], query_params=link)
-    elif query.keys() - {state.LANGUAGE.name}:
+    elif target or moved.follow(query)[0]:
         st.switch_page(pages[target or next(iter(pages))], query_params=link)
     elif (own := next(iter((*OWN, *WRONG)), None)) and not st.session_state.get(_OPENED):
         st.session_state[_OPENED] = True
@@ -118,6 +118,8 @@ def _show() -> None:
     waits = not has_own and state.opening_query().get("data", "").startswith(f"{UPLOAD}:")
     tabs.follow(own=has_own, asks=waits)
     page.run()
+    if not page.url_path:  # home has no place for messages of its own
+        frame.show_problems(above)
     if unknown := hiding.unknown_names(control_names()):
         listed = ", ".join(state.plain(name[: state.MOST_NAME]) for name in unknown[: state.MOST_REPEATED])
         above.warning(f"The link names {listed}, but no control has that name. Everything else in it holds.")

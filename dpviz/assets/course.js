@@ -36,11 +36,11 @@ class Course {
     this.popped = []; // chapters that the browser's Back or Forward leads to; Streamlit then runs the page again
     this.pop = () => this.popped.push(linked(location.search));
     window.addEventListener("popstate", this.pop);
-    this.root = make("nav", "dpviz-course");
+    this.root = make("nav", "dpviz-course", "", { "aria-label": "Chapters" });
     this.button = make("button", "contents", "", { type: "button", popovertarget: "chapters" });
     this.list = make("div", "chapters", "", { id: "chapters", popover: "auto" });
     this.ticks = make("div", "ticks", "", { "aria-hidden": "true" });
-    this.print = make("button", "contents", "", { type: "button" });
+    this.print = make("button", "contents", "Print", { type: "button" });
     this.print.addEventListener("click", () => window.print());
     this.root.append(this.button, this.ticks, this.print, this.list);
     parent.append(this.root);
@@ -48,14 +48,13 @@ class Course {
 
   update({ data, setStateValue }) {
     const before = this.data;
-    this.root.setAttribute("aria-label", data.words.chapters);
     const moved = before && before.at !== data.at;
     this.data = data;
     const name = data.chapters[data.at].name;
     const popped = this.popped.indexOf(name) + 1;
     this.popped.splice(0, popped);
     if (moved && !popped) this.enter(before.chapters[before.at].name, name);
-    if (data.prints) setQuery(`chapter=${name}${data.kept}`); // no picture does
+    if (data.prints) setQuery(`chapter=${name}`); // no picture does
     this.tell = setStateValue;
     const names = done();
     if (data.done) keep(names.add(name));
@@ -64,29 +63,27 @@ class Course {
   }
 
   build(names) {
-    const { chapters, at, words, prints } = this.data;
+    const { chapters, at, prints } = this.data;
     const all = chapters.length - 1; // the last one is the end
-    const place = words.of.replace("{at}", at + 1).replace("{all}", all);
-    this.button.replaceChildren(make("span", "", at < all ? `${words.contents}: ${place}` : words.contents));
+    this.button.replaceChildren(make("span", "", at < all ? `Contents: ${at + 1} of ${all}` : "Contents"));
     this.ticks.replaceChildren(...chapters.slice(0, all).map(({ name }, i) =>
       make("span", [names.has(name) ? "done" : "", i === at ? "here" : ""].join(" ").trim())));
     this.print.hidden = !prints;
-    this.print.textContent = words.print;
     const lines = chapters.map(({ name, title, link }, i) => {
       const line = make("a", "chapter", "", { href: link });
       if (i === at) line.setAttribute("aria-current", "page");
       line.append(make("span", "number", i < all ? `${i + 1}` : ""), make("span", "title", title));
-      if (names.has(name)) line.append(make("span", "tick", "✓", { role: "img", "aria-label": words.done }));
+      if (names.has(name)) line.append(make("span", "tick", "✓", { role: "img", "aria-label": "done" }));
       line.addEventListener("click", (event) => this.go(event, name));
       return line;
     });
-    const forget = make("button", "forget", words.forget, { type: "button" });
+    const forget = make("button", "forget", "Forget my progress", { type: "button" });
     forget.addEventListener("click", () => {
       keep(new Set());
       this.build(new Set());
       this.list.querySelector("a")?.focus();
     });
-    const foot = make("div", "kept", words.kept);
+    const foot = make("div", "kept", "Ticks are kept in this browser only.");
     if (names.size) foot.append(forget);
     this.list.replaceChildren(...lines, foot);
   }
@@ -103,10 +100,10 @@ class Course {
   /** Each chapter gets an entry in the history, so that the browser's Back leads to the one before. */
   enter(before, here) {
     const search = location.search; // the picture may have written it already
-    setQuery(`chapter=${before}${this.data.kept}`);
+    setQuery(`chapter=${before}`);
     history.pushState(history.state, "", location.href);
     if (linked(search) === here) history.replaceState(history.state, "", `${location.pathname}${search}`);
-    else setQuery(`chapter=${here}${this.data.kept}`);
+    else setQuery(`chapter=${here}`);
   }
 
   destroy() {

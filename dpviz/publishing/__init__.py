@@ -21,8 +21,7 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.methods import CATALOGUE
 from dpviz.publishing.files import ASKED, address, article_title, write_article, write_common, write_page
 from dpviz.publishing.pages import ABOVE, HIDDEN, Writer, bands_of, data_of, visit
-from dpviz.publishing.plan import AUDIENCES, BUDGET, PagePlan, PlanError, SitePlan, default_plan, in_language, read_plan
-from dpviz.stories.language import LANGUAGES, SOURCE
+from dpviz.publishing.plan import AUDIENCES, BUDGET, PagePlan, PlanError, SitePlan, default_plan, read_plan
 from dpviz.ui.asking import background
 from dpviz.ui.export.kept_page import state_of
 from dpviz.ui.server.worker import end_with_parent
@@ -62,7 +61,7 @@ def source_digest() -> str:
     """Return a digest of the package's source, data and scripts."""
     digest = hashlib.sha256()
     for path in sorted(ASSETS.parent.rglob("*")):
-        if path.suffix in {".py", ".json", ".css", ".npz", ".toml", ".mo"}:
+        if path.suffix in {".py", ".json", ".css", ".npz", ".toml"}:
             digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -73,9 +72,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("folder", type=Path, help="where the site is written; a second run makes only what changed")
     parser.add_argument("--config", type=Path, help="a TOML file: pages, data, modes, seeds and stops")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
-    parser.add_argument(
-        "--language", choices=LANGUAGES, default=SOURCE, help="of course, glossary and stage (default: %(default)s)"
-    )
     options = parser.parse_args(arguments)
     if options.jobs < 1:
         parser.error(f"--jobs was {options.jobs}, but at least 1 process is needed.")
@@ -84,7 +80,6 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     try:
         plan = read_plan(options.config) if options.config else default_plan()
-        plan = plan if options.language == SOURCE else in_language(plan, options.language)
         n_states = publish(options.folder, plan, jobs=options.jobs)
     except (PlanError, SiteFolderError) as error:
         print(error, file=sys.stderr)
@@ -110,8 +105,7 @@ def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str],
         raise SiteFolderError(f"The folder {folder} cannot be used ({error.strerror}). Name a new folder.") from None
     earlier = json.loads(listing.read_text("utf-8")) if listing.exists() else []
     listing.write_text(json.dumps(earlier), "utf-8")
-    if plan.language == SOURCE:  # the article is in no other language
-        plan = replace(plan, article=article_title(plan))
+    plan = replace(plan, article=article_title(plan))
     visits = {page.folder: list(every_state(page)) for page in plan.pages}
     parts: list[list[Visit]] = []  # of missing states, each made by one process
     for page in plan.pages:

@@ -34,7 +34,6 @@ from dpviz.navigation import HOME
 from dpviz.plots import Axis, read_header
 from dpviz.publishing.pages import DRAWINGS, Writer, WrittenPage
 from dpviz.publishing.plan import ARTICLE, COURSE, GLOSSARY, PagePlan, SitePlan, words_of_modes
-from dpviz.stories.language import say, spoken
 from dpviz.stories.method import SHORT
 from dpviz.stories.panel import limit
 from dpviz.tools.teaching import chapters
@@ -116,8 +115,7 @@ def write_page(
     control = None
     if page.words:
         opens_at = page.stops.index(page.opens)
-        said = {"label": say(page.label, plan.language), "words": spoken(page.words, plan.language)}
-        control = {**said, "index": opens_at, "plays": page.plays}
+        control = {"label": page.label, "words": page.words, "index": opens_at, "plays": page.plays}
     opens = slider["index"] if slider else control["index"] if control else 0
     name_of_first = ASKED if page.asks else f"0.0.0.{opens}"
     first = states[name_of_first][0]
@@ -131,7 +129,7 @@ def write_page(
         asked = CHAPTERS[page.link[CHAPTER.name]].question
         answer = asked.measure()
         guesses = (-1, *range(len(asked.ranges)))
-        verdicts = {guess: " ".join(spoken(asked.verdict(answer, guess), plan.language)) for guess in guesses}
+        verdicts = {guess: " ".join(asked.verdict(answer, guess)) for guess in guesses}
         question = {"right": asked.right(answer), "verdicts": verdicts}
     # The sets that a method's page can show, each with the address of the page that shows it.
     sets = {sample.data: ""} if sample.data else {}
@@ -256,15 +254,14 @@ def _html(page: PagePlan, plan: SitePlan, first: WrittenPage, state: str) -> str
         if not _can_wait(leaf.encode(), staged=first.staged):
             body = body.replace(f'data-leaf="{i}"></div>', f'data-leaf="{i}">{leaf}</div>', 1)
     follows = next((each for before, each in pairwise(more) if before is page and page.page == COURSE), None)
-    after, others = spoken(("Next", "More"), plan.language)
     following = _links([follows] if follows else [], page.folder, plan)
-    below = f'<nav class="next" aria-label="{after}">{after}: {following}</nav>' if follows else ""
-    below += f'<nav class="more" aria-label="{others}">{_links(more, page.folder, plan)}</nav>' if more else ""
+    below = f'<nav class="next" aria-label="Next">Next: {following}</nav>' if follows else ""
+    below += f'<nav class="more" aria-label="More">{_links(more, page.folder, plan)}</nav>' if more else ""
     if plan.article and not page.folder:
         below += (
             f'<nav class="more" aria-label="Read">Read: <a href="{ARTICLE}/index.html">{escape(plan.article)}</a></nav>'
         )
-    title = say(page.title, plan.language) if page.folder else "dpviz"
+    title = page.title if page.folder else "dpviz"
     head = '<script src="data/index.js" defer></script>'
     above = f"<header><h1>{escape(CATALOGUE[page.page].title)}</h1><h2>{page.tab}</h2></header>" if page.tab else ""
     if not _explained(first):  # else it comes with the words, after the picture
@@ -282,16 +279,15 @@ def document(
     up = _up(folder)
     main = [each for each in plan.pages if not each.above]
     article = f'<a href="{up}{ARTICLE}/index.html"{_current(folder, ARTICLE)}>Article</a>' if plan.article else ""
-    skip, pages = spoken(("Skip to main content", "Pages"), plan.language)
     return (
-        f'<!doctype html><html lang="{plan.language}"><head><meta charset="utf-8">'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f"<title>{escape(title)} · dpviz</title>"
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="icon" href="{up}icon.png"><link rel="stylesheet" href="{up}site.css">'
         f'<script src="{up}packed.js" defer></script>{head}<script src="{up}alone.js"></script></head>'
-        f'<body><a class="skip" href="#stage">{skip}</a>'
-        f'<nav aria-label="{pages}">{_links(main, folder, plan, within=True)}{article}</nav>'
+        f'<body><a class="skip" href="#stage">Skip to main content</a>'
+        f'<nav aria-label="Pages">{_links(main, folder, plan, within=True)}{article}</nav>'
         f'{above}<main id="stage" tabindex="-1">{body}</main>{below}</body></html>\n'
     )
 
@@ -299,7 +295,7 @@ def document(
 def _links(pages: Iterable[PagePlan], here: str, plan: SitePlan, *, within: bool = False) -> str:
     return "".join(
         f'<a href="{address(here, each.folder or HOME, "", plan.folders)}"{_current(here, each.folder, within=within)}>'
-        f"{escape(say(SHORT.get(each.folder, each.title), plan.language))}</a>"
+        f"{escape(SHORT.get(each.folder, each.title))}</a>"
         for each in pages
     )
 

@@ -24,7 +24,6 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.navigation import HOME
 from dpviz.plots import read_header
 from dpviz.plots.scene import ALIGNMENT
-from dpviz.stories.language import SOURCE
 from dpviz.tools.compare.page.runs import CLICK
 from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS
 from dpviz.tools.teaching.page.course import GUESSES, SKIPPED
@@ -42,7 +41,6 @@ HIDDEN = "navigation,knobs,sweep,export,share,draw,upload"  # needs a server
 ABOVE = f"{HIDDEN},tabs"  # also hides everything under the picture
 _KEY = re.compile(r"^\$\$ID-[0-9a-f]+-(.+)$")
 _PAGE_LINK = re.compile(r'href="(?:\./|/)?(\w+)(\?[^"]*)?"')
-_OWN_LANGUAGE = re.compile(rf"(?:\?|&amp;|&){state.LANGUAGE.name}=\w+(?=\")")  # in links: a site has one language
 _MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$])\$([^$\n]+?)\$", re.DOTALL)
 _PLACE = re.compile("\ue000(\\d+)\ue001")  # of a formula, while the words around it are written
 _SMALL = re.compile(r":small\[(.*?)\]")
@@ -72,7 +70,6 @@ def visit(page: str, link: Mapping[str, str], *, wait: bool = True) -> Block:
     if page == HOME:  # a link with a query leads to a story, so that its slider is moved as a preset moves it
         key = state.widget_key(home.EPSILON.name)
         app.session_state[wanted_key(key)] = float(link.get(home.EPSILON.name, str(home.EPSILON.default)))
-        app.session_state[state.SPOKEN] = link.get(state.LANGUAGE.name, SOURCE)
     else:
         app.query_params.update(dict(link))
         name = link.get(CHAPTER.name, "")
@@ -269,7 +266,7 @@ class Writer:
             address = self.link(match[1], unescape(match[2] or ""))
             return 'class="absent"' if address is None else f'href="{escape(address)}"'
 
-        return _PAGE_LINK.sub(link, _OWN_LANGUAGE.sub("", html)).replace('href="?term=', 'href="#')
+        return _PAGE_LINK.sub(link, html).replace('href="?term=', 'href="#')
 
     def _component(self, proto: Any) -> str:
         tool = next((each for each in TOOLS if proto.component_name.endswith(each)), "")

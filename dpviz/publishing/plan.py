@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpviz.core import knobs
@@ -11,12 +11,10 @@ from dpviz.data.cards import title
 from dpviz.data.target_pairs import PAIRS
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import ACROSS, HOME, page_of
-from dpviz.stories.language import SOURCE
 from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, END, END_TITLE
 from dpviz.tools.teaching.page.course import PAGE as LEARN
 from dpviz.ui.home import EPSILON as HOME_EPSILON
 from dpviz.ui.reading import CHOICE as READ
-from dpviz.ui.state import LANGUAGE
 
 AUDIENCES = ("curator", "public")
 _MODES: Mapping[str, str] = {"convergent_kmeans": "mode", "dpm": "calibration", "source_target": "method"}
@@ -70,18 +68,11 @@ class SitePlan:
 
     pages: tuple[PagePlan, ...]
     article: str = ""  # the title of the example article; "": the site has none
-    language: str = SOURCE
 
     @property
     def folders(self) -> tuple[str, ...]:
         """The folders of its pages."""
         return tuple(each.folder for each in self.pages)
-
-
-def in_language(plan: SitePlan, language: str) -> SitePlan:
-    """Return the plan of the same site in another language."""
-    pages = tuple(replace(page, link={**page.link, LANGUAGE.name: language}) for page in plan.pages)
-    return replace(plan, pages=pages, language=language)
 
 
 def default_plan() -> SitePlan:

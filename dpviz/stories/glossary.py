@@ -13,7 +13,6 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import attacker_odds
 from dpviz.plots.scene import Role
 from dpviz.plots.theme import DARK, LIGHT, Theme
-from dpviz.stories.language import SOURCE, say
 from dpviz.stories.panel import limit
 
 PLACE_OF_ALL = "glossary"  # the page that has every word
@@ -72,7 +71,7 @@ def pieces(text: str) -> Iterator[tuple[str, str]]:
     for matches in _MARK.finditer(text):
         if text[end : matches.start()]:
             yield text[end : matches.start()], ""
-        term = matches[1]  # in every language texts name terms in English
+        term = matches[1]
         if term not in GLOSSARY:
             raise KeyError(f"{term} is not in the glossary. Add it, or take its brackets away.")
         yield matches[2] or term, term
@@ -115,14 +114,14 @@ def meant(*names: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def search(text: str, language: str = SOURCE) -> tuple[Term, ...]:
+def search(text: str) -> tuple[Term, ...]:
     """Return the terms that have every word of a text, those by whose name they are found first; all for no words."""
     words = text.lower().split()
-    named = {name: _named(term, language) for name, term in GLOSSARY.items()}
+    named = {name: _named(term) for name, term in GLOSSARY.items()}
     terms = [
         term
         for name, term in GLOSSARY.items()
-        if all(_has(f"{named[name]} {say(term.meaning, language).lower()}", word) for word in words)
+        if all(_has(f"{named[name]} {term.meaning.lower()}", word) for word in words)
     ]
     return tuple(sorted(terms, key=lambda term: not all(_has(named[term.name], word) for word in words)))
 
@@ -132,8 +131,8 @@ def _has(text: str, word: str) -> bool:
     return word in text or word.replace("our", "or").replace("tre", "ter").replace("ise", "ize") in text
 
 
-def _named(term: Term, language: str) -> str:
-    return " ".join((say(term.name, language), term.slug, say(", ".join(term.others), language))).lower()
+def _named(term: Term) -> str:
+    return " ".join((term.name, term.slug, ", ".join(term.others))).lower()
 
 
 EXACT, RELEASED, NOISE, PUBLIC, BROKEN, TEXT, ONE, TWO = "e", "r", "n", "p", "v", "t", "a", "b"
@@ -462,18 +461,17 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
 
 
 _SAFE = " !$()*+,-./:;=?@[]_~'{}|"  # that stand for themselves in the address of an image
-_WRITING = re.compile(r"(?<=>)[^<>]+(?=</text>)")  # words in a drawing
 
 
 @cache
-def drawing(name: str, language: str = SOURCE) -> str:
+def drawing(name: str) -> str:
     """Return a term's drawing as SVG. Raises KeyError for one that has none."""
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
-    marks = _WRITING.sub(lambda words: say(words[0], language), DRAWINGS[name]())
+    marks = DRAWINGS[name]()
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{style(marks)}</style>{marks}</svg>'
 
 
 @cache  # all of them stand in every page that opens
-def address(name: str, language: str = SOURCE) -> str:
+def address(name: str) -> str:
     """Return a term's drawing as an address that an image can have."""
-    return f"data:image/svg+xml,{quote(drawing(name, language).replace(chr(34), chr(39)), safe=_SAFE)}"
+    return f"data:image/svg+xml,{quote(drawing(name).replace(chr(34), chr(39)), safe=_SAFE)}"

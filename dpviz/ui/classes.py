@@ -29,11 +29,9 @@ from starlette.routing import Route
 
 from dpviz.assets import page_script, text
 from dpviz.plots import pack
-from dpviz.stories.language import LANGUAGES, SOURCE, say, spoken
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.quiz import QUESTIONS, QuizQuestion
 from dpviz.ui.export.menu import qr
-from dpviz.ui.state import LANGUAGE
 
 LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none that looks like another one
 CODE = 5  # letters: of 24 million rooms, a guess finds none
@@ -60,7 +58,7 @@ class Asked:
     words: str
     choices: tuple[str, ...]
     right: Callable[[], int]
-    why: Callable[[str], str]  # in a language
+    why: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +87,9 @@ def _of_chapter(name: str) -> ClassStep:
     chapter = CHAPTERS[name]
     asked = chapter.question
 
-    def why(language: str) -> str:
+    def why() -> str:
         told = asked.explained(_measured(name)), chapter.caption(chapter.answered_at)
-        return "".join(f"<p>{_html(each)}</p>" for each in spoken(told, language))
+        return "".join(f"<p>{_html(each)}</p>" for each in told)
 
     question = Asked(
         name, asked.words, tuple(each.words for each in asked.ranges), lambda: asked.right(_measured(name)), why
@@ -107,7 +105,7 @@ def _of_quiz(half: str, title: str, words: str) -> ClassStep:
             each.words,
             each.choices,
             lambda: each.right,
-            lambda language: f"<p>{escape(say(each.why, language))}</p>",
+            lambda: f"<p>{escape(each.why)}</p>",
         )
 
     return ClassStep(half, title, words, tuple(map(asked, QUESTIONS)), tells=half == AFTER)
@@ -240,27 +238,17 @@ def _script() -> str:
 
 
 @cache
-def _picture(name: str, language: str, answered: bool) -> bytes:
+def _picture(name: str, answered: bool) -> bytes:
     chapter = CHAPTERS[name]
     value = chapter.answered_at if answered else chapter.control.default
-    return pack(spoken(chapter.picture(value, answered=answered), language))
-
-
-def _language(request: Request) -> str:
-    """Return the language that a request names, else the source's."""
-    named = request.query_params.get(LANGUAGE.name, SOURCE)
-    return named if named in LANGUAGES else SOURCE
-
-
-def _query(language: str) -> str:
-    return "" if language == SOURCE else f"?{LANGUAGE.name}={language}"
+    return pack(chapter.picture(value, answered=answered))
 
 
 def prepare() -> None:
     """Measure and draw what a class asks for, once for the process; a page that is asked for waits for its own part."""
     for name in CHAPTERS:
-        _picture(name, SOURCE, answered=False)
-        _picture(name, SOURCE, answered=True)
+        _picture(name, answered=False)
+        _picture(name, answered=True)
         _measured(name)
 
 
@@ -269,49 +257,47 @@ def _is_teacher(request: Request, room: Room) -> bool:
     return secrets.compare_digest(given.encode(), room.key.encode())
 
 
-async def _new(request: Request) -> Response:
+async def _new(_: Request) -> Response:
     room = ROOMS.open()
     threading.Thread(target=prepare, daemon=True).start()
-    answer = RedirectResponse(f"{room.code}{_query(_language(request))}", status_code=303)
+    answer = RedirectResponse(f"{room.code}", status_code=303)
     answer.headers["cache-control"] = "no-store"
     answer.set_cookie(f"dpviz-class-{room.code}", room.key, httponly=True, samesite="strict")
     return answer
 
 
 def link_to(request: Request) -> str:
-    """Return the address of the page that was asked for, as a student has to write it; it keeps the language."""
+    """Return the address of the page that was asked for, as a student has to write it."""
     forwarded = request.headers.get("x-forwarded-proto", "").partition(",")[0].strip()
-    place = f"{request.headers['host']}{request.url.path}{_query(_language(request))}"
+    place = f"{request.headers['host']}{request.url.path}"
     return f"{forwarded or request.url.scheme}://{place}"
 
 
-async def _enter(request: Request) -> Response:
-    return _door(ENTER, _language(request), folder="class/")
+async def _enter(_: Request) -> Response:
+    return _door(ENTER, folder="class/")
 
 
 async def _join(request: Request) -> Response:
     """Lead to the class whose code was typed; to no other address."""
-    room, language = ROOMS.get(request.query_params.get("code", "").strip()), _language(request)
-    return RedirectResponse(f"{room.code}{_query(language)}", 303) if room else _door(GONE, language, 404)
+    room = ROOMS.get(request.query_params.get("code", "").strip())
+    return RedirectResponse(room.code, 303) if room else _door(GONE, 404)
 
 
-def _door(words: str, language: str, status: int = 200, *, folder: str = "") -> Response:
+def _door(words: str, status: int = 200, *, folder: str = "") -> Response:
     """Ask for a class's code; `folder` is where classes are, seen from the page."""
-    said, title, label, join, course = spoken((words, "Class", CODE_LABEL, JOIN, "The course"), language)
-    kept = "" if language == SOURCE else f'<input type="hidden" name="{LANGUAGE.name}" value="{language}">'
     body = (
-        f'<h1>{title}</h1><p>{said}</p><form action="{folder}JOIN"><label for="code">{label}</label>'
+        f'<h1>Class</h1><p>{words}</p><form action="{folder}JOIN"><label for="code">{CODE_LABEL}</label>'
         f'<input id="code" name="code" required maxlength="{4 * CODE}" autocapitalize="characters" autocomplete="off" '
-        f'spellcheck="false">{kept}<button>{join}</button></form>'
-        f'<p><a href="{"" if folder else "../"}learn{_query(language)}">{course}</a></p>'
+        f'spellcheck="false"><button>{JOIN}</button></form>'
+        f'<p><a href="{"" if folder else "../"}learn">The course</a></p>'
     )
-    return HTMLResponse(_document("Class", {}, body, language, folder), status, {"cache-control": "no-store"})
+    return HTMLResponse(_document("Class", {}, body, folder), status, {"cache-control": "no-store"})
 
 
 async def _page(request: Request) -> Response:
-    room, language = ROOMS.get(request.path_params["code"]), _language(request)
+    room = ROOMS.get(request.path_params["code"])
     if room is None:
-        return _door(GONE, language, 404)
+        return _door(GONE, 404)
     teacher = _is_teacher(request, room)
     told = {"code": room.code, "role": "teacher" if teacher else "student"}
     if teacher:
@@ -320,47 +306,47 @@ async def _page(request: Request) -> Response:
     steps = [
         {
             "name": step.name,
-            "title": say(step.title, language),
-            "words": _html(say(step.words, language)),
+            "title": step.title,
+            "words": _html(step.words),
             "tells": step.tells,
             "pictured": step.name in CHAPTERS,
             "questions": [
                 {
                     "name": each.name,
-                    "words": _ESCAPED.sub(r"\1", say(each.words, language)),
-                    "choices": spoken(each.choices, language),
+                    "words": _ESCAPED.sub(r"\1", each.words),
+                    "choices": each.choices,
                 }
                 for each in step.questions
             ],
         }
         for step in STEPS
     ]
-    page = HTMLResponse(_document(f"Class {room.code}", told | {"steps": json.dumps(steps)}, "", language))
+    page = HTMLResponse(_document(f"Class {room.code}", told | {"steps": json.dumps(steps)}, ""))
     page.headers["cache-control"] = "no-store"
     return page
 
 
-def _document(title: str, told: Mapping[str, str], body: str, language: str, folder: str = "") -> str:
+def _document(title: str, told: Mapping[str, str], body: str, folder: str = "") -> str:
     data = "".join(f' data-{name}="{escape(value)}"' for name, value in told.items())
     return (
-        f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
-        f"<title>{say(title, language)} · dpviz</title>"
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f"<title>{title} · dpviz</title>"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="stylesheet" href="{folder}class.css">'
-        f'<script src="{folder}class.js{_query(language)}" defer></script></head>'
+        f'<script src="{folder}class.js" defer></script></head>'
         f"<body{data}><main>{body}</main></body></html>"
     )
 
 
 async def _now(request: Request) -> Response:
     """Answer as soon as there is something new, or after a while that there is not."""
-    room, language = ROOMS.get(request.path_params["code"]), _language(request)
+    room = ROOMS.get(request.path_params["code"])
     if room is None:
         return Response(status_code=404)
     teacher, seen = _is_teacher(request, room), request.query_params.get("seen", "")
     student = request.query_params.get("student", "")
     if not teacher and not (_STUDENT.fullmatch(student) and room.join(student)):
-        return JSONResponse({"problem": say(FULL, language)}, 403)
+        return JSONResponse({"problem": FULL}, 403)
     for _ in range(round(HOLD / GLANCE)):
         if str(room.version if teacher else room.moves) != seen or await request.is_disconnected():
             break
@@ -372,7 +358,7 @@ async def _now(request: Request) -> Response:
         counts = {name: room.shown[name] for name in names if name in room.shown}
         news |= {"students": room.students, "answered": {name: room.answered(name) for name in names}, "counts": counts}
     told = [name for name in names if room.tells(name)]
-    return JSONResponse(news | {"told": {name: await run_in_threadpool(_solution, name, language) for name in told}})
+    return JSONResponse(news | {"told": {name: await run_in_threadpool(_solution, name) for name in told}})
 
 
 async def _posted(request: Request) -> dict[str, object]:
@@ -390,22 +376,22 @@ async def _posted(request: Request) -> dict[str, object]:
 
 
 async def _answer(request: Request) -> Response:
-    room, language = ROOMS.get(request.path_params["code"]), _language(request)
+    room = ROOMS.get(request.path_params["code"])
     if room is None:
-        return JSONResponse({"problem": say(GONE, language)}, 404)
+        return JSONResponse({"problem": GONE}, 404)
     sent = await _posted(request)
     student, name, choice = str(sent.get("student", "")), str(sent.get("question", "")), sent.get("choice")
     kept = None
     if _STUDENT.fullmatch(student) and type(choice) is int:
         kept = room.answer(student, name, choice)
     if kept is None:
-        return JSONResponse({"problem": say(NO_ANSWER, language)}, 400)
+        return JSONResponse({"problem": NO_ANSWER}, 400)
     return JSONResponse({"chosen": kept})
 
 
 @cache
-def _solution(name: str, language: str) -> Mapping[str, object]:
-    return {"right": ASKED[name].right(), "why": ASKED[name].why(language)}
+def _solution(name: str) -> Mapping[str, object]:
+    return {"right": ASKED[name].right(), "why": ASKED[name].why()}
 
 
 async def _teach(request: Request) -> Response:
@@ -427,7 +413,7 @@ async def _drawn(request: Request) -> Response:
     name, answered = request.path_params["name"], request.path_params["state"] == "answered"
     if name not in CHAPTERS:
         return Response(status_code=404)
-    packed = await run_in_threadpool(_picture, name, _language(request), answered=answered)
+    packed = await run_in_threadpool(_picture, name, answered=answered)
     return Response(packed, media_type="application/octet-stream", headers={"cache-control": "max-age=3600"})
 
 

@@ -11,7 +11,7 @@ from dpviz.core import Knob, friendly
 from dpviz.stories.panel import spoken
 from dpviz.ui import hiding, state
 from dpviz.ui.server.served import served
-from dpviz.ui.state import Number, read_message, say
+from dpviz.ui.state import Number, read_message
 
 DEPLOYMENTS: tuple[tuple[float, str, str], ...] = (
     (
@@ -96,29 +96,23 @@ def _slider(
     if preset is not None:
         memory = _Memory(memory.start, nearest(choices, preset), None if answer is None else answer[1])
     st.session_state[f"{key}:answer"] = memory
-    texts, aloud, notes, named, ends = say(
-        (
-            tuple(f"{choice:.3g}" for choice in choices),
-            tuple(
-                spoken_value(label, choice, words)
-                for choice, words in zip(choices, note or [""] * len(choices), strict=True)
-            ),
-            tuple(note),
-            tuple((f"{at:.3g}", *words) for at, *words in marks),
-            (label, left, right, hint),
-        )
-    )
     data: dict[str, Any] = {
         "key": key,
-        **dict(zip(("label", "left", "right", "hint"), ends, strict=True)),
+        "label": label,
+        "left": left,
+        "right": right,
+        "hint": hint,
         "values": choices,
-        "texts": list(texts),
+        "texts": [f"{choice:.3g}" for choice in choices],
         "marks": [
-            {"index": nearest(choices, at), "value": value, "name": name, "description": description}
-            for (at, *_), (value, name, description) in zip(marks, named, strict=True)
+            {"index": nearest(choices, at), "value": f"{at:.3g}", "name": name, "description": description}
+            for at, name, description in marks
         ],
-        "notes": list(notes),
-        "spoken": list(aloud),
+        "notes": list(note),
+        "spoken": [
+            spoken_value(label, choice, words)
+            for choice, words in zip(choices, note or [""] * len(choices), strict=True)
+        ],
         "index": memory.index,
         "move": None if answer is None else answer[1],
     }

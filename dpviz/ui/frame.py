@@ -14,7 +14,6 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
-from dpviz.stories.language import SOURCE
 from dpviz.ui import asking, controls, hiding, ledger, panel, state
 from dpviz.ui.data import answers
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
@@ -72,7 +71,6 @@ class PageFrame:
     source: Source
     public: bool  # whether the public is looking
     insider: str  # whoever sees more than the public
-    language: str  # of the stage
     again: DeltaGenerator  # new noise: in the navigation
     first: DeltaGenerator  # what is run, and
     more: DeltaGenerator  # all other knobs: behind "More"
@@ -152,7 +150,7 @@ def start(
             below.caption(f"{clipped_words(source.dataset.nonprivate_n_clipped, source.dataset.n, columns)}.")
     ledger.draw(source, below)
     places = (below.container(), below.container(), below.container(), below.container(), st.container())
-    return PageFrame(source, public, insider, state.language(), again, first, more, problems, stage, *places)
+    return PageFrame(source, public, insider, again, first, more, problems, stage, *places)
 
 
 def seeds(frame: PageFrame, *, start: bool = True) -> Noise:
@@ -276,8 +274,6 @@ def words_page(title: str, lead: str) -> Iterator[None]:
     keep(None)  # nothing of the page before
     state.begin()
     dress()
-    if state.language() != SOURCE:
-        st.query_params[state.LANGUAGE.name] = state.language()
     with st.container(key="dpviz-words", gap="small"):
         st.title(title, anchor=False)
         st.html(f'<p class="dpviz-sentence">{panel.marked(lead)}</p>')

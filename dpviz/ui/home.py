@@ -21,7 +21,6 @@ from dpviz.plots.theme import DARK, LIGHT
 from dpviz.stories import View
 from dpviz.stories.center_facts import allowed
 from dpviz.stories.label import promise
-from dpviz.stories.language import spoken
 from dpviz.stories.method import AnyMethod, Attack
 from dpviz.stories.run import ILLUSTRATION_SEED
 from dpviz.stories.teaching import still_of
@@ -32,7 +31,6 @@ from dpviz.ui.data.picker import Source, opening, own_data
 from dpviz.ui.live import arrive
 from dpviz.ui.runs import AnyRun, Noise, RunRequest, keep, run_method
 from dpviz.ui.stage import StagePicture
-from dpviz.ui.state import say
 
 TITLE = "How much noise hides a person?"
 FEATURED = next(name for name, method in CATALOGUE.items() if method.thumbnail is not None)
@@ -75,7 +73,7 @@ def show() -> None:
     keep(None)  # nothing of the page before
     pages: dict[str, StreamlitPage] = st.session_state[_PAGES]
     with st.container(key="dpviz-title"):
-        st.title(say(TITLE), anchor=False)
+        st.title(TITLE, anchor=False)
     with st.container(key="home-top", gap="small"):
         _stage()
         dark = st.context.theme.type == "dark"
@@ -85,22 +83,18 @@ def show() -> None:
                 assert settings is not None  # of THUMBNAILS
                 with place, st.container(key=f"method-{name}", gap=None):
                     address = thumbnail_address(name, dark=dark)
-                    st.html(f'<img class="dpviz-thumbnail" src="{address}" alt="{escape(say(settings.alt))}">')
-                    st.page_link(
-                        pages[name], label=f"**{say(pages[name].title)}**"
-                    )  # the sheet spreads it over the picture
-                    st.caption(say(settings.question))
+                    st.html(f'<img class="dpviz-thumbnail" src="{address}" alt="{escape(settings.alt)}">')
+                    st.page_link(pages[name], label=f"**{pages[name].title}**")  # the sheet spreads it over the picture
+                    st.caption(settings.question)
     if own := own_data():
         st.caption(f"Data: {state.plain(own)}. It follows you to every page.")
     with st.container(border=True, key="door-question", gap="xxsmall"):
-        st.header(say(QUESTION), anchor=False)
-        st.caption(say(QUESTION_WORDS))
+        st.header(QUESTION, anchor=False)
+        st.caption(QUESTION_WORDS)
         with st.container(horizontal=True, gap="medium"):
-            st.page_link(pages["audit"], label=say("Audit: measured against promised ε →"), width="content")
+            st.page_link(pages["audit"], label="Audit: measured against promised ε →", width="content")
             for page, attack in ATTACKS.items():
-                st.button(
-                    say(attack.words), key=f"home:{page}", type="tertiary", on_click=_open_attack, args=(page, attack)
-                )
+                st.button(attack.words, key=f"home:{page}", type="tertiary", on_click=_open_attack, args=(page, attack))
 
 
 @st.fragment
@@ -112,13 +106,11 @@ def _stage() -> None:
     epsilon = controls.stage_slider(EPSILON, stage.message(), note=allowed)
     key, values = state.widget_key(EPSILON.name), controls.slider_values(EPSILON)
 
-    language = state.language()  # the other thread has no session
-
     def packed(value: float) -> Iterator[tuple[str, bytes]]:
-        yield stage.KEY, pack(spoken(last_frame(value), language))
+        yield stage.KEY, pack(last_frame(value))
 
     stage.draw(
-        (StagePicture(stage.KEY, say(last_frame(epsilon))),),
+        (StagePicture(stage.KEY, last_frame(epsilon)),),
         public=False,
         query=None,
         instrument=controls.drawn_slider(key),
@@ -126,8 +118,8 @@ def _stage() -> None:
         ahead=LossBands(_request, opening(), NOISE, values, public=False).ahead(packed, key),
         sweeps=not hiding.hides("sweep"),
         home={
-            "question": say(TITLE),
-            "actions": [[say(START), "learn"], [say(COMPARE), "compare"]],
+            "question": TITLE,
+            "actions": [[START, "learn"], [COMPARE, "compare"]],
             "below": BELOW,
         },
     )

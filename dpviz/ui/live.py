@@ -11,7 +11,7 @@ from annotated_types import Ge, Le, Len
 
 from dpviz.plots.scene import ALIGNMENT, Scene, pack
 from dpviz.ui.server.served import served
-from dpviz.ui.state import Index, Number, read_message, say, session_value
+from dpviz.ui.state import Index, Number, read_message, session_value
 
 _PICK_LENGTH = 80  # characters
 _MOST_CORNERS = 256  # of a region
@@ -60,7 +60,6 @@ def live(
     numbers.
     """
     visible = scene.public() if audience_public else scene
-    visible = say(visible) if plain else visible
     before = read_state(st.session_state.get(key), visible)
     options: dict[str, object] = {"key": key, "height": height, "query": query, "follow": follow}
     options |= {"fits": fits, "named": not plain, "plain": plain}

@@ -30,6 +30,7 @@ MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
                 ("target", "source_target", "below"),
             )
         },
+        ("lang", None): Moved("The app is now in English only."),
         ("step", None): Moved(""),  # of a lesson, which has its own sentence
     }
 )

@@ -13,8 +13,7 @@ from dpviz.stories import Fact, Sentence
 from dpviz.stories.glossary import GLOSSARY, PLACE_OF_ALL, Term, address, noticed, pieces
 from dpviz.stories.label import Label, Statement
 from dpviz.stories.panel import is_right
-from dpviz.ui import hiding, state
-from dpviz.ui.state import linked, say
+from dpviz.ui import hiding
 
 WHY = "dpviz-why"  # the id of what "Details" opens
 ONLY = "curator only"
@@ -124,13 +123,11 @@ def details(label: Label, name: str = "") -> str:
 def meanings() -> None:
     """Draw what every term of the glossary opens, once for the whole page; nothing of it is seen before."""
     if not hiding.hides("terms"):
-        language = state.language()
         spans = "".join(
             f'<span class="dpviz-meaning" id="{_place(term)}" popover role="note">'
-            f'<img class="dpviz-drawing" src="{address(term.name, language)}" alt=""><b>{escape(say(term.name))}</b> '
-            f"{escape(say(term.meaning))} "
-            f'<a href="{escape(linked(f"{PLACE_OF_ALL}?term={term.slug}"))}" target="_blank">'
-            f"{say('In the glossary')}</a></span>"
+            f'<img class="dpviz-drawing" src="{address(term.name)}" alt=""><b>{escape(term.name)}</b> '
+            f"{escape(term.meaning)} "
+            f'<a href="{PLACE_OF_ALL}?term={term.slug}" target="_blank">In the glossary</a></span>'
             for term in GLOSSARY.values()
         )
         st.html(f'<div class="dpviz-meanings">{spans}</div>')

@@ -11,7 +11,6 @@ from dpviz.core import Knob, Release, Step
 from dpviz.plots import Scene
 from dpviz.plots.scene import pack
 from dpviz.stories import View, inspecting
-from dpviz.stories.language import spoken
 from dpviz.stories.profiles import NO_PROFILE
 from dpviz.stories.run import PROFILES, Run
 from dpviz.ui import controls, hiding, ledger, panel, stage, state
@@ -183,11 +182,11 @@ class Screen:
             words = scene.stage
             if held and words is not None:
                 scene = replace(scene, stage=replace(words, finding=HELD, strip=None, loss=None))
-            yield spoken(scene, self.frame.language)
+            yield scene
 
     def _name(self, requests: Iterable[RunRequest]) -> Hashable | None:
         frame = self.frame
-        return name_of(frame.source, tuple(requests), self.noise, self.view, frame.language, public=frame.public)
+        return name_of(frame.source, tuple(requests), self.noise, self.view, public=frame.public)
 
     def _picture(self, runs: Runs) -> CachedPicture | None:
         """Draw runs, or recall their pictures; None where that fails, and the place of the picture says why."""
@@ -284,8 +283,8 @@ class Screen:
         frame = self.frame
         if frame.public and not all(picture.scene.axes_public for picture in pictures):
             st.info(NO_PUBLIC_PLANE)
-        (insider, _), everyone = state.say(AUDIENCE).choices
-        audience = {"value": state.value(AUDIENCE), "choices": [(insider, state.say(frame.insider)), everyone]}
+        (insider, _), everyone = AUDIENCE.choices
+        audience = {"value": state.value(AUDIENCE), "choices": [(insider, frame.insider), everyone]}
         number = None
         if count is not None and not (hiding.hides(count.name) or hiding.hides("knobs")):
             number = {"label": "k", "value": state.value(count), "low": count.low, "high": count.high}

@@ -11,7 +11,6 @@ from dpviz.ui import state
 from dpviz.ui.live import LiveState, Region, read_state, session_name, wrap
 from dpviz.ui.panel import WHY
 from dpviz.ui.server.served import served
-from dpviz.ui.state import say
 
 _STAGE = served("stage", styles=("streamlit", "stage", "picture"))
 KEY = "picture"  # of the component, and of its first picture: what other pictures and charts follow
@@ -86,7 +85,7 @@ def draw(
         "why": WHY if home is None else None,
         "home": home,
         "sweeps": sweeps,
-        "mark": say(mark),
+        "mark": mark,
         "pictures": options,
     }
     changes = {f"on_{name}_change": lambda: None for name in STATES}

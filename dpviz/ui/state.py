@@ -19,7 +19,6 @@ from streamlit.navigation.page import StreamlitPage
 
 from dpviz.core import Knob, KnobError
 from dpviz.core.knobs import Value
-from dpviz.stories.language import LANGUAGES, SOURCE, spoken
 from dpviz.ui import moved
 
 MOST_TEXT = 80  # characters of a link's value; every value that a knob takes is shorter
@@ -38,10 +37,6 @@ _KEPT_PARAMS = "dpviz:staying"
 _JUMP = "dpviz:leap"
 _PICKER = ("dpviz:data-follows", "dpviz:linked-upload")  # of the data picker: it reads its parameters again
 _TIED = "dpviz:tied"
-SPOKEN = "dpviz:language"
-LANGUAGE = Knob(
-    "lang", "choice", SOURCE, "Language", "Of the course, the glossary and the stage.", choices=tuple(LANGUAGES.items())
-)
 # In a message of the browser, which has no whole numbers of their own.
 Number = Annotated[float, Strict(), AllowInfNan(False)]
 Index = Annotated[Number, Ge(0), Predicate(float.is_integer)]
@@ -280,30 +275,6 @@ def plain(text: str) -> str:
 def error(words: object) -> None:
     """Show what went wrong; a link's or a file's words in it stay words."""
     st.error(plain(str(words)))
-
-
-def language() -> str:
-    """Return the language that the reader has chosen, or that the link names."""
-    if SPOKEN not in st.session_state:
-        speak(str(value(LANGUAGE)))
-    return str(st.session_state[SPOKEN])
-
-
-def speak(language: str) -> None:
-    """Go on in a language, on every page and in every link."""
-    st.session_state[SPOKEN] = language
-    keep_param(LANGUAGE.name, "" if language == SOURCE else language)
-
-
-def say(words: T) -> T:
-    """Return words, a picture or a knob in the reader's language."""
-    return spoken(words, language())
-
-
-def linked(address: str) -> str:
-    """Return the address of a page of the app such that it opens in the reader's language."""
-    chosen = language()
-    return address if chosen == SOURCE else f"{address}{'&' if '?' in address else '?'}{LANGUAGE.name}={chosen}"
 
 
 def query(pairs: Pairs) -> str:

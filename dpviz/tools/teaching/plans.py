@@ -8,7 +8,6 @@ import numpy as np
 from dpviz.core import attacker_odds
 from dpviz.mechanisms import estimated_share, perturbation_area
 from dpviz.plots import svg
-from dpviz.stories.language import SOURCE, spoken
 from dpviz.stories.panel import limit, number
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.quiz import leavers_value
@@ -398,7 +397,7 @@ def links() -> tuple[TeachLink, ...]:
 SYNTHETIC = "Synthetic records, curator's view: nobody else sees what says “secret”."
 
 
-def chapter_still(name: str, language: str = SOURCE) -> str:
+def chapter_still(name: str) -> str:
     """Return a chapter's picture as SVG where it answers, an animation at its end; below it what can be explained.
 
     Raises KeyError for a chapter that there is not.
@@ -406,4 +405,4 @@ def chapter_still(name: str, language: str = SOURCE) -> str:
     chapter = CHAPTERS[name]
     value = chapter.control.high if chapter.plays else chapter.answered_at
     scene, notes = chapter.picture(value, answered=True), (chapter.explained, SYNTHETIC)
-    return svg([spoken(scene, language)], notes=spoken(notes, language))
+    return svg([scene], notes=notes)

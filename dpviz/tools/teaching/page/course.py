@@ -10,14 +10,12 @@ import streamlit as st
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.plots import Scene
-from dpviz.stories.language import LANGUAGES
 from dpviz.stories.method import LEARN, Page
 from dpviz.stories.teaching import Answer, Chapter
 from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, END, END_TITLE, NAMES, after
-from dpviz.ui import controls, frame, hiding, state
+from dpviz.ui import controls, frame, state
 from dpviz.ui.live import live
 from dpviz.ui.server.served import served
-from dpviz.ui.state import LANGUAGE, linked, say
 
 STYLE = ASSETS / "learn.css"
 TITLE = f"Course: {len(NAMES)} chapters"
@@ -27,19 +25,6 @@ HEIGHT = 460  # CSS pixels, where the browser does not fit the picture into the 
 SKIP = "Just show me"
 BACK, NEXT = "Back", "Next"
 PLAY, PAUSE = "Play", "Pause"
-LIST_WORDS = {
-    "chapters": "Chapters",
-    "contents": "Contents",
-    "of": "{at} of {all}",
-    "done": "done",
-    "forget": "Forget my progress",
-    "kept": "Ticks are kept in this browser only.",
-    "print": "Print",
-}
-LANGUAGE_WORDS = (
-    "Course, quiz, glossary, material for teachers, and what stands on and beside the methods' pictures are also in "
-    "German. Comparing, auditing, data and all that is further down on a page are in English."
-)
 KEY, GUESSES = "course", "dpviz:chapter-guesses"
 SKIPPED = -1  # instead of a guess
 _COURSE = served("course")
@@ -68,16 +53,16 @@ def _content() -> None:
         _chapter(CHAPTERS[name])
     else:
         with st.container(key="dpviz-explained"):
-            st.title(say(END_TITLE), anchor=False)
-            st.markdown(say(END_WORDS))
+            st.title(END_TITLE, anchor=False)
+            st.markdown(END_WORDS)
             rows = "".join(
-                f"<li>{escape(say(chapter.explained), quote=False)} "
-                f'<a href="{escape(linked(f"learn?chapter={name}"))}" target="_self">'
-                f"{escape(say(chapter.title))}</a></li>"
+                f"<li>{escape(chapter.explained, quote=False)} "
+                f'<a href="learn?chapter={name}" target="_self">'
+                f"{escape(chapter.title)}</a></li>"
                 for name, chapter in CHAPTERS.items()
             )
-            test = f'<a href="{escape(linked("quiz?half=after"))}" target="_self">{say(TEST)}</a>'
-            st.html(f"<ol>{rows}</ol><p>{say('Or')} {test}.</p>")
+            test = f'<a href="quiz?half=after" target="_self">{TEST}</a>'
+            st.html(f"<ol>{rows}</ol><p>Or {test}.</p>")
     _bar(name)
 
 
@@ -86,22 +71,20 @@ def _chapter(chapter: Chapter) -> None:
     with st.container(key="dpviz-learn"):
         words, picture = st.columns([2, 3], gap="medium")
         with words:
-            st.title(say(chapter.title), anchor=False)
+            st.title(chapter.title, anchor=False)
             with st.container(key="dpviz-scene" if guess is None else "dpviz-scene-read"):
-                st.markdown(say(chapter.words))
+                st.markdown(chapter.words)
             if guess is not None:
                 value = _answer(chapter, guess)
             else:
                 value = chapter.control.default  # where the picture gives nothing away
                 with st.container(key="dpviz-asked-first", gap="xsmall"):
-                    st.markdown(f"**{say(chapter.question.words)}**")
+                    st.markdown(f"**{chapter.question.words}**")
                     with st.container(horizontal=True, gap="xsmall"):
                         for index, each in enumerate(chapter.question.ranges):
-                            st.button(
-                                say(each.words), key=f"guess:{index}", on_click=_guess, args=(chapter.name, index)
-                            )
+                            st.button(each.words, key=f"guess:{index}", on_click=_guess, args=(chapter.name, index))
                         skip = (chapter.name, SKIPPED)
-                        st.button(say(SKIP), key=f"guess:{SKIPPED}", type="tertiary", on_click=_guess, args=skip)
+                        st.button(SKIP, key=f"guess:{SKIPPED}", type="tertiary", on_click=_guess, args=skip)
         address = [(CHAPTER.name, chapter.name)]
         if guess is not None:  # the control's value gives the answer away
             address.append((chapter.control.name, chapter.control.format(state.value(chapter.control))))
@@ -120,17 +103,17 @@ def _answer(chapter: Chapter, guess: int) -> object:
     """Write the measured answer, draw the control, and return its value."""
     answer = measured(chapter.name)
     with st.container(key="dpviz-answer", gap="xxsmall"):
-        st.caption(say(chapter.question.words))
+        st.caption(chapter.question.words)
         colors = {"✓": ":blue", "✗": ":red"}
-        lines = (say(line).replace("$", "\\$") for line in chapter.question.verdict(answer, guess))
+        lines = (line.replace("$", "\\$") for line in chapter.question.verdict(answer, guess))
         verdict = " ".join(f"{colors[line[0]]}[**{line}**]" if line[0] in colors else line for line in lines)
-        st.markdown(f"{verdict} {say(chapter.question.explained(answer))}")
-    knob = say(chapter.control)
+        st.markdown(f"{verdict} {chapter.question.explained(answer)}")
+    knob = chapter.control
     if chapter.plays:
         _play(knob)
     value: object = controls.log_slider(knob, note=chapter.note, hint="") if knob.log else controls.control(knob)
-    st.markdown(say(chapter.caption(value)))
-    if chapter.link and st.button(f"{say(chapter.leads)} →", key="on-page", type="tertiary"):
+    st.markdown(chapter.caption(value))
+    if chapter.link and st.button(f"{chapter.leads} →", key="on-page", type="tertiary"):
         link = chapter.link(value)
         state.open_page(chapter.page, link, records=True)
         controls.set_epsilon(state.widget_key("epsilon"), float(link["epsilon"]))
@@ -145,9 +128,7 @@ def _play(knob: Knob) -> None:
         at += 1
         state.remember(knob, at)
     ends = at >= knob.high
-    if st.button(
-        say(PAUSE if plays else PLAY), key="play", icon=":material/pause:" if plays else ":material/play_arrow:"
-    ):
+    if st.button(PAUSE if plays else PLAY, key="play", icon=":material/pause:" if plays else ":material/play_arrow:"):
         if not plays and ends:
             state.remember(knob, knob.low)
         st.session_state[_PLAYS] = not plays
@@ -163,32 +144,17 @@ def _bar(name: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="dpviz-course"):
         data = {
             "chapters": [
-                {"name": each, "title": say(title), "link": linked(f"learn?chapter={each}")}
-                for each, title in CHAPTER.choices
+                {"name": each, "title": title, "link": f"learn?chapter={each}"} for each, title in CHAPTER.choices
             ],
             "at": at,
             "done": name in CHAPTERS and _guess_of(CHAPTERS[name]) not in (None, SKIPPED),
             "prints": name == END,
-            "words": {name: say(words) for name, words in LIST_WORDS.items()},
-            "kept": linked("?").removeprefix("?"),
         }
         _COURSE(data=data, key=KEY, on_go_change=_follow_contents)
         back = NAMES[at - 1] if at else ""
-        st.button(say(BACK), key="course:back", disabled=not back, on_click=_go, args=(back,))
+        st.button(BACK, key="course:back", disabled=not back, on_click=_go, args=(back,))
         if name != END:
-            st.button(say(NEXT), key="course:next", type="primary", on_click=_go, args=(after(name),))
-        if not hiding.hides("navigation"):
-            _offer_languages()
-
-
-def _offer_languages() -> None:
-    with st.popover(LANGUAGES[state.language()], icon=":material/translate:", key="dpviz-language"):
-        with st.container(horizontal=True):
-            for name, words in LANGUAGES.items():
-                if st.button(words, key=f"language:{name}", disabled=name == state.language()):
-                    state.speak(name)
-                    st.rerun()  # the whole app: the menu is in it, too
-        st.caption(say(LANGUAGE_WORDS))
+            st.button(NEXT, key="course:next", type="primary", on_click=_go, args=(after(name),))
 
 
 def _guess_of(chapter: Chapter) -> int | None:
@@ -226,4 +192,4 @@ def chapter_picture(name: str, value: object, *, answered: bool) -> Scene:
     return CHAPTERS[name].picture(value, answered=answered)
 
 
-PAGE = Page(draw, (CHAPTER, LANGUAGE, *(chapter.control for chapter in CHAPTERS.values())), TITLE, group=LEARN)
+PAGE = Page(draw, (CHAPTER, *(chapter.control for chapter in CHAPTERS.values())), TITLE, group=LEARN)

@@ -9,7 +9,6 @@ from dpviz.stories.method import LEARN, Page
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.ui import state
 from dpviz.ui.frame import words_page
-from dpviz.ui.state import linked, say
 
 TITLE = "Glossary"
 LEAD = (
@@ -25,42 +24,40 @@ _SEARCH = "glossary:search"
 
 def draw() -> None:
     """Draw the page."""
-    with words_page(say(TITLE), say(LEAD)):
+    with words_page(TITLE, LEAD):
         slug = state.opening_query().get(TERM, "")
         if slug and slug not in SLUGS:
-            state.report(say(f"The link's {TERM} was {slug[: state.MOST_NAME]!r}, {UNKNOWN}"))
+            state.report(f"The link's {TERM} was {slug[: state.MOST_NAME]!r}, {UNKNOWN}")
         first = SLUGS.get(slug)
-        text = st.text_input(
-            say("Search"), key=_SEARCH, max_chars=state.MOST_TEXT, placeholder=say("such as noise, or attacker")
-        )
-        terms = search(text, state.language())
+        text = st.text_input("Search", key=_SEARCH, max_chars=state.MOST_TEXT, placeholder="such as noise, or attacker")
+        terms = search(text)
         if first is not None and not text:
             st.html(f'<div class="dpviz-words dpviz-wanted">{_card(first)}</div>')
         groups = [(FOUND, terms)] if text else topics()
         for topic, each in groups if terms else ():
             cards = "".join(_card(term) for term in each if text or term is not first)
-            st.html(f'<h2 class="dpviz-topic">{escape(say(topic))}</h2><div class="dpviz-words">{cards}</div>')
+            st.html(f'<h2 class="dpviz-topic">{escape(topic)}</h2><div class="dpviz-words">{cards}</div>')
         if not terms:
-            st.info(say(NOTHING))
+            st.info(NOTHING)
 
 
 def _card(term: Term) -> str:
-    others = say(", ".join(term.others))
-    also = f'<p class="dpviz-others">{say("Also:")} {escape(others)}</p>' if others else ""
+    others = ", ".join(term.others)
+    also = f'<p class="dpviz-others">Also: {escape(others)}</p>' if others else ""
     place = PLACES[term.place]
-    links = [_link(place.address, say(place.words))]
+    links = [_link(place.address, place.words)]
     if term.chapter:
         chapter = CHAPTERS[term.chapter]
-        links.append(_link(f"learn?chapter={chapter.name}", f"{say('Chapter:')} {say(chapter.title)}"))
+        links.append(_link(f"learn?chapter={chapter.name}", f"Chapter: {chapter.title}"))
     return (
-        f'<article id="{term.slug}"><img class="dpviz-drawing" src="{address(term.name, state.language())}" alt="">'
-        f'<h3><a href="{escape(linked(f"?{TERM}={term.slug}"))}">{escape(say(term.name))}</a></h3>'
-        f"<p>{escape(say(term.meaning))}</p>{also}<p>{' '.join(links)}</p></article>"
+        f'<article id="{term.slug}"><img class="dpviz-drawing" src="{address(term.name)}" alt="">'
+        f'<h3><a href="?{TERM}={term.slug}">{escape(term.name)}</a></h3>'
+        f"<p>{escape(term.meaning)}</p>{also}<p>{' '.join(links)}</p></article>"
     )
 
 
 def _link(to: str, words: str) -> str:
-    return f'<a href="{escape(linked(to))}" target="_blank">{escape(words)}</a>'
+    return f'<a href="{escape(to)}" target="_blank">{escape(words)}</a>'
 
 
 PAGE = Page(draw, title=TITLE, group=LEARN)

@@ -11,7 +11,6 @@ from dpviz.tools.teaching.quiz import N_CHOICES, QUESTIONS, CodeError, QuizQuest
 from dpviz.ui import hiding, state
 from dpviz.ui.frame import words_page
 from dpviz.ui.server.served import served
-from dpviz.ui.state import linked, say
 
 TITLE = "Quiz"
 LEAD = (
@@ -40,17 +39,17 @@ _sheet = state.session_value(_SHEET, lambda: Sheet(EMPTY, EMPTY))
 
 def draw() -> None:
     """Draw the page."""
-    with words_page(say(TITLE), say(ALONE if _alone() else LEAD)):
+    with words_page(TITLE, ALONE if _alone() else LEAD):
         half, at = _half(), int(st.session_state.get(_AT, 0))
         _BEGIN(data={"at": f"{half}:{at}"}, key="begin")
         if at < len(QUESTIONS):
             _question(half, at)
         elif half == BEFORE:
-            st.markdown(say(TURN))
+            st.markdown(TURN)
             st.code(write_code(_sheet()), language=None)
             with st.container(horizontal=True):
-                st.button(say(BACK), on_click=_go, args=(BEFORE, len(QUESTIONS) - 1))
-                st.button(say(GO_ON), type="primary", on_click=_go, args=(AFTER, 0))
+                st.button(BACK, on_click=_go, args=(BEFORE, len(QUESTIONS) - 1))
+                st.button(GO_ON, type="primary", on_click=_go, args=(AFTER, 0))
         else:
             _results()
 
@@ -80,26 +79,26 @@ def _store(half: str, at: int, key: str) -> None:
 def _question(half: str, at: int) -> None:
     question, key = QUESTIONS[at], f"quiz:{half}:{at}"
     place = f"Question {at + 1} of {len(QUESTIONS)}"
-    st.caption(say(place if _alone() else f"{HALVES[half]}. {place}"))
+    st.caption(place if _alone() else f"{HALVES[half]}. {place}")
     st.progress((at + 1) / len(QUESTIONS))
     st.radio(
-        say(question.words),
+        question.words,
         range(len(question.choices)),
-        format_func=say(question.choices).__getitem__,
+        format_func=question.choices.__getitem__,
         index=getattr(_sheet(), half)[at],
         key=key,
         on_change=_store,
         args=(half, at, key),
     )
     with st.container(horizontal=True):
-        st.button(say(BACK), disabled=at == 0, on_click=_go, args=(half, at - 1))
+        st.button(BACK, disabled=at == 0, on_click=_go, args=(half, at - 1))
         words = NEXT if at + 1 < len(QUESTIONS) else LAST
-        st.button(say(words), type="primary", on_click=_go, args=(half, at + 1))
-    st.caption(say(ALONE_KEPT if _alone() else KEPT))
+        st.button(words, type="primary", on_click=_go, args=(half, at + 1))
+    st.caption(ALONE_KEPT if _alone() else KEPT)
     if half == BEFORE and at == 0:
-        with st.expander(say("Have you done the first half already?")):
-            st.text_input(say(CODE), key=_CODE, max_chars=state.MOST_TEXT, autocomplete="off")
-            st.button(say(GO_ON), key="quiz:bring", on_click=_load_code)
+        with st.expander("Have you done the first half already?"):
+            st.text_input(CODE, key=_CODE, max_chars=state.MOST_TEXT, autocomplete="off")
+            st.button(GO_ON, key="quiz:bring", on_click=_load_code)
             if wrong := st.session_state.pop(_WRONG, ""):
                 state.error(wrong)
 
@@ -109,7 +108,7 @@ def _load_code() -> None:
     try:
         sheet = read_code(str(st.session_state.get(_CODE, "")))
     except CodeError as error:
-        st.session_state[_WRONG] = say(str(error))
+        st.session_state[_WRONG] = str(error)
         return
     st.session_state[_SHEET] = replace(sheet, after=EMPTY)
     _go(AFTER, 0)
@@ -118,9 +117,9 @@ def _load_code() -> None:
 def _results() -> None:
     alone, sheet = _alone(), _sheet()
     if not alone:
-        st.markdown(say(DONE))
+        st.markdown(DONE)
         st.code(write_code(sheet), language=None)
-    st.button(say(BACK), on_click=_go, args=(AFTER, len(QUESTIONS) - 1))
+    st.button(BACK, on_click=_go, args=(AFTER, len(QUESTIONS) - 1))
     if hiding.hides("answers"):
         return
     n_right = {
@@ -128,19 +127,19 @@ def _results() -> None:
         for half in HALVES
     }
     both = f"{n_right[BEFORE]} of {len(QUESTIONS)} right before, {n_right[AFTER]} after"
-    st.subheader(say(both if not alone else f"{n_right[AFTER]} of {len(QUESTIONS)} right"), anchor=False)
+    st.subheader(both if not alone else f"{n_right[AFTER]} of {len(QUESTIONS)} right", anchor=False)
     cards = []
     for at, question in enumerate(QUESTIONS):
         chosen = "".join(
-            f"<p>{escape(say(_chosen('You' if alone else words, question, answer)))}</p>"
+            f"<p>{escape(_chosen('You' if alone else words, question, answer))}</p>"
             for words, answer in ((HALVES[BEFORE], sheet.before[at]), (HALVES[AFTER], sheet.after[at]))
             if words == HALVES[AFTER] or not alone
         )
         words, address = question.link
         cards.append(
-            f"<article><h2>{at + 1}. {escape(say(question.words))}</h2>{chosen}"
-            f"<p><b>{escape(say(f'✓ Right: {question.choices[question.right]}.'))}</b> {escape(say(question.why))}</p>"
-            f'<p><a href="{escape(linked(address))}" target="_blank">{escape(say(words))}</a></p></article>'
+            f"<article><h2>{at + 1}. {escape(question.words)}</h2>{chosen}"
+            f"<p><b>{escape(f'✓ Right: {question.choices[question.right]}.')}</b> {escape(question.why)}</p>"
+            f'<p><a href="{escape(address)}" target="_blank">{escape(words)}</a></p></article>'
         )
     st.html(f'<div class="dpviz-words">{"".join(cards)}</div>')
 

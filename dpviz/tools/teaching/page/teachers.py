@@ -9,7 +9,6 @@ import streamlit as st
 from dpviz.core import Knob
 from dpviz.methods import CATALOGUE
 from dpviz.stories.glossary import pieces, topics
-from dpviz.stories.language import SOURCE, spoken
 from dpviz.stories.method import LEARN, Page
 from dpviz.tools.compare.document import Document, Heading, Pairs, TableBlock, pdf
 from dpviz.tools.teaching.chapters import CHAPTERS
@@ -20,7 +19,6 @@ from dpviz.ui.frame import words_page
 from dpviz.ui.home import THUMBNAILS, still, thumbnail_address
 from dpviz.ui.live import wrap
 from dpviz.ui.server.served import served
-from dpviz.ui.state import linked, say
 
 TITLE = "For teachers"
 LEAD = (
@@ -94,38 +92,38 @@ def draw() -> None:
         "plan45": lambda: _plan(45),
         "plan90": lambda: _plan(90),
         "wrong": lambda: _cards(
-            f"<article><h2>{escape(say(f'“{idea.claim}”'))}</h2><p>{panel.explained(say(idea.answer))}</p>"
+            f"<article><h2>{escape(f'“{idea.claim}”')}</h2><p>{panel.explained(idea.answer)}</p>"
             f"<p>{_link(idea.link)}</p></article>"
             for idea in WRONG_IDEAS
         ),
         "exercises": _exercises,
         "class": _class,
         "stills": _stills,
-        "room": lambda: st.markdown(say(ROOM)),
+        "room": lambda: st.markdown(ROOM),
     }
-    with words_page(say(TITLE), say(LEAD)):
+    with words_page(TITLE, LEAD):
         with st.container(horizontal=True):
-            controls.control(say(BIG), width="content")
-            controls.control(say(BARE), width="content")
-        controls.fill(say(TAB), contents)
+            controls.control(BIG, width="content")
+            controls.control(BARE, width="content")
+        controls.fill(TAB, contents)
 
 
 def _link(link: TeachLink) -> str:
     """Return a link with what the two switches add to it."""
     more = {"size": "projector"} if state.value(BIG) else {}
     more |= {"hide": AWAY} if state.value(BARE) else {}
-    return f'<a href="{escape(linked(link.set(**more)))}" target="_blank">{escape(say(link.words))}</a>'
+    return f'<a href="{escape(link.set(**more))}" target="_blank">{escape(link.words)}</a>'
 
 
 def _cards(cards: Iterable[str]) -> None:
     st.html(f'<div class="dpviz-words">{"".join(cards)}</div>')
 
 
-def handout(minutes: int, language: str = SOURCE) -> Document:
+def handout(minutes: int) -> Document:
     """Return what a class of so many minutes takes home, on one page: its steps, the first words, and exercises."""
 
     def plain(text: str) -> str:
-        return "".join(words for words, _ in pieces(spoken(text, language)))
+        return "".join(words for words, _ in pieces(text))
 
     ends = list(accumulate(step.minutes for step in PLANS[minutes]))
     steps = tuple(
@@ -140,7 +138,7 @@ def handout(minutes: int, language: str = SOURCE) -> Document:
         plain(f"How much noise hides a person? {minutes} minutes"),
         plain("A class on differential privacy with dpviz"),
         (
-            TableBlock(spoken(("Minute", "Step", "What is done"), language), steps),
+            TableBlock(("Minute", "Step", "What is done"), steps),
             Heading(plain(begin)),
             Pairs(tuple((plain(term.name), plain(term.meaning)) for term in first)),
             Heading(plain("Exercises")),
@@ -150,10 +148,9 @@ def handout(minutes: int, language: str = SOURCE) -> Document:
 
 
 def _plan(minutes: int) -> None:
-    language = state.language()
     st.download_button(
-        say(HANDOUT),
-        lambda: pdf(handout(minutes, language)),  # made when it is asked for
+        HANDOUT,
+        lambda: pdf(handout(minutes)),  # made when it is asked for
         f"dpviz_handout_{minutes}_minutes.pdf",
         "application/pdf",
         key=f"teach:handout:{minutes}",
@@ -161,11 +158,11 @@ def _plan(minutes: int) -> None:
     )
     at, cards = 0, []
     for step in PLANS[minutes]:
-        aloud = f"<details><summary>{say(SAY)}</summary><p>{escape(' '.join(say(step.say)))}</p></details>"
-        when = say(f"Minute {at} to {at + step.minutes}. {PHONES if step.phones else WALL}")
+        aloud = f"<details><summary>{SAY}</summary><p>{escape(' '.join(step.say))}</p></details>"
+        when = f"Minute {at} to {at + step.minutes}. {PHONES if step.phones else WALL}"
         cards.append(
-            f'<article><p class="dpviz-others">{when}</p><h2>{escape(say(step.title))}</h2>'
-            f"<p>{panel.marked(say(step.words))}</p><p>{' '.join(map(_link, step.links))}</p>{aloud}</article>"
+            f'<article><p class="dpviz-others">{when}</p><h2>{escape(step.title)}</h2>'
+            f"<p>{panel.marked(step.words)}</p><p>{' '.join(map(_link, step.links))}</p>{aloud}</article>"
         )
         at += step.minutes
     _cards(cards)
@@ -174,9 +171,9 @@ def _plan(minutes: int) -> None:
 def _exercises() -> None:
     cards = []
     for number, exercise in enumerate(EXERCISES, start=1):
-        solution = f"<details><summary>{say(SOLUTION)}</summary><p>{escape(say(exercise.solution))}</p></details>"
+        solution = f"<details><summary>{SOLUTION}</summary><p>{escape(exercise.solution)}</p></details>"
         cards.append(
-            f"<article><h2>{number}. {escape(say(exercise.title))}</h2><p>{panel.explained(say(exercise.task))}</p>"
+            f"<article><h2>{number}. {escape(exercise.title)}</h2><p>{panel.explained(exercise.task)}</p>"
             f"<p>{_link(exercise.link)}</p>{'' if hiding.hides('answers') else solution}</article>"
         )
     _cards(cards)
@@ -184,28 +181,28 @@ def _exercises() -> None:
 
 def _class() -> None:
     """Draw the way to a live class, the box for codes, and each question with its answers before and after."""
-    live = f'<a href="{linked("class/NEW")}" target="_blank">{say(LIVE)}</a>'
-    st.html(f'<p class="dpviz-sentence">{live} {say(LIVE_WORDS)}</p>')
-    st.caption(say(CODES_WORDS))
-    text = st.text_area(say(CODES_LABEL), key="teach:codes", max_chars=MOST_LETTERS, placeholder="ABCD-EFGH-JKMN")
+    live = f'<a href="class/NEW" target="_blank">{LIVE}</a>'
+    st.html(f'<p class="dpviz-sentence">{live} {LIVE_WORDS}</p>')
+    st.caption(CODES_WORDS)
+    text = st.text_area(CODES_LABEL, key="teach:codes", max_chars=MOST_LETTERS, placeholder="ABCD-EFGH-JKMN")
     try:
         sheets, problems = collect(text)
     except CodeError as error:
-        state.error(say(str(error)))
+        state.error(str(error))
         return
     for problem in problems[:MOST_PROBLEMS]:
-        st.warning(state.plain(say(problem)))
+        st.warning(state.plain(problem))
     if len(problems) > MOST_PROBLEMS:
-        st.warning(say(f"{len(problems) - MOST_PROBLEMS} more lines are no codes. The others are counted."))
+        st.warning(f"{len(problems) - MOST_PROBLEMS} more lines are no codes. The others are counted.")
     if not sheets:
         return
-    st.subheader(say(f"{len(sheets)} {'code' if len(sheets) == 1 else 'codes'}"), anchor=False)
+    st.subheader(f"{len(sheets)} {'code' if len(sheets) == 1 else 'codes'}", anchor=False)
     cards = []
     for number, tally in enumerate(tallies(sheets), 1):
         question = tally.question
         rows = "".join(
-            f"<tr{' class=dpviz-right' if at == question.right else ''}><th scope=row>{escape(say(choice))}"
-            f"{say(' (right)') if at == question.right else ''}</th>"
+            f"<tr{' class=dpviz-right' if at == question.right else ''}><th scope=row>{escape(choice)}"
+            f"{' (right)' if at == question.right else ''}</th>"
             f"{_cell(tally.before, at)}{_cell(tally.after, at)}</tr>"
             for at, choice in enumerate(question.choices)
         )
@@ -215,8 +212,8 @@ def _class() -> None:
             f"{tally.forgot} lost it."
         )
         cards.append(
-            f"<article><h2>{number}. {escape(say(question.words))}</h2><p>{say(count)}</p>"
-            f"<table><tr><td></td><th scope=col>{say('Before')}</th><th scope=col>{say('After')}</th></tr>{rows}"
+            f"<article><h2>{number}. {escape(question.words)}</h2><p>{count}</p>"
+            f"<table><tr><td></td><th scope=col>Before</th><th scope=col>After</th></tr>{rows}"
             "</table></article>"
         )
     _cards(cards)
@@ -229,26 +226,26 @@ def _cell(counts: tuple[int, ...], at: int) -> str:
 
 
 def _stills() -> None:
-    st.caption(say(STILLS))
-    drawings = _drawings(state.language())
+    st.caption(STILLS)
+    drawings = _drawings()
     files = [[name, len(drawing)] for name, drawing in drawings.items()]
-    _STILLS(data=wrap({"words": say(SAVE), "name": FILE, "files": files}, b"".join(drawings.values())), key="stills")
+    _STILLS(data=wrap({"words": SAVE, "name": FILE, "files": files}, b"".join(drawings.values())), key="stills")
     dark = st.context.theme.type == "dark"
     cards = []
     for name in THUMBNAILS:
         thumbnail = CATALOGUE[name].thumbnail
         assert thumbnail is not None  # of THUMBNAILS
-        address, alt = thumbnail_address(name, dark=dark), escape(say(thumbnail.alt))
+        address, alt = thumbnail_address(name, dark=dark), escape(thumbnail.alt)
         picture = f'<img class="dpviz-thumbnail" src="{address}" alt="{alt}">'
-        cards.append(f"<article><h2>{escape(say(CATALOGUE[name].title))}</h2>{picture}</article>")
+        cards.append(f"<article><h2>{escape(CATALOGUE[name].title)}</h2>{picture}</article>")
     _cards(cards)
-    st.markdown("\n".join(f"{number}. {say(chapter.title)}" for number, chapter in enumerate(CHAPTERS.values(), 1)))
+    st.markdown("\n".join(f"{number}. {chapter.title}" for number, chapter in enumerate(CHAPTERS.values(), 1)))
 
 
 @st.cache_resource(show_spinner="Drawing")
-def _drawings(language: str) -> dict[str, bytes]:
+def _drawings() -> dict[str, bytes]:
     """Return the stills of all chapters, then of all methods, by the names of their files."""
-    chapters = {f"chapter_{at:02}_{name}": chapter_still(name, language) for at, name in enumerate(CHAPTERS, start=1)}
+    chapters = {f"chapter_{at:02}_{name}": chapter_still(name) for at, name in enumerate(CHAPTERS, start=1)}
     methods = {f"method_{name}": still(name) for name in THUMBNAILS}
     return {name: text.encode() for name, text in (chapters | methods).items()}
 
