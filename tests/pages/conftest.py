@@ -171,6 +171,15 @@ class Page:
         self.widget(kind, label).set_value(value)
         return self.run()
 
+    def press(self, label):
+        """Press the one button of this label and run again."""
+        self.widget("button", label).click()
+        return self.run()
+
+    def give(self, content, name="mine.csv", kind="text/csv", label="Your file"):
+        """Give a file to a field, or take it away with None, and run again."""
+        return self.set("file_uploader", label, content if content is None else (name, content, kind))
+
     def look(self, audience):
         """Choose who looks, below the picture."""
         self.app.session_state["dpviz:knobs"].values["audience"] = audience
@@ -290,6 +299,32 @@ class Page:
     def warnings(self):
         """Return the warnings as a reader reads them."""
         return [warning.value.replace("\\", "") for warning in self.app.warning]
+
+    @property
+    def said(self):
+        """Return everything in boxes, as a reader reads it."""
+        boxes = [*self.app.error, *self.app.warning, *self.app.info]
+        return "\n".join(box.value for box in boxes).replace("\\", "")
+
+    @property
+    def captions(self):
+        """Return the captions as a reader reads them."""
+        return [caption.value.replace("\\", "") for caption in self.app.caption]
+
+    @property
+    def buttons(self):
+        """Return the labels of all buttons."""
+        return [button.label for button in self.app.button]
+
+    @property
+    def shown(self):
+        """Return what the page shows: its source, runs and settings."""
+        return self.app.session_state["dpviz:shown"]
+
+    @property
+    def source(self):
+        """Return the records of the page and how they were read."""
+        return self.shown.source
 
     @property
     def sliders(self):
