@@ -10,7 +10,7 @@ from benchmarks.registry import Benchmark, Measure, sized, typical
 from dpviz.baselines import CATALOGUE, su
 from dpviz.core import Box
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
-from dpviz.methods.convergent_kmeans.comparison import METHODS as FAMILY
+from dpviz.methods.convergent_kmeans.family import METHODS as FAMILY
 
 PICTURE_RUNS = 20  # of each method
 PICTURE_MS = 1000.0  # for all runs of all methods

@@ -34,7 +34,10 @@ from dpviz.tools.trials import versions
 EPSILONS = (1.0, 0.1, 10.0)
 LONGEST = 30.0  # s of processor time: a peer whose run takes longer is left out on that set
 PATIENCE = 60.0  # s of processor time, after which no further run of a peer on a set is begun
-OURS = tuple(key for key, entry in ENTRIES.items() if not entry.per_distance)  # the others have another epsilon
+# Methods whose epsilon is the budget of the whole run, not one per distance or per step.
+OURS = tuple(
+    key for key, entry in ENTRIES.items() if not entry.per_distance and "budget" not in dict(entry.entry.fields)
+)
 MORSE = ENTRIES["morse"].name
 OWN_K = tuple(ENTRIES[key].name for key in ("dpm", "dpm_published"))  # they choose how many centers there are
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -179,84 +179,6 @@ def curve_chart(title: str, curves: Sequence[Curve], *, x: str, y: str, caption:
 
 BAND = (5.0, 95.0)  # percentiles of the runs
 HIGHEST_RATIO = 1e6  # of a cost to k-means'; a chart needs an end
-LEAST_VIEW = (-0.05, 0.18)  # decades around k-means' cost: a smaller spread is not blown up
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CostSpread(Confidential):
-    """One method's runs along an axis: all exact costs, the curator's."""
-
-    key: str  # what a click reports
-    name: str
-    hue: int  # its color in every chart
-    x: FloatArray  # (p,) iterations, or epsilons
-    nonprivate_values: FloatArray  # (R, p) mean squared distances; NaN where a run has none
-    exact: bool = False  # the method has no privacy: gray and dashed
-
-
-def cost_by_iteration(spreads: Sequence[CostSpread], floor: float, *, longest: float, chosen: str = "") -> Scene:
-    """Return the cost after each iteration up to `longest`, as multiples of `floor`: k-means' without privacy."""
-    return _chart(
-        spreads,
-        floor,
-        chosen,
-        title="Cost after each iteration",
-        x=Axis("iteration", view=(-0.25, longest + 0.25), whole=True),
-        what="after each iteration",
-        cursor=None,
-    )
-
-
-def cost_by_epsilon(
-    spreads: Sequence[CostSpread], floor: float, *, epsilon: float, label: str, chosen: str = ""
-) -> Scene:
-    """Return the released centers' cost against `label`, as multiples of `floor`; a rule stands at `epsilon`."""
-    logs = [np.log10(spread.x[[0, -1]]) for spread in spreads] or [np.array([-1.0, 1.0])]
-    low, high = min(ends[0] for ends in logs), max(ends[1] for ends in logs)
-    labels = [replace(spread, x=np.log10(spread.x)) for spread in spreads]
-    return _chart(
-        labels,
-        floor,
-        chosen,
-        title=f"Cost of the release against {label}",
-        x=Axis(label, view=(low - 0.06, high + 0.06), log=True),
-        what=f"of the released centers against {label}",
-        cursor=float(np.log10(epsilon)),
-    )
-
-
-def _chart(
-    spreads: Sequence[CostSpread],
-    floor: float,
-    chosen: str,
-    *,
-    title: str,
-    x: Axis,
-    what: str,
-    cursor: float | None,
-) -> Scene:
-    curves = []
-    for spread in spreads:
-        costs = spread.nonprivate_values
-        # Over k-means', 1 for lower ones; where that is 0, every other is the worst.
-        ratios = costs / floor if floor > 0 else np.where(costs > 0, HIGHEST_RATIO, costs + 1.0)
-        low, middle, high = percentiles(np.log10(np.clip(ratios, 1.0, HIGHEST_RATIO)))
-        own = (spread.key, spread.exact, spread.key == chosen)
-        curves.append(Curve(spread.name, spread.hue, spread.x, low, middle, high, *own))
-    ends = [value for curve in curves for value in (np.nanmin(curve.low), np.nanmax(curve.high))]
-    ink = [*LEAST_VIEW, *(float(value) for value in ends if np.isfinite(value))]
-    bands, lines = layers_of(curves, Audience.CURATOR)
-    pad = 0.04 * (max(ink) - min(ink))
-    return Plot(
-        title=title,
-        alt=f"Line chart of the clustering cost {what}, for {', '.join(spread.name for spread in spreads)}.",
-        caption="Lines are medians, bands the middle 90 % of runs. 1 is the least cost without privacy.",
-        hint="Click a line to see its method.",
-        x=x,
-        y=Axis("cost", "× k-means", view=(min(ink) - pad, max(ink) + pad), log=True),
-        axes_public=False,  # the axes end at exact costs
-        layers=(*bands, *_rules(x, cursor), *lines),
-    )
 
 
 def percentiles(logs: FloatArray) -> FloatArray:
@@ -265,16 +187,6 @@ def percentiles(logs: FloatArray) -> FloatArray:
     some = np.isfinite(logs).any(axis=0)
     result[:, some] = np.nanpercentile(logs[:, some], (BAND[0], 50.0, BAND[1]), axis=0)
     return result
-
-
-def _rules(x: Axis, cursor: float | None) -> list[Layer]:
-    """The cost without privacy as a line over the whole width, and where epsilon stands now."""
-    level = np.array([[x.view[0], 0.0], [x.view[1], 0.0]])[None, None]
-    floor = Layer.of("without privacy", Kind.LINES, UNRELEASED, level, size=1.0)
-    if cursor is None:
-        return [floor]
-    here = Layer.cursor("Now", UNRELEASED, cursor)
-    return [floor, here]
 
 
 GREY = 200  # points of a bound's curve

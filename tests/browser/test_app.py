@@ -37,7 +37,7 @@ def picture_of(page: Page) -> Locator:
 
 def opened(page: Page, server: Server, query: str = "") -> Locator:
     """Open convergent k-means and return its picture; unless asked, few records at a tab that computes nothing."""
-    tab = "" if "tab=" in query else "&tab=budgets"
+    tab = "" if "tab=" in query else "&tab=read"
     tab += "" if "audience=" in query else "&audience=curator"  # a link that names the tab alone opens there
     tab += "" if re.search(r"(^|&)n=", query) else "&n=300"
     page.goto(f"{server(APP)}/{PAGE}?{query}{tab}")
@@ -204,7 +204,7 @@ def test_the_bare_address_leads_to_a_page_that_is_quiet_on_every_screen_and_runs
     page.on("response", lambda response: missing.append(response.url) if response.status >= 400 else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-    page.goto(f"{server(APP)}/?n_clusters=7&epsilon=2.0&tab=budgets&audience=curator")
+    page.goto(f"{server(APP)}/?n_clusters=7&epsilon=2.0&tab=read&audience=curator")
     picture = picture_of(page)
     assert urlsplit(page.url).path == f"/{PAGE}", "the first page, with the query"
     query = parse_qs(urlsplit(page.url).query)

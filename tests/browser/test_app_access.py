@@ -183,7 +183,7 @@ def test_the_keyboard_reaches_every_control_and_a_way_past_the_menu_leads_to_the
     page: Page, server: Server
 ) -> None:
     page.emulate_media(reduced_motion="reduce")
-    page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets&audience=curator&n=500")
+    page.goto(f"{server(APP)}/convergent_kmeans?tab=read&audience=curator&n=500")
     picture = picture_of(page)
     settled(page)
     assert page.evaluate(MOVING) == [], "whoever asks for less motion gets none"
@@ -329,7 +329,7 @@ def darkness(element: Locator) -> float:
 
 def test_forced_colors_and_paper_keep_what_matters(page: Page, server: Server) -> None:
     page.emulate_media(forced_colors="active")
-    page.goto(f"{server(APP)}/convergent_kmeans?tab=budgets&audience=curator&n=500")
+    page.goto(f"{server(APP)}/convergent_kmeans?tab=read&audience=curator&n=500")
     picture = picture_of(page)
     settled(page)
     slider, lock = page.get_by_role("slider", name="ε").first, page.locator(".dpviz-facts .dpviz-lock").first

@@ -40,11 +40,11 @@ WIDE, PHONE = {"width": 1366, "height": 900}, {"width": 390, "height": 844}
 PLACES = (
     ("/", WIDE),
     ("/", PHONE),
-    ("/convergent_kmeans?n=300&tab=budgets&audience=curator", WIDE),
+    ("/convergent_kmeans?n=300&tab=read&audience=curator", WIDE),
     ("/convergent_kmeans?n=300&size=projector", WIDE),
     ("/convergent_kmeans?n=300&data=upload", WIDE),
     ("/convergent_kmeans?n=300&tab=read&below=read&under=read", WIDE),
-    ("/convergent_kmeans?n=300&tab=methods&audience=curator", WIDE),
+    ("/convergent_kmeans?n=300&tab=runs&audience=curator", WIDE),
     ("/dpm?n=300&tab=budget&audience=curator", WIDE),
     ("/compare", WIDE),
     ("/audit", WIDE),

@@ -1,4 +1,4 @@
-"""The k-means family in a browser: runs arrive by themselves, follow ε, and a click shows a method's picture."""
+"""The k-means family in a browser: two modes step together, and a hidden layer is drawn on request."""
 
 import re
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.test_app import opened, redrawn, scene_of, unfold
+from tests.browser.test_app import opened, redrawn, unfold
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
@@ -22,47 +22,9 @@ def chart(page: Page, key: str) -> Locator:
     return found
 
 
-def all_done(page: Page) -> None:
-    """Wait until nothing is computed any more."""
-    expect(page.locator(".dpviz-wait")).to_be_hidden(timeout=PATIENCE)
-
-
-@pytest.mark.slow  # tests/pages draw and click them, test_wait sees that a new picture is followed
-def test_runs_arrive_and_follow_the_slider_and_a_click_on_a_method_shows_its_picture_and_its_link(
-    page: Page, server: Server
-) -> None:
-    picture = opened(page, server, f"{SMALL}&tab=methods")
-    steps, against = chart(page, "steps"), chart(page, "against")
-    all_done(page)
-    before, sweep = scene_of(steps), scene_of(against)
-    slider = page.get_by_role("slider", name="ε").first
-    with redrawn(picture):
-        slider.press("ArrowLeft")
-    expect(steps).not_to_have_attribute("data-dpviz-scene", before, timeout=PATIENCE)
-    all_done(page)
-    assert scene_of(against) != sweep  # the rule has moved
-    with redrawn(picture):
-        slider.press("ArrowRight")
-    expect(steps).to_have_attribute("data-dpviz-scene", before, timeout=PATIENCE)
-    all_done(page)
-    with redrawn(picture):
-        steps.get_by_role("button", name="Show DWORK").click()
-    expect(page.locator(".dpviz-sentence")).to_contain_text("DWORK.")
-    expect(page).to_have_url(re.compile("mode=dwork"))
-    with redrawn(picture):
-        unfold(chart(page, "against"))
-        chart(page, "against").get_by_role("button", name="Show EUGkM (grid)").click()
-    expect(page.locator(".dpviz-sentence")).to_contain_text("EUGkM (grid).")
-    page.reload()
-    expect(page.locator(".dpviz-sentence")).to_contain_text("EUGkM (grid).", timeout=PATIENCE)
-    page.get_by_role("tab", name="Reproduction").click()
-    chart(page, "convergent_kmeans:gap_total")
-    expect(page).to_have_url(re.compile("tab=reproduction"))
-
-
 @pytest.mark.slow  # tests/pages have them in step, test_live_pairs steps two pictures
 def test_two_modes_step_together(page: Page, server: Server) -> None:
-    picture = opened(page, server, f"{SMALL}&mode=both&tab=budgets&audience=curator")
+    picture = opened(page, server, f"{SMALL}&mode=both&tab=read&audience=curator")
     other = chart(page, "other")
     frames = int(other.get_attribute("data-dpviz-frames") or 0)
     for _ in range(3):
@@ -73,7 +35,7 @@ def test_two_modes_step_together(page: Page, server: Server) -> None:
 
 @pytest.mark.slow  # a layer is hidden and shown in test_live and test_app_picture, where it stays while ε moves
 def test_what_the_paper_rejects_is_drawn_when_it_is_asked_for(page: Page, server: Server) -> None:
-    picture = opened(page, server, f"{SMALL}&tab=budgets&audience=curator")
+    picture = opened(page, server, f"{SMALL}&tab=read&audience=curator")
     step = page.get_by_role("slider", name="Step", exact=True)
     step.fill(str(int(step.get_attribute("max") or 0) - 1))
     unfold(picture)

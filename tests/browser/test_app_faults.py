@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 def test_a_server_that_is_killed_in_a_run_comes_back_with_the_picture_of_the_url(page: Page, apart: Apart) -> None:
     # The first request to a fresh server is a deep link, here or when it has come back.
-    page.goto(f"{apart.address}/convergent_kmeans?n_clusters=7&noise_seed=40&n=300&tab=budgets&audience=curator")
+    page.goto(f"{apart.address}/convergent_kmeans?n_clusters=7&noise_seed=40&n=300&tab=read&audience=curator")
     picture = picture_of(page)
     expect(page.get_by_role("heading", level=1)).to_have_text("Convergent k-means", timeout=SLOW)
     expect(page.get_by_text("Page not found")).to_have_count(0)
@@ -69,7 +69,7 @@ def test_of_two_processes_one_is_killed_and_its_readers_go_on_at_the_other(brows
                 reader.clear_cookies()
                 reader.request.get(f"{address}/_stcore/health")
         for number, page in enumerate(pages):
-            page.goto(f"{address}/convergent_kmeans?n=300&noise_seed={number}&tab=budgets&audience=curator")
+            page.goto(f"{address}/convergent_kmeans?n=300&noise_seed={number}&tab=read&audience=curator")
         scenes = [scene_of(picture_of(page)) for page in pages]
         assert len(set(scenes)) == 2
         before = homes()

@@ -26,7 +26,7 @@ COLORS = """image => {
 def test_a_photograph_stands_beside_itself_in_released_colors_and_the_public_sees_neither(
     page: Page, server: Server
 ) -> None:
-    page.goto(f"{server('app.py')}/convergent_kmeans?data=image&n_clusters=6&tab=budgets&audience=curator")
+    page.goto(f"{server('app.py')}/convergent_kmeans?data=image&n_clusters=6&tab=read&audience=curator")
     pictures = page.locator("[data-testid=stImage] img")
     expect(pictures).to_have_count(2, timeout=60_000)
     page.wait_for_timeout(1000)

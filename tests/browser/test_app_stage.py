@@ -299,7 +299,7 @@ def test_what_is_cut_off_is_noticed() -> None:
 def test_words_numbers_and_picture_agree_in_every_frame_of_a_drag_and_k_and_audience_stand_on_the_stage(
     page: Page, server: Server
 ) -> None:
-    opened(page, server, "convergent_kmeans", "tab=budgets&audience=curator")
+    opened(page, server, "convergent_kmeans", "tab=read&audience=curator")
     page.evaluate(FRAMES)
     drawing = page.locator(".dpviz-instrument svg")
     box = drawing.bounding_box()

@@ -33,7 +33,7 @@ def test_two_tabs_say_which_has_the_records_and_a_reload_what_is_gone_and_what_w
 ) -> None:
     content = csv()
     second = page.context.new_page()
-    for each, name in ((second, "teach"), (page, f"convergent_kmeans?{DESCRIBED}&tab=budgets&audience=curator")):
+    for each, name in ((second, "teach"), (page, f"convergent_kmeans?{DESCRIBED}&tab=read&audience=curator")):
         each.goto(f"{server(APP)}/{name}")
         expect(each.get_by_role("heading", level=1)).to_be_visible(timeout=SLOW)
         expect(line_of(each)).to_be_attached(timeout=SLOW)

@@ -30,7 +30,7 @@ KNOBS |= {
     "chosen_epsilon": 10,
     "n_clusters": N_CLUSTERS,
     "epsilon": 10,
-    "tab": "budgets",  # on the method's page, where no other runs are wanted
+    "tab": "read",  # on the method's page, where no other runs are wanted
     "audience": "curator",
 }
 LINK = "&".join(f"{name}={value}" for name, value in KNOBS.items())

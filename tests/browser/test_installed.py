@@ -193,7 +193,7 @@ def test_an_estimator_takes_a_frame_and_gives_clusters_with_their_promise(instal
     ],
 )
 def test_pages_show(page: Page, address: str, names: tuple[str, ...]):
-    page.goto(f"{address}/audit?audit_runs=200&{FEW}&compare_runs=10&tab=budgets&audience=curator")
+    page.goto(f"{address}/audit?audit_runs=200&{FEW}&compare_runs=10&tab=read&audience=curator")
     expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=SLOW)
     for name in sorted(names, key=lambda name: (name in ACROSS and bool(ACROSS[name].group), name)):
         title = CATALOGUE[name].title if name in CATALOGUE else ACROSS[name].title

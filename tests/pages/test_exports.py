@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpviz.core import frozen
-from dpviz.methods.convergent_kmeans.comparison import METHODS
+from dpviz.methods.convergent_kmeans.family import METHODS
 from dpviz.methods.source_target.page import NO_TARGETS
 from dpviz.plots import scene_hash
 from dpviz.ui import frame

@@ -1,32 +1,20 @@
-"""The k-means family on its page: any method's picture, two modes side by side, many runs, budgets, tables."""
+"""The k-means family on its page: any method's picture, two modes side by side, and the paper's tables."""
 
-import itertools
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import streamlit as st
 
 from dpviz.experiments.tables import read_tables
-from dpviz.methods.convergent_kmeans import comparison
 from dpviz.methods.convergent_kmeans import page as family
-from dpviz.methods.convergent_kmeans.comparison import METHODS
+from dpviz.methods.convergent_kmeans.family import METHODS
+from dpviz.tools.compare.runs import ENTRIES
 from dpviz.ui import reproduction
-from tests.pages.conftest import at_once
+from dpviz.ui.runs import RunRequest
 
 PAGE = "convergent_kmeans"
 SMALL = {"n": "200", "n_clusters": "3"}
-
-
-@pytest.fixture
-def ready(monkeypatch):
-    """Let background work be done at once, here."""
-    known = at_once(monkeypatch, comparison)
-    monkeypatch.setitem(family.EPSILONS, "total", (0.5, 5.0))
-    monkeypatch.setitem(family.EPSILONS, "step", (0.1, 1.0))
-    return known
 
 
 def names_of(packed, key):
@@ -48,6 +36,14 @@ def test_every_baseline_has_its_picture_sentence_and_guarantee(open_page, method
         assert page.n_locks == 0
 
 
+def test_compare_and_the_mode_menu_reach_every_method():
+    named = {"repaired": "convergent", "past": "convergent_past", "future": "convergent_future"}
+    # Lloyd is Compare's cost without privacy.
+    assert {named.get(name, name) for name in METHODS if name != "lloyd"} <= set(ENTRIES)
+    modes = {mode for mode, _ in family.MODE.choices} - {"both"}
+    assert {"published" if name in ("past", "future") else name for name in METHODS} == modes
+
+
 # In every run one end of each knob: the low and the high one take turns.
 KNOBS = [
     pytest.param(
@@ -63,10 +59,21 @@ KNOBS = [
 
 
 @pytest.mark.parametrize(("method", "knob", "value"), KNOBS)
-def test_a_baselines_own_knobs_hold_from_end_to_end(open_page, method, knob, value):
+def test_a_baselines_own_knobs_reach_its_run_from_end_to_end(open_page, monkeypatch, method, knob, value):
+    requests = []
+
+    def request(*args, **options):
+        requests.append(RunRequest(*args, **options))
+        return requests[-1]
+
+    monkeypatch.setattr(family, "RunRequest", request)
     asked = knob.format(int(value) if knob.kind == "int" else value)
     page = open_page(PAGE, **SMALL, mode=method, **{knob.name: asked})
     assert page.query[knob.name] == asked
+    if requests:
+        field = knob.name.removeprefix(f"{method}_")
+        by_rule = field == family.RULES.get(method, ("",))[0] and float(asked) == 0
+        assert getattr(requests[-1].params, field) == (None if by_rule else value)
     assert page.packed().get("picture") or page.app.error  # impossible together is said, never a crash
     for error in page.app.error:
         assert "but" in error.value
@@ -92,91 +99,6 @@ def test_without_a_noise_seed_there_is_no_trail_of_the_same_noise(open_page):
     before = {key: data for key, (_, _, data) in page.packed().items()}
     assert {key: data for key, (_, _, data) in page.run().packed().items()} == before  # looking again releases nothing
     assert any(text.value.startswith("Releases of these records in this session: 2.") for text in page.app.caption)
-
-
-def test_many_runs_of_every_method_are_drawn_as_bands(open_page, ready):
-    page = open_page(PAGE, **SMALL)
-    packed = page.packed()
-    for key in ("steps", "against"):
-        layers = packed[key][1]["layers"]
-        lines = {layer["name"] for layer in layers if layer["kind"] == "lines" and layer["pick"]}
-        bands = {layer["name"] for layer in layers if layer["kind"] == "bands"}
-        wanted = set(METHODS.values()) - ({METHODS["lloyd"]} if key == "against" else set())
-        assert lines == bands == wanted
-        assert all(layer["audience"] == "curator" for layer in layers)
-    assert len(ready) == len(METHODS) * 3
-    (table,) = [frame.value for frame in page.app.dataframe]
-    assert list(table["Method"]) == list(METHODS.values())
-    promised = dict(zip(table["Method"], table["Guarantee"], strict=True))
-    assert promised.pop("FastLloyd").startswith("proved, with δ = ")
-    assert set(promised.values()) == {"none", "proved", "claimed, not established"}
-
-
-def test_methods_are_switched_off_and_stay_off(open_page, ready):
-    page = open_page(PAGE, **SMALL)
-    page.set("button_group", "Methods", ["su", "eugkm"])
-    names = {layer["name"] for layer in page.packed()["against"][1]["layers"] if layer["pick"]}
-    assert names == {METHODS["su"], METHODS["eugkm"]}
-    assert {layer["name"] for layer in page.run().packed()["against"][1]["layers"] if layer["pick"]} == names
-    assert ready
-
-
-def test_both_axes_of_the_comparison_ask_different_questions(open_page, ready):
-    page = open_page(PAGE, **SMALL, epsilon="3.0", epsilon_per_iteration="0.2")
-    asked = {job.arguments[1].epsilon for job in ready}
-    assert asked == {3.0, 0.5, 5.0}
-    ready.clear()
-    page.set("button_group", "Compare at", "step")
-    assert {(job.arguments[1].epsilon, job.arguments[1].spend) for job in ready} == {
-        (0.2, "step"),
-        (0.1, "step"),
-        (1.0, "step"),
-    }
-    assert page.packed()["against"][1]["x"]["label"] == "ε per step"
-
-
-def test_a_click_on_a_line_shows_that_methods_picture(open_page, ready, monkeypatch):  # noqa: ARG001
-    page = open_page(PAGE, **SMALL)
-    clicks = itertools.count(1000)
-    clicked = SimpleNamespace(picked=None, pick_count=0)
-
-    def live(scene, *, key, **options):
-        state = family_live(scene, key=key, **options)
-        return SimpleNamespace(selected=state.selected, picked=clicked.picked, pick_count=clicked.pick_count)
-
-    family_live = family.live
-    monkeypatch.setattr(family, "live", live)
-    for name, mode in (("dwork", "dwork"), ("eugkm", "eugkm"), ("past", "published"), ("repaired", "repaired")):
-        clicked.picked, clicked.pick_count = name, next(clicks)
-        page.run()
-        assert page.query["mode"] == mode
-        assert page.run().query["mode"] == mode  # one click is one change
-    page.set("selectbox", "Method", "gupt")  # a later choice is not undone by an old click
-    assert page.query["mode"] == "gupt"
-
-
-def test_the_public_sees_no_runs_but_what_is_proved(open_page, ready):
-    page = open_page(PAGE, **SMALL, audience="public")
-    assert "steps" not in page.packed()
-    assert not ready
-    assert any("exact" in info.value for info in page.app.info)
-
-
-def test_budgets_add_up_to_what_each_method_spends(open_page, ready):
-    for audience, missing in (("curator", {"lloyd"}), ("public", {"lloyd", "past", "future"})):
-        st.cache_resource.clear()
-        page = open_page(PAGE, **SMALL, epsilon="2.0", audience=audience, tab="budgets")
-        header = page.packed()["budgets"][1]
-        shown = [METHODS[name] for name in METHODS if name not in missing]
-        assert header["y"]["names"] == shown[::-1]
-        spent = {}
-        for text in header["alt"].partition(": ")[2].split("; "):
-            name, number = text.rsplit(" ", 1)
-            spent[name] = float(number)
-        for name in shown:
-            if name not in (METHODS["past"], METHODS["future"]):
-                assert spent[name] == pytest.approx(2.0 * (1 - 2**-5) if name == METHODS["dwork"] else 2.0, abs=0.01)
-    assert ready
 
 
 def test_the_papers_tables_are_on_the_page(open_page):

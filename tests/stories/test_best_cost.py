@@ -17,7 +17,6 @@ from dpviz.solvers import SOLVERS, lloyd, nonprivate_kmeans, select_centers
 from dpviz.stories import pair
 from dpviz.stories.center_facts import cost_ratio
 from dpviz.stories.centers import CentersRun
-from dpviz.stories.charts import CostSpread, cost_by_epsilon
 from dpviz.stories.view import Words
 from dpviz.tools.many_runs import over_epsilon
 from dpviz.tools.many_runs.over_epsilon import State
@@ -139,10 +138,6 @@ def test_centers_that_cost_less_by_chance_cost_as_much():
 
 
 def test_charts_end_at_no_privacy():
-    values = np.array([[0.5, 2.0], [0.6, 2.0], [0.7, 2.0]])
-    chart = cost_by_epsilon([CostSpread("a", "A", 0, np.array([0.1, 1.0]), values)], 1.0, epsilon=1.0, label="ε")
-    line = next(layer for layer in chart.layers if layer.name == "A" and "xy" in layer.arrays)
-    assert line.arrays["xy"][0, 0, :, 1] == pytest.approx([0.0, np.log10(2.0)])
     states = [State(at, np.zeros((1, 2)), np.zeros(1, np.uint8), cost) for at, cost in ((0.1, 3.0), (1.0, 0.5))]
     played = over_epsilon.cost_chart(states, 1.0)
     curve = next(layer for layer in played.layers if layer.name == "Cost")

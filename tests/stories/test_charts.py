@@ -1,8 +1,11 @@
-"""The ledger's caption says of bar 0 what the events say."""
+"""Charts that several methods share: the ledger's caption, percentiles of runs, and public curves."""
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from dpviz.stories.charts import AT_ONCE, OPENING, ledger_chart
+from dpviz.stories.charts import AT_ONCE, OPENING, Curve, curve_chart, ledger_chart, percentiles
 from dpviz.stories.ledger import LedgerRow
 
 
@@ -18,3 +21,23 @@ from dpviz.stories.ledger import LedgerRow
 def test_bar_0_is_called_what_it_pays_for(rows, said):
     chart = ledger_chart([LedgerRow(column, purpose, 0.5, 1) for column, purpose in rows], proved=True)
     assert chart.caption == f"Adds up to ε = {0.5 * len(rows):g}. {said}".strip()
+
+
+@given(n_runs=st.integers(1, 30), n_points=st.integers(1, 6), seed=st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_percentiles_are_the_median_and_the_middle_ninety_percent(n_runs, n_points, seed):
+    values = np.random.default_rng(seed).normal(size=(n_runs, n_points))
+    missing = np.full((n_runs, 1), np.nan)
+    low, middle, high = percentiles(np.hstack([values, missing]))
+    np.testing.assert_allclose(middle[:-1], np.median(values, axis=0))
+    np.testing.assert_allclose([low[:-1], high[:-1]], np.percentile(values, [5, 95], axis=0))
+    assert np.isnan([low[-1], middle[-1], high[-1]]).all()
+
+
+def test_public_curves_keep_their_colors_and_fit_their_view():
+    curve = Curve("a", 4, np.array([-1.0, 0.0]), np.array([0.1, 0.2]), np.array([0.2, 0.3]), np.array([0.5, np.nan]))
+    chart = curve_chart("title", [curve], x="ε", y="gap", caption="")
+    assert all(each.hue == 4 for each in chart.layers)
+    assert chart.public().layers == chart.layers
+    assert chart.y.view[0] < 0.1
+    assert chart.y.view[1] > 0.5

@@ -8,7 +8,7 @@ import pytest
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.data import Dataset
 from dpviz.methods import CATALOGUE, run_class
-from dpviz.methods.convergent_kmeans.comparison import METHODS
+from dpviz.methods.convergent_kmeans.family import METHODS
 from dpviz.plots import Audience
 from dpviz.stories import View
 from dpviz.ui.data.drawing import DrawnPoints

@@ -13,7 +13,7 @@ from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, gdp_epsilon
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Box
 from dpviz.methods import CATALOGUE
-from dpviz.methods.convergent_kmeans.comparison import METHODS
+from dpviz.methods.convergent_kmeans.family import METHODS
 from dpviz.methods.nd_laplace.run import PointsLook
 from dpviz.solvers import assign
 from dpviz.stories.ledger import leaves

@@ -18,9 +18,11 @@ from benchmarks.papers.convergent_kmeans.quality import cost_gap
 from benchmarks.papers.kept_runs import all_of
 from benchmarks.papers.statistics import spread
 from benchmarks.papers.table_sets import SetRecords
-from dpviz.core import Result
+from dpviz.baselines import CATALOGUE as BASELINES
+from dpviz.core import CentersRelease, Result, Step
 from dpviz.experiments.tables import Cell, Column, ResultTable
-from dpviz.methods.convergent_kmeans.comparison import METHODS, FamilyQuestion, configure, spent
+from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
+from dpviz.methods.convergent_kmeans.family import METHODS
 from dpviz.metrics import nonprivate_costs
 
 REFERENCE = "lloyd"
@@ -33,6 +35,32 @@ CAPTIONS = {
     "total": "Every method spends ε in all. The published method shares it evenly over its steps and final counts; how "
     "many steps it will need is found by a run that expects Lloyd's number, so what it spends is near ε.",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyQuestion:
+    """The question to every method. All of it is public except the number of Lloyd's steps on the records.
+
+    `spend` is "total": each method spends `epsilon` in all, and the published convergent method shares it evenly over
+    `n_steps` iterations and its final counts. "step" is the paper's figure 7: the published method spends `epsilon` in
+    each of them, and every other method gets its total, `epsilon` (`n_steps` + 1).
+    """
+
+    n_clusters: int
+    epsilon: float
+    spend: str  # "total" or "step"
+    n_steps: int  # expected iterations of the published method
+    start_seed: int
+
+    @property
+    def epsilon_total(self) -> float:
+        """Budget of a method for its whole run."""
+        return self.epsilon if self.spend == "total" else self.epsilon * (self.n_steps + 1)
+
+    @property
+    def epsilon_step(self) -> float:
+        """Budget of the published convergent method for one iteration, and for its final counts."""
+        return self.epsilon / (self.n_steps + 1) if self.spend == "total" else self.epsilon
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +88,7 @@ def gap_runs(
 
 def one_start(records: SetRecords, seed: int, spend: str, epsilons: tuple[float, ...]) -> list[Gap]:
     """Run every method with each budget from the start of `seed`, k records for the methods that take a start."""
-    question = FamilyQuestion(
-        records.paper.n_clusters, 1.0, spend, n_steps=1, start="records", start_seed=seed, max_iterations=MOST
-    )
-    question = replace(question, options=((REFERENCE, "n_iterations", MOST),))
+    question = FamilyQuestion(records.paper.n_clusters, 1.0, spend, 1, seed)
     lloyd = _fit(REFERENCE, records, question, seed)
     lloyd_cost, n_steps = _cost(records, lloyd), len(lloyd.trace)
     found = []
@@ -113,6 +138,29 @@ def _results(records: SetRecords, question: FamilyQuestion, seed: int) -> Iterat
     for method in COMPARED:
         if method not in STRATEGIES:
             yield method, _fit(method, records, others, seed)
+
+
+def configure(method: str, question: FamilyQuestion) -> tuple[Any, Any]:
+    """Return (algorithm, its Params) for one of METHODS."""
+    values: dict[str, object] = {"n_clusters": question.n_clusters, "start_seed": question.start_seed}
+    # The other methods start by themselves.
+    if method not in ("gupt", "privgene", "eugkm"):
+        values["start"] = "records"
+    if method in STRATEGIES:
+        values |= {"mode": "published", "orientation": method, "max_iterations": MOST}
+        values |= {"epsilon_per_iteration": question.epsilon_step, "epsilon_counts": question.epsilon_step}
+    elif method == REFERENCE:
+        values["n_iterations"] = MOST
+    else:
+        values["epsilon"] = question.epsilon_total
+    module: Any = BASELINES.get(method, convergent_kmeans)
+    return module, module.Params(**values)
+
+
+def spent(result: Result[CentersRelease, Step]) -> float:
+    """Return the epsilon of the proved claim, else of the published one."""
+    guarantee = result.guarantee
+    return guarantee.stated.epsilon if guarantee.proved is None else guarantee.proved.epsilon
 
 
 def _fit(method: str, records: SetRecords, question: FamilyQuestion, seed: int) -> Result[Any, Any]:

@@ -8,6 +8,7 @@ records it draws for the curator.
 import math
 from collections.abc import Mapping
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -50,6 +51,22 @@ from dpviz.stories.run import Run
 from dpviz.stories.stage import Clock, ExactScene, Stage, Stops, stack
 from dpviz.stories.view import Projection, View, Words
 
+# method -> what to call it; the order is that of every legend and table
+METHODS: Mapping[str, str] = MappingProxyType(
+    {
+        "lloyd": "Lloyd (no privacy)",
+        "repaired": "Convergent, repaired",
+        "past": "Convergent, published, past",
+        "future": "Convergent, published, future",
+        "blum": "BLUM (SuLQ)",
+        "dwork": "DWORK",
+        "su": "DPLloyd (SU)",
+        "gupt": "GUPT",
+        "privgene": "PrivGene",
+        "eugkm": "EUGkM (grid)",
+        "fastlloyd": "FastLloyd",
+    }
+)
 CIRCLE = "Radius bound"
 TERMS = (
     (

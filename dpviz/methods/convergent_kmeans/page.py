@@ -1,37 +1,22 @@
 """Convergent k-means and its family: move ε, and watch zones, centers and cost move, beside every other method."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import FloatArray, Knob, attacker_odds, knobs, unit_records
-from dpviz.data.synthetic import STAND_INS
 from dpviz.method_page import MethodPage, under
 from dpviz.methods.convergent_kmeans import METHOD, attack
 from dpviz.methods.convergent_kmeans.algorithm import Params
 from dpviz.methods.convergent_kmeans.attack import AttackQuestion, ExactKnowledge, Guesses
-from dpviz.methods.convergent_kmeans.comparison import (
-    METHODS,
-    FamilyQuestion,
-    MethodRuns,
-    Options,
-    account,
-    budget_chart,
-    configure,
-    public_account,
-    run_many,
-)
-from dpviz.methods.convergent_kmeans.family import no_budget
+from dpviz.methods.convergent_kmeans.family import METHODS, no_budget
 from dpviz.methods.convergent_kmeans.run import count_noise, variation
-from dpviz.solvers import nonprivate_kmeans
-from dpviz.stories import center_facts, charts, outcomes
+from dpviz.stories import center_facts, outcomes
 from dpviz.stories.method import AnyMethod, RunClass
-from dpviz.stories.panel import attacker, ceiled, chance_limit, number
+from dpviz.stories.panel import attacker
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.tools.two_worlds.page import WorldsTab
@@ -41,7 +26,7 @@ from dpviz.ui.data import groups
 from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
 from dpviz.ui.runs import RunRequest, along, follow, run_method, scalars, words_of
-from dpviz.ui.show import IMPOSSIBLE, Screen, Slider, unreleased
+from dpviz.ui.show import Screen, Slider, unreleased
 
 KNOBS = {knob.name: knob for knob in knobs(Params)}
 MODES = dict(KNOBS["mode"].choices)
@@ -57,7 +42,7 @@ MODE = Knob(
     "choice",
     "repaired",
     "Method",
-    "Whose picture you see. Click a line under All methods to choose it there.",
+    "Whose picture you see. Compare shows all methods at once.",
     choices=(
         ("repaired", "Convergent, repaired"),
         ("published", "Convergent, as published"),
@@ -68,27 +53,12 @@ MODE = Knob(
 TAB = under(
     "tab",
     METHOD.name,
-    ("methods", "All methods"),
     ("runs", "Many runs"),
     ("play", "Play over ε"),
-    ("budgets", "Budgets"),
     ("attack", "The attack"),
     two_worlds.CHOICE,
 )
 
-# Of the tab "All methods".
-CHART_HEIGHT = 360  # CSS pixels
-EPSILONS = {"total": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0), "step": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)}
-SPEND = Knob(
-    "spend",
-    "choice",
-    "total",
-    "Compare at",
-    "Equal total: every method spends ε in all. Equal step: the paper's figure 7, where the published method spends "
-    "ε in every step and the others get its total.",
-    choices=(("total", "Equal total ε"), ("step", "Equal ε per step")),
-)
-RUNS = Knob("n_runs", "int", 20, "Runs of each method", "More runs, steadier bands.", 5, 100, 5, 100)
 # 0 stands for the method's own rule: method -> (parameter, label, help, most)
 RULES: dict[str, tuple[str, str, str, int]] = {
     "blum": ("n_iterations", "Iterations T (0: five)", "How often the noisy means are computed.", 30),
@@ -104,17 +74,6 @@ RULES: dict[str, tuple[str, str, str, int]] = {
         200,
     ),
 }
-NO_COSTS = "Costs are exact, and each run is a separate release. Only the curator sees them."
-_SWITCHES = "dpviz:methods"
-
-# Of the tab "Budgets".
-BUDGET_HEIGHT = 520
-CLAIMED = ("lloyd", "past", "future")  # nothing is proved, and what they spend follows from the records
-INVENTED = (
-    f"Computed on {STAND_INS} invented records, so that this view is no release. Where the number of steps follows the "
-    "noisy number of records, it is that of so few."
-)
-
 # Of the tab "The attack".
 ATTACK_HEIGHT = 440
 DOTS_HEIGHT = 230
@@ -160,8 +119,6 @@ class ConvergentKMeansPage(MethodPage):
     tab = TAB
     controls = (
         MODE,
-        SPEND,
-        RUNS,
         *(knob for method in FAMILY for _, knob in own_knobs(method)),
         ATTACKED,
         *many_runs.KNOBS,
@@ -194,19 +151,11 @@ class ConvergentKMeansPage(MethodPage):
         self.orientation = value(KNOBS["orientation"])
         value = controls.control if self.mode in STARTED else state.value
         self.values["start"] = value(KNOBS["start"])
-        for _, knob in own_knobs(self.mode):
-            controls.control(knob)
-
-    def draw_look(self) -> None:
-        """Put together the question to all methods, with what the reader has changed of any baseline."""
-        ruled = {(method, rule[0]) for method, rule in RULES.items()}
-        options: Options = tuple(
-            (method, field, None if (method, field) in ruled and value == 0 else value)
-            for method in FAMILY
-            for field, knob in own_knobs(method)
-            for value in (state.value(knob),)
-        )
-        self.question = FamilyQuestion(epsilon=1.0, options=options, **self.values)
+        # Values of the chosen baseline alone. Read here: runs ahead of the page have no session.
+        rule, *_ = RULES.get(self.mode, ("",))
+        self.own_values = {field: controls.control(knob) for field, knob in own_knobs(self.mode)}
+        if self.own_values.get(rule) == 0:
+            self.own_values[rule] = None
 
     def count(self) -> Knob:
         """Return the knob of k, which stands below the picture."""
@@ -263,8 +212,16 @@ class ConvergentKMeansPage(MethodPage):
             return self.stepwise(epsilon)
         if self.mode not in METHOD.family:
             return self.repaired(epsilon)
-        algorithm, params = configure(self.mode, replace(self.question, epsilon=epsilon))
-        return RunRequest(algorithm, self.run_class, params, METHODS[self.mode], adapt=self.adapt)
+        baseline = BASELINES[self.mode]
+        values = {name: value for name, value in self.values.items() if name in baseline.parameters} | self.own_values
+        if self.mode == "lloyd":
+            values["start"] = (
+                "packing" if values["start"] == "private" else values["start"]
+            )  # no epsilon pays for seeds
+        else:
+            values["epsilon"] = epsilon
+        params = baseline.Params(**values)
+        return RunRequest(baseline, self.run_class, params, METHODS[self.mode], adapt=self.adapt)
 
     def draw_slider(self) -> float:
         """Read the privacy slider; the paper's is a budget for each step."""
@@ -316,106 +273,15 @@ class ConvergentKMeansPage(MethodPage):
 
     def tabs(self) -> dict[str, Callable[[], None]]:
         """Return what draws each tab."""
-        public = self.frame.public
         return {
             **super().tabs(),
-            "methods": partial(_inform, NO_COSTS) if public else self.all_methods,
             "play": lambda: many_runs.over(self.frame, self.request, self.budget, self.noise, self.view),
-            "budgets": self.budgets,
-            "attack": partial(_inform, NO_ATTACK) if public else self.attack,
+            "attack": self.attack,
         }
 
     def worlds(self) -> WorldsTab:
         """Return what two worlds are told apart by; the plan of a run follows a released number."""
         return WorldsTab(self.current_request, planned=False)
-
-    @st.fragment
-    def all_methods(self) -> None:
-        """Draw many runs of every method that is switched on: cost by iteration, and against epsilon.
-
-        Epsilon is read when the runs begin: the slider's own fragment moves it.
-        """
-        if state.is_blank():
-            return
-        # Switches that are not drawn, on another tab or page, would be forgotten.
-        st.session_state["methods"] = st.session_state.get(_SWITCHES, list(METHODS))
-        switched_on = st.pills(
-            "Methods",
-            list(METHODS),
-            format_func=lambda name: METHODS[name],
-            selection_mode="multi",
-            key="methods",
-            on_change=lambda: st.session_state.update({_SWITCHES: list(st.session_state["methods"])}),
-        )
-        left, right = st.columns(2, vertical_alignment="bottom")
-        with left:
-            spend = controls.control(SPEND)
-        with right:
-            n_runs = int(controls.control(RUNS))
-        names = [name for name in METHODS if name in switched_on or name == "lloyd"]
-        epsilon = float(state.value(KNOBS["epsilon" if spend == "total" else "epsilon_per_iteration"]))
-        question = replace(self.question, epsilon=epsilon, spend=spend)
-        grid, seed = EPSILONS[spend], self.noise.seed_for(self.frame.source).value
-        questions = [question, *(replace(question, epsilon=each) for each in grid)]
-        jobs = [Job(run_many, (name, each, n_runs, seed), n_runs=n_runs) for each in questions for name in names]
-        answers = self.answers(jobs, what=f"{n_runs} runs of each method", key="wait")
-        if answers is None:
-            return
-        rows: list[list[MethodRuns | None]] = [answers[i : i + len(names)] for i in range(0, len(jobs), len(names))]
-        if rows[0][0] is None:
-            st.caption("The first runs are on their way.")
-            return
-        dataset = self.frame.source.dataset
-        unit = unit_records(dataset.points, dataset.box)
-        best = float(nonprivate_kmeans(unit, question.n_clusters).nonprivate_costs[-1]) / max(len(unit), 1)
-        floor = min(best, float(np.median(rows[0][0].nonprivate_final)))  # the lesser of it and Lloyd's
-        known = [runs for runs in rows[0] if runs]
-        # The line of the picture; two stand for the pair, of which the repaired one is drawn thick.
-        thick = {"published": "past", "both": "repaired"}.get(self.mode, self.mode)
-        by_iteration = [
-            _spread(
-                runs.method,
-                np.arange(runs.nonprivate_lasting.shape[1], dtype=np.float64),
-                runs.nonprivate_lasting,
-                exact=runs.method == "lloyd",
-            )
-            for runs in known
-        ]
-        longest = max(float(np.median(runs.n_iterations)) for runs in known) + 1.0
-        steps = charts.cost_by_iteration(by_iteration, floor, longest=longest, chosen=thick)
-        _follow_click(live(steps, key="steps", height=CHART_HEIGHT), "steps")
-        by_epsilon = []
-        for i, name in list(enumerate(names))[1:]:  # Lloyd has no epsilon
-            column = [(at, row[i]) for at, row in zip(grid, rows[1:], strict=True)]
-            finals = [(at, runs.nonprivate_final) for at, runs in column if runs is not None]
-            if finals:
-                values = np.stack([final for _, final in finals], axis=1)
-                by_epsilon.append(_spread(name, np.array([at for at, _ in finals]), values))
-        label = "ε" if spend == "total" else "ε per step"
-        against = charts.cost_by_epsilon(by_epsilon, floor, epsilon=epsilon, label=label, chosen=thick)
-        _follow_click(live(against, key="against", height=CHART_HEIGHT), "against")
-        safe_table(_medians(known, floor), hide_index=True)
-
-    @st.fragment
-    def budgets(self) -> None:
-        """Draw how each method spends the same budget. Only what is proved is public: the others follow the records."""
-        if state.is_blank():
-            return
-        public, question = self.frame.public, replace(self.question, epsilon=float(state.value(KNOBS["epsilon"])))
-        names = [name for name in METHODS if name not in (CLAIMED if public else ("lloyd",))]
-        if public:
-            jobs = [Job(public_account, (name, question), n_runs=0) for name in names]
-        else:
-            seed = self.noise.seed_for(self.frame.source).value
-            jobs = [Job(account, (name, question, seed)) for name in names]
-        answers = self.ask(jobs, what="Ledgers", key="wait-budgets")
-        if answers.complete and not answers.problem:
-            live(budget_chart(answers.found), key="budgets", height=BUDGET_HEIGHT)
-            st.caption(f"ε = {number(question.epsilon)} in all. Red is claimed in print and not established.")
-            if public:
-                st.caption(INVENTED)
-        elif answers.problem:
-            st.error(IMPOSSIBLE if public else state.plain(answers.problem))
 
     @st.fragment
     def attack(self) -> None:
@@ -424,6 +290,9 @@ class ConvergentKMeansPage(MethodPage):
         Budgets are read when the work begins: the sliders' own fragment moves them.
         """
         frame = self.frame
+        if frame.public:
+            st.info(NO_ATTACK)
+            return
         if state.is_blank():
             return
         n = frame.source.dataset.n
@@ -508,45 +377,6 @@ class ConvergentKMeansPage(MethodPage):
         if row is not None:
             state.remember(RECORD, row)
             st.rerun(scope="fragment")
-
-
-def _spread(name: str, x: FloatArray, values: FloatArray, *, exact: bool = False) -> charts.CostSpread:
-    hue = max(0, list(METHODS).index(name) - 1)  # Lloyd's is gray
-    return charts.CostSpread(name, METHODS[name], hue, x, values, exact=exact)
-
-
-def _medians(methods: Sequence[MethodRuns], floor: float) -> pd.DataFrame:
-    """Return the medians as a table, for readers who cannot see the charts or want digits; the first row is Lloyd's."""
-    rows = []
-    for runs in methods:
-        guarantee = "proved" if runs.proved else "claimed, not established"
-        if runs.delta > 0:  # Gaussian noise
-            guarantee += f", with δ = {chance_limit(runs.delta)}"
-        times = center_facts.cost_ratio(float(np.median(runs.nonprivate_final)), floor)
-        cost = number(times) if floor > 0 else "not defined"
-        ratio = number(float(np.mean(runs.n_iterations) / np.mean(methods[0].n_iterations)))
-        rows.append(
-            {
-                "Method": METHODS[runs.method],
-                "Cost, × k-means": cost,
-                "Iterations": number(float(np.median(runs.n_iterations))),
-                "Iterations, × Lloyd's": ratio,
-                "ε in all": ceiled(float(np.median(runs.spent))),
-                "Guarantee": "none" if runs.method == "lloyd" else guarantee,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _follow_click(chart: LiveState, key: str) -> None:
-    """Show the picture of the method whose line was clicked, once for each click."""
-    if clicked(chart, key):
-        state.remember(MODE, "published" if chart.picked in ("past", "future") else chart.picked)
-        state.run_again()
-
-
-def _inform(text: str) -> None:
-    st.info(text)
 
 
 PAGE = ConvergentKMeansPage.page(METHOD)

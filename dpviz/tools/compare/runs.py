@@ -79,7 +79,8 @@ class Compared:
         return {"name": self.method, **dict(self.entry.fields)}
 
 
-# Methods first, then baselines; of these, those that the page opens with. A baseline has the page of its family.
+# Methods come first, then baselines, then further modes; within each group, those that the page opens with come first.
+# A baseline has the page of its family.
 ENTRIES: Mapping[str, Compared] = MappingProxyType(
     {
         entry.key: Compared(
@@ -89,11 +90,13 @@ ENTRIES: Mapping[str, Compared] = MappingProxyType(
             if each.name in CATALOGUE
             else next((name for name, method in CATALOGUE.items() if each.name in method.family), ""),
         )
-        for each in (
-            *CATALOGUE.values(),
-            *sorted(BASELINES.values(), key=lambda each: not any(entry.on for entry in each.entries)),
+        for each, entry in sorted(
+            ((each, entry) for each in ALGORITHMS.values() for entry in each.entries),
+            key=lambda pair: (
+                not pair[1].on and pair[1] is not pair[0].entries[0],
+                pair[0].name in BASELINES and not pair[1].on,
+            ),
         )
-        for entry in each.entries
     }
 )
 

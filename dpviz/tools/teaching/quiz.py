@@ -108,7 +108,7 @@ QUESTIONS = (
         tuple(f"ε = {each:g}" for each in (min(SPENT), max(SPENT), sum(SPENT), math.prod(SPENT))),
         2,
         "Every look at the records costs, and costs add up. That is why a method with many steps has less for each.",
-        ("How each method spends its budget", f"{_KMEANS}&tab=budgets"),
+        ("How k-means spends its budget", _KMEANS),
     ),
     QuizQuestion(
         "free",

@@ -13,7 +13,7 @@ from benchmarks.papers.convergent_kmeans.lloyd_runs import STRATEGIES, SetRuns, 
 from benchmarks.papers.table_sets import PAPER_SETS, SUFFIXES, read_set
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments.tables import read_tables
-from dpviz.methods.convergent_kmeans.comparison import METHODS
+from dpviz.methods.convergent_kmeans.family import METHODS
 
 ROOT = Path(__file__).resolve().parents[3]
 FILE = ASSETS / "reproduction" / "convergent_kmeans.json"

@@ -13,8 +13,7 @@ from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, SequenceEve
 from dpviz.baselines import CATALOGUE
 from dpviz.baselines.privgene import FIRST_MOVE, SHRINK
 from dpviz.core import Adjacency, Box
-from dpviz.methods.convergent_kmeans.comparison import METHODS
-from dpviz.methods.convergent_kmeans.family import PIXELS, RUNS, TERMS, FamilyRun, shaded
+from dpviz.methods.convergent_kmeans.family import METHODS, PIXELS, RUNS, TERMS, FamilyRun, shaded
 from dpviz.plots import Audience, Kind, Role, pack
 from dpviz.solvers import nonprivate_kmeans
 from dpviz.solvers.grids import CellGrid, even_grid

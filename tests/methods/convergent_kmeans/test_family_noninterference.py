@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpviz.baselines import CATALOGUE
-from dpviz.methods.convergent_kmeans.comparison import METHODS
+from dpviz.methods.convergent_kmeans.family import METHODS
 from dpviz.plots import Audience, pack
 from dpviz.stories import View
 from tests.methods.convergent_kmeans.test_noninterference import arrays_of, layer_bytes, with_trace

@@ -6,7 +6,7 @@ from benchmarks.papers.convergent_kmeans.quality import cost_gap
 from benchmarks.papers.table_sets import PaperSet, SetRecords
 from dpviz.core import frozen
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
-from dpviz.methods.convergent_kmeans.comparison import METHODS
+from dpviz.methods.convergent_kmeans.family import METHODS
 from dpviz.metrics import nonprivate_costs
 from dpviz.solvers import lloyd
 
