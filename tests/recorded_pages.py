@@ -48,7 +48,6 @@ CHOICES: dict[str, dict[str, str]] = {
     "dpm": {"calibration": "published", "shares": "own", "tab": "many quality worlds reproduction read"},
     "morse": {
         "moves": "level search",
-        "relief": "surface",
         "base": "dpmog dplloyd_mog dpcube",
         "calibration": "published",
         "adjacency": "replace",

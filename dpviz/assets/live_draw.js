@@ -538,45 +538,7 @@ function drawHeat(ctx, layer, look) {
   }
 }
 
-/** Closed curves of a solid picture as faces: far ones first, so that near ones hide them. */
-function drawFaces(ctx, layer, look) {
-  const [, m, p] = layer.arrays.xy.shape;
-  const part = (array, width) => array.data.subarray(array.shape[0] === 1 ? 0 : look.row * m * p * width);
-  const [xy, depth] = [part(layer.arrays.xy, 2), part(layer.arrays.xy_depth, 1)];
-  const group = groupReader(layer, look.row);
-  const middle = new Float64Array(m);
-  for (let i = 0; i < m; i += 1) for (let v = 1; v < p; v += 1) middle[i] += depth[i * p + v]; // the first is the last
-  const order = Array.from(middle.keys()).sort((a, b) => middle[a] - middle[b]);
-  const styles = new Map();
-  ctx.lineJoin = "round";
-  ctx.lineWidth = strokeWidth(layer, look.scale);
-  for (const i of order) {
-    const own = groupOf(layer, group, i);
-    if (!styles.has(own)) styles.set(own, faceStyle(layer, look, own));
-    [ctx.fillStyle, ctx.strokeStyle, ctx.globalAlpha] = styles.get(own);
-    ctx.beginPath();
-    for (let v = 0; v < p; v += 1) {
-      const at = 2 * (i * p + v);
-      ctx.lineTo(look.scale.x(xy[at]), look.scale.y(xy[at + 1]));
-    }
-    ctx.fill();
-    ctx.stroke();
-  }
-}
-
-const groupOf = (layer, group, i) => (layer.arrays.group ? group(i) : 0);
-
-/** A face's inside, edge and opacity: its color mixed into the background, so that nothing shines through. */
-function faceStyle(layer, look, own) {
-  const none = layer.arrays.group && own === NO_GROUP; // of no cluster: only its edges are drawn
-  const [front, back] = [none ? look.theme.grid : colorOf(look.theme, layer, own), look.theme.background];
-  const [from, to] = [parseColor(back) ?? [255, 255, 255], parseColor(front) ?? [128, 128, 128]];
-  const at = (share) => `rgb(${from.map((c, i) => Math.round(c + share * (to[i] - c))).join(", ")})`;
-  return [at(none ? 0 : layer.fill), none ? front : at(Math.min(1, layer.fill + 0.35)), look.alpha(own) * look.faint];
-}
-
 function drawLines(ctx, layer, look) {
-  if (layer.fill > 0 && layer.arrays.xy_depth) return void drawFaces(ctx, layer, look);
   const m = layer.arrays.xy.shape[1];
   const group = groupReader(layer, look.row);
   const paths = pathsOf(layer, look);

@@ -296,7 +296,7 @@ def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spe
                 style["opacity"] = OPACITIES["trail"]
             case Kind.LINES:
                 paths = array("xy")[mine]
-                style |= fill if "xy_depth" not in layer.arrays else {}
+                style |= fill
             case Kind.BARS:
                 paths = array("rect")[mine][:, [0, 1, 2, 1, 2, 3, 0, 3, 0, 1]].reshape(-1, 5, 2)
                 line["width"] = min(width, SIZES["line"]["bar"])

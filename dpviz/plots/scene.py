@@ -189,7 +189,7 @@ class Layer(Confidential):
     symbol: str = "circle"  # marks: circle, ring, cross, square, diamond, lock, aid
     size: float = 6.0  # CSS pixels: symbol's diameter or line's width; 0: a filled curve without an outline
     dash: bool = False
-    fill: float = 0.0  # opacity of a circle's, bar's or closed curve's inside; in a solid picture a face hides others
+    fill: float = 0.0  # opacity of a circle's, bar's or closed curve's inside
     names: tuple[str, ...] = ()  # one per mark or curve, for hover, legend and table; never HTML
     legend: bool = True
     shown: bool = True  # False: in the legend, but off until the reader asks for it

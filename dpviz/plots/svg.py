@@ -471,8 +471,6 @@ def draw(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> It
             yield from _images(visible, plane, theme, key)
         case Kind.ENSEMBLE:
             yield from _ensemble(visible, plane, theme)
-        case Kind.LINES if visible.layer.fill and "xy_depth" in visible.layer.arrays:
-            yield from _faces(visible, plane, theme)
         case Kind.TRAILS:
             yield from (f'<g opacity="{OPACITIES["trail"]:g}">', *_outlines(visible, plane, theme), "</g>")
         case _:
@@ -613,21 +611,6 @@ def _outlines(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterato
                 at = float(plane.x(array("x")))
                 if math.isfinite(at):
                     yield _path(f"M{at:.1f} {plane.top:.1f}V{plane.top + plane.height:.1f}", line)
-
-
-def _faces(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterator[str]:
-    """Yield the closed curves of a solid picture one by one, from far to near: near ones hide far ones."""
-    layer = visible.layer
-    groups = visible.groups if visible.has_groups else np.zeros(layer.n_marks, dtype=np.intp)
-    styles = {}
-    for group in np.unique(groups).tolist():
-        none = group == NO_GROUP  # of no cluster: only its edges are drawn
-        front, back = np.array(rgb(theme.color(layer, group))), np.array(rgb(theme.background))
-        shares = (0.0, 0.3) if none else (layer.fill, min(1.0, layer.fill + 0.35))
-        mixed = [np.rint(back + share * (front - back)).astype(np.uint8).tobytes().hex() for share in shares]
-        styles[group] = f'fill="#{mixed[0]}" stroke="#{mixed[1]}" stroke-width="{plane.grow * stroke_width(layer):.3g}"'
-    for curve, group in zip(plane.xy(visible.array("xy")), groups.tolist(), strict=True):
-        yield _path(_joined(curve), styles[group])
 
 
 def _images(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:

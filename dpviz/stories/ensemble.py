@@ -224,7 +224,7 @@ def centered(draws: FloatArray) -> Ensemble:
 
 def with_ensembles(scene: Scene, run: "Run[Any, Any, Any]", view: View) -> Scene:
     """Add to a picture of features what its run's law says of the release: fog under the records, dots above them."""
-    if view.z is not None or view.surface or not scene.axes_public:
+    if view.z is not None or not scene.axes_public:
         return scene
     exact, public = run.ensembles(view)
     plane, last = project(View(view.x, view.y), run.words, run.unit), len(scene.frames) - 1

@@ -230,7 +230,7 @@ def on_map(scene: Scene, words: Words, view: View) -> Scene:
     place = words.place if words.scale is None else words.scale.place
     ground = words.ground if words.box_public else None
     axes = place.axes if place is not None else (0, 1) if ground is not None else None
-    if (view.x, view.y) != axes or scene.solid is not None or view.surface or view.z is not None or view.principal:
+    if (view.x, view.y) != axes or scene.solid is not None or view.z is not None or view.principal:
         return scene
     layers = scene.layers
     if not any(layer.name.startswith(SCALE) for layer in layers):  # else the method has a bar of its own

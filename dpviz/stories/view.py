@@ -24,7 +24,6 @@ class View:
     """Two features by index, three of them turned, or the first two principal directions of the records (curator only).
 
     With `z` a picture shows x, y and z from afar: `yaw` turns around the z axis, `pitch` looks down on it, in degrees.
-    With `surface` a story that has one draws it over the two directions, and turns it by the same angles.
     """
 
     x: int = 0
@@ -33,7 +32,6 @@ class View:
     z: int | None = None
     yaw: float = 30.0
     pitch: float = 25.0
-    surface: bool = False
 
     def features(self, d: int) -> tuple[int, ...]:
         """Return the features that are shown of `d`; a principal view shows none of them alone."""

@@ -33,6 +33,8 @@ MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
         ("lang", None): Moved("The app is now in English only."),
         ("tab", "methods"): Moved("Every k-means method is now on this page, beside the others.", page="compare"),
         ("tab", "budgets"): Moved("The tab “Budgets” is gone. A chart below the picture shows each step’s ε."),
+        ("relief", "surface"): Moved("The landscape is now shown as shaded relief only.", page="morse"),
+        ("relief", None): Moved(""),
         ("step", None): Moved(""),  # of a lesson, which has its own sentence
     }
 )

@@ -101,15 +101,12 @@ class Screen:
             with frame.stage:
                 pairs = self._link(*groups.link_names(names), start=request.algorithm.has_start)
                 classes = frame.dataset.labels
-                flat = not view.surface  # a surface has no records: nothing to select, nowhere to draw
                 shown = StagePicture(
                     stage.KEY,
                     scene,
                     picture.packed[0],
-                    (lambda region: inspecting.facts(region, run.unit, run.words, view, classes, run.plane(view)))
-                    if flat
-                    else None,
-                    drawing.options(drawn=frame.source.drawn, public=frame.public) if flat else None,
+                    lambda region: inspecting.facts(region, run.unit, run.words, view, classes, run.plane(view)),
+                    drawing.options(drawn=frame.source.drawn, public=frame.public),
                 )
                 numbers = self._keep(picture, pairs, numbers_of_one)
                 done = self._stage((shown,), pairs, self._offer(picture), count, ledger.mark(frame.source, run))

@@ -34,7 +34,7 @@ PICTURES = [
     (MORSE, {**SMALL, "n_components": "6", "moves": "search", "first": "1", "second": "2"}),
     (MORSE, {**SMALL, "n_components": "6", "base": "dpcube", "moves": "level", "delta": "1e-06"}),
     (MORSE, {"data": "moons", "n": "400", "n_components": "8", "audience": "public"}),
-    (MORSE, {"data": "moons", "n": "400", "n_components": "8", "relief": "surface", "yaw": "-20"}),
+    (MORSE, {"data": "moons", "n": "400", "n_components": "8"}),
     (TARGET, {}),
     (TARGET, {"data": "synthetic_2", "data_n_targets": "90", "method": "nas", "budget": "rho", "noise": "gaussian"}),
     (TARGET, {**SMALL, "data": "moons", "n_targets": "80", "targets": "uniform", "target_seed": "5"}),

@@ -106,26 +106,3 @@ def test_without_classes_runs_are_compared_with_one_without_noise(open_page, rea
     assert "without noise" in page.packed()["ari"][1]["title"]
     assert "(ARI)" not in page.text
     assert ready
-
-
-def drawn(page):
-    """Return what the picture draws, without the words beside it: its layers, and their arrays."""
-    _, header, packed = page.packed()["picture"]
-    return header["layers"], packed[4 + int.from_bytes(packed[:4], "little") :]
-
-
-def test_the_landscape_as_a_surface(open_page):
-    page = open_page(PAGE, **SMALL, relief="surface", pitch="40")
-    header = page.packed()["picture"][1]
-    assert header["solid"] == [30.0, 40.0]
-    assert "cut off" in header["caption"]
-    assert "density as a surface" in names_of(page)
-    assert not {"person", "true average", "noise"} & names_of(page)
-    public = open_page(PAGE, **SMALL, relief="surface", pitch="40", audience="public")
-    assert drawn(public) == drawn(page), "it is made of the release alone"
-    page.set("button_group", "Picture", "flat")
-    assert page.packed()["picture"][1]["solid"] is None
-    assert {"person", "hill"} <= names_of(page)
-    assert "pitch" not in page.query
-    page.set("button_group", "Picture", "surface")
-    assert drawn(page) == drawn(public)

@@ -1,22 +1,14 @@
-"""The layers of a landscape's picture, flat or as a surface.
-
-What is drawn for the world follows from the released mixture alone.
-
-A surface is ln p over the plane in a box that can be turned: its floor is the plane's square; its height is ln p, from
-where it is cut off, the floor, up to the highest peak. The arithmetic is that of the paper's f = -ln p, whose minima
-are the peaks.
-"""
+"""The layers of a landscape's picture: what everyone sees follows from the released mixture alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpviz.core import Box, FloatArray, Points, frozen
+from dpviz.core import FloatArray
 from dpviz.methods.morse import landscape as land
 from dpviz.methods.morse.landscape import NO_GROUP, Basins, share, unsigned
 from dpviz.plots import (
@@ -28,7 +20,6 @@ from dpviz.plots import (
     RELEASED,
     SECRET,
     SECRET_NOISE,
-    Axis,
     Kind,
     Layer,
     Rows,
@@ -36,12 +27,12 @@ from dpviz.plots import (
     rows_at,
 )
 from dpviz.plots.theme import OPACITIES
-from dpviz.solvers import Mixture, TransitionPoint, assign_basins
+from dpviz.solvers import TransitionPoint, assign_basins
 from dpviz.solvers.landscapes.saddles import ONE_BASIN, TRANSITION
-from dpviz.stories.ground_layers import bounds_ink, sample
+from dpviz.stories.ground_layers import sample
 from dpviz.stories.panel import number
 from dpviz.stories.stage import Stage
-from dpviz.stories.view import CORNERS, DEPTH, PLACES, Projection, View, Words, edges_of, from_above, project, spread
+from dpviz.stories.view import spread
 
 if TYPE_CHECKING:
     from dpviz.methods.morse.run import MorseRun
@@ -51,83 +42,12 @@ STRIP_HEIGHT = 0.82  # of the strip that a single feature's density fills
 FEW_RECORDS = 1500  # up to here a record is drawn larger
 NEW_POINTS = (8, 12, 18, 24, 30, 36, 40)  # of the flow lines' starts, drawn as new points
 
-TALL = 0.35  # of the box's width: the height of the drawn range of f
-HEADROOM = 1.5  # times the height of the highest pass or minimum over the lowest one: where f is cut off
-LEAST, MOST = 2.0, 9.0  # of ln p: the drawn range of f is never less nor more
-SCALE = 2.0 * np.log(2.0)  # ln of how much denser two features are in box units, half of the mixture's
-STEP = land.FINE  # every how manieth row and column of the landscape's grid is a line of the mesh
-NAME, AXIS = "density as a surface", "log density"
-EDGE = f"Height: {AXIS}, a tick for each 1"  # the upright edge, and its ticks
-TICK = 0.04  # of the box's width: the length of a tick
-REACH = 0.5 * np.sqrt(2.0 + TALL**2) + 0.02  # from the middle of the box to the end of its picture
-FILL = 0.5  # strength of a face's color
-
-Place = Callable[[FloatArray], FloatArray]  # (..., D) the mixture's units -> (..., 2), on a surface (..., 3)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Surface:
-    """f over a plane: the mesh, and where anything else of the plane stands on it."""
-
-    density: Mixture  # the marginal in the plane, plane units
-    ends: FloatArray  # (2, 2) of x and of y: the square that is drawn
-    at: FloatArray  # (s, s, 2) the mesh's vertices in the plane, row 0 at low y
-    f: FloatArray  # (s, s) there
-    low: float  # f of the lowest minimum
-    cut: float  # where f is cut off
-    multiple: float  # the cut's height over `low`, in heights of the highest pass or minimum; NaN: those have none
-
-    @classmethod
-    def of(cls, run: MorseRun, plane: Projection) -> Surface:
-        """Return the surface over a plane; its range follows from the heights of all minima and passes drawn on it."""
-        density, landscape = land.marginal(run.mixture, plane), run.tree.landscape
-        at = land.lattice(plane, land.CELLS)[::STEP, ::STEP]
-        f = height_of(density, at.reshape(-1, 2)).reshape(at.shape[:-1])
-        places = np.vstack([landscape.minima, *(each.location for each in landscape.transitions)])
-        events = height_of(density, plane(unsigned(places)))
-        low = float(min(events[: len(landscape.minima)].min(), f.min()))
-        highest = float(events.max()) - low
-        reach = float(np.clip(HEADROOM * highest, LEAST, MOST))
-        multiple = reach / highest if highest > 1e-9 else float("nan")
-        return cls(density, land.window(plane), frozen(at), frozen(f), low, low + reach, multiple)
-
-    def place(self, plane: FloatArray) -> FloatArray:
-        """Return where places of the plane (..., 2) stand in the box [0, 1]^3, (..., 3); NaN stays NaN."""
-        flat = plane.reshape(-1, 2)
-        height = np.full(len(flat), np.nan)
-        finite = np.isfinite(flat).all(axis=1)
-        height[finite] = height_of(self.density, flat[finite])
-        return self.raised(plane, height.reshape(plane.shape[:-1]))
-
-    def raised(self, plane: FloatArray, f: FloatArray) -> FloatArray:
-        """Return places of the plane (..., 2) at -`f` (...), no lower than the floor, in the box, (..., 3)."""
-        across = (plane - self.ends[:, 0]) / (self.ends[:, 1] - self.ends[:, 0])
-        return np.concatenate([across, self.height(f)[..., None]], axis=-1)
-
-    def height(self, f: FloatArray) -> FloatArray:
-        """Return the height of `f` in the box, the floor where it is cut off: peaks, the minima of f, stand highest."""
-        rise = (self.cut - np.minimum(f, self.cut)) / (self.cut - self.low)
-        return 0.5 + TALL * (rise - 0.5)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SurfaceStage(Stage):
-    """A stage whose picture is a surface in a box: places on it have three coordinates until they are turned."""
-
-    surface: Surface
-
-
-def height_of(density: Mixture, plane: Points) -> FloatArray:
-    """Return f = -ln p (m,) at places of the plane (m, 2), p per the mixture's own unit on each of its two axes."""
-    return np.asarray(SCALE - density.log_density(plane))
+Place = Callable[[FloatArray], FloatArray]  # (..., D) the mixture's units -> (..., 2)
 
 
 def placing(run: MorseRun, stage: Stage) -> Place:
-    """Return the map from the mixture's units to the plane, or onto a surface; one feature's height is the density."""
+    """Return the map from the mixture's units to the plane; the height of a single feature is its density."""
     plane = stage.projection
-    if isinstance(stage, SurfaceStage):
-        surface = stage.surface
-        return lambda places: surface.place(plane(unsigned(places)))
     if plane.d > 1:
         return lambda places: plane(unsigned(places))
 
@@ -158,7 +78,7 @@ def _all_frames(stage: Stage) -> Rows:
     return always(stage.clock.n_frames)
 
 
-# The flat picture's ground.
+# The ground.
 
 
 def ground_layers(run: MorseRun, stage: Stage) -> list[Layer]:
@@ -453,79 +373,3 @@ def _pair_picked(run: MorseRun, transition: TransitionPoint) -> str:
     """Return what a click on a pass reports: the components whose search found it."""
     pair = run.pair_of(transition)
     return f"pair-{pair[0]}-{pair[1]}" if pair else ""
-
-
-# The surface.
-
-
-def mesh_layer(run: MorseRun, stage: SurfaceStage) -> Layer:
-    """The mesh's faces as closed curves; in two dimensions they wear the color of their basin in each row.
-
-    A face that lies wholly on the floor is left out. Below the level of a row a face has no color.
-    """
-    surface = stage.surface
-    corners = _corners(surface.raised(surface.at, surface.f))  # (g, g, 5, 3)
-    f = _corners(surface.f[..., None])[..., 0]  # (g, g, 5)
-    raised = f.min(axis=-1) < surface.cut
-    xy = corners[raised][None]
-    if run.regions is None:
-        return Layer.of(NAME, Kind.LINES, RELEASED, xy, _all_frames(stage), size=1.0, fill=FILL)
-    g = len(f)
-    group = run.groups[:, run.regions.cells[:g, :g][raised]]  # a face's middle lies in the cell of its number
-    if run.look.moves == "level":
-        mean = f[..., :4].mean(axis=-1)[raised] - surface.low
-        group = np.where(mean > run.rules[:, None], np.uint8(NO_GROUP), group)
-    rows = _color_rows(run, stage)
-    return Layer.of(NAME, Kind.LINES, CLUSTERS, {"xy": xy, "group": group}, rows, isolate=True, size=1.0, fill=FILL)
-
-
-def surface_box_layers(run: MorseRun, stage: SurfaceStage) -> list[Layer]:
-    """The floor, which is the box's square, and an upright edge as long as the drawn range of f, with its ticks."""
-    surface, rows = stage.surface, _all_frames(stage)
-    bottom, top = 0.5 - TALL / 2, 0.5 + TALL / 2
-    upright = np.array([[[0.0, 1.0, bottom], [0.0, 1.0, top]]])[None]
-    range_ = (f"{AXIS}, from {-surface.cut:.2f} to {-surface.low:.2f}",)
-    whole = np.arange(np.ceil(-surface.cut), np.floor(-surface.low) + 1.0)
-    at = np.column_stack([np.full(len(whole), 0.0), np.full(len(whole), 1.0), surface.height(-whole)])
-    ticks = np.concatenate([at, at + np.array([-TICK, 0.0, 0.0])], axis=1)[None]
-    values = tuple(f"{AXIS} = {value:.0f}".replace("-", "−") for value in whole)
-    layers = [
-        Layer.of(EDGE, Kind.LINES, AID, upright, rows, size=2.0, names=range_),
-        Layer.of(EDGE, Kind.SEGMENTS, AID, ticks, rows, size=2.0, names=values),
-    ]
-    if stage.projection.corners is None:
-        return layers
-    name, ink = bounds_ink(public=run.words.box_public)
-    ends = edges_of(np.column_stack([CORNERS, np.full(4, bottom)]))[None]  # (1, 4, 6)
-    return [Layer.of(name, Kind.SEGMENTS, ink, ends, rows, size=1.0), *layers]
-
-
-def turned(layers: Sequence[Layer], plane: Projection, view: View) -> tuple[tuple[Layer, ...], Axis, Axis]:
-    """Return layers in the box as they look from the angles of `view`, with their depth, and that picture's axes.
-
-    Faces come from far to near, so that a renderer that knows no depth draws them right.
-    """
-    turn = replace(view, x=0, y=1, z=2, principal=False)
-    words = Words("", Box.cube(0.0, 1.0, 3), (plane.x.label, plane.y.label, AXIS), ("",) * 3)
-    front, above = (project(each, words, np.empty((0, 3))) for each in (turn, from_above(turn)))
-
-    def turned_layer(layer: Layer) -> Layer:
-        arrays = dict(layer.arrays)
-        for name in PLACES[layer.kind]:
-            places = arrays[name]
-            solid = places.reshape(*places.shape[:-1], -1, 3)  # one place, or two ends
-            arrays[name] = front(solid).reshape(*places.shape[:-1], -1)
-            arrays[f"{name}{DEPTH}"] = above(solid)[..., 1].reshape(*places.shape[:-1], -1)
-        if layer.fill:
-            order = np.argsort(arrays[f"xy{DEPTH}"][0, :, :4].mean(axis=(1, 2)), kind="stable")
-            arrays = {name: np.ascontiguousarray(array[:, order]) for name, array in arrays.items()}
-        return replace(layer, arrays=arrays)
-
-    x, y = (replace(axis, view=(0.5 - REACH, 0.5 + REACH)) for axis in (front.x, front.y))
-    return tuple(turned_layer(layer) for layer in layers), x, y
-
-
-def _corners(vertices: FloatArray) -> FloatArray:
-    """Return values (s, s, c) at the vertices as those around each face (s - 1, s - 1, 5, c), the first one twice."""
-    first, second, third, fourth = vertices[:-1, :-1], vertices[:-1, 1:], vertices[1:, 1:], vertices[1:, :-1]
-    return np.stack([first, second, third, fourth, first], axis=2)

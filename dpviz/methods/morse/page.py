@@ -20,7 +20,6 @@ from dpviz.tools.two_worlds.page import WorldsTab
 from dpviz.ui import controls, state
 from dpviz.ui.asking import Job
 from dpviz.ui.data import groups
-from dpviz.ui.frame import PITCH, YAW
 from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
 
@@ -39,27 +38,18 @@ MOVES = Knob(
 )
 FIRST = Knob("first", "int", 0, "From component", "Or click a transition point.", 0, MOST_NUMBER, 0, MOST_NUMBER)
 SECOND = replace(FIRST, name="second", label="To component")
-RELIEF = Knob(
-    "relief",
-    "choice",
-    "flat",
-    "Picture",
-    "The density from above, or its logarithm as a surface that you can turn.",
-    choices=(("flat", "Flat"), ("surface", "Surface")),
-)
 RUNS = Knob("n_morse_runs", "int", 10, "Runs for each budget", "More runs, steadier bands.", 5, 50, 5, 50)
 TAB = under("below", METHOD.name, ("runs", "Many runs"), two_worlds.CHOICE)
 PEAK = "Released peak"  # what two worlds are told apart by
-TILT = replace(PITCH, default=50)  # what lies behind a peak is seen from higher up
 PASSES = 2  # at first: few passes leave each more budget
 CALIBRATION = ("delta", "calibration", "adjacency", "estimator")
 
 
 class MorsePage(MethodPage):
-    """Morse processing's page: what differs from others is what is scrubbed, the surface, and the pair of a search."""
+    """Morse processing's page: what differs from others is what is scrubbed, and the pair of a search."""
 
     data = "moons"
-    controls = (MOVES, FIRST, SECOND, RELIEF, RUNS, *many_runs.KNOBS, *two_worlds.KNOBS)
+    controls = (MOVES, FIRST, SECOND, RUNS, *many_runs.KNOBS, *two_worlds.KNOBS)
     tab = TAB
 
     def parameter_knobs(self) -> dict[str, Knob]:
@@ -83,21 +73,14 @@ class MorsePage(MethodPage):
                 st.caption("The paper's noise is for changing one record, whatever is chosen here.")
 
     def draw_look(self) -> None:
-        """Draw the choice of what is scrubbed, of the pair of a search, and of the surface with its angles."""
-        surface = self.frame.source.dataset.d > 1  # one feature has none
+        """Draw the choice of what is scrubbed, and of the pair of a search."""
         with self.frame.first, st.expander("What play shows"):
             moves = str(controls.control(MOVES, width="content"))
-            if surface:
-                controls.control(RELIEF, width="content")
             if moves == "search":
                 names = ["automatic", *(f"component {i}" for i in range(1, self.values["n_components"] + 1))]
                 controls.picked(FIRST, names)
                 controls.picked(SECOND, names)
         self.look = LandscapeLook(moves, (int(state.value(FIRST)), int(state.value(SECOND))))
-        if surface and state.value(RELIEF) != "flat":
-            with self.frame.more, st.expander("Angles"):
-                yaw, pitch = float(controls.control(YAW)), float(controls.control(TILT))
-            self.view = replace(self.view, surface=True, yaw=yaw, pitch=pitch)
 
     def fields(self) -> Mapping[str, LandscapeLook]:
         """Return what the scrubber moves."""
@@ -116,8 +99,7 @@ class MorsePage(MethodPage):
     def link(self, epsilon: float) -> list[tuple[str, str]]:
         """Return the page's part of the link."""
         own = [(name, self.knobs[name].format(value)) for name, value in self.values.items()]
-        knobs = (MOVES, FIRST, SECOND, RELIEF, *((YAW, TILT) if self.view.surface else ()))
-        own += [(knob.name, knob.format(state.value(knob))) for knob in knobs]
+        own += [(knob.name, knob.format(state.value(knob))) for knob in (MOVES, FIRST, SECOND)]
         own += [*two_worlds.link(self.frame), *groups.link(self.frame.source, self.knobs["n_clusters"])]
         return [*own, (self.budget.name, self.budget.format(epsilon)), (TAB.name, str(state.value(TAB)))]
 
@@ -139,7 +121,7 @@ class MorsePage(MethodPage):
         if self.frame.public:
             st.info("Agreement is exact, and each run is a separate release. Only the curator sees it.")
             return
-        many_runs.many(self.frame, self.request, self.budget, self.noise, replace(self.view, surface=False))
+        many_runs.many(self.frame, self.request, self.budget, self.noise, self.view)
         self.agreement()
 
     @st.fragment

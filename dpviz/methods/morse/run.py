@@ -18,10 +18,9 @@ from dpviz.methods.morse.algorithm.bases import DROP_SCALES, LEAST_COUNT
 from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale
 from dpviz.methods.morse.charts import dendrogram
 from dpviz.methods.morse.landscape import Colors, DensityLevel, Regions, painted, signed, split_colors, unsigned
-from dpviz.methods.morse.layers import AXIS, Surface, SurfaceStage
 from dpviz.methods.morse.search import Search, find, search_layers
 from dpviz.metrics import adjusted_rand
-from dpviz.plots import Frame, Layer, Measure, Scene, Strip
+from dpviz.plots import Frame, Measure, Scene, Strip
 from dpviz.solvers import BOX_MIDDLE, MergeTree, Mixture, TransitionPoint, assign_basins, merge_tree
 from dpviz.stories import center_facts, charts, ensemble
 from dpviz.stories.ensemble import Ensemble, Ensembles
@@ -66,7 +65,6 @@ TERMS = (
     ("Free", "All of this is computed from the released mixture. Moving the cut or labeling new points costs no ε."),
 )
 HINT = "Click a chain between peaks, or a pass, to see its search."
-TURN = "Drag the surface to turn it, or set the angles."
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,52 +393,20 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             start_frame=self.start_frame,
             group_names=cluster_names(min(self.n_cuts, MOST_NAMED)),
         )
-        clock = Clock(len(self.frames) - 2, ("stop",))
-        if view.surface and plane.d > 1:
-            return self._raised(scene, SurfaceStage(plane, clock, Surface.of(self, plane)), view)
-        stage = Stage(plane, clock)
+        stage = Stage(plane, Clock(len(self.frames) - 2, ("stop",)))
+        search = self.search if self.look.moves == "search" else None
         layers = [
             *box_layer(stage, public=self.words.box_public),
             *draw.ground_layers(self, stage),
             draw.record_layer(self, stage),
             *draw.component_layers(self, stage),
-            *self._moving_layers(stage),
-        ]
-        if self.look.moves != "cut":  # less to look past
-            layers = [replace(one, shown=False) if one.name == "person" else one for one in layers]
-        return replace(scene, layers=tuple(layers))
-
-    def _raised(self, scene: Scene, stage: SurfaceStage, view: View) -> Scene:
-        """Return ln p over the plane as a surface that can be turned, with the words and stops of the flat `scene`.
-
-        Peaks and transition points stand on it; nothing in it is exact. It needs two features or more. In principal
-        directions the plane is computed from records: then nothing is public.
-        """
-        layers = [
-            *draw.surface_box_layers(self, stage),
-            draw.mesh_layer(self, stage),
-            *self._moving_layers(stage),
-        ]
-        turned, x, y = draw.turned(layers, stage.projection, view)
-        return replace(
-            scene,
-            alt=f"As a surface of the {AXIS}. {scene.alt}",
-            caption=self._surface_caption(stage, scene.caption, x.label),
-            hint=f"{TURN} {scene.hint}".strip(),
-            x=x,
-            y=y,
-            layers=turned,
-            solid=(float(view.yaw), float(view.pitch)),
-        )
-
-    def _moving_layers(self, stage: Stage) -> list[Layer]:
-        """New points, the search where the scrubber moves it, peaks and passes."""
-        search = self.search if self.look.moves == "search" else None
-        return [
             *draw.path_layers(self, stage),
             *(search_layers(self, stage, search) if search else []),
             *draw.critical_layers(self, stage),
         ]
+        if self.look.moves != "cut":  # less to look past
+            layers = [replace(one, shown=False) if one.name == "person" else one for one in layers]
+        return replace(scene, layers=tuple(layers))
 
     @property
     def _alt(self) -> str:
@@ -467,25 +433,6 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         if d == 1:
             return "One feature. The curve is the density; records are spread out so that they can be seen."
         return "All of it is computed from the released mixture, for free."
-
-    def _surface_caption(self, stage: SurfaceStage, flat: str, edges: str) -> str:
-        """Say what the height is, its range, where it is cut off, and where the `edges` point; public facts only."""
-        plane, surface = stage.projection, stage.surface
-        if plane.nonprivate:
-            return flat
-        what = "the released mixture" if plane.d == 2 else f"the exact marginal of two of {plane.d} features"
-        high, low = (f"{-f:.2f}".replace("-", "−") for f in (surface.low, surface.cut))
-        times = f", {number(surface.multiple)} × as far down as the lowest pass or peak"
-        cut = times if np.isfinite(surface.multiple) else ""
-        if self.regions is None:
-            colors = "Basins have no borders in a marginal. "
-        else:
-            below = "Without color: below the level. " if self.look.moves == "level" else ""
-            colors = f"Colors are the merged basins. {below}"
-        return (
-            f"Height is the {AXIS} of {what}, from {high} at the highest peak down to {low}, where it is cut off{cut}. "
-            f"{colors}Marks are seen through the surface. Edges of the box: {edges}."
-        )
 
     def charts(self) -> tuple[Chart, ...]:
         """Return profiles, the dendrogram and the ledger."""
