@@ -119,6 +119,14 @@ class BoundedRelease(LloydFamilyRelease):
 
     radii: FloatArray  # (T,) box units: how far from its center a record counts, and a center moves at most
 
+    @property
+    def sums_around(self) -> Centers:
+        """The centers before the last move. If they are a secret start, its end: noise of counts is then left out."""
+        if self.start is not None and len(self.path) == 1:
+            return self.start
+        around: Centers = self.path[-2:][0]
+        return around
+
 
 def fit(
     points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator

@@ -94,6 +94,11 @@ class CentersRelease(Release):
     centers: Centers  # (k, d) data units
     noisy_counts: Counts | None = None  # (k,), None where publishing them would leak
 
+    @property
+    def sums_around(self) -> Centers | None:
+        """Public places (k, d), box units, that records are measured from before they are summed; None: the middle."""
+        return None
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PointsRelease(Release):

@@ -139,17 +139,19 @@ class CentersRun(Run[Any, C_co, S_co]):
     @cached_property
     def noise_law(self) -> NoiseLaw | None:
         """How far noise moves released centers; None where no law says it: public."""
-        return center_facts.noise_law(self.result, self.final - self.sums_around, Purpose.SUMS)
+        k, d = self.final.shape
+        on_centers = center_facts.last_noise(self.result, Purpose.BLOCKS)
+        if len(on_centers):
+            per = np.full(k, math.sqrt(d))
+            return center_facts.law_of_averages(np.zeros((k, d)), np.zeros(1), on_centers, per, (False, False))
+        around = self.release.sums_around
+        moves = self.final - (BOX_MIDDLE if around is None else around)
+        return center_facts.noise_law(self.result, moves, Purpose.SUMS)
 
     @cached_property
     def noise_share(self) -> float | None:
         """How far noise moves a released center on average, of the diagonal; None where no law says it: public."""
         return None if self.noise_law is None else self.noise_law.share
-
-    @property
-    def sums_around(self) -> FloatArray | float:
-        """The places (k, d), box units, from which records are taken before they are summed: public."""
-        return BOX_MIDDLE
 
     def noise_growth(self, times: FloatArray) -> FloatArray | None:
         """Return how many times larger the noise is at `times` (m,) this ε, None where no rule says it; public."""

@@ -128,11 +128,6 @@ class SumNoise:
         return np.clip(origins + moves.reshape(n, *centers.shape), 0.0, 1.0)
 
 
-def moved(centers: Centers, scale: FloatArray | float, law: Law, n: int) -> FloatArray:
-    """Return n draws (n, k, d) of `centers` (k, d) with noise of `scale`, clipped into the unit box."""
-    return np.clip(centers + scale * standard_noise(law, n, *centers.shape)[1], 0.0, 1.0)
-
-
 def chosen_again(scores: FloatArray, chances: FloatArray, uniform: FloatArray) -> IntArray:
     """Return which of m candidates with these `chances` (m,) `uniform` numbers (n,) choose, the curator's.
 

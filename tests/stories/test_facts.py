@@ -10,7 +10,7 @@ from scipy import integrate, optimize, special, stats
 from scipy.spatial.distance import cdist, pdist
 from sklearn import metrics
 
-from dpviz.accounting import LaplaceEvent, Purpose
+from dpviz.accounting import LaplaceEvent
 from dpviz.core import Adjacency, attacker_odds
 from dpviz.methods import ALGORITHMS, run_class
 from dpviz.methods.dpm import charts
@@ -38,10 +38,8 @@ RUNS = {
     "dpm": [{}, {"calibration": "published"}, {"epsilon": 0.2}],
     "convergent_kmeans": [{"mode": "published"}],
     "su": [{}, {"epsilon": 0.05}],
-    "fastlloyd": [{}],
     "eugkm": [{}],
     "gupt": [{}],
-    "privgene": [{}],
 }
 GIVEN = {
     "nd_laplace": {"epsilon": 2.0},
@@ -283,15 +281,6 @@ def lloyds(run, _unit):
     return {"Look empty": [int(stayed.sum()), len(stayed)]}
 
 
-def circles(run, unit):
-    """Return the last circles, and who is in none of them."""
-    near = cdist(unit, run.steps[-1].previous_centers).min(axis=1)
-    return {
-        "Radius bound": [float(run.release.radii[-1])],
-        "Left out": [100.0 * float((near > run.release.radii[-1]).mean())],
-    }
-
-
 def grid(run, unit):
     """Return what its cells hold."""
     counts = run.release.grid.counts(unit)
@@ -303,35 +292,11 @@ def grid(run, unit):
     }
 
 
-def blocks(run, _unit):
-    """Return how much noise the mean of the blocks has, and which centers of blocks stand at another one's mean."""
-    answers = run.steps[-1].nonprivate_block_centers
-    mean = answers.mean(axis=0)
-    elsewhere = [
-        np.linalg.norm(mean - center, axis=1).argmin() != i for block in answers for i, center in enumerate(block)
-    ]
-    (noise,) = [leaf for event in run.events for leaf in leaves(event) if leaf.purpose is Purpose.BLOCKS]
-    length = math.sqrt(2.0 * 2.0 * noise.scale**2)  # two axes, each of variance 2 b^2
-    return {"Noise": [100.0 * length], "Blocks": [len(answers)], "At another mean": [100.0 * np.mean(elsewhere)]}
-
-
-def genes(run, _unit):
-    """Return how often the best candidate was picked."""
-    best = [step.nonprivate_scores[step.chosen[0]] >= step.nonprivate_scores.max() for step in run.steps]
-    return {
-        "Rounds": [len(run.steps)],
-        "Candidates": [FASTER["privgene"]["population"]],
-        "Best one picked": [sum(map(int, best)), len(best)],
-    }
-
-
 OWN = {
     "ConvergentKMeansRun": published_zones,
     "LloydFamilyRun": lloyds,
-    "FastLloydRun": circles,
     "EUGkMRun": grid,
-    "GuptRun": blocks,
-    "PrivGeneRun": genes,
+    "CentersRun": lambda _run, _unit: {},
 }
 ORACLES = {"nd_laplace": nd_laplace, "source_target": source_target, "morse": morse_facts, "dpm": dpm}
 ELSEWHERE = {"Off Lloyd's centers", "Lloyd's iterations", "What stopped the cutting", "Outcome"}
