@@ -7,21 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpviz.baselines.source_target_rivals import cluster_targets, private_kmeans_points
 from dpviz.core import Ball, Box, Confidential, FloatArray, Labels, Points, fingerprint
 from dpviz.methods.source_target import algorithm
-from dpviz.methods.source_target.algorithm import Params
+from dpviz.methods.source_target.algorithm import Params, SanitiseStep, SourceTargetRelease
 from dpviz.plots import PUBLIC, RELEASED, SECRET, UNRELEASED, WRONG, Audience, Axis, Ink, Kind, Layer, Plot, Scene
 from dpviz.solvers import best_centers, nearest_distance, select_centers
 from dpviz.stories.charts import Curve, layers_of
 from dpviz.stories.panel import number
-
-if TYPE_CHECKING:
-    from dpviz.methods.source_target.run import SourceTargetRun
 
 BAR = 0.8  # of a column's width
 EMPTY = 1.0  # diameters: no two costs differ by more
@@ -31,16 +27,14 @@ CLUSTER_T, FLOOR = 3, 4
 BAND = (10.0, 90.0)  # percentiles of the runs
 
 
-def count_chart(run: SourceTargetRun) -> Scene:
+def count_chart(release: SourceTargetRelease, step: SanitiseStep, refused: Labels) -> Scene:
     """Return the noisy counts of the cells, the largest first, beside the threshold; those refused are secret."""
-    release, step = run.release, run.step
     assert release.noisy_counts is not None
     assert release.threshold is not None
     counts = np.sort(release.noisy_counts)[::-1]
     layers = [_bars("Released", RELEASED, counts, 0)]
-    if step.noisy_counts is not None and len(run.refused):
-        refused = np.sort(step.noisy_counts[run.refused])[::-1]
-        layers.append(_bars("Refused", WRONG, refused, len(counts)))
+    if step.noisy_counts is not None and len(refused):
+        layers.append(_bars("Refused", WRONG, np.sort(step.noisy_counts[refused])[::-1], len(counts)))
     r, top = step.n_averages, max(float(counts.max(initial=0.0)), 2.0 * release.threshold)
     return Plot(
         title="Noisy counts",
@@ -59,14 +53,13 @@ def _bars(name: str, ink: Ink, heights: FloatArray, first: int) -> Layer:
     return Layer.of(name, Kind.BARS, ink, rect, fill=0.8)
 
 
-def bound_chart(run: SourceTargetRun) -> Scene:
-    """Return the parts of the data-dependent bound beside the difference that it is about: exact, the curator's."""
-    step = run.step
+def bound_chart(step: SanitiseStep, coreset_radius: float, nonprivate_difference: float) -> Scene:
+    """Return the parts of the data-dependent bound beside the measured difference, in diameters: curator only."""
     lanes = {
-        "S′ instead of S, measured": run.nonprivate_difference(),
+        "S′ instead of S, measured": nonprivate_difference,
         "Neighbors: Δ": step.nonprivate_delta_t or 0.0,
         "Noise: Λ": step.noise_bound or 0.0,
-        "Coreset: C": max(run.params.coreset_radius, 0.0),
+        "Coreset: C": max(coreset_radius, 0.0),
         "Bound in all": float("nan") if step.nonprivate_bound is None else step.nonprivate_bound,
     }
     names, values = tuple(lanes), np.array(list(lanes.values()))

@@ -1,21 +1,18 @@
 """The layers of source-target clustering: source and targets, averages, noise, S', new centers and whom they serve."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dpviz.core import AnyArray, ByteArray, FloatArray
+from dpviz.core import AnyArray, ByteArray, FloatArray, Labels, Points
+from dpviz.data import Nouns
+from dpviz.methods.source_target.algorithm import SanitiseStep, SourceTargetRelease
 from dpviz.plots import AID, PUBLIC, REFUSED, RELEASED, SECRET, SECRET_NOISE, WRONG, Ink, Kind, Layer, rows_at
 from dpviz.stories.ground_layers import MOST_DRAWN, NO_GROUP
 from dpviz.stories.panel import counted, number
 from dpviz.stories.stage import Clock
-from dpviz.stories.view import Projection, spread
-
-if TYPE_CHECKING:
-    from dpviz.methods.source_target.run import SourceTargetRun
+from dpviz.stories.view import Projection, Words, spread
 
 CLOCK = Clock(1, ("averages", "noise", "release"))
 START, AVERAGES, NOISE, RELEASE, CHOICE = ALWAYS = tuple(range(CLOCK.n_frames))
@@ -44,64 +41,78 @@ def dots(xy: FloatArray) -> dict[str, FloatArray | ByteArray]:
     return {"xy": xy[None], "group": np.full((1, len(xy)), NO_GROUP, dtype=np.uint8)}
 
 
-def given_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
-    """The source, which is the curator's, the targets, which are public, and the record that is looked at."""
-    nouns = run.words.nouns
+def given_layers(
+    unit: Points, targets: Points, nouns: Nouns, record: int | None, plane: Projection, *, targets_public: bool
+) -> list[Layer]:
+    """Draw the source (m, d), curator only, the targets (n, d), and the source record that the reader looks at."""
     layers = [
         _layer(
             nouns.source[0],
             Kind.POINTS,
             SECRET,
             ALWAYS,
-            dots(spread(run.unit[:: thinning(len(run.unit))], plane)),
-            size=3.0 if len(run.unit) > FEW_RECORDS else 4.0,
+            dots(spread(unit[:: thinning(len(unit))], plane)),
+            size=3.0 if len(unit) > FEW_RECORDS else 4.0,
             pick=PICK,
         ),
         _layer(
             nouns.target[0],
             Kind.POINTS,
-            _target_ink(run),
+            PUBLIC if targets_public else WRONG,
             ALWAYS,
-            dots(plane(run.targets)),
-            label=f"{nouns.target[0]} (public)" if run.targets_public else "",
-            size=5.0 if len(run.targets) <= FEW_TARGETS else 4.5,
+            dots(plane(targets)),
+            label=f"{nouns.target[0]} (public)" if targets_public else "",
+            size=5.0 if len(targets) <= FEW_TARGETS else 4.5,
         ),
     ]
-    if run.record is not None and run.record < len(run.unit):
-        place = spread(run.unit, plane)[None, [run.record]]
+    if record is not None and record < len(unit):
+        place = spread(unit, plane)[None, [record]]
         layers.append(
             _layer(f"{nouns.source[0]} you look at", Kind.MARKS, SECRET, ALWAYS, place, symbol="ring", size=15.0)
         )
     return layers
 
 
-def average_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
-    """Where averages are taken: the public cells or some fans, and the exact averages."""
-    step, places, to_unit = run.step, run.representatives, run.words.box.to_unit
-    targets, throughout, layers = _target_ink(run), (AVERAGES, NOISE, RELEASE), []
-    if run.params.method == "nna" and run.words.box.d == 2:
-        borders = {"ends": run.reference.borders, "alpha": np.full(run.reference.borders.shape[:2], CELL)}
-        layers.append(_layer("cell", Kind.SEGMENTS, targets, throughout, borders, size=1.0))
+def average_layers(
+    unit: Points,
+    targets: Points,
+    step: SanitiseStep,
+    refused: Labels,
+    borders: FloatArray | None,
+    words: Words,
+    plane: Projection,
+    *,
+    targets_public: bool,
+) -> list[Layer]:
+    """Draw where averages are taken: the public cells inside `borders`, or some fans, and the exact averages.
+
+    `refused` are the averages that are not released.
+    """
+    places, to_unit = targets[step.core.representatives], words.box.to_unit
+    ink, throughout, layers = PUBLIC if targets_public else WRONG, (AVERAGES, NOISE, RELEASE), []
+    if borders is not None:
+        cells = {"ends": borders, "alpha": np.full(borders.shape[:2], CELL)}
+        layers.append(_layer("cell", Kind.SEGMENTS, ink, throughout, cells, size=1.0))
     neighbors = step.nonprivate_neighbors
     if neighbors is not None and neighbors.size:  # lines from some targets, evenly chosen, to some of those averaged
         rows = np.unique(np.linspace(0, len(neighbors) - 1, FANS).astype(np.intp))
         columns = np.unique(np.linspace(0, neighbors.shape[1] - 1, FAN_LINES).astype(np.intp))
         records = neighbors[np.ix_(rows, columns)]  # (f, l)
         tails = np.broadcast_to(plane(places[rows])[:, None], (*records.shape, 2))
-        ends = np.concatenate([tails, spread(run.unit, plane)[records]], axis=-1).reshape(1, -1, 4)
+        ends = np.concatenate([tails, spread(unit, plane)[records]], axis=-1).reshape(1, -1, 4)
         layers.append(_layer("nearest records of some targets", Kind.SEGMENTS, SECRET, (AVERAGES,), ends, size=1.0))
-    if len(places) < len(run.targets):
-        one, many = run.words.nouns.target
+    if len(places) < len(targets):
+        one, many = words.nouns.target
         names = tuple(f"stands for {n} {one if n == 1 else many}" for n in step.core.weights.astype(int).tolist())
         style = {"symbol": "square", "size": 7.0, "names": names}
         name = f"{one} with an average"
-        layers.append(_layer(name, Kind.MARKS, targets, throughout, plane(places[None]), **style))
+        layers.append(_layer(name, Kind.MARKS, ink, throughout, plane(places[None]), **style))
     exact = plane(to_unit(step.nonprivate_averages)[None])
     noisy = plane.pinned(plane(to_unit(step.noisy_averages)[None]))
     threads = np.concatenate([exact, noisy], axis=-1).repeat(2, axis=0)
-    threads[1, run.refused] = np.nan  # what is refused is not released
+    threads[1, refused] = np.nan  # what is refused is not released
     length = np.hypot(threads[..., 2] - threads[..., 0], threads[..., 3] - threads[..., 1])
-    most = THREAD * min(1.0, MANY / max(run.n_released, 1)) ** 0.5
+    most = THREAD * min(1.0, MANY / max(len(places) - len(refused), 1)) ** 0.5
     noise = {"ends": threads, "alpha": most * np.clip(SHORT / np.maximum(length, 1e-12), FAINTEST, 1.0)}
     during = rows_at(CLOCK.n_frames, {NOISE: 0, RELEASE: 1, CHOICE: 1})
     counts = () if step.nonprivate_counts is None else step.nonprivate_counts
@@ -113,17 +124,24 @@ def average_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
     ]
 
 
-def release_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
-    """S' with its noisy counts; refused cells, which are public, and their counts, which are not."""
-    counts, xy, during = run.release.noisy_counts, plane(run.released)[None], (RELEASE,)
-    marks: dict[str, object] = {"ids": tuple(run.release.origins.tolist())}
+def release_layers(
+    targets: Points,
+    step: SanitiseStep,
+    refused: Labels,
+    release: SourceTargetRelease,
+    words: Words,
+    source_words: str,
+    plane: Projection,
+) -> list[Layer]:
+    """Draw S' with its noisy counts; the `refused` cells, which are public, and their counts, which are not."""
+    counts, xy, during = release.noisy_counts, plane(words.box.to_unit(release.centers))[None], (RELEASE,)
+    marks: dict[str, object] = {"ids": tuple(release.origins.tolist())}
     layers = []
     if counts is not None:
         marks["names"] = tuple(f"about {number(float(count))} records (noisy)" for count in counts)
         radius = LARGEST * np.sqrt(counts / counts.max(initial=1.0))
         circles = {"center": xy, "radius": radius[None]}
-        refused, step = run.refused, run.step
-        crosses = plane(run.representatives[refused][None])
+        crosses = plane(targets[step.core.representatives[refused]][None])
         faint = {"xy": crosses, "alpha": np.full(crosses.shape[:2], CROSS)}
         layers = [
             _layer("noisy count (area)", Kind.CIRCLES, RELEASED, during, circles, size=1.0, fill=0.12, **marks),
@@ -134,24 +152,34 @@ def release_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
             names = tuple(f"noisy count {number(float(noisy[i]))}, exactly {int(exact[i])}" for i in refused)
             style = {"symbol": "ring", "size": 9.0, "names": names, "shown": False}
             layers.append(_layer("counts of the refused", Kind.MARKS, SECRET, during, crosses, **style))
-    marks["label"] = f"{AVERAGE} of {run.source_words}"
+    marks["label"] = f"{AVERAGE} of {source_words}"
     points = _layer(AVERAGE, Kind.MARKS, RELEASED, (NOISE, RELEASE, CHOICE), xy, symbol="diamond", size=9.0, **marks)
     return [*layers, points]
 
 
-def choice_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
-    """The new centers, whom they serve as the release tells it, and for the curator the choice without privacy."""
-    during, (_, servers), nouns = (CHOICE,), run.service, run.words.nouns
-    by_new = servers >= run.n_released
-    lines = np.stack([run.targets, run.words.box.to_unit(run.known)[servers]], axis=1)  # (n, 2, d)
-    served = np.bincount(servers[by_new] - run.n_released, minlength=len(run.selected))
-    center, (target, targets) = nouns.center[0], nouns.target
-    names = tuple(f"nearest for {n} {target if n == 1 else targets}" for n in served.tolist())
-    floor = plane(run.targets[run.reference.nonprivate_selected][None])
+def choice_layers(
+    targets: Points,
+    selected: Labels,
+    nonprivate_selected: Labels,
+    known: Points,
+    servers: Labels,
+    nouns: Nouns,
+    plane: Projection,
+) -> list[Layer]:
+    """Draw the `selected` targets, whom they serve, and for the curator the choice without privacy.
+
+    `known` (m' + k, d) are S' and then the new centers, box units; `servers` (n,) are those nearest to the targets.
+    """
+    during, n_released = (CHOICE,), len(known) - len(selected)
+    by_new = servers >= n_released
+    lines = np.stack([targets, known[servers]], axis=1)  # (n, 2, d)
+    served = np.bincount(servers[by_new] - n_released, minlength=len(selected))
+    center, (one, many) = nouns.center[0], nouns.target
+    names = tuple(f"nearest for {n} {one if n == 1 else many}" for n in served.tolist())
     layers = []
     for name, ink, rows, hub, servers_of in (
         ("nearest noisy average", AID, ~by_new, AVERAGE, servers),
-        (f"nearest {center}", RELEASED, by_new, center, servers - run.n_released),
+        (f"nearest {center}", RELEASED, by_new, center, servers - n_released),
     ):  # each line glides to its target's next server
         ids = tuple(np.flatnonzero(rows).tolist())
         ends = plane(lines[rows]).reshape(1, -1, 4)
@@ -162,13 +190,11 @@ def choice_layers(run: SourceTargetRun, plane: Projection) -> list[Layer]:
     disc = {"symbol": "aid", "size": 17.0, "names": names, "glides": "place"}
     return [
         *layers,
-        _layer("choice without privacy", Kind.MARKS, SECRET, during, floor, **cross),
-        _layer(center, Kind.MARKS, RELEASED, during, plane(run.selected[None]), **disc),
+        _layer(
+            "choice without privacy", Kind.MARKS, SECRET, during, plane(targets[nonprivate_selected][None]), **cross
+        ),
+        _layer(center, Kind.MARKS, RELEASED, during, plane(targets[selected][None]), **disc),
     ]
-
-
-def _target_ink(run: SourceTargetRun) -> Ink:
-    return PUBLIC if run.targets_public else WRONG
 
 
 def _layer(

@@ -180,13 +180,8 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         return self.words.box.to_unit(self.release.centers)
 
     @property
-    def representatives(self) -> Points:
-        """The targets that have an average of their own (r, d), box units."""
-        return self.targets[self.step.core.representatives]
-
-    @property
     def refused(self) -> Labels:
-        """The representatives (as rows of `representatives`) without a released average: the release says so."""
+        """The rows (m,) of `step.core.representatives` without a released average: public."""
         return np.flatnonzero(~np.isin(self.step.core.representatives, self.release.origins))
 
     def nonprivate_cost(self, chosen: Labels) -> float:
@@ -417,22 +412,26 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
         del rng
         plane = project(view, self.words, self.unit)
-        places = self.params.targets[self.release.selected]
-        where = places_words(places)
+        words, release, step, public = self.words, self.release, self.step, self.targets_public
+        targets, refused, selected = self.targets, self.refused, self.release.selected
+        borders = self.reference.borders if self.params.method == "nna" and words.box.d == 2 else None
+        known, (_, servers) = words.box.to_unit(self.known), self.service
         return Scene(
             title=self.words.title,
             alt=f"{self.words.title}: {len(self.targets)} public targets, {self.n_released} released points in place "
-            f"of the secret source, and {len(places)} new centers at {where}.",
+            f"of the secret source, and {len(selected)} new centers at {places_words(self.params.targets[selected])}.",
             caption=self.caption(plane),
             x=plane.x,
             y=plane.y,
             axes_public=not plane.nonprivate,
             layers=(
                 *box_layer(Stage(plane, layers.CLOCK), public=self.words.box_public),
-                *layers.given_layers(self, plane),
-                *layers.average_layers(self, plane),
-                *layers.release_layers(self, plane),
-                *layers.choice_layers(self, plane),
+                *layers.given_layers(self.unit, targets, words.nouns, self.record, plane, targets_public=public),
+                *layers.average_layers(self.unit, targets, step, refused, borders, words, plane, targets_public=public),
+                *layers.release_layers(targets, step, refused, release, words, self.source_words, plane),
+                *layers.choice_layers(
+                    targets, selected, self.reference.nonprivate_selected, known, servers, words.nouns, plane
+                ),
             ),
             frames=self.frames(),
             start_frame=layers.CHOICE,
@@ -484,8 +483,11 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     def charts(self) -> tuple[Chart, ...]:
         """Return profiles of the new centers; counts and threshold, or the bound and the truth."""
-        nna = self.params.method == "nna"
-        own = Chart("counts", count_chart(self)) if nna else Chart("bound", bound_chart(self))
+        if self.params.method == "nna":
+            own = Chart("counts", count_chart(self.release, self.step, self.refused))
+        else:
+            bound = bound_chart(self.step, self.params.coreset_radius, self.nonprivate_difference())
+            own = Chart("bound", bound)
         return (*self.profile_charts(), own)
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
