@@ -1,4 +1,4 @@
-"""A scene as a Plotly figure, in data units, and pages of such figures that need no server or network."""
+"""A scene as a Plotly figure, in data units, for notebook users to restyle."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
-import plotly.io as pio  # type: ignore[import-untyped]  # Plotly ships no types
+import plotly.graph_objects as go  # type: ignore[import-untyped]  # Plotly ships no types
 
 from dpviz.core import FloatArray
 from dpviz.plots.scene import Axis, Kind, Layer, Role, Scene, VisibleLayer
@@ -50,43 +50,19 @@ PLOTLY_SYMBOLS = {
 Spec = dict[str, Any]  # a part of a figure, as Plotly takes it
 
 
-def page(
-    scenes: Sequence[Scene],
-    *,
-    frame: int | None = None,
-    hidden: Collection[str] | None = None,
-    notes: Sequence[str] = (),
-    theme: Theme = LIGHT,
-) -> str:
-    """Return scenes as figures, one under the other, on one HTML page that contains Plotly's script."""
-    options: Spec = {"full_html": False, "validate": False, "auto_play": False}
-    options["config"] = {"displaylogo": False, "responsive": True}
-    parts = []
-    for i, scene in enumerate(scenes):
-        spec = figure(scene, frame=frame, hidden=hidden, notes=notes, theme=theme)
-        parts.append(pio.to_html(spec, include_plotlyjs=i == 0, div_id=f"picture-{i + 1}", **options))
-    description = escape(" ".join([*(scene.alt for scene in scenes), *notes]))
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="description" content="{description}"><title>{escape(scenes[0].title)}</title></head>'
-        f'<body style="margin:0;background:{theme.background}">{"".join(parts)}</body></html>\n'
-    )
-
-
-def figure(
+def figure_of(
     scene: Scene,
     *,
     frame: int | None = None,
     hidden: Collection[str] | None = None,
     notes: Sequence[str] = (),
     theme: Theme = LIGHT,
-) -> Spec:
-    """Return the data, layout and frames of a scene's figure, for `plotly.graph_objects.Figure(**...)`.
+) -> Any:
+    """Return a scene as a `plotly.graph_objects.Figure`.
 
-    It shows `frame` (None: the scene's first), with a slider over all where they fit. Layers in `hidden` (None: those
-    that begin so) wait in the legend. `notes` are lines under the picture. Text is escaped: names never become markup.
-    Raises ValueError for a frame that does not exist.
+    It shows `frame` (None: the scene's first), with a slider over all frames if they fit. Layers in `hidden` (None:
+    those that begin so) wait in the legend. `notes` are lines under the picture. Text is escaped: names never become
+    markup. Raises ValueError for a frame that does not exist.
     """
     at = scene.checked_frame(frame)
     off = scene.hidden_names if hidden is None else hidden
@@ -120,7 +96,7 @@ def figure(
         place = {"x": 0, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 6}
         label = {"text": plain(scene.frames[at].label), "showarrow": False, "font": {"color": theme.text}, **place}
         layout["annotations"].append(label)
-    return {"data": data, "layout": layout, "frames": frames}
+    return go.Figure(data=data, layout=layout, frames=frames, skip_invalid=False)
 
 
 def _slider(scene: Scene, at: int, theme: Theme) -> Spec:

@@ -19,11 +19,11 @@ from pathlib import Path
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.methods import CATALOGUE
+from dpviz.plots.page import state_of
 from dpviz.publishing.files import ASKED, address, article_title, write_article, write_common, write_page
 from dpviz.publishing.pages import ABOVE, HIDDEN, Writer, bands_of, data_of, visit
 from dpviz.publishing.plan import AUDIENCES, BUDGET, PagePlan, PlanError, SitePlan, default_plan, read_plan
 from dpviz.ui.asking import background
-from dpviz.ui.export.kept_page import state_of
 from dpviz.ui.server.worker import end_with_parent
 
 EXTRA = ("markdown_it", "latex2mathml", "rjsmin", "rcssmin")  # packages of the extra `publish`

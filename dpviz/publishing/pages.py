@@ -23,14 +23,14 @@ from streamlit.util import calc_hash
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.navigation import HOME
 from dpviz.plots import read_header
+from dpviz.plots.page import Band, PackedPicture
 from dpviz.plots.scene import ALIGNMENT
 from dpviz.tools.compare.page.runs import CLICK
 from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS
 from dpviz.tools.teaching.page.course import GUESSES, SKIPPED
 from dpviz.ui import home, state
-from dpviz.ui.bands import Band, LossBands
+from dpviz.ui.bands import LossBands
 from dpviz.ui.controls import wanted_key
-from dpviz.ui.export.kept_page import PackedPicture
 from dpviz.ui.frame import AUDIENCE
 from dpviz.ui.runs import SCREEN, MethodScreen
 

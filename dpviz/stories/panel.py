@@ -1,8 +1,10 @@
-"""What stands beside a picture: sentences and facts, each with what the public may read of it."""
+"""Sentences and facts beside a picture, each with its public reading, and facts as HTML of escaped text."""
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 
 from dpviz.core import FloatArray
 from dpviz.core.limits import ceiled as ceiled  # stories write numbers and limits with what stands here
@@ -16,6 +18,8 @@ _ATTACKER = re.compile(r"an attacker (?:is )?(.+?) times in 100(?: \(coin flip: 
 TWICE = 2.0  # from here on a ratio is said as times, below it as percent
 EQUAL = 0.05  # percent; smaller differences are none in print
 SCALES = ((1e6, "a million"), (1e9, "a billion"), (1e12, "a trillion"))
+LOCK = '<span class="dpviz-lock" role="img" aria-label="curator only"></span>'  # drawn by the style sheet
+_NO_NAME = re.compile(r"[^\w]+")  # characters that no name in HTML has
 LEAST_DECIMAL = 1e-3  # a smaller chance is said as cases in a million
 
 
@@ -129,3 +133,27 @@ def cluster_names(k: int) -> tuple[str, ...]:
 def places_words(places: FloatArray) -> str:
     """Write the first of `places` (k, d), with up to three features of each."""
     return "; ".join(", ".join(number(float(x)) for x in place[:3]) for place in places[:8])
+
+
+def stacked(*parts: str) -> str:
+    """Write cards under each other as one element: each further element costs the slider milliseconds."""
+    return f'<div class="dpviz-side">{"".join(parts)}</div>'
+
+
+def facts(title: str, items: Sequence[Fact], *, public: bool) -> str:
+    """Write facts as HTML; their labels open their meaning, and a lock marks the curator's. `public` leaves those out.
+
+    A touch, a key, or a mouse that rests on a label opens the meaning.
+    """
+    rows = ""
+    for fact in items:
+        if fact.public or not public:
+            label, meaning = escape(fact.label), ""
+            if fact.help:
+                place, words = f"dpviz-fact-{_NO_NAME.sub('-', f'{title}-{fact.label}')}", escape(fact.help)
+                meaning = f'<span class="dpviz-meaning" id="{place}" popover role="note"><b>{label}</b> {words}</span>'
+                label = (
+                    f'<button type="button" class="dpviz-word" popovertarget="{place}" title="{words}">{label}</button>'
+                )
+            rows += f"<div><dt>{label}{'' if fact.public else LOCK}</dt><dd>{escape(fact.value)}{meaning}</dd></div>"
+    return f'<section class="dpviz-facts"><h2>{escape(title)}</h2><dl>{rows}</dl></section>' if rows else ""

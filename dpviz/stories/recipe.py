@@ -13,6 +13,7 @@ from dpviz.data import Choices
 from dpviz.stories.view import View
 
 UPLOAD = "people.csv"  # stands for the file that only its owner has
+PAGE_WRITER = "from dpviz.plots.page import build_page"
 TITLE = '"""Makes pictures of dpviz again. Run it where dpviz can be imported: python this_file.py"""'
 
 
@@ -87,13 +88,13 @@ def script(recipe: Recipe) -> str:
     """Return a script that makes the picture, prints its hash and writes it as a page."""
     imports, lines = _picture(recipe)
     hashes = () if recipe.noise_seed is None else recipe.hashes
-    known = ["from dpviz.plots import scene_hash", "from dpviz.plots.figure import page"]
+    known = ["from dpviz.plots import scene_hash", PAGE_WRITER]
     end = _ending(recipe.frame, recipe.hidden, recipe.notes, hashes)
     return "\n".join([TITLE, "", *_sorted([*imports, *known]), "", *loading(recipe.data), *lines, *end, ""])
 
 
 def excerpt(recipe: Recipe) -> str:
-    """Return the script's heart: the calls that load the data, run the method and make its figure.
+    """Return the script's heart: the calls that load the data, run the method and make its page.
 
     What writes and checks files is left out, and so are the points of a drawing, which only the script holds.
     """
@@ -101,15 +102,14 @@ def excerpt(recipe: Recipe) -> str:
     loaded = loading(dataclasses.replace(recipe.data, points=()))
     if recipe.data.drawn:
         loaded[0] = "# Each point: across, up, class. The script that Export saves has them."
-    figure = "from dpviz.plots.figure import page"
-    return "\n".join([*_sorted([*imports, figure]), "", *loaded, *lines, "html = page(scenes)"])
+    return "\n".join([*_sorted([*imports, PAGE_WRITER]), "", *loaded, *lines, "html = build_page(scenes)"])
 
 
 def calls_script(
     calls: Calls, *, frame: int, hidden: Sequence[str], notes: Sequence[str], hashes: Sequence[str]
 ) -> str:
     """Return a script as `script` does, of such a page; without `hashes` nobody saw its pictures yet."""
-    known = ["from dpviz.plots import scene_hash", "from dpviz.plots.figure import page", *calls.imports]
+    known = ["from dpviz.plots import scene_hash", PAGE_WRITER, *calls.imports]
     head = [TITLE, "", *_sorted([*loader(calls.data), *known]), "", *loading(calls.data)]
     return "\n".join([*head, *calls.lines, *_ending(frame, hidden, notes, hashes), ""])
 
@@ -117,8 +117,8 @@ def calls_script(
 def calls_excerpt(calls: Calls) -> str:
     """Return the heart of that script, as `excerpt` does."""
     loaded = loading(dataclasses.replace(calls.data, points=()))
-    names = _sorted([*loader(calls.data), "from dpviz.plots.figure import page", *calls.imports])
-    return "\n".join([*names, "", *loaded, *calls.lines, "html = page(scenes)"])
+    names = _sorted([*loader(calls.data), PAGE_WRITER, *calls.imports])
+    return "\n".join([*names, "", *loaded, *calls.lines, "html = build_page(scenes)"])
 
 
 def _sorted(imports: Sequence[str]) -> list[str]:
@@ -225,7 +225,7 @@ def _ending(frame: int, hidden: Sequence[str], notes: Sequence[str], hashes: Seq
     return [
         *lines,
         'with open("picture.html", "w", encoding="utf-8") as file:',
-        f"    file.write(page(scenes, {options}))",
+        f"    file.write(build_page(scenes, {options}))",
     ]
 
 

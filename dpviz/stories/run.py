@@ -34,6 +34,7 @@ from dpviz.core import (
 )
 from dpviz.mechanisms import TEACHING
 from dpviz.plots import PDF, PNG, RISK_QUESTION, Figure, Measure, Scene, StageWords, Strip, converted, csv_text, svg
+from dpviz.plots.page import build_page
 from dpviz.stories.ensemble import Ensembles, with_ensembles
 from dpviz.stories.ground_layers import on_map
 from dpviz.stories.label import (
@@ -49,7 +50,7 @@ from dpviz.stories.label import (
 )
 from dpviz.stories.ledger import LedgerRow, ledger_rows
 from dpviz.stories.outcomes import Outcome
-from dpviz.stories.panel import Fact, Sentence
+from dpviz.stories.panel import Fact, Sentence, facts, stacked
 from dpviz.stories.profiles import Profile, chart_height, profile_chart, profiles
 from dpviz.stories.stage import Stops
 from dpviz.stories.view import Projection, View, Words, from_above, project, with_depth
@@ -182,6 +183,11 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     def facts(self) -> tuple[Fact, ...]:
         """Return all facts: those of `utility`, then those of `risk`."""
         return (*self.utility(), *self.risk())
+
+    def facts_html(self, *, public: bool) -> str:
+        """Return the facts as HTML; `public` leaves out the curator's."""
+        parts = (("Run" if public else "Utility", self.utility()), ("Risk", self.risk()))
+        return stacked(*(facts(title, items, public=public) for title, items in parts))
 
     @property
     def record_word(self) -> str:
@@ -382,9 +388,9 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     def save(self, path: str | Path, *, curator: bool = False, view: View = FIRST, frame: int | None = None) -> None:
         """Write the public picture, or with `curator` the whole one, as the ending of `path` says.
 
-        The endings are svg, pdf and png (a drawing), html (a page with steps), csv (what is drawn) and json (the
-        guarantee as plain values). `frame` is the step, from 0; None is the one that the picture opens with. Raises
-        ValueError for another ending and for a step that is not there.
+        The endings are svg, pdf and png (a drawing), html (a page with steps and facts that needs no server), csv (what
+        is drawn) and json (the guarantee as plain values). `frame` is the step, from 0; None is the one that the
+        picture opens with. Raises ValueError for another ending and for a step that is not there.
         """
         ending = Path(path).suffix.removeprefix(".").lower()
         if ending not in FORMATS:
@@ -400,13 +406,8 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
             Path(path).write_bytes(converted(svg([scene], frame=step, notes=notes), ending))
             return
         if ending == "html":
-            try:
-                from dpviz.plots.figure import page  # Plotly takes half a second to import
-            except ModuleNotFoundError:
-                raise ValueError(
-                    "A page needs the package plotly, which is not installed: pip install plotly"
-                ) from None
-            text = page([scene], frame=step, notes=notes)
+            html = self.facts_html(public=not curator)
+            text = build_page([scene], frame=step, notes=notes, title=self.title, facts=html)
         elif ending == "svg":
             text = svg([scene], frame=step, notes=notes)
         elif ending == "csv":
@@ -414,6 +415,21 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         else:
             text = json.dumps(described(self.guarantee) | {"label": written(self.card())}, indent=2) + "\n"
         Path(path).write_text(text, encoding="utf-8")
+
+    def to_plotly(self, *, curator: bool = False, view: View = FIRST, frame: int | None = None) -> Any:
+        """Return the public picture, or with `curator` the whole one, as a `plotly.graph_objects.Figure` to restyle.
+
+        `frame` is the step, from 0; None is the one that the picture opens with. Raises ValueError for a step that is
+        not there, and if Plotly is not installed.
+        """
+        try:
+            from dpviz.plots.figure import figure_of  # Plotly takes half a second to import
+        except ModuleNotFoundError:
+            raise ValueError(
+                "The figure needs the package plotly, which is not installed: pip install plotly"
+            ) from None
+        whole = self.picture(view)
+        return figure_of(whole if curator else whole.public(), frame=frame, notes=(promise(self.guarantee),))
 
     def to_frame(self, *, steps: bool = False) -> "pd.DataFrame":
         """Return the released centers or points, data units, a column for each feature.

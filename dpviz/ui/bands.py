@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import streamlit as st
 
 from dpviz.assets import FOLDER as ASSETS
+from dpviz.plots.page import Band
 from dpviz.tools.many_runs.runs import LossQuestion, loss_band
 from dpviz.ui.asking import Job, Work, background
 from dpviz.ui.controls import last_move
@@ -25,7 +26,6 @@ from dpviz.ui.runs import Noise, RunRequest, scalars, words_of
 from dpviz.ui.server import ahead
 from dpviz.ui.server.ahead import Bands, Draw
 
-Band: TypeAlias = tuple[float, float, float]  # what 10, 50 and 90 % of the runs lose no more than
 Request: TypeAlias = Callable[[float], RunRequest]  # value of the slider -> run; raises ValueError
 FILE = ASSETS / "bands.json"  # page -> value of the slider -> band
 _OWN, _TOLD = "dpviz:bands", "dpviz:bands-told"

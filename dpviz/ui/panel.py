@@ -9,16 +9,14 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.plots import defused
-from dpviz.stories import Fact, Sentence
+from dpviz.stories import Sentence
 from dpviz.stories.glossary import GLOSSARY, PLACE_OF_ALL, Term, address, noticed, pieces
 from dpviz.stories.label import Label, Statement
-from dpviz.stories.panel import is_right
+from dpviz.stories.panel import facts as facts
+from dpviz.stories.panel import is_right, stacked
 from dpviz.ui import hiding
 
 WHY = "dpviz-why"  # the id of what "Details" opens
-ONLY = "curator only"
-LOCK = f'<span class="dpviz-lock" role="img" aria-label="{ONLY}"></span>'  # drawn by the style sheet
-_NO_NAME = re.compile(r"[^\w]+")  # what a name in HTML has none of
 _NUMBER = re.compile(r"\(?[εδρ] = [^\s,]+|per \d\S* \S+")  # in which no line ends
 _SPREADSHEET_NUMBER = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?( [^\W\d_]+| ?%)?", re.IGNORECASE)  # or with a unit
 _SHORT = re.compile("[A-Z].*[A-Z]")  # of an abbreviation
@@ -37,36 +35,6 @@ def sentence(finding: Sentence, *, public: bool) -> None:
 def side(*parts: str) -> None:
     """Show `stacked`."""
     st.html(stacked(*parts))
-
-
-def stacked(*parts: str) -> str:
-    """Write `facts` and `guarantee` under each other, as one element: each one more costs the slider milliseconds."""
-    return f'<div class="dpviz-side">{"".join(parts)}</div>'
-
-
-def facts(title: str, items: Sequence[Fact], *, public: bool) -> str:
-    """Write numbers whose labels open their meaning; the curator's have a lock; the public sees none of those."""
-    rows = ""
-    for fact in items:
-        if fact.public or not public:
-            label, meaning = escape(fact.label), ""
-            if fact.help:
-                place = f"dpviz-fact-{_NO_NAME.sub('-', f'{title}-{fact.label}')}"
-                label, meaning = term(fact.label, fact.label, fact.help, place)
-            rows += f"<div><dt>{label}{'' if fact.public else LOCK}</dt><dd>{escape(fact.value)}{meaning}</dd></div>"
-    return f'<section class="dpviz-facts"><h2>{escape(title)}</h2><dl>{rows}</dl></section>' if rows else ""
-
-
-def term(words: str, name: str, meaning: str, place: str) -> tuple[str, str]:
-    """Write words as a button, and the meaning that it opens by touch and key; `place` is unique on the page.
-
-    A mouse that rests on the words sees the meaning, too.
-    """
-    return (
-        f'<button type="button" class="dpviz-word" popovertarget="{place}" title="{escape(meaning)}">{escape(words)}'
-        "</button>",
-        f'<span class="dpviz-meaning" id="{place}" popover role="note"><b>{escape(name)}</b> {escape(meaning)}</span>',
-    )
 
 
 def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:

@@ -30,12 +30,14 @@ from dpviz.core import (
 )
 from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
 from dpviz.plots import Scene
+from dpviz.plots.page import PictureState
 from dpviz.plots.scene import pack
 from dpviz.runs import SECRET, honest
 from dpviz.stories import View, Words, pair
+from dpviz.stories.panel import facts, stacked
 from dpviz.stories.recipe import Calls, TargetSpread
 from dpviz.stories.run import Run
-from dpviz.ui import panel, state
+from dpviz.ui import state
 from dpviz.ui.data.picker import Source
 from dpviz.ui.live import session_name
 from dpviz.ui.server.served import served
@@ -320,30 +322,15 @@ def _private(work: _Work) -> Any:
 # -- On screen --
 
 
-def numbers_of_one(runs: Runs, *, public: bool) -> str:
-    """Write the facts of one method's run as HTML."""
-    ((_, run),) = runs
-    return panel.stacked(
-        panel.facts("Run" if public else "Utility", run.utility(), public=public),
-        panel.facts("Risk", run.risk(), public=public),
-    )
-
-
-def numbers_of_two(runs: Runs, *, public: bool) -> str:
-    """Write the facts of two methods' runs on the same records as HTML."""
-    (_, first), (_, second) = runs
-    return panel.stacked(panel.facts("What honesty costs", pair.facts(first, second), public=public))
+def facts_html(runs: Runs, *, public: bool) -> str:
+    """Write the facts of one run, or of two on the same records, as HTML."""
+    first, *others = (run for _, run in runs)
+    if not others:
+        return first.facts_html(public=public)
+    return stacked(facts("What honesty costs", pair.facts(first, others[0]), public=public))
 
 
 SCREEN = "dpviz:shown"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PictureState:
-    """What a page shows at one value of its slider, as its audience sees it."""
-
-    numbers: str  # facts, HTML
-    packed: tuple[bytes, ...]  # scenes, with the words that stand beside them
 
 
 @dataclass(frozen=True, slots=True, eq=False)

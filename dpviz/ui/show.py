@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpviz.core import Knob, Release, Step
 from dpviz.plots import Scene
-from dpviz.plots.scene import pack
+from dpviz.plots.page import PictureState
 from dpviz.stories import View, inspecting
 from dpviz.stories.profiles import NO_PROFILE
 from dpviz.stories.run import PROFILES, Run
@@ -26,15 +26,13 @@ from dpviz.ui.runs import (
     CachedPicture,
     MethodScreen,
     Noise,
-    PictureState,
     RunRequest,
     Runs,
+    facts_html,
     keep,
     n_releases,
     name_of,
     notices,
-    numbers_of_one,
-    numbers_of_two,
     picture_cache,
     released,
     run_method,
@@ -108,7 +106,7 @@ class Screen:
                     lambda region: inspecting.facts(region, run.unit, run.words, view, classes, run.plane(view)),
                     drawing.options(drawn=frame.source.drawn, public=frame.public),
                 )
-                numbers = self._keep(picture, pairs, numbers_of_one)
+                numbers = self._keep(picture, pairs)
                 done = self._stage((shown,), pairs, self._offer(picture), count, ledger.mark(frame.source, run))
                 _follow_turn(done)
                 _recolored(frame, run)
@@ -140,7 +138,7 @@ class Screen:
         picture = self._picture(runs)
         if picture:
             pairs = self._link()
-            numbers = self._keep(picture, pairs, numbers_of_two)
+            numbers = self._keep(picture, pairs)
             with frame.stage:
                 shown = tuple(
                     StagePicture(key, scene, packed)
@@ -229,13 +227,13 @@ class Screen:
         bands = LossBands(self.slider.first, frame.source, noise, controls.slider_values(knob), frame.public)
         return bands.ahead(packed, state.widget_key(knob.name))
 
-    def _keep(self, picture: CachedPicture, pairs: state.Pairs, write: Callable[..., str]) -> str:
+    def _keep(self, picture: CachedPicture, pairs: state.Pairs) -> str:
         """Keep what is on screen for the exports: also the slider, and what makes all that the page shows as it moves.
 
-        Returns the facts, as HTML; `write` writes them.
+        Returns the facts, as HTML.
         """
         frame, noise, draw = self.frame, self.noise, self._draw
-        numbers = write(picture.runs, public=frame.public)
+        numbers = facts_html(picture.runs, public=frame.public)
         slider = drawn_slider(state.widget_key(self.slider.knob.name))
 
         def moments(values: Sequence[float]) -> Iterator[PictureState | None]:
@@ -245,10 +243,8 @@ class Screen:
                 except ValueError:  # this value is impossible beside the other knobs, as the page says there
                     yield None
                     continue
-                scenes = [scene.public() if frame.public else scene for scene in draw(runs)]
-                yield PictureState(
-                    write(runs, public=frame.public), tuple(pack(replace(scene, hint="")) for scene in scenes)
-                )
+                scenes = tuple(scene.public() if frame.public else scene for scene in draw(runs))
+                yield PictureState(scenes, facts_html(runs, public=frame.public))
 
         more = None if noise.secret or frame.source.own or slider is None else partial(moments, slider["values"])
         keep(

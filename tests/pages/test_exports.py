@@ -223,7 +223,7 @@ def test_the_public_switch_applies_to_every_file(open_page, name):
     assert whole - shown
     for kind in FORMATS:
         written = file_of(page, name, kind).decode()
-        if kind == "keep":  # beside the script, which knows all words
+        if kind == "html":  # beside the script, which knows all words
             states, blobs = unpacked(written)
             headers = [picture["header"] for state in states.values() if state for picture in state["pictures"]]
             written = b"".join(blobs[each] for each in headers).decode("utf-8", "replace")
@@ -276,7 +276,7 @@ def test_a_picture_to_keep_has_the_bands_that_the_page_had_found(open_page, monk
 
     monkeypatch.setattr(Background, "recall", recall)
     shown = on_screen(open_page(DPM, **SMALL, audience=audience))
-    index = index_of(make(shown, DPM, ExportRequest("keep")).content.decode())
+    index = index_of(make(shown, DPM, ExportRequest("html")).content.decode())
     (told,) = index["bands"]
     found = {value: band for value, band in zip(index["slider"]["values"], told, strict=True) if band is not None}
     assert found == ({1.0: [0.123, 2.0, 30.0]} if audience == "curator" else {})
@@ -286,10 +286,19 @@ def test_a_picture_to_keep_leaves_out_what_is_impossible(open_page):
     """Redrawing would take too long at a small ε, which the page says there."""
     page = open_page("nd_laplace", n="30", domain="redraw")
     shown = page.app.session_state["dpviz:shown"]
-    written = make(shown, "nd_laplace", ExportRequest("keep")).content.decode()
+    written = make(shown, "nd_laplace", ExportRequest("html")).content.decode()
     slider = index_of(written)["slider"]
     assert 0 < len(slider["values"]) < len(shown.slider["values"])
     assert slider["values"][slider["index"]] == shown.slider["values"][shown.slider["index"]]
     assert len(slider["texts"]) == len(slider["spoken"]) == len(slider["values"]) == len(unpacked(written)[0]) - 1
     for mark in slider["marks"]:
         assert f"{slider['values'][mark['index']]:.3g}" == mark["value"]
+
+
+def test_a_run_saves_the_page_that_the_menu_saves(open_page, tmp_path):
+    shown = on_screen(open_page(DPM, **SMALL, secret="1", audience="public"))
+    ((_, run),) = shown.runs
+    run.save(tmp_path / "run.html", view=shown.view, frame=0)
+    off = frozenset(name for scene in shown.scenes for name in scene.hidden_names)
+    exported = make(shown, DPM, ExportRequest("html", 0, off)).content.decode()
+    assert unpacked((tmp_path / "run.html").read_text("utf-8")) == unpacked(exported)

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.plots import Audience, Axis, Kind, Layer, Role, always, csv_text, rows_at, svg
-from dpviz.plots.figure import figure, page
+from dpviz.plots.figure import figure_of
+from dpviz.plots.page import build_page
 from dpviz.plots.table import COLUMNS, defused
 from dpviz.plots.theme import DARK, LIGHT
 from tests.plots.test_scene import FRAMES, every_kind, layer, scene
@@ -133,10 +134,11 @@ def test_hostile_words_stay_words():
         kinds = {element.tag.rsplit("}", 1)[1] for element in root.iter()}
         assert not kinds & {"script", "img", "b", "foreignObject", "a"}
         assert "onerror" not in {name for element in root.iter() for name in element.attrib}
-    written = page([drawn], frame=0, notes=[EVIL]).encode("utf-8", "replace").decode()
-    body = written[written.index("<body") :].rsplit('id="picture-1"', 1)[1]
-    assert "<img" not in body
-    assert body.count("</script>") == 1
+    written = build_page([drawn], frame=0, notes=[EVIL], title=EVIL).encode("utf-8", "replace").decode()
+    assert written.count("</script>") == 2, "the page's own and its data"
+    assert "<img" not in written[: written.index("<script>")]
+    figure = figure_of(drawn, notes=[EVIL])
+    assert "<img" not in f"{figure.layout.title.text}{figure.layout.annotations}{[each.name for each in figure.data]}"
     csv_text([drawn], frame=0).encode("utf-8", "replace")
 
 
@@ -145,7 +147,7 @@ def test_a_figure_passes_plotlys_own_check_and_has_every_layer(frame, monkeypatc
     drawn = scene(*every_kind().layers, grouped(Kind.MARKS, name="g"), grouped(Kind.GRID, name="h"), layer(shown=False))
     for steps in (True, False):
         monkeypatch.setattr("dpviz.plots.figure.MOST_STEP_VALUES", 500_000 if steps else -1)
-        made = go.Figure(**figure(drawn, frame=frame, notes=["note"]))
+        made = figure_of(drawn, frame=frame, notes=["note"])
         go.Figure(json.loads(made.to_json()))
         listed = {trace.name for trace in made.data if trace.showlegend}
         assert listed >= {one.name for one in drawn.layers if one.audience is not Audience.CURATOR}
@@ -161,10 +163,10 @@ def test_a_figure_is_in_data_units_and_its_units_are_equal():
         Layer("c", Kind.CIRCLES, Role.PUBLIC, Audience.PUBLIC, {"center": center, "radius": radius}, always(FRAMES)),
         **axes,
     )
-    (trace,) = go.Figure(**figure(drawn)).data
+    (trace,) = figure_of(drawn).data
     assert (np.nanmin(trace.x), np.nanmax(trace.x)) == pytest.approx((18.0, 22.0))
     assert (np.nanmin(trace.y), np.nanmax(trace.y)) == pytest.approx((2.0, 3.0), rel=1e-3)
-    assert go.Figure(**figure(drawn)).layout.yaxis.scaleratio == pytest.approx(4.0)
+    assert figure_of(drawn).layout.yaxis.scaleratio == pytest.approx(4.0)
 
 
 def test_what_is_switched_off_is_not_drawn():
@@ -172,7 +174,7 @@ def test_what_is_switched_off_is_not_drawn():
     assert {row["layer"] for row in rows_of(drawn)} == {"kept", "gone"}
     assert {row["layer"] for row in rows_of(drawn, hidden={"gone"})} == {"kept", "asleep"}
     assert "gone" not in svg([drawn], hidden={"gone"})
-    off = {trace.name: trace.visible for trace in go.Figure(**figure(drawn, hidden={"gone"})).data}
+    off = {trace.name: trace.visible for trace in figure_of(drawn, hidden={"gone"}).data}
     assert off == {"kept": True, "gone": "legendonly", "asleep": True}
 
 
@@ -183,11 +185,17 @@ def test_pairs_stand_beside_each_other():
     ids = [element.get("id") for element in root.iter() if element.get("id")]
     assert len(ids) == len(set(ids))
     assert {row["picture"] for row in rows_of(*both)} == {"1", "2"}
-    assert page(both).count("Plotly.newPlot(") >= 2
+    assert build_page(both).count("dpvizData('0.0.0.0'") == 1
 
 
 @pytest.mark.parametrize(
-    "call", [lambda s: svg([s], frame=99), lambda s: csv_text([s], frame=-1), lambda s: figure(s, frame=5)]
+    "call",
+    [
+        lambda s: svg([s], frame=99),
+        lambda s: csv_text([s], frame=-1),
+        lambda s: figure_of(s, frame=5),
+        lambda s: build_page([s], frame=5),
+    ],
 )
 def test_a_stop_that_does_not_exist_is_refused(call):
     with pytest.raises(ValueError, match="frame was"):

@@ -10,9 +10,9 @@ from hypothesis.extra import numpy as arrays
 
 from dpviz.core import frozen
 from dpviz.plots import Audience, Axis, Frame, Kind, Layer, Role, Scene, pack
+from dpviz.plots.page import PackedPicture, PageState, dense, state_of
 from dpviz.plots.scene import UNRELEASED, always, rows_at
 from dpviz.publishing.files import MEANINGS, Coarse, coded, in_order, opening, sketched
-from dpviz.ui.export.kept_page import PackedPicture, PageState, dense, state_of
 from tests.publishing.test_site import letters_to_bytes
 
 UNIT = [[0.0, 1.0], [0.0, 1.0]]

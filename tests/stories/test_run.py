@@ -14,7 +14,7 @@ from dpviz.data import Dataset, load
 from dpviz.mechanisms import FROM_DATA, SecretGenerator, public_rng
 from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
 from dpviz.plots import Audience, scene_hash, svg
-from dpviz.plots.figure import page
+from dpviz.plots.page import build_page
 from dpviz.runs import SECRET, TEACHING
 from dpviz.stories import View
 from dpviz.stories.label import promise
@@ -248,7 +248,8 @@ def test_every_run_is_saved_in_every_format(run, tmp_path):
         path.unlink()
     written = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
     assert written["public.svg"] == svg([public], frame=public.start_frame, notes=(promise(run.guarantee),))
-    assert written["public.html"] == page([public], frame=public.start_frame, notes=(promise(run.guarantee),))
+    told = {"notes": (promise(run.guarantee),), "title": run.title, "facts": run.facts_html(public=True)}
+    assert written["public.html"] == build_page([public], frame=public.start_frame, **told)
     assert written["public.csv"].startswith("picture,")
     told = json.loads(written["public.json"])
     assert told["label"]["kind"] == run.card().kind

@@ -4,19 +4,21 @@ import dataclasses
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from dpviz.data import DATASETS, Choices, data_knobs
 from dpviz.data.target_pairs import PAIRS, pair_knobs
 from dpviz.plots import csv_text, scene_hash, svg
+from dpviz.plots.page import LISTS, Band, PageSlider, build_page
 from dpviz.plots.theme import DARK, LIGHT, Theme
 from dpviz.runs import SECRET
 from dpviz.stories.label import described, promise, written
 from dpviz.stories.recipe import Data, Recipe, RecipeRun, calls_script, script
 from dpviz.ui import ledger
+from dpviz.ui.bands import LossBands
 from dpviz.ui.data.answers import to_file
 from dpviz.ui.data.picker import Source
 from dpviz.ui.export import settings
-from dpviz.ui.export.kept_page import html_file
 from dpviz.ui.runs import MethodScreen, OnScreen, notices
 
 CURATOR = "Curator's view: it holds exact values. Do not publish it."
@@ -110,16 +112,16 @@ class _Picture:
     def hashes(self) -> tuple[str, ...]:
         return tuple(scene_hash(scene) for scene in self.screen.scenes)
 
-    def page_to_keep(self) -> str:
-        return html_file(self.screen, frame=self.frame, notes=self.notes)
+    def html(self) -> str:
+        screen = self.screen
+        build = partial(build_page, screen.scenes, frame=self.frame, hidden=self.hidden, notes=self.notes)
+        if not isinstance(screen, MethodScreen):
+            return build()
+        title = screen.runs[0][0].algorithm.title
+        return build(title=title, facts=screen.numbers, slider=slider_of(screen))
 
     def svg(self) -> str:
         return svg(self.screen.scenes, frame=self.frame, hidden=self.hidden, notes=self.notes, theme=self.theme)
-
-    def plotly(self) -> str:
-        from dpviz.plots.figure import page  # Plotly takes half a second to import: only when a figure is wanted
-
-        return page(self.screen.scenes, frame=self.frame, hidden=self.hidden, notes=self.notes, theme=self.theme)
 
     def csv(self) -> str:
         # The mark tells spreadsheets: UTF-8.
@@ -159,6 +161,22 @@ class _Picture:
         if isinstance(self.screen, MethodScreen):
             return script(recipe(self.screen, frame=frame, hidden=hidden, notes=notes, hashes=hashes))
         return calls_script(self.screen.calls, frame=frame, hidden=hidden, notes=notes, hashes=hashes)
+
+
+def slider_of(screen: MethodScreen) -> PageSlider | None:
+    """Return the slider with the page at each of its values; None if those would be further releases."""
+    slider = screen.slider
+    if slider is None or screen.moments is None:
+        return None
+    moments = list(screen.moments())
+    possible = [i for i, moment in enumerate(moments) if moment is not None]  # values of the slider
+    lists = {name: [slider[name][i] for i in possible] for name in LISTS if slider[name]}
+    marks = [{**each, "index": possible.index(each["index"])} for each in slider["marks"] if each["index"] in possible]
+    options = {**slider, **lists, "marks": marks, "index": possible.index(slider["index"]), "move": None}
+    bands: list[Band | None] = []
+    if screen.request is not None:  # only bands that are there already: a file asks for no more runs
+        bands = LossBands(screen.request, screen.source, screen.noise, lists["values"], screen.public).known()
+    return PageSlider(options, [moment for moment in moments if moment is not None], bands)
 
 
 def is_secret(screen: MethodScreen) -> bool:
@@ -223,12 +241,11 @@ def data_of(source: Source, *, public: bool) -> Data:
 
 
 FORMATS: dict[str, tuple[str, str, str, Callable[[_Picture], str]]] = {  # ending, type, words, content
-    "keep": ("keep.html", "text/html", "Picture to keep, with its slider (HTML page)", _Picture.page_to_keep),
+    "html": ("html", "text/html", "Picture to keep, with its slider (HTML page)", _Picture.html),
     "png": ("png", "image/png", "PNG image", _Picture.svg),
     "svg": ("svg", "image/svg+xml", "SVG drawing", _Picture.svg),
-    "html": ("html", "text/html", "Plotly figure (HTML page)", _Picture.plotly),
     "csv": ("csv", "text/csv", "CSV of what is drawn", _Picture.csv),
     "json": ("json", "application/json", "JSON settings, to import again", _Picture.settings),
     "py": ("py", "text/x-python", "Python script", _Picture.script),
 }
-PICTURED = ("keep", "png", "svg", "html", "csv")  # formats that hold a picture
+PICTURED = ("html", "png", "svg", "csv")  # formats that hold a picture

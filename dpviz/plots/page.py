@@ -1,4 +1,4 @@
-"""A picture to keep: one HTML file with slider, steps and words, and states of a page as compressed scripts."""
+"""A picture as one self-contained HTML page with its steps and words, and a page's states as compressed scripts."""
 
 import codecs
 import gzip
@@ -9,19 +9,17 @@ import math
 import re
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from dpviz.assets import kept_sheet, site_script
-from dpviz.plots import read_header
-from dpviz.plots.scene import pack
-from dpviz.ui.bands import Band, LossBands
-from dpviz.ui.runs import MethodScreen, OnScreen, PictureState
+from dpviz.plots.scene import Scene, pack, read_header
 
+Band: TypeAlias = tuple[float, float, float]  # losses that 10, 50 and 90 % of the runs do not exceed
 _NAME_BYTES = 12  # of a blob's digest: 96 bits, among thousands of blobs
 _MARK, _AWAY = 0x100, 0x8000
 _NO_LETTER = np.zeros(1 << 16, bool)  # quotes and other signs, ends of lines, halves of letters, and marks
@@ -139,49 +137,54 @@ LISTS = ("values", "texts", "notes", "spoken")  # of a slider: an entry for each
 _DIGITS = 3  # of a band's values: a strip has at most 210 CSS pixels
 
 
-def html_file(screen: OnScreen, *, frame: int, notes: Sequence[str]) -> str:
-    """Return the file's text: what the audience sees at every value of the slider, and the step on screen, from 0.
+@dataclass(frozen=True, slots=True, eq=False)
+class PictureState:
+    """The contents of a page at one value of its slider, as its audience sees them."""
 
-    Where other values of the slider would be more releases, as of uploaded records, it holds the state on screen.
+    scenes: tuple[Scene, ...]
+    facts: str = ""  # HTML, under a stage
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageSlider:
+    """A slider, the state of the page at each of its values, and the losses there with other noise."""
+
+    options: Mapping[str, Any]  # as the browser draws it
+    states: Sequence[PictureState]
+    bands: Sequence[Band | None] = ()
+
+
+def build_page(
+    scenes: Sequence[Scene],
+    *,
+    frame: int | None = None,
+    hidden: Collection[str] | None = None,
+    notes: Sequence[str] = (),
+    title: str = "",
+    facts: str = "",
+    slider: PageSlider | None = None,
+) -> str:
+    """Return one HTML page that contains scenes, their steps and words, and needs no server or network.
+
+    It opens at step `frame`, from 0 (None: the scene's first). Layers in `hidden` (None: those that begin so) are off
+    in the legend. `notes` are lines under the picture. `title` stands before the scenes' own titles. `facts` are HTML.
+    Without a `slider` the page has this one state. Raises ValueError for a step that does not exist.
     """
-    title = " and ".join(scene.title for scene in screen.scenes)
-    slider = None
-    moments: list[PictureState | None]
-    if isinstance(screen, MethodScreen):
-        title = f"{screen.runs[0][0].algorithm.title}: {title}"
-        slider = screen.slider
-    if isinstance(screen, MethodScreen) and screen.moments is not None:
-        moments = list(screen.moments())
-    else:
-        numbers = screen.numbers if isinstance(screen, MethodScreen) else ""
-        moments = [PictureState(numbers, tuple(pack(replace(scene, hint="")) for scene in screen.scenes))]
-    states = [_state(moment, staged=isinstance(screen, MethodScreen)) for moment in moments if moment is not None]
-    possible = [i for i, moment in enumerate(moments) if moment is not None]  # values of the slider
-    index: dict[str, object] = {"knob": "epsilon", "audiences": ["all"], "frame": str(frame + 1), "slider": slider}
-    if slider is not None:
-        names = [name for name in LISTS if slider[name]]
-        marks = [mark for mark in slider["marks"] if mark["index"] in possible]
-        index["slider"] = {
-            **slider,
-            **{name: [slider[name][i] for i in possible] for name in names},
-            "marks": [{**mark, "index": possible.index(mark["index"])} for mark in marks],
-            "index": possible.index(slider["index"]),
-            "move": None,
-        }
-    index |= {"mode": "", "switches": {}, "staged": isinstance(screen, MethodScreen), "home": None, "why": False}
-    index["bands"] = [] if slider is None else [[]]  # those that the page had found: a file asks for no more runs
-    if slider is not None and isinstance(screen, MethodScreen) and screen.request is not None:
-        values = [slider["values"][i] for i in possible]
-        index["bands"] = [
-            rounded(LossBands(screen.request, screen.source, screen.noise, values, screen.public).known())
-        ]
+    staged, states = scenes[0].stage is not None, [PictureState(tuple(scenes), facts)]
+    index: dict[str, object] = {"knob": "epsilon", "audiences": ["all"], "slider": None, "bands": []}
+    index |= {"frame": str(scenes[0].checked_frame(frame) + 1), "mode": "", "switches": {}, "staged": staged}
     index |= {"seeds": [], "modes": [], "modeWords": [], "control": None, "stops": [], "question": None}
+    index |= {"home": None, "why": False}
+    if slider is not None:
+        states = list(slider.states)
+        index |= {"slider": slider.options, "bands": [rounded(slider.bands)]}
     index_text = json.dumps(index).replace("<", "\\u003c")  # no name ends the script that it stands in
-    blobs = {name: blob for state in states for name, blob in state.blobs.items()}
+    written = [_state(state, hidden, staged=staged) for state in states]
+    blobs = {name: blob for state in written for name, blob in state.blobs.items()}
     data = {"shared.0": packed(None, blobs)}
-    data |= {f"0.0.0.{i}": packed(state.directory, {}) for i, state in enumerate(states)}
+    data |= {f"0.0.0.{i}": packed(state.directory, {}) for i, state in enumerate(written)}
     scripts = "".join(f"dpvizData('{name}', '{b64encode(held).decode()}');\n" for name, held in data.items())
-    title = escape(title)
+    title = escape(": ".join(filter(None, (title, " and ".join(scene.title for scene in scenes)))))
     note_lines = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
@@ -199,13 +202,16 @@ def rounded(of_losses: Iterable[Band | None]) -> list[list[float] | None]:
     return [band and [float(f"{value:.{_DIGITS}g}") for value in band] for band in of_losses]
 
 
-def _state(moment: PictureState, *, staged: bool) -> PageState:
+def _state(state: PictureState, hidden: Collection[str] | None, *, staged: bool) -> PageState:
     """Write one state: a stage with the facts below it, or pictures one below the other."""
     pictures, places = [], ""
-    for i, packed in enumerate(moment.packed):
+    for i, scene in enumerate(state.scenes):
+        off = scene.hidden_names if hidden is None else hidden
+        layers = tuple(replace(layer, shown=layer.name not in off) for layer in scene.layers)
         key = f"picture-{i + 1}" if i else "picture"
-        options = {"height": _HEIGHT, "fits": not staged, "named": not staged, "stage": staged}
-        pictures.append(PackedPicture(key, {**options, "follow": "picture" if i and staged else None}, packed))
+        follow = "picture" if i and staged else None
+        options = {"height": _HEIGHT, "fits": not staged, "named": not staged, "stage": staged, "follow": follow}
+        pictures.append(PackedPicture(key, options, pack(replace(scene, layers=layers, hint=""))))
         places += f'<div class="live" data-picture="{key}"></div>'
-    leaves = [_TERM.sub(r"\1", moment.numbers)] if staged else []
+    leaves = [_TERM.sub(r"\1", state.facts)] if staged else []
     return state_of(_STAGE + '<div class="leaf" data-leaf="0"></div>' if staged else places, leaves, pictures)
