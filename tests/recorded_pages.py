@@ -68,7 +68,7 @@ CHOICES: dict[str, dict[str, str]] = {
     "learn": {"chapter": "average coin mean clusters leak noise cuts hills sending helpers audit decide end"},
     "compare": {
         "audience": "public",
-        "compare_tab": "grid solve people clusters report",
+        "compare_tab": "solve people clusters report",
         "chosen": "dpm su",
         "data": "iris",
     },

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from dpviz.baselines import blum, dp_em, dwork, em_mc, eugkm, fastlloyd, gupt, lloyd, lsh_splits, privgene, su
 from dpviz.baselines._base import ClusterParams
-from dpviz.core import Algorithm, AnyAlgorithm, AuditPlan, Entry, Release, Result, Step, Varied
+from dpviz.core import Algorithm, AnyAlgorithm, AuditPlan, Entry, Release, Result, Step
 
 
 class BaselineModule(Protocol):
@@ -41,7 +41,6 @@ def _row(
     on: bool = False,
     short: str = "",
     in_family: bool = True,
-    varied: tuple[Varied, ...] = (),
 ) -> AnyAlgorithm:
     """Return the entry of one module.
 
@@ -59,16 +58,11 @@ def _row(
         fit=module.fit,
         steps=module.steps,
         entries=(Entry(name, compared, link=link, on=on, short=short),) if compared else (),
-        varied=varied,
         audit=audit,
     )
 
 
 _ONE_PASS = AuditPlan(settings={"n_iterations": 1}, borders=({"n_clusters": 20},))
-_GRIDS = (
-    Varied("cells", "Cells", "params.cells", ("largest", "published"), "eugkm"),
-    Varied("grid", "Grid", "params.grid", ("fitted", "even"), "eugkm"),
-)
 
 
 def _brief(idle: frozenset[str] = frozenset(), **settings: int) -> AuditPlan:
@@ -83,9 +77,7 @@ _ALL = (
     _row(fastlloyd, "FastLloyd", _ONE_PASS, "FastLloyd"),
     _row(gupt, "GUPT", _brief(), "GUPT"),
     _row(privgene, "PrivGene", _brief(n_rounds=2), "PrivGene"),
-    _row(
-        eugkm, "EUGkM", _brief(frozenset({"cells"})), "EUGkM (noisy grid)", on=True, short="Noisy grid", varied=_GRIDS
-    ),
+    _row(eugkm, "EUGkM", _brief(frozenset({"cells"})), "EUGkM (noisy grid)", on=True, short="Noisy grid"),
     _row(lsh_splits, "LSHSplits", _brief(max_depth=2), "LSH-Splits (slow)", in_family=False),
     _row(em_mc, "EMMC", _brief(n_scales=1), "EM-MC", in_family=False),
     _row(dp_em, "DPEM", _brief(n_iterations=2), "DP-EM (mixture)", in_family=False),

@@ -169,22 +169,6 @@ class Entry:
     short: str = ""  # name under a small picture; "": the name up to its parenthesis
 
 
-@dataclass(frozen=True, slots=True)
-class Varied:
-    """One parameter that a comparison may vary from picture to picture."""
-
-    key: str  # in links, unique over all methods
-    name: str  # what a comparison calls it
-    column: str  # of a table of runs: "params." and a field of Params; "k" or "n" for what all methods have
-    options: tuple[str | int | float | bool, ...] = ()  # none: follow the number of records
-    entry: str = ""  # whose parameter it is, a key of `Entry`; "" for all methods
-
-    @property
-    def field(self) -> str:
-        """The field of Params."""
-        return self.column.removeprefix("params.")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets(Generic[R]):
     """The measures of a method that chooses among public targets."""
@@ -218,7 +202,6 @@ class Algorithm(Generic[P, R, S]):
     clustered: Callable[[R, Points, Box], FoundClusters] | None = None
     targets: Targets[R] | None = None  # its measures, where it chooses among public targets
     entries: tuple[Entry, ...] = ()  # of a comparison
-    varied: tuple[Varied, ...] = ()  # of a comparison with a second parameter
     estimator: str = ""  # its class in `dpviz.estimators`; "": from its name
     paper: str = ""  # authors and title
 

@@ -68,11 +68,6 @@ def record(source: Source, entry: ReleaseEntry) -> None:
     _ledgers()[_name(source)] = Ledger((*of(source).entries, entry))
 
 
-def last_release(source: Source) -> ReleaseFiles | None:
-    """Return the last release of these people that this session has made."""
-    return next(reversed(_files().get(_name(source), {}).values()), None)
-
-
 def _shown_release(source: Source, request: RunRequest) -> ReleaseFiles | None:
     """Return the last release of these people with these settings, else with this method; None where there is none."""
     made = _files().get(_name(source), {})

@@ -36,6 +36,13 @@ MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
         ("relief", "surface"): Moved("The landscape is now shown as shaded relief only.", page="morse"),
         ("relief", None): Moved(""),
         ("step", None): Moved(""),  # of a lesson, which has its own sentence
+        ("compare_tab", "grid"): Moved(
+            "Compare no longer varies a second parameter. Change it on the method’s page, or run a sweep in Python."
+        ),
+        ("compare_by", None): Moved(""),  # of the same tab
+        ("compare_tab", "years"): Moved(
+            "Compare no longer reads another year’s file. Open one file after the other, and compare their reports."
+        ),
     }
 )
 

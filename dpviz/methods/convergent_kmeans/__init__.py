@@ -1,6 +1,6 @@
 """Convergent k-means and its family (Lu & Shen)."""
 
-from dpviz.core import AuditPlan, Entry, Varied
+from dpviz.core import AuditPlan, Entry
 from dpviz.data import load
 from dpviz.methods.convergent_kmeans import algorithm, family, teaching
 from dpviz.methods.convergent_kmeans.algorithm import (
@@ -59,9 +59,6 @@ METHOD = Method(
             )
             for orientation in ("past", "future")
         ),
-    ),
-    varied=(
-        Varied("iterations", "Iterations at most", "params.max_iterations", (2, 5, 10, 20, 50, 100), "convergent"),
     ),
     family=family.RUNS,
     run=ConvergentKMeansRun,

@@ -1,6 +1,6 @@
 """DPM: clusters by cuts through empty space (Liebenow, Schütt, Braun, Gehrke, Thaeter & Mohammadi)."""
 
-from dpviz.core import AuditPlan, Entry, Varied
+from dpviz.core import AuditPlan, Entry
 from dpviz.data import load
 from dpviz.methods.dpm import algorithm, teaching
 from dpviz.methods.dpm.algorithm import (
@@ -54,10 +54,6 @@ METHOD = Method(
             on=True,
             short="DPM as published",
         ),
-    ),
-    varied=(
-        Varied("levels", "Levels of cuts τ", "params.n_levels", (1, 2, 3, 5, 7, 9), "dpm"),
-        Varied("emptiness", "Weight of emptiness", "params.emptiness_weight", (0.0, 1.0, 2.5, 5.0, 10.0, 20.0), "dpm"),
     ),
     run=DPMRun,
     worlds=WORLDS,

@@ -1,6 +1,6 @@
 """Morse processing of private mixtures (Byun, Choi & Lee)."""
 
-from dpviz.core import AuditPlan, Entry, Varied
+from dpviz.core import AuditPlan, Entry
 from dpviz.data import load
 from dpviz.methods.morse import teaching
 from dpviz.methods.morse.algorithm import (
@@ -62,10 +62,6 @@ METHOD = Method(
             on=True,
             short="Morse",
         ),
-    ),
-    varied=(
-        Varied("components", "Components", "params.n_components", (8, 12, 16, 22, 32, 48), "morse"),
-        Varied("passes", "Passes", "params.n_iterations", (1, 2, 3, 5, 10, 20), "morse"),
     ),
     run=MorseRun,
     worlds=WORLDS,

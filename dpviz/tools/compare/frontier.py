@@ -2,12 +2,11 @@
 
 All of it is computed on the true records: the curator's. A solid line is a proved guarantee for the neighbors that the
 axis is about; everything else is dashed, has another mark, and says why in the legend. Below are Compare's other
-pictures: small frontiers along a second parameter, the private curve of k, and one run's centers.
+pictures: the private curve of k, and one run's centers.
 """
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -181,20 +180,19 @@ def frontier(
     adjacency: str,
     chosen: tuple[str, float] | None = None,
     *,
-    within: Sequence[Series] = (),
     at: float | None = None,
     without_data: float | None = None,
 ) -> Scene:
-    """Return cost against ε; the axes hold the lines `within` as well, so that several pictures can share them. A rule
-    stands `at` the ε at which methods are read, a level at `without_data`, × without privacy, where that is near.
+    """Return cost against ε, with a rule `at` the ε at which methods are read.
+
+    A line shows `without_data`, × without privacy, if that is near.
 
     A click on a mark reports the method's key and the mark, its ε in order; on a line or its name, the key and LINE.
     """
     curves = [one.curve for one in series]
-    inside = [*curves, *(one.curve for one in within)]
-    logs = np.concatenate([curve.x for curve in inside]) if inside else np.array([-1.0, 1.0])
+    logs = np.concatenate([curve.x for curve in curves]) if curves else np.array([-1.0, 1.0])
     ends = (float(logs.min()) - 0.06, float(logs.max()) + 0.06)
-    heights = [value for curve in inside for value in (*curve.low, *curve.high) if math.isfinite(value)]
+    heights = [value for curve in curves for value in (*curve.low, *curve.high) if math.isfinite(value)]
     low, high = min([LEAST_VIEW[0], *heights]), max([LEAST_VIEW[1], *heights])
     level = math.log10(without_data) if without_data else math.inf
     levels = {WITHOUT: 0.0, NO_DATA: level} if level <= high + NEAR else {WITHOUT: 0.0}
@@ -431,62 +429,6 @@ MECHANISM = (
     "One noisy histogram of the records on a public grid, then k-means on its cells for each k. Only the histogram "
     "reads the records, so that all values of k together cost one ε. Each new curve is one more release."
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Panel:
-    """One value of the second parameter, and the methods' lines at it. The curator's."""
-
-    words: str  # such as "Clusters k = 3"
-    series: tuple[Series, ...]
-
-
-def small_multiples(panels: Sequence[Panel], adjacency: str) -> tuple[Scene | None, ...]:
-    """Return a frontier for each panel, None without a line; equal heights mean equal costs in all of them.
-
-    Nothing in them can be clicked, and the picture above has their legend.
-    """
-    every = tuple(one for panel in panels for one in panel.series)
-    scenes: list[Scene | None] = []
-    for panel in panels:
-        if not panel.series:
-            scenes.append(None)
-            continue
-        scene = frontier(panel.series, adjacency, within=every)
-        layers = tuple(
-            replace(layer, legend=False, pick="", size=MARK if layer.kind is Kind.MARKS else layer.size)
-            for layer in scene.layers
-        )
-        words = f"{panel.words}: {scene.alt[0].lower()}{scene.alt[1:]}"
-        scenes.append(replace(scene, title=panel.words, alt=words, caption="", hint="", layers=layers))
-    return tuple(scenes)
-
-
-def median_costs(panels: Sequence[Panel], epsilon: float) -> list[Mapping[str, str]]:
-    """Return the median cost of each method at `epsilon`, a line for each panel; "" where no run could be made."""
-    names = dict.fromkeys((one.legend for panel in panels for one in panel.series), "")
-    return [
-        {"": panel.words, **names}
-        | {
-            one.legend: number(float(np.nanmedian(one.nonprivate_ratios[:, one.epsilons.index(epsilon)])))
-            for one in panel.series
-            if epsilon in one.epsilons
-        }
-        for panel in panels
-    ]
-
-
-def winners(panels: Sequence[Panel], epsilon: float, n_runs: int) -> str:
-    """Say for how many values which proved line is lowest at `epsilon`: whether the parameter turns the order round.
-
-    "" where no two can be ranked. A value counts when all of its methods have their `n_runs` runs.
-    """
-    rankings = [ranking(panel.series, epsilon, n_runs) for panel in panels]
-    counts = Counter(ranked[0].name for ranked in rankings if ranked)
-    if max(map(len, rankings), default=0) < 2:
-        return ""
-    words = " and ".join(f"{name} in {count}" for name, count in counts.items())
-    return f"Lowest median cost at ε = {number(epsilon)}: {words} of {counts.total()} pictures."
 
 
 def curve_scene(release: CurveRelease, k: int) -> Scene:

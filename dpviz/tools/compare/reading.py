@@ -43,7 +43,7 @@ MISREADINGS = (
         "The best method here is the best method.",
         "With few records noise outweighs everything, with many features a grid has more cells than there are records, "
         "and a small box helps all. The order can reverse.",
-        "“How many people”, “A second parameter”, and another set of the gallery.",
+        "“How many people”, and another data set in the gallery.",
     ),
 )
 

@@ -30,7 +30,6 @@ from dpviz.methods import ALGORITHMS, CATALOGUE
 from dpviz.tools.compare.counterparts import Counterparts
 from dpviz.tools.sweep import expand_grid
 from dpviz.tools.trials import (
-    Fields,
     GivenRecords,
     Scalar,
     Trial,
@@ -113,7 +112,6 @@ class TrialPart:
     n_runs: int
     n: int  # records: all of them, or the size of a sample
     parts: bool = False
-    fields: Fields = ()  # of the method's Params, instead of the entry's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +222,7 @@ def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) ->
     grid = {
         "epsilon": part.epsilon,
         "data": [{"name": HERE, "records": records, "n": part.n, "k": part.n_clusters}],
-        "methods": [ENTRIES[part.entry].declared() | dict(part.fields)],
+        "methods": [ENTRIES[part.entry].declared()],
     }
     data, noise = (seeds, [0]) if part.parts else ([0], seeds)
     return expand_grid(grid, {"data": data, "start": [part.start_seed], "noise": noise})
@@ -328,7 +326,7 @@ class Packaged:
     def of(self, digest: str, one: TrialPart) -> tuple[Row, ...] | None:
         """Return the rows of a part of the runs on the records with this digest; None unless all of them came along."""
         rows = self.rows.get((one.entry, one.epsilon), ())
-        inside = one.first + one.n_runs <= len(rows) and not one.parts and not one.fields
+        inside = one.first + one.n_runs <= len(rows) and not one.parts
         if digest != self.records or not inside:
             return None
         if any((row["k"], row["start_seed"], row["n"]) != (one.n_clusters, one.start_seed, one.n) for row in rows[:1]):

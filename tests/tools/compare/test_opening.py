@@ -45,7 +45,6 @@ def test_other_runs_are_not_there():
         {"entry": "su"},
         {"n": 200},
         {"parts": True},
-        {"fields": (("n_levels", 3),)},
     ):
         fields = {name: getattr(part, name) for name in TrialPart.__dataclass_fields__}
         assert packaged().of(digest(), TrialPart(**{**fields, **change})) is None, change

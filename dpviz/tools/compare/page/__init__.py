@@ -184,11 +184,9 @@ TAB = Knob(
     "",
     choices=(
         ("numbers", "All numbers"),
-        ("grid", "A second parameter"),
         ("solve", "Solve for ε"),
         ("people", "How many people"),
         ("clusters", "Find k"),
-        ("years", "Another year"),
         ("report", "Report"),
         reading.CHOICE,
     ),
@@ -244,7 +242,6 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
             draw_stage(page, question, runs.rows, (), at, query)
         _keep(page, question, at, {}, (), pairs)
         with below:
-            tabs.draw_released_years(page)
             if not hiding.hides("export"):
                 report.ask_rows(page)
                 report.offer_public(page, question, query)
@@ -319,13 +316,9 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
     with below:
         contents = {
             "numbers": numbers,
-            "grid": lambda: tabs.grid(
-                page, question, tuple(key for key in question.entries if not compare.per_distance(rows.get(key, ())))
-            ),
             "solve": lambda: tabs.solve(page, question, rows, complete=runs.complete),
             "people": lambda: tabs.solve(page, question, rows, complete=runs.complete, people=True),
             "clusters": lambda: tabs.find_k(page, question, at),
-            "years": lambda: tabs.draw_years(page, question, rows, at),
             "report": offer,
             reading.CHOICE[0]: explain,
         }
