@@ -15,7 +15,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpviz.ui.routes import MIDDLEWARE, ROUTES
+from dpviz.navigation import MIDDLEWARE, ROUTES, run
 from dpviz.ui.server import lifecycle
 from dpviz.ui.server.security import profile_problem
 
@@ -31,8 +31,6 @@ app = st.App(
 
 # Run as a script by a test there is no server around: show the pages directly.
 if get_script_run_ctx(suppress_warning=True) is not None:
-    from dpviz.navigation import run
-
     run()
 else:
     lifecycle.prepare()

@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.load import summed
 from benchmarks.load_server import running
-from dpviz.ui.classes import ASKED, STEPS
+from dpviz.tools.teaching.page.classroom import ASKED, STEPS
 
 OUTPUT = Path(__file__).with_suffix(".json")
 MOST_P95 = 500.0  # ms

@@ -1,4 +1,4 @@
-"""The pages of the app: which page shows a method or a tool, and the menu that leads to them."""
+"""The pages of the app: which page shows a method or a tool, the menu, and the paths that the server answers itself."""
 
 import contextlib
 import functools
@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 
 import streamlit as st
+from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.routing import Route
 from streamlit.navigation.page import StreamlitPage
 
 from dpviz.assets import FOLDER as ASSETS
@@ -25,14 +27,18 @@ from dpviz.methods.source_target.page import PAGE as SOURCE_TARGET
 from dpviz.stories.method import SHORT, AnyMethod, Page
 from dpviz.tools.audit.page import PAGE as AUDIT
 from dpviz.tools.compare.page import PAGE as COMPARE
+from dpviz.tools.teaching.page import classroom
 from dpviz.tools.teaching.page.course import PAGE as LEARN
 from dpviz.tools.teaching.page.glossary import PAGE as GLOSSARY
+from dpviz.tools.teaching.page.plans import PAGE as TEACH
 from dpviz.tools.teaching.page.quiz import PAGE as QUIZ
-from dpviz.tools.teaching.page.teachers import PAGE as TEACH
-from dpviz.ui import frame, hiding, home, moved, panel, state, tabs
+from dpviz.ui import asking, frame, hiding, home, moved, panel, state, tabs
 from dpviz.ui.data.picker import UPLOAD, own_data
 from dpviz.ui.export.menu import begin
-from dpviz.ui.server import lifecycle
+from dpviz.ui.server import ahead, lifecycle
+from dpviz.ui.server.first import FirstScreen
+from dpviz.ui.server.security import OwnMessages, OwnOrigin, ProfileFilter, SecurityHeaders
+from dpviz.ui.server.uploads import SessionLimit
 
 PAGES = Path(__file__).resolve().parents[1] / "pages"  # of a checkout
 HOME = "home"
@@ -56,6 +62,16 @@ MEND = "Mend the file, then start `dpviz run` again. All other pages are as they
 _OPENED = "dpviz:opened"  # whether a session has opened a page: the first is that of a file of one's own
 _OPENING = threading.BoundedSemaphore(2)  # sessions that open their first page at the same time
 LONGEST_TURN = 10.0  # s that one of them waits for another
+ENDED = "Short links have ended: ask the person who gave you this one for the page's own link."
+ROUTES = (
+    ahead.ROUTE,
+    asking.ROUTE,
+    # Streamlit serves the default page at `/` alone; whoever types its name gets it, also behind a proxy's prefix.
+    Route(f"/{HOME}", lambda _: RedirectResponse("./")),
+    Route("/S/{code}", lambda _: PlainTextResponse(ENDED, status_code=410)),
+    *classroom.ROUTES,
+)
+MIDDLEWARE = (SecurityHeaders, OwnOrigin, ProfileFilter, SessionLimit, OwnMessages, FirstScreen)  # outermost first
 
 
 def run() -> None:

@@ -1,4 +1,4 @@
-"""Quiz: ten questions before and after, and a code that sums the answers up without a name."""
+"""Quiz: ten questions, a score, and the right answers."""
 
 from dpviz.navigation import draw
 

@@ -1,4 +1,4 @@
-"""For teachers: plans with links, wrong ideas, exercises, what a class answered, stills for slides."""
+"""For teachers: plans with links, wrong ideas, exercises, a live class, stills for slides."""
 
 from dpviz.navigation import draw
 

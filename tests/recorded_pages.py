@@ -74,8 +74,8 @@ CHOICES: dict[str, dict[str, str]] = {
     },
     "audit": {"audience": "public", "audit_tab": "read", "audited": "morse nd_laplace su noisy_count"},
     "glossary": {"term": "epsilon"},
-    "quiz": {"half": "after"},
-    "teach": {"teach_tab": "plan90 wrong exercises class stills room"},
+    "quiz": {},
+    "teach": {"teach_tab": "plan90 wrong exercises class stills"},
     "home": {},
 }
 METHODS = ("convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target")

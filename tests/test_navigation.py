@@ -1,5 +1,6 @@
-"""Sessions that open their first page at the same time take turns."""
+"""Sessions that open their first page at the same time take turns, and the server answers paths of its own."""
 
+import asyncio
 import threading
 import time
 from types import SimpleNamespace
@@ -68,3 +69,28 @@ def test_a_page_that_fails_gives_its_place_back(monkeypatch):
             navigation.run()
     assert all(navigation._OPENING.acquire(blocking=False) for _ in range(2))
     navigation._OPENING.release(2)
+
+
+def answer(path):
+    """Return the messages that the app sends for `path`."""
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": path, "headers": [], "path_params": {}, "root_path": ""}
+    (route,) = [each for each in navigation.ROUTES if hasattr(each, "path_regex") and each.path_regex.match(path)]
+    asyncio.run(route.app(scope, None, send))
+    return sent
+
+
+def test_home_leads_to_the_front_page_also_below_a_prefix():
+    sent = answer("/home")
+    assert 300 <= sent[0]["status"] < 400
+    assert dict(sent[0]["headers"])[b"location"] == b"./"
+
+
+def test_an_old_short_link_says_that_short_links_have_ended():
+    sent = answer("/S/2J8ZK0Q")
+    assert sent[0]["status"] == 410
+    assert sent[1]["body"].decode() == navigation.ENDED

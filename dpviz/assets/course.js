@@ -63,16 +63,15 @@ class Course {
   }
 
   build(names) {
-    const { chapters, at, prints } = this.data;
-    const all = chapters.length - 1; // the last one is the end
-    this.button.replaceChildren(make("span", "", at < all ? `Contents: ${at + 1} of ${all}` : "Contents"));
-    this.ticks.replaceChildren(...chapters.slice(0, all).map(({ name }, i) =>
+    const { chapters, path, more, at, prints } = this.data; // the path's chapters come first, then the end, then more
+    this.button.replaceChildren(make("span", "", at < path ? `Contents: ${at + 1} of ${path}` : "Contents"));
+    this.ticks.replaceChildren(...chapters.slice(0, path).map(({ name }, i) =>
       make("span", [names.has(name) ? "done" : "", i === at ? "here" : ""].join(" ").trim())));
     this.print.hidden = !prints;
     const lines = chapters.map(({ name, title, link }, i) => {
       const line = make("a", "chapter", "", { href: link });
       if (i === at) line.setAttribute("aria-current", "page");
-      line.append(make("span", "number", i < all ? `${i + 1}` : ""), make("span", "title", title));
+      line.append(make("span", "number", i < path ? `${i + 1}` : ""), make("span", "title", title));
       if (names.has(name)) line.append(make("span", "tick", "✓", { role: "img", "aria-label": "done" }));
       line.addEventListener("click", (event) => this.go(event, name));
       return line;
@@ -85,6 +84,7 @@ class Course {
     });
     const foot = make("div", "kept", "Ticks are kept in this browser only.");
     if (names.size) foot.append(forget);
+    if (lines.length > path + 1) lines.splice(path + 1, 0, make("div", "kept", more));
     this.list.replaceChildren(...lines, foot);
   }
 

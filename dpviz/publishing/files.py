@@ -253,7 +253,7 @@ def _html(page: PagePlan, plan: SitePlan, first: WrittenPage, state: str) -> str
     for i, leaf in enumerate(first.leaves):
         if not _can_wait(leaf.encode(), staged=first.staged):
             body = body.replace(f'data-leaf="{i}"></div>', f'data-leaf="{i}">{leaf}</div>', 1)
-    follows = next((each for before, each in pairwise(more) if before is page and page.page == COURSE), None)
+    follows = next((each for before, each in pairwise(more) if before is page and page.asks), None)
     following = _links([follows] if follows else [], page.folder, plan)
     below = f'<nav class="next" aria-label="Next">Next: {following}</nav>' if follows else ""
     below += f'<nav class="more" aria-label="More">{_links(more, page.folder, plan)}</nav>' if more else ""

@@ -11,7 +11,7 @@ from dpviz.data.cards import title
 from dpviz.data.target_pairs import PAIRS
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import ACROSS, HOME, page_of
-from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, END, END_TITLE
+from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, END, END_TITLE, ORDER
 from dpviz.tools.teaching.page.course import PAGE as LEARN
 from dpviz.ui.home import EPSILON as HOME_EPSILON
 from dpviz.ui.reading import CHOICE as READ
@@ -97,7 +97,11 @@ def _plan(tables: Mapping[str, object], *, home: bool) -> SitePlan:
 
 def _chapters() -> Iterator[PagePlan]:
     """Yield the course: its first chapter in its folder, and the others below it."""
-    for at, chapter in enumerate(CHAPTERS.values()):
+    for name in ORDER:
+        if name == END:
+            yield PagePlan(f"{COURSE}/{END}", COURSE, END_TITLE, {CHAPTER.name: END}, AUDIENCES[:1], above=COURSE)
+            continue
+        chapter, is_first = CHAPTERS[name], name == ORDER[0]
         knob = chapter.control
         if knob.kind == "choice":
             stops, words = zip(*knob.choices, strict=True)
@@ -105,12 +109,11 @@ def _chapters() -> Iterator[PagePlan]:
             stops = words = tuple(str(each) for each in range(int(knob.low), int(knob.high) + 1))
         else:
             stops, words = (), ()
-        folder = COURSE if not at else f"{COURSE}/{chapter.name}"
         yield PagePlan(
-            folder,
+            COURSE if is_first else f"{COURSE}/{name}",
             COURSE,
-            chapter.title if at else LEARN.title,
-            {CHAPTER.name: chapter.name},
+            LEARN.title if is_first else chapter.title,
+            {CHAPTER.name: name},
             AUDIENCES[:1],
             knob=knob.name,
             stops=stops,
@@ -119,9 +122,8 @@ def _chapters() -> Iterator[PagePlan]:
             opens=knob.format(chapter.answered_at),
             plays=chapter.plays,
             asks=True,
-            above=COURSE if at else "",
+            above="" if is_first else COURSE,
         )
-    yield PagePlan(f"{COURSE}/{END}", COURSE, END_TITLE, {CHAPTER.name: END}, AUDIENCES[:1], above=COURSE)
 
 
 def read_plan(path: Path) -> SitePlan:

@@ -334,6 +334,7 @@ class Chapter:
     link: Callable[[Any], Mapping[str, str]] | None = None  # of a value of the control
     leads: str = ""  # the link's words
     plays: bool = False  # whether the control is the steps of an animation
+    is_extra: bool = False  # under "More chapters", beside the course's path
 
     @property
     def answered_at(self) -> Any:
@@ -394,6 +395,7 @@ class RunChapter:
     note: Callable[[float], str] = allowed  # what a value means, beside a privacy slider
     caption: Callable[[Any], str] | None = None  # of a value of the control; None: the finding of the run
     leads: str = "This run on its page"  # the link's words: they say where the page's run is another one
+    is_extra: bool = False  # under "More chapters", beside the course's path
 
 
 def last_step(

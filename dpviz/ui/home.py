@@ -24,7 +24,7 @@ from dpviz.stories.label import promise
 from dpviz.stories.method import AnyMethod, Attack
 from dpviz.stories.run import ILLUSTRATION_SEED
 from dpviz.stories.teaching import still_of
-from dpviz.tools.teaching.chapters import CHAPTERS
+from dpviz.tools.teaching.chapters import NAMES
 from dpviz.ui import controls, frame, hiding, stage, state
 from dpviz.ui.bands import LossBands
 from dpviz.ui.data.picker import Source, opening, own_data
@@ -47,7 +47,7 @@ EPSILON = Knob(
     log=True,
 )
 COMPARE = "Compare methods"  # beside a navigation that is open it is not seen
-START = f"Learn: {len(CHAPTERS)} short chapters"
+START = f"Learn: {len(NAMES)} short chapters"
 QUESTION = "Question it"
 QUESTION_WORDS = "Does a method keep its promise? Measure how much it leaks, or attack it yourself."
 ATTACKS = {name: method.attack for name, method in CATALOGUE.items() if method.attack is not None}

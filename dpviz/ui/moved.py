@@ -30,6 +30,8 @@ MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
                 ("target", "source_target", "below"),
             )
         },
+        ("half", None): Moved("The quiz is now once through, with your score at the end.", page="quiz"),
+        ("teach_tab", "room"): Moved("“In the room” is now part of “Your class”.", {"teach_tab": "class"}, "teach"),
         ("lang", None): Moved("The app is now in English only."),
         ("tab", "methods"): Moved("Every k-means method is now on this page, beside the others.", page="compare"),
         ("tab", "budgets"): Moved("The tab “Budgets” is gone. A chart below the picture shows each step’s ε."),

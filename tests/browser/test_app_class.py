@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dpviz.tools.teaching.chapters import CHAPTERS
-from dpviz.ui import classes
+from dpviz.tools.teaching.page import classroom
 from tests.browser.conftest import Server, visitor
 from tests.browser.test_app import APP, SLOW
 from tests.browser.test_app_access import AXE, NARROW_TARGET, PARTS, SMALL, violations
@@ -16,7 +16,7 @@ from tests.browser.test_app_course import LAPTOP, PHONE
 
 pytestmark = pytest.mark.browser
 
-COIN = next(i for i, step in enumerate(classes.STEPS) if step.name == "coin")
+COIN = next(i for i, step in enumerate(classroom.STEPS) if step.name == "coin")
 BEHIND = """() => {
   const own = document.querySelector(".picture").shadowRoot ?? document;
   const picture = own.querySelector(".dpviz-live");
@@ -47,7 +47,7 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
     page.set_viewport_size(LAPTOP)
     page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
     page.goto(f"{server(APP)}/class/NEW")
-    expect(page).to_have_url(re.compile(f"/class/[{classes.LETTERS}]{{{classes.CODE}}}$"), timeout=SLOW)
+    expect(page).to_have_url(re.compile(f"/class/[{classroom.LETTERS}]{{{classroom.CODE}}}$"), timeout=SLOW)
     code = page.url.rpartition("/")[2]
     expect(page.locator(".code")).to_have_text(code)
     expect(page.get_by_role("img", name=re.compile("QR code"))).to_be_visible()
@@ -61,7 +61,7 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
         for typed in ("zzzzz", code.lower()):
             phone.get_by_label("Code of the class").fill(typed)
             phone.get_by_role("button", name="Join").tap()
-        expect(phone.get_by_role("heading", level=1)).to_have_text(classes.STEPS[0].title)
+        expect(phone.get_by_role("heading", level=1)).to_have_text(classroom.STEPS[0].title)
         phones.append(phone)
     # Everyone is sent to a chapter.
     page.get_by_label("Send everyone to").select_option(str(COIN))
@@ -108,10 +108,10 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
     page.wait_for_function("() => scrollY > 0")
     page.get_by_role("button", name="Next, for everyone").click()
     expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
-    expect(page.get_by_role("heading", level=1)).to_have_text(classes.STEPS[COIN + 1].title)
+    expect(page.get_by_role("heading", level=1)).to_have_text(classroom.STEPS[COIN + 1].title)
     in_view(page, "Show what is right")
     for phone in phones:
-        expect(phone.get_by_role("heading", level=1)).to_have_text(classes.STEPS[COIN + 1].title)
+        expect(phone.get_by_role("heading", level=1)).to_have_text(classroom.STEPS[COIN + 1].title)
         expect(phone.get_by_role("heading", level=1)).to_be_focused()
     page.reload()
     expect(page.get_by_label("Send everyone to")).to_have_value(str(COIN + 1))
@@ -128,17 +128,17 @@ def test_a_phone_goes_through_the_quiz(page: Page, browser: Browser, server: Ser
     context = visitor(browser, viewport=PHONE, has_touch=True)
     phone = context.new_page()
     phone.goto(page.url)
-    for question in classes.STEPS[0].questions:
+    for question in classroom.STEPS[0].questions:
         expect(phone.get_by_role("heading", level=2)).to_contain_text(question.words)
         phone.get_by_role("button", name=question.choices[0], exact=True).tap()
         expect(phone.get_by_text("You chose")).to_be_visible()
         assert phone.get_by_text("✓").count() == 0, "nothing is told yet"
-        if question is not classes.STEPS[0].questions[-1]:
+        if question is not classroom.STEPS[0].questions[-1]:
             phone.get_by_role("button", name="Next question").tap()
     expect(phone.get_by_text("Wait for the class")).to_be_visible()
     # After the course all answers are told at once, and are read from the first question on.
-    page.get_by_label("Send everyone to").select_option(str(len(classes.STEPS) - 1))
-    *first, last = classes.STEPS[-1].questions
+    page.get_by_label("Send everyone to").select_option(str(len(classroom.STEPS) - 1))
+    *first, last = classroom.STEPS[-1].questions
     for question in (*first, last):
         expect(phone.get_by_role("heading", level=2)).to_contain_text(question.words)
         phone.get_by_role("button", name=question.choices[0], exact=True).tap()

@@ -10,8 +10,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from dpviz.tools.teaching.chapters import CHAPTERS
-from dpviz.tools.teaching.page.teachers import FILE, SAVE
-from dpviz.tools.teaching.plans import chapter_still
+from dpviz.tools.teaching.page.plans import FILE, SAVE, chapter_still
 from dpviz.ui.home import THUMBNAILS, still
 from tests.browser.conftest import Server
 from tests.browser.test_app import APP, SLOW

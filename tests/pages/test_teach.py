@@ -1,4 +1,4 @@
-"""The teachers' page and the quiz: every link restores what it speaks of, answers leave in a code alone."""
+"""The page for teachers and the quiz: every link restores the controls it names, and the quiz ends with a score."""
 
 import re
 from urllib.parse import parse_qsl, urlsplit
@@ -8,14 +8,12 @@ import pytest
 from dpviz.stories.glossary import GLOSSARY
 from dpviz.tools.compare.document import pdf
 from dpviz.tools.teaching.chapters import CHAPTERS
+from dpviz.tools.teaching.page import plans as teach
 from dpviz.tools.teaching.page import quiz
-from dpviz.tools.teaching.page import teachers as teach
-from dpviz.tools.teaching.plans import EXERCISES, PLANS, WRONG_IDEAS, chapter_still, links
-from dpviz.tools.teaching.quiz import QUESTIONS, Sheet, read_code, write_code
+from dpviz.tools.teaching.page.plans import EXERCISES, PLANS, WRONG_IDEAS, chapter_still, links
+from dpviz.tools.teaching.page.quiz import QUESTIONS
 from dpviz.ui.home import THUMBNAILS, still
 from tests.tools.compare.pdf import pages_of
-
-N = len(QUESTIONS)
 
 
 def everything(page):
@@ -39,7 +37,7 @@ def test_every_link_restores_its_state_and_shows_what_is_promised(open_page, lin
         assert {each: str(kept[each]) for each in asked if each in kept} == {
             each: text for each, text in asked.items() if each in kept
         }
-        assert set(asked) - set(kept) <= {"data"}
+        assert set(asked) - set(kept) <= {"data", "hide"}
 
 
 @pytest.mark.parametrize("tab", [name for name, _ in teach.TAB.choices])
@@ -71,7 +69,8 @@ def test_the_switches_are_in_every_link(open_page):
     page = open_page("teach", teach_projector="1", teach_bare="1")
     for address in re.findall(r'<a href="([^"]+)"', "".join(page.bodies)):
         query = dict(parse_qsl(urlsplit(address.replace("&amp;", "&")).query))
-        assert (query["size"], query["hide"]) == ("projector", teach.AWAY)
+        assert query["size"] == "projector"
+        assert set(teach.AWAY.split(",")) <= set(query["hide"].split(","))
     assert open_page("convergent_kmeans", n="300", size="projector", hide=teach.AWAY).warnings == []
 
 
@@ -87,61 +86,32 @@ def test_the_handout_is_one_page_with_every_step_word_and_exercise(minutes):
     assert all(exercise.title in exercises and exercise.solution not in exercises for exercise in EXERCISES)
 
 
-def press(page, words):
-    (button,) = [button for button in page.app.button if button.label == words]
-    button.click()
-    return page.run()
-
-
 def answer(page, choices):
-    """Answer the questions of one half, None for none."""
+    """Answer all questions, None for no answer."""
     for at, choice in enumerate(choices):
         assert QUESTIONS[at].words == page.app.radio[0].label
         assert not any(each.why in page.text for each in QUESTIONS), "nothing is told yet"
         if choice is not None:
-            page.app.radio[0].set_value(choice)
-            page.run()
-        press(page, quiz.NEXT if at + 1 < N else quiz.LAST)
+            page.set("radio", QUESTIONS[at].words, choice)
+        page.press(quiz.NEXT if at + 1 < len(QUESTIONS) else quiz.LAST)
 
 
-def test_after_the_course_one_half_gives_a_score(open_page):
-    page = open_page("quiz", half="after")
-    answer(page, tuple(question.right for question in QUESTIONS))
-    assert page.app.subheader[0].value == f"{N} of {N} right"
-    assert "Before: " not in page.text
-
-
-def test_two_halves_make_a_code_that_the_teacher_reads(open_page):
-    right = tuple(question.right for question in QUESTIONS)
-    before = (None, *(0 for _ in QUESTIONS[1:]))
+def test_the_quiz_ends_with_a_score_and_every_right_answer(open_page):
     page = open_page("quiz")
-    answer(page, before)
-    first = page.app.code[0].value
-    assert read_code(first) == Sheet(before, (None,) * N)
-    press(page, quiz.GO_ON)
+    right = [question.right for question in QUESTIONS]
     answer(page, right)
-    code = page.app.code[0].value
-    assert read_code(code) == Sheet(before, right)
-    n_before = sum(old == new for old, new in zip(before, right, strict=True))
-    assert page.app.subheader[0].value == f"{n_before} of {N} right before, {N} after"
+    assert page.app.subheader[0].value == "10 of 10 right"
+    assert page.text.count("You: ✓") == 10
+    page.press(quiz.BACK)
+    wrong = (right[-1] + 1) % len(QUESTIONS[-1].choices)
+    page.set("radio", QUESTIONS[-1].words, wrong).press(quiz.LAST)
+    assert page.app.subheader[0].value == "9 of 10 right"
+    assert f"You: ✗ {QUESTIONS[-1].choices[wrong]}." in page.text
     assert all(each.why in page.text for each in QUESTIONS)
 
-    other = open_page("quiz", hide="answers")  # in another tab, with the code of the first half
-    other.widget("text_input", quiz.CODE).set_value("nonsense")
-    press(other, quiz.GO_ON)
-    assert "8 letters" in other.app.error[0].value
-    other.widget("text_input", quiz.CODE).set_value(first)
-    press(other, quiz.GO_ON)
-    answer(other, right)
-    assert other.app.code[0].value == code
-    assert not any(each.why in other.text for each in QUESTIONS)
 
-    class_page = open_page("teach", teach_tab="class")
-    class_page.widget("text_area", teach.CODES_LABEL).set_value(
-        f"{code}\n{write_code(Sheet(right, before))}\n<img src=x>\n"
-    )
-    class_page.run()
-    assert class_page.app.subheader[0].value == "2 codes"
-    assert "Line 3" in class_page.warnings[0]
-    assert "\\<img src=x\\>" in class_page.app.warning[0].value, "words, not markup"
-    assert class_page.text.count("1 of 2 before") >= N - 1 - n_before
+def test_before_a_class_the_quiz_shows_the_score_alone(open_page):
+    page = open_page("quiz", hide="answers")
+    answer(page, [None, *(question.right for question in QUESTIONS[1:])])
+    assert page.app.subheader[0].value == "9 of 10 right"
+    assert not any(each.why in page.text for each in QUESTIONS)

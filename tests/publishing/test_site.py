@@ -31,7 +31,7 @@ from dpviz.publishing.pages import ABOVE, Writer, rendered, visit
 from dpviz.publishing.plan import PlanError, SitePlan, default_plan, read_plan
 from dpviz.stories.view import Words
 from dpviz.tools.many_runs.runs import LossQuestion, loss_band
-from dpviz.tools.teaching.chapters import CHAPTERS, END, records
+from dpviz.tools.teaching.chapters import ORDER, records
 from tests.publishing.conftest import shown
 
 WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({publishing.EXTRA})); "
@@ -274,7 +274,7 @@ def test_records_of_another_set_are_not_public_unless_the_plan_says_so(tmp_path:
     plan = default_plan()
     assert all(page.audiences == ("curator", "public") for page in plan.pages if page.page in CATALOGUE)
     chapters = [page.link["chapter"] for page in plan.pages if page.page == "learn"]
-    assert chapters == [*CHAPTERS, END], "the course is there, in its order"
+    assert chapters == [*ORDER], "the course is there, in its order"
 
 
 def test_every_number_of_the_article_is_computed() -> None:

@@ -181,4 +181,5 @@ CHAPTER = RunChapter(
     lambda level: {"data": "city", "n": str(N), "radius": "4", "epsilon": str(float(level)), "noise_seed": "1"},
     apart_words,
     move_words,
+    is_extra=True,
 )

@@ -109,6 +109,7 @@ CHAPTER = RunChapter(
         "n_centers": str(N_CENTERS),
         "noise_seed": "112",
     },
+    is_extra=True,
 )
 
 

@@ -1,7 +1,8 @@
 """All chapters, in the order in which they build on each other.
 
 First those about one published number (exact averages, an answer by a coin, noisy averages, audits of a promise), then
-those about clusters (what k-means does, and what its exact centers give away); 6 to 10 come from the methods' records.
+those about clusters (what k-means does, and what its exact centers give away); others come from the methods' records.
+Chapters that nobody needs for the next one are extra: they follow the end of the path.
 """
 
 import math
@@ -314,7 +315,7 @@ MEAN = Chapter(
     asked=str(MANY),
 )
 
-# Chapter 11: a promise measured. Runs of two worlds catch a method that forgot half of its noise.
+# Chapter 9: a promise measured. Runs of two worlds catch a method that forgot half of its noise.
 
 N_COUNTED = 20  # people, you among them
 CLAIMED = 1.0  # ε
@@ -413,7 +414,7 @@ AUDIT = Chapter(
     asked="0.5",
 )
 
-# Chapter 12: you decide. What ε costs a clinic and a town, in years and in odds.
+# Chapter 10: you decide. What ε costs a clinic and a town, in years and in odds.
 
 AGES = 100.0  # years: the public range of an age
 CLINIC, TOWN = 200, 2_000  # people
@@ -707,6 +708,7 @@ def method_chapter(method: AnyMethod, chapter: RunChapter) -> Chapter:
         page=method.name,
         link=chapter.link,
         leads=chapter.leads,
+        is_extra=chapter.is_extra,
     )
 
 
@@ -715,19 +717,17 @@ _ALL = (
     *(method_chapter(method, method.chapter) for method in CATALOGUE.values() if method.chapter is not None),
     *(AUDIT, DECIDE),
 )
-CHAPTERS: Mapping[str, Chapter] = MappingProxyType({chapter.name: chapter for chapter in _ALL})
-NAMES = tuple(CHAPTERS)
-END, END_TITLE = "end", "What you can now explain"  # the page after the last chapter
+CHAPTERS: Mapping[str, Chapter] = MappingProxyType(
+    {chapter.name: chapter for chapter in sorted(_ALL, key=lambda each: each.is_extra)}
+)
+NAMES = tuple(name for name, chapter in CHAPTERS.items() if not chapter.is_extra)
+END, END_TITLE = "end", "What you can now explain"  # the page after the last chapter of the path
+ORDER = (*NAMES, END, *(name for name, chapter in CHAPTERS.items() if chapter.is_extra))
 CHAPTER = Knob(
     "chapter",
     "choice",
     NAMES[0],
     "Chapter",
     "One idea each.",
-    choices=(*((chapter.name, chapter.title) for chapter in CHAPTERS.values()), (END, END_TITLE)),
+    choices=tuple((name, END_TITLE if name == END else CHAPTERS[name].title) for name in ORDER),
 )
-
-
-def after(name: str) -> str:
-    """Return the name of the chapter that follows, `END` after the last."""
-    return (*NAMES, END)[NAMES.index(name) + 1]

@@ -8,7 +8,7 @@ import pytest
 
 from dpviz.core import attacker_odds
 from dpviz.mechanisms import nd_laplace, randomized_response
-from dpviz.tools.teaching.plans import EXERCISES, PLANS, links
+from dpviz.tools.teaching.page.plans import BEFORE, EXERCISES, PLANS, links
 
 VALUES = {each.title: each.value for each in EXERCISES}
 
@@ -17,7 +17,7 @@ VALUES = {each.title: each.value for each in EXERCISES}
 def test_a_plan_fills_its_time_and_begins_and_ends_with_the_quiz(minutes):
     steps = PLANS[minutes]
     assert sum(step.minutes for step in steps) == minutes
-    assert [step.links[0].address for step in (steps[0], steps[-1])] == ["quiz", "quiz"]
+    assert [step.links[0].address for step in (steps[0], steps[-1])] == ["quiz?hide=answers", "quiz"]
     assert all(step.links for step in steps)
 
 
@@ -33,6 +33,7 @@ def test_a_link_takes_more_parameters():
     for link in links():
         assert link.set(size="projector", hide="data").count("?") == 1
         assert link.set() == link.address
+    assert BEFORE.set(hide="data,seeds") == "quiz?hide=answers,data,seeds"
 
 
 def test_solutions_are_those_of_independent_sums():

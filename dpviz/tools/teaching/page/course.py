@@ -12,7 +12,7 @@ from dpviz.core import Knob
 from dpviz.plots import Scene
 from dpviz.stories.method import LEARN, Page
 from dpviz.stories.teaching import Answer, Chapter
-from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, END, END_TITLE, NAMES, after
+from dpviz.tools.teaching.chapters import CHAPTER, CHAPTERS, END, END_TITLE, NAMES, ORDER
 from dpviz.ui import controls, frame, state
 from dpviz.ui.live import live
 from dpviz.ui.server.served import served
@@ -21,6 +21,7 @@ STYLE = ASSETS / "learn.css"
 TITLE = f"Course: {len(NAMES)} chapters"
 END_WORDS = "Say each of these aloud, in your own words. What does not come easily is one click away."
 TEST = "test yourself with ten questions"
+MORE = "More chapters"
 HEIGHT = 460  # CSS pixels, where the browser does not fit the picture into the window
 SKIP = "Just show me"
 BACK, NEXT = "Back", "Next"
@@ -55,14 +56,14 @@ def _content() -> None:
         with st.container(key="dpviz-explained"):
             st.title(END_TITLE, anchor=False)
             st.markdown(END_WORDS)
-            rows = "".join(
-                f"<li>{escape(chapter.explained, quote=False)} "
-                f'<a href="learn?chapter={name}" target="_self">'
-                f"{escape(chapter.title)}</a></li>"
+            links = {
+                name: f'<a href="learn?chapter={name}" target="_self">{escape(chapter.title)}</a>'
                 for name, chapter in CHAPTERS.items()
-            )
-            test = f'<a href="quiz?half=after" target="_self">{TEST}</a>'
-            st.html(f"<ol>{rows}</ol><p>Or {test}.</p>")
+            }
+            rows = "".join(f"<li>{escape(CHAPTERS[each].explained, quote=False)} {links[each]}</li>" for each in NAMES)
+            more = "".join(f"<li>{link}</li>" for each, link in links.items() if each not in NAMES)
+            test = f'<a href="quiz" target="_self">{TEST}</a>'
+            st.html(f"<ol>{rows}</ol><p>Or {test}.</p><h3>{MORE}</h3><ul>{more}</ul>")
     _bar(name)
 
 
@@ -140,21 +141,22 @@ def _play(knob: Knob) -> None:
 
 def _bar(name: str) -> None:
     """Draw the contents, Back and Next, which stay in view."""
-    at = len(NAMES) if name == END else NAMES.index(name)
+    at = ORDER.index(name)
     with st.container(horizontal=True, vertical_alignment="center", key="dpviz-course"):
         data = {
             "chapters": [
                 {"name": each, "title": title, "link": f"learn?chapter={each}"} for each, title in CHAPTER.choices
             ],
+            "path": len(NAMES),
+            "more": MORE,
             "at": at,
             "done": name in CHAPTERS and _guess_of(CHAPTERS[name]) not in (None, SKIPPED),
             "prints": name == END,
         }
         _COURSE(data=data, key=KEY, on_go_change=_follow_contents)
-        back = NAMES[at - 1] if at else ""
-        st.button(BACK, key="course:back", disabled=not back, on_click=_go, args=(back,))
-        if name != END:
-            st.button(NEXT, key="course:next", type="primary", on_click=_go, args=(after(name),))
+        st.button(BACK, key="course:back", disabled=not at, on_click=_go, args=(ORDER[at - 1],))
+        if name not in (END, ORDER[-1]):
+            st.button(NEXT, key="course:next", type="primary", on_click=_go, args=(ORDER[at + 1],))
 
 
 def _guess_of(chapter: Chapter) -> int | None:

@@ -1,16 +1,30 @@
-"""Material for a class: plans with links that set every control, wrong ideas, exercises with solutions, and stills."""
+"""The page for teachers: plans with links that set every control, wrong ideas, exercises, a live class, stills."""
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from html import escape
+from itertools import accumulate
+from urllib.parse import parse_qsl
 
 import numpy as np
+import streamlit as st
 
-from dpviz.core import attacker_odds
+from dpviz.core import Knob, attacker_odds
 from dpviz.mechanisms import estimated_share, perturbation_area
+from dpviz.methods import CATALOGUE
 from dpviz.plots import svg
+from dpviz.stories.glossary import pieces, topics
+from dpviz.stories.method import LEARN, Page
 from dpviz.stories.panel import limit, number
+from dpviz.tools.compare.document import Document, Heading, Pairs, TableBlock, pdf
 from dpviz.tools.teaching.chapters import CHAPTERS
-from dpviz.tools.teaching.quiz import leavers_value
+from dpviz.tools.teaching.page.quiz import leavers_value
+from dpviz.ui import controls, hiding, panel, state
+from dpviz.ui.frame import words_page
+from dpviz.ui.home import THUMBNAILS, still, thumbnail_address
+from dpviz.ui.live import wrap
+from dpviz.ui.server.served import served
 
 _KMEANS = "convergent_kmeans?data=blobs&n=2000&start_seed=5&noise_seed=112"
 _DPM = "dpm?data=blobs&n=5000&noise_seed=112"
@@ -25,11 +39,14 @@ class TeachLink:
     shows: str
 
     def set(self, **more: str) -> str:
-        """Return the address with more parameters."""
-        extra = "&".join(f"{name}={text}" for name, text in more.items())
-        return f"{self.address}{'&' if '?' in self.address else '?'}{extra}" if extra else self.address
+        """Return the address with more parameters; a list that it has already gets longer."""
+        page, _, query = self.address.partition("?")
+        found = dict(parse_qsl(query))
+        found |= {name: ",".join(filter(None, (found.get(name), text))) for name, text in more.items()}
+        return "?".join(filter(None, (page, "&".join(f"{name}={text}" for name, text in found.items()))))
 
 
+BEFORE = TeachLink("Ten questions, without the answers", "quiz?hide=answers", "Question 1 of 10")
 QUIZ = TeachLink("Ten questions", "quiz", "Question 1 of 10")
 PUBLIC = TeachLink(
     "What the public sees", f"{_KMEANS}&epsilon=1.0&audience=public", "Noise hardly moves the five centers"
@@ -103,11 +120,11 @@ def _steps(*minutes: int) -> tuple[ClassPart, ...]:
         ClassPart(
             before,
             "Before: ten questions",
-            "Everyone answers alone, without help. Nobody learns yet what is right.",
-            (QUIZ,),
+            "Everyone answers alone, without help, and writes down the score. Nobody learns yet what is right.",
+            (BEFORE,),
             (
                 "You answer ten questions about privacy before I have taught you anything.",
-                "Nobody asks your name: a code keeps your answers.",
+                "Nobody asks your name: write down how many answers were right.",
                 "At the end you answer the same questions, and see what you have learned.",
             ),
         ),
@@ -177,12 +194,12 @@ def _steps(*minutes: int) -> tuple[ClassPart, ...]:
 AFTER = ClassPart(
     5,
     "After: the same questions",
-    "Each person's code comes back to you. Paste all of them under “Your class”.",
+    "Everyone compares the new score with the first one. A live class shows you all answers, before and after.",
     (QUIZ,),
     (
         "Here are the same ten questions.",
         "Which of your answers has changed, and why?",
-        "Paste your code, and we look at the class as a whole.",
+        "How much higher is your score now?",
     ),
 )
 PLANS = {
@@ -392,17 +409,184 @@ def links() -> tuple[TeachLink, ...]:
     return tuple(dict.fromkeys([*planned, *others]))
 
 
-# Stills of the chapters, for slides.
+# The page.
+
+TITLE = "For teachers"
+LEAD = (
+    "Two plans for a class, with links that set every control. What students get wrong, exercises, pictures for "
+    "slides, and a live class."
+)
+BIG = Knob("teach_projector", "bool", False, "Links for a projector", "Larger type and marks on every page they open.")
+BARE = Knob(
+    "teach_bare", "bool", False, "Links with fewer controls", "Takes data, seeds and uploads away, so that ε is left."
+)
+AWAY = "data,draw,seeds,upload"
+TAB = Knob(
+    "teach_tab",
+    "choice",
+    "plan45",
+    "For teachers",
+    "",
+    choices=(
+        ("plan45", "45 minutes"),
+        ("plan90", "90 minutes"),
+        ("wrong", "Wrong ideas"),
+        ("exercises", "Exercises"),
+        ("class", "Your class"),
+        ("stills", "Stills"),
+    ),
+)
+SOLUTION, SAY = "Solution", "What to say, in three sentences"
+PHONES, PROJECTED = "Works on phones.", "For the wall or a laptop."
+HANDOUT = "Save a handout: one page, PDF"
+STILLS = (
+    "The picture of each chapter, and the end of a run of each method with its guarantee below it: as an SVG to scale "
+    "and a PNG for slides."
+)
+SAVE, FILE = "Save all as one ZIP", "dpviz_stills.zip"
+LIVE = (
+    '<p class="dpviz-sentence"><a href="class/NEW" target="_blank">Begin a live class</a> Students scan a code, '
+    "without a name. Their answers come to your screen as bars, and you send everyone to a chapter or to the quiz, "
+    "before and after. Counts are rounded down to fives; all of it is gone after the class.</p>"
+)
+ROOM = """
+1. **Before the class** open the first link of the plan on the projector's computer. The first start on a server makes
+   machine code and takes up to half a minute.
+2. **Give out links.** Every page has Share: a link and a QR code, with the controls that you take away. Hiding is no
+   lock: whoever edits the link sees everything again.
+3. **Many at once.** About 20 people can move sliders at the same time on one small server. In larger classes let two
+   share a screen, start `dpviz serve --processes 2`, or give out the pages as files: `dpviz publish site/` writes a
+   web site that needs no server.
+4. **Serve it safely.** With `DPVIZ_PROFILE=public` the app takes no files, so that nobody uploads real people's
+   records. The guide to serving says how to put it behind your server's address.
+5. **In your own course page** put the link with `embed=true` into a frame. On another server, such as Moodle's, the
+   operator of this one allows it: `DPVIZ_FRAMES=https://moodle.example.edu`.
+6. **The quiz** stores nothing: students see their own score. With `hide=navigation,terms` in the quiz's link nothing
+   leads to the glossary, and with `hide=answers` no right answer appears at the end.
+7. **Real data stay at home.** Use the synthetic sets, or draw some. Everything gray is exact.
+"""
+_STILLS = served("stills")
+
+
+def draw() -> None:
+    """Draw the page."""
+    contents: dict[str, Callable[[], object]] = {
+        "plan45": lambda: _plan(45),
+        "plan90": lambda: _plan(90),
+        "wrong": lambda: _cards(
+            f"<article><h2>{escape(f'“{idea.claim}”')}</h2><p>{panel.explained(idea.answer)}</p>"
+            f"<p>{_link(idea.link)}</p></article>"
+            for idea in WRONG_IDEAS
+        ),
+        "exercises": lambda: _cards(
+            f"<article><h2>{at}. {escape(each.title)}</h2><p>{panel.explained(each.task)}</p><p>{_link(each.link)}</p>"
+            + ("" if hiding.hides("answers") else _unfold(SOLUTION, each.solution))
+            + "</article>"
+            for at, each in enumerate(EXERCISES, start=1)
+        ),
+        "class": lambda: (st.html(LIVE), st.markdown(ROOM)),
+        "stills": _stills,
+    }
+    with words_page(TITLE, LEAD):
+        with st.container(horizontal=True):
+            controls.control(BIG, width="content")
+            controls.control(BARE, width="content")
+        controls.fill(TAB, contents)
+
+
+def _link(link: TeachLink) -> str:
+    """Return a link with what the two switches add to it."""
+    more = {"size": "projector"} if state.value(BIG) else {}
+    more |= {"hide": AWAY} if state.value(BARE) else {}
+    return f'<a href="{escape(link.set(**more))}" target="_blank">{escape(link.words)}</a>'
+
+
+def _unfold(title: str, words: str) -> str:
+    return f"<details><summary>{title}</summary><p>{escape(words)}</p></details>"
+
+
+def _cards(cards: Iterable[str]) -> None:
+    st.html(f'<div class="dpviz-words">{"".join(cards)}</div>')
+
+
+def handout(minutes: int) -> Document:
+    """Return what a class of so many minutes takes home, on one page: its steps, the first words, and exercises."""
+    ends = list(accumulate(step.minutes for step in PLANS[minutes]))
+    steps = tuple(
+        (f"{end - step.minutes} to {end}", step.title, "".join(words for words, _ in pieces(step.words)))
+        for end, step in zip(ends, PLANS[minutes], strict=True)
+    )
+    (begin, first), *_ = topics()
+    return Document(
+        f"How much noise hides a person? {minutes} minutes",
+        "A class on differential privacy with dpviz",
+        (
+            TableBlock(("Minute", "Step", "What is done"), steps),
+            Heading(begin),
+            Pairs(tuple((term.name, term.meaning) for term in first)),
+            Heading("Exercises"),
+            Pairs(tuple((f"{at}. {each.title}", each.task) for at, each in enumerate(EXERCISES, start=1))),
+        ),
+    )
+
+
+def _plan(minutes: int) -> None:
+    st.download_button(
+        HANDOUT,
+        lambda: pdf(handout(minutes)),  # made when it is asked for
+        f"dpviz_handout_{minutes}_minutes.pdf",
+        "application/pdf",
+        key=f"teach:handout:{minutes}",
+        on_click="ignore",
+    )
+    at, cards = 0, []
+    for step in PLANS[minutes]:
+        when = f"Minute {at} to {at + step.minutes}. {PHONES if step.phones else PROJECTED}"
+        cards.append(
+            f'<article><p class="dpviz-others">{when}</p><h2>{escape(step.title)}</h2>'
+            f"<p>{panel.marked(step.words)}</p><p>{' '.join(map(_link, step.links))}</p>"
+            f"{_unfold(SAY, ' '.join(step.say))}</article>"
+        )
+        at += step.minutes
+    _cards(cards)
+
+
+def _stills() -> None:
+    st.caption(STILLS)
+    drawings = _drawings()
+    files = [[name, len(drawing)] for name, drawing in drawings.items()]
+    _STILLS(data=wrap({"words": SAVE, "name": FILE, "files": files}, b"".join(drawings.values())), key="stills")
+    dark = st.context.theme.type == "dark"
+    cards = []
+    for name in THUMBNAILS:
+        thumbnail = CATALOGUE[name].thumbnail
+        assert thumbnail is not None  # of THUMBNAILS
+        address, alt = thumbnail_address(name, dark=dark), escape(thumbnail.alt)
+        picture = f'<img class="dpviz-thumbnail" src="{address}" alt="{alt}">'
+        cards.append(f"<article><h2>{escape(CATALOGUE[name].title)}</h2>{picture}</article>")
+    _cards(cards)
+    st.markdown("\n".join(f"{number}. {chapter.title}" for number, chapter in enumerate(CHAPTERS.values(), 1)))
+
 
 SYNTHETIC = "Synthetic records, curator's view: nobody else sees what says “secret”."
 
 
 def chapter_still(name: str) -> str:
-    """Return a chapter's picture as SVG where it answers, an animation at its end; below it what can be explained.
+    """Return a chapter's picture with its answer as SVG, an animation at its end, above what a reader can explain.
 
-    Raises KeyError for a chapter that there is not.
+    Raises KeyError for a chapter that does not exist.
     """
     chapter = CHAPTERS[name]
     value = chapter.control.high if chapter.plays else chapter.answered_at
-    scene, notes = chapter.picture(value, answered=True), (chapter.explained, SYNTHETIC)
-    return svg([scene], notes=notes)
+    return svg([chapter.picture(value, answered=True)], notes=(chapter.explained, SYNTHETIC))
+
+
+@st.cache_resource(show_spinner="Drawing")
+def _drawings() -> dict[str, bytes]:
+    """Return the stills of all chapters, then of all methods, by the names of their files."""
+    chapters = {f"chapter_{at:02}_{name}": chapter_still(name) for at, name in enumerate(CHAPTERS, start=1)}
+    methods = {f"method_{name}": still(name) for name in THUMBNAILS}
+    return {name: text.encode() for name, text in (chapters | methods).items()}
+
+
+PAGE = Page(draw, (BIG, BARE, TAB), title=TITLE, group=LEARN)

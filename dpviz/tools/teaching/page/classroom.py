@@ -30,7 +30,7 @@ from starlette.routing import Route
 from dpviz.assets import page_script, text
 from dpviz.plots import pack
 from dpviz.tools.teaching.chapters import CHAPTERS
-from dpviz.tools.teaching.quiz import QUESTIONS, QuizQuestion
+from dpviz.tools.teaching.page.quiz import QUESTIONS, QuizQuestion
 from dpviz.ui.export.menu import qr
 
 LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none that looks like another one

@@ -15,11 +15,11 @@ from starlette.applications import Starlette
 
 from dpviz.plots import read_header
 from dpviz.tools.teaching.chapters import CHAPTERS
-from dpviz.tools.teaching.quiz import QUESTIONS
-from dpviz.ui import classes
+from dpviz.tools.teaching.page import classroom
+from dpviz.tools.teaching.page.quiz import QUESTIONS
 
-APP = Starlette(routes=list(classes.ROUTES))
-COIN = next(i for i, step in enumerate(classes.STEPS) if step.name == "coin")
+APP = Starlette(routes=list(classroom.ROUTES))
+COIN = next(i for i, step in enumerate(classroom.STEPS) if step.name == "coin")
 
 
 @dataclass
@@ -104,14 +104,14 @@ async def answered(who, code, number, name, choice):
 @pytest.fixture(autouse=True)
 def measured_when_asked(monkeypatch):
     """Prepare nothing ahead: most tests ask for one chapter."""
-    monkeypatch.setattr(classes, "prepare", lambda: None)
+    monkeypatch.setattr(classroom, "prepare", lambda: None)
 
 
 def test_a_class_from_its_first_student_to_its_end():
-    async def lesson():
+    async def hold_class():
         teacher, phone = Browser(), Browser()
         code = await new_class(teacher)
-        assert re.fullmatch(f"[{classes.LETTERS}]{{{classes.CODE}}}", code)
+        assert re.fullmatch(f"[{classroom.LETTERS}]{{{classroom.CODE}}}", code)
         page = (await teacher.get(f"/class/{code}")).text
         assert 'data-role="teacher"' in page
         assert f'data-link="https://dp.example.edu/class/{code}"' in page
@@ -152,13 +152,13 @@ def test_a_class_from_its_first_student_to_its_end():
         assert (await phone.get(f"/class/{code}")).status_code == 404
         assert (await phone.get(f"/class/{code}/now?student={student(1)}")).status_code == 404
         assert (await answered(phone, code, 1, "coin", 2)).status_code == 404
-        assert classes.ROOMS.get(code) is None
+        assert classroom.ROOMS.get(code) is None
 
-    asyncio.run(lesson())
+    asyncio.run(hold_class())
 
 
 def test_no_sign_of_markdown_is_left_in_a_class():
-    async def lesson():
+    async def hold_class():
         teacher = Browser()
         page = (await teacher.get(f"/class/{await new_class(teacher)}")).text
         steps = json.loads(unescape(re.search('data-steps="([^"]*)"', page)[1]))
@@ -169,11 +169,11 @@ def test_no_sign_of_markdown_is_left_in_a_class():
                 plain += [question["words"], *question["choices"]]
             assert not [words for words in plain if re.search(r"[\\*]", words)]
 
-    asyncio.run(lesson())
+    asyncio.run(hold_class())
 
 
 def test_nothing_right_is_told_before_it_is_asked():
-    async def lesson():
+    async def hold_class():
         teacher, phone = Browser(), Browser()
         code = await new_class(teacher)
         page = (await phone.get(f"/class/{code}")).text
@@ -185,7 +185,7 @@ def test_nothing_right_is_told_before_it_is_asked():
         assert first == {"chosen": 1}, "the quiz before tells nothing"
         await teacher.post(f"/class/{code}/teach", content='{"tell": "before"}')
         assert (await state(phone, code, 1))["told"] == {}
-        await teacher.post(f"/class/{code}/teach", content=json.dumps({"step": len(classes.STEPS) - 1}))
+        await teacher.post(f"/class/{code}/teach", content=json.dumps({"step": len(classroom.STEPS) - 1}))
         name = f"after.{QUESTIONS[0].name}"
         assert (await answered(phone, code, 1, name, 1)).json() == {"chosen": 1}
         assert (await state(phone, code, 1))["told"] == {}
@@ -204,7 +204,7 @@ def test_nothing_right_is_told_before_it_is_asked():
         assert pictures["asked"] == {"A person"}
         assert "Says yes" in pictures["answered"]
 
-    asyncio.run(lesson())
+    asyncio.run(hold_class())
 
 
 BAD = ["", "no json", "[]", '{"student": 5}', '{"student": "x", "question": "coin", "choice": 1}', "x" * 10_000]
@@ -215,24 +215,24 @@ BAD += [
 
 
 def test_a_browser_can_send_anything():
-    async def lesson():
+    async def hold_class():
         teacher, phone = Browser(), Browser()
         code = await new_class(teacher)
         for body in BAD:
             answer = await phone.post(f"/class/{code}/answer", content=body)
             assert answer.status_code == 400, body[:80]
             assert (await teacher.post(f"/class/{code}/teach", content=body)).status_code == 200
-        assert classes.ROOMS.get(code).answers == {}
+        assert classroom.ROOMS.get(code).answers == {}
         assert (await phone.get(f"/class/{code}/now?student=<b>")).status_code == 403
         assert (await phone.get("/class/picture/zoo/asked")).status_code == 404
         assert (await phone.get("/class/<b>")).status_code == 404
 
-    asyncio.run(lesson())
+    asyncio.run(hold_class())
 
 
 @pytest.mark.parametrize("query", ["", "lang=de"])  # earlier links name a language
 def test_a_code_can_be_typed(query):
-    async def lesson():
+    async def hold_class():
         phone = Browser()
         code = await new_class(Browser())
         asked, wrong = await phone.get(f"/class?{query}"), await phone.get(f"/class/ZZZZZ?{query}")
@@ -248,13 +248,13 @@ def test_a_code_can_be_typed(query):
             answer = await phone.get(f"/class/JOIN?code={typed}&{query}")
             assert (answer.status_code, answer.text) == (404, wrong.text), "leads nowhere, and quotes nothing"
 
-    asyncio.run(lesson())
+    asyncio.run(hold_class())
 
 
 def test_rooms_and_students_are_limited_and_old_rooms_go(monkeypatch):
-    rooms = classes.Rooms()
-    monkeypatch.setattr(classes, "MOST_ROOMS", 3)
-    monkeypatch.setattr(classes, "MOST_STUDENTS", 2)
+    rooms = classroom.Rooms()
+    monkeypatch.setattr(classroom, "MOST_ROOMS", 3)
+    monkeypatch.setattr(classroom, "MOST_STUDENTS", 2)
     opened = [rooms.open() for _ in range(4)]
     assert rooms.get(opened[0].code) is None, "the one that was left first"
     assert all(rooms.get(each.code) is each for each in opened[1:])
@@ -262,29 +262,29 @@ def test_rooms_and_students_are_limited_and_old_rooms_go(monkeypatch):
     assert [room.join(each) for each in ("a", "b", "c", "a")] == [True, True, False, True]
     assert room.answer("c", "coin", 0) is None
     now = time.monotonic()
-    monkeypatch.setattr(classes.time, "monotonic", lambda: now + 3600 * classes.HOURS + 1)
+    monkeypatch.setattr(classroom.time, "monotonic", lambda: now + 3600 * classroom.HOURS + 1)
     assert rooms.get(room.code) is None
 
 
 @given(st.lists(st.integers(0, 3), max_size=60))
 def test_one_answer_more_is_seen_once_in_five(choices):
-    room = classes.Room("CODE2", "key")
+    room = classroom.Room("CODE2", "key")
     seen = []
     for number, choice in enumerate(choices):
         room.answer(str(number), "coin", choice)
         seen.append((room.students, *room.counts("coin")))
     exact = [choices.count(choice) for choice in range(4)]
-    assert all(0 <= count - shown < classes.FEWEST for count, shown in zip(exact, room.counts("coin"), strict=True))
-    assert all(shown == 0 or shown >= classes.FEWEST for each in seen for shown in each)
+    assert all(0 <= count - shown < classroom.FEWEST for count, shown in zip(exact, room.counts("coin"), strict=True))
+    assert all(shown == 0 or shown >= classroom.FEWEST for each in seen for shown in each)
     # Each number changes at every fifth of its own answers: what one student chose cannot be read off two screens.
     for column in zip(*seen, strict=True):
-        assert len(set(column)) <= 1 + len(choices) // classes.FEWEST
+        assert len(set(column)) <= 1 + len(choices) // classroom.FEWEST
 
 
 def test_a_hundred_students_answer_at_once():
     """The time that an answer takes is the server's own here; benchmarks/classroom.py measures it over a network."""
 
-    async def lesson():
+    async def hold_class():
         teacher, phones = Browser(), Browser()
         code = await new_class(teacher)
         await teacher.post(f"/class/{code}/teach", content=json.dumps({"step": COIN}))
@@ -298,4 +298,4 @@ def test_a_hundred_students_answer_at_once():
         assert news["counts"]["coin"] == [int(each - each % 5) for each in np.bincount(given_, minlength=4)]
         assert news["students"] == 100
 
-    asyncio.run(lesson())
+    asyncio.run(hold_class())
