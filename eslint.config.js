@@ -14,7 +14,7 @@ export default [
   js.configs.recommended,
   {
     linterOptions: { reportUnusedDisableDirectives: "error" },
-    languageOptions: { ecmaVersion: 2023, sourceType: "module" },
+    languageOptions: { ecmaVersion: 2025, sourceType: "module" },
     rules: {
       "no-undef": "off",
       "no-unused-vars": ["error", { caughtErrors: "all" }],

@@ -1,9 +1,10 @@
-// @ts-nocheck
 // The live picture: scales, ticks and axes.
+
+/** @import { Axis, Box, Layer, Margins, Pair, Scale, Scene, Size, Theme, Tick, Zoom } from "./types.d.ts" */
 
 import { clamp, crisp, line, mix } from "./kit.js";
 import look from "./look.json" with { type: "json" };
-import { axisTitle, niceTicks, threeDigits, tickText, toAxis, toData, toScene } from "./live_base.js";
+import { axisTitle, colorOf, niceTicks, threeDigits, tickText, toAxis, toData, toScene } from "./live_base.js";
 
 export const MAP = "Map"; // the name of layers that are a public map under the picture: they are in no table
 const AXES = look.axes;
@@ -11,7 +12,10 @@ const MARGINS = AXES.margins;
 
 // ---- Scales and axes -------------------------------------------------------------------------------------------
 
-/** What of the scene is shown: the axes' first view, then the reader's zoom, then equal units if the scene asks. */
+/**
+ * What of the scene is shown: the axes' first view, then the reader's zoom, then equal units if the scene asks.
+ * @param {Scene} scene @param {Zoom} zoom @param {number} width @param {number} height @returns {[Pair, Pair]}
+ */
 export function windowOf(scene, zoom, width, height) {
   const shown = [scene.x, scene.y].map((axis, i) => {
     const span = (axis.view[1] - axis.view[0]) / zoom.k;
@@ -23,10 +27,11 @@ export function windowOf(scene, zoom, width, height) {
     shown[0].span = width / unit;
     shown[1].span = height / unit;
   }
-  return shown.map(({ span, middle }) => [middle - span / 2, middle + span / 2]);
+  const [across, up] = shown.map(({ span, middle }) => /** @type {Pair} */ ([middle - span / 2, middle + span / 2]));
+  return [across, up];
 }
 
-/** Linear maps between scene coordinates and CSS pixels inside the plot rectangle. */
+/** Linear maps between scene coordinates and CSS pixels inside the plot rectangle. @param {Scene} scene @param {Zoom} zoom @param {Box} plot @returns {Scale} */
 export function scaleOf(scene, zoom, plot) {
   const [[x0, x1], [y0, y1]] = windowOf(scene, zoom, plot.width, plot.height);
   const kx = plot.width / (x1 - x0);
@@ -40,7 +45,10 @@ export function scaleOf(scene, zoom, plot) {
   };
 }
 
-/** Tick positions (scene) and labels for one axis over a window of scene coordinates: about `target`, `room` at most. */
+/**
+ * Tick positions (scene) and labels for one axis over a window of scene coordinates: about `target`, `room` at most.
+ * @param {Axis} axis @param {Pair} window @param {number} target @returns {Tick[]}
+ */
 export function axisTicks(axis, [from, to], target, room = AXES.logRoom * target) {
   if (!axis.ticks) return [];
   if (axis.names?.length > 0) return laneTicks(axis.names);
@@ -56,12 +64,12 @@ export function axisTicks(axis, [from, to], target, room = AXES.logRoom * target
   return values.map((value) => ({ at: toScene(axis, value), text: tickText(value, step, size) }));
 }
 
-/** A line under each lane, and its name in the middle, without a line. */
+/** A line under each lane, and its name in the middle, without a line. @param {string[]} names @returns {Tick[]} */
 function laneTicks(names) {
   return names.flatMap((text, i) => [{ at: i, text: "" }, { at: i + 0.4, text, bare: true }]);
 }
 
-/** Round values that are whole numbers. */
+/** Round values that are whole numbers. @param {number} from @param {number} to @param {number} target */
 function wholeTicks(from, to, target) {
   const ticks = niceTicks(from, to, target);
   if (ticks.step >= 1) return ticks;
@@ -73,6 +81,7 @@ function wholeTicks(from, to, target) {
 /**
  * Ticks between two decimal logarithms: 1, 2, 5 in each decade, with words as far as there is room, at least the decades.
  * One alone means that the window is so narrow that a linear axis has the better ones.
+ * @param {number} from @param {number} to @param {number} room
  */
 export function logTicks(from, to, room) {
   const [low, high] = from < to ? [from, to] : [to, from];
@@ -94,10 +103,13 @@ export function logTicks(from, to, room) {
   return ticks.length < 3 ? ticks.slice(0, 1) : ticks;
 }
 
+/** @param {Scene} scene @param {Pair} window @param {number} width */
 const xTicks = (scene, window, width) => axisTicks(scene.x, window, width / AXES.xTick, width / 42);
+/** @param {Scene} scene @param {Pair} window @param {number} height */
 const yTicks = (scene, window, height) => axisTicks(scene.y, window, Math.max(AXES.leastTicks, height / AXES.yTick), height / 26);
 
-/** The plot rectangle: what margins leave after tick labels and axis titles. */
+/** The plot rectangle: what margins leave after tick labels and axis titles.
+ *  @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {Zoom} zoom @param {number} width @param {number} height @returns {Box} */
 export function plotOf(ctx, scene, zoom, width, height) {
   const first = windowOf(scene, zoom, width, height)[1];
   const labels = yTicks(scene, first, height).map(({ text }) => ctx.measureText(text).width);
@@ -110,7 +122,7 @@ export function plotOf(ctx, scene, zoom, width, height) {
 
 const GROWN = look.sizes.grown; // the picture that sizes are meant for, and their limits
 
-/** How much larger marks are than their layers say: they grow with a picture whose units are equal. */
+/** How much larger marks are than their layers say: they grow with a picture whose units are equal. @param {{equal: boolean}} scene @param {Size} size */
 export const grownBy = (scene, { width, height }) =>
   (scene.equal ? clamp(Math.min(width, height) / GROWN.px, GROWN.least, GROWN.most) : 1);
 
@@ -119,15 +131,16 @@ const AROUND = 0.02; // of the box: around it marks at its edge are drawn whole,
 /**
  * On a stage: the public box as drawn, and the frame that marks are drawn in, which is a little larger. `margins` are
  * around the box; the box has the scene's aspect.
+ * @param {Scene} scene @param {Zoom} zoom @param {Size & {margins: Margins}} stage
  */
 export function stageOf(scene, zoom, { width, height, margins }) {
   const room = { left: margins.left, top: margins.top, width: width - margins.left - margins.right,
     height: height - margins.top - margins.bottom };
   const [across, up] = [scene.x, scene.y].map(({ view }) => view[1] - view[0]);
   const unit = scene.equal && scene.x.ends && scene.y.ends ? Math.min(room.width / across, room.height / up) : 0;
-  const box = unit ? { width: unit * across, height: unit * up } : { width: room.width, height: room.height };
-  box.left = room.left + (room.width - box.width) / 2;
-  box.top = room.top + (room.height - box.height) / 2;
+  const size = unit ? { width: unit * across, height: unit * up } : room;
+  const box = { left: room.left + (room.width - size.width) / 2, top: room.top + (room.height - size.height) / 2,
+    width: size.width, height: size.height };
   const [dx, dy] = [AROUND * box.width, AROUND * box.height];
   const [left, top] = [Math.max(0, box.left - dx), Math.max(0, box.top - dy)];
   const frame = { left, top, width: Math.min(width, box.left + box.width + dx) - left,
@@ -138,12 +151,14 @@ export function stageOf(scene, zoom, { width, height, margins }) {
 const END = 13; // pixels, the least type at the ends of axes
 const ENDS_IN_A_BOX = 62; // lines of it that a box is high, where that is more
 
-/** Whether the picture is a map, which has a bar for its scale in place of axes. */
+/** Whether the picture is a map, which has a bar for its scale in place of axes. @param {Scene} scene */
 export const isMap = (scene) => Boolean(scene.place) || scene.layers.some(({ name }) => name === MAP);
 
 /**
  * The ends of the axes and their names, outside of the box, and at its foot whose bounds they are; of a map the bar of its
  * scale.
+ * @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {Box} box @param {Theme} theme
+ * @param {Layer | undefined} bounds @param {Layer | undefined} bar @param {Scale} scale
  */
 export function drawEnds(ctx, scene, box, theme, bounds, bar, scale) {
   const [bottom, right] = [box.top + box.height, box.left + box.width];
@@ -164,7 +179,7 @@ export function drawEnds(ctx, scene, box, theme, bounds, bar, scale) {
     to -= ctx.measureText(high).width + 14;
   }
   if (bounds) {
-    ctx.fillStyle = theme[bounds.role];
+    ctx.fillStyle = colorOf(theme, bounds, 0);
     ctx.textAlign = "left";
     const words = bounds.role === "public" ? "public bounds" : "bounds from the data";
     ctx.fillText(words, from, bottom + 7);
@@ -181,7 +196,7 @@ export function drawEnds(ctx, scene, box, theme, bounds, bar, scale) {
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";
   const [low, high] = scale.window[1].map((at) => endText(scene.y, at));
-  for (const [text, y] of [[high, box.top + 7], [low, bottom - 7]]) {
+  for (const [text, y] of /** @type {const} */ ([[high, box.top + 7], [low, bottom - 7]])) {
     const share = (box.left - 8) / ctx.measureText(text).width;
     ctx.font = `${Math.floor(clamp(share, 0.6, 1) * type)}px ${theme.font}`; // a long number in smaller type
     ctx.fillText(text, box.left - 8, y);
@@ -199,7 +214,8 @@ export function drawEnds(ctx, scene, box, theme, bounds, bar, scale) {
   ctx.restore();
 }
 
-/** The bar of a map's scale below the box, with its length before it; where it begins. */
+/** The bar of a map's scale below the box, with its length before it; return where it begins.
+ *  @param {CanvasRenderingContext2D} ctx @param {Layer} layer @param {Box} box @param {Theme} theme @param {Scale} scale */
 function drawScaleBar(ctx, { name, arrays }, box, theme, scale) {
   const [x0, , x1] = arrays.ends.data;
   const words = name.replace(/^Scale: /, "").split(" (")[0];
@@ -218,12 +234,13 @@ function drawScaleBar(ctx, { name, arrays }, box, theme, scale) {
   return left - 8 - ctx.measureText(words).width;
 }
 
-/** The data value at an axis's end, short enough for a margin. */
+/** The data value at an axis's end, short enough for a margin. @param {Axis} axis @param {number} at */
 function endText(axis, at) {
   const value = toData(axis, at);
   return axis.log ? threeDigits(value) : tickText(value, axis.whole ? 1 : 10 ** (Math.floor(Math.log10(Math.abs(value) || 1)) - 1));
 }
 
+/** @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {Scale} scale @param {Box} plot @param {Theme} theme */
 export function drawAxes(ctx, scene, scale, plot, theme) {
   const bottom = plot.top + plot.height;
   const right = plot.left + plot.width;
@@ -270,6 +287,7 @@ export function drawAxes(ctx, scene, scale, plot, theme) {
   }
 }
 
+/** @param {CanvasRenderingContext2D} ctx @param {string} text @param {number} width */
 function shorten(ctx, text, width) {
   if (ctx.measureText(text).width <= width) return text;
   let short = text;

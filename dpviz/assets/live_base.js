@@ -1,6 +1,7 @@
-// @ts-nocheck
 // The live picture: pure functions from packed bytes to numbers, colors and marks.
 
+
+/** @import { Axis, Layer, NumberArray, Packed, Reader, Role, Scene, Theme } from "./types.d.ts" */
 
 import { clamp, isDark, mix } from "./kit.js";
 import look from "./look.json" with { type: "json" };
@@ -9,40 +10,43 @@ export const NO_GROUP = 255; // a point that belongs to no cluster
 
 // ---- Bytes ----------------------------------------------------------------------------------------------------
 
+/** @type {Record<string, new (buffer: ArrayBuffer, offset: number, length: number) => NumberArray["data"]>} */
 const TYPES = {
   float32: Float32Array, float64: Float64Array, uint8: Uint8Array, int8: Int8Array, bool: Uint8Array,
   uint16: Uint16Array, int16: Int16Array, uint32: Uint32Array, int32: Int32Array,
 };
 
-/** Split [4-byte length, JSON, rest] into the parsed JSON and the rest. */
+/** Split [4-byte length, JSON, rest] into the parsed JSON and the rest. @param {Packed} bytes */
 export function readHeader(bytes) {
   const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
   return { header, body: bytes.subarray(4 + length) };
 }
 
-/** Read a packed scene: its header, with every array of every layer as {data, shape}, without copying. */
+/** Read a packed scene: its header, with every array of every layer as {data, shape}, without copying. @param {Packed} bytes @returns {Scene} */
 export function unpack(bytes) {
   const { header, body } = readHeader(bytes.byteOffset % 8 === 0 ? bytes : bytes.slice());
-  const layers = header.layers.map((layer) => {
-    const arrays = {};
+  for (const layer of header.layers) {
     for (const [name, { dtype, shape, offset }] of Object.entries(layer.arrays)) {
-      const length = shape.reduce((product, size) => product * size, 1);
-      arrays[name] = { data: new TYPES[dtype](body.buffer, body.byteOffset + offset, length), shape };
+      const length = countOf(shape);
+      layer.arrays[name] = { data: new TYPES[dtype](body.buffer, body.byteOffset + offset, length), shape };
     }
-    return { ...layer, arrays };
-  });
-  return { ...header, layers };
+  }
+  return header;
 }
 
 // ---- Numbers --------------------------------------------------------------------------------------------------
 
-/** A number's text as people write it: a minus that is one, and a comma between thousands. */
+/** How many numbers an array of this shape has. @param {number[]} shape */
+export const countOf = (shape) => shape.reduce((product, size) => product * size, 1);
+
+/** A number's text as people write it: a minus that is one, and a comma between thousands. @param {string} text */
 const written = (text) => text.replace(/^-/, "\u2212").replace(/^(\u2212?\d{1,3})(\d{3})(?=\.|$)/, "$1,$2");
 
-/** A number with three significant digits, as people write it. */
+/** A number with three significant digits, as people write it. @param {number} value */
 export function threeDigits(value) {
-  if (!Number.isFinite(value)) return Number.isNaN(value) ? "none" : value > 0 ? "\u221e" : "\u2212\u221e";
+  if (Number.isNaN(value)) return "none";
+  if (!Number.isFinite(value)) return value > 0 ? "\u221e" : "\u2212\u221e";
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
     const [digits, power] = value.toExponential(2).split("e");
@@ -51,36 +55,46 @@ export function threeDigits(value) {
   return written(String(Number(value.toPrecision(3))));
 }
 
-/** Round values between two ends, about `target` of them, in steps of 1, 2 or 5 times a power of ten. */
+/** Round values between two ends, about `target` of them, in steps of 1, 2 or 5 times a power of ten. @param {number} from @param {number} to @param {number} target */
 export function niceTicks(from, to, target) {
   const [low, high] = from < to ? [from, to] : [to, from];
   if (!(high > low) || !Number.isFinite(high - low)) return { values: [], step: 1 };
   const rough = (high - low) / Math.max(1, target);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999);
+  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10);
   const values = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i += 1) values.push(i * step);
   return { values, step };
 }
 
-/** A tick's label: as many decimals as the step needs, thousands as k and millions as M when the axis reaches them. */
+const UNITS = new Map([[1, ""], [1e3, "k"], [1e6, "M"]]);
+
+/**
+ * A tick's label: as many decimals as the step needs, thousands as k and millions as M when the axis reaches them.
+ * @param {number} value @param {number} step
+ */
 export function tickText(value, step, size = Math.abs(value)) {
   if (Math.abs(value) < step * 1e-6) return "0";
   if (size >= 1e9 || step < 1e-5) return threeDigits(value);
-  const [unit, suffix] = size >= 1e6 ? [1e6, "M"] : size >= 1e4 || step >= 1e3 ? [1e3, "k"] : [1, ""];
+  const small = size >= 1e4 || step >= 1e3 ? 1e3 : 1;
+  const unit = size >= 1e6 ? 1e6 : small;
   const decimals = clamp(Math.ceil(-Math.log10(step / unit) - 1e-9), 0, 6);
-  return written((value / unit).toFixed(decimals)) + suffix;
+  return written((value / unit).toFixed(decimals)) + UNITS.get(unit);
 }
 
-/** What an axis counts in: the data value, or its decimal logarithm. */
+/** What an axis counts in: the data value, or its decimal logarithm. @param {Axis} axis @param {number} at */
 export const toAxis = (axis, at) => mix(axis.values[0], axis.values[1], at);
+/** @param {Axis} axis @param {number} at */
 export const toData = (axis, at) => (axis.log ? 10 ** toAxis(axis, at) : toAxis(axis, at));
+/** @param {Axis} axis @param {number} value */
 export const toScene = (axis, value) =>
   ((axis.log ? Math.log10(value) : value) - axis.values[0]) / (axis.values[1] - axis.values[0]);
+/** @param {Pick<Axis, "label" | "unit">} axis */
 export const axisTitle = (axis) => (axis.unit ? `${axis.label} (${axis.unit})` : axis.label);
+/** @param {Axis} axis @param {string} text */
 export const withUnit = (axis, text) => (axis.unit ? `${text} ${axis.unit}` : text);
 
-/** The data value of a scene coordinate as text; a whole number stays whole, whatever float32 made of it. */
+/** The data value of a scene coordinate as text; a whole number stays whole, whatever float32 made of it. @param {Axis} axis @param {number} at */
 export function valueText(axis, at) {
   const value = toData(axis, at);
   const whole = axis.whole && Math.abs(value - Math.round(value)) < 1e-3 * Math.max(1, Math.abs(value) / 1e3);
@@ -89,6 +103,7 @@ export function valueText(axis, at) {
 
 // ---- Colors --------------------------------------------------------------------------------------------------
 
+/** @type {Record<"light" | "dark", typeof look.themes.light>} */
 export const THEMES = look.themes;
 
 /** How many times larger than usual the page writes: marks and the numbers at the axes follow its type. */
@@ -97,35 +112,38 @@ export function enlargement() {
   return size > 1 ? Math.min(size, 2) : 1;
 }
 
-/** The page's theme: the table for its background's lightness, with its own text color and font. */
+/** The page's theme: the table for its background's lightness, with its own text and font. @param {Element} element @returns {Theme} */
 export function readTheme(element) {
   const style = getComputedStyle(element);
+  /** @param {string} name @param {string} fallback */
   const read = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
   // Where the reader's system chooses the colors, the style sheet has put them on the element itself.
   const forced = matchMedia("(forced-colors: active)").matches;
   const background = forced ? style.backgroundColor : read("--dpviz-background", THEMES.light.box);
   const name = isDark(background) ? "dark" : "light";
-  return {
-    ...THEMES[name], name, background, box: forced ? background : read("--dpviz-box", THEMES[name].box),
-    text: forced ? style.color : read("--dpviz-text", THEMES[name].text),
-    font: style.fontFamily || "sans-serif",
-  };
+  const box = forced ? background : read("--dpviz-box", THEMES[name].box);
+  const text = forced ? style.color : read("--dpviz-text", THEMES[name].text);
+  return { ...THEMES[name], name, background, box, text, font: style.fontFamily || "sans-serif" };
 }
 
-/** The color and the symbol that a cluster has: its own, or that of the cluster it was in the picture before. */
+/** The color and the symbol that a cluster has: its own, or that of the cluster it was in the picture before. @param {Theme} theme @param {number} group */
 const slotOf = (theme, group) => theme.slots?.[group] ?? group;
+/** @param {Theme} theme @param {number} group */
 export const clusterColor = (theme, group) => theme.clusters[slotOf(theme, group) % theme.clusters.length];
+/** @param {Theme} theme @param {number} group */
 export const groupSymbolOf = (theme, group) => (theme.round ? "circle" : GROUP_SYMBOLS[slotOf(theme, group) % GROUP_SYMBOLS.length]);
 
-/** The color of mark i of a layer; `group` is what a cluster's color goes by, from the layer's own hue on. */
+/**
+ * The color of mark i of a layer; `group` is what a cluster's color goes by, from the layer's own hue on.
+ * @param {Theme} theme @param {Layer} layer @param {number} group
+ */
 export function colorOf(theme, layer, group) {
   if (layer.role === "cluster") {
     if (group === NO_GROUP) return layer.audience === "curator" ? theme.exact : theme.text; // gray is secret
     return clusterColor(theme, group + (layer.hue ?? 0));
   }
   if (layer.role === "exact" && layer.symbol === "ring" && layer.kind === "marks") return theme.text; // it lies on blue
-  if (layer.role === "reference") return theme.text;
-  return theme[layer.role] ?? theme.text;
+  return layer.role === "reference" ? theme.text : theme[layer.role];
 }
 
 // ---- Symbols: one path each, for the canvas and for the legend's SVG -------------------------------------------
@@ -133,21 +151,25 @@ export function colorOf(theme, layer, group) {
 export const GROUP_SYMBOLS = look.symbols.groups;
 export const STROKED = new Set(look.symbols.stroked);
 const REACH = look.symbols.reach;
+/** @param {number[][]} corners */
 const polygon = (corners) => `M${corners.map((corner) => corner.map((v) => v.toFixed(3)).join(" ")).join("L")}Z`;
-const around = (count, turn, radius) => Array.from({ length: count }, (_, i) => {
+/** @param {number} count @param {number} turn @param {number[]} radii */
+const around = (count, turn, radii) => Array.from({ length: count }, (_, i) => {
   const angle = turn + (2 * Math.PI * i) / count;
-  const r = Array.isArray(radius) ? radius[i % radius.length] : radius;
+  const r = radii[i % radii.length];
   return [r * Math.cos(angle), r * Math.sin(angle)];
 });
+/** @param {number} r */
 export const disc = (r) => `M${-r} 0A${r} ${r} 0 1 0 ${r} 0A${r} ${r} 0 1 0 ${-r} 0Z`;
 
+/** @type {Record<string, (r: number) => string>} */
 const SYMBOLS = { // radius -> path data around (0, 0), all of about the same area
   circle: disc,
   ring: disc,
-  square: (r) => polygon(around(4, Math.PI / 4, r * REACH.square)),
-  diamond: (r) => polygon(around(4, 0, r * REACH.diamond)),
-  triangle: (r) => polygon(around(3, -Math.PI / 2, r * REACH.triangle)),
-  down: (r) => polygon(around(3, Math.PI / 2, r * REACH.triangle)),
+  square: (r) => polygon(around(4, Math.PI / 4, [r * REACH.square])),
+  diamond: (r) => polygon(around(4, 0, [r * REACH.diamond])),
+  triangle: (r) => polygon(around(3, -Math.PI / 2, [r * REACH.triangle])),
+  down: (r) => polygon(around(3, Math.PI / 2, [r * REACH.triangle])),
   star: (r) => polygon(around(10, -Math.PI / 2, REACH.star.map((reach) => r * reach))),
   plus: (r) => `M${-r * REACH.plus} 0H${r * REACH.plus}M0 ${-r * REACH.plus}V${r * REACH.plus}`,
   aid: (r) => { // a disc with a plus cut out of it, which goes around the other way
@@ -159,18 +181,20 @@ const SYMBOLS = { // radius -> path data around (0, 0), all of about the same ar
     + `M${-r * 0.55} ${-r * 0.1}V${-r * 0.55}A${r * 0.55} ${r * 0.55} 0 0 1 ${r * 0.55} ${-r * 0.55}V${-r * 0.1}`
     + `H${r * 0.3}V${-r * 0.5}A${r * 0.3} ${r * 0.3} 0 0 0 ${-r * 0.3} ${-r * 0.5}V${-r * 0.1}Z`,
 };
+/** @param {string} symbol @param {number} radius */
 export const symbolPath = (symbol, radius) => (SYMBOLS[symbol] ?? SYMBOLS.circle)(radius);
 
 // ---- Reading a layer at a frame --------------------------------------------------------------------------------
 
-/** Marks along axis 1: how many a layer has. An ensemble has its draws, and `drain` for each of the records besides. */
+/** How many marks a layer has, along axis 1; an ensemble its draws, as `drain` is of records. @param {Layer} layer */
 export function markCount({ kind, arrays }) {
-  return kind === "cursor" ? 1 : Object.entries(arrays).find(([name]) => name !== "drain")[1].shape[1];
+  if (kind !== "cursor") for (const name in arrays) if (name !== "drain") return arrays[name].shape[1];
+  return 1;
 }
 
-/** (i, c) -> component c of mark i in `row`, eased from row `from` when t < 1. */
+/** (i, c) -> component c of mark i in `row`, eased from row `from` when t < 1. @param {NumberArray} array @param {number} row @returns {Reader} */
 export function reader(array, row, from = -1, t = 1) {
-  const width = array.shape.slice(2).reduce((product, size) => product * size, 1);
+  const width = countOf(array.shape.slice(2));
   const stride = (array.shape[1] ?? 1) * width;
   const start = array.shape[0] === 1 ? 0 : row * stride;
   const { data } = array;
@@ -182,14 +206,14 @@ export function reader(array, row, from = -1, t = 1) {
   };
 }
 
-/** The cluster each mark belongs to: what the group array says, else its index. A grid's groups are its cells'. */
+/** The cluster each mark belongs to: what the group array says, else its index. A grid's groups are its cells'. @param {Layer} layer @param {number} row @returns {(i: number) => number} */
 export function groupReader(layer, row) {
   if (!layer.arrays.group || layer.kind === "grid") return (i) => i;
   const group = reader(layer.arrays.group, row);
   return (i) => group(i);
 }
 
-/** How many clusters a scene can isolate. */
+/** How many clusters a scene can isolate. @param {Pick<Scene, "group_names" | "layers">} scene */
 export function groupCount(scene) {
   let count = scene.group_names.length;
   for (const layer of scene.layers) {
@@ -200,7 +224,7 @@ export function groupCount(scene) {
   return count;
 }
 
-/** The clusters that these layers show at a frame. */
+/** The clusters that these layers show at a frame. @param {Layer[]} layers @param {number} frame @returns {Set<number>} */
 export function groupsAt(layers, frame) {
   const seen = new Set();
   for (const layer of layers) {
@@ -213,11 +237,15 @@ export function groupsAt(layers, frame) {
   return seen;
 }
 
-/** Which frame to show when a new scene replaces an old one. */
+/**
+ * Which frame to show when a new scene replaces an old one.
+ * @param {Scene | null} old @param {Scene} scene @param {number} frame @param {boolean} touched
+ */
 export function frameAfter(old, scene, frame, touched) {
   const last = scene.frames.length - 1;
   if (!old || !touched) return clamp(scene.start_frame, 0, last);
   const [before, now] = [old, scene].map(({ frames }) => frames.map(([label]) => label));
+  /** @param {string} label */
   const stem = (label) => label.replace(/\d+/g, "");
   const stems = new Set(before.map(stem));
   const other = now.length !== before.length && !now.some((label) => stems.has(stem(label)));

@@ -1,19 +1,21 @@
-// @ts-nocheck
 // The live picture: from meters on a map's plane back to latitude and longitude (dpviz/data/geography.py has the source).
 
 import { clamp } from "./kit.js";
+
+/** @import { Pair } from "./types.d.ts" */
 
 const MAJOR = 6378137; // m, WGS 84
 const E2 = 0.006694379990141316;
 const ECCENTRIC = Math.sqrt(E2);
 const RADIAN = Math.PI / 180;
 
+/** @param {number} sine */
 const snyderQ = (sine) =>
   (1 - E2) * (sine / (1 - E2 * sine * sine) - Math.log((1 - ECCENTRIC * sine) / (1 + ECCENTRIC * sine)) / (2 * ECCENTRIC));
 const Q_POLE = snyderQ(1);
 const AUTHALIC = MAJOR * Math.sqrt(Q_POLE / 2); // m, radius of the sphere of the same area
 
-/** Latitude and longitude, degrees, of meters east and north of a middle [latitude, longitude]. */
+/** Latitude and longitude, degrees, of meters east and north of a middle [latitude, longitude]. @param {Pair} middle @param {number} east @param {number} north */
 export function degreesAt([latitude, longitude], east, north) {
   const sine = snyderQ(Math.sin(latitude * RADIAN)) / Q_POLE;
   const cosine = Math.sqrt(1 - sine * sine);
@@ -30,10 +32,11 @@ export function degreesAt([latitude, longitude], east, north) {
   return [up / RADIAN, longitude + turned / RADIAN];
 }
 
-/** The words of a place: to the fourth decimal of a degree, some ten meters. */
+/** The words of a place: to the fourth decimal of a degree, some ten meters. @param {Pair} middle @param {number} east @param {number} north */
 export function placeText(middle, east, north) {
   const [latitude, longitude] = degreesAt(middle, east, north);
   const around = longitude - 360 * Math.round(longitude / 360);
+  /** @param {number} value @param {string} plus @param {string} minus */
   const said = (value, plus, minus) => `${Math.abs(value).toFixed(4)}° ${value < 0 ? minus : plus}`;
   return `${said(latitude, "N", "S")}, ${said(around, "E", "W")}`;
 }

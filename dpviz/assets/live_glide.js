@@ -1,8 +1,9 @@
-// @ts-nocheck
 // The live picture: how marks glide from one scene's places to the next one's, each to its own.
 
-import { clamp, easeOutCubic } from "./kit.js";
-import { groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
+/** @import { Glide, Layer, Leaving, NumberArray, Numbers, Pair, Passage, Reader, Scene, Way } from "./types.d.ts" */
+
+import { clamp, easeOutCubic, mix } from "./kit.js";
+import { countOf, groupCount, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
 
 export const GLIDE_MS = 200;
 const HEAD_START_MS = 25; // so that the first frame already shows the move
@@ -10,19 +11,22 @@ const NEAR = 0.2; // scene units: a mark found by its place is no farther away
 const MOST_POINTS = 6000; // more of them would cost a frame
 // Arrays of places by kind. A center is the i-th one before and after; curves, segments and points have nothing by
 // themselves that says which is which, and glide where the layer names them. What does not glide fades.
+/** @type {Record<string, string[] | undefined>} */
 const PLACES = { marks: ["xy"], circles: ["center", "radius"], arrows: ["tail", "head"], heat: ["center", "radius"],
   ensemble: ["xy"] };
+/** @type {typeof PLACES} */
 const NAMED_PLACES = { points: ["xy"], segments: ["ends"], lines: ["xy"] };
 const AT_ONCE = new Set(["points", "bars", "cursor"]); // change without fading: a record stays where it is
+/** @param {Layer} layer @returns {string[]} */
 const places = (layer) => {
   if (layer.arrays.sites) return ["sites"];
   const named = (layer.ids || layer.glides) && !(layer.kind === "points" && markCount(layer) > MOST_POINTS);
   return PLACES[layer.kind] ?? (named ? NAMED_PLACES[layer.kind] : undefined) ?? [];
 };
-/** How many things of a layer glide: borders follow the places that they lie between. */
-const movers = (layer) => layer.arrays.sites?.shape[1] ?? markCount(layer);
+/** How many things of a layer glide: borders follow the places that they lie between. @param {Layer} layer */
+const movers = (layer) => (layer.arrays.sites ? layer.arrays.sites.shape[1] : markCount(layer));
 
-/** A name that stays when the numbers in it change, and which one of them it is. */
+/** A name that stays when the numbers in it change, and which one of them it is. @param {Layer[]} layers @returns {Map<string, Layer>} */
 function keyed(layers) {
   const counts = new Map();
   return new Map(layers.map((layer) => {
@@ -32,17 +36,22 @@ function keyed(layers) {
   }));
 }
 
-/** Whether both scenes show the same records on the same axes, so that a place means the same in both. */
+/** Whether both scenes show the same records on the same axes, so that a place means the same in both. @param {Scene} old @param {Scene} scene */
 function comparable(old, scene) {
   if (old.solid || scene.solid || old.title !== scene.title) return false;
-  const axes = ({ x, y, equal }) => JSON.stringify([x.label, x.values, x.view, y.label, y.values, y.view, equal]);
+  /** @param {Scene} scene */
+  const axes = ({ x, y, equal: units }) => JSON.stringify([x.label, x.values, x.view, y.label, y.values, y.view, units]);
   if (axes(old) !== axes(scene)) return false;
+  /** @param {Scene} scene */
   const records = ({ layers }) => layers.find(({ kind, audience }) => kind === "points" && audience === "curator")?.arrays.xy.data;
   const [before, now] = [records(old), records(scene)];
   return before === undefined || now === undefined || (before.length === now.length && equal(before, 0, now, 0, now.length));
 }
 
-/** Whether `count` numbers of two arrays are the same; a plain loop, as there may be ten thousand. */
+/**
+ * Whether `count` numbers of two arrays are the same; a plain loop, as there may be ten thousand.
+ * @param {Numbers} a @param {number} from @param {Numbers} b @param {number} to @param {number} count
+ */
 function equal(a, from, b, to, count) {
   for (let i = 0; i < count; i += 1) {
     const one = a[from + i];
@@ -52,7 +61,7 @@ function equal(a, from, b, to, count) {
   return true;
 }
 
-/** Whether both layers look the same in these rows, mark by mark. */
+/** Whether both layers look the same in these rows, mark by mark. @param {Layer} old @param {Layer} layer @param {number} oldRow @param {number} row */
 function alike(old, layer, oldRow, row) {
   if (layer.ids && !layer.ids.every((id, i) => id === old.ids?.[i])) return false;
   return Object.entries(layer.arrays).every(([name, { data, shape }]) => {
@@ -64,7 +73,7 @@ function alike(old, layer, oldRow, row) {
   });
 }
 
-/** For each mark of the new layer the mark of the old one that it was, -1 for none. */
+/** For each mark of the new layer the mark of the old one that it was, -1 for none. @param {Layer} old @param {Layer} layer @param {number} oldRow @param {number} row */
 function partners(old, layer, oldRow, row) {
   const count = movers(layer);
   const was = new Int32Array(count).fill(-1);
@@ -73,6 +82,7 @@ function partners(old, layer, oldRow, row) {
     layer.ids.forEach((id, i) => { was[i] = at.get(id) ?? -1; });
   } else if (layer.glides === "place") {
     const [from, to] = [reader(old.arrays.xy, oldRow), reader(layer.arrays.xy, row)];
+    /** @param {number} i @param {number} j */
     const apart = (i, j) => Math.hypot(to(i, 0) - from(j, 0), to(i, 1) - from(j, 1));
     const pairs = [];
     for (let i = 0; i < count; i += 1) for (let j = 0; j < markCount(old); j += 1) if (apart(i, j) < NEAR) pairs.push([apart(i, j), i, j]);
@@ -89,28 +99,35 @@ function partners(old, layer, oldRow, row) {
 /**
  * The numbers of one row of an array, where they are now if they are on their way from `starts`. Always doubles: loops over
  * arrays of one kind are ten times as fast as over several.
+ * @param {NumberArray} array @param {number} row @param {number} size @param {Float64Array | null} [starts]
  */
 function numbersOf({ data, shape }, row, size, starts = null, t = 1) {
   const length = (shape[1] ?? 1) * size;
   const at = shape[0] === 1 ? 0 : row * length;
   const numbers = new Float64Array(data.subarray(at, at + length));
-  if (starts && t < 1) for (let i = 0; i < length; i += 1) numbers[i] = starts[i] + (numbers[i] - starts[i]) * t;
+  if (starts && t < 1) for (let i = 0; i < length; i += 1) numbers[i] = mix(starts[i], numbers[i], t);
   return numbers;
 }
 
-/** Where the marks of one layer start: {starts: name -> numbers, was, left: old marks that are no more}, or null. */
+/**
+ * Where the marks of one layer start, and which old ones are no more; null where it cannot glide.
+ * @param {Layer} old @param {Layer} layer @param {number} oldRow @param {number} row
+ * @param {{starts: Record<string, Float64Array>, t: number} | null} glide @returns {Way | null}
+ */
 function startsOf(old, layer, oldRow, row, glide) {
   const names = places(layer);
   if (!names.length) return null;
-  const width = (array) => array.shape.slice(2).reduce((product, size) => product * size, 1);
+  /** @param {NumberArray} array */
+  const width = (array) => countOf(array.shape.slice(2));
   if (names.some((name) => !old.arrays[name] || width(old.arrays[name]) !== width(layer.arrays[name]))) return null;
   const was = partners(old, layer, oldRow, row);
   if (layer.arrays.sites && was.includes(-1)) return null; // borders around more or fewer places fade
+  /** @type {Record<string, Float64Array>} */
   const starts = {};
   for (const name of names) {
     const array = layer.arrays[name];
     const size = width(array);
-    const before = numbersOf(old.arrays[name], oldRow, size, glide?.starts[name], glide?.t ?? 1);
+    const before = numbersOf(old.arrays[name], oldRow, size, glide?.starts[name] ?? null, glide?.t);
     const now = numbersOf(array, row, size);
     starts[name] = now.slice();
     for (let i = 0; i < was.length; i += 1) {
@@ -128,55 +145,68 @@ function startsOf(old, layer, oldRow, row, glide) {
   return { starts, was, left: new Set(left) };
 }
 
-/** (i, c) -> component c of mark i on its way from `starts` to where `read` has it. */
+/**
+ * Component c of mark i on its way from `starts` to where `read` has it.
+ * @param {Reader} read @param {Float64Array | null | undefined} starts @param {number} size @param {number} t @returns {Reader}
+ */
 export function placed(read, starts, size, t) {
   if (!starts || t >= 1) return read;
-  return (i, c = 0) => starts[i * size + c] + (read(i, c) - starts[i * size + c]) * t;
+  return (i, c = 0) => mix(starts[i * size + c], read(i, c), t);
 }
 
-/** The way from what is on screen to a new scene: `shown` = {scene, frame, glide, now}; null where nothing can glide. */
+/**
+ * The way from what is on screen to a new scene; null where nothing can glide.
+ * @param {Scene} scene @param {number} frame
+ * @param {{scene: Scene | null, frame: number, glide: Glide | null, now: number}} shown @returns {Glide | null}
+ */
 export function glideTo(scene, frame, shown) {
   if (!shown.scene || !comparable(shown.scene, scene)) return null;
   const before = keyed(shown.scene.layers);
   const t = shown.glide ? progress(shown.glide, shown.now) : 1;
+  /** @type {Glide["ways"]} */
   const ways = new Map(); // new layer -> its starts; null where it swaps at once
+  /** @type {Leaving[]} */
   const leaving = []; // old layers, and which of their marks fade out
+  /** @param {Layer} old @param {Layer} layer @param {number} oldRow @param {number} row */
+  const follow = (old, layer, oldRow, row) => {
+    if (AT_ONCE.has(layer.kind) && !places(layer).length) return;
+    const own = shown.glide?.ways.get(old);
+    const stays = alike(old, layer, oldRow, row);
+    if (!own && stays) return;
+    const way = startsOf(old, layer, oldRow, row, own && own !== "new" ? { ...own, t } : null);
+    if (!way && (stays || AT_ONCE.has(layer.kind))) return;
+    ways.set(layer, way ?? "new");
+    if (way?.left.size !== 0) leaving.push({ layer: old, row: oldRow, marks: way?.left ?? null });
+  };
   for (const [key, layer] of keyed(scene.layers)) {
     const old = before.get(key);
     const [oldRow, row] = [old?.rows[shown.frame] ?? -1, layer.rows[frame]];
     if (row < 0) continue;
-    if (oldRow < 0) { ways.set(layer, "new"); continue; }
-    before.delete(key);
-    if (AT_ONCE.has(layer.kind) && !places(layer).length) continue;
-    const own = shown.glide?.ways.get(old);
-    if (!own && alike(old, layer, oldRow, row)) continue; // it stays where it is
-    const way = startsOf(old, layer, oldRow, row, own?.starts ? { ...own, t } : null);
-    if (!way) {
-      if (AT_ONCE.has(layer.kind) || alike(old, layer, oldRow, row)) continue;
-      ways.set(layer, "new");
-      leaving.push({ layer: old, row: oldRow, marks: null });
-      continue;
+    if (!old || oldRow < 0) ways.set(layer, "new");
+    else {
+      before.delete(key);
+      follow(old, layer, oldRow, row);
     }
-    ways.set(layer, way);
-    if (way.left.size) leaving.push({ layer: old, row: oldRow, marks: way.left });
   }
   for (const layer of before.values()) {
     const row = layer.rows[shown.frame];
     if (row >= 0 && !AT_ONCE.has(layer.kind)) leaving.push({ layer, row, marks: null });
   }
+  /** @param {Layer} layer */
   const isCurators = ({ audience }) => audience === "curator";
-  const fades = scene.layers.some(isCurators) ? () => true : ({ layer }) => !isCurators(layer); // everyone sees none of it
-  return { ways, leaving: leaving.filter(fades), start: shown.now - HEAD_START_MS };
+  const sees = scene.layers.some(isCurators); // everyone sees none of it
+  return { ways, leaving: leaving.filter(({ layer }) => sees || !isCurators(layer)), start: shown.now - HEAD_START_MS };
 }
 
-/** How far a glide has come, from 0 to 1: fast at first, so that it answers at once. */
+/** How far a glide has come, from 0 to 1. @param {Glide} glide @param {number} now */
 export function progress(glide, now) {
   return easeOutCubic(clamp((now - glide.start) / GLIDE_MS, 0, 1));
 }
 
+/** @type {Passage} */
 const STILL = { starts: null, there: () => 1, fade: 1 };
 
-/** How a layer is drawn when a glide has come to `t`: where its marks start, how visible each of them and all are. */
+/** How a layer is drawn when a glide has come to `t`. @param {Layer} layer @param {Glide | null} glide @param {number} t @returns {Passage} */
 export function onTheWay(layer, glide, t) {
   const way = t < 1 ? glide?.ways.get(layer) : undefined;
   if (!way) return STILL;
@@ -184,22 +214,23 @@ export function onTheWay(layer, glide, t) {
   return { ...STILL, starts: way.starts, there: (i) => (way.was[i] >= 0 ? 1 : t) };
 }
 
-/** How what leaves is drawn: its marks, or all of them, fade where they were. */
+/** How what leaves is drawn: its marks, or all of them, fade where they were. @param {Leaving} leaving @param {number} t @returns {Passage} */
 export function onTheWayOut({ marks }, t) {
   return { starts: null, there: marks ? (i) => Number(marks.has(i)) : () => 1, fade: 1 - t };
 }
 
 // ---- Clusters: which of the picture before each one is -----------------------------------------------------------
 
-/** The released centers of the frame that a picture opens with. */
+/** The released centers of the frame that a picture opens with. @param {Scene} scene */
 const centersOf = ({ layers, start_frame: frame }) => layers.findLast(({ kind, role, audience, isolate, rows }) => kind === "marks"
   && isolate && role === "released" && audience === "released" && rows[frame] >= 0);
 
-/** Where each cluster's release stands: cluster -> [x, y]; empty where a picture has no released centers. */
+/** Where each cluster's release stands: cluster -> [x, y]; empty where a picture has no released centers. @param {Scene} scene @returns {Map<number, Pair>} */
 function clusterPlaces(scene) {
   const layer = centersOf(scene);
+  /** @type {Map<number, [number, number, number]>} */
   const sums = new Map();
-  if (!layer) return sums;
+  if (!layer) return new Map();
   const row = layer.rows[scene.start_frame];
   const [at, group] = [reader(layer.arrays.xy, row), groupReader(layer, row)];
   for (let i = 0; i < markCount(layer); i += 1) {
@@ -209,12 +240,13 @@ function clusterPlaces(scene) {
   return new Map([...sums].sort((a, b) => a[0] - b[0]).map(([each, [x, y, count]]) => [each, [x / count, y / count]]));
 }
 
-/** Whether the colors of a picture's clusters go by its own released centers. */
+/** Whether the colors of a picture's clusters go by its own released centers. @param {Scene} scene */
 export const hasCenters = (scene) => clusterPlaces(scene).size > 0;
 
 /**
  * The columns that rows are assigned to at the least sum of costs; every row gets one, and no column two. `cost` has no
  * more rows than columns. Kuhn and Munkres by shortest paths, O(rows^2 columns).
+ * @param {number[][]} cost
  */
 export function assigned(cost) {
   const [n, m] = [cost.length, cost[0]?.length ?? 0];
@@ -254,6 +286,7 @@ const MOST_MATCHED = 100; // clusters: more keep their numbers
 /**
  * For each cluster of a new picture the one of the old that stood where it stands, cluster -> cluster: as near as all of
  * them together can be. Null where places mean something else, or where there is nothing to go by.
+ * @param {Scene | null} old @param {Scene} scene @returns {Map<number, number> | null}
  */
 export function sameClusters(old, scene) {
   if (!old || !comparable(old, scene)) return null;
@@ -266,12 +299,15 @@ export function sameClusters(old, scene) {
   return new Map(Array.from(assigned(cost), (column, i) => (few ? [names[i], others[column]] : [others[column], names[i]])));
 }
 
-/** The slots, of colors and symbols, of a new picture's clusters: those they had before, and free ones for new clusters. */
+/** The slots, of colors and symbols, of a new picture's clusters: those they had before, and free ones for new clusters.
+ *  @param {Scene} scene @param {Map<number, number>} same @param {number[] | null} slots */
 export function slotsOf(scene, same, slots) {
-  const { group, xy } = centersOf(scene).arrays; // of all frames: elsewhere there may be more clusters
-  const most = group ? Math.max(-1, ...group.data.filter((each) => each !== NO_GROUP)) + 1 : xy.shape[1];
-  const count = Math.max(scene.group_names.length, most);
-  const next = Array.from({ length: count }, (_, group) => (same.has(group) ? slots?.[same.get(group)] ?? same.get(group) : -1));
+  const centers = centersOf(scene);
+  const count = Math.max(scene.group_names.length, centers ? groupCount({ group_names: [], layers: [centers] }) : 0); // of all frames
+  const next = Array.from({ length: count }, (_, each) => {
+    const was = same.get(each);
+    return was === undefined ? -1 : slots?.[was] ?? was;
+  });
   const taken = new Set(next);
   let free = 0;
   return next.map((slot) => {

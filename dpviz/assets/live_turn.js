@@ -1,34 +1,39 @@
-// @ts-nocheck
 // The live picture: a box of three features, turned by hand. The page sends depth; the browser does the rest.
 
 import { clamp } from "./kit.js";
 
+/** @import { Pair, Scene } from "./types.d.ts" */
+
 const LIMIT = 90; // degrees of tilt
 const DEPTH = "_depth";
 const MIDDLE = "_middle";
+/** @param {number} degrees */
 const radians = (degrees) => (degrees * Math.PI) / 180;
 
-/** Rows: right, up and towards the reader, in the three features; the same as in dpviz/stories/solid.py. */
+/** Rows: right, up and towards the reader, in the three features; the same as in dpviz/stories/solid.py. @param {Pair} angles */
 function axesOf([yaw, pitch]) {
   const [sy, cy, sp, cp] = [Math.sin(radians(yaw)), Math.cos(radians(yaw)), Math.sin(radians(pitch)), Math.cos(radians(pitch))];
   return [[cy, sy, 0], [-sy * sp, cy * sp, cp], [sy * cp, -cy * cp, sp]];
 }
 
-/** The rotation from a picture at angles `from` to one at angles `to`, in the picture's own coordinates. */
+/** The rotation from a picture at angles `from` to one at angles `to`, in its own coordinates. @param {Pair} from @param {Pair} to */
 export function rotation(from, to) {
   const [a, b] = [axesOf(from), axesOf(to)];
   return b.map((row) => a.map((column) => row[0] * column[0] + row[1] * column[1] + row[2] * column[2]));
 }
 
-/** Angles after a drag: yaw goes round, pitch has ends. */
+/** Angles after a drag: yaw goes round, pitch has ends. @param {Pair} angles @param {number} dx @param {number} dy @returns {Pair} */
 export function turnedBy([yaw, pitch], dx, dy) {
   const round = ((((yaw - dx) + 180) % 360) + 360) % 360 - 180;
   return [round, clamp(pitch + dy, -LIMIT, LIMIT)];
 }
 
-/** One frame of a scene, seen from other angles; what has no depth is left out until the page draws it again. */
+/**
+ * One frame of a solid scene, seen from other angles; what has no depth is left out until the page draws it again.
+ * @param {Scene} scene @param {number} frame @param {Pair} angles @returns {Scene}
+ */
 export function turned(scene, frame, angles) {
-  const m = rotation(scene.solid, angles);
+  const m = rotation(scene.solid ?? angles, angles);
   const layers = scene.layers.map((layer) => {
     const row = layer.rows[frame];
     if (row < 0) return layer;

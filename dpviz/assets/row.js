@@ -1,17 +1,21 @@
-// @ts-nocheck
 // A row of buttons that is one stop of the Tab key: arrows move within it.
 
-const BY = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+import { clamp } from "./kit.js";
+
+const BY = new Map([["ArrowRight", 1], ["ArrowDown", 1], ["ArrowLeft", -1], ["ArrowUp", -1], ["Home", -Infinity], ["End", Infinity]]);
+/** @param {Element} row */
 const buttonsOf = (row) => [...row.querySelectorAll("button")];
 
+/** @param {HTMLButtonElement[]} buttons @param {number} at */
 function stopAt(buttons, at) {
   buttons.forEach((button, i) => { button.tabIndex = i === at ? 0 : -1; });
 }
 
-/** Rebuild a row, and give the focus back to the button that had it. */
+/** Rebuild a row, and give the focus back to the button that had it. @param {Element} row @param {() => void} rebuild */
 export function keepFocus(row, rebuild) {
   const before = buttonsOf(row);
-  const focused = before.indexOf(row.getRootNode().activeElement);
+  const { activeElement } = /** @type {Document | ShadowRoot} */ (row.getRootNode());
+  const focused = before.findIndex((button) => button === activeElement);
   const stop = Math.max(0, before.findIndex((button) => button.tabIndex === 0));
   rebuild();
   const buttons = buttonsOf(row);
@@ -19,12 +23,12 @@ export function keepFocus(row, rebuild) {
   if (focused >= 0) buttons[Math.min(focused, buttons.length - 1)]?.focus();
 }
 
-/** Move within a row by the arrow keys. */
+/** Move within a row by the arrow keys. @param {KeyboardEvent} event @param {Element} row */
 export function moveFocus(event, row) {
-  const by = BY[event.key];
+  const by = BY.get(event.key);
   if (by === undefined) return;
   const buttons = buttonsOf(row);
-  const at = Math.max(0, Math.min(buttons.indexOf(event.target) + by, buttons.length - 1));
+  const at = clamp(buttons.findIndex((button) => button === event.target) + by, 0, buttons.length - 1);
   stopAt(buttons, at);
   buttons[at].focus();
   event.preventDefault();

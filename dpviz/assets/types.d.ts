@@ -131,6 +131,13 @@ export interface Size {
   height: number;
 }
 
+export interface Tick {
+  at: number;
+  text: string;
+  /** Without a line. */
+  bare?: boolean;
+}
+
 export interface Box extends Size {
   left: number;
   top: number;
@@ -167,6 +174,205 @@ export interface Options {
   inspected?: { number: number; lines: string[] };
   drawing?: Drawing | null;
   arrive?: boolean;
+}
+
+/** Colors and type of a page: those of look.json for its lightness, with its own text and font. */
+export interface Theme {
+  name: "light" | "dark";
+  background: string;
+  box: string;
+  text: string;
+  font: string;
+  exact: string;
+  released: string;
+  noise: string;
+  public: string;
+  violation: string;
+  clusters: string[];
+  grid: string;
+  axis: string;
+  points: number;
+  drained: string;
+  tint: number;
+  /** The place in the palette of each cluster; none: its own number. */
+  slots?: number[] | null;
+  /** Whether all points are dots. */
+  round?: boolean;
+}
+
+/** How many times larger than at first, and the middle as shares of the axes. */
+export interface Zoom {
+  k: number;
+  x: number;
+  y: number;
+}
+
+/** Linear maps between scene coordinates and CSS pixels. */
+export interface Scale {
+  window: [Pair, Pair];
+  kx: number;
+  ky: number;
+  x(at: number): number;
+  y(at: number): number;
+  left(px: number): number;
+  up(px: number): number;
+  /** How much larger marks are than their layers say. */
+  grow?: number;
+}
+
+/** Where the marks of a layer start, and which marks of the old layer they were, -1 for none. */
+export interface Way {
+  starts: Record<string, Float64Array>;
+  was: Int32Array;
+  left: Set<number>;
+}
+
+/** An old layer on its way out, and which of its marks; null: all. */
+export interface Leaving {
+  layer: Layer;
+  row: number;
+  marks: Set<number> | null;
+}
+
+/** The way from one scene to the next. */
+export interface Glide {
+  ways: Map<Layer, Way | "new">;
+  leaving: Leaving[];
+  start: number;
+}
+
+/** How a layer is drawn at a share of a glide: where its marks start, how visible each of them and all are. */
+export interface Passage {
+  starts: Record<string, Float64Array> | null;
+  there(i: number): number;
+  fade: number;
+}
+
+/** A mark or a layer that a click would pick. */
+export interface Lifted {
+  name: string;
+  pick: string;
+  i: number | null;
+}
+
+export interface Spot {
+  i: number;
+  side: Side;
+  rect: Rectangle;
+}
+export type Side = "left" | "right" | "above" | "below";
+/** Left, top, right, bottom. */
+export type Rectangle = [number, number, number, number];
+/** A name as an image, and the pixels around its words. */
+export interface Tag extends Size {
+  image: HTMLCanvasElement;
+  pad: number;
+  wide: number;
+}
+export interface Label extends Spot {
+  words: string;
+  layer: Layer;
+}
+export interface Pin {
+  x: number;
+  y: number;
+  side: "left" | "right" | "top" | "bottom";
+}
+
+/** What is kept from one frame to the next. */
+export interface Cache {
+  orders: WeakMap<Layer, Map<number, { starts: Uint32Array; index: Uint32Array }>>;
+  heats: WeakMap<Layer, Map<string, HTMLCanvasElement>>;
+  points: Map<string, HTMLCanvasElement>;
+  sprites: Map<string, HTMLCanvasElement>;
+  gliding?: HTMLCanvasElement;
+  pixels?: ImageData;
+  paths?: WeakMap<Layer, { key: string; paths: Path2D[] }>;
+  mists?: Map<string, { canvas: HTMLCanvasElement; layer?: Layer; next?: Layer; key?: string }>;
+  drained?: WeakMap<Layer, Drained>;
+  shades?: { key: string; theme: Theme };
+  spots?: Map<string, Spot>;
+  labels?: { key: string; placed: Label[] };
+  tags?: Map<string, Tag>;
+  pins?: WeakMap<Layer, { row: number; pins: Pin[] }>;
+}
+/** Records that lose their color: the layer with a group for each cluster and shade; none: too many clusters. */
+export interface Drained {
+  ensemble: Layer;
+  row: number;
+  shaded: { layer: Layer; stride: number; levels: number } | null;
+}
+
+/** How a picture is seen now. */
+export interface View extends Size {
+  frame: number;
+  /** The frame that it eases from, and how far it has come. */
+  from: number;
+  t: number;
+  glide: Glide | null;
+  glided: number;
+  zoom: Zoom;
+  /** Names of layers that are switched off. */
+  hidden: Set<string>;
+  isolated: number | null;
+  lifted: Lifted | null;
+  pointed: { name: string; i: number } | null;
+  dpr: number;
+  theme: Theme;
+  cache: Cache;
+  /** On a stage. */
+  margins: Margins | null;
+  phone: boolean;
+  large: number;
+}
+
+/** How one layer is drawn now. */
+export interface Look extends View {
+  scale: Scale;
+  ends: [Pair, Pair];
+  row: number;
+  faint: number;
+  starts: Record<string, Float64Array> | null;
+  /** How visible mark i is: by its own opacity, by the pointer, and while it comes or goes. */
+  there(i: number): number;
+  /** How visible marks of a cluster are. */
+  alpha(group: number): number;
+}
+
+/** A cell of a grid. */
+export interface Cell {
+  x0: number;
+  x1: number;
+  y0: number;
+  y1: number;
+  value: number;
+  group: number | null;
+}
+
+/** What is under the pointer. */
+export interface Found {
+  layer: Layer;
+  row: number;
+  i: number;
+  x: number;
+  y: number;
+  distance: number;
+  group?: number;
+  beneath?: Found;
+  edge?: number;
+  low?: number;
+  high?: number;
+  width?: number;
+  cell?: Cell;
+}
+
+/** A table with the numbers of a layer. */
+export interface Table {
+  caption: string;
+  head: string[];
+  rows: string[][];
+  total: number;
+  which?: "fullest";
 }
 
 /** Details of the events of the picture, the stage and the slider, by name. */
