@@ -11,6 +11,17 @@ export const mix = (from, to, t) => from + (to - from) * t;
 /** A whole number with a comma between thousands. @param {number} count */
 export const formatCount = (count) => count.toLocaleString("en");
 
+/**
+ * The value of a key, which is made when it is asked for first.
+ * @template Key, Value
+ * @param {{ get(key: Key): Value | undefined, set(key: Key, value: Value): unknown }} map @param {Key} key @param {() => Value} create
+ */
+export function remember(map, key, create) {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, value = create());
+  return value;
+}
+
 // ---- Motion ----------------------------------------------------------------------------------------------------
 
 /** @param {number} t */

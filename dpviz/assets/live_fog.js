@@ -1,8 +1,9 @@
-// @ts-nocheck
 // The live picture: uncertainty, as a cloud of dots, as fog, and in the colors of records that may belong elsewhere.
 
+/** @import { Box, Drained, Layer, Look, Rectangle, Scene, Theme, View } from "./types.d.ts" */
+
 import LOOK from "./look.json" with { type: "json" };
-import { clamp, contextOf, mix, parseColor } from "./kit.js";
+import { clamp, contextOf, mix, parseColor, remember } from "./kit.js";
 import { clusterColor, colorOf, GROUP_SYMBOLS, groupSymbolOf, NO_GROUP, reader } from "./live_base.js";
 import { placed } from "./live_glide.js";
 
@@ -16,33 +17,31 @@ const [FEWEST_DRAWS, MOST_FOG_LINES, ALL_FROM] = [8, 384, 0.02]; // draws and li
 const CUTS_FAINT = 0.55; // of the opacity of borders: cuts run through the whole box, over the records of all cells
 
 /** Whether the reader asks for less: then there is nothing of all this. */
-const spares = () => matchMedia("(prefers-reduced-data: reduce)").matches || navigator.connection?.saveData === true;
+const spares = () => matchMedia("(prefers-reduced-data: reduce)").matches || /** @type {{connection?: {saveData?: boolean}}} */ (navigator).connection?.saveData === true;
 
-/** (draw, c) -> component c of what a layer has of each draw, on its way from the scene before. */
+/** What a layer has of each draw, on its way from the scene before. @param {Layer} layer @param {string} name @param {Look} look */
 function drawsOf(layer, name, look) {
   const array = layer.arrays[name];
   const [, draws, count, size] = array.shape;
   return { draws, count, read: placed(reader(array, look.row), look.starts?.[name], count * size, look.glided) };
 }
 
-const spreads = new WeakMap(); // layer -> row -> its spread, which every frame asks for
+/** @type {WeakMap<Layer, Map<number, number>>} layer -> row -> its spread, which every frame asks for */
+const spreads = new WeakMap();
 
-/** How far apart the draws of one place are, scene units: the median distance from the middle, averaged over places. */
-export function spreadOf(layer, row) {
-  if (!spreads.has(layer)) spreads.set(layer, new Map());
-  const known = spreads.get(layer);
-  if (!known.has(row)) known.set(row, foundSpread(layer, row));
-  return known.get(row);
-}
+/** How far apart the draws of one place are, scene units: the median distance from the middle, averaged over places. @param {Layer} layer @param {number} row */
+export const spreadOf = (layer, row) => remember(remember(spreads, layer, () => new Map()), row, () => measureSpread(layer, row));
 
-function foundSpread(layer, row) {
-  const { ends, xy } = layer.arrays;
+/** @param {Layer} layer @param {number} row */
+function measureSpread({ arrays: { ends, xy } }, row) {
   const [array, size] = ends ? [ends, 4] : [xy, 2];
   const [, draws, count] = array.shape;
   const read = reader(array, row);
+  /** @param {number[]} values */
   const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
   let [sum, known] = [0, 0];
   for (let i = 0; i < count; i += 1) {
+    /** @type {number[][]} */
     const places = [];
     for (let draw = 0; draw < draws; draw += 1) {
       const [x, y] = [0, 1].map((c) => (size === 2 ? read(draw, 2 * i + c) : (read(draw, 4 * i + c) + read(draw, 4 * i + c + 2)) / 2));
@@ -56,12 +55,14 @@ function foundSpread(layer, row) {
   return known ? sum / known : 0;
 }
 
+/** @param {CanvasRenderingContext2D} ctx @param {Layer} layer @param {Look} look */
 export function drawEnsemble(ctx, layer, look) {
   if (spares()) return;
   if (layer.fill > 0) drawFog(ctx, layer, look);
   else drawCloud(ctx, layer, look);
 }
 
+/** @param {CanvasRenderingContext2D} ctx @param {Layer} layer @param {Look} look */
 function drawCloud(ctx, layer, look) {
   const { draws, count, read } = drawsOf(layer, "xy", look);
   const radius = (layer.size / 2) * (look.scale.grow ?? 1);
@@ -70,6 +71,7 @@ function drawCloud(ctx, layer, look) {
   ctx.beginPath();
   ctx.rect(left(0), top(1), kx, ky); // whose place lies beyond the box is pinned to its edge, and half a dot there
   ctx.clip();
+  /** @param {number} reach @param {string} color @param {number} alpha */
   const dots = (reach, color, alpha) => {
     ctx.fillStyle = color;
     ctx.globalAlpha = alpha * look.faint;
@@ -88,10 +90,16 @@ function drawCloud(ctx, layer, look) {
   ctx.restore();
 }
 
+/** @param {Layer} layer @param {Pick<Look, "row" | "scale">} look */
 const isWide = (layer, { row, scale }) => spreadOf(layer, row) * scale.kx >= NAMED_PX;
 
-/** Name the cloud in the corner with the fewest centers, once it is one; return the name's place, [] where it has none. */
+/**
+ * Name the cloud in the corner with the fewest centers, once it is one; return the name's place, [] where it has none.
+ * @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {View} view @param {Pick<Look, "scale" | "theme">} look @param {Box} box
+ * @returns {Rectangle[]}
+ */
 export function nameCloud(ctx, scene, view, look, box) {
+  /** @param {Layer["kind"]} kind */
   const shown = (kind) => scene.layers.filter((layer) => layer.kind === kind && layer.rows[view.frame] >= 0 && !view.hidden.has(layer.name));
   const layer = shown("ensemble").find(({ fill }) => fill === 0);
   if (!layer || spares() || !isWide(layer, { ...look, row: layer.rows[view.frame] })) return [];
@@ -104,6 +112,7 @@ export function nameCloud(ctx, scene, view, look, box) {
     const xy = reader(arrays.xy, rows[view.frame]);
     return Array.from({ length: arrays.xy.shape[1] }, (_, i) => [look.scale.x(xy(i, 0)), look.scale.y(xy(i, 1))]);
   });
+  /** @param {number[]} corner */
   const near = ([x, y]) => centers.filter(([px, py]) => px > x - NAME_PILL.height && px < x + width + NAME_PILL.height
     && py > y - NAME_PILL.height && py < y + 2 * NAME_PILL.height).length;
   const [x, y] = [[left, top], [right, top], [left, bottom], [right, bottom]].reduce((best, each) => (near(each) < near(best) ? each : best));
@@ -122,13 +131,12 @@ export function nameCloud(ctx, scene, view, look, box) {
 /**
  * Fog is drawn small, once for a scene, and scaled up: so many lines become one haze. It takes as long as all else, and
  * the first frame of a move does not wait for it: that frame has the haze before.
+ * @param {CanvasRenderingContext2D} ctx @param {Layer} layer @param {Look} look
  */
 function drawFog(ctx, layer, look) {
   const color = colorOf(look.theme, layer, 0);
   const key = `${color}|${look.row}`;
-  look.cache.mists ??= new Map();
-  if (!look.cache.mists.has(layer.name)) look.cache.mists.set(layer.name, { canvas: document.createElement("canvas") });
-  const mist = look.cache.mists.get(layer.name);
+  const mist = remember(look.cache.mists ??= new Map(), layer.name, () => ({ canvas: document.createElement("canvas") }));
   const first = look.starts && mist.layer && mist.next !== layer; // of a glide
   mist.next = layer;
   if (!first && (mist.layer !== layer || mist.key !== key)) {
@@ -145,6 +153,7 @@ function drawFog(ctx, layer, look) {
 /**
  * How wide and how opaque the lines of a haze are, box widths: the farther apart they run, the wider and the fainter.
  * `length` is that of one draw's lines: where they run anywhere, so many of them lie over each other on average.
+ * @param {number} spread @param {number} draws @param {number} length @param {number} opacity
  */
 export function hazeOf(spread, draws, length, opacity) {
   const width = clamp(HAZE.share * spread, HAZE.least, HAZE.most);
@@ -153,6 +162,7 @@ export function hazeOf(spread, draws, length, opacity) {
   return { width, alpha: 1 - (1 - most) ** (1 / over) };
 }
 
+/** @param {HTMLCanvasElement} canvas @param {Layer} layer @param {Look} look @param {string} color */
 function paintFog(canvas, layer, look, color) {
   const { ends } = layer.arrays;
   const { draws, count, read } = drawsOf(layer, ends ? "ends" : "xy", look);
@@ -160,6 +170,7 @@ function paintFog(canvas, layer, look, color) {
   const most = Math.min(draws, Math.max(FEWEST_DRAWS, MOST_FOG_LINES / (ends ? count : 1.6 * count)));
   const used = Math.round(clamp((most * spread) / ALL_FROM, FEWEST_DRAWS, most)); // lines that lie on each other are wasted
   const lines = Array.from({ length: used }, (_, draw) => {
+    /** @type {number[]} */
     const found = [];
     if (ends) for (let c = 0; c < 4 * count; c += 1) found.push(read(draw, c));
     else eachBorder((i, c) => read(draw, 2 * i + c), count, (...line) => found.push(...line));
@@ -185,16 +196,13 @@ function paintFog(canvas, layer, look, color) {
   }
 }
 
-/** Call visit(x0, y0, x1, y1) for each border between the nearest of k centers in the unit square. */
+/**
+ * Visit each border between the nearest of k centers in the unit square.
+ * @param {(i: number, c: number) => number} at @param {number} k
+ * @param {(x0: number, y0: number, x1: number, y1: number) => void} visit
+ */
 export function eachBorder(at, k, visit) {
-  const [xs, ys] = [new Float64Array(k), new Float64Array(k)];
-  let count = 0;
-  for (let i = 0; i < k; i += 1) {
-    const [x, y] = [at(i, 0), at(i, 1)];
-    let alone = Number.isFinite(x + y); // not on the spot of an earlier one
-    for (let j = 0; j < count && alone; j += 1) alone = xs[j] !== x || ys[j] !== y;
-    if (alone) [xs[count], ys[count], count] = [x, y, count + 1];
-  }
+  const { xs, ys, count } = distinctPlaces(at, k);
   const squares = xs.map((x, i) => x * x + ys[i] * ys[i]);
   for (let i = 0; i < count; i += 1) {
     for (let j = i + 1; j < count; j += 1) {
@@ -209,8 +217,11 @@ export function eachBorder(at, k, visit) {
         let rate; // s rate <= room on this side
         let room;
         if (other < 0) {
-          rate = other < -2 ? (other === -3 ? -dx : dx) : other === -1 ? -dy : dy;
-          room = other < -2 ? (other === -3 ? x : 1 - x) : other === -1 ? y : 1 - y;
+          const isLow = other === -3 || other === -1;
+          const move = other < -2 ? dx : dy;
+          const place = other < -2 ? x : y;
+          rate = isLow ? -move : move;
+          room = isLow ? place : 1 - place;
         } else {
           const ex = 2 * (xs[other] - xs[i]);
           const ey = 2 * (ys[other] - ys[i]);
@@ -226,11 +237,25 @@ export function eachBorder(at, k, visit) {
   }
 }
 
+/** The places of k centers, without those on the spot of an earlier one. @param {(i: number, c: number) => number} at @param {number} k */
+function distinctPlaces(at, k) {
+  const [xs, ys] = [new Float64Array(k), new Float64Array(k)];
+  let count = 0;
+  for (let i = 0; i < k; i += 1) {
+    const [x, y] = [at(i, 0), at(i, 1)];
+    let alone = Number.isFinite(x + y);
+    for (let j = 0; j < count && alone; j += 1) alone = xs[j] !== x || ys[j] !== y;
+    if (alone) [xs[count], ys[count], count] = [x, y, count + 1];
+  }
+  return { xs, ys, count };
+}
+
 // ---- Records ---------------------------------------------------------------------------------------------------
 
 /**
  * A layer and how it looks; of records that an ensemble drains, each cluster's color in shades, as groups of their own:
  * so images, symbols and the order of points stay those of groups.
+ * @param {Scene} scene @param {Layer} layer @param {Look} look @returns {[Layer, Look]}
  */
 export function drained(scene, layer, look) {
   if (layer.kind !== "points") return [layer, look];
@@ -240,39 +265,42 @@ export function drained(scene, layer, look) {
   look.cache.drained ??= new WeakMap();
   let made = look.cache.drained.get(layer);
   if (made?.ensemble !== ensemble || made.row !== look.row) {
-    made = { ensemble, row: look.row, ...shadedGroups(layer, ensemble.arrays.drain.data, look.row) };
+    made = { ensemble, row: look.row, shaded: shadedGroups(layer, ensemble.arrays.drain.data, look.row) };
     look.cache.drained.set(layer, made);
   }
-  if (!made.levels) return [layer, look];
-  const { stride, levels } = made;
-  const alpha = (group) => look.alpha(group === NO_GROUP ? group : group % stride);
-  return [made.layer, { ...look, alpha, theme: shadedTheme(look, layer.hue ?? 0, stride, levels) }];
+  if (!made.shaded) return [layer, look];
+  const { stride, levels } = made.shaded;
+  const alpha = (/** @type {number} */ group) => look.alpha(group === NO_GROUP ? group : group % stride);
+  return [made.shaded.layer, { ...look, alpha, theme: shadedTheme(look, layer.hue ?? 0, stride, levels) }];
 }
 
-/** The layer with groups that are a cluster and a shade; `levels` 0 where there are too many clusters for that. */
+/** The layer with groups that are a cluster and a shade; null where there are too many clusters for that. @param {Layer} layer @param {Layer["arrays"][""]["data"]} drain @param {number} row @returns {Drained["shaded"]} */
 function shadedGroups(layer, drain, row) {
   const array = layer.arrays.group;
   const n = drain.length;
   const start = array.shape[0] === 1 ? 0 : row * n;
-  const group = array.data.subarray(start, start + n);
+  const group = Uint8Array.from(array.data.subarray(start, start + n));
   const stride = 1 + group.reduce((largest, own) => (own === NO_GROUP ? largest : Math.max(largest, own)), 0);
   const levels = Math.min(DRAIN_SHADES, Math.floor(NO_GROUP / stride) - 1);
-  if (levels < 1) return { levels: 0 };
+  if (levels < 1) return null;
   const data = group.map((own, i) => (own === NO_GROUP ? own : own + stride * Math.round((drain[i] / DRAIN_SHADES) * levels)));
   return { stride, levels, layer: { ...layer, hue: 0, arrays: { ...layer.arrays, group: { data, shape: [1, n] } } } };
 }
 
-/** A theme whose slots are those of the shades: of each its own color, and its cluster's symbol. */
+/** A theme whose slots are those of the shades: of each its own color, and its cluster's symbol. @param {Look} look @param {number} hue @param {number} stride @param {number} levels */
 function shadedTheme({ theme, cache }, hue, stride, levels) {
   const key = [theme.name, theme.slots, hue, stride, levels].join();
   if (cache.shades?.key === key) return cache.shades.theme;
-  const gray = parseColor(theme.drained);
-  const [clusters, slots] = [[], []];
+  const gray = parseColor(theme.drained) ?? [];
+  /** @type {string[]} */
+  const clusters = [];
+  /** @type {number[]} */
+  const slots = [];
   for (let level = 0; level <= levels; level += 1) {
     for (let own = 0; own < stride; own += 1) {
       const symbols = GROUP_SYMBOLS.length;
       const slot = symbols * slots.length + GROUP_SYMBOLS.indexOf(groupSymbolOf(theme, own));
-      const color = parseColor(clusterColor(theme, own + hue));
+      const color = parseColor(clusterColor(theme, own + hue)) ?? [];
       const mixed = color.map((from, c) => Math.round(mix(from, gray[c], level / levels)).toString(16).padStart(2, "0"));
       clusters[slot] = `#${mixed.join("")}`;
       slots.push(slot);

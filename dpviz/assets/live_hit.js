@@ -1,9 +1,11 @@
-// @ts-nocheck
 // The live picture: what is under the pointer, and its words.
+
+/** @import { Axis, Cell, Found, Layer, Reader, Scale, Scene, View } from "./types.d.ts" */
+/** @typedef {Pick<View, "frame" | "hidden">} Shown */
 
 import { clamp, mix } from "./kit.js";
 import { groupReader, markCount, NO_GROUP, reader, STROKED, threeDigits, toData, valueText, withUnit } from "./live_base.js";
-import { drawOrder, markRadius, pointSize, strokeWidth } from "./live_draw.js";
+import { drawOrder, endsOf, markRadius, pointSize, strokeWidth } from "./live_draw.js";
 import { placeText } from "./live_earth.js";
 
 const HOVER_PX = 12; // how near the pointer must be to a mark
@@ -12,32 +14,36 @@ const EDGE_PX = 1; // around a mark or a curve that still counts as drawn there:
 
 // ---- Hits: what is under the pointer ---------------------------------------------------------------------------
 
-/** Positions (scene coordinates) by which a layer's marks are found: calls visit(i, x, y). */
+/** @type {Partial<Record<Layer["kind"], string>>} */
+const ANCHORS = { points: "xy", marks: "xy", circles: "center", arrows: "head", heat: "center", trails: "xy", segments: "ends",
+  bars: "rect", lines: "xy" };
+const FAINTER = new Map([["points", 4], ["heat", 2], ["trails", 2]]); // pixels that other kinds are ahead
+
+/**
+ * Visit the places, scene coordinates, by which a layer's marks are found.
+ * @param {Layer} layer @param {number} row @param {(i: number, x: number, y: number) => void} visit
+ */
 function eachAnchor(layer, row, visit) {
-  const count = markCount(layer);
-  const { arrays } = layer;
-  const simple = { points: "xy", marks: "xy", circles: "center", arrows: "head", heat: "center", trails: "xy" };
-  if (simple[layer.kind]) {
-    const at = reader(arrays[simple[layer.kind]], row);
-    for (let i = 0; i < count; i += 1) visit(i, at(i, 0), at(i, 1));
-  } else if (layer.kind === "segments") {
-    const at = reader(arrays.ends, row);
-    for (let i = 0; i < count; i += 1) visit(i, (at(i, 0) + at(i, 2)) / 2, (at(i, 1) + at(i, 3)) / 2);
-  } else if (layer.kind === "bars") {
-    const at = reader(arrays.rect, row);
-    for (let i = 0; i < count; i += 1) visit(i, (at(i, 0) + at(i, 2)) / 2, at(i, 3));
-  } else if (layer.kind === "lines") {
-    const at = reader(arrays.xy, row);
-    for (let i = 0; i < count; i += 1) for (let v = 0; v < arrays.xy.shape[2]; v += 1) visit(i, at(i, 2 * v), at(i, 2 * v + 1));
+  const { arrays, kind } = layer;
+  const name = ANCHORS[kind];
+  if (!name) return;
+  const at = reader(arrays[name], row);
+  const between = kind === "segments" || kind === "bars";
+  for (let i = 0; i < markCount(layer); i += 1) {
+    if (between) visit(i, (at(i, 0) + at(i, 2)) / 2, kind === "bars" ? at(i, 3) : (at(i, 1) + at(i, 3)) / 2);
+    else for (let v = 0; v < (kind === "lines" ? arrays.xy.shape[2] : 1); v += 1) visit(i, at(i, 2 * v), at(i, 2 * v + 1));
   }
 }
 
 /**
  * What is drawn at a pixel, the topmost of it, and `beneath` it what comes next; where nothing is, the nearest mark within
  * reach, marks before points. For clicks also the smallest circle around it.
+ * @param {Scene} scene @param {Shown} view @param {Scale} scale @param {number} px @param {number} py @returns {Found | null}
  */
 export function hit(scene, view, scale, px, py, { clusters = false } = {}) {
+  /** @type {Found | null} */
   let best = null;
+  /** @type {Found[]} */
   const covering = []; // what is drawn there, one of each layer, from back to front
   const visible = drawOrder(shownLayers(scene, view)).filter((layer) => layer.kind !== "cursor" && (!clusters || layer.isolate));
   for (const layer of visible) {
@@ -47,9 +53,10 @@ export function hit(scene, view, scale, px, py, { clusters = false } = {}) {
       continue;
     }
     const row = layer.rows[view.frame];
-    const penalty = layer.kind === "points" ? 4 : layer.kind === "heat" || layer.kind === "trails" ? 2 : 0;
+    const penalty = FAINTER.get(layer.kind) ?? 0;
     const bar = layer.kind === "bars" ? reader(layer.arrays.rect, row) : null;
     const covers = coverOf(layer, row, scale, px, py);
+    /** @type {Found | null} */
     let own = null;
     eachAnchor(layer, row, (i, x, y) => {
       let distance = Math.hypot(scale.x(x) - px, scale.y(y) - py);
@@ -61,17 +68,18 @@ export function hit(scene, view, scale, px, py, { clusters = false } = {}) {
     if (own) covering.push(own);
   }
   const [top, beneath] = inFront(covering);
-  if (top === null && !clusters) best = nearer(best, nearestCurve(visible, view, scale, px, py, HOVER_PX));
-  best = top ?? best;
-  if (best === null) best = aroundPixel(visible, view, scale, px, py, clusters);
-  if (best === null) best = bandAround(visible, view, scale, px, py);
-  if (best === null && !clusters) best = cellAround(visible, view, scale, px, py);
-  if (best) best.group = groupReader(best.layer, best.row)(best.i);
-  if (top && beneath) best.beneath = beneath;
-  return best;
+  if (!top && !clusters) best = nearer(best, nearestCurve(visible, view, scale, px, py, HOVER_PX));
+  const found = top ?? best ?? areaAround(visible, view, scale, px, py, clusters);
+  if (found) found.group = groupReader(found.layer, found.row)(found.i);
+  if (found && top && beneath) found.beneath = beneath;
+  return found;
 }
 
-/** The first two, in front, of what is drawn at a pixel. A ring or a cross hides nothing: the disc it lies on comes first. */
+/** The circle, band or cell around a pixel. @param {Layer[]} layers @param {Shown} view @param {Scale} scale @param {number} px @param {number} py @param {boolean} within */
+const areaAround = (layers, view, scale, px, py, within) => aroundPixel(layers, view, scale, px, py, within)
+  ?? bandAround(layers, view, scale, px, py) ?? (within ? null : cellAround(layers, view, scale, px, py));
+
+/** The first two, in front, of what is drawn at a pixel. A ring or a cross hides nothing: the disc it lies on comes first. @param {Found[]} covering @returns {(Found | null)[]} */
 function inFront(covering) {
   const seen = covering.toReversed();
   const at = seen.findIndex(({ layer }) => !(layer.kind === "marks" && STROKED.has(layer.symbol)));
@@ -79,7 +87,7 @@ function inFront(covering) {
   return [seen[0] ?? null, seen[1] ?? null];
 }
 
-/** A function of a mark and its distance: whether the mark is drawn at the pixel. */
+/** Whether a mark at a distance is drawn at the pixel. @param {Layer} layer @param {number} row @param {Scale} scale @param {number} px @param {number} py @returns {(i: number, distance: number) => boolean} */
 function coverOf(layer, row, scale, px, py) {
   if (layer.kind === "marks") {
     const radius = markRadius(layer, scale);
@@ -93,30 +101,26 @@ function coverOf(layer, row, scale, px, py) {
   if (layer.kind === "bars") return (i, distance) => distance === 0;
   if (layer.kind !== "arrows" && layer.kind !== "segments") return () => false;
   const reach = strokeWidth(layer, scale) / 2 + EDGE_PX;
-  const ends = layer.kind === "segments" ? reader(layer.arrays.ends, row) : null;
-  const [tail, head] = ends ? [] : [reader(layer.arrays.tail, row), reader(layer.arrays.head, row)];
-  const corners = ends ? (i) => [0, 1, 2, 3].map((c) => ends(i, c)) : (i) => [tail(i, 0), tail(i, 1), head(i, 0), head(i, 1)];
-  return (i) => {
-    const [x0, y0, x1, y1] = corners(i);
-    return segmentDistance(px, py, scale.x(x0), scale.y(y0), scale.x(x1), scale.y(y1)) <= reach;
-  };
+  const [tail, head] = endsOf(layer, (name) => reader(layer.arrays[name], row));
+  return (i) => segmentDistance(px, py, scale.x(tail(i, 0)), scale.y(tail(i, 1)), scale.x(head(i, 0)), scale.y(head(i, 1))) <= reach;
 }
 
-/** Whether mark `a` of a layer is drawn in front of mark `b`: points are drawn group by group, all else in their order. */
+/** Whether mark `a` of a layer is drawn in front of mark `b`: points are drawn group by group, all else in their order. @param {number} a @param {number} b @param {Layer} layer @param {number} row */
 function isAbove(a, b, layer, row) {
   if (layer.kind !== "points") return a > b;
   const group = groupReader(layer, row);
   return group(a) === group(b) ? a > b : group(a) > group(b);
 }
 
+/** @param {Reader} rect @param {number} i @param {number} x @param {number} y */
 function inside(rect, i, x, y) {
   const [x0, y0, x1, y1] = [0, 1, 2, 3].map((c) => rect(i, c));
   return x >= Math.min(x0, x1) && x <= Math.max(x0, x1) && y >= Math.min(y0, y1) && y <= Math.max(y0, y1);
 }
 
-/** The circle whose edge (hover) or inside (click) holds the pixel; the smallest one wins. */
+/** The circle whose edge (hover) or inside (click) holds the pixel; the smallest one wins. @param {Layer[]} layers @param {Shown} view @param {Scale} scale @param {number} px @param {number} py @param {boolean} within @returns {Found | null} */
 function aroundPixel(layers, view, scale, px, py, within) {
-  let best = null;
+  let [best, least] = [/** @type {Found | null} */ (null), Infinity];
   for (const layer of layers.filter(({ kind }) => kind === "circles")) {
     const row = layer.rows[view.frame];
     const center = reader(layer.arrays.center, row);
@@ -125,27 +129,29 @@ function aroundPixel(layers, view, scale, px, py, within) {
       const distance = Math.hypot(scale.x(center(i, 0)) - px, scale.y(center(i, 1)) - py);
       const edge = radius(i) * scale.kx;
       const held = within ? distance <= edge : Math.abs(distance - edge) <= HOVER_PX / 2;
-      if (held && (best === null || edge < best.edge)) best = { layer, row, i, x: center(i, 0), y: center(i, 1), edge };
+      if (held && edge < least) [best, least] = [{ layer, row, i, x: center(i, 0), y: center(i, 1), distance: Infinity }, edge];
     }
   }
   return best;
 }
 
+/** @param {Scene} scene @param {Shown} view */
 const shownLayers = (scene, view) =>
   scene.layers.filter((layer) => layer.rows[view.frame] >= 0 && !view.hidden.has(layer.name));
 
-/** How far a pixel is from the line between two others. */
+/** How far a pixel is from the line between two others. @param {number} px @param {number} py @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
 export function segmentDistance(px, py, x0, y0, x1, y1) {
   const [dx, dy] = [x1 - x0, y1 - y0];
   const along = dx === 0 && dy === 0 ? 0 : clamp(((px - x0) * dx + (py - y0) * dy) / (dx * dx + dy * dy), 0, 1);
   return Math.hypot(px - x0 - along * dx, py - y0 - along * dy);
 }
 
-/** A mark or a curve: the mark, unless the curve is clearly nearer. */
+/** A mark or a curve: the mark, unless the curve is clearly nearer. @param {Found | null} mark @param {Found | null} curve */
 const nearer = (mark, curve) => (mark === null || (curve !== null && curve.distance + 4 < mark.distance) ? curve : mark);
 
-/** The curve that passes within reach of the pixel, at its vertex nearest to the pixel. */
+/** The curve that passes within reach of the pixel, at its vertex nearest to the pixel. @param {Layer[]} layers @param {Shown} view @param {Scale} scale @param {number} px @param {number} py @param {number} reach @returns {Found | null} */
 function nearestCurve(layers, view, scale, px, py, reach) {
+  /** @type {Found | null} */
   let best = null;
   for (const layer of layers.filter(({ kind }) => kind === "lines")) {
     const row = layer.rows[view.frame];
@@ -168,9 +174,9 @@ function nearestCurve(layers, view, scale, px, py, reach) {
   return best;
 }
 
-/** The band that holds the pixel, the narrowest one, at its vertex nearest in x. */
+/** The band that holds the pixel, the narrowest one, at its vertex nearest in x. @param {Layer[]} layers @param {Shown} view @param {Scale} scale @param {number} px @param {number} py @returns {Found | null} */
 function bandAround(layers, view, scale, px, py) {
-  let best = null;
+  let [best, least] = [/** @type {Found | null} */ (null), Infinity];
   const [x, y] = [scale.left(px), scale.up(py)];
   for (const layer of layers.filter(({ kind }) => kind === "bands")) {
     const row = layer.rows[view.frame];
@@ -178,15 +184,16 @@ function bandAround(layers, view, scale, px, py) {
     const [, m, p] = layer.arrays.edges.shape;
     for (let i = 0; i < m; i += 1) {
       const held = bandAt((v, c) => edges(i, 3 * v + c), p, x);
-      if (held === null || y < held.low || y > held.high || (best && held.high - held.low >= best.width)) continue;
+      if (held === null || y < held.low || y > held.high || held.high - held.low >= least) continue;
       const [at, low, high] = [0, 1, 2].map((c) => edges(i, 3 * held.v + c));
-      best = { layer, row, i, x: at, y: (low + high) / 2, low, high, width: held.high - held.low, distance: HOVER_PX };
+      least = held.high - held.low;
+      best = { layer, row, i, x: at, y: (low + high) / 2, low, high, distance: HOVER_PX };
     }
   }
   return best;
 }
 
-/** Low and high of a band at x between two of its vertices, and the vertex nearer to x; null where there is no band. */
+/** Low and high of a band at x between two of its vertices, and the vertex nearer to x; null where there is no band. @param {(v: number, c: number) => number} edge @param {number} count @param {number} x */
 export function bandAt(edge, count, x) {
   for (let v = 1; v < count; v += 1) {
     const [a, b] = [edge(v - 1, 0), edge(v, 0)];
@@ -199,18 +206,19 @@ export function bandAt(edge, count, x) {
   return null;
 }
 
-/** The filled cell of a grid that holds the pixel. */
+/** The filled cell of a grid that holds the pixel. @param {Layer[]} layers @param {Shown} view @param {Scale} scale @param {number} px @param {number} py @returns {Found | null} */
 function cellAround(layers, view, scale, px, py) {
   for (const layer of layers.filter(({ kind }) => kind === "grid").reverse()) {
     const row = layer.rows[view.frame];
     for (let i = 0; i < markCount(layer); i += 1) {
       const cell = cellAt(layer, row, i, scale.left(px), scale.up(py));
-      if (cell && cell.value > 0) return { layer, row, i, x: (cell.x0 + cell.x1) / 2, y: (cell.y0 + cell.y1) / 2, cell };
+      if (cell && cell.value > 0) return { layer, row, i, x: (cell.x0 + cell.x1) / 2, y: (cell.y0 + cell.y1) / 2, distance: Infinity, cell };
     }
   }
   return null;
 }
 
+/** @param {Layer} layer @param {number} row @param {number} i @param {number} x @param {number} y */
 function cellAt(layer, row, i, x, y) {
   const rect = reader(layer.arrays.rect, row);
   const [, , rows, columns] = layer.arrays.value.shape;
@@ -219,40 +227,47 @@ function cellAt(layer, row, i, x, y) {
   return across >= 0 && across < columns && up >= 0 && up < rows ? cellOf(layer, row, i, up * columns + across) : null;
 }
 
-/** Cell number `at` of grid i, counted along x from low y: its rectangle and value. */
+/** Cell number `at` of grid i, counted along x from low y: its rectangle and value. @param {Layer} layer @param {number} row @param {number} i @param {number} at @returns {Cell} */
 export function cellOf(layer, row, i, at) {
   const rect = reader(layer.arrays.rect, row);
   const [, , rows, columns] = layer.arrays.value.shape;
   const [across, up] = [at % columns, Math.floor(at / columns)];
+  /** @param {number} c */
   const x = (c) => mix(rect(i, 0), rect(i, 2), c / columns);
+  /** @param {number} r */
   const y = (r) => mix(rect(i, 1), rect(i, 3), r / rows);
-  const shape = layer.arrays.group?.shape;
-  const inGroups = shape && Math.floor((up * shape[2]) / rows) * shape[3] + Math.floor((across * shape[3]) / columns);
-  const group = shape ? reader(layer.arrays.group, row)(i, inGroups) : null;
+  const groups = layer.arrays.group;
+  const [, , groupRows, groupColumns] = groups?.shape ?? [];
+  const inGroups = Math.floor((up * groupRows) / rows) * groupColumns + Math.floor((across * groupColumns) / columns);
+  const group = groups ? reader(groups, row)(i, inGroups) : null;
   const value = group === NO_GROUP ? 0 : reader(layer.arrays.value, layer.arrays.value.shape[0] === 1 ? 0 : row)(i, at);
   return { x0: x(across), x1: x(across + 1), y0: y(up), y1: y(up + 1), value, group };
 }
 
+/** The share of a full cell, percent. @param {number} value */
 export const share = (value) => threeDigits((100 * value) / 255);
 const PICKED_KINDS = new Set(["lines", "bands", "marks", "bars", "points"]);
 
-/** What a click would report: the nearest mark or curve of a layer that can be picked, then a point, a bar, a band. */
+/** What a click would report: the nearest mark or curve of a layer that can be picked, then a point, a bar, a band. @param {Scene} scene @param {Shown} view @param {Scale} scale @param {number} px @param {number} py */
 export function pickAt(scene, view, scale, px, py) {
   const layers = shownLayers(scene, view).filter(({ kind, pick }) => pick && PICKED_KINDS.has(kind));
   if (layers.length === 0) return null;
+  /** @param {Layer["kind"]} kind */
   const only = (kind) => hit({ ...scene, layers: layers.filter((layer) => layer.kind === kind) }, view, scale, px, py);
   return nearer(only("marks"), nearestCurve(layers, view, scale, px, py, CURVE_PX)) ?? only("points") ?? only("bars") ?? only("bands");
 }
 
+/** @param {Pick<Scene, "group_names">} scene @param {number} group */
 export const groupName = (scene, group) => (group === NO_GROUP ? "no cluster" : scene.group_names[group] ?? `Cluster ${group + 1}`);
 
+/** A mark's own name, or its cluster's; "": it has none. @param {Scene} scene @param {Layer} layer @param {number} row @param {number} i */
 export function markName(scene, layer, row, i) {
   if (layer.names[i]) return layer.names[i];
   if (layer.kind === "points" || (layer.arrays.group && layer.kind !== "grid")) return layer.role === "cluster" || layer.isolate ? groupName(scene, groupReader(layer, row)(i)) : "";
   return layer.isolate && scene.group_names.length ? groupName(scene, i) : "";
 }
 
-/** The lines of a tooltip. */
+/** The lines of a tooltip. @param {Scene} scene @param {Found} found */
 export function tooltipLines(scene, found) {
   const { layer, row, i, x, y } = found;
   const lines = [layer.name];
@@ -260,16 +275,13 @@ export function tooltipLines(scene, found) {
   if (found.beneath) lines.push(`beneath: ${found.beneath.layer.name}`);
   if (name && name !== layer.name) lines.push(name);
   const { low, high, cell } = found;
+  /** @param {Axis} axis @param {number} from @param {number} [to] */
   const along = (axis, from, to) => withUnit(axis, to === undefined || from === to
     ? valueText(axis, from) : `${valueText(axis, from)} to ${valueText(axis, to)}`);
-  const parts = [];
-  if (scene.x.ticks) parts.push(`${scene.x.label || "x"} ${cell ? along(scene.x, cell.x0, cell.x1) : along(scene.x, x)}`);
-  if (scene.y.ticks) {
-    const said = cell ? along(scene.y, cell.y0, cell.y1) : low === undefined ? along(scene.y, y) : along(scene.y, low, high);
-    parts.push(`${scene.y.label || "y"} ${said}`);
-  }
-  if (cell && cell.group !== null) parts.push(groupName(scene, cell.group));
-  else if (cell) parts.push(`filled ${share(cell.value)} %`);
-  if (scene.place && !cell && low === undefined) parts.push(placeText(scene.place, toData(scene.x, x), toData(scene.y, y)));
-  return [...lines, ...parts];
+  const [across, up] = cell ? [[cell.x0, cell.x1], [cell.y0, cell.y1]] : [[x], low === undefined ? [y] : [low, high ?? low]];
+  if (scene.x.ticks) lines.push(`${scene.x.label || "x"} ${along(scene.x, across[0], across[1])}`);
+  if (scene.y.ticks) lines.push(`${scene.y.label || "y"} ${along(scene.y, up[0], up[1])}`);
+  if (cell) lines.push(cell.group === null ? `filled ${share(cell.value)} %` : groupName(scene, cell.group));
+  else if (scene.place && low === undefined) lines.push(placeText(scene.place, toData(scene.x, x), toData(scene.y, y)));
+  return lines;
 }

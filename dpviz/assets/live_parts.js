@@ -1,5 +1,6 @@
-// @ts-nocheck
 // The live picture: buttons, legend symbols and tables as elements.
+
+/** @import { Layer, Table, Theme } from "./types.d.ts" */
 
 import { clamp, makeShape } from "./kit.js";
 import { clusterColor, colorOf, disc, groupSymbolOf, NO_GROUP, STROKED, symbolPath } from "./live_base.js";
@@ -8,7 +9,7 @@ import { make } from "./elements.js";
 
 // ---- DOM -------------------------------------------------------------------------------------------------------
 
-/** A drawing of paths. @param {number} size @param {Record<string, string | number>[]} paths */
+/** A drawing of paths. @param {number} size @param {Record<string, string | number>[]} paths @param {Record<string, string | number>} [attributes] */
 function svg(size, paths, attributes = {}) {
   const root = makeShape("svg", { width: size, height: size, viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true", ...attributes });
   root.append(...paths.map((path) => makeShape("path", path)));
@@ -33,10 +34,12 @@ const ICONS = {
   undo: "M6.5 3v2.7H9.5a3.9 3.9 0 0 1 0 7.8H5v-1.5h4.5a2.4 2.4 0 0 0 0-4.8h-3V10L2.5 6.5z",
   reset: "M3 3h4v1.5H4.5V7H3zM9 3h4v4h-1.5V4.5H9zM3 9h1.5v2.5H7V13H3zM11.5 9H13v4H9v-1.5h2.5z",
 };
+/** @param {keyof typeof ICONS} name */
 export const icon = (name) => svg(16, [{ d: ICONS[name], fill: "currentColor", "fill-rule": "evenodd" }]);
 export const lockIcon = () => svg(16, [{ d: symbolPath("lock", 5), transform: "translate(8 8)", fill: "currentColor" }],
   { class: "lock", width: 12, height: 12 });
 
+/** @param {keyof typeof ICONS} name @param {string} label @param {() => void} onClick */
 export function iconButton(name, label, onClick) {
   const button = make("button", `icon ${name}`, "", { type: "button", "aria-label": label, title: label });
   button.append(icon(name));
@@ -44,9 +47,10 @@ export function iconButton(name, label, onClick) {
   return button;
 }
 
-/** A layer's symbol for the legend. */
+/** A layer's symbol for the legend. @param {Layer} layer @param {Theme} theme */
 export function legendSymbol(layer, theme) {
   const color = colorOf(theme, layer, 0);
+  /** @type {Record<string, string>} */
   const dashed = isDashed(layer) ? { "stroke-dasharray": "3 2.2" } : {};
   const stroke = { fill: "none", stroke: color, "stroke-width": 1.8, ...dashed };
   switch (layer.kind) {
@@ -82,6 +86,7 @@ export function legendSymbol(layer, theme) {
   }
 }
 
+/** @param {number} group @param {Theme} theme @param {boolean} colored */
 export const groupSymbol = (group, theme, colored) => svg(14, [{
   d: symbolPath(colored ? groupSymbolOf(theme, group) : "circle", 4), transform: "translate(7 7)",
   ...(colored && !STROKED.has(groupSymbolOf(theme, group))
@@ -89,9 +94,10 @@ export const groupSymbol = (group, theme, colored) => svg(14, [{
     : { fill: "none", stroke: colored ? clusterColor(theme, group) : theme.text, "stroke-width": 2 }),
 }]);
 
+/** @param {Table} table */
 export function tableElement({ caption, head, rows, total, which = "first" }) {
   const table = make("table");
-  const some = `(${which === "fullest" ? "fullest" : "first"} ${rows.length} of ${total} rows)`;
+  const some = `(${which} ${rows.length} of ${total} rows)`;
   const said = total <= rows.length ? caption : `${caption} ${some}`;
   table.append(make("caption", "", said));
   const headRow = table.createTHead().insertRow();

@@ -359,10 +359,8 @@ export interface Found {
   distance: number;
   group?: number;
   beneath?: Found;
-  edge?: number;
   low?: number;
   high?: number;
-  width?: number;
   cell?: Cell;
 }
 
@@ -372,7 +370,7 @@ export interface Table {
   head: string[];
   rows: string[][];
   total: number;
-  which?: "fullest";
+  which?: "first" | "fullest";
 }
 
 /** Details of the events of the picture, the stage and the slider, by name. */

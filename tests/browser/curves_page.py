@@ -42,7 +42,7 @@ def drawn(page: Page, server: Server, scene: Scene, body: str, theme: str = "lig
               font: "sans-serif" }};
             const cache = {{ orders: new WeakMap(), heats: new WeakMap(), points: new Map(), sprites: new Map() }};
             const draw = (zoom) => live.drawScene(ctx, scene, {{ frame: 0, from: 0, t: 1, zoom, hidden: new Set(),
-              theme, isolated: null, lifted: null, width, height, dpr: 1, cache }}).scale;
+              large: 1, margins: null, theme, isolated: null, lifted: null, width, height, dpr: 1, cache }}).scale;
             const pixel = (x, y) => [...ctx.getImageData(Math.floor(x), Math.floor(y), 1, 1).data];
             {body}""",
         base64.b64encode(pack(scene)).decode(),
