@@ -10,7 +10,7 @@ const MIDDLE = "_middle";
 /** @param {number} degrees */
 const radians = (degrees) => (degrees * Math.PI) / 180;
 
-/** Rows: right, up and towards the reader, in the three features; the same as in dpviz/stories/solid.py. @param {Pair} angles */
+/** Rows: right, up and towards the reader, in the three features; the same as in dpviz/stories/view.py. @param {Pair} angles */
 function axesOf([yaw, pitch]) {
   const [sy, cy, sp, cp] = [Math.sin(radians(yaw)), Math.cos(radians(yaw)), Math.sin(radians(pitch)), Math.cos(radians(pitch))];
   return [[cy, sy, 0], [-sy * sp, cy * sp, cp], [sy * cp, -cy * cp, sp]];

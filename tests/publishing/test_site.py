@@ -44,7 +44,7 @@ for words in (["--help"], sys.argv[1:]):
         code = end.code
     print("ended with", code)
 """
-DATA = re.compile(r"'([^']*)', (\d+)\)|packed=\"([^\"]*)\";const length=(\d+);")
+DATA = re.compile(r"'([^']*)', (\d+)\)|packed=\"([^\"]*)\";const length=Number\(\"(\d+)\"\);")
 CARRIED = re.compile(rb'<script type="text/plain" data-state="([\w.]+)">([\w+/=]+)</script>')
 FIRST_PICTURE = 100_000  # bytes, before any compression by a server
 
