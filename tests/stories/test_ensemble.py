@@ -345,8 +345,8 @@ def test_a_record_is_as_gray_as_draws_put_it_elsewhere():
 
 def test_a_record_of_dpm_is_gray_where_cuts_part_it_from_its_center():
     run = dpviz.run("dpm", POINTS, bounds=BOX, seed=1, epsilon=0.2)
-    cuts = uncertainty.Cuts.drawn(run, 64)
-    shades = cuts.shades(run, POINTS)
+    cuts = uncertainty.Cuts.drawn(run.levels, 64)
+    shades = cuts.shades(run.subsets, run.last, POINTS)
     labels, middle = run.last.nonprivate_labels, run.last.nonprivate_centers
     n, kept = ensemble.DRAIN_DRAWS, np.zeros(len(POINTS))
     tree, leaves = run.release.tree, run.last.leaves

@@ -13,7 +13,6 @@ from sklearn import metrics
 from dpviz.accounting import LaplaceEvent
 from dpviz.core import Adjacency, attacker_odds
 from dpviz.methods import ALGORITHMS, run_class
-from dpviz.methods.dpm import charts
 from dpviz.methods.dpm.algorithm.tree import SPLIT
 from dpviz.methods.morse import algorithm as morse
 from dpviz.methods.nd_laplace import attacks, clusters
@@ -402,7 +401,7 @@ def subset(run, x):
     (drawn, at), (top, best) = split.chosen, np.unravel_index(np.nanargmax(split.score), split.score.shape)
     spent = [leaf.epsilon for event in run.events for leaf in leaves(event) if (leaf.label, leaf.step) == ("split", 1)]
     assert tree.split_positions[0] == pytest.approx(box.low[drawn] + box.widths[drawn] * split.positions[drawn, at])
-    return charts.facts(run), {
+    return run.node_facts(), {
         "Records": [float(round(tree.noisy_counts[0]))],
         "Exact records": [len(x)],
         "Drawn cut": [drawn, tree.split_positions[0]],

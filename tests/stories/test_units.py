@@ -50,7 +50,10 @@ def told(name, units):
     result = algorithm.fit(points, BOX, params, rng=np.random.default_rng(1))
     it = story.of(result, params, points, words, story.find_reference(points, words, result, params))
     made = [it.finding(), it.facts(), it.contents(), it.charts(), it.nonprivate_notices(), it.public_notices()]
-    made += [dpm_tree.facts(it), dpm_tree.tree_chart(it), dpm_tree.strips(it, None)] if name == "dpm" else []
+    if name == "dpm":
+        split = it.split(0)
+        made += [it.node_facts(), dpm_tree.tree_chart(it.release, it.subsets, 0)]
+        made += [dpm_tree.strips(split, it.cells, it.words, split.chosen[0])]
     return list(parts([it.draw(View(), rng=np.random.default_rng(0)), *made], set()))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +11,8 @@ from numpy.typing import NDArray
 from dpviz.core import Box, Centers, FloatArray, IntArray, Labels, Points, frozen, unit_records
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.algorithm import SplitTrace
-from dpviz.methods.dpm.cells import Cells
-from dpviz.methods.dpm.layers import PICK, about
+from dpviz.methods.dpm.cells import Cells, Subsets, about
+from dpviz.methods.dpm.layers import PICK
 from dpviz.metrics import adjusted_rand, majority_accuracy, nonprivate_cost, one_way_distance
 from dpviz.plots import (
     AID,
@@ -33,18 +32,15 @@ from dpviz.plots import (
 )
 from dpviz.solvers import assign, nonprivate_kmeans
 from dpviz.stories.center_facts import cost_ratio
-from dpviz.stories.panel import Fact, counted, number
-from dpviz.stories.view import Plane, View
-
-if TYPE_CHECKING:
-    from dpviz.methods.dpm.run import DPMRun
+from dpviz.stories.panel import counted
+from dpviz.stories.view import Plane, View, Words
 
 ROOM = 0.5  # levels left free above the root and below the deepest leaf
 
 
-def tree_chart(run: DPMRun) -> Scene:
+def tree_chart(release: dpm.TreeRelease, subsets: Subsets, chosen: int) -> Scene:
     """Return the tree, a row a level; a click on a node reports it. All of it is released."""
-    tree, cells = run.release.tree, run.cells
+    tree, cells = subsets.tree, subsets.cells
     at = places(tree.children, tree.levels)
     m, n_leaves, deepest = len(at), int((tree.children[:, 0] < 0).sum()), int(tree.levels.max())
     inner, leaf = tree.children[:, 0] >= 0, np.flatnonzero(tree.children[:, 0] < 0)
@@ -53,8 +49,8 @@ def tree_chart(run: DPMRun) -> Scene:
     edges[child] = np.stack([at[tree.parents[child]], at[child]], axis=1)
     leaves = np.full((len(leaf), 2), np.nan)
     leaves[tree.centers[leaf]] = at[leaf]
-    clusters = tuple(f"cluster {i + 1} ({about(float(n))})" for i, n in enumerate(run.release.noisy_counts))  # type: ignore[arg-type]
-    names = run.node_titles()
+    clusters = tuple(f"cluster {i + 1} ({about(float(n))})" for i, n in enumerate(release.noisy_counts))  # type: ignore[arg-type]
+    names = subsets.titles
     layers = [
         Layer.of("Side of a cut", Kind.LINES, RELEASED, edges[None], size=1.25, legend=False),
         Layer.of("Cluster", Kind.MARKS, CLUSTERS, leaves[None], names=clusters, size=15.0),
@@ -77,7 +73,7 @@ def tree_chart(run: DPMRun) -> Scene:
             symbol="cross",
         ),
         Layer.of("Subset", Kind.MARKS, RELEASED, at[None], names=names, size=3.0, pick=PICK, legend=False),
-        Layer.of("Chosen", Kind.MARKS, AID, at[None, [run.node]], size=22.0, symbol="ring"),
+        Layer.of("Chosen", Kind.MARKS, AID, at[None, [chosen]], size=22.0, symbol="ring"),
     ]
     n_cuts, n_refused = int(cells.applied.sum()), int(cells.refused.sum())
     return Plot(
@@ -117,22 +113,18 @@ def places(children: IntArray, levels: IntArray) -> FloatArray:
     return at
 
 
-def strips(run: DPMRun, feature: int | None) -> tuple[tuple[str, Scene], ...]:
-    """Return charts of the chosen node along a feature, None for the one that was cut; () where no cut was tried.
+def strips(split: SplitTrace, cells: Cells, words: Words, axis: int) -> tuple[tuple[str, Scene], ...]:
+    """Return charts of a tried cut along a feature.
 
     Scores and chances are exact, and so are the ends of their axes: nothing of these charts is public.
     """
-    split = run.split(run.node)
-    if split is None:
-        return ()
-    axis = int(run.cells.axes[run.node]) if feature is None else feature
-    x = _places_axis(run, axis)
+    x = _places_axis(cells, words, split.node, axis)
     places_here = split.positions[axis]
     here = np.flatnonzero(split.exists[axis] & (places_here >= x.view[0]) & (places_here <= x.view[1]))
     at = places_here[here]
     empty, central = split.emptiness[axis][here], split.centreness[axis][here]
     score, chances = split.weights.emptiness_weight * empty + central, split.probabilities[axis][here]
-    where = run.words.feature_names[axis]
+    where = words.feature_names[axis]
     low = 0.98 * float(score.min(initial=1.0 + split.weights.emptiness_weight))
     charts = (
         (
@@ -171,64 +163,23 @@ def strips(run: DPMRun, feature: int | None) -> tuple[tuple[str, Scene], ...]:
                     view=(ends[0], ends[0] + 1.08 * (ends[1] - ends[0]) + 1e-9),
                 ),
                 axes_public=False,
-                layers=(bars, *([centreness] if name == "emptiness" else []), *_rules(run, split, axis, ends)),
+                layers=(bars, *([centreness] if name == "emptiness" else []), *_rules(cells, split, axis, ends)),
             ),
         )
         for name, label, title, ends, bars in charts
     )
 
 
-def facts(run: DPMRun) -> tuple[Fact, ...]:
-    """Return the chosen subset in numbers, each for its audience."""
-    tree, node = run.release.tree, run.node
-    counted = Fact("Records", about(float(tree.noisy_counts[node])), "Counted with noise.", True)
-    split = run.split(node)
-    became = Fact("Outcome", run.reason(node), "A cut needs two sides that look large enough.", True)
-    if split is None:
-        return counted, became
-    sides = " and ".join(about(float(count)) for count in tree.child_counts[node])
-    axis, at = split.chosen
-    top, best = split.nonprivate_best
-    law = split.probabilities
-    rank = int((law > law[axis, at]).sum()) + 1
-    box, unit = run.words.ends, run.words.own_units[top]
-    place = number(float(box.low[top] + box.widths[top] * split.positions[top, best]))
-    over_levels = "Deeper levels get more: their subsets are smaller." if run.published else "As much at every level."
-    where = f"{run.words.feature_names[top]} at {place}{f' {unit}' if unit else ''}"
-    return (
-        counted,
-        Fact("Exact records", f"{split.nonprivate_count:,}", "How many there really are.", False),
-        Fact("Drawn cut", run.cut_place(node), "Released.", True),
-        Fact("Best cut", where, "The candidate of the highest score.", False),
-        Fact("Chance of the drawn cut", _percent(float(law[axis, at])), "Of one draw.", False),
-        Fact("Chance of the best cut", _percent(float(law[top, best])), "Of one draw.", False),
-        Fact(
-            "Rank of the drawn cut",
-            f"{rank:,} of {int(split.exists.sum()):,}",
-            "By chance; ties count as equal.",
-            False,
-        ),
-        Fact("Sides", sides, "Counted with noise.", True),
-        *(() if run.published else (run.sureness("How sure the gap is", node),)),
-        Fact("ε of the draw", number(split.epsilon), over_levels, True),
-        became,
-    )
-
-
-def _percent(chance: float) -> str:
-    return f"{number(100.0 * chance)} in 100" if chance >= 1e-4 else "below 0.01 in 100"
-
-
-def _places_axis(run: DPMRun, axis: int) -> Axis:
+def _places_axis(cells: Cells, words: Words, node: int, axis: int) -> Axis:
     """Show the subset's own cell; the whole box where a published cut lies outside of it. Released."""
-    cells, node, box = run.cells, run.node, run.words.ends
+    box = words.ends
     low, high = float(cells.low[node, axis]), float(cells.high[node, axis])
     position = float(cells.positions[node]) if axis == cells.axes[node] else low
     if not low <= position <= high or not high > low:
         low, high = 0.0, 1.0
     pad = 0.02 * (high - low)
     ends = (float(box.low[axis]), float(box.high[axis]))
-    return Axis(run.words.feature_names[axis], run.words.own_units[axis], (low - pad, high + pad), ends)
+    return Axis(words.feature_names[axis], words.own_units[axis], (low - pad, high + pad), ends)
 
 
 def _bars(name: str, at: FloatArray, values: FloatArray, split: SplitTrace, axis: int, *, ink: Ink) -> Layer:
@@ -240,11 +191,11 @@ def _bars(name: str, at: FloatArray, values: FloatArray, split: SplitTrace, axis
     return Layer.of(name, Kind.BARS, ink, rect, size=0.75, fill=fill)
 
 
-def _rules(run: DPMRun, split: SplitTrace, axis: int, ends: tuple[float, float]) -> tuple[Layer, ...]:
+def _rules(cells: Cells, split: SplitTrace, axis: int, ends: tuple[float, float]) -> tuple[Layer, ...]:
     """The drawn cut, released, and the best one, where they are along this feature."""
     along, at = split.nonprivate_best
     best = (float(split.positions[along, at]), along)
-    lines = (float(run.cells.positions[run.node]), int(run.cells.axes[run.node]))
+    lines = (float(cells.positions[split.node]), int(cells.axes[split.node]))
 
     def rule(name: str, where: tuple[float, int], ink: Ink, size: float) -> Layer:
         x = where[0] if where[1] == axis else np.nan
@@ -301,13 +252,12 @@ def run_many(points: Points, box: Box, params: dpm.Params, n_runs: int, seed: tu
     return ManyCuts.joined(parts)
 
 
-def again(run: DPMRun, many: ManyCuts) -> tuple[tuple[int, ...], FloatArray]:
+def again(cells: Cells, many: ManyCuts) -> tuple[tuple[int, ...], FloatArray]:
     """Return the shown run's applied cuts (c,), by node, and the share of runs that have each again (c,).
 
     A run has a cut again if one of its own is along the same feature, no farther than NEAR of the axis away, and its
     cell holds the middle of the shown cut in all other features.
     """
-    cells = run.cells
     nodes = np.flatnonzero(cells.applied)
     shares = np.zeros(len(nodes))
     for i, node in enumerate(nodes):
@@ -340,16 +290,16 @@ def heat(many: ManyCuts, features: tuple[int, ...]) -> FloatArray:
     return passed.mean(axis=0) if len(passed) else np.zeros((rows, SIDE))
 
 
-def heat_chart(run: DPMRun, many: ManyCuts, view: View) -> Scene:
+def heat_chart(cells: Cells, words: Words, many: ManyCuts, view: View) -> Scene:
     """Return where the runs cut, in two features, with the shown run's cuts on top: the curator's."""
     flat = View(view.x, view.y)
-    plane = Plane.of(flat, run.words)
+    plane = Plane.of(flat, words)
     share = heat(many, plane.features)
     value = np.rint(255.0 * np.sqrt(share)).astype(np.uint8)[None, None]
-    cuts = np.where(run.cells.applied[:, None, None], run.cells.drawn(plane), np.nan)
+    cuts = np.where(cells.applied[:, None, None], cells.drawn(plane), np.nan)
     square = np.array([[[0.0, 0.0, 1.0, 1.0]]])
-    hidden = run.words.box.d > len(plane.features)
-    more = f" Cuts along the other {run.words.box.d - len(plane.features)} features are not here." if hidden else ""
+    hidden = words.box.d - len(plane.features)
+    more = f" Cuts along the other {hidden} features are not here." if hidden else ""
     n_runs = len(many.n_clusters)
     layers = (
         Layer.of("Cuts of all runs", Kind.GRID, SECRET_NOISE, {"rect": square, "value": value}),
@@ -367,11 +317,11 @@ def heat_chart(run: DPMRun, many: ManyCuts, view: View) -> Scene:
     )
 
 
-def k_chart(run: DPMRun, many: ManyCuts) -> Scene:
+def k_chart(k_shown: int, classes: Labels | None, many: ManyCuts) -> Scene:
     """Return how many clusters the runs found, beside the shown run's number and that of the known classes."""
     ks, counts = np.unique(many.n_clusters, return_counts=True)
-    known = [] if run.classes is None or not len(run.classes) else [len(np.unique(run.classes))]
-    low, high = min([*ks, run.k, *known]), max([*ks, run.k, *known])
+    known = [] if classes is None or not len(classes) else [len(np.unique(classes))]
+    low, high = min([*ks, k_shown, *known]), max([*ks, k_shown, *known])
     top = float(counts.max())
     rect = np.stack([ks - 0.38, np.zeros(len(ks)), ks + 0.38, counts], axis=1)[None].astype(np.float64)
     layers = [
@@ -384,7 +334,7 @@ def k_chart(run: DPMRun, many: ManyCuts) -> Scene:
             names=tuple(f"{n} runs find {k}" for k, n in zip(ks, counts, strict=True)),
         )
     ]
-    rules = [("Shown run", run.k, RELEASED, 6.0)]
+    rules = [("Shown run", k_shown, RELEASED, 6.0)]
     if known:  # on top, and thinner, as both are often the same number
         rules.append(("Known classes", known[0], SECRET, 2.0))
     layers += [Layer.line(name, ink, (k, k), (0.0, 1.1 * top), size=size) for name, k, ink, size in rules]

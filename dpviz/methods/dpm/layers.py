@@ -1,23 +1,19 @@
 """DPM as a picture: what is drawn of every level of cuts, and of the release."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dpviz.core import AnyArray, BoolArray, Confidential, FloatArray, Labels, frozen
-from dpviz.methods.dpm.algorithm import SplitTrace
+from dpviz.core import AnyArray, BoolArray, Centers, Confidential, FloatArray, Labels, Points, frozen
+from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, SplitTrace, TreeRelease
+from dpviz.methods.dpm.cells import Cells, Subsets, about
 from dpviz.plots import CLUSTERS, LAW, REFUSED, RELEASED, SECRET, SECRET_NOISE, Ink, Kind, Layer
 from dpviz.stories import ground_layers as ground
-from dpviz.stories.panel import number
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import Plane
-
-if TYPE_CHECKING:
-    from dpviz.methods.dpm.run import DPMRun
 
 PHASES = ("score", "choose", "count")
 MOST_WEIGHED = 4_000_000  # candidates over all nodes; more would keep the slider waiting
@@ -40,40 +36,56 @@ FAINT = 0.25  # opacity of a draw
 SMOOTH = 3  # parts to either side that a draw is averaged over
 
 
-def clock_of(run: DPMRun) -> Clock:
+def clock_of(cells: Cells) -> Clock:
     """Return the frames: the start, three a level, the release. How many levels there are is released."""
-    return Clock(run.cells.n_levels, PHASES)
+    return Clock(cells.n_levels, PHASES)
 
 
-def layers(run: DPMRun, plane: Plane) -> tuple[Layer, ...]:
-    """Return what is drawn, from back to front; the world's from the release alone."""
-    stage = Stage(plane.projection, clock_of(run))
+def draw_layers(
+    unit: Points,
+    levels: Sequence[LevelStep],
+    last: CentersStep,
+    subsets: Subsets,
+    release: TreeRelease,
+    nonprivate_centers: Centers,
+    plane: Plane,
+    *,
+    chosen: int,
+    published: bool,
+) -> tuple[Layer, ...]:
+    """Draw the records (n, d), every level of cuts and the release, from back to front.
+
+    `nonprivate_centers` (k, d), box units, are those of k-means. The node `chosen` gets an outline. Centers of a
+    `published` run may lie outside their cells.
+    """
+    stage = Stage(plane.projection, clock_of(subsets.cells))
+    by_level = _color_levels(subsets)
     # Records are colored by the subset they are in at each level; a subset has its first cluster's color.
-    groups: list[Labels | None] = [None, *(colors[run.last.nonprivate_labels] for colors in _subsets(run))]
+    groups: list[Labels | None] = [None, *(colors[last.nonprivate_labels] for colors in by_level)]
     return (
-        *_box_layers(run, plane, stage),
-        *_cell_layers(run, plane, stage),
-        ground.record_layer(run.unit, groups, _grouped(stage.clock), stage, size=3.5),
-        *(_chance_layers(run, plane, stage) if plane.flat else ()),
-        *_cut_layers(run, plane, stage),
-        *_node_layers(run, plane, stage),
-        *_release_layers(run, plane, stage),
+        *_box_layers(plane, stage, public=subsets.words.box_public),
+        *_cell_layers(subsets, by_level, plane, stage),
+        ground.record_layer(unit, groups, _grouped(stage.clock), stage, size=3.5),
+        *(_chance_layers(levels, plane, stage) if plane.flat else ()),
+        *_cut_layers(subsets, levels, plane, stage),
+        *_node_layers(subsets, chosen, plane, stage),
+        *_release_layers(subsets, release, last, nonprivate_centers, plane, stage, published=published),
     )
 
 
-def _box_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
+def _box_layers(plane: Plane, stage: Stage, *, public: bool) -> list[Layer]:
     if plane.flat:
-        return ground.box_layer(stage, public=run.words.box_public)
-    name, ink = ground.bounds_ink(public=run.words.box_public)
+        return ground.box_layer(stage, public=public)
+    name, ink = ground.bounds_ink(public=public)
     ends = plane.box()[None]
     return [stage.layer(name, Kind.SEGMENTS, ink, stage.clock.always(), ends, size=1.0, isolate=False)]
 
 
-def _subsets(run: DPMRun) -> list[Labels]:
+def _color_levels(subsets: Subsets) -> list[Labels]:
     """Return the color (k,) of each center's cell at the end of each level: that of the first cluster of its subset."""
     colors = []
-    for level in range(1, run.cells.n_levels + 1):
-        _, first, inverse = np.unique(run.release.tree.nodes_at(level), return_index=True, return_inverse=True)
+    for level in range(1, subsets.cells.n_levels + 1):
+        _, first, inverse = np.unique(subsets.tree.nodes_at(level), return_index=True, return_inverse=True)
         colors.append(first[inverse] % ground.NO_GROUP)
     return colors
 
@@ -84,40 +96,40 @@ def _grouped(clock: Clock) -> dict[int, int]:
     return rows | clock.during("score", "choose") | clock.during("count", offset=1)
 
 
-def _cell_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
+def _cell_layers(subsets: Subsets, by_level: Sequence[Labels], plane: Plane, stage: Stage) -> list[Layer]:
     """The cells, tinted by the cluster they are in at each level; where features are hidden they would overlap."""
-    if plane.flat and len(plane.features) < run.words.box.d:
+    if plane.flat and len(plane.features) < subsets.words.box.d:
         return []
-    cells, clock, leaves = run.cells, stage.clock, run.leaves
-    ids = tuple(run.node_paths()[leaf] for leaf in leaves)
+    cells, clock, leaves, paths = subsets.cells, stage.clock, subsets.leaves, subsets.paths
+    ids = tuple(paths[leaf] for leaf in leaves)
     if not plane.flat:
         outlines = plane.outlines(cells.low[leaves], cells.high[leaves])[None]
         rows = {clock.release: 0}
         return [stage.layer("cell", Kind.LINES, CLUSTERS, rows, outlines, size=1.5, ids=ids)]
-    group = np.array(_subsets(run), dtype=np.uint8)
+    group = np.array(by_level, dtype=np.uint8)
     rows = {frame: level - 1 for frame, level in _grouped(clock).items() if level > 0}
     arrays: dict[str, AnyArray] = {"xy": plane.rectangles(cells.low[leaves], cells.high[leaves])[None]}
     return [stage.layer("cell", Kind.LINES, CLUSTERS, rows, arrays | {"group": group}, size=0.0, fill=TINT, ids=ids)]
 
 
-def _cut_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
+def _cut_layers(subsets: Subsets, tries: Sequence[LevelStep], plane: Plane, stage: Stage) -> list[Layer]:
     """Applied cuts as they add up, those being tried, refused ones, and the best ones that could have been."""
-    cells, clock = run.cells, stage.clock
+    cells, clock = subsets.cells, stage.clock
     cuts, levels = cells.drawn(plane), np.arange(clock.n_steps)[:, None]
     upto = np.where((cells.applied & (cells.levels <= levels))[..., None, None], cuts, np.nan)
     now = np.where((cells.tried & (cells.levels == levels))[..., None, None], cuts, np.nan)
     near = np.minimum(cells.high, cells.low + DASH)
     short = plane.cuts(cells.low, near, cells.axes, cells.positions) if plane.flat else cuts
     refused = np.where((cells.refused & (cells.levels <= levels))[..., None, None], short, np.nan)
-    names = run.node_titles()
+    names, paths = subsets.titles, subsets.paths
     lines, counted = clock.during("choose"), clock.during("count")
     before = clock.during("score", "choose", offset=-1)
     last = {clock.release: cells.n_levels - 1}
     still = before | counted | (last if plane.flat else {})  # in a turned picture outlines of cells take their place
-    best = _best(run, plane, clock.n_steps)
+    best = _best(cells, tries, plane, clock.n_steps)
 
     def add(name: str, ink: Ink, rows: dict[int, int], xy: FloatArray, **style: Any) -> Layer:
-        options: dict[str, Any] = {"isolate": False, "pick": PICK, "names": names, "ids": run.node_paths(), **style}
+        options: dict[str, Any] = {"isolate": False, "pick": PICK, "names": names, "ids": paths, **style}
         return stage.layer(name, Kind.LINES, ink, rows, xy, **options)
 
     return [
@@ -128,11 +140,10 @@ def _cut_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
     ]
 
 
-def _best(run: DPMRun, plane: Plane, n_levels: int) -> FloatArray:
+def _best(cells: Cells, tries: Sequence[LevelStep], plane: Plane, n_levels: int) -> FloatArray:
     """Return the best-scored cut of each tried node (T, m, p, 2): exact, so the curator's."""
-    cells = run.cells
     axes, positions = np.full(len(cells.axes), -1), np.full(len(cells.axes), np.nan)
-    for step in run.levels:
+    for step in tries:
         for split in step.splits:
             axis, at = split.nonprivate_best
             axes[split.node], positions[split.node] = axis, split.positions[axis, at]
@@ -140,29 +151,29 @@ def _best(run: DPMRun, plane: Plane, n_levels: int) -> FloatArray:
     return np.where((cells.levels == np.arange(n_levels)[:, None])[..., None, None], best, np.nan)
 
 
-def _node_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
+def _node_layers(subsets: Subsets, chosen: int, plane: Plane, stage: Stage) -> list[Layer]:
     """Marks of whole subsets: cut along a hidden feature or refused there, and the noisy counts of both sides."""
-    cells, clock, tree = run.cells, stage.clock, run.release.tree
+    cells, clock, tree, paths = subsets.cells, stage.clock, subsets.tree, subsets.paths
     levels = np.arange(clock.n_steps)[:, None]
     middles = plane.middles(cells.low, cells.high)
     now = cells.tried & (cells.levels == levels)
     hidden = ~np.isin(cells.axes, plane.features)
     layers = []
-    if not set(range(run.words.box.d)) <= set(plane.features):
+    if not set(range(subsets.words.box.d)) <= set(plane.features):
         during = clock.during("choose", "count")
         names = tuple(
-            f"{run.cut_place(node)}: {about(float(below))} below, {about(float(above))} above" if tried else ""
+            f"{subsets.cut_place(node)}: {about(float(below))} below, {about(float(above))} above" if tried else ""
             for node, (tried, (below, above)) in enumerate(zip(cells.tried, tree.child_counts, strict=True))
         )
-        why = tuple(f"{about(float(count))} records, {run.reason(i)}" for i, count in enumerate(tree.noisy_counts))
+        why = tuple(f"{about(float(count))} records, {subsets.reason(i)}" for i, count in enumerate(tree.noisy_counts))
         upto = {**clock.during("score", "choose", offset=-1), **clock.during("count"), clock.release: clock.n_steps - 1}
         refused = cells.refused & hidden & (cells.levels <= levels)
         what = "along a hidden feature"
         layers = [
-            _marks(f"cut {what}", RELEASED, during, now & hidden, middles, run, stage, "diamond", 11.0, names),
-            _marks(f"refused {what}", REFUSED, upto, refused, middles, run, stage, "cross", 9.0, why),
+            _marks(f"cut {what}", RELEASED, during, now & hidden, middles, paths, stage, "diamond", 11.0, names),
+            _marks(f"refused {what}", REFUSED, upto, refused, middles, paths, stage, "cross", 9.0, why),
         ]
-    counted = _sides(run, plane, now & ~hidden)
+    counted = _sides(cells, plane, now & ~hidden)
     sides = tuple(f"{about(float(count))} records" for count in np.nan_to_num(tree.child_counts).ravel())
     layers.append(
         stage.layer(
@@ -174,12 +185,12 @@ def _node_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
             symbol="square",
             size=7.0,
             names=sides,
-            ids=tuple(f"{path}{side}" for path in run.node_paths() for side in (0, 1)),
+            ids=tuple(f"{path}{side}" for path in paths for side in (0, 1)),
             isolate=False,
         )
     )
-    if run.node:
-        outline = plane.outlines(cells.low[[run.node]], cells.high[[run.node]])[None]
+    if chosen:
+        outline = plane.outlines(cells.low[[chosen]], cells.high[[chosen]])[None]
         options: dict[str, Any] = {"size": 2.5, "dash": True, "isolate": False}
         layers.append(stage.layer("chosen box", Kind.LINES, RELEASED, clock.always(), outline, **options))
     return layers
@@ -191,7 +202,7 @@ def _marks(
     rows: dict[int, int],
     frame_rows: BoolArray,
     middles: FloatArray,
-    run: DPMRun,
+    paths: tuple[str, ...],
     stage: Stage,
     symbol: str,
     size: float,
@@ -205,14 +216,13 @@ def _marks(
         "names": names,
         "pick": PICK,
         "isolate": False,
-        "ids": run.node_paths(),
+        "ids": paths,
     }
     return stage.layer(name, Kind.MARKS, ink, rows, xy, **options)
 
 
-def _sides(run: DPMRun, plane: Plane, frame_rows: BoolArray) -> FloatArray:
+def _sides(cells: Cells, plane: Plane, frame_rows: BoolArray) -> FloatArray:
     """Return the middles (T, 2m, 2) of both sides of the cuts that are `shown` (T, m)."""
-    cells = run.cells
     rows = np.arange(len(cells.axes))
     axes = np.where(cells.tried, cells.axes, 0)
     below, above = cells.high.copy(), cells.low.copy()
@@ -223,25 +233,31 @@ def _sides(run: DPMRun, plane: Plane, frame_rows: BoolArray) -> FloatArray:
     return lines.reshape(len(frame_rows), -1, 2)
 
 
-def _release_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
+def _release_layers(
+    subsets: Subsets,
+    release: TreeRelease,
+    last: CentersStep,
+    nonprivate_centers: Centers,
+    plane: Plane,
+    stage: Stage,
+    *,
+    published: bool,
+) -> list[Layer]:
     """The released averages, and for the curator the true ones, the noise between them, and k-means' centers."""
-    release, cells = run.release, run.cells
-    box, leaves = run.words.box, run.leaves
-    whole = (np.zeros_like(run.final), np.ones_like(run.final))
-    bounds = whole if run.published else (cells.low[leaves], cells.high[leaves])
-    rings = plane.noise(run.final, release.center_sigmas / box.widths, *bounds)
+    cells, box, leaves, paths = subsets.cells, subsets.words.box, subsets.leaves, subsets.paths
+    final = box.to_unit(release.centers)
+    bounds = (np.zeros_like(final), np.ones_like(final)) if published else (cells.low[leaves], cells.high[leaves])
+    rings = plane.noise(final, release.center_sigmas / box.widths, *bounds)
     if not plane.flat:
-        far = np.abs(rings - plane.projection(run.final)[:, None]).max(axis=(1, 2)) > WIDEST
+        far = np.abs(rings - plane.projection(final)[:, None]).max(axis=(1, 2)) > WIDEST
         rings = np.where(far[:, None, None], np.nan, rings)
-    ids = tuple(run.node_paths()[leaf] for leaf in leaves)
-    exact = box.to_unit(run.last.nonprivate_centers)
-    best = run.nonprivate_kmeans.nonprivate_centers
+    ids = tuple(paths[leaf] for leaf in leaves)
+    exact = box.to_unit(last.nonprivate_centers)
     names = ("released average", "true average")
-    last = {stage.clock.release: 0}
     style: dict[str, Any] = {"size": 2.0, "ids": ids, "shown": False}
     return [
-        *ground.final_layers(run.final, exact, best, stage, names=names, ids=ids),
-        stage.layer("half of the noise", Kind.LINES, LAW, last, rings[None], **style),
+        *ground.final_layers(final, exact, nonprivate_centers, stage, names=names, ids=ids),
+        stage.layer("half of the noise", Kind.LINES, LAW, {stage.clock.release: 0}, rings[None], **style),
     ]
 
 
@@ -254,17 +270,17 @@ class _Edge(Confidential):
     nonprivate_chance: FloatArray  # (PARTS,) from the edge's low end
 
 
-def _chance_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
+def _chance_layers(levels: Sequence[LevelStep], plane: Plane, stage: Stage) -> list[Layer]:
     """Ribbons of how likely a cut was, on the edges of the boxes: of those that are cut in a level, at the end of all.
 
     Around the last ones, lines show N_DRAWS draws of the noise that the choice adds to its scores, from public seeds.
     They are draws of its law, none of them this run's.
     """
-    clock, tried = stage.clock, [split for step in run.levels for split in step.splits]
+    clock, tried = stage.clock, [split for step in levels for split in step.splits]
     if not tried or sum(split.exists.size for split in tried) > MOST_WEIGHED:
         return []
     by_level = []
-    for step in run.levels:
+    for step in levels:
         edges = []
         for split in step.splits:
             law = split.probabilities
@@ -281,7 +297,7 @@ def _chance_layers(run: DPMRun, plane: Plane, stage: Stage) -> list[Layer]:
         for curve, edge in zip(row, edges, strict=False):
             curve[:] = _ribbons(edge, edge.nonprivate_chance, plane)
     draws = [_draws(edge, plane) for edge in made[:MOST_TREMBLING]]
-    during = clock.during("score", "choose") | {clock.release: len(run.levels)}
+    during = clock.during("score", "choose") | {clock.release: len(levels)}
     name, ink, last = "chance of each cut", SECRET_NOISE, {clock.release: 0}
     style: dict[str, Any] = {"isolate": False, "size": 1.25, "fill": 0.35}
     layers = [stage.layer(name, Kind.LINES, ink, during, ribbons, **style)] if most else []
@@ -349,8 +365,3 @@ def drawn_noise(node: int, across: int) -> FloatArray:
     size = DRAW_PARTS + 2 * SMOOTH
     draws = (np.random.default_rng([seed, node, across]).gumbel(size=size) for seed in range(N_DRAWS))
     return frozen(np.stack([np.convolve(draw - np.euler_gamma, weights, mode="valid") for draw in draws]))
-
-
-def about(count: float) -> str:
-    """Write a noisy count."""
-    return f"≈ {number(float(round(count)))}"

@@ -13,7 +13,7 @@ from dpviz.method_page import MethodPage, under
 from dpviz.methods.dpm import METHOD, charts
 from dpviz.methods.dpm.algorithm import Shares
 from dpviz.methods.dpm.algorithm.plan import PUBLISHED_SHARES
-from dpviz.methods.dpm.charts import ManyCuts, facts, strips, tree_chart
+from dpviz.methods.dpm.charts import ManyCuts, strips, tree_chart
 from dpviz.methods.dpm.layers import PICK
 from dpviz.methods.dpm.run import DPMRun, allowed, unproved
 from dpviz.stories import center_facts
@@ -189,7 +189,7 @@ class DPMPage(MethodPage):
             return
         left, right = st.columns([1, 1], gap="medium")
         with left:
-            look_into(live(tree_chart(run), key="tree", height=TREE_HEIGHT), "tree")
+            look_into(live(tree_chart(run.release, run.subsets, run.node), key="tree", height=TREE_HEIGHT), "tree")
         with right:
             # Names that stay when ε moves: a list answers by name, and one that is gone is no answer.
             node = controls.picked(NODE, ["All records", *(f"Subset {i}" for i in range(1, len(run.cells.axes)))])
@@ -198,20 +198,20 @@ class DPMPage(MethodPage):
             if st.session_state.get(_LOOKED) != looked_into():  # this fragment has moved it: the picture follows
                 state.run_again()
             title = f"Subset {node}" if node else "All records"
-            panel.side(panel.facts(title, facts(run), public=self.frame.public))
+            panel.side(panel.facts(title, run.node_facts(), public=self.frame.public))
         if self.frame.public:
             st.caption(
                 "Scores and chances stay secret: they are exact. The drawn cut and the noisy counts are released."
             )
             return
-        some = strips(run, feature - 1 if feature else None)
-        if not some:
+        split = run.split(run.node)
+        if split is None:
             st.caption("No cut was tried here, so that nothing was scored.")
             return
         along = feature - 1 if feature else int(run.cells.axes[run.node])
         if along != run.cells.axes[run.node]:
-            st.caption(f"The cut was drawn along another feature: {state.plain(run.cut_place(run.node))}.")
-        for name, chart in some:
+            st.caption(f"The cut was drawn along another feature: {state.plain(run.subsets.cut_place(run.node))}.")
+        for name, chart in strips(split, run.cells, run.words, along):
             live(chart, key=f"strip-{name}", height=STRIP_HEIGHT)
 
     def many(self) -> None:
@@ -242,13 +242,13 @@ class DPMPage(MethodPage):
         """Draw the cuts of many runs over the picture's features, and how often each of `run`'s comes again."""
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            live(charts.heat_chart(run, cuts, self.view), key="heat", height=HEAT_HEIGHT)
+            live(charts.heat_chart(run.cells, run.words, cuts, self.view), key="heat", height=HEAT_HEIGHT)
         with right:
-            live(charts.k_chart(run, cuts), key="found", height=K_HEIGHT)
-        nodes, shares = charts.again(run, cuts)
+            live(charts.k_chart(run.k, run.classes, cuts), key="found", height=K_HEIGHT)
+        nodes, shares = charts.again(run.cells, cuts)
         rows = [
             {
-                "Cut of the shown run": run.cut_place(node),
+                "Cut of the shown run": run.subsets.cut_place(node),
                 "Level": run.cells.levels[node] + 1,
                 "Again": f"{100 * share:.0f} in 100",
             }

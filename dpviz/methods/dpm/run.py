@@ -13,7 +13,7 @@ from dpviz.methods.dpm import layers, uncertainty
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
 from dpviz.methods.dpm.algorithm.centers import ball_shares, is_twice
 from dpviz.methods.dpm.algorithm.plan import CHANCE, COUNT_DELTA_SHARE, shares_for
-from dpviz.methods.dpm.cells import Cells
+from dpviz.methods.dpm.cells import TOO_FEW, Cells, Subsets, about
 from dpviz.metrics import adjusted_rand, nonprivate_cost
 from dpviz.plots import Frame, Measure, Scene, Strip
 from dpviz.solvers import LloydRun, assign, nonprivate_kmeans
@@ -29,7 +29,6 @@ from dpviz.stories.panel import (
     Fact,
     Sentence,
     attacker,
-    ceiled,
     chance_limit,
     cluster_names,
     counted,
@@ -41,8 +40,6 @@ from dpviz.stories.stage import Clock
 from dpviz.stories.view import Plane, View
 from dpviz.stories.wording import Doubt, in_words, opened, percent, things
 
-LEFT, RIGHT = "below", "above"
-TOO_FEW = "too few records for the noise"
 TIGHT = 0.8  # of the way to one center for everyone: clusters are tighter; ours
 COARSE = 0.1  # of all records: a side that may be refused for its noise is as large as a cluster; ours
 TYPICAL_DELTA = 1e-5
@@ -97,6 +94,10 @@ def unproved(_: float) -> str:
     return "No limit is established for two or more features: lemma 1 of the paper is false there."
 
 
+def _format_chance(chance: float) -> str:
+    return f"{number(100.0 * chance)} in 100" if chance >= 1e-4 else "below 0.01 in 100"
+
+
 @cache
 def _sigmas() -> tuple[FloatArray, FloatArray]:
     """Return logarithms of ε and of sigma: how sigma goes with ε hardly depends on δ."""
@@ -130,11 +131,10 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         """Number of clusters found; released."""
         return len(self.release.centers)
 
-    @property
-    def leaves(self) -> IntArray:
-        """The node (k,) of each center's cell."""
-        centers = self.release.tree.centers
-        return np.argsort(centers)[np.count_nonzero(centers < 0) :]
+    @cached_property
+    def subsets(self) -> Subsets:
+        """The released tree in public words."""
+        return Subsets(self.release.tree, self.cells, self.words)
 
     @property
     def published(self) -> bool:
@@ -232,7 +232,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         for node in np.flatnonzero(tree.centers >= 0).tolist():
             if homes[tree.centers[node]] < 2:
                 continue
-            if self.stop_reason(node) == TOO_FEW:
+            if self.subsets.stop_reason(node) == TOO_FEW:
                 return True
             split = self.split(node)
             if split is not None and not self.published:
@@ -320,8 +320,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         """
         if self.published:
             return None
-        moves = self.final - (self.cells.low + self.cells.high)[self.leaves] / 2.0
-        return center_facts.noise_law(self.first_round, moves, Purpose.AVERAGES, self._count_noise(self.leaves))
+        moves = self.final - (self.cells.low + self.cells.high)[self.subsets.leaves] / 2.0
+        return center_facts.noise_law(self.first_round, moves, Purpose.AVERAGES, self._count_noise(self.subsets.leaves))
 
     @property
     def first_round(self) -> Result[TreeRelease, Step]:
@@ -440,6 +440,44 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         facts.append(Fact("δ", *self._delta(), True))
         return tuple(facts)
 
+    def node_facts(self) -> tuple[Fact, ...]:
+        """Return the chosen subset in numbers, each for its audience."""
+        tree, node, subsets = self.release.tree, self.node, self.subsets
+        counted = Fact("Records", about(float(tree.noisy_counts[node])), "Counted with noise.", True)
+        split = self.split(node)
+        became = Fact("Outcome", subsets.reason(node), "A cut needs two sides that look large enough.", True)
+        if split is None:
+            return counted, became
+        sides = " and ".join(about(float(count)) for count in tree.child_counts[node])
+        axis, at = split.chosen
+        top, best = split.nonprivate_best
+        law = split.probabilities
+        rank = int((law > law[axis, at]).sum()) + 1
+        box, unit = self.words.ends, self.words.own_units[top]
+        place = number(float(box.low[top] + box.widths[top] * split.positions[top, best]))
+        over_levels = (
+            "Deeper levels get more: their subsets are smaller." if self.published else "As much at every level."
+        )
+        where = f"{self.words.feature_names[top]} at {place}{f' {unit}' if unit else ''}"
+        return (
+            counted,
+            Fact("Exact records", f"{split.nonprivate_count:,}", "How many there really are.", False),
+            Fact("Drawn cut", subsets.cut_place(node), "Released.", True),
+            Fact("Best cut", where, "The candidate of the highest score.", False),
+            Fact("Chance of the drawn cut", _format_chance(float(law[axis, at])), "Of one draw.", False),
+            Fact("Chance of the best cut", _format_chance(float(law[top, best])), "Of one draw.", False),
+            Fact(
+                "Rank of the drawn cut",
+                f"{rank:,} of {int(split.exists.sum()):,}",
+                "By chance; ties count as equal.",
+                False,
+            ),
+            Fact("Sides", sides, "Counted with noise.", True),
+            *(() if self.published else (self.sureness("How sure the gap is", node),)),
+            Fact("ε of the draw", number(split.epsilon), over_levels, True),
+            became,
+        )
+
     def risk(self) -> tuple[Fact, ...]:
         """Return what the guarantee allows an attacker; public."""
         return center_facts.risk(self.guarantee.proved)
@@ -509,12 +547,20 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def ensembles(self, view: View) -> Ensembles:
         """Return other averages and, for the curator alone, other cuts of the same law."""
-        return uncertainty.ensembles(self, view)
+        return uncertainty.draw_again(
+            self.release,
+            self.levels,
+            self.last,
+            self.subsets,
+            view,
+            published=self.published,
+            teaching=self.teaching,
+        )
 
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
         del rng  # other stories illustrate a law with draws
-        plane, clock = Plane.of(view, self.words), layers.clock_of(self)
+        plane, clock = Plane.of(view, self.words), layers.clock_of(self.cells)
         return Scene(
             title=self.words.title,
             alt=self._alt(),
@@ -523,7 +569,17 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             hint=f"{TURN if len(plane.features) == 3 else ''}{LOOK}",
             x=plane.projection.x,
             y=plane.projection.y,
-            layers=layers.layers(self, plane),
+            layers=layers.draw_layers(
+                self.unit,
+                self.levels,
+                self.last,
+                self.subsets,
+                self.release,
+                self.nonprivate_kmeans.nonprivate_centers,
+                plane,
+                chosen=self.node,
+                published=self.published,
+            ),
             frames=self._frames(clock),
             start_frame=clock.release,
             group_names=cluster_names(self.k),
@@ -575,57 +631,10 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         """Return what many runs show of this one: its centers, and their cost beside k-means' with as many."""
         return Outcome(self.final, self.cost_ratio, center_facts.COST)
 
-    def reason(self, node: int) -> str:
-        """Say in public words what became of a node."""
-        tree, least = self.release.tree, float(self.release.tree.needed[node])
-        if self.cells.applied[node]:
-            return "cut in two"
-        if not self.cells.tried[node]:
-            return f"stopped: {self.stop_reason(node)}"
-        if math.isinf(least):
-            return "refused: no clear gap"
-        small = [side for side, count in zip((LEFT, RIGHT), tree.child_counts[node], strict=True) if count <= least]
-        sides = "both sides have" if len(small) == 2 else f"the side {small[0]} has"
-        return f"refused: {sides} at most {ceiled(least)} records"
-
-    def stop_reason(self, node: int) -> str:
-        """Say why a subset was not cut, in a few public words."""
-        tree, level = self.release.tree, int(self.cells.levels[node])
-        if self.cells.tried[node]:
-            return "no clear gap" if math.isinf(tree.needed[node]) else "a side too small"
-        if level >= len(tree.least_counts):
-            return "depth"
-        few = tree.noisy_counts[node] <= 2.0 * tree.least_counts[level]
-        return TOO_FEW if few else "no place left inside"
-
     def why_stopped(self) -> str:
         """Count why subsets were not cut, the commonest first."""
-        why = Counter(self.stop_reason(int(node)) for node in np.flatnonzero(self.release.tree.centers >= 0))
+        why = Counter(self.subsets.stop_reason(int(node)) for node in np.flatnonzero(self.release.tree.centers >= 0))
         return ", ".join(f"{reason} ({times})" for reason, times in why.most_common())
-
-    def cut_place(self, node: int) -> str:
-        """Say where the tried cut of a node is."""
-        tree, axis = self.release.tree, int(self.release.tree.split_axes[node])
-        unit = f" {self.words.own_units[axis]}" if self.words.own_units[axis] else ""
-        place = self.words.along(axis, float(tree.split_positions[node]))
-        return f"{self.words.feature_names[axis]} at {number(place)}{unit}"
-
-    def node_paths(self) -> tuple[str, ...]:
-        """Name every node by its way from all records, 0 below each cut and 1 above it; other runs have the same."""
-        names: list[str] = []
-        parents = self.release.tree.parents.tolist()
-        for node, parent in enumerate(parents):
-            names.append("" if node == 0 else names[parent] + str(int(parents[node - 1] == parent)))
-        return tuple(names)
-
-    def node_titles(self) -> tuple[str, ...]:
-        """Name every node, in public words."""
-        tree = self.release.tree
-        return tuple(
-            f"{'All records' if node == 0 else f'Subset {node}'} ({layers.about(float(tree.noisy_counts[node]))}): "
-            + (f"{self.cut_place(node)}, {self.reason(node)}" if self.cells.tried[node] else self.reason(node))
-            for node in range(len(tree.parents))
-        )
 
     @cached_property
     def gap_doubts(self) -> FloatArray:

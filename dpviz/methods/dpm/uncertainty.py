@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpviz.core import BoolArray, FloatArray, IntArray, Points
 from dpviz.core.compiled import compiled
-from dpviz.methods.dpm.algorithm import SplitTrace
+from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, SplitTrace, TreeRelease
+from dpviz.methods.dpm.cells import Cells, Subsets
 from dpviz.stories.ensemble import (
     DRAIN_DRAWS,
     Ensemble,
@@ -23,30 +24,38 @@ from dpviz.stories.ensemble import (
 )
 from dpviz.stories.view import Plane, View
 
-if TYPE_CHECKING:
-    from dpviz.methods.dpm.run import DPMRun
 
-
-def ensembles(run: DPMRun, view: View) -> Ensembles:
+def draw_again(
+    release: TreeRelease,
+    levels: Sequence[LevelStep],
+    last: CentersStep,
+    subsets: Subsets,
+    view: View,
+    *,
+    published: bool,
+    teaching: bool,
+) -> Ensembles:
     """Return other averages of the same leaves, around exact means for the curator, around released ones for everyone.
 
     The curator of a teaching run also sees where the same cuts could have been. Their law is secret: nobody else does.
     """
-    release, last, box, n = run.release, run.last, run.words.box, n_draws(run.k)
-    noise = standard_noise("gaussian", n, *run.final.shape)[1]
-    cells = release.tree.low[run.leaves], release.tree.high[run.leaves]
-    low, high = (np.broadcast_to(ends, run.final.shape) for ends in ((box.low, box.high) if run.published else cells))
+    box, leaves, shape = subsets.words.box, subsets.leaves, release.centers.shape
+    n = n_draws(len(release.centers))
+    noise = standard_noise("gaussian", n, *shape)[1]
+    cells = release.tree.low[leaves], release.tree.high[leaves]
+    low, high = (np.broadcast_to(ends, shape) for ends in ((box.low, box.high) if published else cells))
     true = np.clip(release.centers + release.center_sigmas * noise, low, high)
     public = Ensemble(box.to_unit(true), borders=False)
-    if not run.teaching:
+    if not teaching:
         return None, public
     # Of two rounds the last one is drawn again, around the same first averages.
     sigmas = last.sigmas[:, None] * last.axis_units / np.maximum(last.noisy_counts, 1.0)[:, None]
     landed = box.to_unit(np.clip(last.nonprivate_noiseless + sigmas * noise, low, high))
-    cuts = Cuts.drawn(run, n) if run.words.box.d == 2 else None
+    cuts = Cuts.drawn(levels, n) if box.d == 2 else None
     if cuts is None:
         return Ensemble(landed, borders=False), public
-    return Ensemble(landed, ends=cuts.lines(run, view), drain=lambda unit, _: cuts.shades(run, unit)), public
+    lines = cuts.lines(subsets.cells, Plane.of(view, subsets.words))
+    return Ensemble(landed, ends=lines, drain=lambda unit, _: cuts.shades(subsets, last, unit)), public
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,9 +67,9 @@ class Cuts:
     positions: FloatArray  # (draws, m) box units
 
     @classmethod
-    def drawn(cls, run: DPMRun, n: int) -> Cuts | None:
+    def drawn(cls, levels: Sequence[LevelStep], n: int) -> Cuts | None:
         """Draw the cuts; None where none was applied."""
-        splits = [split for step in run.levels for split in step.splits if split.applied]
+        splits = [split for step in levels for split in step.splits if split.applied]
         if not splits:
             return None
         uniform = standard_uniform(n, len(splits))
@@ -68,17 +77,17 @@ class Cuts:
         axes, positions = (np.stack(parts, axis=1) for parts in zip(*drawn, strict=True))
         return cls(np.array([split.node for split in splits], dtype=np.intp), axes, positions)
 
-    def lines(self, run: DPMRun, view: View) -> FloatArray:
+    def lines(self, cells: Cells, plane: Plane) -> FloatArray:
         """Return the cuts as lines (draws, m, 4) across their cells."""
-        low, high = (np.tile(ends[self.nodes], (len(self.axes), 1)) for ends in (run.cells.low, run.cells.high))
-        lines = Plane.of(view, run.words).cuts(low, high, self.axes.ravel(), self.positions.ravel())
+        low, high = (np.tile(ends[self.nodes], (len(self.axes), 1)) for ends in (cells.low, cells.high))
+        lines = plane.cuts(low, high, self.axes.ravel(), self.positions.ravel())
         return lines.reshape(*self.axes.shape, 4)
 
-    def shades(self, run: DPMRun, unit: Points) -> Shades:
+    def shades(self, subsets: Subsets, last: CentersStep, unit: Points) -> Shades:
         """Return how gray records (n, d) are: the more, the more draws part them from the exact mean of their leaf."""
-        cells, last = run.cells, run.last
-        leaves = run.release.tree.cells(run.words.box.from_unit(unit))
-        exact = run.words.box.to_unit(last.nonprivate_centers)
+        cells, box = subsets.cells, subsets.words.box
+        leaves = subsets.tree.cells(box.from_unit(unit))
+        exact = box.to_unit(last.nonprivate_centers)
         # Which cuts a leaf lies below: those of the cells that its own is part of.
         middles = (cells.low + cells.high)[last.leaves][:, None] / 2.0
         below = np.asarray(

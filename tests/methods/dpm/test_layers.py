@@ -114,7 +114,7 @@ def test_cells_fill_the_box_and_wear_their_clusters(tell_dpm, show_dpm, d):
     assert shown(cell, -1, "group").tolist() == list(range(told.k))
     records = named(drawn)["person"]
     places, group = told.unit, shown(records, -1, "group")
-    low, high = told.cells.low[told.leaves], told.cells.high[told.leaves]
+    low, high = told.cells.low[told.subsets.leaves], told.cells.high[told.subsets.leaves]
     for i, own in zip(range(0, len(places), 50), group[::50], strict=False):
         assert (places[i] >= low[own]).all()
         assert (places[i] <= high[own]).all()

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, PlanStep, SplitTrace
-from dpviz.methods.dpm.charts import facts, strips, tree_chart
+from dpviz.methods.dpm.charts import tree_chart
 from dpviz.plots import Audience, pack
 from dpviz.stories import View
 from tests.methods.convergent_kmeans.test_noninterference import layer_bytes
+from tests.methods.dpm.test_run import strips_of
 
 SOLID = View(3, 1, z=0, yaw=50.0, pitch=-20.0)
 VIEWS = {1: (View(),), 2: (View(),), 5: (View(), View(3, 1), SOLID), 10: (View(),)}
@@ -74,10 +75,11 @@ def with_classes(told):
 def everything_public(told):
     """Return all that the public can be sent of a run, the main picture aside."""
     charts = [
-        tree_chart(told),
-        *(chart for _, chart in (*[(chart.key, chart.scene) for chart in told.charts()], *strips(told, None))),
+        tree_chart(told.release, told.subsets, told.node),
+        *(chart.scene for chart in told.charts()),
+        *strips_of(told).values(),
     ]
-    told_facts = [fact for fact in (*told.utility(), *told.risk(), *facts(told)) if fact.public]
+    told_facts = [fact for fact in (*told.utility(), *told.risk(), *told.node_facts()) if fact.public]
     return [pack(chart.public()) for chart in charts], told_facts, told.stage_words()[1]
 
 
@@ -107,10 +109,11 @@ def test_public_numbers_and_charts_follow_from_the_release(tell_dpm, calibration
     assert everything_public(told) == everything_public(changed)
     assert told.stage_words()[0] != changed.stage_words()[0]
     assert told.utility() != changed.utility()
-    assert facts(told) != facts(changed)
+    assert told.node_facts() != changed.node_facts()
     assert all(fact.public for fact in told.risk())
-    assert all(chart.public().is_empty for _, chart in strips(told, None)), "scores are exact"
-    assert pack(tree_chart(told)) == pack(tree_chart(changed)), "all of the tree is released"
+    assert all(chart.public().is_empty for chart in strips_of(told).values()), "scores are exact"
+    trees = [pack(tree_chart(each.release, each.subsets, each.node)) for each in (told, changed)]
+    assert trees[0] == trees[1], "all of the tree is released"
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

@@ -14,7 +14,7 @@ from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm import charts as dpm_many
 from dpviz.methods.dpm.algorithm.plan import FEW_SHARES
 from dpviz.methods.dpm.cells import Cells
-from dpviz.methods.dpm.charts import ManyCuts, again, comparison, facts, heat, places, run_many, strips
+from dpviz.methods.dpm.charts import ManyCuts, again, comparison, heat, places, run_many, strips
 from dpviz.metrics import adjusted_rand
 from dpviz.solvers import lloyd, nonprivate_kmeans
 from dpviz.stories import View
@@ -112,12 +112,20 @@ def test_how_sure_a_cut_is_follows_from_released_numbers(tell_dpm):
     assert said.public
 
 
+def strips_of(told, axis=None):
+    """Return the charts of the chosen node by name, along the feature that was cut unless another is named."""
+    split = told.split(told.node)
+    if split is None:
+        return {}
+    return dict(strips(split, told.cells, told.words, split.chosen[0] if axis is None else axis))
+
+
 def test_every_node_says_what_became_of_it(tell_dpm):
     told = tell_dpm()
     tree = told.result.release.tree
     for node in range(len(tree.parents)):
         split = told.split(node)
-        words = told.reason(node)
+        words = told.subsets.reason(node)
         if split is None:
             assert words.startswith("stopped: ")
         else:
@@ -132,7 +140,7 @@ def test_strips_hold_the_trace_s_own_numbers(tell_dpm):
     told = tell_dpm()
     split = told.split(0)
     axis = split.chosen[0]
-    charts = dict(strips(told, None))
+    charts = strips_of(told)
     for name, layer, values in (
         ("emptiness", "Emptiness", split.emptiness),
         ("score", "Score", split.score),
@@ -145,10 +153,10 @@ def test_strips_hold_the_trace_s_own_numbers(tell_dpm):
     (drawn,) = [one for one in charts["score"].layers if one.name == "Drawn cut"]
     assert drawn.arrays["xy"][0, 0, 0, 0] == pytest.approx(split.positions[split.chosen])
     other = 1 - axis
-    (absent,) = [one for one in dict(strips(told, other))["score"].layers if one.name == "Drawn cut"]
+    (absent,) = [one for one in strips_of(told, other)["score"].layers if one.name == "Drawn cut"]
     assert np.isnan(absent.arrays["xy"][0, 0, :, 0]).all(), "the cut is along the other feature"
     law = split.probabilities
-    said = {fact.label: fact.value for fact in facts(told)}
+    said = {fact.label: fact.value for fact in told.node_facts()}
     assert said["Rank of the drawn cut"].startswith(f"{int((law > law[split.chosen]).sum()) + 1} of")
     assert law.sum() == pytest.approx(1.0)
 
@@ -235,7 +243,7 @@ def test_stability_and_heat_are_those_of_a_brute_force(tell_dpm, d):
     points = told.words.box.from_unit(told.unit)
     many = ManyCuts.joined([run_many(points, told.words.box, told.params, 6, (3, batch)) for batch in range(2)])
     assert many.n_clusters.shape == (12,)
-    nodes, shares = again(told, many)
+    nodes, shares = again(told.cells, many)
     assert nodes == tuple(np.flatnonzero(told.cells.applied))
     assert shares == pytest.approx(brute_again(told, many))
     assert shares.max() > 0
