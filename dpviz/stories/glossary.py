@@ -117,7 +117,7 @@ def meant(*names: str) -> tuple[tuple[str, str], ...]:
 def search(text: str) -> tuple[Term, ...]:
     """Return the terms that have every word of a text, those by whose name they are found first; all for no words."""
     words = text.lower().split()
-    named = {name: _named(term) for name, term in GLOSSARY.items()}
+    named = {name: " ".join((name, term.slug, ", ".join(term.others))).lower() for name, term in GLOSSARY.items()}
     terms = [
         term
         for name, term in GLOSSARY.items()
@@ -129,10 +129,6 @@ def search(text: str) -> tuple[Term, ...]:
 def _has(text: str, word: str) -> bool:
     """Return whether a text has a word, in British spelling, too: neighbour, centre, randomised."""
     return word in text or word.replace("our", "or").replace("tre", "ter").replace("ise", "ize") in text
-
-
-def _named(term: Term) -> str:
-    return " ".join((term.name, term.slug, ", ".join(term.others))).lower()
 
 
 EXACT, RELEASED, NOISE, PUBLIC, BROKEN, TEXT, ONE, TWO = "e", "r", "n", "p", "v", "t", "a", "b"

@@ -5,7 +5,6 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import groupby
 from typing import Any, Protocol, Self
 
@@ -91,6 +90,7 @@ def ranges(*words: str, at: tuple[float, ...]) -> tuple[Range, ...]:
     return tuple(Range(text, low, high) for text, low, high in zip(words, ends[:-1], ends[1:], strict=True))
 
 
+_WRITTEN: Mapping[str, Any] = tomllib.loads((ASSETS / "reading.toml").read_text("utf-8"))  # by the name of a method
 SAME = 1e-12  # relative: what is written in three digits is then exactly this number
 
 
@@ -173,15 +173,10 @@ class Reading:
         *more: Paper,
     ) -> Self:
         """Return what the file of all methods has of one, with `more` papers."""
-        written = _written()[name]
+        written = _WRITTEN[name]
         papers = (Paper(each["title"], tuple(map(tuple, each["places"]))) for each in written["papers"])
         misreadings = tuple(Misreading(**each) for each in written["misreadings"])
         return cls(misreadings, (*papers, *more), formulas, words, written["picture"])
-
-
-@cache
-def _written() -> dict[str, Any]:
-    return tomllib.loads((ASSETS / "reading.toml").read_text("utf-8"))
 
 
 def known(run: Any, params: Any) -> Known:

@@ -19,7 +19,7 @@ from dpviz.stories.glossary import (
     pieces,
     search,
 )
-from dpviz.tools.teaching.chapters import NAMES
+from dpviz.tools.teaching.chapters import CHAPTERS
 
 # What a newcomer meets on the pages, as it is written there.
 MET = (
@@ -35,7 +35,7 @@ def test_it_is_short_plain_and_in_order():
         assert 5 <= len(term.meaning.split()) <= 35, term
         assert term.meaning.endswith(".")
         assert "[[" not in term.meaning
-        assert term.chapter in ("", *NAMES)
+        assert term.chapter in ("", *CHAPTERS)
     assert len(SLUGS) == len(GLOSSARY)
     assert {term.place for term in GLOSSARY.values()} == set(PLACES)
 

@@ -96,13 +96,39 @@ WORDS = SYMBOLS | {
 def formulas(it: Known) -> tuple[Formula, ...]:
     """Return the formulas of a run, in the order of its steps."""
     counts = [leaf for leaf in map(_count, it.events) if leaf is not None and leaf.purpose is Purpose.COUNTS]
+    delta = deepest = average = None
+    if it.params.delta is None and it.params.n_public is None:
+        delta = Formula(
+            rf"Delta in this run, from the noisy number of records (at least {LEAST_RECORDS:,.0f})",
+            r"\delta = \frac{1}{\tilde n \sqrt{\tilde n}}",
+            rf"\delta = {tex(max(_root(it), LEAST_RECORDS))}^{{-3/2}}",
+            it.guarantee.stated.calibrated_delta,
+            source=f"{_PAPER}, section 6; ours: of the noisy number",
+        )
+    if last := len(counts) - 1:
+        deepest = Formula(
+            "Deeper levels get more",
+            r"\varepsilon_{c,i} = \varepsilon_{c,0} \sqrt{2}^{\,i}",
+            rf"\varepsilon_{{c,{last}}} = {tex(counts[0].epsilon)} \cdot \sqrt{{2}}^{{\,{last}}}",
+            counts[-1].epsilon,
+            source=f"{_PAPER}, equation 2",
+        )
+    root, least = _root(it), it.release.tree.minimum_count
+    filled = rf"{tex(root)} / 2^{{{round(math.log2(root / least))}}}"
+    smallest = Formula(f"{SMALL_SIDE} where no gap is clear", r"\tilde n / 2^{\tau'}", filled, least, "records", "ours")
+    if it.params.calibration == "published":
+        smallest = Formula(SMALL_SIDE, r"\tilde n / 2^{\tau}", filled, least, "records", f"{_PAPER}, 3.4")
+    parts = [leaf for leaf in leaves(it.events[-1]) if isinstance(leaf, GaussianEvent)]
+    if parts and isinstance(it.events[-1], ParallelEvent):
+        largest = max(parts, key=lambda leaf: leaf.sigma)
+        average = noise_of(largest, "Noise of a center's sum, the widest cell's", source="Balle & Wang 2018, theorem 9")
     return (
-        *some(_delta(it)),
+        *some(delta),
         noise_of(counts[0], "Noise of the first count", unit="records", source=f"{_PAPER}, definition 8"),
-        *some(_deepest(counts)),
-        _least(it),
+        *some(deepest),
+        smallest,
         *_cut(it),
-        *some(_average(it), odds_of(it)),
+        *some(average, odds_of(it)),
     )
 
 
@@ -118,42 +144,8 @@ def _count(event: Event) -> LaplaceEvent | None:
     return leaf if isinstance(leaf, LaplaceEvent) else None
 
 
-def _delta(it: Known) -> Formula | None:
-    if it.params.delta is not None or it.params.n_public is not None:
-        return None
-    return Formula(
-        rf"Delta in this run, from the noisy number of records (at least {LEAST_RECORDS:,.0f})",
-        r"\delta = \frac{1}{\tilde n \sqrt{\tilde n}}",
-        rf"\delta = {tex(max(_root(it), LEAST_RECORDS))}^{{-3/2}}",
-        it.guarantee.stated.calibrated_delta,
-        source=f"{_PAPER}, section 6; ours: of the noisy number",
-    )
-
-
 def _root(it: Known) -> float:
     return float(it.release.tree.noisy_counts[0])
-
-
-def _deepest(counts: list[LaplaceEvent]) -> Formula | None:
-    last = len(counts) - 1
-    if last < 1:
-        return None
-    return Formula(
-        "Deeper levels get more",
-        r"\varepsilon_{c,i} = \varepsilon_{c,0} \sqrt{2}^{\,i}",
-        rf"\varepsilon_{{c,{last}}} = {tex(counts[0].epsilon)} \cdot \sqrt{{2}}^{{\,{last}}}",
-        counts[-1].epsilon,
-        source=f"{_PAPER}, equation 2",
-    )
-
-
-def _least(it: Known) -> Formula:
-    root, least = _root(it), it.release.tree.minimum_count
-    depth = round(math.log2(root / least))
-    filled = rf"{tex(root)} / 2^{{{depth}}}"
-    if it.params.calibration == "published":
-        return Formula(SMALL_SIDE, r"\tilde n / 2^{\tau}", filled, least, "records", f"{_PAPER}, 3.4")
-    return Formula(f"{SMALL_SIDE} where no gap is clear", r"\tilde n / 2^{\tau'}", filled, least, "records", "ours")
 
 
 def score_range(it: Known) -> tuple[float, float]:
@@ -198,15 +190,6 @@ def _cut(it: Known) -> tuple[Formula, ...]:
             source=f"{_PAPER}, definition 4",
         ),
     )
-
-
-def _average(it: Known) -> Formula | None:
-    last = it.events[-1]
-    parts = [leaf for leaf in leaves(last) if isinstance(leaf, GaussianEvent)]
-    if not isinstance(last, ParallelEvent) or not parts:
-        return None
-    largest = max(parts, key=lambda leaf: leaf.sigma)
-    return noise_of(largest, "Noise of a center's sum, the widest cell's", source="Balle & Wang 2018, theorem 9")
 
 
 def statistics_of(release: TreeRelease, spots: Points, box: Box) -> FloatArray:

@@ -1,13 +1,13 @@
-"""A class, live: a teacher's screen with a code, and students who answer on their own phones.
+"""A live class: a teacher's screen with a code, and students who answer on their own phones.
 
-`/class/NEW` makes a room. Students join by its code, without a name; their answers reach the teacher's screen as
-counts, and the teacher sends everyone to a step: the quiz before, a chapter of the course, the quiz then.
-What is right is told to everyone at once, when the teacher says so; until then the screen says how many have answered.
-Rooms are in this process's memory alone. Every screen waits for news by a request that is answered when there are some:
-a class costs a small server less than pages of Streamlit would.
+`/class/NEW` makes a room. Students join by its code, without a name. Their answers reach the teacher's screen as
+counts, and the teacher sends everyone to a step: the quiz before, a chapter of the course, or the quiz after. When
+the teacher decides, all screens show the right answers; until then the teacher's screen shows only how many have
+answered. Rooms are in this process's memory alone. Every screen waits for news with a request, which costs a small
+server less than pages of Streamlit would.
 
-Counts are rounded down to `FEWEST`, and those of choices are of the moment at which they are shown: who then watches
-the screen sees nobody's answer come. That is no proof of privacy, and the screen says so.
+Counts are rounded down to `FEWEST`. Counts of choices stay as they were when the teacher showed them, so that nobody
+who watches the screen sees a single answer arrive. That is not a proof of privacy, and the screen says so.
 """
 
 import asyncio
@@ -18,9 +18,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from html import escape
-from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -41,7 +40,7 @@ HOURS = 3.0  # since the teacher's screen has last asked
 HOLD, GLANCE = 8.0, 0.25  # s that a request waits for news, and between two looks
 MOST_BYTES = 400  # of an answer
 _STUDENT = re.compile(r"[0-9a-f]{16}")
-_BOLD, _LEANING, _ESCAPED = re.compile(r"\*\*(.+?)\*\*"), re.compile(r"\*(.+?)\*"), re.compile(r"\\([^\w\s])")
+_BOLD, _ITALIC, _ESCAPED = re.compile(r"\*\*(.+?)\*\*"), re.compile(r"\*(.+?)\*"), re.compile(r"\\([^\w\s])")
 ENTER = "Type the code that stands on the teacher's screen."
 CODE_LABEL, JOIN = "Code of the class", "Join"
 GONE = "There is no such class, or it is over. Ask for the code again, or take the course on your own."
@@ -52,13 +51,12 @@ BEFORE, AFTER = "before", "after"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question of a step; `right` counts `choices` from 0, and `why` is its answer in HTML."""
+    """A question of a step; `solve` returns the number of the right choice, from 0, and the reason in HTML."""
 
     name: str  # in a room, unique
     words: str
     choices: tuple[str, ...]
-    right: Callable[[], int]
-    why: Callable[[], str]
+    solve: Callable[[], tuple[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,43 +67,27 @@ class ClassStep:
     title: str
     words: str  # Markdown
     questions: tuple[Asked, ...]
-    tells: bool = True  # whether there is a moment at which everyone is told what is right
+    tells: bool = True  # whether the teacher can show everyone what is right
 
 
 def _html(markdown: str) -> str:
-    """Write the course's Markdown as HTML: bold, leaning, and signs that stand for themselves."""
+    """Write the course's Markdown as HTML: bold, italic, and escaped signs."""
     bold = _BOLD.sub(r"<b>\1</b>", escape(markdown, quote=False))
-    return _ESCAPED.sub(r"\1", _LEANING.sub(r"<em>\1</em>", bold))
+    return _ESCAPED.sub(r"\1", _ITALIC.sub(r"<em>\1</em>", bold))
 
 
 @cache
-def _measured(name: str) -> Any:
-    return CHAPTERS[name].question.measure()
-
-
-def _of_chapter(name: str) -> ClassStep:
+def _solve_chapter(name: str) -> tuple[int, str]:
     chapter = CHAPTERS[name]
-    asked = chapter.question
-
-    def why() -> str:
-        told = asked.explained(_measured(name)), chapter.caption(chapter.answered_at)
-        return "".join(f"<p>{_html(each)}</p>" for each in told)
-
-    question = Asked(
-        name, asked.words, tuple(each.words for each in asked.ranges), lambda: asked.right(_measured(name)), why
-    )
-    return ClassStep(name, chapter.title, chapter.words, (question,))
+    answer = chapter.question.measure()
+    texts = chapter.question.explained(answer), chapter.caption(chapter.answered_at)
+    return chapter.question.right(answer), "".join(f"<p>{_html(each)}</p>" for each in texts)
 
 
 def _of_quiz(half: str, title: str, words: str) -> ClassStep:
     def asked(each: QuizQuestion) -> Asked:
-        name = f"{half}.{each.name}"
         return Asked(
-            name,
-            each.words,
-            each.choices,
-            lambda: each.right,
-            lambda: f"<p>{escape(each.why)}</p>",
+            f"{half}.{each.name}", each.words, each.choices, lambda: (each.right, f"<p>{escape(each.why)}</p>")
         )
 
     return ClassStep(half, title, words, tuple(map(asked, QUESTIONS)), tells=half == AFTER)
@@ -113,7 +95,22 @@ def _of_quiz(half: str, title: str, words: str) -> ClassStep:
 
 STEPS = (
     _of_quiz(BEFORE, "Ten questions, before", "Guess where you do not know. What is right comes at the end."),
-    *map(_of_chapter, CHAPTERS),
+    *(
+        ClassStep(
+            name,
+            chapter.title,
+            chapter.words,
+            (
+                Asked(
+                    name,
+                    chapter.question.words,
+                    tuple(each.words for each in chapter.question.ranges),
+                    partial(_solve_chapter, name),
+                ),
+            ),
+        )
+        for name, chapter in CHAPTERS.items()
+    ),
     _of_quiz(AFTER, "The same questions, after", "What do you say now?"),
 )
 ASKED = {question.name: question for step in STEPS for question in step.questions}
@@ -233,11 +230,6 @@ ROOMS = Rooms()
 
 
 @cache
-def _script() -> str:
-    return page_script("class", {"picture": text("picture.css")})
-
-
-@cache
 def _picture(name: str, answered: bool) -> bytes:
     chapter = CHAPTERS[name]
     value = chapter.answered_at if answered else chapter.control.default
@@ -249,7 +241,7 @@ def prepare() -> None:
     for name in CHAPTERS:
         _picture(name, answered=False)
         _picture(name, answered=True)
-        _measured(name)
+        _solve_chapter(name)
 
 
 def _is_teacher(request: Request, room: Room) -> bool:
@@ -260,8 +252,7 @@ def _is_teacher(request: Request, room: Room) -> bool:
 async def _new(_: Request) -> Response:
     room = ROOMS.open()
     threading.Thread(target=prepare, daemon=True).start()
-    answer = RedirectResponse(f"{room.code}", status_code=303)
-    answer.headers["cache-control"] = "no-store"
+    answer = RedirectResponse(room.code, 303, {"cache-control": "no-store"})
     answer.set_cookie(f"dpviz-class-{room.code}", room.key, httponly=True, samesite="strict")
     return answer
 
@@ -271,10 +262,6 @@ def link_to(request: Request) -> str:
     forwarded = request.headers.get("x-forwarded-proto", "").partition(",")[0].strip()
     place = f"{request.headers['host']}{request.url.path}"
     return f"{forwarded or request.url.scheme}://{place}"
-
-
-async def _enter(_: Request) -> Response:
-    return _door(ENTER, folder="class/")
 
 
 async def _join(request: Request) -> Response:
@@ -311,19 +298,14 @@ async def _page(request: Request) -> Response:
             "tells": step.tells,
             "pictured": step.name in CHAPTERS,
             "questions": [
-                {
-                    "name": each.name,
-                    "words": _ESCAPED.sub(r"\1", each.words),
-                    "choices": each.choices,
-                }
+                {"name": each.name, "words": _ESCAPED.sub(r"\1", each.words), "choices": each.choices}
                 for each in step.questions
             ],
         }
         for step in STEPS
     ]
-    page = HTMLResponse(_document(f"Class {room.code}", told | {"steps": json.dumps(steps)}, ""))
-    page.headers["cache-control"] = "no-store"
-    return page
+    page = _document(f"Class {room.code}", told | {"steps": json.dumps(steps)}, "")
+    return HTMLResponse(page, headers={"cache-control": "no-store"})
 
 
 def _document(title: str, told: Mapping[str, str], body: str, folder: str = "") -> str:
@@ -357,8 +339,8 @@ async def _now(request: Request) -> Response:
         room.seen = time.monotonic()
         counts = {name: room.shown[name] for name in names if name in room.shown}
         news |= {"students": room.students, "answered": {name: room.answered(name) for name in names}, "counts": counts}
-    told = [name for name in names if room.tells(name)]
-    return JSONResponse(news | {"told": {name: await run_in_threadpool(_solution, name) for name in told}})
+    solved = {name: await run_in_threadpool(ASKED[name].solve) for name in names if room.tells(name)}
+    return JSONResponse(news | {"told": {name: {"right": right, "why": why} for name, (right, why) in solved.items()}})
 
 
 async def _posted(request: Request) -> dict[str, object]:
@@ -389,11 +371,6 @@ async def _answer(request: Request) -> Response:
     return JSONResponse({"chosen": kept})
 
 
-@cache
-def _solution(name: str) -> Mapping[str, object]:
-    return {"right": ASKED[name].right(), "why": ASKED[name].why()}
-
-
 async def _teach(request: Request) -> Response:
     """Do what the teacher asks for: send everyone to a step, tell all what is right at one, or end the class."""
     room = ROOMS.get(request.path_params["code"])
@@ -417,11 +394,12 @@ async def _drawn(request: Request) -> Response:
     return Response(packed, media_type="application/octet-stream", headers={"cache-control": "max-age=3600"})
 
 
+_SCRIPT = cache(lambda: page_script("class", {"picture": text("picture.css")}))
 ROUTES = (
-    Route("/class", _enter),
+    Route("/class", lambda _: _door(ENTER, folder="class/")),
     Route("/class/JOIN", _join),
     Route("/class/NEW", _new),
-    Route("/class/class.js", lambda _: Response(_script(), media_type="text/javascript")),
+    Route("/class/class.js", lambda _: Response(_SCRIPT(), media_type="text/javascript")),
     Route("/class/class.css", lambda _: Response(text("class.css"), media_type="text/css")),
     Route("/class/picture/{name}/{state}", _drawn),
     Route("/class/{code}", _page),

@@ -64,7 +64,22 @@ def _content() -> None:
             more = "".join(f"<li>{link}</li>" for each, link in links.items() if each not in NAMES)
             test = f'<a href="quiz" target="_self">{TEST}</a>'
             st.html(f"<ol>{rows}</ol><p>Or {test}.</p><h3>{MORE}</h3><ul>{more}</ul>")
-    _bar(name)
+    at = ORDER.index(name)
+    with st.container(horizontal=True, vertical_alignment="center", key="dpviz-course"):
+        data = {
+            "chapters": [
+                {"name": each, "title": title, "link": f"learn?chapter={each}"} for each, title in CHAPTER.choices
+            ],
+            "path": len(NAMES),
+            "more": MORE,
+            "at": at,
+            "done": name in CHAPTERS and _guess_of(CHAPTERS[name]) not in (None, SKIPPED),
+            "prints": name == END,
+        }
+        _COURSE(data=data, key=KEY, on_go_change=_follow_contents)
+        st.button(BACK, key="course:back", disabled=not at, on_click=_go, args=(ORDER[at - 1],))
+        if name not in (END, ORDER[-1]):
+            st.button(NEXT, key="course:next", type="primary", on_click=_go, args=(ORDER[at + 1],))
 
 
 def _chapter(chapter: Chapter) -> None:
@@ -137,26 +152,6 @@ def _play(knob: Knob) -> None:
     if plays and ends:
         st.session_state[_PLAYS] = False
         st.rerun()
-
-
-def _bar(name: str) -> None:
-    """Draw the contents, Back and Next, which stay in view."""
-    at = ORDER.index(name)
-    with st.container(horizontal=True, vertical_alignment="center", key="dpviz-course"):
-        data = {
-            "chapters": [
-                {"name": each, "title": title, "link": f"learn?chapter={each}"} for each, title in CHAPTER.choices
-            ],
-            "path": len(NAMES),
-            "more": MORE,
-            "at": at,
-            "done": name in CHAPTERS and _guess_of(CHAPTERS[name]) not in (None, SKIPPED),
-            "prints": name == END,
-        }
-        _COURSE(data=data, key=KEY, on_go_change=_follow_contents)
-        st.button(BACK, key="course:back", disabled=not at, on_click=_go, args=(ORDER[at - 1],))
-        if name not in (END, ORDER[-1]):
-            st.button(NEXT, key="course:next", type="primary", on_click=_go, args=(ORDER[at + 1],))
 
 
 def _guess_of(chapter: Chapter) -> int | None:
