@@ -216,6 +216,11 @@ class LloydStep(Step):
     events: tuple[Event, ...]
     seeds: CellSeeds | None = None  # the first step's, of a private start
 
+    @property
+    def nonprivate_members(self) -> Labels:
+        """Nearest previous center of each record (n,), by the name that members have which are found on demand."""
+        return self.nonprivate_labels
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LloydFamilyRelease(CentersRelease):

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from statistics import median
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -34,9 +33,6 @@ from dpviz.stories.outcomes import Figure
 from dpviz.stories.panel import Fact, at_most, attacker, counted, limit, number
 from dpviz.stories.wording import about, percent
 
-if TYPE_CHECKING:
-    from dpviz.stories.centers import CentersRun
-
 BEST = f"Sum of squared distances, over the least of k-means without privacy: of {KMEANS_STARTS} starts"
 SAME_START = f"{BEST}, and of Lloyd's from the same centers."
 PACKED_START = f"{BEST}, and of Lloyd's from a public sphere packing."
@@ -53,7 +49,6 @@ def few_records(n: int, k: int) -> str:
     return f"Curator only: {counted(n, 'record')} for {k} centers. Lower k to at most {max(n, 1)}."
 
 
-BLIND = "The centers are no better than a blind guess"  # the beginning of a curator's sentence
 HELP = (
     "Cost of the box's middle, or of centers packed evenly into the box: no record is read. A run that costs as much "
     "has learned nothing."
@@ -196,14 +191,14 @@ def law_of_averages(
     return NoiseLaw(lengths / per, np.linalg.norm(draws, axis=2) / per)
 
 
-def su_growth(run: CentersRun[CentersRelease, Step], times: FloatArray, most: float = math.inf) -> FloatArray:
+def su_growth(release: CentersRelease, epsilon: float, times: FloatArray, d: int, most: float = math.inf) -> FloatArray:
     """Return how many times larger the last noise is at `times` ε where Su et al.'s rule plans the rounds: public.
 
     They share ε evenly. What the rule takes for the number of records are the released counts.
     """
-    counts, (k, d) = run.release.noisy_counts, run.final.shape
+    counts, k = release.noisy_counts, len(release.centers)
     n = 0.0 if counts is None else float(counts.sum())
-    now, *then = (min(su_iterations(each * run.params.epsilon, n, k, d), most) for each in (1.0, *times.tolist()))
+    now, *then = (min(su_iterations(each * epsilon, n, k, d), most) for each in (1.0, *times.tolist()))
     return np.array(then) / now / times
 
 
@@ -233,11 +228,6 @@ def no_data_fact(cost: float, without_data: float, best: float, beside: str) -> 
     """Return what no data costs as a multiple of `best`, called `beside`, and say where a run's `cost` is no less."""
     cost_words = f"{number(cost_ratio(without_data, best))} × {beside}"
     return Fact("Without any data", f"{cost_words}: no worse" if cost >= without_data else cost_words, HELP, False)
-
-
-def public_notices(run: CentersRun[CentersRelease, Step]) -> tuple[str, ...]:
-    """Return what has to be said beside this run's guarantee; public."""
-    return drowned(last_noise(run.result, Purpose.SUMS), run.result.release, run.words.box.d)
 
 
 def last_noise(result: Result[CentersRelease, Step], purpose: Purpose) -> FloatArray:

@@ -6,10 +6,12 @@ was added, threads show it.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
 from functools import cached_property
 from statistics import median
-from typing import Any, Self, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -17,13 +19,13 @@ from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, Purpose
 from dpviz.core import (
     Box,
     ByteArray,
-    Centers,
     CentersRelease,
     Event,
     FloatArray,
     Labels,
     MovedCenters,
     Points,
+    Result,
     Step,
     unit_records,
 )
@@ -44,13 +46,14 @@ from dpviz.solvers import (
 from dpviz.stories import center_facts, charts
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.center_facts import NoiseLaw
+from dpviz.stories.charts import CostLine
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import Contents, box_words, protected
 from dpviz.stories.outcomes import Outcome
 from dpviz.stories.panel import Fact, Sentence, cluster_names, number, places_words
 from dpviz.stories.run import Chart, Run, S_co
-from dpviz.stories.stage import Clock, Stage, StepsScene
-from dpviz.stories.view import View, Words
+from dpviz.stories.stage import Clock, Stage, StepsScene, Stops
+from dpviz.stories.view import Projection, View, Words
 from dpviz.stories.wording import Doubt, opened, percent, things
 
 MOST_CLUSTERS = 250  # a group is one byte
@@ -70,6 +73,78 @@ NOISY, QUIET = 0.5, 0.1  # typical noise, as a share of what a blind guess misse
 ROUNDING = 1e-12  # of the diagonal: rounding errors are no distance
 
 
+class Placement(Enum):
+    """Where released centers are beside k-means' own, from the worst to the best; curator only."""
+
+    BLIND = 1
+    DRAGGED = 2
+    MISSED = 3
+    ELSEWHERE_WORSE = 4
+    ELSEWHERE = 5
+    WOBBLING = 6
+    LUCKY = 7
+    NEAR_UNPROTECTED = 8
+    EXACT_UNPROTECTED = 9
+    LANDED = 10
+
+
+class Blur(Enum):
+    """How far noise moves released centers by its distribution, beside places picked at random; public."""
+
+    UNKNOWN = 1
+    MOSTLY = 2
+    SOME = 3
+    HARDLY = 4
+
+
+# A headline for one center, and for several. {centers} stands for "one center", "five centers".
+Headline: TypeAlias = tuple[str, str]
+HEADLINES: Mapping[Placement, Headline] = MappingProxyType(
+    {
+        Placement.BLIND: ("the center is no better than a blind guess", "the centers are no better than a blind guess"),
+        Placement.DRAGGED: ("noise drags the center off its crowd", "noise drags the centers off their crowds"),
+        Placement.MISSED: ("the center misses its crowd", "the centers miss their crowds"),
+        Placement.ELSEWHERE_WORSE: (
+            "the center stands elsewhere, and serves its crowd less well",
+            "the centers stand elsewhere, and serve their crowds less well",
+        ),
+        Placement.ELSEWHERE: (
+            "the center stands elsewhere, and serves its crowd just as well",
+            "the centers stand elsewhere, and serve their crowds just as well",
+        ),
+        Placement.WOBBLING: ("the center wobbles, but finds its crowd", "the centers wobble, but find their crowds"),
+        Placement.LUCKY: (
+            "lucky noise: the center lands, but most draws this noisy would miss",
+            "lucky noise: the centers land, but most draws this noisy would miss",
+        ),
+        Placement.NEAR_UNPROTECTED: (
+            "the center is nearly exact, but the guarantee is gone",
+            "the centers are nearly exact, but the guarantee is gone",
+        ),
+        Placement.EXACT_UNPROTECTED: (
+            "the center is exact, but the guarantee no longer protects anyone",
+            "the centers are exact, but the guarantee no longer protects anyone",
+        ),
+        Placement.LANDED: ("{centers} lands where it should", "{centers} land where they should"),
+    }
+)
+PUBLIC_HEADLINES: Mapping[Blur, Headline] = MappingProxyType(
+    {
+        Blur.UNKNOWN: ("{centers} is released", "{centers} are released"),
+        Blur.MOSTLY: ("this center is mostly noise", "these centers are mostly noise"),
+        Blur.SOME: ("noise blurs the center", "noise blurs the {centers}"),
+        Blur.HARDLY: ("noise hardly moves the center", "noise hardly moves the {centers}"),
+    }
+)
+# These say themselves that the guarantee is gone, or that the centers differ; the others end with what doubt is left.
+COMPLETE = {
+    Placement.ELSEWHERE_WORSE,
+    Placement.ELSEWHERE,
+    Placement.LUCKY,
+    Placement.NEAR_UNPROTECTED,
+    Placement.EXACT_UNPROTECTED,
+}
+
 C_co = TypeVar("C_co", bound=CentersRelease, covariant=True)
 
 
@@ -77,6 +152,10 @@ class CentersRun(Run[Any, C_co, S_co]):
     """A run that releases centers, beside Lloyd's run without privacy."""
 
     terms = TERMS
+    headlines: ClassVar[Mapping[Placement, Headline]] = HEADLINES
+    public_headlines: ClassVar[Mapping[Blur, Headline]] = PUBLIC_HEADLINES
+    ledger_unit: ClassVar[str] = "step"  # of the columns of the ledger
+    scene: ClassVar[type[Scene]] = StepsScene
     reference: LloydRun
 
     @classmethod
@@ -185,43 +264,43 @@ class CentersRun(Run[Any, C_co, S_co]):
         if guarantee.published is guarantee.proved is None:
             said = f"{things(k, 'center')} {'is' if k == 1 else 'are'} released, and nobody claims to hide anything"
             return Sentence(opened(said), opened(said))
-        return Sentence(opened(self._curators_finding(k, self.doubt)), opened(self._publics_finding(k, self.doubt)))
+        curator, public = (
+            pair[k != 1].format(centers=things(k, "center"))
+            for pair in (self.headlines[self.placement], self.public_headlines[self.blur])
+        )
+        if self.placement not in COMPLETE:
+            curator = self.doubt.ends(curator)
+        return Sentence(opened(curator), opened(self.doubt.ends(public)))
 
-    def _curators_finding(self, k: int, doubt: Doubt) -> str:
-        the, crowd = ("the center", "its crowd") if k == 1 else ("the centers", "their crowds")
-        miss, land, find = ("misses", "lands", "finds") if k == 1 else ("miss", "land", "find")
+    @property
+    def placement(self) -> Placement:
+        """Where the released centers are beside k-means' own: the curator's."""
         lost, law = self.lost_share, self.noise_share
         loud = law is not None and law >= NOISY * self.blind_share
         if lost >= 1.0:
-            blind = center_facts.BLIND
-            return doubt.ends(blind if k > 1 else blind.replace("centers are", "center is"))
+            return Placement.BLIND
         if lost >= LOST:
-            if loud:
-                return doubt.ends(f"noise drags {the} off {crowd}")
-            return doubt.ends(f"{the} {miss} {crowd}")
-        if self.distance_share >= NOISY * self.blind_share > 0.0:  # one of several ways to divide the crowds
-            stand, serve = ("stands", "serves its crowd") if k == 1 else ("stand", "serve their crowds")
-            return f"{the} {stand} elsewhere, and {serve} {'less' if lost >= FOUND else 'just as'} well"
+            return Placement.DRAGGED if loud else Placement.MISSED
+        # One of several ways to divide the crowds.
+        if self.distance_share >= NOISY * self.blind_share > 0.0:
+            return Placement.ELSEWHERE_WORSE if lost >= FOUND else Placement.ELSEWHERE
         if lost >= FOUND:
-            return doubt.ends(f"{the} {'wobbles' if k == 1 else 'wobble'}, but {find} {crowd}")
+            return Placement.WOBBLING
         if loud:
-            return f"lucky noise: {the} {land}, but most draws this noisy would miss"
-        if doubt is Doubt.GONE:
-            if self.distance_share < EXACT:
-                return f"{the} {'is' if k == 1 else 'are'} exact, but the guarantee no longer protects anyone"
-            return f"{the} {'is' if k == 1 else 'are'} nearly exact, but the guarantee is gone"
-        should = "where it should" if k == 1 else "where they should"
-        return doubt.ends(f"{things(k, 'center')} {land} {should}")
+            return Placement.LUCKY
+        if self.doubt is Doubt.GONE:
+            return Placement.EXACT_UNPROTECTED if self.distance_share < EXACT else Placement.NEAR_UNPROTECTED
+        return Placement.LANDED
 
-    def _publics_finding(self, k: int, doubt: Doubt) -> str:
-        law, these = self.noise_share, things(k, "center")
+    @property
+    def blur(self) -> Blur:
+        """How far noise moves the released centers: public."""
+        law = self.noise_share
         if law is None:
-            return doubt.ends(f"{these} {'is' if k == 1 else 'are'} released")
+            return Blur.UNKNOWN
         if law >= NOISY * center_facts.RANDOM:
-            return doubt.ends(f"{'this center is' if k == 1 else 'these centers are'} mostly noise")
-        if law >= QUIET * center_facts.RANDOM:
-            return doubt.ends(f"noise blurs the {these if k > 1 else 'center'}")
-        return doubt.ends(f"noise hardly moves the {these if k > 1 else 'center'}")
+            return Blur.MOSTLY
+        return Blur.SOME if law >= QUIET * center_facts.RANDOM else Blur.HARDLY
 
     @property
     def lost_share(self) -> float:
@@ -299,59 +378,93 @@ class CentersRun(Run[Any, C_co, S_co]):
         ratio = center_facts.cost_ratio(self.nonprivate_cost, best) if best > 0 else math.nan
         return Outcome(self.final, ratio, center_facts.COST)
 
+    def cost_line(self) -> CostLine | None:
+        """Return the exact cost of the centers on the way, None for a release alone: the curator's."""
+        return None
+
     def charts(self) -> tuple[Chart, ...]:
-        """Return the clusters' profiles, and what the run spends, from its events."""
-        ledger = charts.ledger_chart(self.ledger(), proved=self.proved, unit="step")
-        return (*self.profile_charts(), Chart("ledger", ledger))
+        """Return the clusters' profiles, exact cost beside Lloyd's, and what the run spends, from its events."""
+        made, line = list(self.profile_charts()), self.cost_line()
+        if line is not None:
+            lloyds = self.reference.nonprivate_costs
+            made.append(Chart("cost", charts.cost_chart(line, lloyds, len(self.unit), self.stops())))
+        ledger = charts.ledger_chart(self.ledger(), proved=self.proved, unit=self.ledger_unit)
+        return (*made, Chart("ledger", ledger))
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear their released center's color: the curator's."""
         return center_facts.recolored(self.release.centers, self.nonprivate_labels, shape)
 
-    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Draw box, records, steps and released centers; nothing here is drawn by `rng`."""
+    @property
+    def clock(self) -> Clock:
+        """The frames of the picture: the records, the steps, then the release."""
+        return Clock(sum(isinstance(step, MovedCenters) for step in self.steps), PHASES)
+
+    def stops(self) -> Stops:
+        """Return the stops of the scrubber, in public words."""
+        n = self.clock.n_steps
+        steps = (Frame(f"Step {i} of {n}", "Only the curator sees it.") for i in range(1, n + 1))
+        return Stops((FRAMES[0], *steps, FRAMES[1]))
+
+    def layers(self, stage: Stage, *, rng: np.random.Generator) -> tuple[Layer, ...]:
+        """Return the layers from back to front. `rng` draws illustrations of a distribution, none of them here."""
         del rng
-        plane = self.plane(view)
-        moves = [step for step in self.result.trace if isinstance(step, MovedCenters)]
-        k = len(self.final)
-        stage = Stage(plane, Clock(len(moves), PHASES))  # the records, the steps, then the release
+        moves = [step for step in self.steps if isinstance(step, MovedCenters)]
+        noise = list(_find_noise(moves, self.result, self.words.box, stage))
         always, release = stage.clock.always(), stage.clock.release
-        layers = (
+        return (
             *ground.box_layer(stage, public=self.words.box_public),
             ground.record_layer(self.unit, [None, self.nonprivate_members], always | {release: 1}, stage),
             *ground.border_layer(RELEASED, {release: 0}, self.final[None], stage),
-            *_moves(moves, self, stage),
+            *_center_layers(moves, self.words.box, stage),
+            *(stage.threads("noise", SECRET_NOISE, rows, before, after) for rows, before, after in noise),
             stage.marks("released center", RELEASED, {release: 0}, self.final[None], size=13.0),
             # Where centers were before their noise, on top of the centers: exact, so the curator's.
             *(
                 stage.marks("center before noise", SECRET, rows, before, symbol="ring", size=8.0)
-                for rows, before, _ in _noise(moves, self, stage)
+                for rows, before, _ in noise
             ),
         )
-        steps = (Frame(f"Step {i} of {len(moves)}", "Only the curator sees it.") for i in range(1, len(moves) + 1))
-        return StepsScene(
+
+    def alt(self) -> str:
+        """Return what is drawn, from public facts alone."""
+        k = len(self.final)
+        return f"{self.words.title}: {k} released {'center' if k == 1 else 'centers'} over the records."
+
+    def caption(self, plane: Projection) -> str:
+        """Return what the colors mean to the curator."""
+        del plane
+        return CAPTION
+
+    def public_caption(self) -> str:
+        """Return what the colors mean to the public."""
+        return PUBLIC_CAPTION
+
+    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+        """Return the moving picture; `.public()` leaves what the world may see. `rng` draws illustrations only."""
+        stage, stops = Stage(self.plane(view), self.clock), self.stops()
+        plane = stage.projection
+        return self.scene(
             title=self.words.title,
-            alt=f"{self.words.title}: {k} released {'center' if k == 1 else 'centers'} over the records.",
-            caption=CAPTION,
-            public_caption=PUBLIC_CAPTION,
+            alt=self.alt(),
+            caption=self.caption(plane),
+            public_caption=self.public_caption(),
             x=plane.x,
             y=plane.y,
             axes_public=not plane.nonprivate,
-            layers=layers,
-            frames=(FRAMES[0], *steps, FRAMES[1]),
-            start_frame=len(always) - 1,
-            group_names=cluster_names(k),
+            layers=self.layers(stage, rng=rng),
+            frames=stops.frames,
+            start_frame=stops.start_frame,
+            group_names=cluster_names(len(self.final)),
         )
 
 
-def _moves(moves: Sequence[MovedCenters], run: CentersRun[CentersRelease, Step], stage: Stage) -> Iterator[Layer]:
-    """Yield the centers of each step, and the noise on them: the curator's, as how many steps there are is."""
+def _center_layers(moves: Sequence[MovedCenters], box: Box, stage: Stage) -> Iterator[Layer]:
+    """Yield the centers of each step: the curator's, as the number of steps is."""
     for some in _alike(moves):
         rows = {stage.clock.frame(i, PHASES[0]): row for row, i in enumerate(some)}
-        centers = _unit([step.centers for step in some.values()], run)
+        centers = box.to_unit(np.stack([step.centers for step in some.values()]))
         yield stage.marks("center", UNRELEASED, rows, centers, size=10.0)
-    for rows, before, after in _noise(moves, run, stage):
-        yield stage.threads("noise", SECRET_NOISE, rows, before, after)
 
 
 def _alike(moves: Sequence[MovedCenters]) -> list[dict[int, MovedCenters]]:
@@ -360,27 +473,22 @@ def _alike(moves: Sequence[MovedCenters]) -> list[dict[int, MovedCenters]]:
     return [{i: step for i, step in enumerate(moves) if len(step.centers) == k} for k in numbers]
 
 
-def _noise(
-    moves: Sequence[MovedCenters], run: CentersRun[CentersRelease, Step], stage: Stage
+def _find_noise(
+    moves: Sequence[MovedCenters], result: Result[CentersRelease, Step], box: Box, stage: Stage
 ) -> Iterator[tuple[dict[int, int], FloatArray, FloatArray]]:
     """Yield frames and rows, the centers before their noise, and after it, where the run's events name such noise."""
-    if not any(map(_is_added, run.result.events)):
+    if not any(map(_is_added, result.events)):
         return
     for some in _alike(moves):
         if all(step.nonprivate_centers is None for step in some.values()):
             continue
         rows = {stage.clock.frame(i, PHASES[0]): row for row, i in enumerate(some)}
-        before = (step.nonprivate_centers for step in some.values())
-        exact = _unit(
-            [step.centers if each is None else each for step, each in zip(some.values(), before, strict=True)], run
-        )
-        if np.array_equal(moves[-1].centers, run.result.release.centers) and len(moves) - 1 in some:
+        after = [step.centers for step in some.values()]
+        exact = (step.nonprivate_centers for step in some.values())
+        before = [center if each is None else each for center, each in zip(after, exact, strict=True)]
+        if np.array_equal(moves[-1].centers, result.release.centers) and len(moves) - 1 in some:
             rows = rows | {stage.clock.release: len(some) - 1}  # the last step's centers are what is released
-        yield rows, exact, _unit([step.centers for step in some.values()], run)
-
-
-def _unit(centers: Sequence[Centers], run: CentersRun[CentersRelease, Step]) -> FloatArray:
-    return run.words.box.to_unit(np.stack(centers))
+        yield rows, box.to_unit(np.stack(before)), box.to_unit(np.stack(after))
 
 
 def _is_added(event: Event) -> bool:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpviz import attacks
 from dpviz.accounting import Purpose
-from dpviz.core import Box, Budget, CentersRelease, Confidential, FloatArray, Step
+from dpviz.core import Box, Budget, Confidential, FloatArray
 from dpviz.plots import GUIDE, LAW, SECRET, UNRELEASED, Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene, always
 from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import ceiled
 from dpviz.stories.stage import Stops
-
-if TYPE_CHECKING:
-    from dpviz.stories.centers import CentersRun
 
 BAR = 0.72  # of a column's width
 FILLS = {  # opacity; of anything else FULL
@@ -42,15 +38,14 @@ class CostLine(Confidential):
     unit: str = "iteration"
 
 
-def cost_chart(run: CentersRun[CentersRelease, Step], line: CostLine, stops: Stops) -> Scene:
-    """Return cost against iteration, beside Lloyd's: exact costs, so the curator's only."""
-    lloyds = run.reference.nonprivate_costs
+def cost_chart(line: CostLine, lloyds: FloatArray, n_records: int, stops: Stops) -> Scene:
+    """Return cost against iteration, beside Lloyd's costs `lloyds` (t,): exact costs, so the curator's only."""
     longest = max(len(line.iteration), len(lloyds))
     curves = np.full((1, 2, longest, 2), np.nan)
     pairs = ((line.iteration, line.nonprivate_cost), (np.arange(len(lloyds)), lloyds))
     for row, (at, values) in zip(curves[0], pairs, strict=True):
         row[: len(values), 0] = at
-        row[: len(values), 1] = values / max(run.unit.shape[0], 1)
+        row[: len(values), 1] = values / max(n_records, 1)
     rows, each = always(len(stops.frames)), np.arange(len(stops.frames), dtype=np.int16)
     highest, last = float(np.nanmax(curves[..., 1])), float(np.nanmax(curves[..., 0]))
     layers = (

@@ -11,7 +11,7 @@ pictures share them.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from dpviz.core import (
     FloatArray,
     IntArray,
     Points,
+    Result,
+    Step,
     frozen,
 )
 from dpviz.core.compiled import compiled
@@ -33,10 +35,7 @@ from dpviz.plots.scene import SHADES
 from dpviz.solvers import BOX_MIDDLE, EMPTY_SCALES, noisy_means, steadied
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.ledger import noise_scales
-from dpviz.stories.view import GOLDEN, View, project
-
-if TYPE_CHECKING:
-    from dpviz.stories.run import Run
+from dpviz.stories.view import GOLDEN, Projection
 
 MOST_DRAWS, FEWEST_DRAWS = 64, 8
 MOST_PLACES = 512  # draws times centers; more would cost a frame
@@ -180,22 +179,25 @@ def _alike(unit: Points, groups: Shades, draws: FloatArray) -> IntArray:
 
 
 def of_noisy_means(
-    run: "Run[Any, CentersRelease, Any]",
+    result: Result[CentersRelease, Step],
+    final: Centers,
     counts: Counts,
     mean: Centers,
     previous: Centers,
     *,
     seeded: bool,
+    teaching: bool,
 ) -> Ensembles:
     """Return the ensembles of a run that releases noisy sums over noisy counts, as `noisy_means` makes them.
 
-    `counts` (k,) and `mean` (k, d) are the last step's exact ones, `previous` (k, d) the centers before it, box units;
-    after a private start, `seeded`, means go only as far as noise does not explain. A center that stayed for its noisy
-    count says nothing of its true average, which may be anywhere.
+    `final` (k, d) are the released centers, `counts` (k,) and `mean` (k, d) the last step's exact ones, and `previous`
+    (k, d) the centers before it, all in box units. After a private start, `seeded`, means go only as far as noise does
+    not explain. A center that stayed for its noisy count says nothing of its true average, which may be anywhere. Only
+    a `teaching` run has an ensemble for the curator.
     """
-    release, n = run.result.release, n_draws(len(counts))
-    noise = SumNoise(noise_scales(run.result, Purpose.COUNTS)[-1], noise_scales(run.result, Purpose.SUMS)[-1])
-    noisy_counts = release.noisy_counts
+    n = n_draws(len(counts))
+    noise = SumNoise(noise_scales(result, Purpose.COUNTS)[-1], noise_scales(result, Purpose.SUMS)[-1])
+    noisy_counts = result.release.noisy_counts
     assert noisy_counts is not None  # released with the sums
 
     def means(noisy: Counts, sums: FloatArray, fallback: Centers) -> Centers:
@@ -204,10 +206,10 @@ def of_noisy_means(
             return made
         return steadied(made, fallback, noisy, count_scale=noise.count_scale, sum_scale=noise.sum_scale)
 
-    true = noise.true_means(noisy_counts, run.words.box.to_unit(release.centers), BOX_MIDDLE, n)
+    true = noise.true_means(noisy_counts, final, BOX_MIDDLE, n)
     stayed = noisy_counts < max(1.0, EMPTY_SCALES * noise.count_scale)
     true[:, stayed] = standard_uniform(*true.shape)[:, stayed]
-    if not run.teaching:
+    if not teaching:
         return None, Ensemble(true)
     return centered(noise.landed(counts, counts[:, None] * (mean - BOX_MIDDLE), previous, means, n)), Ensemble(true)
 
@@ -217,12 +219,9 @@ def centered(draws: FloatArray) -> Ensemble:
     return Ensemble(draws, drain=nearest_drain(draws))
 
 
-def with_ensembles(scene: Scene, run: "Run[Any, Any, Any]", view: View) -> Scene:
+def with_ensembles(scene: Scene, ensembles: Ensembles, plane: Projection, unit: Points) -> Scene:
     """Add to a picture of features what its run's law says of the release: fog under the records, dots above them."""
-    if view.z is not None or not scene.axes_public:
-        return scene
-    exact, public = run.ensembles(view)
-    plane, last = project(View(view.x, view.y), run.words, run.unit), len(scene.frames) - 1
+    (exact, public), last = ensembles, len(scene.frames) - 1
     records = (
         i
         for i, each in enumerate(scene.layers)
@@ -246,7 +245,7 @@ def with_ensembles(scene: Scene, run: "Run[Any, Any, Any]", view: View) -> Scene
             heights = np.modf(GOLDEN * np.arange(1, places[..., 0].size + 1))[0] - 0.5
             places[..., 1] += STRIP * heights.reshape(places.shape[:2])
         arrays: dict[str, AnyArray] = {"xy": places[None]}
-        drain = {} if ensemble.drain is None else _drained(ensemble.drain, run.unit, scene.layers[at], last)
+        drain = {} if ensemble.drain is None else _drained(ensemble.drain, unit, scene.layers[at], last)
         above.append(Layer.of(ensemble.cloud or cloud, Kind.ENSEMBLE, ink, arrays | drain, rows, size=DOT))
         if ensemble.ends is not None:
             arrays["ends"] = ensemble.ends[None]

@@ -1,7 +1,6 @@
 """A run that releases a Gaussian mixture: the picture of its centers, with what each component covers."""
 
 import math
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -9,13 +8,13 @@ import numpy as np
 from dpviz.accounting import Purpose
 from dpviz.baselines.dp_em import FIRM_SCALES, EmStep, MixtureRelease
 from dpviz.core import Centers, Counts, FloatArray, algebra
-from dpviz.plots import RELEASED, Kind, Scene
+from dpviz.plots import RELEASED, Kind, Layer
 from dpviz.solvers import BOX_MIDDLE, Mixture
 from dpviz.stories import ensemble, ledger
 from dpviz.stories.center_facts import NoiseLaw, noise_law
-from dpviz.stories.centers import PHASES, CentersRun
+from dpviz.stories.centers import CentersRun
 from dpviz.stories.ensemble import Ensembles
-from dpviz.stories.stage import Clock, Stage
+from dpviz.stories.stage import Stage
 from dpviz.stories.view import CIRCLE, Projection, View
 
 
@@ -63,16 +62,14 @@ class MixtureRun(CentersRun[MixtureRelease, EmStep]):
         law = noise_law(self.result, 2.0 * (self.final - BOX_MIDDLE), Purpose.SUMS)
         return None if law is None else NoiseLaw(law.lengths / 2.0, law.draws / 2.0)
 
-    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Draw the centers, and in a plane the ellipses of the release; a single feature has none."""
-        scene, plane = super().draw(view, rng=rng), self.plane(view)
+    def layers(self, stage: Stage, *, rng: np.random.Generator) -> tuple[Layer, ...]:
+        """Return the centers, and in a plane the ellipses of the release on top; a single feature has none."""
+        layers, plane = super().layers(stage, rng=rng), stage.projection
         if plane.d == 1:
-            return scene
-        stage = Stage(plane, Clock(len(self.steps), PHASES))
+            return layers
         arrays = {"xy": ellipses(self.release.mixture, plane)[None]}
         rows = {stage.clock.release: 0}
-        layer = stage.layer("half of a component", Kind.LINES, RELEASED, rows, arrays, size=1.5)
-        return replace(scene, layers=(*scene.layers, layer))
+        return (*layers, stage.layer("half of a component", Kind.LINES, RELEASED, rows, arrays, size=1.5))
 
 
 def ellipses(mixture: Mixture, plane: Projection) -> FloatArray:

@@ -285,7 +285,9 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
         def drawing(view: View) -> Scene:
             scene = on_map(self.draw(view, rng=np.random.default_rng(ILLUSTRATION_SEED)), self.words, view)
-            scene = with_ensembles(scene, self, view)
+            if view.z is None and scene.axes_public:
+                flat = project(View(view.x, view.y), self.words, self.unit)
+                scene = with_ensembles(scene, self.ensembles(view), flat, self.unit)
             return scene if adapt is None else adapt(scene)
 
         scene = drawing(view) if view.z is None else with_depth(drawing(view), drawing(from_above(view)), view)

@@ -409,8 +409,8 @@ def test_what_is_expected_at_another_epsilon_is_what_a_run_there_says(name, n, g
         (0.02, 0.05, None, "Four centers land where they should"),
     ],
 )
-def test_a_finding_looks_at_the_run_and_at_the_law_of_its_noise(tell, lost, off, law, words):
-    run = replace(tell())
+def test_a_finding_looks_at_the_run_and_at_the_law_of_its_noise(tell_family, lost, off, law, words):
+    run = replace(tell_family("su"))
     best = run.best_cost
     measured = {
         "nonprivate_cost": best + lost * (run.no_data_cost - best),
@@ -421,8 +421,8 @@ def test_a_finding_looks_at_the_run_and_at_the_law_of_its_noise(tell, lost, off,
     assert run.finding().curator.startswith(words)
 
 
-def test_the_public_reads_of_the_law_alone(tell):
-    run, said = tell(), []
+def test_the_public_reads_of_the_law_alone(tell_family):
+    run, said = tell_family("su"), []
     for law in (0.5, 0.1, 0.01, None):
         one = replace(run)
         one.__dict__["noise_share"] = law

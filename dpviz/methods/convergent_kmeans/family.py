@@ -1,49 +1,37 @@
 """The k-means family's baselines as pictures: Lloyd's own run, Lloyd with noise, and EUGkM.
 
-Each kind of release has a class, and `RUNS` says which method has which. What
-a layer draws for the world it takes from the release, its events and public parameters; what it takes from a trace or
-records it draws for the curator.
+Each kind of release has a class, and `RUNS` says which method has which. GUPT, PrivGene and FastLloyd have the default
+picture of released centers.
 """
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar
+from typing import Any
 
 import numpy as np
 
 from dpviz.accounting import Purpose
 from dpviz.baselines._lloyd_family import LloydFamilyRelease, LloydStep
 from dpviz.baselines.eugkm import GridRelease, GridStep
-from dpviz.core import Counts, FloatArray
-from dpviz.methods.convergent_kmeans.run import PACKED, FamilyRun, IteratedRun
+from dpviz.core import Centers, FloatArray, Points, Result, unit_records
+from dpviz.methods.convergent_kmeans import layers
+from dpviz.methods.convergent_kmeans.run import COLORS, PACKED, PUBLIC_CAPTION, FamilyRun, plane_caption
 from dpviz.metrics import nonprivate_cost
-from dpviz.plots import (
-    LAW,
-    PUBLIC,
-    RELEASED,
-    SECRET,
-    SECRET_NOISE,
-    UNRELEASED,
-    Frame,
-    Ink,
-    Kind,
-    Layer,
-    Role,
-)
-from dpviz.solvers import EMPTY_SCALES, assign
+from dpviz.plots import RELEASED, SECRET, UNRELEASED, Frame, Kind, Layer, Scene
+from dpviz.solvers import EMPTY_SCALES, LloydRun, assign, lloyd, public_start
 from dpviz.stories import center_facts
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.centers import CentersRun
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
+from dpviz.stories.ground_layers import NoisySteps
 from dpviz.stories.ledger import noise_scales
 from dpviz.stories.panel import Fact, Sentence, counted, odds
 from dpviz.stories.run import Run
 from dpviz.stories.stage import Clock, ExactScene, Stage, Stops, stack
-from dpviz.stories.view import Projection, View
+from dpviz.stories.view import Projection, View, Words
 
 # method -> what to call it; the order is that of every legend and table
 METHODS: Mapping[str, str] = MappingProxyType(
@@ -86,68 +74,54 @@ def no_budget(_: float) -> str:
     return "Lloyd has no budget: ε changes nothing here."
 
 
-# Lloyd's algorithm, without noise and with it: assign, mean, noise, again and again.
-
-LLOYD_DETAILS = {
+LLOYD_PHASES = {
     "assign": "Every person joins the nearest center.",
     "mean": "The true average of each cluster stays secret.",
     "noise": "Noise moves the mean, and the noisy mean is released.",
 }
-L_co = TypeVar("L_co", bound=LloydFamilyRelease, covariant=True)
+EXACT_PHASES = {
+    "assign": LLOYD_PHASES["assign"],
+    "mean": "Every center moves to the true average of its cluster.",
+}
 
 
-class LloydFamilyRun(IteratedRun[L_co, LloydStep]):
+class LloydFamilyRun(FamilyRun[LloydFamilyRelease, LloydStep]):
     """A run of Lloyd's algorithm with noise on counts and sums: BLUM, DWORK and SU."""
 
     terms = TERMS
-    details: ClassVar[Mapping[str, str]] = LLOYD_DETAILS  # what happens in each phase, in public words
-    end: ClassVar[str] = "The last noisy means are released."
-    noisy: ClassVar[bool] = True
 
     def stop_words(self) -> tuple[str, Mapping[str, str], str]:
         """Return what the stops show, in public words."""
-        start = "Some of the records, or given." if self.release.start is None else PACKED
-        return start, self.details, self.end
+        return _start_words(self.release), LLOYD_PHASES, "The last noisy means are released."
 
-    def layers(self, plane: Projection) -> tuple[Layer, ...]:
-        """Return what is drawn, from back to front; the world's from the release and its events alone."""
-        release, trace, noisy = self.release, self.steps, self.noisy
-        stage = Stage(plane, self.clock)
-        clock, ink = stage.clock, RELEASED if noisy else SECRET
-        start = trace[0].previous_centers if release.start is None else release.start
-        of_start = ground.start_seen(release.start, release.start_packing)
-        groups = (None, *(step.nonprivate_labels for step in trace), self.nonprivate_members)
-        rows = {0: 0, **clock.during(*clock.phases, offset=1), clock.release: len(trace) + 1}
-        mean, previous = stack(trace, "nonprivate_mean"), stack(trace, "previous_centers")
-        from_mean = clock.during(*clock.phases[1:])
-        last_mean = trace[-1].nonprivate_mean if noisy else None
-        steps = ground.NoisySteps(mean, release.path, from_mean, clock.during("noise")) if noisy else None
-        return (
-            *ground.box_layer(stage, public=self.words.box_public),
-            ground.record_layer(self.unit, groups, rows, stage),
-            *ground.cluster_borders(of_start, start, release.path, self.final, stage, ink),
-            *(self._error_layers(stage) if noisy else ()),
-            *ground.seed_layers(release.start_packing, start, stage),
-            *ground.path_layers(of_start, start, release.path, stage, ink),
-            stage.arrows("exact move", SECRET, from_mean, previous, mean, size=1.5, dash=True),
-            *ground.final_layers(self.final, last_mean, self.reference.nonprivate_centers, stage, ink=ink, steps=steps),
-        )
+    def step_layers(
+        self, stage: Stage, start: Centers, *, rng: np.random.Generator
+    ) -> tuple[Sequence[Layer], Sequence[Layer]]:
+        """Return how far noise usually goes, and the exact moves."""
+        del start, rng
+        return layers.error_layers(self.noise_scales, self.release.path, stage), [_exact_moves(self.steps, stage)]
 
-    @property
-    def rounds_fact(self) -> Fact:
-        """How many iterations there are; public."""
-        why = "The number is fixed before the first iteration."
-        return Fact("Iterations", str(len(self.release.path)), why, True)
+    def true_averages(self, stage: Stage) -> tuple[Centers | None, NoisySteps | None]:
+        """Return the exact averages, of the last step and of all."""
+        mean, clock = stack(self.steps, "nonprivate_mean"), stage.clock
+        return mean[-1], NoisySteps(mean, self.release.path, clock.during("mean", "noise"), clock.during("noise"))
 
     def own_facts(self) -> tuple[Fact, ...]:
-        """Return how many iterations there are, and how many clusters look empty."""
+        """Return how many iterations there are, and how many clusters look empty; public."""
         n_empty = int(np.isnan(self.noise_scales[-1]).sum())
         why = "Their last noisy count was too small to tell from an empty cluster's: their center stayed."
-        return (self.rounds_fact, Fact("Look empty", f"{n_empty} of {len(self.release.centers)}", why, True))
+        return (
+            Fact("Iterations", str(len(self.release.path)), "The number is fixed before the first iteration.", True),
+            Fact("Look empty", f"{n_empty} of {len(self.release.centers)}", why, True),
+        )
 
-    def description(self) -> str:
+    def alt(self) -> str:
         """Return what is drawn, from public parameters and the release alone."""
-        return f"cluster centers over {counted(len(self.release.path), 'iteration')} of Lloyd's algorithm with noise"
+        return (
+            f"{self.words.title}: {self.params.n_clusters} cluster centers over "
+            f"{counted(len(self.release.path), 'iteration')} of Lloyd's algorithm with noise. "
+            f"Released centers at {self.places}."
+        )
 
     @cached_property
     def noise_scales(self) -> FloatArray:
@@ -162,30 +136,13 @@ class LloydFamilyRun(IteratedRun[L_co, LloydStep]):
         large = counts >= np.maximum(1.0, EMPTY_SCALES * of_counts)
         return np.where(large, of_sums / np.maximum(counts, 1.0), np.nan)
 
-    def _error_layers(self, stage: Stage) -> list[Layer]:
-        """How far the sums' noise goes: of every iteration for the curator, for the world of the released counts."""
-        scales, path, clock = self.noise_scales, self.release.path, stage.clock
-        last = {clock.release: 0, clock.frame(clock.n_steps - 1, "noise"): 0}
-        circles = ground.error_circles("likely error", LAW, last, path[-1:], scales[-1:], stage)
-        if clock.n_steps > 1:
-            earlier = {clock.frame(t, "noise"): t for t in range(clock.n_steps - 1)}
-            # The counts on the way are not part of the release.
-            circles += ground.error_circles(
-                "likely error on the way", SECRET_NOISE, earlier, path[:-1], scales[:-1], stage
-            )
-        return circles
 
-
-class ExactLloydRun(LloydFamilyRun[LloydFamilyRelease]):
+class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):
     """Lloyd's own run: nothing of it is private, and all of it is the curator's."""
 
-    details: ClassVar[Mapping[str, str]] = {
-        "assign": LLOYD_DETAILS["assign"],
-        "mean": "Every center moves to the true average of its cluster.",
-    }
-    end = "The true averages are the result: nothing of it is private."
-    noisy = False
+    terms = TERMS
     scene = ExactScene
+    ink = SECRET
 
     @property
     def lede(self) -> str:
@@ -198,6 +155,23 @@ class ExactLloydRun(LloydFamilyRun[LloydFamilyRelease]):
             curator="Nothing is hidden: the centers are exact means of real records.",
             public="Nothing is released: every number of this run is exact.",
         )
+
+    def stop_words(self) -> tuple[str, Mapping[str, str], str]:
+        """Return what the stops show, in public words."""
+        end = "The true averages are the result: nothing of it is private."
+        return _start_words(self.release), EXACT_PHASES, end
+
+    def step_layers(
+        self, stage: Stage, start: Centers, *, rng: np.random.Generator
+    ) -> tuple[Sequence[Layer], Sequence[Layer]]:
+        """Return the exact moves."""
+        del start, rng
+        return (), [_exact_moves(self.steps, stage)]
+
+    def true_averages(self, stage: Stage) -> tuple[Centers | None, NoisySteps | None]:
+        """Return nothing: the centers are the averages."""
+        del stage
+        return None, None
 
     def ensembles(self, view: View) -> Ensembles:
         """Return nothing: there is no noise."""
@@ -224,22 +198,46 @@ class ExactLloydRun(LloydFamilyRun[LloydFamilyRelease]):
         return "Nothing of this run is private: the public sees the box and a public start, and nothing else."
 
 
+def _start_words(release: LloydFamilyRelease) -> str:
+    return "Some of the records, or given." if release.start is None else PACKED
+
+
+def _exact_moves(steps: tuple[LloydStep, ...], stage: Stage) -> Layer:
+    previous, mean = stack(steps, "previous_centers"), stack(steps, "nonprivate_mean")
+    from_mean = stage.clock.during(*stage.clock.phases[1:])
+    return stage.arrows("exact move", SECRET, from_mean, previous, mean, size=1.5, dash=True)
+
+
 # EUGkM: exact counts of cells, noisy counts, then k-means on the cells, which sees no record any more.
 
 N_STOPS = 5  # of the k-means that the scrubber has: how many steps it took is not part of the release
 STOPS = tuple(f"stop {i + 1}" for i in range(N_STOPS))
-MOST_WALLS = 3_000  # that can still be told apart
-PIXELS = 160  # along an axis of a grid whose cells are not equal
-ROUNDING = 1e-9  # of a pixel
+GRID_NOTE = " Shades are square roots of counts, which are summed over features that are not shown."
 
 
-class EUGkMRun(FamilyRun[GridRelease, GridStep]):
+class EUGkMRun(CentersRun[GridRelease, GridStep]):
     """A run of EUGkM: k-means on a grid of noisy counts."""
 
     terms = TERMS
-    ledger_unit = "step"
-    note = " Shades are square roots of counts, which are summed over features that are not shown."
+    reference_group = FamilyRun.reference_group
+    scene = Scene
     clock = Clock(1, ("exact", "noisy", *STOPS))
+
+    @classmethod
+    def reference_key(cls, params: Any, result: object) -> tuple[object, ...]:
+        """Return the parameters that Lloyd's run depends on: the family's, from a packing."""
+        del result
+        return (params.n_clusters, "packing", params.start_seed)
+
+    @classmethod
+    def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: Any) -> LloydRun:
+        """Return Lloyd's run from the sphere packing of the start's seed, of seed 0 without one: the curator's.
+
+        Epsilon does not change it: a page can keep it.
+        """
+        seed = 0 if params.start_seed is None else params.start_seed
+        start = public_start(*result.release.centers.shape, seed=seed, rng=np.random.default_rng(seed))
+        return lloyd(unit_records(points, words.box), start)
 
     @cached_property
     def walk(self) -> tuple[FloatArray, FloatArray]:
@@ -260,23 +258,22 @@ class EUGkMRun(FamilyRun[GridRelease, GridStep]):
         )
         return Stops(frames)
 
-    def layers(self, plane: Projection) -> tuple[Layer, ...]:
+    def layers(self, stage: Stage, *, rng: np.random.Generator) -> tuple[Layer, ...]:
         """Return what is drawn, from back to front; the world's from the noisy grid and the released centers alone."""
-        stage, clock = Stage(plane, self.clock), self.clock
-        _, path = self.walk
+        del rng
+        clock, plane, labels, (_, path) = stage.clock, stage.projection, self.nonprivate_labels, self.walk
         walking = {clock.frame(0, stop): i for i, stop in enumerate(STOPS)}
-        labels = self.nonprivate_labels
-        true = ground.exact_means(self.unit, labels, self.final)
-        way = stage.layer("path", Kind.TRAILS, UNRELEASED, walking, plane(path), size=2.0)
+        exact = ground.exact_means(self.unit, labels, self.final)
+        cell_counts = self.steps[0].nonprivate_cell_counts
         lloyds, noise = self.reference.nonprivate_centers, "error of grid and noise"
         return (
             *ground.box_layer(stage, public=self.words.box_public),
-            *([] if plane.nonprivate else self._grid_layers(stage)),
+            *([] if plane.nonprivate else layers.grid_layers(self.release, cell_counts, stage)),
             ground.record_layer(self.unit, (None, labels), {0: 0, clock.release: 1}, stage, size=3.0),
             *ground.border_layer(RELEASED, {clock.release: 0}, self.final[None], stage),
-            way,
+            stage.layer("path", Kind.TRAILS, UNRELEASED, walking, plane(path), size=2.0),
             stage.marks("center", UNRELEASED, walking, path, size=9.0),
-            *ground.final_layers(self.final, true, lloyds, stage, noise=noise),
+            *ground.final_layers(self.final, exact, lloyds, stage, noise=noise),
         )
 
     def cost_line(self) -> CostLine:
@@ -286,87 +283,33 @@ class EUGkMRun(FamilyRun[GridRelease, GridStep]):
         when = np.concatenate([np.zeros(self.clock.n_frames - N_STOPS - 1), iterations, iterations[-1:]])
         return CostLine(iterations, np.array(costs), when, "k-means step on the cells")
 
-    def own_facts(self) -> tuple[Fact, ...]:
-        """Return the grid's size, and its cells below zero and without any record."""
+    def utility(self) -> tuple[Fact, ...]:
+        """Return the cost, the grid's size, and its cells below zero and without any record."""
         counts = self.release.noisy_cell_counts
         below = 100.0 * float(np.mean(counts < 0))
         empty = 100.0 * float(np.mean(self.steps[0].nonprivate_cell_counts == 0))
         return (
+            *self.cost_facts(center_facts.PACKED_START),
             Fact("Cells", f"{len(counts):,}", "More records and a larger ε buy more cells.", True),
             Fact("Cells below zero", odds(below), "Noise pushed their counts below zero: they weigh nothing.", True),
             Fact("Empty cells", odds(empty), "They hold no record, and about half of them look as if they did.", False),
+            self.lloyd_fact,
         )
 
-    def description(self) -> str:
+    def alt(self) -> str:
         """Return what is drawn, from public parameters and the release alone."""
-        return f"cluster centers on a grid of {len(self.release.noisy_cell_counts)} noisy counts"
+        return (
+            f"{self.words.title}: {self.params.n_clusters} cluster centers on a grid of "
+            f"{len(self.release.noisy_cell_counts)} noisy counts. Released centers at {self.places}."
+        )
 
-    def _grid_layers(self, stage: Stage) -> list[Layer]:
-        """The grid's walls, the exact counts, and the noisy counts above and below zero, all on one scale."""
-        release, clock = self.release, stage.clock
-        axes = tuple(int(axis) for axis in stage.projection.matrix.argmax(axis=0)[: min(stage.projection.d, 2)])
-        low, high = (corner[:, axes] for corner in release.grid.walls())
-        noisy = shaded(release.noisy_cell_counts, low, high)
-        exact = shaded(self.steps[0].nonprivate_cell_counts, low, high)
-        highest = max(float(np.abs(noisy).max()), 1e-300)  # one scale for all three, and it is released
-        after = dict.fromkeys(range(clock.frame(0, "noisy"), clock.n_frames), 0)
+    def caption(self, plane: Projection) -> str:
+        """Return what the colors mean to the curator."""
+        return plane_caption(plane, COLORS, COLORS) + ("" if plane.nonprivate else GRID_NOTE)
 
-        def cells(name: str, ink: Ink, rows: dict[int, int], counts: FloatArray) -> Layer:
-            # By the square root of the counts, nothing below zero: noise then looks alike everywhere.
-            shade = np.rint(255.0 * np.sqrt(np.clip(counts / highest, 0.0, 1.0))).astype(np.uint8)
-            arrays = {"rect": np.array([[[0.0, 0.0, 1.0, 1.0]]]), "value": shade[None, None]}
-            return stage.layer(name, Kind.GRID, ink, rows, arrays, isolate=False)
-
-        return [
-            *_wall_layer(low, high, stage),
-            cells("exact count", SECRET, {clock.frame(0, "exact"): 0}, exact),
-            cells("noisy count", RELEASED, after, noisy),
-            cells("count below zero", Ink(Role.NOISE, RELEASED.audience), after, -noisy),
-        ]
-
-
-def shaded(counts: Counts, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return a picture's rows, from the low end up: `counts` (m,) by the size of their cells, pixel by pixel.
-
-    Cells lie between `low` and `high` (m, 1 or 2) in the drawn axes; those of one place are summed. Equal cells are
-    pixels themselves.
-    """
-    n_cells = []  # along each axis, 0 where they are not equal
-    for axis in range(low.shape[1]):
-        widths = high[:, axis] - low[:, axis]
-        n_equal = round(1.0 / float(widths[0]))
-        n_cells.append(n_equal if np.allclose(widths, 1.0 / n_equal, atol=ROUNDING / n_equal) else 0)
-    n_pixels = np.array(n_cells) if all(n_cells) else np.full(len(n_cells), PIXELS)
-    # The pixels whose middles are in a cell, and one at least, so that none is lost.
-    begin = np.ceil(low * n_pixels - 0.5 - ROUNDING).astype(np.intp).clip(0, n_pixels - 1)
-    end = np.ceil(high * n_pixels - 0.5 - ROUNDING).astype(np.intp).clip(begin + 1, n_pixels)
-    shares = counts / (end - begin).prod(axis=1)
-    if low.shape[1] == 1:
-        begin, end = (np.column_stack([each, np.full(len(each), place)]) for each, place in ((begin, 0), (end, 1)))
-        n_pixels = np.append(n_pixels, 1)
-    shape = int(n_pixels[1]) + 1, int(n_pixels[0]) + 1
-    corners = ((begin, begin), (end, begin), (begin, end), (end, end))  # (x, y)
-    at = np.concatenate([y[:, 1] * shape[1] + x[:, 0] for x, y in corners])
-    changes = np.bincount(at, np.concatenate([shares, -shares, -shares, shares]), math.prod(shape)).reshape(shape)
-    return changes.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]
-
-
-def _wall_layer(low: FloatArray, high: FloatArray, stage: Stage) -> list[Layer]:
-    """The walls between the cells, while there are few enough to be seen; they are public or released."""
-    if low.shape[1] == 1:
-        low, high = (np.column_stack([each, np.full(len(each), side)]) for each, side in ((low, 0.0), (high, 1.0)))
-    some = low[:: max(1, len(low) // MOST_WALLS)]  # enough to see that there are too many, before all are sorted
-    corners = np.unique(some[:, 0] + 1j * some[:, 1])  # no two of them have a wall in common
-    if np.count_nonzero(corners.real > 0) + np.count_nonzero(corners.imag > 0) > MOST_WALLS:
-        return []
-    sides = np.column_stack([low, low[:, 0], high[:, 1]])
-    feet = np.column_stack([low, high[:, 0], low[:, 1]])
-    walls = np.unique(np.concatenate([sides[low[:, 0] > 0], feet[low[:, 1] > 0]]), axis=0)
-    if len(walls) > MOST_WALLS:
-        return []
-    rows = {0: 0, stage.clock.frame(0, "exact"): 0}
-    arrays = {"ends": walls[None]}
-    return [stage.layer("cell", Kind.SEGMENTS, PUBLIC, rows, arrays, size=0.5, isolate=False)]
+    def public_caption(self) -> str:
+        """Return what the colors mean to the public."""
+        return f"{PUBLIC_CAPTION}{GRID_NOTE}"
 
 
 RUNS: Mapping[str, type[Run[Any, Any, Any]]] = {

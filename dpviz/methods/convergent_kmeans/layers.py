@@ -1,35 +1,75 @@
-"""The layers of the zones picture.
+"""The layers of the family's pictures: zones, moves, rays, likely errors, and EUGkM's grid.
 
-What a function draws for the world it takes from the release; what it takes from a trace or records it draws for the
-curator.
+A layer takes what it draws. What it draws for the world comes from the release; what comes from a trace or records it
+draws for the curator.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import ByteArray, Centers
-from dpviz.plots import LAW, REFUSED, RELEASED, SECRET, SECRET_NOISE, Audience, Ink, Kind, Layer, Role
+from dpviz.baselines.eugkm import GridRelease
+from dpviz.core import ByteArray, Centers, Confidential, Counts, FloatArray
+from dpviz.methods.convergent_kmeans.algorithm import ZonesRelease
+from dpviz.methods.convergent_kmeans.algorithm.step import ZoneStep
+from dpviz.plots import (
+    LAW,
+    PUBLIC,
+    REFUSED,
+    RELEASED,
+    SECRET,
+    SECRET_NOISE,
+    Audience,
+    Ink,
+    Kind,
+    Layer,
+    Role,
+)
 from dpviz.solvers import clamped_laplace, spread_in_zone, zone_density
-from dpviz.stories.ground_layers import NoisySteps
+from dpviz.stories import ground_layers as ground
 from dpviz.stories.stage import Stage, stack
 from dpviz.stories.view import Projection
-
-if TYPE_CHECKING:
-    from dpviz.methods.convergent_kmeans.run import ConvergentKMeansRun, ZoneMeans
 
 HEAT_CELLS = 20  # a side, of a zone's density
 MOST_DRAWS, MOST_DRAWS_A_ZONE, FEWEST_DRAWS = 3_000, 40, 4  # shown where a density cannot be
 CLAMPED = "clamped noise"
 CORNER = 1e-9  # box units; a center this close to a wall was clipped and has left its ray
+MOST_WALLS = 3_000  # that can still be told apart
+PIXELS = 160  # along an axis of a grid whose cells are not equal
+ROUNDING = 1e-9  # of a pixel
 
 
-def zone_layers(run: ConvergentKMeansRun, start: Centers, stage: Stage, *, rng: np.random.Generator) -> list[Layer]:
-    """Convergent zone, the mechanism's density, the sampling zone and the controller."""
-    clock, plane, release = stage.clock, stage.projection, run.release
-    means, epsilon = run.zone_means, run.params.epsilon_per_iteration
+@dataclass(frozen=True, slots=True, eq=False)
+class ZoneMeans(Confidential):
+    """The means that zones stand on, over all iterations: released in repaired mode, secret in published mode."""
+
+    mean: FloatArray  # (T, k, d) box units
+    controller: FloatArray  # (T, k, d)
+    lam: FloatArray  # (T, k)
+    counts: FloatArray  # (T, k) records in each cluster
+    released: bool
+
+    @classmethod
+    def from_run(cls, release: ZonesRelease, steps: tuple[ZoneStep, ...]) -> "ZoneMeans":
+        """Return those of the release if it has them, else those of the steps."""
+        means, counts = release.zone_means, release.noisy_counts_by_iteration
+        if means is not None and counts is not None and release.controllers is not None and release.lam is not None:
+            return cls(means, release.controllers, release.lam, counts, released=True)
+        exact = stack(steps, "nonprivate_counts")
+        return cls(stack(steps, "zone_mean"), stack(steps, "controller"), stack(steps, "lam"), exact, released=False)
+
+    @property
+    def ink(self) -> Ink:
+        """Blue if released, gray if exact and so the curator's."""
+        return RELEASED if self.released else SECRET
+
+
+def zone_layers(
+    release: ZonesRelease, means: ZoneMeans, start: Centers, epsilon: float, stage: Stage, *, rng: np.random.Generator
+) -> list[Layer]:
+    """Draw convergent zones, the mechanism's density at `epsilon` for a step, sampling zones and controllers."""
+    clock, plane = stage.clock, stage.projection
     frames = clock.during("zone", "sample")
     previous = np.concatenate([start[None], release.path[:-1]])
     radius = np.linalg.norm(means.mean - previous, axis=2)  # (T, k) a
@@ -99,26 +139,19 @@ def _density(means: ZoneMeans, epsilon: float, plane: Projection) -> ByteArray:
     return scaled.reshape(n_steps, k, HEAT_CELLS, HEAT_CELLS)
 
 
-def move_layers(run: ConvergentKMeansRun, stage: Stage) -> list[Layer]:
-    """The exact move to the mean, the noisy mean, and the draw that follows it."""
-    clock, means = stage.clock, run.zone_means
-    exact, previous = stack(run.steps, "nonprivate_mean"), stack(run.steps, "previous_centers")
+def move_layers(release: ZonesRelease, steps: tuple[ZoneStep, ...], means: ZoneMeans, stage: Stage) -> list[Layer]:
+    """Draw the exact moves to the means, the noisy means, and the draws that follow them."""
+    clock = stage.clock
+    exact, previous = stack(steps, "nonprivate_mean"), stack(steps, "previous_centers")
     from_mean, law = clock.during("mean", "zone", "sample"), LAW if means.released else SECRET_NOISE
     layers = [
         stage.arrows("exact move", SECRET, from_mean, previous, exact, size=1.5, dash=True),
-        stage.arrows("draw", law, clock.during("sample"), means.mean, run.release.path, size=2.0),
+        stage.arrows("draw", law, clock.during("sample"), means.mean, release.path, size=2.0),
     ]
     if means.released:
         after = clock.during("zone", "sample")
         layers.append(stage.marks("noisy mean", RELEASED, after, means.mean, symbol="cross", size=9.0))
     return layers
-
-
-def noisy_steps(run: ConvergentKMeansRun, stage: Stage) -> NoisySteps:
-    """Return the true averages on the way, and the noise on them where zones stand on noisy means."""
-    clock, means = stage.clock, run.zone_means
-    after = clock.during("zone", "sample") if means.released else {}
-    return NoisySteps(stack(run.steps, "nonprivate_mean"), means.mean, clock.during("mean", "zone", "sample"), after)
 
 
 def ray_layer(final: Centers, stage: Stage) -> Layer:
@@ -139,3 +172,84 @@ def ray_layer(final: Centers, stage: Stage) -> Layer:
         np.concatenate([stage.projection(corner), stage.projection(ends)], axis=1)[None],
         size=1.5,
     )
+
+
+def error_layers(scales: FloatArray, path: FloatArray, stage: Stage) -> list[Layer]:
+    """Draw how far noise of `scales` (T, k) goes: for the world around the last centers of `path` (T, k, d) alone.
+
+    The counts on the way, which the other scales follow from, are not part of the release.
+    """
+    clock = stage.clock
+    last = {clock.release: 0, clock.frame(clock.n_steps - 1, "noise"): 0}
+    circles = ground.error_circles("likely error", LAW, last, path[-1:], scales[-1:], stage)
+    if clock.n_steps > 1:
+        earlier = {clock.frame(t, "noise"): t for t in range(clock.n_steps - 1)}
+        circles += ground.error_circles("likely error on the way", SECRET_NOISE, earlier, path[:-1], scales[:-1], stage)
+    return circles
+
+
+def grid_layers(release: GridRelease, nonprivate_counts: Counts, stage: Stage) -> list[Layer]:
+    """Draw the grid's walls, its exact counts (m,), and its noisy counts above and below zero, all on one scale."""
+    clock = stage.clock
+    axes = tuple(int(axis) for axis in stage.projection.matrix.argmax(axis=0)[: min(stage.projection.d, 2)])
+    low, high = (corner[:, axes] for corner in release.grid.walls())
+    noisy, exact = (shaded(counts, low, high) for counts in (release.noisy_cell_counts, nonprivate_counts))
+    highest = max(float(np.abs(noisy).max()), 1e-300)  # one scale for all three, and it is released
+    after = dict.fromkeys(range(clock.frame(0, "noisy"), clock.n_frames), 0)
+
+    def cells(name: str, ink: Ink, rows: dict[int, int], counts: FloatArray) -> Layer:
+        # By the square root of the counts, nothing below zero: noise then looks alike everywhere.
+        shade = np.rint(255.0 * np.sqrt(np.clip(counts / highest, 0.0, 1.0))).astype(np.uint8)
+        arrays = {"rect": np.array([[[0.0, 0.0, 1.0, 1.0]]]), "value": shade[None, None]}
+        return stage.layer(name, Kind.GRID, ink, rows, arrays, isolate=False)
+
+    return [
+        *_wall_layer(low, high, stage),
+        cells("exact count", SECRET, {clock.frame(0, "exact"): 0}, exact),
+        cells("noisy count", RELEASED, after, noisy),
+        cells("count below zero", Ink(Role.NOISE, RELEASED.audience), after, -noisy),
+    ]
+
+
+def shaded(counts: Counts, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return a picture's rows, from the low end up: `counts` (m,) by the size of their cells, pixel by pixel.
+
+    Cells lie between `low` and `high` (m, 1 or 2) in the drawn axes; those of one place are summed. Equal cells are
+    pixels themselves.
+    """
+    n_cells = []  # along each axis, 0 where they are not equal
+    for axis in range(low.shape[1]):
+        widths = high[:, axis] - low[:, axis]
+        n_equal = round(1.0 / float(widths[0]))
+        n_cells.append(n_equal if np.allclose(widths, 1.0 / n_equal, atol=ROUNDING / n_equal) else 0)
+    n_pixels = np.array(n_cells) if all(n_cells) else np.full(len(n_cells), PIXELS)
+    # The pixels whose middles are in a cell, and one at least, so that none is lost.
+    begin = np.ceil(low * n_pixels - 0.5 - ROUNDING).astype(np.intp).clip(0, n_pixels - 1)
+    end = np.ceil(high * n_pixels - 0.5 - ROUNDING).astype(np.intp).clip(begin + 1, n_pixels)
+    shares = counts / (end - begin).prod(axis=1)
+    if low.shape[1] == 1:
+        begin, end = (np.column_stack([each, np.full(len(each), place)]) for each, place in ((begin, 0), (end, 1)))
+        n_pixels = np.append(n_pixels, 1)
+    shape = int(n_pixels[1]) + 1, int(n_pixels[0]) + 1
+    corners = ((begin, begin), (end, begin), (begin, end), (end, end))  # (x, y)
+    at = np.concatenate([y[:, 1] * shape[1] + x[:, 0] for x, y in corners])
+    changes = np.bincount(at, np.concatenate([shares, -shares, -shares, shares]), math.prod(shape)).reshape(shape)
+    return changes.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]
+
+
+def _wall_layer(low: FloatArray, high: FloatArray, stage: Stage) -> list[Layer]:
+    """The walls between the cells, while there are few enough to be seen; they are public or released."""
+    if low.shape[1] == 1:
+        low, high = (np.column_stack([each, np.full(len(each), side)]) for each, side in ((low, 0.0), (high, 1.0)))
+    some = low[:: max(1, len(low) // MOST_WALLS)]  # enough to see that there are too many, before all are sorted
+    corners = np.unique(some[:, 0] + 1j * some[:, 1])  # no two of them have a wall in common
+    if np.count_nonzero(corners.real > 0) + np.count_nonzero(corners.imag > 0) > MOST_WALLS:
+        return []
+    sides = np.column_stack([low, low[:, 0], high[:, 1]])
+    feet = np.column_stack([low, high[:, 0], low[:, 1]])
+    walls = np.unique(np.concatenate([sides[low[:, 0] > 0], feet[low[:, 1] > 0]]), axis=0)
+    if len(walls) > MOST_WALLS:
+        return []
+    rows = {0: 0, stage.clock.frame(0, "exact"): 0}
+    arrays = {"ends": walls[None]}
+    return [stage.layer("cell", Kind.SEGMENTS, PUBLIC, rows, arrays, size=0.5, isolate=False)]

@@ -1,9 +1,9 @@
 """Runs of the k-means family, and one of convergent k-means: assign, mean, zone, sample, again and again."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -14,17 +14,17 @@ from dpviz.core import Centers, Counts, FloatArray, Points, Result, unit_records
 from dpviz.methods.convergent_kmeans import layers
 from dpviz.methods.convergent_kmeans.algorithm import Params, Step, ZonesRelease
 from dpviz.methods.convergent_kmeans.algorithm.step import ZoneStep
-from dpviz.plots import RELEASED, SECRET, Frame, Ink, Layer, Scene
-from dpviz.solvers import LloydRun, lloyd, public_start
-from dpviz.stories import center_facts, charts, ensemble
+from dpviz.methods.convergent_kmeans.layers import ZoneMeans
+from dpviz.plots import RELEASED, Frame, Ink, Layer, Scene
+from dpviz.solvers import LloydRun, lloyd
+from dpviz.stories import center_facts, ensemble
 from dpviz.stories import ground_layers as ground
-from dpviz.stories.centers import C_co, CentersRun
+from dpviz.stories.centers import Blur, CentersRun, Headline, Placement
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.ledger import noise_scales
-from dpviz.stories.panel import Fact, ceiled, cluster_names, counted, number, odds
-from dpviz.stories.run import Chart, S_co
+from dpviz.stories.panel import Fact, ceiled, counted, number, odds
 from dpviz.stories.stage import Clock, Stage, Stops, stack
 from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words
 
@@ -70,6 +70,45 @@ RELEASE_DETAILS = {
     "published": "True sums over noisy counts: each red ray hits a true sum exactly.",
 }
 
+# The headline beside the picture, for one center and for several: the curator's, then everyone's. {centers} stands for
+# "one center", "five centers". Most of them end with the doubt that the guarantee leaves.
+HEADLINES: Mapping[Placement, Headline] = MappingProxyType(
+    {
+        Placement.BLIND: ("the center is no better than a blind guess", "the centers are no better than a blind guess"),
+        Placement.DRAGGED: ("noise drags the center off its crowd", "noise drags the centers off their crowds"),
+        Placement.MISSED: ("the center misses its crowd", "the centers miss their crowds"),
+        Placement.ELSEWHERE_WORSE: (
+            "the center stands elsewhere, and serves its crowd less well",
+            "the centers stand elsewhere, and serve their crowds less well",
+        ),
+        Placement.ELSEWHERE: (
+            "the center stands elsewhere, and serves its crowd just as well",
+            "the centers stand elsewhere, and serve their crowds just as well",
+        ),
+        Placement.WOBBLING: ("the center wobbles, but finds its crowd", "the centers wobble, but find their crowds"),
+        Placement.LUCKY: (
+            "lucky noise: the center lands, but most draws this noisy would miss",
+            "lucky noise: the centers land, but most draws this noisy would miss",
+        ),
+        Placement.NEAR_UNPROTECTED: (
+            "the center is nearly exact, but the guarantee is gone",
+            "the centers are nearly exact, but the guarantee is gone",
+        ),
+        Placement.EXACT_UNPROTECTED: (
+            "the center is exact, but the guarantee no longer protects anyone",
+            "the centers are exact, but the guarantee no longer protects anyone",
+        ),
+        Placement.LANDED: ("{centers} lands where it should", "{centers} land where they should"),
+    }
+)
+PUBLIC_HEADLINES: Mapping[Blur, Headline] = MappingProxyType(
+    {
+        Blur.UNKNOWN: ("{centers} is released", "{centers} are released"),
+        Blur.MOSTLY: ("this center is mostly noise", "these centers are mostly noise"),
+        Blur.SOME: ("noise blurs the center", "noise blurs the {centers}"),
+        Blur.HARDLY: ("noise hardly moves the center", "noise hardly moves the {centers}"),
+    }
+)
 COLORS = "Colors are clusters. Gray is secret, blue released, orange noise, green public."
 PUBLIC_CAPTION = "Blue is released, orange is noise, green is public."
 CAPTION = f"{COLORS} Zones may leave the box."
@@ -101,133 +140,26 @@ def over_counts(noisy_counts: Counts, sums: FloatArray, _fallback: Centers) -> C
     return np.clip(sums / np.maximum(noisy_counts, 1.0)[:, None], 0.0, 1.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ZoneMeans:
-    """The means that zones stand on, over all iterations: released in repaired mode, secret in published mode."""
-
-    mean: FloatArray  # (T, k, d) box units
-    controller: FloatArray  # (T, k, d)
-    lam: FloatArray  # (T, k)
-    counts: FloatArray  # (T, k) records in each cluster
-    released: bool
-
-    @property
-    def ink(self) -> Ink:
-        """Blue where released, gray where exact and the curator's."""
-        return RELEASED if self.released else SECRET
-
-
 I_co = TypeVar("I_co", bound=LloydFamilyRelease | ZonesRelease, covariant=True)
 IS_co = TypeVar("IS_co", bound=LloydStep | ZoneStep, covariant=True)
 
 
-class FamilyRun(CentersRun[C_co, S_co]):
-    """One run of a method of the k-means family, beside Lloyd's from a public start."""
+class FamilyRun(CentersRun[I_co, IS_co]):
+    """One run that moves its centers from a start, phase by phase in each iteration, beside Lloyd's run.
+
+    The family's methods override the words of the stops and the facts, and the layers of a step.
+    """
 
     reference_group = "k-means family"  # a page computes Lloyd's run once for all of them
-    ledger_unit: ClassVar[str] = "iteration"  # what the ledger's columns are
-    ledger_note: ClassVar[str] = ""  # below the ledger
-    note: ClassVar[str] = ""  # below the picture, public
-    same_start: ClassVar[bool] = False  # whether Lloyd starts at the method's own start, unless that is private
-    scene: ClassVar[type[Scene]] = Scene
+    ledger_unit = "iteration"
+    scene = Scene
+    ink: ClassVar[Ink] = RELEASED  # of the centers on the way
 
     @classmethod
     def reference_key(cls, params: Any, result: object) -> tuple[object, ...]:
         """Return the parameters that Lloyd's run depends on, for a start with a seed."""
         del result
-        return (params.n_clusters, getattr(params, "start", "packing"), params.start_seed)
-
-    @classmethod
-    def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: Any) -> LloydRun:
-        """Return Lloyd's run beside `result`: the curator's. Epsilon does not change it: a page can keep it.
-
-        EUGkM and PrivGene start anywhere: then it starts at the sphere packing of `params.start_seed`, of seed 0
-        without one.
-        """
-        seed = 0 if params.start_seed is None else params.start_seed
-        start = public_start(*result.release.centers.shape, seed=seed, rng=np.random.default_rng(seed))
-        return lloyd(unit_records(points, words.box), start)
-
-    # What differs between kinds of releases.
-
-    def stops(self) -> Stops:
-        """Return the stops of the scrubber, in public words."""
-        raise NotImplementedError
-
-    def layers(self, plane: Projection) -> tuple[Layer, ...]:
-        """Return what is drawn, from back to front."""
-        raise NotImplementedError
-
-    def cost_line(self) -> CostLine:
-        """Return the exact cost of the centers on the way: the curator's."""
-        raise NotImplementedError
-
-    def own_facts(self) -> tuple[Fact, ...]:
-        """Return the facts that only this kind of method has."""
-        raise NotImplementedError
-
-    def description(self) -> str:
-        """Return what is drawn, from public parameters and the release alone: what follows the number of clusters."""
-        raise NotImplementedError
-
-    # What they have in common.
-
-    def utility(self) -> tuple[Fact, ...]:
-        """Return how good the released centers are: exact, so the curator's."""
-        same = self.same_start and getattr(self.params, "start", "") != "private"
-        start = center_facts.SAME_START if same else center_facts.PACKED_START
-        return (*self.cost_facts(start), *self.own_facts(), self.lloyd_fact)
-
-    def public_notices(self) -> tuple[str, ...]:
-        """Return what has to be said beside this run's guarantee; public."""
-        return center_facts.public_notices(self)
-
-    def charts(self) -> tuple[Chart, ...]:
-        """Return profiles, exact cost against iteration, beside Lloyd's, and what each iteration spends."""
-        ledger = charts.ledger_chart(self.ledger(), proved=self.proved, unit=self.ledger_unit, note=self.ledger_note)
-        cost = charts.cost_chart(self, self.cost_line(), self.stops())
-        return (*self.profile_charts(), Chart("cost", cost), Chart("ledger", ledger))
-
-    def alt(self) -> str:
-        """Return what is drawn, with the released places."""
-        return f"{self.words.title}: {self.params.n_clusters} {self.description()}. Released centers at {self.places}."
-
-    def caption(self, plane: Projection) -> str:
-        """Return what the colors mean to the curator."""
-        return plane_caption(plane, COLORS, COLORS) + ("" if plane.nonprivate else self.note)
-
-    def public_caption(self) -> str:
-        """Return what the colors mean to the public."""
-        return f"{PUBLIC_CAPTION}{self.note}"
-
-    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
-        del rng
-        plane = self.plane(view)
-        return self.drawn(plane, self.layers(plane))
-
-    def drawn(self, plane: Projection, layers: tuple[Layer, ...]) -> Scene:
-        """Return the picture of these layers, with its words and stops."""
-        stops = self.stops()
-        return self.scene(
-            title=self.words.title,
-            alt=self.alt(),
-            caption=self.caption(plane),
-            public_caption=self.public_caption(),
-            x=plane.x,
-            y=plane.y,
-            axes_public=not plane.nonprivate,
-            layers=layers,
-            frames=stops.frames,
-            start_frame=stops.start_frame,
-            group_names=cluster_names(self.params.n_clusters),
-        )
-
-
-class IteratedRun(FamilyRun[I_co, IS_co]):
-    """A run that moves its centers from a start, phase by phase in each of its iterations."""
-
-    same_start = True
+        return (params.n_clusters, params.start, params.start_seed)
 
     @classmethod
     def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: object = None) -> LloydRun:
@@ -237,22 +169,28 @@ class IteratedRun(FamilyRun[I_co, IS_co]):
         start = result.trace[0].previous_centers if packing is None else packing
         return lloyd(unit_records(points, words.box), start)
 
+    def stop_words(self) -> tuple[str, Mapping[str, str], str]:
+        """Return where centers start unless seeds say so, what each phase does, and what is released; public."""
+        raise NotImplementedError
+
+    def own_facts(self) -> tuple[Fact, ...]:
+        """Return the facts that only this kind of method has."""
+        raise NotImplementedError
+
+    def step_layers(
+        self, stage: Stage, start: Centers, *, rng: np.random.Generator
+    ) -> tuple[Sequence[Layer], Sequence[Layer]]:
+        """Return what is drawn of the steps, below and above the centers' path, which begins at `start` (k, d)."""
+        raise NotImplementedError
+
+    def true_averages(self, stage: Stage) -> tuple[Centers | None, ground.NoisySteps | None]:
+        """Return the exact averages behind the release, and those on the way, if noise moves them: the curator's."""
+        raise NotImplementedError
+
     @property
     def clock(self) -> Clock:
         """The picture's frames."""
         return Clock(len(self.release.path), tuple(self.stop_words()[1]))
-
-    def noise_growth(self, times: FloatArray) -> FloatArray | None:
-        """Return how many times larger the noise is at `times` this ε: by its iterations, if they follow ε; public."""
-        params = self.params
-        planned = params.n_iterations is not None or isinstance(params, FixedParams)
-        if planned or self.release.start_packing is not None:
-            return 1.0 / times
-        return center_facts.su_growth(self, times, getattr(params, "max_iterations", math.inf))
-
-    def stop_words(self) -> tuple[str, Mapping[str, str], str]:
-        """Return where centers start unless seeds say so, what each phase does, and what is released; public."""
-        raise NotImplementedError
 
     def stops(self) -> Stops:
         """Return the stops of the scrubber, in public words."""
@@ -265,13 +203,21 @@ class IteratedRun(FamilyRun[I_co, IS_co]):
         start = start if self.release.start_packing is None else SEEDS
         return Stops((Frame("Start", start), *iterations, Frame("Release", end)))
 
+    def noise_growth(self, times: FloatArray) -> FloatArray | None:
+        """Return how many times larger the noise is at `times` this ε: by its iterations, if they follow ε; public."""
+        params, release = self.params, self.release
+        planned = params.n_iterations is not None or isinstance(params, FixedParams)
+        if planned or release.start_packing is not None:
+            return 1.0 / times
+        most = getattr(params, "max_iterations", math.inf)
+        return center_facts.su_growth(release, params.epsilon, times, self.words.box.d, most)
+
     def ensembles(self, view: View) -> Ensembles:
         """Return what the last noise could have done, the curator's; where the true averages could be, public."""
         del view
         last, seeded = self.steps[-1], self.release.start_packing is not None
-        return ensemble.of_noisy_means(
-            self, last.nonprivate_counts, last.nonprivate_mean, last.previous_centers, seeded=seeded
-        )
+        exact = (last.nonprivate_counts, last.nonprivate_mean, last.previous_centers)
+        return ensemble.of_noisy_means(self.result, self.final, *exact, seeded=seeded, teaching=self.teaching)
 
     def cost_line(self) -> CostLine:
         """Return the exact cost of the start and of the centers after each iteration."""
@@ -279,12 +225,54 @@ class IteratedRun(FamilyRun[I_co, IS_co]):
         before = [float(step.nonprivate_cost_before.sum()) for step in self.steps]
         return CostLine(np.arange(clock.n_steps + 1.0), np.array([*before, self.nonprivate_cost]), clock.when)
 
+    def utility(self) -> tuple[Fact, ...]:
+        """Return how good the released centers are: exact, so the curator's."""
+        start = center_facts.SAME_START if self.release.start_packing is None else center_facts.PACKED_START
+        return (*self.cost_facts(start), *self.own_facts(), self.lloyd_fact)
 
-class ConvergentKMeansRun(IteratedRun[ZonesRelease, Step]):
+    def public_notices(self) -> tuple[str, ...]:
+        """Return what has to be said beside this run's guarantee; public."""
+        noise = center_facts.last_noise(self.result, Purpose.SUMS)
+        return center_facts.drowned(noise, self.release, self.words.box.d)
+
+    def caption(self, plane: Projection) -> str:
+        """Return what the colors mean to the curator."""
+        return plane_caption(plane, COLORS, COLORS)
+
+    def public_caption(self) -> str:
+        """Return what the colors mean to the public."""
+        return PUBLIC_CAPTION
+
+    def layers(self, stage: Stage, *, rng: np.random.Generator) -> tuple[Layer, ...]:
+        """Return what is drawn, from back to front; the world's from the release and its events alone."""
+        release, trace, clock = self.release, self.steps, stage.clock
+        start = trace[0].previous_centers if release.start is None else release.start
+        of_start = ground.start_seen(release.start, release.start_packing)
+        groups = (None, *(step.nonprivate_members for step in trace), self.nonprivate_members)
+        rows = {0: 0, **clock.during(*clock.phases, offset=1), clock.release: len(trace) + 1}
+        below, above = self.step_layers(stage, start, rng=rng)
+        exact, steps = self.true_averages(stage)
+        return (
+            *ground.box_layer(stage, public=self.words.box_public),
+            ground.record_layer(self.unit, groups, rows, stage),
+            *ground.cluster_borders(of_start, start, release.path, self.final, stage, self.ink),
+            *below,
+            *ground.seed_layers(release.start_packing, start, stage),
+            *ground.path_layers(of_start, start, release.path, stage, self.ink),
+            *above,
+            *ground.final_layers(
+                self.final, exact, self.reference.nonprivate_centers, stage, ink=self.ink, steps=steps
+            ),
+        )
+
+
+class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
     """One run of convergent k-means: zones, draws in them, and the released centers; Lloyd's run beside it."""
 
     params: Params
     terms = TERMS
+    headlines = HEADLINES
+    public_headlines = PUBLIC_HEADLINES
     audited = "convergent_kmeans"
     reference_group = ""
 
@@ -296,17 +284,11 @@ class ConvergentKMeansRun(IteratedRun[ZonesRelease, Step]):
     @cached_property
     def zone_means(self) -> ZoneMeans:
         """What the zones stand on, from the release where it holds it."""
-        release, trace = self.release, self.steps
-        means, counts = release.zone_means, release.noisy_counts_by_iteration
-        if means is not None and counts is not None and release.controllers is not None and release.lam is not None:
-            return ZoneMeans(means, release.controllers, release.lam, counts, released=True)
-        exact = stack(trace, "nonprivate_counts")
-        means = stack(trace, "zone_mean")
-        return ZoneMeans(means, stack(trace, "controller"), stack(trace, "lam"), exact, released=False)
+        return ZoneMeans.from_run(self.release, self.steps)
 
-    def utility(self) -> tuple[Fact, ...]:
-        """Return how good the released centers are: exact, so the curator's."""
-        future, last = self.params.orientation == "future", self.steps[-1]
+    def own_facts(self) -> tuple[Fact, ...]:
+        """Return how many iterations there were, and why they ended."""
+        future = self.params.orientation == "future"
         # Public in repaired mode, so it follows from the release; a future round is two Lloyd steps.
         rounds = len(self.release.zone_radii) * (2 if future else 1)
         why_stopped = {  # in repaired mode, the reason never depends on the records
@@ -314,16 +296,15 @@ class ConvergentKMeansRun(IteratedRun[ZonesRelease, Step]):
             "converged": "Assignments repeat.",
             "still": "No center moves farther than the tolerance.",
             "max_iterations": "Stopped at the most allowed: it has not converged.",
-        }["planned" if self.repaired else last.outcome]
+        }["planned" if self.repaired else self.steps[-1].outcome]
         if future:
             why_stopped += " A round of the future orientation is two Lloyd steps."
-        start = center_facts.SAME_START if self.release.start_packing is None else center_facts.PACKED_START
-        facts = [
-            *self.cost_facts(start),
-            Fact("Iterations", str(rounds), why_stopped, self.repaired),
-            self.lloyd_fact,
-        ]
-        if future:
+        return (Fact("Iterations", str(rounds), why_stopped, self.repaired),)
+
+    def utility(self) -> tuple[Fact, ...]:
+        """Return how good the released centers are: exact, so the curator's."""
+        facts, last = list(super().utility()), self.steps[-1]
+        if self.params.orientation == "future":
             leaving = 100.0 * float(np.mean([step.leaves_convergent_zone for step in self.steps]))
             help_text = (
                 "The paper assumes that this never happens: the controller can be farther away than the old center."
@@ -374,27 +355,20 @@ class ConvergentKMeansRun(IteratedRun[ZonesRelease, Step]):
         """Return what the colors mean to the public."""
         return f"{PUBLIC_CAPTION} Zones may reach outside the box."
 
-    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Return the moving picture; `.public()` leaves what the world may see. `rng` draws illustrations only."""
-        release, trace = self.release, self.steps
-        stage = Stage(self.plane(view), self.clock)
-        clock = stage.clock
-        start = trace[0].previous_centers if release.start is None else release.start
-        of_start = ground.start_seen(release.start, release.start_packing)
-        exact = trace[-1].nonprivate_mean if self.repaired else trace[-1].nonprivate_final_mean
-        groups = (None, *(step.nonprivate_members for step in trace), self.nonprivate_members)
-        rows = {0: 0, **clock.during(*clock.phases, offset=1), clock.release: len(trace) + 1}
+    def step_layers(
+        self, stage: Stage, start: Centers, *, rng: np.random.Generator
+    ) -> tuple[Sequence[Layer], Sequence[Layer]]:
+        """Return the zones below the path, and the moves above it."""
+        release, means = self.release, self.zone_means
+        zones = layers.zone_layers(release, means, start, self.params.epsilon_per_iteration, stage, rng=rng)
+        moves = layers.move_layers(release, self.steps, means, stage)
         rays = [layers.ray_layer(self.final, stage)] if not self.repaired and self.words.box.d > 1 else []
-        lloyds, steps = self.reference.nonprivate_centers, layers.noisy_steps(self, stage)
-        drawn = (
-            *ground.box_layer(stage, public=self.words.box_public),
-            ground.record_layer(self.unit, groups, rows, stage),
-            *ground.cluster_borders(of_start, start, release.path, self.final, stage),
-            *layers.zone_layers(self, start, stage, rng=rng),
-            *ground.seed_layers(release.start_packing, start, stage),
-            *ground.path_layers(of_start, start, release.path, stage),
-            *layers.move_layers(self, stage),
-            *rays,
-            *ground.final_layers(self.final, exact, lloyds, stage, steps=steps),
-        )
-        return self.drawn(stage.projection, drawn)
+        return zones, [*moves, *rays]
+
+    def true_averages(self, stage: Stage) -> tuple[Centers | None, ground.NoisySteps | None]:
+        """Return the last exact averages, and the noise on them where zones stand on noisy means."""
+        last, clock, means = self.steps[-1], stage.clock, self.zone_means
+        after = clock.during("zone", "sample") if means.released else {}
+        exact = stack(self.steps, "nonprivate_mean")
+        steps = ground.NoisySteps(exact, means.mean, clock.during("mean", "zone", "sample"), after)
+        return (last.nonprivate_mean if self.repaired else last.nonprivate_final_mean), steps

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, SequenceEvent
 from dpviz.baselines import CATALOGUE
 from dpviz.core import Adjacency, Box
-from dpviz.methods.convergent_kmeans.family import METHODS, PIXELS, RUNS, TERMS, FamilyRun, shaded
+from dpviz.methods.convergent_kmeans.family import METHODS, RUNS, TERMS, EUGkMRun, FamilyRun
+from dpviz.methods.convergent_kmeans.layers import PIXELS, shaded
 from dpviz.plots import Audience, Kind, Role, pack
 from dpviz.solvers import nonprivate_kmeans
 from dpviz.solvers.grids import CellGrid, even_grid
@@ -26,7 +27,7 @@ from tests.stories.marks import NOISY, SETTINGS, brute_labels, by_hand, chart_of
 NAMES = sorted(set(CATALOGUE) & set(METHODS))
 PRIVATE = sorted(set(CATALOGUE) & set(METHODS) - {"lloyd"})
 # The others have the default picture of released centers.
-PICTURED = [name for name in NAMES if issubclass(RUNS[name], FamilyRun)]
+PICTURED = [name for name in NAMES if issubclass(RUNS[name], FamilyRun | EUGkMRun)]
 ADJACENCIES = ("add_remove", "replace")
 
 
@@ -126,7 +127,7 @@ def test_lloyds_run_starts_where_the_method_does(tell_family):
     told = tell_family("eugkm", start_seed=3)
     points = told.words.box.from_unit(told.unit)
     unseeded = dataclasses.replace(told.params, start_seed=None)
-    other = FamilyRun.find_reference(points, told.words, told.result, unseeded)
+    other = EUGkMRun.find_reference(points, told.words, told.result, unseeded)
     assert other.nonprivate_costs[0] == pytest.approx(tell_family("eugkm").reference.nonprivate_costs[0])
     assert other.nonprivate_costs[0] != pytest.approx(told.reference.nonprivate_costs[0])
 

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpviz.methods.convergent_kmeans.family import RUNS, FamilyRun
+from dpviz.methods.convergent_kmeans.family import RUNS, EUGkMRun, FamilyRun
 from dpviz.plots import Audience, pack
 from dpviz.stories import View
 from tests.methods.convergent_kmeans.test_noninterference import arrays_of, layer_bytes, with_trace
@@ -13,7 +13,7 @@ from tests.stories.marks import NOISY, chart_of
 
 VIEWS = {1: (View(),), 2: (View(),), 5: (View(), View(3, 1), View(principal=True))}
 SETTINGS = [(d, view) for d, views in VIEWS.items() for view in views]
-NAMES = sorted(name for name, run in RUNS.items() if issubclass(run, FamilyRun))
+NAMES = sorted(name for name, run in RUNS.items() if issubclass(run, FamilyRun | EUGkMRun))
 OF_RECORDS = ("nonprivate_labels",)  # one entry a record
 
 

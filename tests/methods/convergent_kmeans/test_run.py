@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from dpviz.core import Adjacency, Claim, Guarantee
+from dpviz.methods.convergent_kmeans.run import HEADLINES, PUBLIC_HEADLINES
 from dpviz.plots import Audience, Kind
 from dpviz.solvers import nonprivate_kmeans
 from dpviz.stories import center_facts
+from dpviz.stories.centers import Blur, Placement
 from dpviz.stories.label import label_of
 from dpviz.stories.panel import number, odds
+from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS
 from tests.stories.marks import chart_of
 
 
@@ -88,6 +91,15 @@ def test_delta_counts_in_the_odds(tell):
     twice = 0.2 * (1 + math.e)  # group privacy of two: (1 + e^ε) δ
     wanted = f"at most {math.ceil(100 * (math.exp(2) + twice) / (1 + math.exp(2)))} in 100"
     assert value(told.risk(), "Which of two answers you gave") == wanted
+
+
+def test_every_placement_and_blur_has_its_headline():
+    for table, cases in ((HEADLINES, Placement), (PUBLIC_HEADLINES, Blur)):
+        assert set(table) == set(cases)
+        for one, several in table.values():
+            for text in (one.format(centers="one center"), several.format(centers="twelve centers")):
+                assert 0 < len(text) <= MOST_CHARACTERS
+                assert len(text.split()) <= MOST_WORDS
 
 
 def test_without_a_proof_no_limit_is_named(tell, options):
