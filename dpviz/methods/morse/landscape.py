@@ -17,7 +17,7 @@ from contourpy import LineType, contour_generator
 
 from dpviz.core import ByteArray, Confidential, FloatArray, Labels, Points, algebra, frozen
 from dpviz.plots import Frame
-from dpviz.solvers import MergeTree, Mixture, basins_by_lattice, flow_lines, lattice_basins
+from dpviz.solvers import MergeTree, Mixture, TransitionPoint, basins_by_lattice, flow_lines, lattice_basins
 from dpviz.stories.panel import counted, floored, number
 from dpviz.stories.view import Projection
 
@@ -77,6 +77,33 @@ class Regions(Confidential):
 
     cells: Labels  # (LABELLED, LABELLED) rows of `Landscape.minima`, row 0 at low y
     nonprivate_records: Labels  # (n,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownLandscape:
+    """A released landscape in its clusters' colors at each stop of the scrubber, or at one stop: public."""
+
+    mixture: Mixture
+    tree: MergeTree
+    cells: Labels | None  # of `Regions`, in two dimensions
+    colors: Labels  # (L,) of `split_colors`
+    groups: Colors  # (R, L) the color of each minimum
+    rules: FloatArray  # (R,) the height of the dendrogram's rule
+    component_numbers: Labels  # (K,) numbers of the components from 1, before any was dropped
+    sinks: bool  # whether the stops are those of a sinking level
+    start_frame: int
+
+    @property
+    def top(self) -> float:
+        """Log density of the highest peak."""
+        return float(self.tree.landscape.log_densities[0])
+
+    def pair_of(self, transition: TransitionPoint) -> tuple[int, int] | None:
+        """Return the numbers of the components whose search found a transition point."""
+        if transition.pair is None:
+            return None
+        first, second = sorted(int(self.component_numbers[i]) for i in transition.pair)
+        return first, second
 
 
 def marginal(mixture: Mixture, plane: Projection) -> Mixture:

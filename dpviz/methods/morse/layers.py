@@ -1,16 +1,14 @@
 """The layers of a landscape's picture: what everyone sees follows from the released mixture alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpviz.core import FloatArray
+from dpviz.core import FloatArray, Labels, Points
 from dpviz.methods.morse import landscape as land
-from dpviz.methods.morse.landscape import NO_GROUP, Basins, share, unsigned
+from dpviz.methods.morse.algorithm import MorseRelease
+from dpviz.methods.morse.landscape import NO_GROUP, Basins, ShownLandscape, share, unsigned
 from dpviz.plots import (
     AID,
     CLUSTERS,
@@ -34,9 +32,6 @@ from dpviz.stories.panel import number
 from dpviz.stories.stage import Stage
 from dpviz.stories.view import spread
 
-if TYPE_CHECKING:
-    from dpviz.methods.morse.run import MorseRun
-
 MOST_PASSES = 40  # marks that can be clicked
 STRIP_HEIGHT = 0.82  # of the strip that a single feature's density fills
 FEW_RECORDS = 1500  # up to here a record is drawn larger
@@ -45,7 +40,7 @@ NEW_POINTS = (8, 12, 18, 24, 30, 36, 40)  # of the flow lines' starts, drawn as 
 Place = Callable[[FloatArray], FloatArray]  # (..., D) the mixture's units -> (..., 2)
 
 
-def placing(run: MorseRun, stage: Stage) -> Place:
+def placing(shown: ShownLandscape, stage: Stage) -> Place:
     """Return the map from the mixture's units to the plane; the height of a single feature is its density."""
     plane = stage.projection
     if plane.d > 1:
@@ -55,22 +50,21 @@ def placing(run: MorseRun, stage: Stage) -> Place:
         flat = places.reshape(-1, 1)
         finite = np.isfinite(flat[:, 0])
         height = np.full(len(flat), np.nan)
-        height[finite] = _strip_height(run, flat[finite])
+        height[finite] = _strip_height(shown, flat[finite])
         return np.stack([unsigned(flat[:, 0]), height], axis=1).reshape(*places.shape[:-1], 2)
 
     return on_curve
 
 
-def _strip_height(run: MorseRun, places: FloatArray) -> FloatArray:
+def _strip_height(shown: ShownLandscape, places: FloatArray) -> FloatArray:
     """Return the height (m,) of a single feature's density in its strip, at places (m, 1)."""
-    top = run.tree.landscape.log_densities[0]
-    return np.asarray(STRIP_HEIGHT * np.exp(run.mixture.log_density(places) - top))
+    return np.asarray(STRIP_HEIGHT * np.exp(shown.mixture.log_density(places) - shown.top))
 
 
-def _color_rows(run: MorseRun, stage: Stage) -> Rows:
+def _color_rows(shown: ShownLandscape, stage: Stage) -> Rows:
     """Return the row of each frame: its own, or the only one."""
     n = stage.clock.n_frames
-    return rows_at(n, {f: f if len(run.groups) > 1 else 0 for f in range(n)})
+    return rows_at(n, {f: f if len(shown.groups) > 1 else 0 for f in range(n)})
 
 
 def _all_frames(stage: Stage) -> Rows:
@@ -81,35 +75,34 @@ def _all_frames(stage: Stage) -> Rows:
 # The ground.
 
 
-def ground_layers(run: MorseRun, stage: Stage) -> list[Layer]:
+def ground_layers(shown: ShownLandscape, stage: Stage) -> list[Layer]:
     """Hills in their clusters' colors, with the borders between them; contours on request; a level's islands."""
-    plane, rows, always_rows = stage.projection, _color_rows(run, stage), _all_frames(stage)
+    plane, rows, always_rows = stage.projection, _color_rows(shown, stage), _all_frames(stage)
     if plane.d == 1:
-        return _curve_layers(run, stage)
-    top = float(run.tree.landscape.log_densities[0])
-    sinking = run.look.moves == "level"
-    ground = land.relief(land.marginal(run.mixture, plane), plane)
+        return _curve_layers(shown, stage)
+    top, sinking = shown.top, shown.sinks
+    ground = land.relief(land.marginal(shown.mixture, plane), plane)
     ends = land.window(plane)
     rect = np.array([[[ends[0, 0], ends[1, 0], ends[0, 1], ends[1, 1]]]])
     value = np.rint(255.0 * np.minimum(land.shaded(ground) / OPACITIES["grid"], 1.0)).astype(np.uint8)[None, None]
     layers = []
-    if run.regions is None:
+    if shown.cells is None:
         layers.append(Layer.of("hill", Kind.GRID, RELEASED, {"rect": rect, "value": value}, always_rows))
     else:
-        basins = land.basins(run.regions.cells)
-        cells = run.groups[:, basins.cells][:, None]
+        basins = land.basins(shown.cells)
+        cells = shown.groups[:, basins.cells][:, None]
         if sinking:
             # The plane is the box scaled to 1, half of the mixture's unit on each axis.
             height = top - (ground.log_share + ground.highest - plane.d * np.log(2.0))
-            deep = height[None] > run.rules[:, None, None]
+            deep = height[None] > shown.rules[:, None, None]
             cells = np.where(deep[:, None], np.uint8(NO_GROUP), cells)
         arrays = {"rect": rect, "value": value, "group": cells}
         layers.append(Layer.of("island" if sinking else "hill", Kind.GRID, CLUSTERS, arrays, rows, isolate=True))
         if not sinking:
-            layers += _border_layers(run, basins, rows)
-    if sinking and run.regions is not None:
+            layers += _border_layers(shown, basins, rows)
+    if sinking and shown.cells is not None:
         depth = ground.highest - plane.d * np.log(2.0) - top
-        curves = land.contours(ground, -run.rules - depth, plane)
+        curves = land.contours(ground, -shown.rules - depth, plane)
         lines = np.full((len(curves), 1, max(map(len, curves)), 2), np.nan)
         for row, curve in zip(lines, curves, strict=True):
             row[0, : len(curve)] = curve
@@ -119,20 +112,20 @@ def ground_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     return [*layers, Layer.of("contour", Kind.LINES, AID, xy, always_rows, size=1.0, shown=False)]
 
 
-def _border_layers(run: MorseRun, basins: Basins, rows: Rows) -> list[Layer]:
+def _border_layers(shown: ShownLandscape, basins: Basins, rows: Rows) -> list[Layer]:
     """Borders between clusters: those of the cut that is shown first, and those of all basins for the other cuts.
 
     Borders of basins that are joined by the same merge are one layer. Where many meet, their ends would be seen.
     """
-    n_frames, at_rest = len(rows), run.start_frame
+    n_frames, at_rest = len(rows), shown.start_frame
     together: dict[bytes, list[FloatArray]] = {}
-    for (i, j), curve in basins.borders(np.arange(run.tree.n_leaves)).items() if len(run.groups) > 1 else ():
-        apart = (run.groups[:, i] != run.groups[:, j])[rows]
+    for (i, j), curve in basins.borders(np.arange(shown.tree.n_leaves)).items() if len(shown.groups) > 1 else ():
+        apart = (shown.groups[:, i] != shown.groups[:, j])[rows]
         apart[at_rest] = False
         if apart.any():
             together.setdefault(apart.tobytes(), []).append(curve)
-    only = np.arange(n_frames) == at_rest if len(run.groups) > 1 else np.ones(n_frames, dtype=np.bool_)
-    first = list(basins.borders(run.groups[rows[at_rest]]).values())
+    only = np.arange(n_frames) == at_rest if len(shown.groups) > 1 else np.ones(n_frames, dtype=np.bool_)
+    first = list(basins.borders(shown.groups[rows[at_rest]]).values())
     drawn = [(np.frombuffer(key, dtype=np.bool_), curves) for key, curves in together.items()]
     return [
         Layer.of(
@@ -147,22 +140,22 @@ def _border_layers(run: MorseRun, basins: Basins, rows: Rows) -> list[Layer]:
     ]
 
 
-def _curve_layers(run: MorseRun, stage: Stage) -> list[Layer]:
+def _curve_layers(shown: ShownLandscape, stage: Stage) -> list[Layer]:
     """A single feature: the density as a curve, colored below by cluster; the line of a level."""
-    rows, at = _color_rows(run, stage), np.linspace(-1.0, 1.0, 401)[:, None]
-    height, x = _strip_height(run, at), unsigned(at[:, 0])
-    basins = assign_basins(run.mixture, at)
-    bands = np.stack([np.stack([x, np.zeros_like(x), height], axis=1)] * run.tree.n_leaves)
+    rows, at = _color_rows(shown, stage), np.linspace(-1.0, 1.0, 401)[:, None]
+    height, x = _strip_height(shown, at), unsigned(at[:, 0])
+    basins = assign_basins(shown.mixture, at)
+    bands = np.stack([np.stack([x, np.zeros_like(x), height], axis=1)] * shown.tree.n_leaves)
     for leaf, band in enumerate(bands):
         band[basins != leaf] = np.nan
     layers = [
         Layer.of(
-            "hill", Kind.BANDS, CLUSTERS, {"edges": bands[None], "group": run.groups}, rows, isolate=True, fill=0.45
+            "hill", Kind.BANDS, CLUSTERS, {"edges": bands[None], "group": shown.groups}, rows, isolate=True, fill=0.45
         ),
         Layer.line("density", RELEASED, x, height, rows=_all_frames(stage), size=2.0),
     ]
-    if run.look.moves == "level":
-        line = [[[0.0, STRIP_HEIGHT * np.exp(-h)], [1.0, STRIP_HEIGHT * np.exp(-h)]] for h in run.rules]
+    if shown.sinks:
+        line = [[[0.0, STRIP_HEIGHT * np.exp(-h)], [1.0, STRIP_HEIGHT * np.exp(-h)]] for h in shown.rules]
         layers.append(Layer.of("level", Kind.LINES, AID, np.array(line)[:, None], rows, size=1.5))
     return layers
 
@@ -170,26 +163,28 @@ def _curve_layers(run: MorseRun, stage: Stage) -> list[Layer]:
 # Points: records, components, and new points on their way up.
 
 
-def record_layer(run: MorseRun, stage: Stage) -> Layer:
+def record_layer(unit: Points, nonprivate_basins: Labels, shown: ShownLandscape, stage: Stage) -> Layer:
     """The records in their clusters' colors: the curator's."""
-    rows = sample(len(run.unit), len(run.groups))
-    xy = spread(run.unit[rows], stage.projection)[None]
+    rows = sample(len(unit), len(shown.groups))
+    xy = spread(unit[rows], stage.projection)[None]
     return Layer.of(
         "person",
         Kind.POINTS,
         MEMBERS,
-        {"xy": xy, "group": run.groups[:, run.nonprivate_basins[rows]]},
-        _color_rows(run, stage),
+        {"xy": xy, "group": shown.groups[:, nonprivate_basins[rows]]},
+        _color_rows(shown, stage),
         isolate=True,
-        size=2.0 if len(run.unit) > FEW_RECORDS else 4.0,
-        total=len(run.unit),
+        size=2.0 if len(unit) > FEW_RECORDS else 4.0,
+        total=len(unit),
     )
 
 
-def component_layers(run: MorseRun, stage: Stage) -> list[Layer]:
-    """Components as ellipses, the public start, and for the curator the exact means and the noise that moved them."""
-    release, plane, numbers = run.release, stage.projection, run.component_numbers
-    place, rows = placing(run, stage), _all_frames(stage)
+def component_layers(
+    release: MorseRelease, exact: FloatArray | None, shown: ShownLandscape, stage: Stage
+) -> list[Layer]:
+    """Components as ellipses, the public start, and for the curator the `exact` means and the noise that moved them."""
+    plane, numbers = stage.projection, shown.component_numbers
+    place, rows = placing(shown, stage), _all_frames(stage)
     names = tuple(
         f"component {int(i)}, weight {number(float(w))}" for i, w in zip(numbers, release.mixture.weights, strict=True)
     )
@@ -202,8 +197,8 @@ def component_layers(run: MorseRun, stage: Stage) -> list[Layer]:
                 "component",
                 Kind.LINES,
                 CLUSTERS,
-                {"xy": xy, "group": run.groups[:, run.tree.landscape.component_minima]},
-                _color_rows(run, stage),
+                {"xy": xy, "group": shown.groups[:, shown.tree.landscape.component_minima]},
+                _color_rows(shown, stage),
                 isolate=True,
                 size=1.5,
                 names=names,
@@ -213,7 +208,6 @@ def component_layers(run: MorseRun, stage: Stage) -> list[Layer]:
         )
     start = place(release.start)[None]
     layers.append(Layer.of("start", Kind.MARKS, PUBLIC, start, rows, symbol="square", size=6.0, shown=False))
-    exact = exact_means(run)
     if exact is not None:
         means = place(exact)[None]
         ends = np.concatenate([means, place(release.mixture.means)[None]], axis=-1)
@@ -235,28 +229,28 @@ def component_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     return layers
 
 
-def exact_means(run: MorseRun) -> FloatArray | None:
-    """Return the exact means (K, D) of the last pass that the release's components hide: the curator's."""
-    moments, d = run.steps[-1].nonprivate_moments, run.words.box.d
-    if len(moments) != len(run.release.start) or moments.shape[1] < 1 + d:
+def exact_means(nonprivate_moments: FloatArray, release: MorseRelease) -> FloatArray | None:
+    """Return the exact means (K, D) of a pass that the release's components hide: the curator's."""
+    moments, d = nonprivate_moments, release.mixture.d
+    if len(moments) != len(release.start) or moments.shape[1] < 1 + d:
         return None
-    moments = moments[run.component_numbers - 1]
+    moments = moments[release.kept]
     counts = moments[:, :1]
     return np.where(counts > 0, moments[:, 1 : 1 + d] / np.maximum(counts, 1.0), np.nan)
 
 
-def path_layers(run: MorseRun, stage: Stage) -> list[Layer]:
+def path_layers(shown: ShownLandscape, stage: Stage) -> list[Layer]:
     """Flow lines from a public lattice, and a few of its points as new points on their way to a peak."""
-    mixture = run.mixture
-    starts, place = land.flow_starts(mixture.d), placing(run, stage)
+    mixture = shown.mixture
+    starts, place = land.flow_starts(mixture.d), placing(shown, stage)
     lines = land.paths(mixture, starts)
     new = [i for i in NEW_POINTS if i < len(starts)] or list(range(0, len(starts), 3))
-    if run.regions is None:
+    if shown.cells is None:
         basins = assign_basins(mixture, starts[new])
     else:
         column, row = (unsigned(starts[new]) * land.LABELLED).astype(np.intp).T
-        basins = run.regions.cells[row, column]
-    group, rows = run.groups[:, basins], _color_rows(run, stage)
+        basins = shown.cells[row, column]
+    group, rows = shown.groups[:, basins], _color_rows(shown, stage)
     names = tuple(f"new point {i + 1}" for i in range(len(new)))
     flow, ways, marks = (place(each)[None] for each in (lines, lines[new], starts[new]))
     climb = partial(Layer.of, "new point", ink=CLUSTERS, rows=rows, isolate=True, names=names, shown=False)
@@ -270,13 +264,13 @@ def path_layers(run: MorseRun, stage: Stage) -> list[Layer]:
 # Peaks and passes.
 
 
-def critical_layers(run: MorseRun, stage: Stage) -> list[Layer]:
+def critical_layers(shown: ShownLandscape, stage: Stage) -> list[Layer]:
     """Peaks, joined in chains over the passes within a cluster; all passes, and what was refused, on request."""
-    landscape, place = run.tree.landscape, placing(run, stage)
+    landscape, place = shown.tree.landscape, placing(shown, stage)
     candidates, transitions = landscape.candidates, landscape.transitions
-    rows, always_rows, peaks = _color_rows(run, stage), _all_frames(stage), place(landscape.minima)
-    top = float(landscape.log_densities[0])
-    layers = _chain_layers(run, place, rows)
+    rows, always_rows, peaks = _color_rows(shown, stage), _all_frames(stage), place(landscape.minima)
+    top = shown.top
+    layers = _chain_layers(shown, place, rows)
     refused = [c for c, outcome in enumerate(candidates.outcomes) if outcome != TRANSITION]
     if refused:
         outcomes = [candidates.outcomes[c] for c in refused]
@@ -308,21 +302,21 @@ def critical_layers(run: MorseRun, stage: Stage) -> list[Layer]:
                 symbol="diamond",
                 size=10.0,
                 glides="place",
-                names=(_pass_words(run, transition),),
-                pick=_pair_picked(run, transition),
+                names=(_pass_words(shown, transition),),
+                pick=_pair_picked(shown, transition),
                 shown=False,
             )
         )
     names = tuple(
         f"peak {int(color) + 1}, {share(top - float(log))} of the highest"
-        for color, log in zip(run.colors, landscape.log_densities, strict=True)
+        for color, log in zip(shown.colors, landscape.log_densities, strict=True)
     )
     layers.append(
         Layer.of(
             "hilltop",
             Kind.MARKS,
             RELEASED,
-            {"xy": np.broadcast_to(peaks, (1, *peaks.shape)), "group": run.groups},
+            {"xy": np.broadcast_to(peaks, (1, *peaks.shape)), "group": shown.groups},
             rows,
             isolate=True,
             size=9.0,
@@ -333,14 +327,14 @@ def critical_layers(run: MorseRun, stage: Stage) -> list[Layer]:
     return layers
 
 
-def _chain_layers(run: MorseRun, place: Place, rows: Rows) -> list[Layer]:
+def _chain_layers(shown: ShownLandscape, place: Place, rows: Rows) -> list[Layer]:
     """Peak to pass to peak, a layer for each merge, in the rows that it has happened in; a click shows its search."""
-    tree, landscape = run.tree, run.tree.landscape
+    tree, landscape = shown.tree, shown.tree.landscape
     layers = []
     for row in tree.passes[tree.passes >= 0].tolist():
         transition = landscape.transitions[row]
         i, j = transition.minima
-        joined = (run.groups[:, i] == run.groups[:, j]) & (run.groups[:, i] != NO_GROUP)
+        joined = (shown.groups[:, i] == shown.groups[:, j]) & (shown.groups[:, i] != NO_GROUP)
         if not joined.any():
             continue
         curve = place(land.bridge(landscape.minima[i], transition.location, landscape.minima[j]))[None, None]
@@ -349,27 +343,27 @@ def _chain_layers(run: MorseRun, place: Place, rows: Rows) -> list[Layer]:
                 "ridge between hills",
                 Kind.LINES,
                 CLUSTERS,
-                {"xy": curve, "group": run.groups[:, [i]]},
+                {"xy": curve, "group": shown.groups[:, [i]]},
                 np.where(joined[rows], rows, -1).astype(np.int16),
                 isolate=True,
                 size=3.0,
                 glides="place",
-                names=(_pass_words(run, transition),),
-                pick=_pair_picked(run, transition),
+                names=(_pass_words(shown, transition),),
+                pick=_pair_picked(shown, transition),
             )
         )
     return layers
 
 
-def _pass_words(run: MorseRun, transition: TransitionPoint) -> str:
+def _pass_words(shown: ShownLandscape, transition: TransitionPoint) -> str:
     """Say what a pass joins, and how high it is."""
-    pair, top = run.pair_of(transition), float(run.tree.landscape.log_densities[0])
-    i, j = (int(run.colors[minimum]) + 1 for minimum in transition.minima)
+    pair, top = shown.pair_of(transition), shown.top
+    i, j = (int(shown.colors[minimum]) + 1 for minimum in transition.minima)
     between = f", found between components {pair[0]} and {pair[1]}" if pair else ""
     return f"joins peaks {i} and {j} at {share(top - transition.log_density)} of the highest{between}"
 
 
-def _pair_picked(run: MorseRun, transition: TransitionPoint) -> str:
+def _pair_picked(shown: ShownLandscape, transition: TransitionPoint) -> str:
     """Return what a click on a pass reports: the components whose search found it."""
-    pair = run.pair_of(transition)
+    pair = shown.pair_of(transition)
     return f"pair-{pair[0]}-{pair[1]}" if pair else ""

@@ -17,11 +17,20 @@ from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
 from dpviz.methods.morse.algorithm.bases import DROP_SCALES, LEAST_COUNT
 from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale
 from dpviz.methods.morse.charts import dendrogram
-from dpviz.methods.morse.landscape import Colors, DensityLevel, Regions, painted, signed, split_colors, unsigned
+from dpviz.methods.morse.landscape import (
+    Colors,
+    DensityLevel,
+    Regions,
+    ShownLandscape,
+    painted,
+    signed,
+    split_colors,
+    unsigned,
+)
 from dpviz.methods.morse.search import Search, find, search_layers
 from dpviz.metrics import adjusted_rand
 from dpviz.plots import Frame, Measure, Scene, Strip
-from dpviz.solvers import BOX_MIDDLE, MergeTree, Mixture, TransitionPoint, assign_basins, merge_tree
+from dpviz.solvers import BOX_MIDDLE, MergeTree, Mixture, assign_basins, merge_tree
 from dpviz.stories import center_facts, charts, ensemble
 from dpviz.stories.ensemble import Ensemble, Ensembles
 from dpviz.stories.glossary import meant
@@ -112,13 +121,6 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         """What the mixture's components (K,) are called: numbers from 1 before any was dropped."""
         return self.release.kept + 1
 
-    def pair_of(self, transition: TransitionPoint) -> tuple[int, int] | None:
-        """Return the numbers of the components whose search found a transition point."""
-        if transition.pair is None:
-            return None
-        first, second = sorted(int(self.component_numbers[i]) for i in transition.pair)
-        return first, second
-
     @cached_property
     def nonprivate_clusters(self) -> Labels:
         """The cluster (n,) of every record."""
@@ -166,7 +168,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     @cached_property
     def search(self) -> Search | None:
         """The search of the pair that the reader chose."""
-        return find(self)
+        return find(self.mixture, self.tree, self.component_numbers, self.look.pair, self.n_clusters)
 
     # The scrubber.
 
@@ -201,6 +203,21 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         if self.look.moves == "level":
             return np.array([stop.height for stop in self.levels])
         return self.cut_heights if self.look.moves == "cut" else self.cut_heights[[self.first_cut]]
+
+    @cached_property
+    def shown(self) -> ShownLandscape:
+        """What layers and charts draw of the release."""
+        return ShownLandscape(
+            mixture=self.mixture,
+            tree=self.tree,
+            cells=None if self.regions is None else self.regions.cells,
+            colors=self.colors,
+            groups=self.groups,
+            rules=self.rules,
+            component_numbers=self.component_numbers,
+            sinks=self.look.moves == "level",
+            start_frame=self.start_frame,
+        )
 
     # What is said.
 
@@ -395,14 +412,15 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         )
         stage = Stage(plane, Clock(len(self.frames) - 2, ("stop",)))
         search = self.search if self.look.moves == "search" else None
+        shown, exact = self.shown, draw.exact_means(self.steps[-1].nonprivate_moments, self.release)
         layers = [
             *box_layer(stage, public=self.words.box_public),
-            *draw.ground_layers(self, stage),
-            draw.record_layer(self, stage),
-            *draw.component_layers(self, stage),
-            *draw.path_layers(self, stage),
-            *(search_layers(self, stage, search) if search else []),
-            *draw.critical_layers(self, stage),
+            *draw.ground_layers(shown, stage),
+            draw.record_layer(self.unit, self.nonprivate_basins, shown, stage),
+            *draw.component_layers(self.release, exact, shown, stage),
+            *draw.path_layers(shown, stage),
+            *(search_layers(search, shown, stage) if search else []),
+            *draw.critical_layers(shown, stage),
         ]
         if self.look.moves != "cut":  # less to look past
             layers = [replace(one, shown=False) if one.name == "person" else one for one in layers]
@@ -436,7 +454,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     def charts(self) -> tuple[Chart, ...]:
         """Return profiles, the dendrogram and the ledger."""
-        tree = Chart("dendrogram", dendrogram(self), DENDROGRAM_HEIGHT)
+        tree = Chart("dendrogram", dendrogram(self.shown, self.frames), DENDROGRAM_HEIGHT)
         return (*self.profile_charts(), tree, Chart("ledger", self.ledger_chart()))
 
     def ledger_chart(self) -> Scene:

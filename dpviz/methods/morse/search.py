@@ -1,21 +1,16 @@
 """The search for a transition point between two components, as the paper's figure 3: string, lowest point, solution."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpviz.core import FloatArray, algebra
-from dpviz.methods.morse.landscape import paths
+from dpviz.core import FloatArray, Labels, algebra
+from dpviz.methods.morse.landscape import ShownLandscape, paths
 from dpviz.methods.morse.layers import placing
 from dpviz.plots import REFUSED, RELEASED, Audience, Frame, Ink, Kind, Layer, Role, always, rows_at
+from dpviz.solvers import MergeTree, Mixture
 from dpviz.solvers.landscapes.saddles import DEGENERATE, ONE_BASIN, TRANSITION, WRONG_INDEX
 from dpviz.stories.stage import Stage
-
-if TYPE_CHECKING:
-    from dpviz.methods.morse.run import MorseRun
 
 LOWEST = Ink(Role.NOISE, Audience.RELEASED)
 STRING_CURVE = 41  # points of a drawn string
@@ -59,15 +54,18 @@ class Search:
         return (*stops, solved, Frame("Ways up", f"{pair}: {REASONS[self.outcome]}"))
 
 
-def find(run: MorseRun) -> Search | None:
-    """Return the search of the pair that the reader chose; None where there is no pair of components."""
-    landscape, numbers, mixture = run.tree.landscape, run.component_numbers, run.mixture
+def find(mixture: Mixture, tree: MergeTree, numbers: Labels, pair: tuple[int, int], n_clusters: int) -> Search | None:
+    """Return the search of a pair of components by their `numbers` (K,), None without any pair.
+
+    A pair with 0 is the one where the last two clusters of the cut to `n_clusters` meet.
+    """
+    landscape = tree.landscape
     strings = landscape.strings
     if not len(strings.pairs):
         return None
-    rows = np.flatnonzero((numbers[strings.pairs] == sorted(run.look.pair)).all(axis=1))
-    replaced = 0 not in run.look.pair and not len(rows)
-    row = int(rows[0]) if len(rows) else default_pair(run)
+    rows = np.flatnonzero((numbers[strings.pairs] == sorted(pair)).all(axis=1))
+    replaced = 0 not in pair and not len(rows)
+    row = int(rows[0]) if len(rows) else default_pair(tree, n_clusters)
     k, l = (int(i) for i in strings.pairs[row])  # noqa: E741 (the paper's names)
     start, end = mixture.means[k], mixture.means[l]
     at = np.linspace(0.0, 1.0, STRING_CURVE)[:, None]
@@ -89,11 +87,10 @@ def find(run: MorseRun) -> Search | None:
     return Search((k, l), (first, second), curves, strings.lowest[row], iterates, solution, outcome, descents, replaced)
 
 
-def default_pair(run: MorseRun) -> int:
+def default_pair(tree: MergeTree, n_clusters: int) -> int:
     """Return the row of the pair that found the pass where the last two clusters of the cut meet, else the first."""
-    tree = run.tree
     pairs = tree.landscape.strings.pairs
-    last = len(tree.linkage) - max(run.n_clusters - 1, 1)
+    last = len(tree.linkage) - max(n_clusters - 1, 1)
     for merge in (*range(last, len(tree.linkage)), *range(last - 1, -1, -1)):
         if merge < 0 or tree.passes[merge] < 0:
             continue
@@ -103,12 +100,12 @@ def default_pair(run: MorseRun) -> int:
     return 0
 
 
-def search_layers(run: MorseRun, stage: Stage, search: Search) -> list[Layer]:
+def search_layers(search: Search, shown: ShownLandscape, stage: Stage) -> list[Layer]:
     """Return what the rounds of a search show; everything is computed from the released mixture."""
-    place, n = placing(run, stage), stage.clock.n_frames
+    place, n = placing(shown, stage), stage.clock.n_frames
     rounds = len(search.lowest)
     turns = rows_at(n, {f: min(f, rounds - 1) for f in range(n)})
-    ends = run.mixture.means[list(search.pair)]
+    ends = shown.mixture.means[list(search.pair)]
     names = tuple(f"component {number}" for number in search.numbers)
     string, iterates, lowest = (place(each)[:, None] for each in (search.curves, search.iterates, search.lowest))
     layers = [
