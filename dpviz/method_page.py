@@ -20,7 +20,7 @@ from dpviz.tools.audit import page as audit_page
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.tools.two_worlds.page import WorldsTab
-from dpviz.ui import asking, controls, frame, reading, reproduction, stage, state
+from dpviz.ui import asking, controls, frame, reading, stage, state
 from dpviz.ui.asking import Answers, Job
 from dpviz.ui.controls import DEPLOYMENTS
 from dpviz.ui.data.picker import DEFAULT, DataCatalog
@@ -32,10 +32,8 @@ from dpviz.ui.show import Screen, Slider, unreleased
 BUDGET = "epsilon"  # the parameter that the slider moves
 
 
-def under(name: str, method: str, *choices: tuple[str, str]) -> Knob:
-    """Return the knob of the tabs under a method's picture: its own `choices`, reproduction where there is one."""
-    if reproduction.exists(method):
-        choices = (*choices, ("reproduction", "Reproduction"))
+def under(name: str, *choices: tuple[str, str]) -> Knob:
+    """Return the knob of the tabs under a method's picture: its own `choices`, and what to read."""
     return Knob(name, "choice", choices[0][0], "Under the picture", "", choices=(*choices, reading.CHOICE))
 
 
@@ -74,7 +72,7 @@ class MethodPage:
     def tab(self) -> Knob:
         """What stands under the picture."""
         name = self.method.name
-        knob = under(f"{name}_tab", name, ("runs", "Many runs"), two_worlds.CHOICE, audit_page.CHOICE)
+        knob = under(f"{name}_tab", ("runs", "Many runs"), two_worlds.CHOICE, audit_page.CHOICE)
         return knob if self.method.reading is not None else replace(knob, choices=knob.choices[:-1])
 
     def parameter_knobs(self) -> dict[str, Knob]:
@@ -133,7 +131,6 @@ class MethodPage:
             "runs": self.many,
             "worlds": lambda: two_worlds.worlds(self.frame, self.worlds(), self.noise, self.view),
             "audit": lambda: audit_page.tab(self.frame, self.method.name),
-            "reproduction": lambda: reproduction.tables(self.method.name),
         }
 
     def many(self) -> None:

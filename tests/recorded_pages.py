@@ -41,29 +41,29 @@ COMMON: tuple[dict[str, str], ...] = (
 CHOICES: dict[str, dict[str, str]] = {
     "convergent_kmeans": {
         "mode": "published both lloyd blum dwork su fastlloyd gupt privgene eugkm",
-        "tab": "runs play budgets attack worlds reproduction read",
+        "tab": "runs play budgets attack worlds read",
         "start": "private records",
         "orientation": "future",
     },
-    "dpm": {"calibration": "published", "shares": "own", "tab": "many quality worlds reproduction read"},
+    "dpm": {"calibration": "published", "shares": "own", "tab": "many quality worlds read"},
     "morse": {
         "moves": "level search",
         "base": "dpmog dplloyd_mog dpcube",
         "calibration": "published",
         "adjacency": "replace",
-        "below": "worlds reproduction read",
+        "below": "worlds read",
     },
     "nd_laplace": {
         "domain": "clamp redraw remap",
         "unit": "range",
-        "under": "runs attacks play worlds walls dimensions reproduction read",
+        "under": "runs attacks play worlds walls dimensions read",
     },
     "source_target": {
         "method": "nas",
         "noise": "gaussian",
         "calibration": "tight",
         "targets": "uniform",
-        "below": "runs record worlds reproduction read",
+        "below": "runs record worlds read",
     },
     "learn": {"chapter": "average coin mean clusters leak noise cuts hills sending helpers audit decide end"},
     "compare": {

@@ -1,4 +1,4 @@
-"""The papers' tables, made again: `python -m benchmarks.papers --help`. The app shows the committed results."""
+"""The papers' tables, made again: `python -m benchmarks.papers --help`. The documentation shows RESULTS."""
 
 import platform
 from collections.abc import Callable, Mapping
@@ -14,6 +14,8 @@ from benchmarks.papers.kept_runs import LIBRARIES
 from dpviz import __version__
 from dpviz.core.algebra import one_thread
 from dpviz.experiments.tables import Report, ResultTable
+
+RESULTS = Path(__file__).parent / "results"  # a report for each paper
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -47,20 +47,22 @@ def write_page(reports: Mapping[str, Report], path: Path) -> None:
 
 def _system(name: str, found: Report) -> str:
     versions = ", ".join(f"{library} {version}" for library, version in found.versions.items())
+    tables = "".join(f"<h3>{escape(table.title)}</h3>{render_table(table)}" for table in found.tables)
     return (
         f'<section id="{escape(name)}"><h2>{escape(found.title)}</h2>'
         f"<p>{escape(found.source)}. {found.runs} runs of each setting, where a table does not say otherwise.</p>"
         f'<p class="small">Seed {found.seed}; {escape(versions)}. To make it again, with the data sets in data:'
-        f"</p><pre>{escape(found.command)}</pre>{''.join(map(_table, found.tables))}</section>"
+        f"</p><pre>{escape(found.command)}</pre>{tables}</section>"
     )
 
 
-def _table(table: ResultTable) -> str:
+def render_table(table: ResultTable) -> str:
+    """Return a table with its caption and its notes, without its title, as one line of HTML."""
     head = "".join(f'<th scope="col">{escape(_label(column))}</th>' for column in table.columns)
     rows = "".join(_row(row, table.columns) for row in table.rows)
     notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes)
     return (
-        f'<h3>{escape(table.title)}</h3><p class="small">{escape(table.caption)}</p>'
+        f'<p class="small">{escape(table.caption)}</p>'
         f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
         + (f"<p><b>Where it differs, and why</b></p><ul>{notes}</ul>" if notes else "")
     )

@@ -10,9 +10,10 @@ from importlib import import_module, resources
 
 from latex2mathml.converter import convert
 
+from benchmarks.papers import RESULTS
+from benchmarks.papers.page import render_table
 from docs.building.gallery import Picture
 from docs.building.reference import PLACES
-from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments.tables import Cell, Report, ResultTable, read_tables
 from dpviz.stories.glossary import GLOSSARY, pieces
 from dpviz.stories.method import AnyMethod
@@ -146,19 +147,18 @@ def _papers(found: Sequence[Paper]) -> Iterator[str]:
 
 
 def _made_again(method: AnyMethod) -> Iterator[str]:
-    """Yield where the paper's tables, made again, differ from it and why."""
-    if not (ASSETS / "reproduction" / f"{method.name}.json").exists():
+    """Yield the paper's tables, made again, and the reasons for differences."""
+    file = RESULTS / f"{method.name}.json"
+    if not file.exists():
         return
-    report = _report(f"reproduction/{method.name}.json")
-    yield "## The paper's tables, made again: what differs, and why"
-    yield f"The tables themselves are on the method's page of the app. `{report.command}` makes them."
-    said: set[str] = set()
+    report = read_tables(file)
+    yield "## The paper's tables, made again"
+    yield (
+        f"{report.source}. {report.runs} runs of each setting, unless a table says otherwise. "
+        f"`{report.command}` makes the tables again."
+    )
     for table in report.tables:
-        notes = [note for note in table.notes if note not in said]
-        said |= {*notes}
-        if notes:
-            text = "\n".join(f"    - {note}" for note in notes)
-            yield f'??? note "{table.title}"\n\n    {table.caption}\n\n{text}'
+        yield f"<details><summary>{escape(table.title)}</summary>{render_table(table)}</details>"
 
 
 def _reference(method: AnyMethod) -> Iterator[str]:

@@ -38,6 +38,10 @@ MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
         ("relief", "surface"): Moved("The landscape is now shown as shaded relief only.", page="morse"),
         ("relief", None): Moved(""),
         ("step", None): Moved(""),  # of a lesson, which has its own sentence
+        **{
+            (tab, "reproduction"): Moved("The papers’ tables are now in the documentation.", {tab: "read"})
+            for tab in ("tab", "below", "under")
+        },
         ("compare_tab", "grid"): Moved(
             "Compare no longer varies a second parameter. Change it on the method’s page, or run a sweep in Python."
         ),

@@ -31,7 +31,7 @@ COUNTED = """const Plain = WebSocket;
     }
   };"""
 LATER = ("dpm", "morse", "nd_laplace", "source_target")
-QUIET = "tab=reproduction&audience=curator"  # no work goes on behind the page
+QUIET = "tab=read&audience=curator"  # no work goes on behind the page
 # What comes ahead is what the rerun brings: tests/pages see to it on every page and in every mode, to the byte. That
 # it is drawn once is seen on one page; the others are left to long runs.
 PAGES = ("convergent_kmeans", *(pytest.param(name, marks=pytest.mark.slow) for name in LATER))

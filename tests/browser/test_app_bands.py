@@ -71,7 +71,7 @@ def until(page: Page, line: Line, n_bands: int) -> None:
 
 def opened(page: Page, server: Server) -> Locator:
     """Return the stage of a page that nobody has looked at before."""
-    page.goto(f"{server(APP)}/convergent_kmeans?epsilon=1&data_seed=7&tab=reproduction&audience=curator")
+    page.goto(f"{server(APP)}/convergent_kmeans?epsilon=1&data_seed=7&tab=read&audience=curator")
     stage = page.locator(STAGE)
     expect(stage).to_be_visible(timeout=SLOW)
     return stage

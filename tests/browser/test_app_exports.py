@@ -31,7 +31,7 @@ from tests.browser.test_app import layers as stage_layers
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
-QUIET = "data=blobs&tab=reproduction&audience=curator"  # no work goes on behind the page
+QUIET = "data=blobs&tab=read&audience=curator"  # no work goes on behind the page
 
 
 def menu(page: Page) -> Locator:
@@ -171,7 +171,7 @@ def test_settings_of_another_page_lead_there(page: Page, server: Server) -> None
 
 @pytest.mark.slow  # tests/pages bring drawings back on every page, and test_app_draw draws
 def test_a_drawing_comes_back_with_its_settings(page: Page, server: Server) -> None:
-    picture = draw.opened(page, server, "data=draw&drawing=one&tab=reproduction&audience=curator")
+    picture = draw.opened(page, server, "data=draw&drawing=one&tab=read&audience=curator")
     picture.get_by_role("button", name="Draw: click adds").click()
     with redrawn(picture):
         page.mouse.click(*draw.at(picture, 0.3, 0.3))
@@ -209,7 +209,7 @@ HOSTILE = {  # and what is said, never twice in a row; without a browser, tests/
 
 @pytest.mark.slow  # tests/pages and tests/ui refuse many more
 def test_wrong_settings_are_refused_and_the_session_goes_on(page: Page, server: Server) -> None:
-    picture = draw.opened(page, server, "data=draw&drawing=one&tab=reproduction&audience=curator")
+    picture = draw.opened(page, server, "data=draw&drawing=one&tab=read&audience=curator")
     scene = scene_of(picture)
     settings = json.loads(saved(page, "json"))
     settings["drawing"]["points"][4][0] = 1.5

@@ -86,7 +86,7 @@ def test_nothing_uploaded_is_written_or_logged_also_when_the_line_breaks(
     page: Page, apart: Apart, watch: Watch, kinds: tuple[str, ...]
 ) -> None:
     before = files_of(ROOT)
-    page.goto(f"{apart.address}/{PAGE}?data=blobs&n=300&tab=reproduction&audience=curator")
+    page.goto(f"{apart.address}/{PAGE}?data=blobs&n=300&tab=read&audience=curator")
     picture_of(page)
     choose_data(page, "Upload a file…")
     expect(page.get_by_text("Describe your data above")).to_be_visible(timeout=SLOW)

@@ -4,12 +4,15 @@ import importlib
 import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
 
+from benchmarks.papers import RESULTS
 from docs.building import methods, reference
 from docs.building.comments import words_behind
+from dpviz.experiments.tables import read_tables
 from dpviz.methods import CATALOGUE
 from tests.plugin import FOLDER, write
 
@@ -73,6 +76,11 @@ def test_every_method_has_its_page_picture_and_reference(site):
         assert "sensitivity" in page or "Lipschitz" in page  # its proof
         assert page.count("<math") >= 2
         assert (site / "reference" / method.place / "index.html").exists()
+        tables = read_tables(RESULTS / f"{name}.json").tables
+        shown = re.findall("<details><summary>(.*?)</summary>(.*?)</details>", page, re.DOTALL)
+        assert [(unescape(title), text.count("<tr>")) for title, text in shown] == [
+            (table.title, len(table.rows) + 1) for table in tables
+        ]
 
 
 def test_a_method_of_another_package_has_a_page_made_of_what_it_has(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpviz.plots import scene_hash
+from dpviz.tools.audit import page as audit_page
 from dpviz.tools.audit import pictures
 from dpviz.tools.audit import pictures as audit_reading
 from dpviz.tools.audit import pictures as audit_stage
@@ -61,6 +62,13 @@ def test_it_opens_finished_at_every_epsilon(open_page):
     assert all(stage(mended)[0]["results"])
     assert finding(mended).startswith("Kept so far")
     assert mended.query["audited_mode"] == sent["switch"][1]
+
+
+def test_missing_or_broken_table_is_reported(open_page, monkeypatch, tmp_path):
+    monkeypatch.setattr(audit_page, "FILE", tmp_path / "methods.json")
+    assert "table is missing" in open_page("audit", **QUICK).app.error[0].value
+    audit_page.FILE.write_text('{"title": 1}', "utf-8")
+    assert "no report" in open_page("audit", **QUICK).app.error[0].value
 
 
 def test_other_runs_are_begun_and_said_to_be_under_way(open_page):

@@ -1,16 +1,10 @@
-"""The k-means family on its page: any method's picture, two modes side by side, and the paper's tables."""
+"""The k-means family on its page: any method's picture and two modes side by side."""
 
-import json
-import re
-
-import numpy as np
 import pytest
 
-from dpviz.experiments.tables import read_tables
 from dpviz.methods.convergent_kmeans import page as family
 from dpviz.methods.convergent_kmeans.family import METHODS
 from dpviz.tools.compare.runs import ENTRIES
-from dpviz.ui import reproduction
 from dpviz.ui.runs import RunRequest
 
 PAGE = "convergent_kmeans"
@@ -99,36 +93,3 @@ def test_without_a_noise_seed_there_is_no_trail_of_the_same_noise(open_page):
     before = {key: data for key, (_, _, data) in page.packed().items()}
     assert {key: data for key, (_, _, data) in page.run().packed().items()} == before  # looking again releases nothing
     assert any(text.value.startswith("Releases of these records in this session: 2.") for text in page.app.caption)
-
-
-def test_the_papers_tables_are_on_the_page(open_page):
-    page = open_page(PAGE, **SMALL, tab="reproduction")
-    report = read_tables(reproduction.FOLDER / f"{PAGE}.json")
-    assert [header.value.replace("\\", "") for header in page.app.subheader] == [table.title for table in report.tables]
-    assert len(page.app.dataframe) == len(report.tables)
-    assert [code.value for code in page.app.code] == [report.command]
-    for frame, table in zip(page.app.dataframe, report.tables, strict=True):
-        shown = frame.value
-        assert set(shown.columns) == {column.key for column in table.columns}
-        if table.id in ("iterations", "ratios", "degree", "bounds"):
-            assert len(shown) == len(table.rows)
-    for key in ("ratio_by_epsilon", "gap_step", "gap_total"):
-        assert np.isfinite(page.packed()[f"{PAGE}:{key}"][1]["x"]["view"]).all()
-    sets = {widget.label: widget for widget in page.app.button_group if widget.label == "Data set"}
-    assert sets
-
-
-def test_a_missing_or_broken_report_is_said(open_page, monkeypatch, tmp_path):
-    monkeypatch.setattr(reproduction, "FOLDER", tmp_path)
-    assert "missing" in open_page(PAGE, **SMALL, tab="reproduction").app.error[0].value
-    (tmp_path / f"{PAGE}.json").write_text(json.dumps({"title": 1}), "utf-8")
-    assert re.search("no report", open_page(PAGE, **SMALL, tab="reproduction").app.error[0].value)
-
-
-def test_a_column_of_numbers_and_words_is_shown_as_words(open_page, caplog):
-    page = open_page("morse", below="reproduction")
-    frames = [frame.value for frame in page.app.dataframe]
-    mixed = [column for frame in frames for column in frame if len({type(cell) for cell in frame[column].dropna()}) > 1]
-    assert frames
-    assert mixed == []
-    assert "Arrow" not in caplog.text

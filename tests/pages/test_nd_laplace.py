@@ -14,7 +14,7 @@ from tests.pages.conftest import at_once, clicking, release
 
 PAGE = "nd_laplace"
 SMALL = {"n": "400"}
-TABS = [name for name, _ in nd_laplace.TAB.choices if name != "reproduction"]
+TABS = [name for name, _ in nd_laplace.TAB.choices]
 
 
 @pytest.fixture

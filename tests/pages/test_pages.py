@@ -332,7 +332,7 @@ def test_one_feature_is_not_drawn_against_itself(open_page, name):
 
 def test_pages_do_not_trip_over_each_others_knobs(open_page):
     """Knobs of one name can have other choices on another page; what does not fit there starts from its default."""
-    page = open_page(PAGES[0], tab="reproduction")
+    page = open_page(PAGES[0], tab="read")
     for name in [*PAGES, *PAGES[::-1], *PAGES]:
         page.app.switch_page(f"pages/{name}.py")
         page.run()

@@ -147,7 +147,7 @@ def test_runs_can_be_stopped_and_go_on(open_page):
 
 
 def test_records_of_the_main_picture_report_nothing_while_another_tab_is_open(open_page):
-    layers = open_page("dpm", n="60", tab="reproduction").packed()["picture"][1]["layers"]
+    layers = open_page("dpm", n="60", tab="read").packed()["picture"][1]["layers"]
     assert not any(each["pick"] == "record" for each in layers)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import gammainc
 
-from dpviz.assets import FOLDER as ASSETS
+from benchmarks.papers import RESULTS
 from dpviz.attacks.location import laplace_total_variation
 from dpviz.core import Adjacency, Budget
 from dpviz.methods import CATALOGUE
@@ -18,7 +18,6 @@ from dpviz.stories.teaching import SYMBOLS, Formula, exact, parts, tex, used
 from dpviz.tools.audit import pictures as audit_reading
 from dpviz.tools.compare import reading as compare_reading
 
-TABLES = ASSETS / "reproduction"
 MOST_WORDS = {"said": 20, "why": 50, "look": 25}
 READINGS = {name: method.reading for name, method in CATALOGUE.items()}
 TEXTS = {name: (reading.misreadings, reading.papers) for name, reading in READINGS.items()}
@@ -30,7 +29,7 @@ PAGES = sorted(TEXTS)
 
 def rows(name, table):
     """Return the rows of a committed table."""
-    report = json.loads((TABLES / f"{name}.json").read_text("utf-8"))
+    report = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
     (found,) = [each["rows"] for each in report["tables"] if each["id"] == table]
     return found
 

@@ -52,7 +52,6 @@ MODE = Knob(
 )
 TAB = under(
     "tab",
-    METHOD.name,
     ("runs", "Many runs"),
     ("play", "Play over ε"),
     ("attack", "The attack"),

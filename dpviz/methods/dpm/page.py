@@ -37,7 +37,6 @@ _LOOKED = "dpviz:dpm-looked"
 
 TAB = under(
     "tab",
-    METHOD.name,
     ("inside", "Inside a cut"),
     ("many", "Many runs"),
     ("quality", "Against k-means"),

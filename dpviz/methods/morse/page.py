@@ -39,7 +39,7 @@ MOVES = Knob(
 FIRST = Knob("first", "int", 0, "From component", "Or click a transition point.", 0, MOST_NUMBER, 0, MOST_NUMBER)
 SECOND = replace(FIRST, name="second", label="To component")
 RUNS = Knob("n_morse_runs", "int", 10, "Runs for each budget", "More runs, steadier bands.", 5, 50, 5, 50)
-TAB = under("below", METHOD.name, ("runs", "Many runs"), two_worlds.CHOICE)
+TAB = under("below", ("runs", "Many runs"), two_worlds.CHOICE)
 PEAK = "Released peak"  # what two worlds are told apart by
 PASSES = 2  # at first: few passes leave each more budget
 CALIBRATION = ("delta", "calibration", "adjacency", "estimator")

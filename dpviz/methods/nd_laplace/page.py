@@ -100,7 +100,6 @@ HIDDEN = Knob(
 )
 TAB = under(
     "under",
-    METHOD.name,
     ("clusters", "Clusters"),
     ("runs", "Many runs"),
     ("attacks", "Attacks"),

@@ -110,7 +110,6 @@ DELTA = Knob(
 
 TAB = under(
     "below",
-    METHOD.name,
     ("costs", "Cost of every method"),
     ("runs", "Many runs"),
     ("record", "One record"),

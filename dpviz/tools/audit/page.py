@@ -13,7 +13,7 @@ import streamlit as st
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.audit import Batch, Outcomes
 from dpviz.core import Adjacency, Confidential, Knob
-from dpviz.experiments.tables import Cell
+from dpviz.experiments.tables import Cell, Report, TablesError, read_tables
 from dpviz.methods import CATALOGUE
 from dpviz.plots import Scene, scene_hash
 from dpviz.stories.label import BOX, CURATOR, NOBODY, Contents, described, label_of, promise, protected
@@ -34,7 +34,7 @@ from dpviz.tools.audit.runs import (
     parts_of,
 )
 from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION, least, line
-from dpviz.ui import asking, controls, frame, hiding, panel, reading, reproduction, state
+from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
 from dpviz.ui.asking import Job, after_picture
 from dpviz.ui.controls import nearest
 from dpviz.ui.export import files
@@ -470,7 +470,11 @@ def table(page: PageFrame) -> None:
             _draw_rows([row for row in answers.found if row is not None])
         return
     asking.drop(page.source, _TABLE_WAIT)  # what was stopped
-    report = reproduction.read(FILE, "The table is missing.")
+    report = None
+    try:
+        report = _read_table(str(FILE), FILE.stat().st_mtime_ns)
+    except (TablesError, OSError) as error:
+        state.error(error if isinstance(error, TablesError) else "The table is missing.")
     if report is not None:
         words = f"{report.runs:,} runs in each world for what is proved, more where they are cheap."
         st.caption(f"{words} The table says how many for each.")
@@ -482,6 +486,11 @@ def table(page: PageFrame) -> None:
     if report is not None:
         st.caption("The file's table again, to the digit, from a command line:")
         st.code(report.command, language="sh", wrap_lines=True)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _read_table(file: str, changed: int) -> Report:  # noqa: ARG001 (a file that was written again is read again)
+    return read_tables(file)
 
 
 def _switch(live: bool) -> None:

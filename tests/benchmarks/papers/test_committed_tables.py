@@ -1,4 +1,4 @@
-"""The tables in dpviz/assets/reproduction: whole, and what the data give when some of it is run again."""
+"""The tables in benchmarks/papers/results: whole, and what the data give when some of it is run again."""
 
 import math
 import os
@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.papers import RESULTS
 from benchmarks.papers.convergent_kmeans import EPSILONS, GAP_EPSILONS
 from benchmarks.papers.convergent_kmeans.gaps import COMPARED
 from benchmarks.papers.convergent_kmeans.lloyd_runs import STRATEGIES, SetRuns, runs, start_seed
 from benchmarks.papers.table_sets import PAPER_SETS, SUFFIXES, read_set
-from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments.tables import read_tables
 from dpviz.methods.convergent_kmeans.family import METHODS
 
 ROOT = Path(__file__).resolve().parents[3]
-FILE = ASSETS / "reproduction" / "convergent_kmeans.json"
+FILE = RESULTS / "convergent_kmeans.json"
 FOLDER = Path(os.environ.get("DPVIZ_DATA_DIR", ROOT.parent / "shared" / "data"))
 NAMES = [paper.name for paper in PAPER_SETS]
 PAIRS = [(strategy, name) for strategy in STRATEGIES for name in NAMES]

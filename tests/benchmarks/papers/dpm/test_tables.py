@@ -11,18 +11,17 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.metrics import silhouette_score
 
-from benchmarks.papers import dpm
+from benchmarks.papers import RESULTS, dpm
 from benchmarks.papers.dpm import runs as dpm_runs
 from benchmarks.papers.dpm import sets as dpm_sets
 from benchmarks.papers.dpm.quality_tables import claims_table, epsilon_table, quality_table
 from benchmarks.papers.dpm.runs import KMEANS, METHODS, PRIVATE, Quality, Reference, configure, quality, set_runs
 from benchmarks.papers.dpm.sets import PAPER_SETS, DpmSet, SetDraw, blobs
-from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Box, frozen
 from dpviz.experiments.tables import read_tables
 
 ROOT = Path(__file__).resolve().parents[4]
-FILE = ASSETS / "reproduction" / "dpm.json"
+FILE = RESULTS / "dpm.json"
 FOLDER = Path(os.environ.get("DPVIZ_DATA_DIR", ROOT.parent / "shared" / "data"))
 SMALL = (
     DpmSet("Letters", 3, dpm_sets.letters),

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.papers import morse
+from benchmarks.papers import RESULTS, morse
 from benchmarks.papers.__main__ import main
 from benchmarks.papers.morse import COMPONENTS, EPSILONS, MOONS
 from benchmarks.papers.morse import mixture_runs as morse_runs
@@ -16,11 +16,10 @@ from benchmarks.papers.morse.mixture_tables import BASES, NO_DATA, components_ta
 from benchmarks.papers.morse.sets import MAGIC, MISSING, MORSE_SETS, PULSAR, draw_moons, read_labelled
 from benchmarks.papers.statistics import run_seeds
 from benchmarks.papers.table_sets import SUFFIXES
-from dpviz.assets import FOLDER as ASSETS
 from dpviz.experiments.tables import read_tables
 
 ROOT = Path(__file__).resolve().parents[4]
-FILE = ASSETS / "reproduction" / "morse.json"
+FILE = RESULTS / "morse.json"
 FOLDER = Path(os.environ.get("DPVIZ_DATA_DIR", ROOT.parent / "shared" / "data"))
 IDS = ["moons", "pulsar", "magic", "bases"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.papers import source_target
+from benchmarks.papers import RESULTS, source_target
 from benchmarks.papers.__main__ import main
 from benchmarks.papers.source_target.pair_runs import (
     BUDGETS,
@@ -18,12 +18,11 @@ from benchmarks.papers.source_target.pair_runs import (
     runs,
     settings_of,
 )
-from dpviz.assets import FOLDER as ASSETS
 from dpviz.data.target_pairs import synthetic
 from dpviz.experiments.tables import read_tables
 
 ROOT = Path(__file__).resolve().parents[4]
-FILE = ASSETS / "reproduction" / "source_target.json"
+FILE = RESULTS / "source_target.json"
 FOLDER = Path(os.environ.get("DPVIZ_DATA_DIR", ROOT.parent / "shared" / "data"))
 STC = METHODS["nonprivate"]
 IDS = ["orderings", "synthetic", "real", "neighbours", "times"]
