@@ -16,8 +16,9 @@ from dpviz.data import Dataset
 from dpviz.stories import View
 from dpviz.ui import asking, controls, hiding, ledger, panel, state
 from dpviz.ui.data import answers
+from dpviz.ui.data.bounds import clipped_columns, clipped_words, say_scaling
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
-from dpviz.ui.data.upload import FORGOTTEN, clipped_columns, clipped_words, say_scaling
+from dpviz.ui.data.upload import FORGOTTEN
 from dpviz.ui.export import menu
 from dpviz.ui.runs import Noise, forget_own, keep, renew_secret
 from dpviz.ui.server import ahead

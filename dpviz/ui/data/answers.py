@@ -10,7 +10,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import Any, TypedDict
 
 import streamlit as st
@@ -45,21 +45,69 @@ _FORM = "dpviz:upload-form"
 _FOR = "dpviz:upload-form-for"  # the fingerprint of the first file that it was for
 
 
-DEFAULTS: Mapping[str, object] = {  # of answers, by their names; of columns by what stands before a column's name
-    "features": (),
-    "label": "",
-    "place": "",
-    "missing": "error",
-    "how": EACH,
-    "source:": TYPED,
-    "low:": "",
-    "high:": "",
-    "projection_seed": 0,
-    "categories": (),
-    "values:": (),
-    "unlisted": "zeros",
-    "change": 100.0,
-    "group": "",
+def _row(cells: Iterable[str]) -> str:
+    """Write names as one line of CSV, so that a comma in one stays in it."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\r\n").writerow(list(cells))  # both are quoted if they are part of a name
+    return line.getvalue()[:-2]
+
+
+def _cells(text: str) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(text[: MOST_FEATURES * MOST_NAME], newline="")), [])
+    except csv.Error:
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """A field of `Choices`, which checks its values: its question in the form, and its part of a link.
+
+    Settings files and scripts have every field under its own name.
+    """
+
+    name: str
+    link: str = ""  # its name in a link; "" without a part of its own
+    question: str = ""  # the name of its answer; "" if that depends on the features
+    to_answer: Callable[[Any], object] = lambda value: value
+    write: Callable[[Any], str] = str  # the text of a link for a value
+    read: Callable[[str], object] = str
+
+
+FIELDS = (
+    FormField("features", "columns", "features", list, _row, _cells),
+    FormField("units", "units", write=_row, read=_cells),
+    FormField("place", "map", "place", lambda pair: pair or "", _row, _cells),
+    FormField("missing", "missing", "missing"),
+    FormField("scaling", "scale", "scaled", lambda scaling: scaling == "unit"),
+    FormField(
+        "per_kilometer",
+        "per_km",
+        write=lambda amounts: ",".join("" if amount is None else repr(amount) for amount in amounts),
+        read=lambda text: [amount or None for amount in text.split(",")],
+    ),
+    FormField("share", "share", "share", lambda share: None if share == 1.0 else round(100.0 * share, 9), repr),
+    FormField("projected", question="projected"),
+    FormField("projection_seed", question="projection_seed"),
+    FormField(
+        "categories",
+        "categories",
+        "categories",
+        lambda categories: [column for column, _ in categories],
+        lambda categories: _row(_row((column, *values)) for column, values in categories),
+        lambda text: [(cells[0], cells[1:]) for cells in map(_cells, _cells(text)) if cells],
+    ),
+    FormField("category_weight", "change", "change", lambda weight: 100.0 * weight, repr),
+    FormField("unlisted", "others", "unlisted"),
+    FormField("group", "group", "group", lambda group: group[0] if group else "", _row, _cells),
+    FormField("label", "label", "label", lambda label: label or ""),
+)
+_USUAL = {each.name: () if each.default is MISSING else each.default for each in fields(Choices)}
+# The default answers, by their names. Questions about a column have its name behind theirs. If "scaled" has no answer,
+# bounds and units decide.
+DEFAULTS: Mapping[str, object] = {
+    **{each.question: each.to_answer(_USUAL[each.name]) for each in FIELDS if each.question not in ("", "scaled")},
+    **{"how": EACH, "source:": TYPED, "low:": "", "high:": "", "values:": ()},
 }
 
 
@@ -213,13 +261,13 @@ def _form_of(values: Mapping[str, object], *, strict: bool) -> Choices | None:
     for _ in range(2):
         rest = {name: value for name, value in values.items() if name not in wrong}
         try:
-            return _consistent(choices.validate_json(json.dumps(rest), strict=strict))
+            return consistent(choices.validate_json(json.dumps(rest), strict=strict))
         except ValidationError as error:
             wrong = {place for each in error.errors() for place in each["loc"][:1]}
     return None
 
 
-def _consistent(form: Choices) -> Choices | None:
+def consistent(form: Choices) -> Choices | None:
     """Return a form whose parts fit each other, None where its features are not distinct."""
     names = form.features
     if len(set(names)) < len(names):
@@ -240,7 +288,7 @@ def _consistent(form: Choices) -> Choices | None:
     return replace(
         form,
         bounds=form.bounds[: len(names)],
-        units=form.units[: len(names)],
+        units=form.units[: len(names)] if any(form.units) else (),
         place=place,
         per_kilometer=amounts if any(amounts) else (),
         projected=form.projected if is_projected else None,
@@ -250,27 +298,17 @@ def _consistent(form: Choices) -> Choices | None:
 
 def to_link(form: Choices, *, public: bool) -> state.Pairs:
     """Return `form` as pairs of a link, without defaults; the label is the curator's."""
+    chosen = [each for each in FIELDS if each.link and getattr(form, each.name) != _USUAL[each.name]]
+    written = {each.link: each.write(getattr(form, each.name)) for each in chosen if each.name != "label" or not public}
     ends = [DATA if pair is None else ":".join(f"{end!r}" for end in pair) for pair in form.bounds]
-    bounds = DATA if form.how == DATA else f"{SAME}:{ends[0]}" if form.how == SAME and ends else ",".join(ends)
-    pairs = {"columns": _row(form.features), "bounds": bounds}
-    pairs |= {"units": _row(form.units)} if any(form.units) else {}
-    pairs |= {"map": _row(form.place)} if form.place else {}
-    pairs |= {"missing": form.missing} if form.missing != "error" else {}
-    pairs |= {"scale": form.scaling} if form.scaling != "none" else {}
-    if form.per_kilometer:
-        pairs["per_km"] = ",".join("" if amount is None else repr(amount) for amount in form.per_kilometer)
-    pairs |= {"share": repr(form.share)} if form.share < 1.0 else {}
-    pairs |= {"project": f"{form.projected}:{form.projection_seed}"} if form.projected is not None else {}
-    if form.categories:
-        pairs["categories"] = _row(_row((column, *values)) for column, values in form.categories)
-        pairs |= {"change": repr(form.category_weight)} if form.category_weight < 1.0 else {}
-        pairs |= {"others": form.unlisted} if form.unlisted != "zeros" else {}
-    pairs |= {"group": _row(form.group)} if form.group is not None else {}
-    pairs |= {"label": form.label} if form.label is not None and not public else {}
+    apart = f"{SAME}:{ends[0]}" if form.how == SAME and ends else ",".join(ends)
+    written["bounds"] = DATA if form.how == DATA else apart
+    if form.projected is not None:
+        written["project"] = f"{form.projected}:{form.projection_seed}"
     for name, value in form.reading.chosen.items():
         is_sign = isinstance(value, str) and name != "sheet"
-        pairs[name] = SIGNS[str(value)] if is_sign else "none" if value is None else str(value)
-    return tuple((f"{PREFIX}{name}", text) for name, text in pairs.items())
+        written[name] = SIGNS[str(value)] if is_sign else "none" if value is None else str(value)
+    return tuple((f"{PREFIX}{name}", text) for name, text in written.items())
 
 
 def from_link(query: Mapping[str, str]) -> Choices | None:
@@ -278,53 +316,21 @@ def from_link(query: Mapping[str, str]) -> Choices | None:
     texts = {name.removeprefix(PREFIX): text for name, text in query.items() if name.startswith(PREFIX)}
     if "columns" not in texts:
         return None
-    names = _cells(texts["columns"])
-    n_projected, _, seed = texts.get("project", "").partition(":")
-    categories = [_cells(cells) for cells in _cells(texts.get("categories", ""))]
-    how, bounds = EACH, texts.get("bounds", "")
-    if bounds == DATA:
-        how, bounds = DATA, ",".join([DATA] * len(names))
-    elif bounds.startswith(f"{SAME}:"):
-        how, bounds = SAME, ",".join([bounds.removeprefix(f"{SAME}:")] * len(names))
-    pairs = [None if pair == DATA else pair.split(":") for pair in bounds.split(",")]
-    values = {
-        "features": names,
-        "label": texts.get("label"),
-        "missing": texts.get("missing"),
-        "scaling": texts.get("scale"),
-        "share": texts.get("share"),
-        "how": how,
-        "bounds": pairs if len(pairs) == len(names) else [],
-        "units": _cells(texts.get("units", "")),
-        "place": _cells(texts.get("map", "")),
-        "projected": n_projected,
-        "projection_seed": seed,
-        "per_kilometer": [amount or None for amount in texts.get("per_km", "").split(",")],
-        "categories": [(cells[0], cells[1:]) for cells in categories if cells],
-        "category_weight": texts.get("change"),
-        "unlisted": texts.get("others"),
-        "group": _cells(texts.get("group", "")),
-        "reading": {name: _setting(name, texts[name]) for name in READING if name in texts},
-    }
+    values = {each.name: each.read(texts[each.link]) for each in FIELDS if each.link in texts}
+    n_features, bounds = len(_cells(texts["columns"])), texts.get("bounds", "")
+    how = DATA if bounds == DATA else SAME if bounds.startswith(f"{SAME}:") else EACH
+    repeated = n_features if how != EACH else 1
+    pairs = [
+        None if pair == DATA else pair.split(":") for pair in bounds.removeprefix(f"{SAME}:").split(",")
+    ] * repeated
+    values |= {"how": how, "bounds": pairs if len(pairs) == n_features else []}
+    values |= dict(zip(("projected", "projection_seed"), texts.get("project", "").split(":"), strict=False))
+    values["reading"] = {name: _setting(name, texts[name]) for name in READING if name in texts}
     return _form_of(values, strict=False)
 
 
 def _setting(name: str, text: str) -> str | None:
-    """Return a format setting that a link has; what is none becomes a word that no setting allows."""
+    """Return a format setting that a link has; any other text becomes a word that no setting allows."""
     if name == "header":
         return None if text == "none" else text
     return text if name == "sheet" else next((sign for sign, word in SIGNS.items() if word == text), text)
-
-
-def _row(cells: Iterable[str]) -> str:
-    """Write names as one line of CSV, so that a comma in one stays in it."""
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\r\n").writerow(list(cells))  # both are quoted where they stand in a name
-    return line.getvalue()[:-2]
-
-
-def _cells(text: str) -> list[str]:
-    try:
-        return next(csv.reader(io.StringIO(text[: MOST_FEATURES * MOST_NAME], newline="")), [])
-    except csv.Error:
-        return []

@@ -14,7 +14,7 @@ from dpviz.core.knobs import Value
 from dpviz.data import DATASETS, Choices, Clipping, Dataset, SizeLimits, data_knobs, known_groups, load, size_limits
 from dpviz.data.cards import cards, title
 from dpviz.ui import controls, hiding, state
-from dpviz.ui.data import answers, drawing, upload
+from dpviz.ui.data import answers, bounds, drawing, upload
 from dpviz.ui.data.drawing import DrawnPoints
 from dpviz.ui.data.upload import Described
 from dpviz.ui.server.security import NO_FILES, takes_files
@@ -155,7 +155,7 @@ def pick(
     elif data is not None and not public:
         with form:
             upload.say_doubts()
-            upload.say_outside(data)
+            bounds.say_outside(data.form, data.nonprivate_clipping)
     return source, described
 
 

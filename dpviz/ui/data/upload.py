@@ -1,23 +1,18 @@
-"""The form for a person's own table: file, columns, rows, public bounds, and what those bounds do to the records.
+"""The form for a person's own table: its file, how that is read, its columns and rows.
 
 Answers are in `answers`, so that the data set is known before the form is drawn: without a picture the form has the
-page, with one it is behind a button. Public bounds are typed, taken from what everybody knows, or from the data. They
-are words until they are read here: people type 250,000 as they would write it. What can be two numbers, as 3.000 can,
-is none until they say which.
+page, with one it is behind a button. Questions about public bounds are in `bounds`.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.core import Box, Confidential
+from dpviz.core import Confidential
 from dpviz.data import (
     MAX_BYTES,
     MAX_COLUMNS,
@@ -26,7 +21,6 @@ from dpviz.data import (
     Clipping,
     Dataset,
     Missing,
-    Scaling,
     Table,
     TableError,
     TableFormat,
@@ -34,359 +28,27 @@ from dpviz.data import (
     get_ready,
     read_confined,
 )
-from dpviz.data.files import CSV, FORMATS, GEOJSON, READ_OFF, READABLE, Beginning, binary_format, date_of, day_of
-from dpviz.data.geography import MOST_LATITUDE, TURN, likely_map, map_of
-from dpviz.data.parsing import COMMA, POINT, is_ambiguous, number_of
-from dpviz.data.table import DATA, EACH, GAPS, LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, SAME, Category, How, Pair
-from dpviz.data.transforms import KILOMETER, LEAST_CHANGE, MAX_SEED, Scale, why_scaled
+from dpviz.data.files import CSV, FORMATS, GEOJSON, READ_OFF, READABLE, Beginning, binary_format
+from dpviz.data.geography import likely_map
+from dpviz.data.table import EACH, GAPS, LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, Category
+from dpviz.data.transforms import LEAST_CHANGE, MAX_SEED
 from dpviz.ui import state, tabs
 from dpviz.ui.data import answers, background
-from dpviz.ui.data.answers import TYPED, answer, field, keep, set_answers
+from dpviz.ui.data.answers import FIELDS, answer, field, set_answers
+from dpviz.ui.data.bounds import (
+    KNOWN,
+    answers_of,
+    draw_bounds,
+    how,
+    likely,
+    pairs,
+    per_kilometer,
+    say_effects,
+    scaling_of,
+    units_of,
+)
 from dpviz.ui.panel import safe_table
 from dpviz.ui.server import uploads
-
-HOW: dict[How, str] = {EACH: "For each feature", SAME: "One pair for all", DATA: "From the data: not private"}
-DATES = "dates"
-DAYS = "days"
-SLASHED = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")  # in America the month comes first, elsewhere the day
-MOST_TEXT = 40  # characters of a typed bound
-LARGEST = 1e300
-
-
-@dataclass(frozen=True, slots=True)
-class KnownRange:
-    """A range that is public without any record, and the columns' names that suggest it."""
-
-    title: str
-    low: float
-    high: float
-    unit: str
-    pattern: str  # of a column's name
-
-
-KNOWN = {
-    "age": KnownRange("Ages: 0 to 120 years", 0.0, 120.0, "years", r"\bage\b|\bages\b|alter|years? old"),
-    "likert5": KnownRange("Likert scale: 1 to 5", 1.0, 5.0, "", r"likert|agree|satisf|rating|zufrieden"),
-    "likert7": KnownRange("Likert scale: 1 to 7", 1.0, 7.0, "", r"likert ?7"),
-    "percent": KnownRange("Percent: 0 to 100", 0.0, 100.0, "%", r"percent|\bpct\b|%|\bscore\b"),
-    "share": KnownRange("Shares: 0 to 1", 0.0, 1.0, "", r"share|fraction|ratio|prob"),
-    "hour": KnownRange("Hour of the day: 0 to 24", 0.0, 24.0, "h", r"\bhour"),
-    "weekday": KnownRange("Day of the week: 0 to 7", 0.0, 7.0, "", r"weekday|day of week"),
-    "month": KnownRange("Month: 1 to 12", 1.0, 12.0, "", r"\bmonth"),
-    "year": KnownRange("Year: 1900 to 2100", 1900.0, 2100.0, "", r"(?<!per )\byear\b|\byob\b|birth"),
-    "height": KnownRange("Height of a person: 0 to 250 cm", 0.0, 250.0, "cm", r"\bheight\b"),
-    "weight": KnownRange("Weight of a person: 0 to 300 kg", 0.0, 300.0, "kg", r"\bweight\b"),
-    "latitude": KnownRange("Latitude: -90 to 90", -MOST_LATITUDE, MOST_LATITUDE, "degrees", r"\blat\b|latitude|breite"),
-    "longitude": KnownRange(
-        "Longitude: -180 to 180", -TURN / 2.0, TURN / 2.0, "degrees", r"\blon\b|\blng\b|longitude|länge"
-    ),
-    "money": KnownRange(
-        "Money: 0 to 100,000",
-        0.0,
-        1e5,
-        "",
-        r"income|salar|wage|price|amount|cost|charge|revenue|fare|\beur\b|\busd\b|einkommen|gehalt|preis|betrag|umsatz",
-    ),
-    "much money": KnownRange("Money: 0 to 1,000,000", 0.0, 1e6, "", r"million|turnover"),
-}
-SOURCES = {TYPED: "Typed", DATES: "Typed as dates", DATA: "From the data: not private"}
-SOURCES |= {key: known.title for key, known in KNOWN.items()}
-
-
-def readings(text: str, decimal: str = POINT, *, dates: bool = False, most: float = LARGEST) -> tuple[float, ...]:
-    """Return what a typed bound can mean: () for no number, one value, or two that a person has to choose from.
-
-    `decimal` is the sign of its column: a comma before three digits is taken for a separator of thousands where that is
-    a point. With `dates` it is a date, in days, or a number of days. Nothing above `most` in size is meant.
-    """
-    written = text.strip()
-    if len(written) > MOST_TEXT:
-        return ()
-    if dates and (day := day_of(written)) is not None:
-        return (day,)
-    if dates and (slashed := SLASHED.fullmatch(written)):
-        one, other, year = slashed.groups()
-        days = (day_of(f"{one}.{other}.{year}"), day_of(f"{other}.{one}.{year}"))
-        return tuple(dict.fromkeys(day for day in days if day is not None))
-    is_sure = decimal == POINT and COMMA in written
-    values = [number_of(written, sign) for sign in ((POINT,) if is_sure else (POINT, COMMA))]
-    return tuple(sorted({value for value in values if value is not None and abs(value) < most}))
-
-
-def words_of(value: float, *, dates: bool = False) -> str:
-    """Write a bound so that reading it gives the same number, with either decimal sign; with `dates` as a date."""
-    if dates and day_of(date_of(value)) == value:
-        return date_of(value)
-    words = f"{value:g}" if float(f"{value:g}") == value else repr(value)
-    return f"{words}0" if is_ambiguous(words) else words
-
-
-def likely(name: str) -> str:
-    """Return which known range the name of a column speaks of, TYPED where none."""
-    spaced = re.sub(r"[_\W]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower()
-    return next((key for key, known in KNOWN.items() if re.search(known.pattern, spaced)), TYPED)
-
-
-def how() -> How:
-    """Return how bounds are given."""
-    choice = answer("how")
-    return choice if choice in HOW else EACH
-
-
-def pairs(table: Table, features: Sequence[str], place: tuple[str, str] | None = None) -> tuple[Pair, ...] | None:
-    """Return the bounds of the features as answered, None for each from the data; None at all until all are there.
-
-    `place` names those that are latitude and longitude.
-    """
-    if how() == DATA:
-        return (None,) * len(features)
-    if how() == SAME:
-        both = _pair(_Bound("all", _shared_decimal(table, features)))
-        return None if both is None else (both,) * len(features)
-    typed: list[Pair] = []
-    for name in features:
-        if answer(f"source:{name}") == DATA:
-            typed.append(None)
-            continue
-        both = _pair(_Bound.of(table, name, place))
-        if both is None:
-            return None
-        typed.append(both)
-    return tuple(typed)
-
-
-def units_of(table: Table, features: Sequence[str]) -> tuple[str, ...]:
-    """Return the units of the features as answered."""
-    if how() != EACH:
-        return ()
-    return tuple(
-        "" if answer(f"source:{name}") == DATA else answer(f"unit:{name}", DAYS if name in table.dates else "")
-        for name in features
-    )
-
-
-def scaling_of(table: Table, features: Sequence[str], place: tuple[str, str] | None) -> tuple[Scaling, str]:
-    """Return whether columns are scaled, as chosen, else by bounds and units alone, and why they are from the start.
-
-    "" where nothing asks for it.
-    """
-    bounds, named = pairs(table, features, place) or (None,) * len(features), units_of(table, features)
-    others = [i for i, name in enumerate(features) if place is None or name not in place]
-    why = why_scaled([bounds[i] for i in others], [named[i] for i in others] if named else (), on_map=place is not None)
-    chosen = answer("scaled")
-    return ("unit" if (bool(why) if chosen is None else chosen) else "none"), why
-
-
-def amounts(
-    features: Sequence[str], bounds: Sequence[Pair], units: Sequence[str], place: tuple[str, str] | None
-) -> dict[str, float]:
-    """Return what of each kind of column weighs as much as a kilometer of the map, as answered, else preset.
-
-    A kind is a unit, or a column without one. Preset is the amount under which the widest range of the kind weighs as
-    much as the map's side, to two digits. Nothing without a map, or without public bounds of all.
-    """
-    typed = dict(zip(features, bounds, strict=False))
-    if place is None or len(typed) <= len(place) or None in typed.values():
-        return {}
-    ends = [pair for name in place if (pair := typed[name]) is not None]
-    try:
-        _, square = map_of(Box(*zip(*ends, strict=True)))
-    except ValueError:  # what is wrong with these bounds is said in the picture's place
-        return {}
-    widest: dict[str, float] = {}
-    for name, kind in kinds(features, units, place).items():
-        low, high = typed[name] or (0.0, 0.0)
-        widest[kind] = max(widest.get(kind, 0.0), high - low)
-    side = float(square.widths[0]) / KILOMETER
-    found = {}
-    for kind, width in widest.items():
-        chosen = answer(f"per kilometer:{kind}")
-        found[kind] = float(f"{max(width, 0.0) / side:.2g}") if chosen is None else float(chosen)
-    return found
-
-
-def kinds(features: Sequence[str], units: Sequence[str], place: tuple[str, str]) -> dict[str, str]:
-    """Return the kind of each feature that is no place: its unit, or its own name where it has none."""
-    named = dict(zip(features, units, strict=False))
-    return {name: named.get(name, "").strip() or name for name in features if name not in place}
-
-
-def per_kilometer(
-    features: Sequence[str], bounds: Sequence[Pair], units: Sequence[str], place: tuple[str, str] | None
-) -> tuple[float | None, ...]:
-    """Return what of each feature weighs as much as a kilometer, None where its range weighs as much as the map."""
-    found = amounts(features, bounds, units, place)
-    if place is None or not any(found.values()):
-        return ()
-    kind_of = kinds(features, units, place)
-    return tuple((found[kind_of[name]] or None) if name in kind_of else None for name in features)
-
-
-def _shared_decimal(table: Table, features: Sequence[str]) -> str:
-    """Return the decimal sign of bounds that all features share: a comma where all of their columns have it."""
-    return COMMA if features and all(table.decimal(name) == COMMA for name in features) else POINT
-
-
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """How the bounds of a column are written and read."""
-
-    key: str  # of the answers
-    decimal: str
-    dates: bool = False
-    most: float = LARGEST
-
-    @classmethod
-    def of(cls, table: Table, name: str, place: tuple[str, str] | None) -> "_Bound":
-        """Return it for a column with bounds of its own; degrees are no thousands."""
-        dates = name in table.dates or answer(f"source:{name}") == DATES
-        return cls(f"of:{name}", table.decimal(name), dates, TURN if place is not None and name in place else LARGEST)
-
-    def text(self, end: str) -> str:
-        """Return what was typed for the "low" or "high" end."""
-        return str(answer(f"{end}:{self.key}"))
-
-    def readings(self, end: str) -> tuple[float, ...]:
-        """Return what that can mean."""
-        return readings(self.text(end), self.decimal, dates=self.dates, most=self.most)
-
-
-def _pair(bound: _Bound) -> tuple[float, float] | None:
-    low, high = bound.readings("low"), bound.readings("high")
-    return (low[0], high[0]) if len(low) == len(high) == 1 else None
-
-
-def draw_bounds(table: Table, features: Sequence[str], place: tuple[str, str] | None, *, public: bool) -> None:
-    """Draw the fields of the features' bounds; `place` names those that are latitude and longitude."""
-    st.selectbox(
-        "Public bounds",
-        list(HOW),
-        format_func=HOW.__getitem__,
-        help="What you know without looking at the records. Extremes of the data are the values of single people.",
-        **field("how"),
-    )
-    if how() == DATA:
-        st.caption("From the data: not private. No guarantee holds until you type public bounds.")
-    elif how() == SAME:
-        bound = _Bound("all", _shared_decimal(table, features))
-        _row("every feature", bound, st.columns(2, vertical_alignment="top"))
-    for name in features if how() == EACH else ():
-        columns = st.columns([2.4, 1.5, 1.5, 1.0], vertical_alignment="top")
-        title, is_place = state.plain(name), place is not None and name in place
-        guess = likely(name)
-        ranges = [] if is_place else [key for key in dict.fromkeys((guess, *KNOWN)) if key in KNOWN]
-        dated = [] if is_place or name in table.dates else [DATES]
-        sources = [TYPED, *([] if name in table.dates else ranges), *dated, DATA]
-        if answer(f"source:{name}") not in sources:
-            set_answers({f"source:{name}": TYPED})
-        key = field(f"source:{name}")["key"]
-        columns[0].selectbox(
-            f"{title}: source",
-            sources,
-            format_func=SOURCES.__getitem__,
-            help="A range that everybody knows, or one that you type. From the data it is not private.",
-            key=key,
-            on_change=_set_source,
-            args=(name, key),
-        )
-        if answer(f"source:{name}") == DATA:
-            bounds = table.suggested_bounds(name)
-            write = date_of if name in table.dates else "{:g}".format
-            ends = "" if public else f" {write(bounds.low)} to {write(bounds.high)}"
-            columns[1].caption(f"{title}{state.plain(ends)}: from the data, not private.")
-            continue
-        _row(title, _Bound.of(table, name, place), columns[1:3])
-        if is_place:
-            columns[3].caption("degrees north" if place is not None and name == place[0] else "degrees east")
-        else:
-            columns[3].text_input("unit", max_chars=12, **field(f"unit:{name}", DAYS if name in table.dates else ""))
-    typed = pairs(table, features, place)
-    if typed is None:
-        st.info("Type both bounds of every feature, or take them from the data.")
-    elif scaling_of(table, features, place)[0] == "unit":
-        for kind, amount in amounts(features, typed, units_of(table, features), place).items():
-            what = (
-                f"How much of {state.plain(kind)} weighs" if kind in features else f"How many {state.plain(kind)} weigh"
-            )
-            st.number_input(
-                f"{what} as much as one kilometer?",
-                min_value=0.0,
-                format="%g",
-                help="The fewer, the more they count in a cluster beside the way on the map. It is preset so that the "
-                "whole range between the bounds counts as much as the map from side to side; 0 says exactly that. The "
-                "answer is public, as bounds are.",
-                **field(f"per kilometer:{kind}", amount),
-            )
-
-
-def _row(title: str, bound: _Bound, columns: Sequence[DeltaGenerator]) -> None:
-    """Draw the fields of both ends, and under each how it was read; what can be two numbers is asked."""
-    for column, end, label in zip(columns, ("low", "high"), (f"{title} from", "to"), strict=True):
-        name = f"{end}:{bound.key}"
-        column.text_input(label, max_chars=MOST_TEXT, **field(name))
-        text, values = bound.text(end).strip(), bound.readings(end)
-        if len(values) > 1:
-            column.caption(f"{state.plain(text)} can be two {'dates' if bound.dates else 'numbers'}. Which?")
-            for value in values:
-                words = words_of(value, dates=bound.dates)
-                column.button(
-                    _said(value, bound),  # digits and their signs alone
-                    key=f"meant:{name}:{value!r}",
-                    width="stretch",
-                    on_click=set_answers,
-                    args=({name: words},),
-                )
-        elif text and not values and bound.most < LARGEST and readings(text, bound.decimal):
-            column.caption(f"{state.plain(text)} is beyond the map: degrees are less than {bound.most:g}, like 48.15.")
-        elif text and not values:
-            number = "250.000 or 48,15" if bound.decimal == COMMA else "250,000 or 48.15"
-            what, example = ("date", "2024-05-31 or 31.5.2024") if bound.dates else ("number", number)
-            column.caption(f"{state.plain(text)} is no {what}. Write it like {example}.")
-        elif values and _said(values[0], bound) != text:
-            column.caption(f"Read as {state.plain(_said(values[0], bound))}.")
-
-
-def _said(value: float, bound: _Bound) -> str:
-    """Write a bound as it was read."""
-    return date_of(value) if bound.dates else f"{value:,.15g}"
-
-
-def _set_source(name: str, key: str) -> None:
-    """Store where bounds come from, and fill in a known range that was chosen."""
-    keep(f"source:{name}", key)
-    source = answer(f"source:{name}")
-    if source == DATES:
-        set_answers({f"unit:{name}": DAYS})
-    known = KNOWN.get(source)
-    if known is not None:
-        ends = {f"low:of:{name}": words_of(known.low), f"high:of:{name}": words_of(known.high)}
-        set_answers({**ends, f"unit:{name}": known.unit})
-
-
-def answers_of(form: Choices, dates: frozenset[str] = frozenset()) -> dict[str, object]:
-    """Return the answers of a form's bounds, units and weights, the inverse of `pairs`, `units` and `per_kilometer`.
-
-    `dates` are the columns whose bounds are dates.
-    """
-    values: dict[str, object] = {"how": form.how}
-    for place, name in enumerate(form.features):
-        pair = form.bounds[place] if place < len(form.bounds) else None
-        values[f"source:{name}"] = DATA if pair is None and form.how == EACH and place < len(form.bounds) else TYPED
-        values[f"unit:{name}"] = form.unit(name)
-        if pair is not None:
-            key, as_dates = ("all", False) if form.how == SAME else (f"of:{name}", name in dates)
-            values |= {
-                f"{end}:{key}": words_of(at, dates=as_dates) for end, at in zip(("low", "high"), pair, strict=True)
-            }
-    if form.place is not None and form.scaling == "unit":
-        asked = dict(zip(form.features, form.per_kilometer, strict=False))
-        of_features = kinds(form.features, form.units, form.place)
-        values |= {f"per kilometer:{kind}": asked.get(name) or 0.0 for name, kind in of_features.items()}
-    return values
-
-
-# -- The form --
-
 
 PREVIEWED = 5  # rows
 LIMITS = (
@@ -409,7 +71,6 @@ SEPARATORS = {AUTOMATIC: "Automatic", ",": "Comma", ";": "Semicolon", "\t": "Tab
 FIRST_FEATURES = 2
 NO_LABEL, NO_MAP, NO_GROUP = "", "", ""
 IMPORT = "import"  # the answer that is no question's: which import was applied
-COMPARED = 1_000  # records whose distances are compared before and after a projection
 FORGOTTEN = "dpviz:upload-forgotten"  # since the last run of a page, which then forgets the runs on it
 _UPLOADER = "upload:file"
 _READ = "dpviz:read-file"
@@ -463,11 +124,9 @@ def describe(table: Table, form: Choices) -> Described:
     """Return the data set that `form` makes of `table`. Raises TableError, and ValueError for impossible bounds."""
     dataset = background.below(form.dataset(table))
     box = form.box(table)
+    # Nothing follows from the way in which bounds were typed.
     bounds = (*box.low.tolist(), *box.high.tolist())
-    choices = (form.label, form.missing, form.scaling, form.share, form.units, form.place, form.per_kilometer)
-    fewer = (form.projected, form.projection_seed)
-    groups = (form.categories, form.category_weight, form.unlisted, form.group)
-    key = (table.digest, form.features, bounds, *choices, *fewer, *groups, dataset.bounds_from_data, form.reading)
+    key = (table.digest, replace(form, how=EACH), bounds, dataset.bounds_from_data)
     clipping = form.clipping(table) if dataset.nonprivate_n_clipped else None
     return Described(dataset, key, table.digest, table.name, form, clipping)
 
@@ -487,25 +146,10 @@ def _suggest(table: Table) -> None:
         return
     set_answers({IMPORT: number})
     if form is not None:
-        set_answers(
-            {
-                "features": list(form.features),
-                "label": form.label or NO_LABEL,
-                "missing": form.missing,
-                "scaled": form.scaling == "unit",
-                "share": None if form.share == 1.0 else round(100.0 * form.share, 9),
-                "place": form.place or NO_MAP,
-                "projected": form.projected,
-                "projection_seed": form.projection_seed,
-                "categories": [column for column, _ in form.categories],
-                **{f"values:{column}": list(values) for column, values in form.categories},
-                "change": 100.0 * form.category_weight,
-                "unlisted": form.unlisted,
-                "group": form.group[0] if form.group else NO_GROUP,
-                **({f"group:{form.group[0]}": form.group[1]} if form.group else {}),
-                **answers_of(form, table.dates),
-            }
-        )
+        asked = {each.question: each.to_answer(getattr(form, each.name)) for each in FIELDS if each.question}
+        asked |= {f"values:{column}": list(values) for column, values in form.categories}
+        asked |= {f"group:{form.group[0]}": form.group[1]} if form.group else {}
+        set_answers({**asked, **answers_of(form, table.dates)})
         return
     if applied is not None and usable:  # the import is about another file
         return
@@ -534,36 +178,33 @@ def _form(table: Table) -> Choices | None:
     bounds, units = pairs(table, features, place), units_of(table, features)
     if not features or bounds is None:
         return None
-    label = answer("label")
-    percent: float | None = answer("share")
-    n_projected: float | None = answer("projected")
-    categories = _categories(table, features)
+    categories, label, group = _categories(table, features), answer("label"), answer("group")
     n_features = len(features) + sum(len(values) for _, values in categories)
     if n_features > MOST_FEATURES:
         raise TableError(
             f"There were {n_features} features, but at most {MOST_FEATURES} are used. List fewer categories."
         )
-    group = answer("group")
-    value = answer(f"group:{group}", "")
-    scaling: Scaling = "unit" if categories else scaling_of(table, features, place)[0]
-    return Choices(
-        features,
-        label if label in (*table.text_columns, *table.numeric_columns) and label not in features else None,
-        answer("missing"),
-        scaling,
-        1.0 if percent is None else percent / 100.0,
-        how(),
-        bounds,
-        units,
-        place,
-        int(n_projected) if n_projected is not None and 1 <= n_projected < n_features else None,
-        int(answer("projection_seed")),
-        table.reading,
-        per_kilometer=per_kilometer(features, bounds, units, place) if scaling == "unit" else (),
-        categories=categories,
-        category_weight=answer("change") / 100.0 if categories else 1.0,
-        unlisted=answer("unlisted") if categories else "zeros",
-        group=(group, value) if group in table.nonprivate_columns.names and value else None,
+    share, n_projected, value = answer("share"), answer("projected"), answer(f"group:{group}", "")
+    return answers.consistent(
+        Choices(
+            features,
+            label if label in (*table.text_columns, *table.numeric_columns) and label not in features else None,
+            answer("missing"),
+            scaling_of(table, features, place)[0],
+            1.0 if share is None else share / 100.0,
+            how(),
+            bounds,
+            units,
+            place,
+            None if n_projected is None else int(n_projected),
+            int(answer("projection_seed")),
+            table.reading,
+            per_kilometer(features, bounds, units, place),
+            categories,
+            answer("change") / 100.0,
+            answer("unlisted"),
+            (group, value) if group in table.nonprivate_columns.names and value else None,
+        )
     )
 
 
@@ -631,7 +272,7 @@ def draw(data: Described | None, problem: str, *, public: bool) -> None:
             if form.place is not None and form.projected is None:
                 background.draw(from_data=data.dataset.bounds_from_data, public=public)
             if not public:
-                _effects(table, data)
+                say_effects(table, form, data.dataset, data.nonprivate_clipping)
         return
     left, right = st.columns([5, 7], gap="large")
     with left:
@@ -973,111 +614,3 @@ def _preview(table: Table) -> None:
     st.caption("The first rows, and what each column is taken for. Only you see them.")
     cells = {column: [kinds[column], *values] for column, values in table.nonprivate_rows(PREVIEWED).items()}
     safe_table(pd.DataFrame(cells, dtype=str))
-
-
-def _effects(table: Table, data: Described) -> None:
-    """Show what the bounds and the projection do to the records: curator only."""
-    form, dataset, clipping = data.form, data.dataset, data.nonprivate_clipping
-    widths = form.box(table).widths
-    if clipping is None or not clipping.nonprivate_n_moved:
-        st.caption("No record lies outside these bounds.")
-    else:
-        lines = ""  # one for each feature that loses something: records below and above, and the longest way
-        for axis, (feature, unit) in enumerate(
-            zip(form.features, form.units or ("",) * len(form.features), strict=True)
-        ):
-            below, above = int(clipping.nonprivate_below[axis]), int(clipping.nonprivate_above[axis])
-            if below or above:
-                farthest = clipping.nonprivate_farthest[axis]
-                lines += (
-                    f"<dt>{escape(feature)}</dt><dd>{below:,} below, {above:,} above; the farthest moves "
-                    f"{escape(f'{farthest:.3g} {unit}'.strip())}, {farthest / widths[axis]:.3g} times the range</dd>"
-                )
-        with st.expander(clipped_words(clipping.nonprivate_n_moved, dataset.n)):
-            st.html(f"<dl class='dpviz-clipping'>{lines}</dl>")
-    if dataset.projection is not None:
-        before = replace(form, projected=None).dataset(table)
-        ratios = dataset.projection.nonprivate_distance_ratios(before.points[:: -(-before.n // COMPARED)])
-        if ratios.size:
-            low, high = np.quantile(ratios, (0.05, 0.95))
-            shrunk = np.sqrt(dataset.d / before.d)
-            st.caption(
-                f"Projection: distances between records shrink to about {shrunk:.2f} of their length. Of "
-                f"{ratios.size:,} pairs, the middle 90 % keep {low:.2f} to {high:.2f} times that: near 1, clusters "
-                "stay apart."
-            )
-    st.caption("The link carries this file's fingerprint and your choices: share it as you would share the file.")
-
-
-def clipped_words(n_clipped: int, n: int, columns: str = "") -> str:
-    """Say that `n_clipped` of `n` records were moved onto the box, and in which columns: the curator's."""
-    lie, were = ("lies", "was") if n_clipped == 1 else ("lie", "were")
-    named = f": {columns}" if columns else ""
-    return f"{n_clipped:,} of {n:,} records {lie} outside the bounds and {were} moved to the edge{named}"
-
-
-def clipped_columns(features: Sequence[str], clipping: Clipping | None) -> str:
-    """Say how many records are below and above the bounds of each column, "" where none is: the curator's."""
-    if clipping is None:
-        return ""
-    parts = []
-    for name, below, above in zip(
-        features, clipping.nonprivate_below.tolist(), clipping.nonprivate_above.tolist(), strict=True
-    ):
-        sides = [f"{count:,} {side}" for count, side in ((below, "below"), (above, "above")) if count]
-        if sides:
-            parts.append(f"{name} ({', '.join(sides)})")
-    return ", ".join(parts)
-
-
-def say_outside(data: Described) -> None:
-    """Show in red above the picture what was typed and what the file has, where too many records lie outside."""
-    table, clipping = answers.table(), data.nonprivate_clipping
-    if table is None or clipping is None or not clipping.nonprivate_is_too_much:
-        return
-    n, n_moved = clipping.nonprivate_n, clipping.nonprivate_n_moved
-    share = "" if n_moved == n else f" ({100.0 * n_moved / n:.0f} %)"
-    who = f"All {n:,} records" if n_moved == n else f"{n_moved:,} of {n:,} records{share}"
-    lines, outside = [], []
-    for axis, name in enumerate(data.form.features):
-        n_out = int(clipping.nonprivate_below[axis] + clipping.nonprivate_above[axis])
-        if not n_out:
-            continue
-        outside.append(name)
-        low, high = data.form.bounds_of(name)
-        has, write = table.nonprivate_range(name), date_of if name in table.dates else "{:,.10g}".format
-        found = "nothing" if has is None else f"{write(has.low)} to {write(has.high)}"
-        lines.append(
-            f"- **{state.plain(name)}**: you typed {state.plain(write(low))} to {state.plain(write(high))}, the file "
-            f"has {state.plain(found)}. {n_out:,} {'record lies' if n_out == 1 else 'records lie'} outside."
-        )
-    st.error(
-        f"**{who} lie outside of the bounds that you typed.** They were moved to the edge, so that nothing is "
-        "concluded from this picture. Only you see this.\n\n" + "\n".join(lines)
-    )
-    empty = {f"{end}:of:{name}": "" for name in outside for end in ("low", "high")}
-    empty |= {"low:all": "", "high:all": ""} if data.form.how == SAME else {}
-    empty |= {f"source:{name}": TYPED for name in outside}
-    st.button("Type these bounds again", on_click=set_answers, args=(empty,))
-
-
-def say_scaling(form: Choices, scale: Scale | None, *, public: bool) -> None:
-    """Say whether columns are scaled and why, with the way back for who describes the file."""
-    table = answers.table()
-    if table is None or len(form.axes) == 1:
-        return
-    _, why = scaling_of(table, form.features, form.place)
-    if scale is None and not why:
-        return
-    if scale is None:
-        words = f"Columns are not scaled, although {why}: those with long ranges weigh most."
-        button, scaled = "Scale them", True
-    else:
-        reason = f", because {why}" if why else ""
-        words = f"Columns are scaled to their public bounds{reason}. {scale.words if scale.place else ''}"
-        words = scale.words if form.categories else words
-        button, scaled = "Take the numbers as they are", False
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="dpviz-scaling"):
-        st.caption(state.plain(words.strip()), width="content")
-        if not public and not form.categories:
-            st.button(button, on_click=set_answers, args=({"scaled": scaled},), type="tertiary")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dpviz.data import TableFormat
 from dpviz.data.table import MOST_FEATURES, Choices
 from dpviz.ui.data.answers import from_file, from_link, to_file, to_link
-from dpviz.ui.data.upload import KNOWN, likely, readings, words_of
+from dpviz.ui.data.bounds import KNOWN, likely, readings, words_of
 
 FORM = Choices(("a", "b"), "c", "middle", "unit", 0.05, "each", ((0.0, 1.5), None), ("m", ""))
 MAPPED = Choices(
