@@ -30,7 +30,7 @@ BATCHED = 10  # times as many where many runs are one call
 MOST_ANSWER_MS = 3000.0
 MOST_JOB_MS = 1000.0  # of one piece in the background: a cancel waits for one of them, then nothing begins
 N, WORLD_RUNS, REDRAWN = 10_000, 200, 20
-FAST = ("nd_laplace", "su", "blum", "dwork", "gupt", "eugkm")
+FAST = ("nd_laplace", "dplloyd", "blum", "dwork", "gupt", "eugkm")
 SLOWEST = "dpm:gaps"  # 4,001 records, the others have 21
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {  # data set and what a method's parameters need
     "convergent_kmeans": ("blobs", {}),

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.clustering import SMALL, blobs
 from benchmarks.registry import Benchmark, Measure, sized, typical
-from dpviz.baselines import CATALOGUE, su
+from dpviz.baselines import CATALOGUE, dplloyd
 from dpviz.core import Box
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.convergent_kmeans.family import METHODS as FAMILY
@@ -25,8 +25,8 @@ METHODS |= {f"convergent, {mode}": (convergent_kmeans, {"mode": mode}) for mode 
 def su_run() -> Measure:
     """Time 11 runs of 5 iterations at n = 100,000, d = 10, k = 64 from a public start: processor time."""
     points, box = np.random.default_rng(0).random((sized(100_000, SMALL), 10)), Box.cube(0.0, 1.0, 10)
-    params = su.Params(n_clusters=64, n_iterations=5, start_seed=0)
-    time = typical(lambda seed: su.fit(points, box, params, rng=np.random.default_rng(seed)), 11)
+    params = dplloyd.Params(n_clusters=64, n_iterations=5, start_seed=0)
+    time = typical(lambda seed: dplloyd.fit(points, box, params, rng=np.random.default_rng(seed)), 11)
     return Measure(time.processor, f"{time.processor:.1f} ms", f"clock {time.clock:.1f} ms")
 
 

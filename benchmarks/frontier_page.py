@@ -21,7 +21,7 @@ GROUPS: Mapping[Group, str] = {FEW: "up to 10 features", SOME: "11 to 50", MANY:
 PART_NAMES = {"released": RELEASED, "exact": EXACT, "moved": MOVED}
 GRID = ENTRIES["eugkm"].name
 OTHERS = {HISTOGRAM, DIFFPRIVLIB} | {
-    ENTRIES[key].name for key in ("blum", "dwork", "su", "gupt", "privgene", "em_mc", "dp_em", "lsh_splits")
+    ENTRIES[key].name for key in ("blum", "dwork", "dplloyd", "gupt", "privgene", "em_mc", "dp_em", "lsh_splits")
 }
 LEAST_MS = 0.1  # of a time: shorter ones are none
 AT = "1"  # the ε that agreement and time are told at
@@ -226,7 +226,7 @@ def cheapest(one: Figures, epsilon: str) -> tuple[str, float]:
 def proposed(one: Figures, epsilon: str) -> float:
     """Return what the method costs that is recommended for a set, by its order of n, features, k and ε alone."""
     it = recommend(n=one["n"], epsilon=float(epsilon), n_clusters=one["k"], d=one["d"])
-    return float(one["figures"][epsilon][ENTRIES[it.entry].name]["cost"])
+    return float(one["figures"][epsilon][ENTRIES[it.method].name]["cost"])
 
 
 def free(one: Figures) -> float:
@@ -360,7 +360,7 @@ def _short(report: Report) -> str:
         ],
         ["sets of these on which it is worse than no data", "0", str(worse)],
         ["EUGkM, up to 10 features", "1.12", mean("eugkm", FEW)],
-        ["convergent k-means, repaired, 11 to 50 features", "1.20", mean("convergent", SOME)],
+        ["convergent k-means, repaired, 11 to 50 features", "1.20", mean("convergent_kmeans", SOME)],
         ["best of ours, up to 10 features, ε = 0.1", "1.45", least],
         ["DPM beside k-means with as many centers, up to 10 features", "1.35", mean("dpm", FEW, "beside_own_k")],
         [f"DPM: found of {HARD} clusters", "70 %", f"{100.0 * report['bounded'][AS_IT_IS]:.0f} %"],

@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpviz.baselines import eugkm, su
+from dpviz.baselines import dplloyd, eugkm
 from dpviz.core import Box
 from dpviz.data import BLOCK_ROWS, ArrayChunks, ParquetChunks
 from dpviz.methods.dpm import algorithm as dpm
@@ -42,7 +42,7 @@ N_BLOBS, SPREAD = 16, 0.05
 
 # name -> (module, columns, fields of Params). Passes are fixed, so that time per record is the same for every n.
 CASES: dict[str, tuple[ModuleType, int, dict[str, Any]]] = {
-    "DPLloyd": (su, 10, {"n_clusters": 16, "n_iterations": 5, "start_seed": 0}),
+    "DPLloyd": (dplloyd, 10, {"n_clusters": 16, "n_iterations": 5, "start_seed": 0}),
     "EUGkM": (eugkm, 2, {"n_clusters": 16, "start_seed": 0}),
     "DPM": (dpm, 10, {"n_levels": 7}),
     "NNA": (source_target, 10, {"n_centers": 10, "epsilon": 1.0, "coreset_radius": 0.0}),

@@ -25,7 +25,7 @@ import distributed
 import numpy as np
 
 from benchmarks.large import make
-from dpviz.baselines import eugkm, su
+from dpviz.baselines import dplloyd, eugkm
 from dpviz.core import Box, fingerprint
 from dpviz.data import Chunks, FrameChunks, WorkerChunks
 from dpviz.methods.morse import algorithm as morse
@@ -33,7 +33,7 @@ from dpviz.methods.morse import algorithm as morse
 RECORDS, COLUMNS, FILES = 20_000_000, 5, 40
 ROUNDS = 3
 CASES: dict[str, tuple[ModuleType, dict[str, Any]]] = {
-    "DPLloyd": (su, {"n_clusters": 16, "n_iterations": 5, "start_seed": 0}),
+    "DPLloyd": (dplloyd, {"n_clusters": 16, "n_iterations": 5, "start_seed": 0}),
     "EUGkM": (eugkm, {"n_clusters": 16, "start_seed": 0}),
     "DPMoG-hard": (morse, {"n_components": 22, "n_clusters": 16, "n_iterations": 2}),
 }

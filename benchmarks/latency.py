@@ -37,7 +37,7 @@ MODES = {  # page, the slider's knob and its lowest value, the rest of the link
     "repaired": (PAGE, "epsilon", "0.05", {"mode": "repaired"}),
     "published": (PAGE, "epsilon_per_iteration", "0.01", {"mode": "published"}),
     "both": (PAGE, "epsilon", "0.05", {"mode": "both"}),
-    "SU": (PAGE, "epsilon", "0.05", {"mode": "su"}),
+    "SU": (PAGE, "epsilon", "0.05", {"mode": "dplloyd"}),
     "EUGkM": (PAGE, "epsilon", "0.05", {"mode": "eugkm"}),
     "DPM": ("dpm", "epsilon", "0.05", {}),
     "Morse": ("morse", "epsilon", "0.05", {}),

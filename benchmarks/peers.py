@@ -41,7 +41,7 @@ from dpviz.tools.trials import FLOOR_STARTS, Trial, cluster_figures, nonprivate_
 
 SETS = ("blobs", "imbalanced", "mixture", "iris")  # that come along, with all their records
 # Keys of ENTRIES.
-OURS = ("convergent", "dpm", "su", "fastlloyd", "eugkm", "gupt", "privgene", "morse", "lsh_splits", "em_mc")
+OURS = ("convergent_kmeans", "dpm", "dplloyd", "fastlloyd", "eugkm", "gupt", "privgene", "morse", "lsh_splits", "em_mc")
 SKLEARN, DIFFPRIVLIB = "scikit-learn KMeans", "diffprivlib KMeans"
 NEEDED = ("diffprivlib==0.6.6", "scikit-learn<1.7")
 GOOGLE = "Google's differential-privacy clustering"

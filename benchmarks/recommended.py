@@ -20,7 +20,7 @@ RULES = tuple(
     itertools.product((2, 3, 4, 5, 6), (6, 7, 8, 9, 10, 16), (3.0, 5.0, 10.0, 20.0, 30.0), (0.0, 20.0, 40.0, 60.0))
 )
 STEPS = (0.0, 5.0, 20.0, 100.0, 500.0)  # n ε / (k d) from which a band begins
-GRID, SEEDED, MOVES = (ENTRIES[key].name for key in ("eugkm", "convergent", "fastlloyd"))
+GRID, SEEDED, MOVES = (ENTRIES[key].name for key in ("eugkm", "convergent_kmeans", "fastlloyd"))
 Rule = tuple[int, int, float, float]  # GRID_ALWAYS, GRID_MOST, ENOUGH, LITTLE
 
 

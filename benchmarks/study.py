@@ -14,7 +14,7 @@ from benchmarks.registry import Benchmark, Measure, sized
 from dpviz.tools.sweep import Bar, expand_grid, run_sweep
 from dpviz.tools.trials import Trial
 
-METHODS = ("convergent_kmeans", "dpm", "morse", "su", "eugkm", "gupt", "privgene")
+METHODS = ("convergent_kmeans", "dpm", "morse", "dplloyd", "eugkm", "gupt", "privgene")
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 N_SEEDS, MEASURED_SEEDS = 20, 2
 CORES = 2

@@ -57,10 +57,11 @@ BAND = (0.05, 0.95)  # of runs
 
 
 def methods() -> "pd.DataFrame":
-    """Return a table of all methods: key, title, proved, neighbors and paper.
+    """Return a table of all methods: key, title, estimator, proved, neighbors and paper.
 
-    `key` is the name that `dpviz.run` takes, `proved` whether its defaults are, `neighbors` what the proof, else the
-    claim, is about. Warns of methods of other packages that cannot be loaded.
+    `key` is the name that `dpviz.run` takes, `estimator` the class in `dpviz.estimators`. `proved` says whether the
+    defaults are proved, `neighbors` which neighbors the proof, else the claim, is about. Warns of methods of other
+    packages that cannot be loaded.
     """
     import pandas as pd
 
@@ -70,8 +71,9 @@ def methods() -> "pd.DataFrame":
     for name, each in ALGORITHMS.items():
         proved, neighbors = _standing(each)
         reading = each.reading if isinstance(each, Method) else None
-        rows.append((name, each.title, proved, neighbors, each.paper or (reading.papers[0].title if reading else "")))
-    return pd.DataFrame(rows, columns=["key", "title", "proved", "neighbors", "paper"])
+        paper = each.paper or (reading.papers[0].title if reading else "")
+        rows.append((name, each.title, each.class_name, proved, neighbors, paper))
+    return pd.DataFrame(rows, columns=["key", "title", "estimator", "proved", "neighbors", "paper"])
 
 
 def _standing(algorithm: AnyAlgorithm) -> tuple[bool, str]:
@@ -157,7 +159,7 @@ def compare(
 
     For example:
 
-        dpviz.compare(["dpm", "su", my_fit], frame, bounds=((0, 0), (10, 10)), epsilon=[0.3, 1, 3], seeds=30)
+        dpviz.compare(["dpm", "dplloyd", my_fit], frame, bounds=((0, 0), (10, 10)), epsilon=[0.3, 1, 3], seeds=30)
 
     Raises ValueError as `dpviz.run` does.
     """
@@ -200,7 +202,7 @@ def sweep(
 
     For example:
 
-        dpviz.sweep({"epsilon": [0.3, 1], "data": ["blobs"], "methods": ["dpm", "su"]}, seeds=30, resume="runs")
+        dpviz.sweep({"epsilon": [0.3, 1], "data": ["blobs"], "methods": ["dpm", "dplloyd"]}, seeds=30, resume="runs")
 
     Raises ValueError for a grid or a folder that cannot be used.
     """
@@ -341,7 +343,7 @@ def attack(
 
     For example:
 
-        attack("su", data, rounds=200, epsilon=1).figure("3.3in").save("roc.svg")
+        attack("dplloyd", data, rounds=200, epsilon=1).figure("3.3in").save("roc.svg")
 
     Raises ValueError as `dpviz.run` does, and for a row that is not there.
     """

@@ -314,7 +314,7 @@ USES = {
     "nd_laplace": ("remapped",),
     "source_target": ("ball", "used records", "nearest target"),
     "lloyd": LLOYD,
-    **dict.fromkeys(("blum", "dwork", "su"), (*LLOYD, "fitted cells")),
+    **dict.fromkeys(("blum", "dwork", "dplloyd"), (*LLOYD, "fitted cells")),
     "fastlloyd": (*LLOYD, "fitted cells", "within the radius"),
     "gupt": ("scaled", "block's centers"),
     "privgene": ("scaled", "terms of scores"),

@@ -40,7 +40,7 @@ COMMON: tuple[dict[str, str], ...] = (
 # Page -> knob -> values that are not its default; each is a link of its own.
 CHOICES: dict[str, dict[str, str]] = {
     "convergent_kmeans": {
-        "mode": "published both lloyd blum dwork su fastlloyd gupt privgene eugkm",
+        "mode": "published both lloyd blum dwork dplloyd fastlloyd gupt privgene eugkm",
         "tab": "runs play budgets attack worlds read",
         "start": "private records",
         "orientation": "future",
@@ -69,10 +69,10 @@ CHOICES: dict[str, dict[str, str]] = {
     "compare": {
         "audience": "public",
         "compare_tab": "solve people clusters report",
-        "chosen": "dpm su",
+        "chosen": "dpm dplloyd",
         "data": "iris",
     },
-    "audit": {"audience": "public", "audit_tab": "read", "audited": "morse nd_laplace su noisy_count"},
+    "audit": {"audience": "public", "audit_tab": "read", "audited": "morse nd_laplace dplloyd noisy_count"},
     "glossary": {"term": "epsilon"},
     "quiz": {},
     "teach": {"teach_tab": "plan90 wrong exercises class stills"},

@@ -60,11 +60,11 @@ def test_the_goals_at_one_hold_in_the_committed_figures(report):
         return geometric(found)
 
     assert mean("eugkm") <= 1.12
-    assert mean("convergent") <= 1.6
+    assert mean("convergent_kmeans") <= 1.6
     assert mean("dpm", "own_cost") <= 2.0
     assert round(geometric(best(report, "1", FEW)), 2) <= 1.10
     assert geometric(best(report, "0.1", FEW)) <= 1.45
-    assert geometric(costs(report, ENTRIES["convergent"].name, "1", SOME)) <= 1.20
+    assert geometric(costs(report, ENTRIES["convergent_kmeans"].name, "1", SOME)) <= 1.20
     shares = [of_set["1"]["found"] for of_set in report["separated"].values()]
     assert sum(shares) / len(shares) >= 0.7
 

@@ -1,5 +1,6 @@
 """The package as a library: what it lists, what is loaded when, and what runs where the app's packages are missing."""
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +13,15 @@ import dpviz
 from dpviz import __main__ as command
 from dpviz import methods
 from dpviz.attacks import exceeds
+from dpviz.baselines import CATALOGUE
 from dpviz.core import Adjacency, Box, Budget, CentersRelease, Claim, Guarantee, Result
 from dpviz.data import ParquetChunks, load
 from dpviz.estimators import DPLloyd
 from dpviz.many import attack
-from dpviz.methods import ALGORITHMS, find
+from dpviz.methods import ALGORITHMS, find, name_of_seeds
 from dpviz.runs import OF_SAMPLE
 from dpviz.tools.audit.table import NOTHING_CLAIMED
+from dpviz.tools.compare.runs import ENTRIES
 from tests.numeric import numeric_environment
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,8 +43,8 @@ run = dpviz.run("dpm", data, seed=7, epsilon=2)
 run.figure("3.3in", caption=False).save("figure.svg"); run.figure("84mm").save("figure.pdf"); run.save("run.png")
 run.save("run.html")
 assert len(run.to_frame(steps=True)) > 10
-print(dpviz.compare(["dpm", "su"], data.points, bounds=data.box, epsilon=[1], seeds=2).table().shape)
-print(len(dpviz.sweep({"epsilon": 1, "data": ["iris"], "methods": ["su"]}, resume="runs")))
+print(dpviz.compare(["dpm", "dplloyd"], data.points, bounds=data.box, epsilon=[1], seeds=2).table().shape)
+print(len(dpviz.sweep({"epsilon": 1, "data": ["iris"], "methods": ["dplloyd"]}, resume="runs")))
 print(sorted(path.name for path in pathlib.Path("runs").iterdir()))
 with dpviz.budget(epsilon=3) as budget:
     dpviz.estimators.DPLloyd(epsilon=1, bounds=data.box).fit(data.points)
@@ -50,9 +53,9 @@ print(budget.remaining, run.dp_events().__class__.__name__, dpviz.show(run).svg[
 WORDS = """
 from dpviz.__main__ import main
 import dpviz, sys
-run = dpviz.run("su", dpviz.load("iris"), seed=1)
+run = dpviz.run("dplloyd", dpviz.load("iris"), seed=1)
 codes = [main([]), main(["publish", "site"]), main(["publish", "--help"]), main(["--help"])]
-read = lambda: dpviz.run("su", "people.parquet", bounds=((0, 0), (1, 1)))
+read = lambda: dpviz.run("dplloyd", "people.parquet", bounds=((0, 0), (1, 1)))
 for attempt in (lambda: dpviz.load("gapminder"), run.to_plotly, read):
     try:
         attempt()
@@ -115,7 +118,7 @@ def test_what_needs_an_extra_names_it(tmp_path):
 
 def test_methods_are_a_table_with_what_each_proves():
     table = dpviz.methods()
-    assert list(table) == ["key", "title", "proved", "neighbors", "paper"]
+    assert list(table) == ["key", "title", "estimator", "proved", "neighbors", "paper"]
     assert list(table["key"]) == list(ALGORITHMS)
     by_key = table.set_index("key")
     assert by_key.loc["dpm", ["proved", "neighbors"]].tolist() == [True, "add or remove"]
@@ -129,21 +132,42 @@ def test_a_method_has_one_name_and_answers_to_its_others(name):
     method = ALGORITHMS[name]
     for alias in (name, name.upper(), method.title, method.class_name, method):
         assert find(alias) is method
+    own = {entry.words: f"{name}_{entry.mode}" if entry.mode else name for entry in method.entries}
+    titles = {f"{method.title}, {words}" if words else method.title for words in own}
+    assert {ENTRIES[key].name for key in own.values()} == titles
+
+
+def test_a_former_name_gives_the_method_and_its_noise_with_a_warning():
+    for given in (lambda: CATALOGUE["su"], lambda: find("SU"), lambda: dpviz.baselines.su):
+        with pytest.warns(DeprecationWarning, match="'su' is now called 'dplloyd'") as caught:
+            assert given().fit is dpviz.baselines.dplloyd.fit
+        assert caught[0].filename == __file__
+    with pytest.warns(DeprecationWarning, match="now called"):
+        (former,) = dpviz.sweep({"data": ["blobs"], "epsilon": 1, "methods": ["su"]})["noise_key"]
+    assert former == 1025355227, "the seed that the run had under its former name"
+    assert (name_of_seeds("dplloyd:borders"), name_of_seeds("dpm")) == ("su:borders", "dpm")
+    for unknown in ("sua", "Su "):
+        with pytest.raises(KeyError):
+            CATALOGUE[unknown]
+    assert not hasattr(dpviz.baselines, "sua")
+    assert importlib.import_module("dpviz.baselines.su") is dpviz.baselines.dplloyd
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pytest.importorskip("polars").DataFrame])
 def test_a_frame_with_text_names_the_columns_and_shows_no_value(frame):
     people = frame({"x": [0.1, 0.2], "town": ["A", "B"], "y": [0.3, 0.4], "name": ["Ann", "Ben"]})
     with pytest.raises(ValueError, match=r"not numbers \(town, name\)\. Choose the features") as error:
-        dpviz.run("su", people, bounds=Box.cube(0.0, 1.0, 4))
+        dpviz.run("dplloyd", people, bounds=Box.cube(0.0, 1.0, 4))
     assert "Ann" not in str(error.value)
     with pytest.raises(ValueError, match="columns that are not numbers"):
-        dpviz.run("su", [["Ann", 1.0]], bounds=BOX)
+        dpviz.run("dplloyd", [["Ann", 1.0]], bounds=BOX)
 
 
 def test_a_wrong_name_is_answered_with_the_nearest_and_what_is_broken(monkeypatch):
     monkeypatch.setattr(methods, "BROKEN", {"theirs": "The method 'theirs' of a:b could not be loaded: no a"})
-    with pytest.raises(ValueError, match=r"must be one of .*dpm.*Perhaps 'su'\? The method 'theirs' of a:b could not"):
+    with pytest.raises(
+        ValueError, match=r"must be one of .*dpm.*Perhaps 'dplloyd'\? The method 'theirs' of a:b could not"
+    ):
         dpviz.run("dplloid", load("blobs", n=50))
     with pytest.raises(TypeError, match="method was a int"):
         find(3)
@@ -153,20 +177,26 @@ def test_a_wrong_parameter_is_answered_with_all_and_the_nearest():
     data = load("blobs", n=50)
     for ask in (dpviz.run, attack, lambda method, _, **params: dpviz.audit(method, **params)):
         with pytest.raises(TypeError, match=r"DPLloyd has no parameter 'n_cluster'; it has .*Perhaps 'n_clusters'\?"):
-            ask("su", data, n_cluster=3)
+            ask("dplloyd", data, n_cluster=3)
 
 
 BLOBS = load("blobs", n=60, seed=1)
 MISTAKES = {
-    "a word for a view": (lambda: dpviz.run("su", BLOBS, seed=1).picture("public"), r"'public'.*picture\(\)\.public"),
-    "no such file": (lambda: dpviz.run("su", "gone.csv", bounds=BOX), r"'gone\.csv' could not be read"),
-    "data first": (lambda: dpviz.run(BLOBS, "su"), "method was a Dataset.*before data"),
-    "no data": (lambda: dpviz.run("su", None), "data was None.*a frame"),
-    "a dict": (lambda: dpviz.run("su", {"x": [1.0]}, bounds=BOX), "data was of type dict.*a frame"),
-    "too many bounds": (lambda: dpviz.run("su", np.ones((9, 2)), bounds=((0, 0, 0), (2, 2, 2))), "3 and 3.*all 2 feat"),
-    "bounds as text": (lambda: dpviz.run("su", np.ones((9, 2)), bounds="01"), "bounds was '01'.*public numbers"),
-    "a word for a seed": (lambda: dpviz.run("su", BLOBS, seed="a"), "seed was 'a'.*None for secret"),
-    "a seed below 0": (lambda: dpviz.run("su", BLOBS, seed=-1), "seed was -1.*None for secret"),
+    "a word for a view": (
+        lambda: dpviz.run("dplloyd", BLOBS, seed=1).picture("public"),
+        r"'public'.*picture\(\)\.public",
+    ),
+    "no such file": (lambda: dpviz.run("dplloyd", "gone.csv", bounds=BOX), r"'gone\.csv' could not be read"),
+    "data first": (lambda: dpviz.run(BLOBS, "dplloyd"), "method was a Dataset.*before data"),
+    "no data": (lambda: dpviz.run("dplloyd", None), "data was None.*a frame"),
+    "a dict": (lambda: dpviz.run("dplloyd", {"x": [1.0]}, bounds=BOX), "data was of type dict.*a frame"),
+    "too many bounds": (
+        lambda: dpviz.run("dplloyd", np.ones((9, 2)), bounds=((0, 0, 0), (2, 2, 2))),
+        "3 and 3.*all 2 feat",
+    ),
+    "bounds as text": (lambda: dpviz.run("dplloyd", np.ones((9, 2)), bounds="01"), "bounds was '01'.*public numbers"),
+    "a word for a seed": (lambda: dpviz.run("dplloyd", BLOBS, seed="a"), "seed was 'a'.*None for secret"),
+    "a seed below 0": (lambda: dpviz.run("dplloyd", BLOBS, seed=-1), "seed was -1.*None for secret"),
     "nothing to reach": (lambda: dpviz.run("source_target", BLOBS), r"no targets.*targets=\.\.\."),
     "a budget as text": (lambda: dpviz.budget("1"), "epsilon was '1'.*finite and > 0"),
     "a method of a sweep": (
@@ -188,7 +218,7 @@ def test_a_mistake_is_answered_with_what_was_given_and_the_way_out(mistake):
 
 
 def test_one_method_alone_is_compared_by_its_name():
-    assert set(dpviz.compare("su", BLOBS, epsilon=1, seeds=1).table()["method"]) == {"su"}
+    assert set(dpviz.compare("dplloyd", BLOBS, epsilon=1, seeds=1).table()["method"]) == {"dplloyd"}
 
 
 def test_broken_methods_of_others_are_told_in_the_table(monkeypatch):
@@ -199,7 +229,7 @@ def test_broken_methods_of_others_are_told_in_the_table(monkeypatch):
 
 def test_a_run_says_in_a_line_what_it_is_and_shows_its_public_picture():
     data = load("blobs", n=300, seed=1)
-    run = dpviz.run("su", data, seed=7, epsilon=1)
+    run = dpviz.run("dplloyd", data, seed=7, epsilon=1)
     assert repr(run) == f"DPLloyd, ε = 1 (proved, add or remove), 5 centers; {len(run.steps)} steps for the curator"
     html = run._repr_html_()
     assert "<svg" in html
@@ -219,7 +249,7 @@ def test_nothing_claimed_is_told_everywhere():
     assert run.finding().public
     assert run.ledger() == ()
     assert dpviz.audit(my_fit, runs=40).verdict == NOTHING_CLAIMED
-    found = dpviz.compare([my_fit, "su"], data, epsilon=1.0, seeds=2)
+    found = dpviz.compare([my_fit, "dplloyd"], data, epsilon=1.0, seeds=2)
     assert found.table()["failed"].tolist() == [0, 0]
     assert "My fit" in found.figure().svg
     with dpviz.budget(epsilon=1), pytest.raises(ValueError, match="No guarantee of My fit is proved"):
@@ -228,21 +258,21 @@ def test_nothing_claimed_is_told_everywhere():
 
 def test_rows_of_a_person_are_counted_on_the_card_and_in_the_account():
     data = load("blobs", n=300, seed=1)
-    run = dpviz.run("su", data, seed=7, epsilon=1, rows_per_person=3)
+    run = dpviz.run("dplloyd", data, seed=7, epsilon=1, rows_per_person=3)
     assert run.guarantee.proved.epsilon == 3.0
     assert "group privacy for all rows of a person, 3 at most" in run.card().proved.reference
     assert any("at most 3 rows" in each for each in run.card().caveats)
-    assert np.array_equal(run.release.centers, dpviz.run("su", data, seed=7, epsilon=1).release.centers)
+    assert np.array_equal(run.release.centers, dpviz.run("dplloyd", data, seed=7, epsilon=1).release.centers)
     with dpviz.budget(epsilon=5.5) as budget:
-        dpviz.run("su", data, epsilon=1, rows_per_person=3)
+        dpviz.run("dplloyd", data, epsilon=1, rows_per_person=3)
         DPLloyd(epsilon=0.5, bounds=data.box, rows_per_person=2).fit(data.points)
         assert budget.epsilon_spent == 4.0
         assert budget.remaining == 1.5
         with pytest.raises(ValueError, match="would bring the releases to epsilon = 7"):
-            dpviz.run("su", data, epsilon=1, rows_per_person=3)
+            dpviz.run("dplloyd", data, epsilon=1, rows_per_person=3)
     for wrong in (0, True, 1.5):
         with pytest.raises(ValueError, match="rows_per_person was"):
-            dpviz.run("su", data, epsilon=1, rows_per_person=wrong)
+            dpviz.run("dplloyd", data, epsilon=1, rows_per_person=wrong)
         with pytest.raises(ValueError, match="rows_per_person was"):
             DPLloyd(bounds=data.box, rows_per_person=wrong).fit(data.points)
 
@@ -258,15 +288,15 @@ def folder(tmp_path):
 
 def test_a_folder_of_parquet_gives_the_release_of_its_records(folder, monkeypatch):
     path, points = folder
-    expected = dpviz.run("su", points, bounds=BOX, seed=3)
-    read = dpviz.run("su", path, bounds=BOX, seed=3)
+    expected = dpviz.run("dplloyd", points, bounds=BOX, seed=3)
+    read = dpviz.run("dplloyd", path, bounds=BOX, seed=3)
     assert np.array_equal(read.release.centers, expected.release.centers)
     assert read.words.feature_names == ("east", "north")
     assert len(read.unit) == 900
     monkeypatch.setattr("dpviz.runs.MOST_IN_MEMORY", 100)
     monkeypatch.setattr("dpviz.runs.SAMPLED", 100)
     for data in (path, ParquetChunks(path)):
-        run = dpviz.run("su", data, bounds=BOX, seed=3)
+        run = dpviz.run("dplloyd", data, bounds=BOX, seed=3)
         assert np.array_equal(run.release.centers, expected.release.centers)
         assert np.array_equal(run.unit, BOX.to_unit(points[::9]))
         assert OF_SAMPLE in run.guarantee.caveats
@@ -279,7 +309,7 @@ def test_a_folder_of_parquet_gives_the_release_of_its_records(folder, monkeypatc
         _ = model.labels_
     (path / "2.parquet").write_bytes((path / "0.parquet").read_bytes()[:50])
     with pytest.raises(ValueError, match="could not be read as Parquet"):
-        dpviz.run("su", path, bounds=BOX)
+        dpviz.run("dplloyd", path, bounds=BOX)
 
 
 def test_the_command_audits_a_file(capsys):
@@ -287,7 +317,7 @@ def test_the_command_audits_a_file(capsys):
     assert "ε = 1 claimed, at least" in capsys.readouterr().out
     assert command.main(["audit", "nothing.py"]) == 2
     assert "nothing.py" in capsys.readouterr().err
-    assert command.main(["audit", "su", "--runs", "-5"]) == 2
+    assert command.main(["audit", "dplloyd", "--runs", "-5"]) == 2
     assert capsys.readouterr().err == "runs was -5, but it must be at least 20.\n"
 
 
@@ -305,7 +335,7 @@ def test_the_audit_asks_in_the_given_box():
 
 def test_a_membership_game_is_played_beside_what_the_guarantee_allows():
     data = load("blobs", n=60, seed=1)
-    game = attack("su", data, record=3, rounds=300, epsilon=1)
+    game = attack("dplloyd", data, record=3, rounds=300, epsilon=1)
     assert game.budget == Budget(2.0)  # replacing is removing and adding
     assert not exceeds(game.roc, game.budget)
     words = f"DPLloyd: area under the curve {game.roc.auc:.2f} in 300 rounds, at most 0.89 allowed"
@@ -318,4 +348,4 @@ def test_a_membership_game_is_played_beside_what_the_guarantee_allows():
     moved = attack("nd_laplace", data, rounds=20, epsilon=0.5)  # its ε is per unit of distance
     assert moved.budget.epsilon == pytest.approx(0.5 * far)
     with pytest.raises(ValueError, match="row from 0 to 59"):
-        attack("su", data, record=60)
+        attack("dplloyd", data, record=60)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from dpviz.baselines import blum, dwork, fastlloyd, source_target_rivals, su
+from dpviz.baselines import blum, dplloyd, dwork, fastlloyd, source_target_rivals
 from dpviz.core import Box, squared_distances, unit_projected
 from dpviz.data import ArrayChunks
 from dpviz.data.transforms import sample_mask
@@ -42,7 +42,13 @@ FEW = (2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 128, 129)
 MORE = (511, 512, 513, 514, 1024, 1025, 2047, 2048, 2049, 4097)
 MANY = (15_999, 16_000, 16_001, 16_385, 32_768, 32_769, 40_001, 65_536, 65_537)
 PLACE = np.array([0.5492964540159488, 0.7296474498157])  # between two of the 20 packed centers of seed 0
-LLOYDS = {"blum": blum, "su": su, "dwork": dwork, "fastlloyd": fastlloyd, "convergent_kmeans": convergent_kmeans}
+LLOYDS = {
+    "blum": blum,
+    "dplloyd": dplloyd,
+    "dwork": dwork,
+    "fastlloyd": fastlloyd,
+    "convergent_kmeans": convergent_kmeans,
+}
 
 
 def depends_on_others(decide, unit):
@@ -220,7 +226,7 @@ def test_the_histogram_of_a_file_moves_by_one_with_the_person_at_its_top():
 # What the first step decides follows from public inputs alone, so that one record more must leave it alone.
 FIRST = {
     **dict.fromkeys(
-        ("convergent_kmeans", "lloyd", "blum", "dwork", "su", "fastlloyd", "morse", "source_target"),
+        ("convergent_kmeans", "lloyd", "blum", "dwork", "dplloyd", "fastlloyd", "morse", "source_target"),
         "nonprivate_labels",
     ),
     "gupt": "nonprivate_blocks",

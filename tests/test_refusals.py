@@ -47,7 +47,7 @@ REFUSED = {
         ),
         "had shape (1, 2), but it must be (",
     ),
-    "runs": (lambda _: dpviz.audit("su", runs=19), "runs was 19, but it must be at least 20."),
+    "runs": (lambda _: dpviz.audit("dplloyd", runs=19), "runs was 19, but it must be at least 20."),
     "empty folder": (lambda folder: ParquetChunks(folder), "had no file whose name ends in .parquet"),
     "no column": (
         lambda folder: ParquetChunks(parquet(folder, x=[0.1]), []),
@@ -62,7 +62,7 @@ REFUSED = {
         "bounds was 'data', but records in chunks need (low, high) or a Box.",
     ),
     "compared chunks": (
-        lambda folder: of_parquet(folder, lambda chunks: dpviz.compare(["su"], chunks, bounds=TWO, epsilon=1)),
+        lambda folder: of_parquet(folder, lambda chunks: dpviz.compare(["dplloyd"], chunks, bounds=TWO, epsilon=1)),
         "data were chunks, but a comparison measures costs on records in memory.",
     ),
     "own method elsewhere": (

@@ -340,7 +340,7 @@ def binned_twice(monkeypatch):
 
 
 @pytest.mark.parametrize("wrong", [counted_twice, binned_twice])
-@pytest.mark.parametrize("method", ["convergent_kmeans", "blum", "dwork", "su", "fastlloyd"])
+@pytest.mark.parametrize("method", ["convergent_kmeans", "blum", "dwork", "dplloyd", "fastlloyd"])
 def test_a_cell_of_a_private_start_that_counts_twice_is_caught(method, wrong, monkeypatch):
     wrong(monkeypatch)
     choices = {"n_clusters": 5, "n_iterations": 1, "epsilon": 30.0, "start": "private"}
@@ -355,8 +355,8 @@ def from_beyond(monkeypatch):
 
 WRONG = {
     from_beyond: ("fastlloyd",),
-    hung_on_others: ("convergent_kmeans", "blum", "dwork", "su", "fastlloyd", "morse", "lsh_splits"),
-    from_the_corner: ("convergent_kmeans", "blum", "dwork", "su", "em_mc", "lsh_splits"),
+    hung_on_others: ("convergent_kmeans", "blum", "dwork", "dplloyd", "fastlloyd", "morse", "lsh_splits"),
+    from_the_corner: ("convergent_kmeans", "blum", "dwork", "dplloyd", "em_mc", "lsh_splits"),
 }
 
 

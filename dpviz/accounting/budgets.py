@@ -136,7 +136,7 @@ class OpenBudget:
 
             for region in ("north", "south"):
                 with b.part(frame, region=region) as rows:
-                    dpviz.run("su", rows, bounds=bounds, epsilon=1)
+                    dpviz.run("dplloyd", rows, bounds=bounds, epsilon=1)
 
         Parts of one column have no record in common, so that a budget counts for each column the part that costs most,
         beside what is released outside of parts. That is proved: where a record is added or removed, all parts but its

@@ -3,13 +3,22 @@
 A baseline is one module with TITLE, PAPER, `Params`, `fit` and `steps`, the proof in its docstring, and one row here.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Protocol
 
-from dpviz.baselines import blum, dp_em, dwork, em_mc, eugkm, fastlloyd, gupt, lloyd, lsh_splits, privgene, su
+from dpviz.baselines import blum, dp_em, dplloyd, dwork, em_mc, eugkm, fastlloyd, gupt, lloyd, lsh_splits, privgene
 from dpviz.baselines._base import ClusterParams
-from dpviz.core import Algorithm, AnyAlgorithm, AuditPlan, Entry, Release, Result, Step
+from dpviz.core import Algorithm, AnyAlgorithm, AuditPlan, Catalogue, Entry, Release, Result, Step
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Return the module of a baseline by its former name, with a DeprecationWarning."""
+    try:
+        return sys.modules[CATALOGUE[name].place]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
 
 
 class BaselineModule(Protocol):
@@ -36,15 +45,16 @@ def _row(
     module: BaselineModule,
     estimator: str,
     audit: AuditPlan,
-    compared: str = "",
     *,
+    compared: bool = True,
     on: bool = False,
     short: str = "",
     in_family: bool = True,
+    former: tuple[str, ...] = (),
 ) -> AnyAlgorithm:
     """Return the entry of one module.
 
-    `compared` is its name in a comparison, which opens with it if `on`; `in_family`: the k-means page has it as a mode.
+    `on`: a comparison opens with it; `in_family`: the k-means page has it as a mode.
     """
     name = module.__name__.rpartition(".")[2]
     link = (("mode", name),) if in_family else ()
@@ -57,8 +67,9 @@ def _row(
         Params=module.Params,
         fit=module.fit,
         steps=module.steps,
-        entries=(Entry(name, compared, link=link, on=on, short=short),) if compared else (),
+        entries=(Entry(link=link, on=on, short=short),) if compared else (),
         audit=audit,
+        former=former,
     )
 
 
@@ -70,16 +81,18 @@ def _brief(idle: frozenset[str] = frozenset(), **settings: int) -> AuditPlan:
 
 
 _ALL = (
-    _row(lloyd, "Lloyd", AuditPlan(settings={"n_iterations": 1})),
-    _row(blum, "BLUM", _ONE_PASS, "BLUM (SuLQ)"),
-    _row(dwork, "DWORK", _ONE_PASS, "DWORK (halving)"),
-    _row(su, "DPLloyd", _ONE_PASS, "DPLloyd (SU)"),
-    _row(fastlloyd, "FastLloyd", _ONE_PASS, "FastLloyd"),
-    _row(gupt, "GUPT", _brief(), "GUPT"),
-    _row(privgene, "PrivGene", _brief(n_rounds=2), "PrivGene"),
-    _row(eugkm, "EUGkM", _brief(frozenset({"cells"})), "EUGkM (noisy grid)", on=True, short="Noisy grid"),
-    _row(lsh_splits, "LSHSplits", _brief(max_depth=2), "LSH-Splits (slow)", in_family=False),
-    _row(em_mc, "EMMC", _brief(n_scales=1), "EM-MC", in_family=False),
-    _row(dp_em, "DPEM", _brief(n_iterations=2), "DP-EM (mixture)", in_family=False),
+    _row(lloyd, "Lloyd", AuditPlan(settings={"n_iterations": 1}), compared=False),
+    _row(blum, "BLUM", _ONE_PASS),
+    _row(dwork, "DWORK", _ONE_PASS),
+    _row(dplloyd, "DPLloyd", _ONE_PASS, former=("su",)),
+    _row(fastlloyd, "FastLloyd", _ONE_PASS),
+    _row(gupt, "GUPT", _brief()),
+    _row(privgene, "PrivGene", _brief(n_rounds=2)),
+    _row(eugkm, "EUGkM", _brief(frozenset({"cells"})), on=True, short="Noisy grid"),
+    _row(lsh_splits, "LSHSplits", _brief(max_depth=2), in_family=False),
+    _row(em_mc, "EMMC", _brief(n_scales=1), in_family=False),
+    _row(dp_em, "DPEM", _brief(n_iterations=2), in_family=False),
 )
-CATALOGUE: Mapping[str, AnyAlgorithm] = MappingProxyType({algorithm.name: algorithm for algorithm in _ALL})
+CATALOGUE: Mapping[str, AnyAlgorithm] = MappingProxyType(Catalogue({algorithm.name: algorithm for algorithm in _ALL}))
+# Scripts import a baseline's module by its former name, too.
+sys.modules.update({f"{__name__}.{old}": sys.modules[each.place] for each in _ALL for old in each.former})

@@ -23,7 +23,7 @@ from dpviz.baselines._lloyd_family import (
 from dpviz.core import Box, Points, Result, check_arguments
 from dpviz.data import Chunks, trusting
 
-TITLE = "SuLQ k-means"
+TITLE = "BLUM (SuLQ)"
 PAPER = "Blum, Dwork, McSherry & Nissim, Practical Privacy: The SuLQ Framework"
 
 

@@ -73,7 +73,7 @@ from dpviz.solvers import (
     unpacked,
 )
 
-TITLE = "DP-EM (Gaussian mixture)"
+TITLE = "DP-EM (mixture)"
 PAPER = "Park, Foulds, Chaudhuri & Welling, DP-EM: Differentially Private Expectation Maximization"
 N_ITERATIONS = 5  # J unless set; ours: with the 10 of the authors' code the noise of each is larger by sqrt(2)
 COUNT_SHARE, SUM_SHARE, SQUARE_SHARE = 0.1, 0.4, 0.5  # of an iteration's mu^2; ours

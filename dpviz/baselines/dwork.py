@@ -25,7 +25,7 @@ from dpviz.core import Box, Points, Result, check_arguments
 from dpviz.data import Chunks, trusting
 from dpviz.solvers import SEED_SHARE, starts_private
 
-TITLE = "Halving budgets"
+TITLE = "DWORK (halving)"
 PAPER = "Dwork, A Firm Foundation for Private Data Analysis"
 
 

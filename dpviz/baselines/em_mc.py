@@ -78,7 +78,7 @@ from dpviz.mechanisms import CHOICES_CAVEAT, SUMS_CAVEAT, Indices, exponential, 
 from dpviz.solvers import BOX_MIDDLE, assign, centered_sums, cluster_sums, noisy_means, public_start
 from dpviz.solvers.weighted import spread_start, weighted_kmeans
 
-TITLE = "EM-MC (max cover)"
+TITLE = "EM-MC"
 PAPER = "Nguyen, Chaturvedi & Xu, Differentially Private k-Means via Exponential Mechanism and Max Cover (AAAI 2021)"
 COUNT_SHARE, PICK_SHARE, AVERAGE_SHARE = 0.2, 0.2, 0.6  # the artefact's shares of epsilon; of rho here
 RESTARTS = 8  # k-means++ starts on the picks; ours

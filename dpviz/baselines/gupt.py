@@ -47,7 +47,7 @@ from dpviz.core import (
 from dpviz.mechanisms import SUMS_CAVEAT, laplace
 from dpviz.solvers import lloyd_in_blocks, public_start
 
-TITLE = "GUPT (sample and aggregate)"
+TITLE = "GUPT"
 PAPER = "Mohan, Thakurta, Shi, Song & Culler, GUPT: Privacy Preserving Data Analysis Made Easy (SIGMOD 2012)"
 BLOCKS_POWER = 0.4  # L = n^0.4, section 4
 MAX_BLOCKS = 10_000  # ours, public: a noisy number of records has no bound

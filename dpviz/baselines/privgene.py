@@ -49,7 +49,7 @@ from dpviz.core import (
 )
 from dpviz.mechanisms import CHOICES_CAVEAT, Indices, exponential
 
-TITLE = "PrivGene (genetic)"
+TITLE = "PrivGene"
 PAPER = "Zhang, Xiao, Yang, Zhang & Winslett, PrivGene: Differentially Private Model Fitting Using Genetic Algorithms"
 RECORDS_PER_PARENT = 3000.0  # n eps that buys one more parent in one more round; ours
 MIN_ROUNDS = 3  # ours

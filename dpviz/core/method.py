@@ -3,6 +3,8 @@
 Nominal base classes draw the privacy boundary of a run: a Step is never a Release.
 """
 
+import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -161,8 +163,8 @@ class AuditPlan:
 class Entry:
     """One way to run a method beside others."""
 
-    key: str  # unique over all methods
-    name: str  # what a comparison calls it
+    mode: str = ""  # follows the method's name in a comparison's key, as in dpm_published
+    words: str = ""  # follow the method's title, as in "DPM, as published"
     fields: tuple[tuple[str, str | int | float | bool], ...] = ()  # of its Params, as a grid has them
     link: tuple[tuple[str, str], ...] = ()  # what its page's link says of it
     on: bool = False  # whether a comparison opens with it
@@ -204,6 +206,8 @@ class Algorithm(Generic[P, R, S]):
     entries: tuple[Entry, ...] = ()  # of a comparison
     estimator: str = ""  # its class in `dpviz.estimators`; "": from its name
     paper: str = ""  # authors and title
+    # Its former names, the oldest first: `Catalogue` still finds it by them, and its seeds follow from the oldest.
+    former: tuple[str, ...] = ()
 
     @property
     def class_name(self) -> str:
@@ -235,6 +239,23 @@ class Algorithm(Generic[P, R, S]):
 
 
 AnyAlgorithm: TypeAlias = Algorithm[Any, Any, Any]  # of a catalogue, where methods of all kinds stand side by side
+A = TypeVar("A", bound=AnyAlgorithm)
+
+
+class Catalogue(dict[str, A]):
+    """Methods by name. A former name gives the method as well, with a DeprecationWarning."""
+
+    def __missing__(self, name: str) -> A:
+        """Return the method that had this name. Raises KeyError if none had."""
+        for each in self.values():
+            if name in each.former:
+                frame, level = sys._getframe(1), 2
+                while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("dpviz."):
+                    frame, level = frame.f_back, level + 1
+                words = f"The method {name!r} is now called {each.name!r}. The former name will be removed."
+                warnings.warn(words, DeprecationWarning, stacklevel=level)
+                return each
+        raise KeyError(name)
 
 
 def check_arguments(box: Box, params: object, kind: type, rng: np.random.Generator, fit: AnyFit | None = None) -> None:

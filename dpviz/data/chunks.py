@@ -29,7 +29,7 @@ WINDOW = 64  # blocks that are sent to the workers at once, two such at most on 
 T = TypeVar("T")
 
 DISTRIBUTED = (
-    "su, blum, dwork, fastlloyd and eugkm of dpviz.baselines, convergent_kmeans with mode='repaired', morse with "
+    "dplloyd, blum, dwork, fastlloyd and eugkm of dpviz.baselines, convergent_kmeans with mode='repaired', morse with "
     "base='dpmog_hard' or 'dpmog', and source_target with method='nna'"
 )
 TRUSTED = (

@@ -3,7 +3,7 @@
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib.metadata import entry_points
@@ -15,7 +15,7 @@ import numpy as np
 
 from dpviz import CalledPackage
 from dpviz.baselines import CATALOGUE as BASELINES
-from dpviz.core import Algorithm, AnyAlgorithm, Box, Points, Result, charge_run, without_charge
+from dpviz.core import Algorithm, AnyAlgorithm, Box, Catalogue, Points, Result, charge_run, without_charge
 from dpviz.methods import convergent_kmeans, dpm, morse, nd_laplace, own, source_target
 from dpviz.stories.centers import CentersRun
 from dpviz.stories.method import AnyMethod, Method, RunClass
@@ -105,7 +105,7 @@ WRONG: Mapping[str, str] = MappingProxyType(_wrong)  # files without a method th
 CATALOGUE: Mapping[str, AnyMethod] = MappingProxyType(
     {**_ours, **{name: replace(each, fit=_ChargedFit(each.fit)) for name, each in {**_theirs, **_own}.items()}}
 )
-_algorithms: dict[str, AnyAlgorithm] = {**CATALOGUE, **BASELINES}
+_algorithms: Catalogue[AnyAlgorithm] = Catalogue({**CATALOGUE, **BASELINES})
 ALGORITHMS: Mapping[str, AnyAlgorithm] = MappingProxyType(_algorithms)  # everything that can be run
 
 
@@ -122,12 +122,16 @@ def run_class(name: str) -> RunClass:
     return _RUNS[name]
 
 
+def name_of_seeds(key: str) -> str:
+    """Return a key, a name with or without ":" and more, with the method's oldest name: seeds follow from that."""
+    name, colon, more = key.partition(":")
+    method = ALGORITHMS.get(name)
+    first = method.former[0] if method is not None and method.former else name
+    return f"{first}{colon}{more}"
+
+
 _ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        alias.casefold(): name
-        for name, each in ALGORITHMS.items()
-        for alias in (*(entry.name for entry in each.entries if not entry.fields), each.class_name, each.title, name)
-    }
+    {alias.casefold(): name for name, each in ALGORITHMS.items() for alias in (each.class_name, each.title, name)}
 )
 
 
@@ -144,6 +148,8 @@ def find(method: MethodLike) -> AnyAlgorithm:
         name = method.casefold()
         if name in _ALIASES:
             return ALGORITHMS[_ALIASES[name]]
+        with suppress(KeyError):
+            return ALGORITHMS[name]  # by a former name
         near = get_close_matches(name, _ALIASES, 1)
         guess = f" Perhaps {_ALIASES[near[0]]!r}?" if near else ""
         problems = " ".join(["", *BROKEN.values(), *WRONG.values()])
@@ -192,6 +198,7 @@ __all__ = [
     "dpm",
     "find",
     "morse",
+    "name_of_seeds",
     "nd_laplace",
     "run_class",
     "source_target",

@@ -117,7 +117,7 @@ def method_of(name: str, parts: Mapping[str, Any], path: Path) -> AnyMethod:
         steps=_steps(parts["steps"], path) if callable(parts.get("steps")) else fitted,
         run=_run_class(own_run, path),
         audit=parts.get("AUDIT", AuditPlan()),
-        entries=(Entry(name, title, on=True),),
+        entries=(Entry(on=True),),
     )
 
 

@@ -21,7 +21,7 @@ _MODES: Mapping[str, str] = {"convergent_kmeans": "mode", "dpm": "calibration", 
 _PAGE_KEYS = {"data", "records_public", "link", "modes", "seeds", "stops"}
 _SEEDS = (112, 113)  # the app's own, and the next one of its button "New noise"
 # Modes of methods, and the two baselines that readers ask for most: with all a page would be twice as large.
-_DEFAULT_MODES = frozenset({"repaired", "published", "su", "eugkm", "nna", "nas"})
+_DEFAULT_MODES = frozenset({"repaired", "published", "dplloyd", "eugkm", "nna", "nas"})
 MOST_SEEDS = 20
 # Further data sets of a page; all are synthetic.
 _TABLES: Mapping[str, Mapping[str, object]] = {"dpm": {"data": ["blobs", "moons"], "records_public": True}}

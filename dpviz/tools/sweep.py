@@ -13,7 +13,7 @@
             {"name": "people", "records": frame, "bounds": ((0, 0), (10, 10))},  # your own, as for `dpviz.run`
         ],
         "methods": [
-            "su",
+            "dplloyd",
             {"name": "dpm", "calibration": ["repaired", "published"]},  # fields of the method's Params
             {"name": "gupt", "epsilon": 1},  # a budget for this method alone
         ],
@@ -124,11 +124,13 @@ def expand_grid(grid: Entry, seeds: Seeds = 1) -> tuple[Trial, ...]:
 
 def _method_parts(entry: Entry, epsilons: Sequence[float], k: int) -> Iterator[tuple[str, Fields, str | None, float]]:
     """Yield (method, its fields, the field that takes epsilon, epsilon) for an entry, each tried on its Params."""
-    name = entry.get("name")
-    if not isinstance(name, str) or name not in ALGORITHMS:
-        near = get_close_matches(str(name), ALGORITHMS, 1)
+    given = entry.get("name")
+    try:
+        name = ALGORITHMS[str(given)].name
+    except KeyError:
+        near = get_close_matches(str(given), ALGORITHMS, 1)
         guess = f" Perhaps {near[0]!r}?" if near else ""
-        raise ValueError(f"A method was {name!r:.40}, but it must be one of {', '.join(ALGORITHMS)}.{guess}")
+        raise ValueError(f"A method was {given!r:.40}, but it must be one of {', '.join(ALGORITHMS)}.{guess}") from None
     # Fields that hold one number, word or switch.
     kinds, unions = {str, int, float, bool, type(None)}, (types.UnionType, typing.Union)
     hints = typing.get_type_hints(ALGORITHMS[name].Params)

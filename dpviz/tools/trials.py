@@ -37,7 +37,7 @@ from dpviz.core import (
 from dpviz.core.algebra import one_thread
 from dpviz.data import Dataset, load, subsample
 from dpviz.data.target_pairs import PAIRS, SourceTarget, load_pair, source_of, spread_targets
-from dpviz.methods import ALGORITHMS
+from dpviz.methods import ALGORITHMS, name_of_seeds
 from dpviz.metrics import adjusted_rand, nonprivate_cost
 from dpviz.solvers import assign
 from dpviz.stories.centers import no_data_cost
@@ -173,7 +173,8 @@ class Trial:
         """Name of the run: equal coordinates have equal names, in every process and on every machine."""
         source = self.source
         digest = "" if source.records is None else source.records.digest
-        parts = [source.name, source.n, source.knobs, source.seed, digest, self.n_clusters, self.method, self.fields]
+        parts = [source.name, source.n, source.knobs, source.seed, digest, self.n_clusters]
+        parts += [name_of_seeds(self.method), self.fields]
         parts += [self.budget, self.epsilon, self.start_seed, self.noise_seed]
         if self.targets is not None:  # other methods' runs have the names that they have without targets
             parts += [self.targets.number, self.targets.digest]

@@ -52,9 +52,14 @@ MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
     }
 )
 
+# Methods that have another name now, and the parameters that name one.
+RENAMED: Mapping[str, str] = MappingProxyType({"su": "dplloyd", "convergent": "convergent_kmeans"})
+NAMES_A_METHOD = ("mode", "audited", "audited_mode", "chosen", "pinned")
+
 
 def follow(query: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return a link's parameters without removed places, and a sentence about each of those."""
+    """Return a link's parameters with today's names and without removed places, and a sentence about each of those."""
+    query = dict(_rename(*pair) for pair in query.items())
     found = dict(_find(query))
     kept = {name: text for name, text in query.items() if name not in found}
     for moved in found.values():
@@ -65,6 +70,17 @@ def follow(query: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
 def find_page(query: Mapping[str, str]) -> str:
     """Return the page that an old link leads to, "" if it keeps its own."""
     return next((moved.page for _, moved in _find(query) if moved.page), "")
+
+
+def _rename(name: str, text: str) -> tuple[str, str]:
+    """Return a parameter with today's name of the method that it names, as in "su:start=private" or with_su."""
+    old, colon, more = text.partition(":")
+    if name in NAMES_A_METHOD:
+        return name, f"{RENAMED.get(old, old)}{colon}{more}"
+    if name.startswith("with_"):
+        switched = name.removeprefix("with_")
+        name = f"with_{RENAMED.get(switched, switched)}"
+    return name, text
 
 
 def _find(query: Mapping[str, str]) -> Iterator[tuple[str, Moved]]:

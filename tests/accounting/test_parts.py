@@ -159,7 +159,7 @@ def test_runs_on_parts_of_a_frame_cost_what_the_dearest_does():
             with budget.part(FRAME, region=region) as rows:
                 assert list(rows) == ["x", "y", "year"]
                 assert rows.equals(FRAME[FRAME["region"] == region].drop(columns="region"))
-                dpviz.run("su", rows[["x", "y"]], bounds=BOX, epsilon=epsilon)
+                dpviz.run("dplloyd", rows[["x", "y"]], bounds=BOX, epsilon=epsilon)
         assert budget.epsilon_spent == 1.0
         assert budget.remaining == 0.5
         with budget.part(FRAME, region="south") as rows:
@@ -171,7 +171,7 @@ def test_runs_on_parts_of_a_frame_cost_what_the_dearest_does():
             ):
                 DPLloyd(epsilon=0.1, bounds=BOX).fit(rows[["x", "y"]])
         with pytest.raises(BudgetError, match=r"epsilon = 1\.6"):
-            dpviz.run("su", FRAME[["x", "y"]], bounds=BOX, epsilon=0.1)  # on all records
+            dpviz.run("dplloyd", FRAME[["x", "y"]], bounds=BOX, epsilon=0.1)  # on all records
         assert repr(budget) == (
             "<Budget: 0 of ε = 1.5 left; DPLloyd (region = north), DPLloyd (region = south), DPLloyd (region = west), "
             "DPLloyd (region = south)>"
@@ -182,7 +182,7 @@ def test_all_records_in_the_place_of_a_part_are_refused():
     points = FRAME[["x", "y"]].to_numpy()
     with dpviz.budget(epsilon=1.0) as budget, budget.part(FRAME, region="north") as rows:
         with pytest.raises(BudgetError, match=r"more records than the part region = north has"):
-            dpviz.run("su", points, bounds=BOX, epsilon=0.5)
+            dpviz.run("dplloyd", points, bounds=BOX, epsilon=0.5)
         with pytest.raises(BudgetError, match=r"more records than the part region = north has"):
             DPLloyd(epsilon=0.5, bounds=BOX).fit(points)
         search = GridSearchCV(DPLloyd(epsilon=0.125, bounds=BOX), {"n_clusters": [2, 3]}, cv=2)

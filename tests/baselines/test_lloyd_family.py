@@ -9,11 +9,11 @@ from scipy.spatial.distance import cdist
 from scipy.stats import kstest
 
 from dpviz.accounting import pure_epsilon
-from dpviz.baselines import _lloyd_family, blum, dwork, lloyd, su
+from dpviz.baselines import _lloyd_family, blum, dplloyd, dwork, lloyd
 from dpviz.core import Adjacency, Box, ceiled
 from dpviz.solvers import ClusterSums, LloydBudget, su_iterations, su_split
 
-PRIVATE = [blum, dwork, su]
+PRIVATE = [blum, dwork, dplloyd]
 DIMENSIONS = (1, 2, 5, 20, 100)
 ADJACENCIES = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
 P_VALUE = 1e-6
@@ -62,7 +62,7 @@ def test_the_events_add_up_to_the_claim(module, d, adjacency):
 # What the swap spends for epsilon = 1, by hand: (1 + d c) / (d + c), c = (4 d 0.225^2)^(1/3); and (1 + 2 d) / (2 + d).
 @pytest.mark.parametrize(
     ("module", "name", "d", "spends"),
-    [(su, "su_split", 10, 1.212), (su, "su_split", 100, 2.663), (blum, "joint_split", 10, 1.75)],
+    [(dplloyd, "su_split", 10, 1.212), (dplloyd, "su_split", 100, 2.663), (blum, "joint_split", 10, 1.75)],
 )
 def test_swapped_budgets_overspend(module, name, d, spends, monkeypatch):
     right = getattr(module, name)
@@ -95,7 +95,7 @@ def test_no_record_moves_more_than_the_sensitivities(d):
     events = {}
     for name, adjacency in ADJACENCIES.items():
         points, box = data(d)
-        event = run(su, points, box, n_public=60, adjacency=name).events[0]
+        event = run(dplloyd, points, box, n_public=60, adjacency=name).events[0]
         events[adjacency] = event.events if name == "replace" else event.parts[0].events
     worst = {adjacency: [0.0, 0.0] for adjacency in events}
 
@@ -187,7 +187,7 @@ def test_without_noise_it_is_lloyd(module, d):
         result = run(module, points, box, seed=seed, start_seed=seed, n_clusters=6, **options)
         unit = box.to_unit(box.clip(points))
         n_iterations = len(result.trace)
-        assert module is lloyd or n_iterations == (7 if module is su else 5)
+        assert module is lloyd or n_iterations == (7 if module is dplloyd else 5)
         expected = brute_lloyd(unit, result.release.start, n_iterations)
         np.testing.assert_allclose(result.release.path[-1], expected, atol=1e-12)
         np.testing.assert_allclose(result.release.centers, box.from_unit(expected), atol=1e-11)
@@ -234,9 +234,9 @@ def test_epsilon_changes_scales_and_nothing_else(module):
 def test_su_takes_its_iterations_from_a_public_or_noisy_number():
     points, box = data(2, n=2000)
     for adjacency, n_public, known in (("add_remove", 700, 700), ("replace", None, 2000), ("replace", 700, 700)):
-        result = run(su, points, box, adjacency=adjacency, n_public=n_public)
+        result = run(dplloyd, points, box, adjacency=adjacency, n_public=n_public)
         assert len(result.trace) == len(result.events) == su_iterations(1.0, known, 5, 2)
-    noisy = run(su, points, box)
+    noisy = run(dplloyd, points, box)
     size, *iterations = noisy.events
     assert size.epsilon == pytest.approx(0.02)
     assert len(iterations) == len(noisy.trace)

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from dpviz.baselines import _lloyd_family, blum, dwork, lloyd, su
+from dpviz.baselines import _lloyd_family, blum, dplloyd, dwork, lloyd
 from dpviz.core import Box, KnobError
 
-PRIVATE = [blum, dwork, su]
+PRIVATE = [blum, dwork, dplloyd]
 
 
 def name_of(module):
@@ -95,4 +95,4 @@ def test_bad_values_are_refused():
         with pytest.raises(ValueError, match="n_iterations was 0"):
             module.Params(n_iterations=0)
     with pytest.raises(ValueError, match="n_public was -1"):
-        su.Params(n_public=-1)
+        dplloyd.Params(n_public=-1)

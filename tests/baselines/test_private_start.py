@@ -16,7 +16,7 @@ from dpviz.solvers.grids import CellGrid, even_grid, even_side
 from dpviz.solvers.noisy_lloyd import steadied
 from dpviz.solvers.weighted import SEED_SHARE, private_seeds
 
-LLOYDS = ("blum", "dwork", "su")
+LLOYDS = ("blum", "dwork", "dplloyd")
 METHODS = (*LLOYDS, "convergent_kmeans")
 ADJACENCIES = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
 
@@ -120,7 +120,7 @@ def test_chunks_start_from_the_same_seeds_to_the_bit(method):
 
 def test_given_centers_override_it_and_lloyd_has_none():
     points = blobs()
-    result = run("su", points, start="private", initial_centers=points[:5])
+    result = run("dplloyd", points, start="private", initial_centers=points[:5])
     assert result.release.start is None
     assert result.release.start_packing is None
     with pytest.raises(ValueError, match="start was 'private'"):
@@ -147,6 +147,6 @@ def test_a_center_goes_as_far_as_noise_does_not_explain():
 def test_a_grid_of_one_cell_is_not_paid_for():
     assert even_side(0.01, 100.0, 2) == (1, False)
     assert even_grid((1, 1)).counts(blobs(n=60)) == [60]
-    result = run("su", blobs(n=60), epsilon=0.05, start="private", n_public=60)
+    result = run("dplloyd", blobs(n=60), epsilon=0.05, start="private", n_public=60)
     assert result.release.start_packing is None
     assert pure_epsilon(result.events, Adjacency.ADD_REMOVE) == pytest.approx(0.05, rel=1e-12)

@@ -98,7 +98,7 @@ def test_a_move_is_drawn_once_with_its_words_and_is_the_picture_of_its_link(
 
 
 @pytest.mark.slow  # tests/pages have every mode come ahead, and both at once come below
-@pytest.mark.parametrize("mode", ["published", "su"])
+@pytest.mark.parametrize("mode", ["published", "dplloyd"])
 def test_every_mode_comes_ahead(page: Page, server: Server, mode: str) -> None:
     with page.expect_websocket(is_short_way) as opening:
         picture = opened(page, server, f"mode={mode}")

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 Server = Callable[[str], str]
 SLOW = 120_000  # ms
-FEW = "&".join(["n=300", *(f"with_{key}={int(key in ('su', 'eugkm'))}" for key in ENTRIES)])
+FEW = "&".join(["n=300", *(f"with_{key}={int(key in ('dplloyd', 'eugkm'))}" for key in ENTRIES)])
 
 # px: least share of the screen that the five maps take together, and most words on the screen
 SIZES = {(1366, 768): (0.28, 100), (1280, 720): (0.28, 100), (1920, 1080): (0.28, 100), (390, 844): (0.17, 60)}
@@ -219,9 +219,9 @@ def test_runs_are_stopped_go_on_and_one_is_opened_on_its_page(page: Page, server
     page.get_by_role("button", name="Go on").click()
     expect(page.locator(".dpviz-wait")).to_be_hidden(timeout=SLOW)
     stage_of(page).get_by_role("button", name=re.compile("^DPLloyd")).click()
-    expect(page).to_have_url(re.compile("chosen=su"), timeout=SLOW)
+    expect(page).to_have_url(re.compile("chosen=dplloyd"), timeout=SLOW)
     page.get_by_role("button", name="Open it on its page").click(timeout=SLOW)
-    expect(page).to_have_url(re.compile(r"/convergent_kmeans\?.*mode=su"), timeout=SLOW)
+    expect(page).to_have_url(re.compile(r"/convergent_kmeans\?.*mode=dplloyd"), timeout=SLOW)
     expect(page.get_by_role("heading", level=1)).to_have_text("Convergent k-means")
     expect(page).to_have_url(re.compile("n=300"))
     expect(page.locator("[data-testid=stException]")).to_have_count(0)

@@ -146,7 +146,7 @@ def test_a_table_is_released_once_and_next_year_goes_on_from_it(
     if size == "phone":  # its navigation is behind a button
         page.get_by_test_id("stExpandSidebarButton").click()
     page.get_by_role("link", name="Compare", exact=True).locator("visible=true").last.click()
-    expect(page).to_have_url(re.compile("with_su=1.*aim_share=0.5"), timeout=SLOW)  # as it was left
+    expect(page).to_have_url(re.compile("with_dplloyd=1.*aim_share=0.5"), timeout=SLOW)  # as it was left
     page.get_by_role("tab", name="Report").click(timeout=SLOW)
     paper = saved(page, "Save as Markdown").decode().replace("\\", "")
     assert saved(page, "Save as PDF").startswith(b"%PDF-")

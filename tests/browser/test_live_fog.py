@@ -129,7 +129,9 @@ def test_records_lose_their_color_at_a_small_epsilon(page: Page, server: Server,
       }
       return gray / all;
     """
-    found = [drawn(page, server, picture(epsilon, "su", n, n_clusters=5), body, theme.name) for epsilon in (0.02, 10.0)]
+    found = [
+        drawn(page, server, picture(epsilon, "dplloyd", n, n_clusters=5), body, theme.name) for epsilon in (0.02, 10.0)
+    ]
     assert found[0] > 0.2 > 0.08 > found[1], (theme.drained, rgb(theme.drained), found)
 
 

@@ -23,7 +23,7 @@ BOX = Box.cube(-1.0, 2.0, D)
 NAMES = ("a", "b", "c")
 TARGETS = np.random.default_rng(8).random((40, D))
 CASES = {
-    "su": (baselines.su, {"n_clusters": 4, "epsilon": 0.5}),
+    "dplloyd": (baselines.dplloyd, {"n_clusters": 4, "epsilon": 0.5}),
     "blum": (baselines.blum, {"n_clusters": 4, "n_iterations": 2}),
     "dwork": (baselines.dwork, {"n_clusters": 4, "n_iterations": 2}),
     "fastlloyd": (baselines.fastlloyd, {"n_clusters": 4, "epsilon": 0.1}),
@@ -88,7 +88,7 @@ def test_a_release_does_not_depend_on_where_the_records_lie(name, points, file):
         assert labels is None or len(labels) == 0
 
 
-@pytest.mark.parametrize("name", ["su", "convergent_kmeans", "convergent_kmeans, many centers"])
+@pytest.mark.parametrize("name", ["dplloyd", "convergent_kmeans", "convergent_kmeans, many centers"])
 def test_other_blocks_give_other_bits(name, points, monkeypatch):
     held = fitted(name, points)
     monkeypatch.setattr(nearest, "BLOCK_ROWS", 50_000)
@@ -113,7 +113,7 @@ def test_blocks_are_the_same_from_every_source(points, file):
 def test_what_chunks_cannot_do_is_said(points):
     chunks = ArrayChunks(points[:200])
     with pytest.raises(ValueError, match="not held"):
-        fitted("su", chunks, start="records")
+        fitted("dplloyd", chunks, start="records")
     with pytest.raises(ValueError, match=r"start was 'records', .* not held\. Start from 'packing', or give"):
         fitted("convergent_kmeans", chunks, start="records")
     with pytest.raises(ValueError, match=r"mode was 'published', .* not held\. Use 'repaired', or load"):
@@ -125,7 +125,7 @@ def test_what_chunks_cannot_do_is_said(points):
     with pytest.raises(ValueError, match="points"):
         baselines.lloyd.fit(chunks, BOX, baselines.lloyd.Params(), rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="points had 3 columns, but the box has 2"):
-        baselines.su.fit(chunks, Box.cube(0, 1, 2), baselines.su.Params(), rng=np.random.default_rng(0))
+        baselines.dplloyd.fit(chunks, Box.cube(0, 1, 2), baselines.dplloyd.Params(), rng=np.random.default_rng(0))
 
 
 def test_bad_sources_are_named(points, file, tmp_path):
@@ -160,7 +160,7 @@ write(path + "few", 200_000)
 write(path, n)
 box, targets = Box.cube(0.0, 1.0, d), rng.random((20, d))
 runs = [
-    (baselines.su, {"n_iterations": 1}), (baselines.eugkm, {"cells_per_axis": 2}),
+    (baselines.dplloyd, {"n_iterations": 1}), (baselines.eugkm, {"cells_per_axis": 2}),
     (methods.morse, {"n_components": 3, "n_iterations": 1}),
     (methods.dpm, {"n_levels": 5}), (methods.source_target, {"targets": targets, "epsilon": 1.0, "n_centers": 2}),
     (methods.convergent_kmeans, {"n_iterations": 1, "start": "private"}),

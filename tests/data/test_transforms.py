@@ -273,7 +273,7 @@ def test_distances_kept_are_those_of_pairs():
 
 def test_without_noise_a_method_is_k_means_on_the_projected_records():
     data = load("digits").projected(3, seed=1)
-    private, plain = CATALOGUE["su"], CATALOGUE["lloyd"]
+    private, plain = CATALOGUE["dplloyd"], CATALOGUE["lloyd"]
     asked = {"n_clusters": 10, "n_iterations": 6, "start_seed": 5}
     found = private.fit(data.points, data.box, private.Params(**asked, epsilon=math.inf), rng=np.random.default_rng(0))
     wanted = plain.fit(data.points, data.box, plain.Params(**asked), rng=np.random.default_rng(0))

@@ -28,7 +28,7 @@ N, D = 3 * BLOCK_ROWS + 4321, 2  # of two blocks the sum would not depend on the
 FILES = (70_001, 3 * BLOCK_ROWS - 70_000, 4320)  # no block ends where a file does
 BOX = Box.cube(-1.0, 2.0, D)
 CASES = {
-    "su": (baselines.su, {"n_clusters": 4, "n_iterations": 2, "start": "private"}),
+    "dplloyd": (baselines.dplloyd, {"n_clusters": 4, "n_iterations": 2, "start": "private"}),
     "blum": (baselines.blum, {"n_clusters": 4, "n_iterations": 2}),
     "dwork": (baselines.dwork, {"n_clusters": 4, "n_iterations": 2}),
     "fastlloyd": (baselines.fastlloyd, {"n_clusters": 4, "n_iterations": 2}),
@@ -127,12 +127,12 @@ def test_a_worker_that_dies_over_a_block_changes_no_bit(cluster, client, frame, 
     chunks = Watched(frame, client, ["x", "y"])
     assert (chunks.n, chunks.d) == (N, D)
     chunks.dying = tmp_path / "died"
-    found = fitted("su", chunks)
+    found = fitted("dplloyd", chunks)
     dead = [worker.poll() for worker in cluster.workers]
     assert dead.count(-signal.SIGKILL) == 1, "a worker must have died, or nothing was tested"
     cluster.restarted(client)  # the next runs have two workers again
     assert len(client.scheduler_info(n_workers=-1)["workers"]) == len(cluster.workers) == len(dead)
-    assert same(held["su"], found)
+    assert same(held["dplloyd"], found)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -155,7 +155,7 @@ def test_records_and_labels_are_no_sums(points):
         assert not gives_sums(task, points[:500])
 
 
-@pytest.mark.parametrize("name", ["su", "convergent_kmeans", "dpmog", "nna"])
+@pytest.mark.parametrize("name", ["dplloyd", "convergent_kmeans", "dpmog", "nna"])
 def test_sums_in_order_of_arrival_have_other_bits(name, client, points, held):
     array = dask_array.from_array(points, chunks=(100_000, 1))
     assert same(held[name], fitted(name, WorkerChunks(array, client)))
@@ -186,6 +186,6 @@ def test_what_cannot_be_used_is_said(client, points):
     bad = points[:10].copy()
     bad[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN or infinity in 1 of 10 rows"):
-        fitted("su", WorkerChunks(dask_array.from_array(bad, chunks=5), client))
+        fitted("dplloyd", WorkerChunks(dask_array.from_array(bad, chunks=5), client))
     none = WorkerChunks(dask_array.from_array(points[:0], chunks=5), client)
-    assert same(fitted("su", ArrayChunks(points[:0])), fitted("su", none))
+    assert same(fitted("dplloyd", ArrayChunks(points[:0])), fitted("dplloyd", none))

@@ -59,7 +59,7 @@ def test_a_delta_that_follows_noisy_n_is_priced_as_the_largest_even_where_noise_
 
 
 def test_pure_releases_add_up_to_the_last_bit_and_what_is_too_much_is_never_run():
-    spy, numbers = seen("su")
+    spy, numbers = seen("dplloyd")
     with dpviz.budget(epsilon=1.0) as b:
         for _ in range(10):
             spy(epsilon=0.1, bounds=BOX).fit(X)
@@ -91,19 +91,19 @@ def test_what_is_not_proved_is_not_added():
             with pytest.raises(BudgetError, match="No guarantee of"):
                 unproved.fit(X)
         with pytest.warns(match="not private"), pytest.raises(BudgetError, match="public bounds"):
-            of("su", bounds="data").fit(X)
+            of("dplloyd", bounds="data").fit(X)
 
 
 def test_neighbors_are_not_mixed_up():
     with dpviz.budget(epsilon=100.0), pytest.raises(BudgetError, match="neighbors='replace'"):
-        of("su", adjacency="replace").fit(X)
+        of("dplloyd", adjacency="replace").fit(X)
     with dpviz.budget(epsilon=4.0, neighbors="replace") as b:
-        of("su", adjacency="replace", epsilon=1.0).fit(X)
-        of("su", epsilon=1.0).fit(X)  # one record out, one in: double
+        of("dplloyd", adjacency="replace", epsilon=1.0).fit(X)
+        of("dplloyd", epsilon=1.0).fit(X)  # one record out, one in: double
         assert b.epsilon_spent == 3.0
         assert {each.claim.adjacency for each in b.releases} == {Adjacency.REPLACE}
         with pytest.raises(BudgetError, match="epsilon = 5"):
-            of("su", epsilon=1.0).fit(X)
+            of("dplloyd", epsilon=1.0).fit(X)
 
 
 def test_moved_records_cost_their_way_across_the_box_with_every_call():
@@ -121,27 +121,27 @@ def test_moved_records_cost_their_way_across_the_box_with_every_call():
 def test_rho_adds_up_and_pure_epsilon_counts_as_its_rho():
     with dpviz.budget(rho=0.6, delta=1e-6) as b:
         made = of("morse", epsilon=1.0, delta=1e-5).fit(X)
-        of("su", epsilon=1.0).fit(X)
+        of("dplloyd", epsilon=1.0).fit(X)
         assert b.rho_spent == math.fsum([made.guarantee_.proved.rho, 0.5])
         assert b.epsilon_spent == zcdp_epsilon(b.rho_spent, 1e-6)
         with pytest.raises(BudgetError, match="no rho"):
             of("dpm").fit(X)
         with pytest.raises(BudgetError, match="rho = "):
-            of("su", epsilon=1.0).fit(X)
+            of("dplloyd", epsilon=1.0).fit(X)
 
 
 def test_a_budget_within_another_is_part_of_it_and_threads_are_counted():
     with dpviz.budget(epsilon=2.5) as outer:
         with dpviz.budget(epsilon=1.0) as inner:
-            of("su").fit(X)
+            of("dplloyd").fit(X)
             with pytest.raises(BudgetError):
-                of("su").fit(X)
-        thread = threading.Thread(target=lambda: of("su").fit(X))
+                of("dplloyd").fit(X)
+        thread = threading.Thread(target=lambda: of("dplloyd").fit(X))
         thread.start()
         thread.join()
         assert (inner.epsilon_spent, outer.epsilon_spent) == (1.0, 2.0)
         with dpviz.budget(epsilon=50.0) as larger, pytest.raises(BudgetError):
-            of("su").fit(X)  # the outer one is full, so that neither counts it
+            of("dplloyd").fit(X)  # the outer one is full, so that neither counts it
         assert (larger.epsilon_spent, outer.epsilon_spent) == (0.0, 2.0)
 
 
@@ -181,7 +181,7 @@ def test_a_start_from_records_is_refused_for_what_it_is_not_for_records_that_wer
 
 @pytest.mark.parametrize(("beyond", "fits"), [(0.0, True), (1e-13, True), (1e-11, False), (9e-7, False)])
 def test_a_hair_more_than_the_budget_is_refused(beyond, fits):
-    made = of("su", epsilon=1.0 + beyond)
+    made = of("dplloyd", epsilon=1.0 + beyond)
     with dpviz.budget(epsilon=1.0) as b:
         if fits:
             made.fit(X)
@@ -199,9 +199,9 @@ def test_advice_is_about_what_is_exceeded():
     ):
         of("morse", delta=1e-5).fit(X)
     with dpviz.budget(epsilon=0.5), pytest.raises(BudgetError, match=r"Lower its epsilon, or .* of more epsilon"):
-        of("su").fit(X)
+        of("dplloyd").fit(X)
     with dpviz.budget(rho=0.1, delta=1e-6), pytest.raises(BudgetError, match=r"Lower its epsilon, or .* of more rho"):
-        of("su").fit(X)
+        of("dplloyd").fit(X)
 
 
 def run_of(name, **choices):
@@ -209,7 +209,9 @@ def run_of(name, **choices):
     return made.fit(X, BOX, made.Params(**choices), rng=np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("name", ["dpm", "morse", "convergent_kmeans", "su", "fastlloyd", "eugkm", "privgene", "gupt"])
+@pytest.mark.parametrize(
+    "name", ["dpm", "morse", "convergent_kmeans", "dplloyd", "fastlloyd", "eugkm", "privgene", "gupt"]
+)
 def test_a_method_s_own_fit_counts_once(name):
     with dpviz.budget(epsilon=2.0, delta=1e-3) as b:
         run_of(name, epsilon=1.0)
@@ -223,7 +225,7 @@ def test_a_method_s_own_fit_counts_once(name):
 
 def test_functions_of_the_package_that_release_count_too():
     with dpviz.budget(epsilon=1.5) as b:
-        baselines.su.fit(X, BOX, baselines.su.Params(epsilon=0.5), rng=np.random.default_rng(0))
+        baselines.dplloyd.fit(X, BOX, baselines.dplloyd.Params(epsilon=0.5), rng=np.random.default_rng(0))
         k_curve.private_curve(X, BOX, 1.0, "add_remove", rng=np.random.default_rng(0))
         assert b.epsilon_spent == pytest.approx(1.5, rel=1e-12)
         with pytest.raises(BudgetError):
@@ -233,7 +235,7 @@ def test_functions_of_the_package_that_release_count_too():
 
 
 def test_a_search_within_a_budget_is_counted_and_its_choice_is_warned_of():
-    search = GridSearchCV(of("su", epsilon=0.25), {"n_clusters": [2, 3]}, cv=2)
+    search = GridSearchCV(of("dplloyd", epsilon=0.25), {"n_clusters": [2, 3]}, cv=2)
     with dpviz.budget(epsilon=2.0) as b:
         with pytest.warns(PrivacyLeakWarning, match="the budget counts each fit, but no guarantee covers the choice"):
             search.fit(X)
@@ -257,13 +259,13 @@ def test_a_part_of_a_budget_with_nobody_in_it_is_released_as_one_with_one_person
 def test_no_budget_allows_a_run_without_privacy():
     with dpviz.budget(epsilon=2.0) as b:
         with pytest.raises(BudgetError, match="at ε = ∞ is without privacy: no budget allows it"):
-            of("su", epsilon=math.inf).fit(X)
+            of("dplloyd", epsilon=math.inf).fit(X)
         assert b.epsilon_spent == 0
 
 
 def test_threads_are_counted_wherever_joblib_runs_them():
     with joblib.parallel_config(backend="threading"), dpviz.budget(epsilon=3.0) as b:
-        GridSearchCV(of("su", epsilon=0.25), {"n_clusters": [2, 3, 4]}, cv=3, n_jobs=2).fit(X)
+        GridSearchCV(of("dplloyd", epsilon=0.25), {"n_clusters": [2, 3, 4]}, cv=3, n_jobs=2).fit(X)
         assert b.epsilon_spent == 10 * 0.25
 
 
@@ -284,15 +286,17 @@ def open_elsewhere():
 
 @pytest.mark.parametrize("backend", [pytest.param("loky", marks=pytest.mark.slow), "multiprocessing"])
 def test_releases_in_other_processes_are_refused_while_a_budget_is_open(backend):
-    search = GridSearchCV(of("su", epsilon=0.3), {"n_clusters": [2, 3]}, cv=2, n_jobs=2, error_score="raise")
+    search = GridSearchCV(of("dplloyd", epsilon=0.3), {"n_clusters": [2, 3]}, cv=2, n_jobs=2, error_score="raise")
     with joblib.parallel_config(backend=backend), dpviz.budget(epsilon=100.0) as b:
         with pytest.raises(BudgetError, match=r"process that started this one.*n_jobs=1"):
             search.fit(X)
         assert b.releases == ()
-        found = joblib.Parallel(n_jobs=2)(joblib.delayed(refused)(name) for name in ("su", "gupt"))
+        found = joblib.Parallel(n_jobs=2)(joblib.delayed(refused)(name) for name in ("dplloyd", "gupt"))
         assert all("was not run" in each for each in found)
     with joblib.parallel_config(backend=backend):  # the same workers, and no open budget
-        assert joblib.Parallel(n_jobs=2)(joblib.delayed(refused)(name) for name in ("su", "gupt")) == ["released"] * 2
+        assert (
+            joblib.Parallel(n_jobs=2)(joblib.delayed(refused)(name) for name in ("dplloyd", "gupt")) == ["released"] * 2
+        )
 
 
 def test_a_worker_of_loky_sees_a_budget_that_was_opened_after_it_started():
@@ -307,9 +311,9 @@ def test_a_worker_of_loky_sees_a_budget_that_was_opened_after_it_started():
 def test_a_copied_process_is_another_one_and_may_have_a_budget_of_its_own():
     fork = multiprocessing.get_context("fork")
     with dpviz.budget(epsilon=100.0), fork.Pool(1) as pool:
-        assert "was not run" in pool.apply(refused, ("su",))
+        assert "was not run" in pool.apply(refused, ("dplloyd",))
     with fork.Pool(1) as pool:
-        assert pool.apply(refused, ("su",)) == "released"
+        assert pool.apply(refused, ("dplloyd",)) == "released"
     asked = "from dpviz.accounting import budgets; print(budgets.is_open(), budgets.is_open_elsewhere())"
     with dpviz.budget(epsilon=1.0):
         seen = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout

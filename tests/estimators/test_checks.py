@@ -11,7 +11,7 @@ from dpviz.estimators import ESTIMATORS, PrivateEstimator
 
 BOUNDS = (-4.0, 4.0)
 ENOUGH = 1e4  # epsilon: the checks are about the interface, and one compares clusters of 50 records with the true ones
-ALWAYS = ("dpm", "su", "morse", "nd_laplace", "source_target")  # every kind; the others differ in parameters alone
+ALWAYS = ("dpm", "dplloyd", "morse", "nd_laplace", "source_target")  # every kind; the others differ in parameters alone
 # What follows the noisy number of records is no use for 50 of them.
 GIVEN: dict[str, dict[str, Any]] = {
     "dpm": {"n_levels": 3},

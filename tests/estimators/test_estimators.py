@@ -98,18 +98,18 @@ def test_it_is_cloned_and_pickled(name):
 
 
 def test_noise_is_secret_unless_a_seed_is_given():
-    runs = [of("su", random_state=None).fit(X) for _ in range(2)]
+    runs = [of("dplloyd", random_state=None).fit(X) for _ in range(2)]
     assert not np.array_equal(runs[0].cluster_centers_, runs[1].cluster_centers_)
     assert not any("random_state" in each for each in runs[0].guarantee_.caveats)
-    assert "random_state" in of("su").fit(X).guarantee_.caveats[0]
+    assert "random_state" in of("dplloyd").fit(X).guarantee_.caveats[0]
     state = np.random.RandomState(3)
-    first, second = (of("su", random_state=state).fit(X).cluster_centers_ for _ in range(2))
+    first, second = (of("dplloyd", random_state=state).fit(X).cluster_centers_ for _ in range(2))
     assert not np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("bounds", [BOX, (BOX.low, BOX.high), ((0, 0), (10, 10)), (0.0, 10)])
 def test_bounds_are_read_in_every_way_they_are_written(bounds):
-    assert np.array_equal(of("su", bounds=bounds).fit(X).cluster_centers_, of("su").fit(X).cluster_centers_)
+    assert np.array_equal(of("dplloyd", bounds=bounds).fit(X).cluster_centers_, of("dplloyd").fit(X).cluster_centers_)
 
 
 @pytest.mark.parametrize(
@@ -125,12 +125,12 @@ def test_bounds_are_read_in_every_way_they_are_written(bounds):
 )
 def test_bounds_that_do_not_fit_are_explained(bounds, said):
     with pytest.raises(ValueError, match=said):
-        of("su", bounds=bounds).fit(X)
+        of("dplloyd", bounds=bounds).fit(X)
 
 
 def test_bounds_from_the_data_warn_and_clear_the_proof():
     with pytest.warns(PrivacyLeakWarning, match="not private"):
-        made = of("su", bounds="data").fit(X)
+        made = of("dplloyd", bounds="data").fit(X)
     assert made.guarantee_.proved is None
     assert made.guarantee_.caveats[0] == FROM_DATA
     assert made.epsilon_spent_ == np.inf
@@ -140,7 +140,7 @@ def test_bounds_from_the_data_warn_and_clear_the_proof():
 
 def test_parameters_are_checked_by_fit():
     with pytest.raises(KnobError, match="epsilon was -1"):
-        of("su", epsilon=-1.0).fit(X)
+        of("dplloyd", epsilon=-1.0).fit(X)
 
 
 def test_frames_keep_their_names_whoever_makes_them():
@@ -168,19 +168,19 @@ def test_moved_records_are_one_release_at_a_time():
 
 
 def test_it_stands_in_a_pipeline():
-    pipeline = make_pipeline(FunctionTransformer(BOX.to_unit), of("su", bounds=(0, 1)))
+    pipeline = make_pipeline(FunctionTransformer(BOX.to_unit), of("dplloyd", bounds=(0, 1)))
     assert pipeline.fit_predict(X).shape == (len(X),)
     assert pipeline.transform(X).shape == (len(X), 5)
 
 
 def test_a_search_warns_and_a_fit_does_not():
-    search = GridSearchCV(of("su"), {"n_clusters": [2, 5]}, cv=2)
+    search = GridSearchCV(of("dplloyd"), {"n_clusters": [2, 5]}, cv=2)
     with pytest.warns(PrivacyLeakWarning, match="search over parameters"):
         search.fit(X)
     assert search.best_estimator_.get_params()["n_clusters"] in (2, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("error", PrivacyLeakWarning)
-        of("su").fit(X)
+        of("dplloyd").fit(X)
 
 
 def test_a_notebook_shows_parameters_and_nothing_exact(name):
@@ -200,26 +200,26 @@ def test_an_error_quotes_no_record():
         "not numbers": [[secret, "Alice"]] * 9,
         "NaN": np.array([[secret, np.nan]] * 9),
     }
-    made = of("su").fit(X)
+    made = of("dplloyd").fit(X)
     for words, records in given.items():
-        for call in (of("su").fit, made.predict, made.transform):
+        for call in (of("dplloyd").fit, made.predict, made.transform):
             with pytest.raises(ValueError, match=words) as error:
                 call(records)
             assert not re.search("4.29|Alice", str(error.value)), words
     with pytest.raises(ValueError, match="not numbers") as error:
-        of("su").fit(pd.DataFrame({"who": ["Alice"] * 9, "x": [secret] * 9}))
+        of("dplloyd").fit(pd.DataFrame({"who": ["Alice"] * 9, "x": [secret] * 9}))
     assert "Alice" not in str(error.value)
 
 
 def test_what_a_mask_hides_and_imaginary_parts_are_not_left_out_in_silence():
     for records, words in ((np.ma.masked_greater(X, X.max() - 1e-9), "masked cells"), (X + 1j, "complex")):
-        for name in ("su", "morse", "dpm"):
+        for name in ("dplloyd", "morse", "dpm"):
             with pytest.raises(ValueError, match=words):
                 of(name).fit(records)
             with pytest.raises(ValueError, match=words):
                 dpviz.run(name, records, bounds=BOX, epsilon=1.0)
-    assert of("su").fit(np.ma.masked_greater(X, np.inf)).labels_.shape == (len(X),), "nothing is hidden"
-    for name in ("morse", "dpm", "su"):
+    assert of("dplloyd").fit(np.ma.masked_greater(X, np.inf)).labels_.shape == (len(X),), "nothing is hidden"
+    for name in ("morse", "dpm", "dplloyd"):
         with pytest.raises(ValueError, match="points had shape"):
             CATALOGUE.get(name, ALGORITHMS[name]).fit(
                 None, BOX, ALGORITHMS[name].Params(), rng=np.random.default_rng(0)

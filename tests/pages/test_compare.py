@@ -21,7 +21,7 @@ from dpviz.ui.asking import Answers
 from tests.pages.conftest import at_once
 
 FEW = {"n": "200", "compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}}
-SU = {**FEW, "with_su": "1", "with_dpm_published": "1"}
+SU = {**FEW, "with_dplloyd": "1", "with_dpm_published": "1"}
 
 
 @pytest.fixture
@@ -112,14 +112,14 @@ def test_other_records_wait_for_their_runs_which_can_be_stopped(open_page):
 
 @pytest.mark.usefixtures("known")
 def test_the_frontier_has_a_line_for_each_method_and_the_link_brings_it_back(open_page):
-    page = open_page("compare", **SU, chosen="su", chosen_epsilon="1.0")
+    page = open_page("compare", **SU, chosen="dplloyd", chosen_epsilon="1.0")
     shown = maps(page)
     assert {key: (each["name"], each["proved"]) for key, each in shown.items()} == {
-        "su": ("DPLloyd (SU)", True),
+        "dplloyd": ("DPLloyd", True),
         "dpm_published": ("DPM, as published", False),
     }
     assert all(None not in each["line"] and None not in each["centers"] for each in shown.values())
-    assert page.compared["chosen"] == "su"
+    assert page.compared["chosen"] == "dplloyd"
     assert page.compared["no_data"] > 1.0
     assert "Choosing ε" in told(page)
     assert "Nobody has proved its ε" in told(page)
@@ -135,18 +135,20 @@ def test_the_frontier_has_a_line_for_each_method_and_the_link_brings_it_back(ope
 def test_a_click_chooses_a_run_that_can_be_pinned(open_page, monkeypatch):
     click = clicking_maps(monkeypatch)
     page = open_page("compare", **SU)
-    click("su", 2)
+    click("dplloyd", 2)
     page.run()
-    assert page.query["chosen"] == "su"
+    assert page.query["chosen"] == "dplloyd"
     assert page.query["chosen_epsilon"] == "1.0"
     (pin,) = [button for button in page.app.button if button.label == "Pin"]
     pin.click()
     page.run()
     assert {"run-chosen", "run-pinned"} <= set(page.packed())
-    assert page.query["pinned"] == "su"
+    assert page.query["pinned"] == "dplloyd"
 
 
-@pytest.mark.parametrize("key", ["su", "eugkm", "convergent", "dpm", "dpm_published", "morse", "nd_laplace"])
+@pytest.mark.parametrize(
+    "key", ["dplloyd", "eugkm", "convergent_kmeans", "dpm", "dpm_published", "morse", "nd_laplace"]
+)
 def test_the_page_of_a_run_makes_the_same_run(open_page, key):
     """Every page must take the link's every word, and release what the row was measured on."""
     data = load("blobs", n=200)
@@ -165,7 +167,7 @@ def test_the_page_of_a_run_makes_the_same_run(open_page, key):
     for name, value in query.items():
         if name in page.query:
             assert page.query[name] == value
-    if key in ("su", "eugkm", "convergent", "dpm", "dpm_published"):
+    if key in ("dplloyd", "eugkm", "convergent_kmeans", "dpm", "dpm_published"):
         _, header, packed = page.packed()["picture"]
         (layer,) = [each for each in header["layers"] if each["name"] in ("released center", "released average")]
         place = layer["arrays"]["xy"]
@@ -220,7 +222,7 @@ def test_a_search_that_is_stopped_says_what_its_runs_support_and_goes_on(open_pa
         return Answers(tuple(answers))
 
     monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
-    query = {**FEW, "with_eugkm": "1", "with_su": "1", "compare_tab": tab, "aim": "2.0", "aim_share": "0.5"}
+    query = {**FEW, "with_eugkm": "1", "with_dplloyd": "1", "compare_tab": tab, "aim": "2.0", "aim_share": "0.5"}
     page = open_page("compare", **query)
     (stop,) = [button for button in page.app.button if button.label == "Stop"]
     left.n = 3  # some come in between the picture of the page and the click
@@ -273,7 +275,7 @@ def test_the_public_sees_promises_and_one_release_of_each_method(open_page, know
     shown = page.compared
     assert (shown["public"], shown["records"], shown["no_data"]) == (True, None, None)
     assert {key: each["numbers"][at(page)] for key, each in maps(page).items()} == {
-        "su": ["74", "in 100"],
+        "dplloyd": ["74", "in 100"],
         "dpm_published": ["–", "no limit known"],
     }
     assert all(each["centers"][at(page)] for each in shown["maps"])

@@ -26,7 +26,7 @@ from tests.pages.conftest import at_once, typed
 ROWS = np.random.default_rng(0).random((60, 2)).round(4)
 CSV = ("age,income,group\n" + "\n".join(f"{a},{b},g{i % 2}" for i, (a, b) in enumerate(ROWS))).encode()
 FEW = {"compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}}
-SU = {**FEW, "with_su": "1", "with_dpm_published": "1", "n_clusters": "3"}
+SU = {**FEW, "with_dplloyd": "1", "with_dpm_published": "1", "n_clusters": "3"}
 
 
 @pytest.fixture
@@ -56,11 +56,11 @@ def unit_bounds(page):
 
 
 def test_an_upload_is_compared_and_its_runs_are_marked(upload, known):
-    page = unit_bounds(upload(CSV, **SU, chosen="su", chosen_epsilon="1.0", compare_tab="report"))
+    page = unit_bounds(upload(CSV, **SU, chosen="dplloyd", chosen_epsilon="1.0", compare_tab="report"))
     assert not page.app.error
     assert {row["n"] for part in known.values() if isinstance(part, list) for row in part} == {60}
     assert {each["key"]: each["promise"] for each in page.compared["maps"]} == {
-        "su": "proved",
+        "dplloyd": "proved",
         "dpm_published": "not proved",
     }
     assert all(None not in each["costs"] for each in page.compared["maps"])
@@ -72,7 +72,7 @@ def test_an_upload_is_compared_and_its_runs_are_marked(upload, known):
 
 def test_bounds_from_the_records_leave_nothing_proved(upload, known):
     del known
-    page = upload(CSV, **{**SU, "chosen": "su", "chosen_epsilon": "1.0"})
+    page = upload(CSV, **{**SU, "chosen": "dplloyd", "chosen_epsilon": "1.0"})
     page.set("selectbox", "Public bounds", "data")
     assert {each["promise"] for each in page.compared["maps"]} == {"not proved"}
     assert set(page.compared["findings"]) == {"Nothing here is proved."}
@@ -94,7 +94,12 @@ def test_the_link_is_written_whoever_looks_and_where_nothing_is_compared(open_pa
     del known
     page = open_page("compare", **SU, n="200", audience="public", compare_grid="many")
     found = address(page)
-    assert (found["audience"], found["compare_grid"], found["n"], found["with_su"]) == ("public", "many", "200", "1")
+    assert (found["audience"], found["compare_grid"], found["n"], found["with_dplloyd"]) == (
+        "public",
+        "many",
+        "200",
+        "1",
+    )
     page.look("curator")
     assert (address(page)["audience"], address(page)["compare_grid"]) == ("curator", "many")
     nothing = open_page("compare", **FEW, n="200")
@@ -222,7 +227,7 @@ def test_a_search_of_several_rounds_on_an_upload_comes_to_its_end(upload, monkey
         return Answers(tuple(own[job][1] if own[job][0] < turn else None for job in jobs))
 
     monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
-    one = {**FEW, "with_su": "1", "n_clusters": "3", "compare_tab": "solve", "aim": "1.5", "aim_share": "0.5"}
+    one = {**FEW, "with_dplloyd": "1", "n_clusters": "3", "compare_tab": "solve", "aim": "1.5", "aim_share": "0.5"}
     page = unit_bounds(upload(CSV, **one))
     while not any(markdown.value.startswith("**Smallest") for markdown in page.app.markdown):
         turn += 1

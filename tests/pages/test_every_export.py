@@ -35,7 +35,12 @@ LINKS = {
 }
 QUICK = {
     "audit": {"audit_runs": "200", "neighbors": "own"},
-    "compare": {"compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}, "with_su": "1", "compare_at": "0.3"},
+    "compare": {
+        "compare_runs": "10",
+        **{f"with_{key}": "0" for key in ENTRIES},
+        "with_dplloyd": "1",
+        "compare_at": "0.3",
+    },
 }
 
 SCRIPTED = {
@@ -43,8 +48,8 @@ SCRIPTED = {
     "blobs, public": LINKS["blobs"] | {"audience": "public"},
     "draw, public": LINKS["draw"] | {"audience": "public"},
     "bundled": {"data": "iris", "n": "150"},
-    "chosen run": LINKS["blobs"] | {"chosen": "su", "chosen_epsilon": "1.0"},
-    "chosen run, upload": LINKS["upload"] | {"chosen": "su", "chosen_epsilon": "1.0"},
+    "chosen run": LINKS["blobs"] | {"chosen": "dplloyd", "chosen_epsilon": "1.0"},
+    "chosen run, upload": LINKS["upload"] | {"chosen": "dplloyd", "chosen_epsilon": "1.0"},
     "own pair": {"data": "synthetic_2", "n": "150"},
     "own pair, public": {"data": "first_aid", "n": "150", "audience": "public"},
 }

@@ -31,7 +31,7 @@ def test_every_baseline_has_its_picture_sentence_and_guarantee(open_page, method
 
 
 def test_compare_and_the_mode_menu_reach_every_method():
-    named = {"repaired": "convergent", "past": "convergent_past", "future": "convergent_future"}
+    named = {"repaired": PAGE, "past": f"{PAGE}_past", "future": f"{PAGE}_future"}
     # Lloyd is Compare's cost without privacy.
     assert {named.get(name, name) for name in METHODS if name != "lloyd"} <= set(ENTRIES)
     modes = {mode for mode, _ in family.MODE.choices} - {"both"}

@@ -82,7 +82,7 @@ def test_the_report_and_the_tables_of_a_comparison_hold_words(open_page, monkeyp
     at_once(monkeypatch, compare_tasks)
     papers, own = [], compare_report.buttons
     monkeypatch.setattr(compare_report, "buttons", lambda *given: papers.append(given[0]) or own(*given))
-    page = opened(open_page, "compare", **SU, chosen="su", chosen_epsilon="1.0", compare_tab="report")
+    page = opened(open_page, "compare", **SU, chosen="dplloyd", chosen_epsilon="1.0", compare_tab="report")
     check_words(page)
     (centers,) = [
         table.value for table in page.app.dataframe if any(SECRET in str(name) for name in table.value.columns)

@@ -226,3 +226,22 @@ def test_an_old_link_opens_the_nearest_place_and_explains_it(open_page, paramete
     assert kept.warnings == [place.sentence]
     assert kept.query["epsilon"] == "2.0", "the rest of the link holds"
     assert old.items().isdisjoint(kept.query.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "former", "today"),
+    [
+        (FIRST, {"mode": "su"}, {"mode": "dplloyd"}),
+        ("compare", {"with_su": "1", "pinned": "convergent"}, {"with_dplloyd": "1", "pinned": "convergent_kmeans"}),
+        (
+            "audit",
+            {"audited": "su", "audited_mode": "su:borders"},
+            {"audited": "dplloyd", "audited_mode": "dplloyd:borders"},
+        ),
+    ],
+)
+def test_an_old_link_opens_the_method_by_its_new_name(open_page, name, former, today):
+    page = open_page(name, **former)
+    assert page.warnings == []
+    assert today.items() <= page.query.items()
+    assert not page.query.keys() & former.keys() - today.keys()

@@ -26,8 +26,8 @@ from tests.tools.compare.decision import check, decided, falsified, plain_of, ta
 from tests.tools.compare.pdf import pages_of
 from tests.tools.compare.test_document import words_of
 
-QUICK = {"compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}, "with_su": "1", "with_eugkm": "1"}
-QUICK |= {"compare_tab": "report", "n_clusters": "3", "aim_share": "0.5", "pinned": "su", "pinned_epsilon": "3.0"}
+QUICK = {"compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}, "with_dplloyd": "1", "with_eugkm": "1"}
+QUICK |= {"compare_tab": "report", "n_clusters": "3", "aim_share": "0.5", "pinned": "dplloyd", "pinned_epsilon": "3.0"}
 LOW, HIGH = 0.0, 10.0
 
 
@@ -80,7 +80,7 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
 
     points = np.clip(whole, LOW, HIGH)
     box = page.app.session_state["dpviz:shown"].source.dataset.box
-    told = decided(points, box, ("su", "eugkm"), 3, 10)
+    told = decided(points, box, ("dplloyd", "eugkm"), 3, 10)
     shown = "".join(pages_of(document.pdf(papers["decision"])))
     for cell in (cell for row in table_after(text, "ε against cost")[1:] for cell in row if "(" in cell):
         assert cell in shown, "the same figures in the PDF"
@@ -102,7 +102,7 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
     told = [line for line in listed if re.match(r"\| \d", line)]
     shown = np.array([[float(cell) for cell in line.strip("|").split("|")[1:]] for line in told])
     np.testing.assert_allclose(shown, fit.release.centers, rtol=0.006)
-    assert f"{ENTRIES['su'].name}, ε = 3" in plain.split("## Pinned runs")[1].split("## ")[0]
+    assert f"{ENTRIES['dplloyd'].name}, ε = 3" in plain.split("## Pinned runs")[1].split("## ")[0]
     assert "private clustering of uploaded records" in plain
     assert "survey" not in plain, "a file's name can say whose records they are"
 

@@ -13,7 +13,7 @@ from dpviz.plots.svg import FONT
 
 @pytest.fixture(scope="module")
 def scene():
-    return dpviz.run("su", dpviz.load("blobs", n=100, seed=1), seed=1).picture().public()
+    return dpviz.run("dplloyd", dpviz.load("blobs", n=100, seed=1), seed=1).picture().public()
 
 
 @given(st.sampled_from(sorted(POINTS)), st.floats(1.0, 3.0), st.floats(5.0, 14.0))

@@ -91,7 +91,7 @@ FASTER = {"privgene": {"population": 30}}
 
 @pytest.fixture
 def tell_family():
-    """Return the maker of contexts of a baseline: tell_family("su", d=2, n=300, seed=0, **params)."""
+    """Return the maker of contexts of a baseline: tell_family("dplloyd", d=2, n=300, seed=0, **params)."""
 
     def make(name, d=2, n=300, seed=0, **options):
         return _tell_family(name, d, n, seed, tuple(sorted(options.items())))

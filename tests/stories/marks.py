@@ -5,7 +5,7 @@ import pytest
 
 from dpviz.stories import View
 
-NOISY = ["blum", "dwork", "su"]
+NOISY = ["blum", "dwork", "dplloyd"]
 ROUNDING = 1e-12  # box units
 SETTINGS = [(1, View()), (2, View()), (5, View()), (5, View(4, 2))]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpviz
-from dpviz.baselines import dp_em, su
+from dpviz.baselines import dp_em, dplloyd
 from dpviz.core import Box, Guarantee
 from dpviz.mechanisms import TEACHING
 from dpviz.methods.convergent_kmeans import algorithm as ckm
@@ -80,7 +80,7 @@ def public(run):
 
 # Runs of one iteration, from a public start and with a public budget: what other seeds release is the law.
 MODULES = [
-    pytest.param("su", su, {}, id="su"),
+    pytest.param("dplloyd", dplloyd, {}, id="dplloyd"),
     pytest.param("convergent_kmeans", ckm, {}, id="repaired"),
 ]
 
@@ -226,7 +226,7 @@ def test_the_publics_draws_hold_the_true_mean_as_often_as_they_say(factor, monke
     if factor != 1.0:
         wrong(monkeypatch, factor)
     for seed in range(700):
-        run = dpviz.run("su", POINTS, bounds=BOX, seed=seed, **ONE | {"epsilon": 1.0})
+        run = dpviz.run("dplloyd", POINTS, bounds=BOX, seed=seed, **ONE | {"epsilon": 1.0})
         mean = run.steps[-1].nonprivate_mean
         ranks.append((public(run) < mean).mean(axis=0))
     even = (np.arange(N) + 0.5) / N
@@ -240,7 +240,7 @@ def test_draws_only_scale_with_the_noise():
     assert moves[0] == pytest.approx(2.0 * moves[1])
 
 
-TOLD = ["convergent_kmeans", "su", "blum", "dwork", "dp_em", "dpm", "morse"]
+TOLD = ["convergent_kmeans", "dplloyd", "blum", "dwork", "dp_em", "dpm", "morse"]
 NAMES = {"morse": (morse.CLOUD, morse.PUBLIC_CLOUD)}  # of hills; else of centers and averages
 
 
@@ -320,7 +320,7 @@ def test_where_no_law_is_known_nothing_is_drawn(name, given):
 )
 def test_a_cloud_stands_where_features_are_shown_and_fog_where_there_are_two(d, view, clouds, fogs):
     points = np.random.default_rng(1).random((300, d))
-    run = dpviz.run("su", points, bounds=Box.cube(0.0, 1.0, d), seed=1, n_clusters=3, epsilon=5.0)
+    run = dpviz.run("dplloyd", points, bounds=Box.cube(0.0, 1.0, d), seed=1, n_clusters=3, epsilon=5.0)
     drawn = [layer for layer in run.picture(view).seen_layers if layer.kind is Kind.ENSEMBLE]
     assert [layer.fill > 0 for layer in drawn].count(False) == clouds
     assert [layer.fill > 0 for layer in drawn].count(True) == fogs
@@ -330,7 +330,7 @@ def test_a_cloud_stands_where_features_are_shown_and_fog_where_there_are_two(d, 
 
 
 def test_a_record_is_as_gray_as_draws_put_it_elsewhere():
-    run = dpviz.run("su", POINTS, bounds=BOX, seed=1, **ONE | {"epsilon": 0.3})
+    run = dpviz.run("dplloyd", POINTS, bounds=BOX, seed=1, **ONE | {"epsilon": 0.3})
     draws, drawn = exact(run)[: ensemble.DRAIN_DRAWS], run.picture()
     (shades,) = [layer.arrays["drain"][0] for layer in drawn.seen_layers if "drain" in layer.arrays]
     nearest = np.linalg.norm(POINTS[:, None, None] - draws, axis=3).argmin(axis=2)

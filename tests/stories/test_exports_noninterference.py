@@ -91,7 +91,7 @@ def test_what_was_drawn_by_hand_is_in_no_public_file(tell, tell_dpm, tell_family
         assert here != there, "the curator's file has the points"
 
 
-@pytest.mark.parametrize("name", ["repaired", "dpm", "su"])
+@pytest.mark.parametrize("name", ["repaired", "dpm", "dplloyd"])
 def test_a_plane_of_records_leaves_nothing_public(tell, tell_dpm, tell_family, name):
     method, told, changed = worlds(name, tell, tell_dpm, tell_family, d=5)
     view = View(3, 1, z=0) if name == "dpm" else View(principal=True)

@@ -36,7 +36,7 @@ RUNS = {
     "morse": [{}, {"base": "dplloyd_mog"}, {"base": "dpcube"}],
     "dpm": [{}, {"calibration": "published"}, {"epsilon": 0.2}],
     "convergent_kmeans": [{"mode": "published"}],
-    "su": [{}, {"epsilon": 0.05}],
+    "dplloyd": [{}, {"epsilon": 0.05}],
     "eugkm": [{}],
     "gupt": [{}],
 }

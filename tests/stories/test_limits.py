@@ -182,7 +182,7 @@ def test_caveats_of_nd_laplace(epsilon, side):
 
 
 @settings(max_examples=10)
-@given(EPSILONS, st.sampled_from(("su", "dwork", "blum")))
+@given(EPSILONS, st.sampled_from(("dplloyd", "dwork", "blum")))
 def test_caveats_of_the_su_family(epsilon, name):
     made = ALGORITHMS[name]
     guarantee = made.fit(POINTS, BOX, made.Params(epsilon=epsilon), rng=np.random.default_rng(0)).guarantee

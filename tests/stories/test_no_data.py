@@ -43,9 +43,9 @@ def run_class(name):
     return FAMILY[name] if name in FAMILY else centers.CentersRun if name == "own" else CATALOGUE[name].run
 
 
-@pytest.mark.parametrize("name", ["su", "eugkm", "convergent_kmeans", "dpm", "own"])
+@pytest.mark.parametrize("name", ["dplloyd", "eugkm", "convergent_kmeans", "dpm", "own"])
 def test_a_run_that_learned_nothing_says_so_to_the_curator_alone(name):
-    algorithm, story = ALGORITHMS["su" if name == "own" else name], run_class(name)
+    algorithm, story = ALGORITHMS["dplloyd" if name == "own" else name], run_class(name)
     even = frozen(BOX.from_unit(np.random.default_rng(2).random((600, 2))))
     words = Words("records", BOX, ("x", "y"), ("", ""))
     said = set()
@@ -69,11 +69,11 @@ def test_a_run_that_learned_nothing_says_so_to_the_curator_alone(name):
 
 
 def test_the_curator_alone_is_told_that_there_are_fewer_records_than_centers():
-    words, params = Words("records", BOX, ("x", "y"), ("", "")), ALGORITHMS["su"].Params(n_clusters=5)
+    words, params = Words("records", BOX, ("x", "y"), ("", "")), ALGORITHMS["dplloyd"].Params(n_clusters=5)
     for n, count, is_told in ((1, "1 record", True), (4, "4 records", True), (5, "5 records", False)):
         points = frozen(BOX.from_unit(np.random.default_rng(n).random((n, 2))))
-        result = ALGORITHMS["su"].fit(points, BOX, params, rng=np.random.default_rng(0))
-        story = run_class("su")
+        result = ALGORITHMS["dplloyd"].fit(points, BOX, params, rng=np.random.default_rng(0))
+        story = run_class("dplloyd")
         run = story.of(result, params, points, words, story.find_reference(points, words, result, params))
         said = f"Curator only: {count} for 5 centers. Lower k to at most {n}."
         assert (said in run.nonprivate_notices()) is is_told
@@ -92,7 +92,7 @@ def told_of(name, **given):
 
 
 @pytest.mark.parametrize(
-    ("name", "little"), [("su", 0.3), ("fastlloyd", 0.02), ("convergent_kmeans", 0.3), ("dpm", 0.02)]
+    ("name", "little"), [("dplloyd", 0.3), ("fastlloyd", 0.02), ("convergent_kmeans", 0.3), ("dpm", 0.02)]
 )
 def test_noise_above_chance_is_said_to_everybody(name, little):
     told = told_of(name, epsilon=little)
@@ -104,7 +104,7 @@ def test_noise_above_chance_is_said_to_everybody(name, little):
 
 
 def test_noise_is_as_large_as_it_is_drawn():
-    told = told_of("su", epsilon=300.0, n_clusters=20)
+    told = told_of("dplloyd", epsilon=300.0, n_clusters=20)
     step, wanted = told.result.trace[-1], last_noise(told.result, Purpose.SUMS)
     exact = step.nonprivate_counts[:, None] * (step.nonprivate_mean - 0.5)
     share = ((step.noisy_sums - exact) / wanted[:, None]) ** 2  # of Laplace noise: mean 1, variance 6 - 1

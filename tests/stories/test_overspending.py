@@ -25,7 +25,7 @@ BOX = Box.cube(0.0, 1.0, 2)
 POINTS = np.random.default_rng(0).random((400, 2))
 WORDS = Words("Set", BOX, ("x", "y"), ("", ""))
 NEEDS = {"source_target": {"targets": np.random.default_rng(7).random((30, 2)), "epsilon": 1.0}}
-TOLD = [*CATALOGUE, "blum", "dwork", "su", "fastlloyd", "gupt", "privgene", "eugkm"]
+TOLD = [*CATALOGUE, "blum", "dwork", "dplloyd", "fastlloyd", "gupt", "privgene", "eugkm"]
 
 
 def told(name, *, more=1, **choices):

@@ -91,21 +91,21 @@ def axes_of_exact_costs(monkeypatch):
 
 def numbers_of_the_curator(monkeypatch):
     """Let the public's strip have the curator's number."""
-    run = run_class("su")
+    run = run_class("dplloyd")
     losses = run.losses
     monkeypatch.setattr(run, "losses", lambda told: (losses(told)[0],) * 2)
 
 
 def axes_of_the_curator(monkeypatch):
     """Let the public's strip have the curator's axis."""
-    run = run_class("su")
+    run = run_class("dplloyd")
     strips = run.strips
     monkeypatch.setattr(run, "strips", lambda told: (strips(told)[0],) * 2)
 
 
 def sentences_of_the_curator(monkeypatch):
     """Let the public read what the curator reads."""
-    run = run_class("su")
+    run = run_class("dplloyd")
     finding = run.finding
     monkeypatch.setattr(run, "finding", lambda told: Sentence(finding(told).curator, finding(told).curator))
 
@@ -117,7 +117,7 @@ def test_what_the_public_could_learn_is_noticed(wrong, monkeypatch):
     with pytest.MonkeyPatch.context() as patched:
         wrong(patched)
         try:
-            one, other = worlds("su", {}, monkeypatch)
+            one, other = worlds("dplloyd", {}, monkeypatch)
         except AssertionError:
             return
     assert one != other

@@ -83,11 +83,11 @@ def row(ratio, *, proved=1.0, epsilon=1.0):
 
 def test_a_comparisons_formulas_are_those_of_its_runs():
     rows = {
-        "su": [row(1.0 + i / 10) for i in range(11)],
+        "dplloyd": [row(1.0 + i / 10) for i in range(11)],
         "dpm": [row(2.0, proved=None) for _ in range(3)],
         "none": [{**row(1.0), "status": "refused", "inertia_ratio": None}],
     }
-    names = {"su": "SU", "dpm": "DPM"}
+    names = {"dplloyd": "SU", "dpm": "DPM"}
     shown = [compare.series_of(key, name, 0, rows[key], "add_remove") for key, name in names.items()]
     (_, every), (_, proved), (title, claimed) = compare_reading.formulas(shown, rows, 1.0)
     assert every[0].value == pytest.approx(0.05 / 2), "two methods are searched together"
@@ -101,8 +101,8 @@ def test_a_comparisons_formulas_are_those_of_its_runs():
 
 
 def test_a_cost_of_nothing_has_no_width():
-    rows = {"su": [row(0.0)]}
-    one = compare.series_of("su", "SU", 0, rows["su"], "add_remove")
+    rows = {"dplloyd": [row(0.0)]}
+    one = compare.series_of("dplloyd", "SU", 0, rows["dplloyd"], "add_remove")
     (_, found) = compare_reading.formulas([one], rows, 1.0)[1]
     assert found[0].value == 0.0
     assert all(np.isfinite(each.value) for each in found)

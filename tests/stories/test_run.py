@@ -62,7 +62,7 @@ def test_noise_without_a_seed_is_the_operating_systems(seed):
 
 def test_a_catalogue_s_entry_is_as_good_as_its_name():
     data = load("blobs", n=200, seed=1)
-    for name in ("dpm", "su"):
+    for name in ("dpm", "dplloyd"):
         one, other = (dpviz.run(method, data, seed=3) for method in (name, ALGORITHMS[name]))
         assert same(one, other)
         assert type(one) is type(other) is run_class(name)
@@ -72,10 +72,10 @@ def test_records_come_as_an_array_a_data_frame_or_a_data_set():
     frame = pd.DataFrame(POINTS, columns=["age", "income"])
     data = Dataset(POINTS, None, BOX, ("age", "income"), "People")
     runs = [
-        dpviz.run("su", POINTS, bounds=BOX, seed=3),
-        dpviz.run("su", POINTS.tolist(), bounds=BOX, seed=3),
-        dpviz.run("su", frame, bounds=BOX, seed=3),
-        dpviz.run("su", data, seed=3),
+        dpviz.run("dplloyd", POINTS, bounds=BOX, seed=3),
+        dpviz.run("dplloyd", POINTS.tolist(), bounds=BOX, seed=3),
+        dpviz.run("dplloyd", frame, bounds=BOX, seed=3),
+        dpviz.run("dplloyd", data, seed=3),
     ]
     assert all(same(runs[0], run) for run in runs)
     assert [run.words.feature_names for run in runs] == [("feature 1", "feature 2")] * 2 + [("age", "income")] * 2
@@ -85,7 +85,7 @@ def test_records_come_as_an_array_a_data_frame_or_a_data_set():
 
 def test_bounds_from_the_records_take_the_proof_away():
     data = Dataset(POINTS, None, BOX, ("a", "b"), "People", bounds_from_data=True)
-    run = dpviz.run("su", data, seed=3)
+    run = dpviz.run("dplloyd", data, seed=3)
     assert run.guarantee.proved is None
     assert run.guarantee.caveats[0] == FROM_DATA
     assert run.card().proved is None
@@ -94,14 +94,14 @@ def test_bounds_from_the_records_take_the_proof_away():
 @pytest.mark.parametrize(
     ("method", "data", "options", "message"),
     [
-        ("su", POINTS, {}, "bounds were not given"),
-        ("su", pd.DataFrame(POINTS), {}, "bounds were not given"),
-        ("su", load("blobs", n=50, seed=0), {"bounds": BOX}, "a box of its own"),
-        ("su", POINTS[:, 0], {"bounds": BOX}, "1 dimensions, but it must have two"),
+        ("dplloyd", POINTS, {}, "bounds were not given"),
+        ("dplloyd", pd.DataFrame(POINTS), {}, "bounds were not given"),
+        ("dplloyd", load("blobs", n=50, seed=0), {"bounds": BOX}, "a box of its own"),
+        ("dplloyd", POINTS[:, 0], {"bounds": BOX}, "1 dimensions, but it must have two"),
         ("kmeans", POINTS, {"bounds": BOX}, r"method was 'kmeans', but it must be one of .*dpm"),
-        ("su", POINTS, {"bounds": BOX, "epsilon": -1.0}, "epsilon"),
-        ("su", POINTS, {"bounds": Box.cube(0.0, 1.0, 3)}, "3"),
-        ("su", POINTS * np.nan, {"bounds": BOX}, "finite"),
+        ("dplloyd", POINTS, {"bounds": BOX, "epsilon": -1.0}, "epsilon"),
+        ("dplloyd", POINTS, {"bounds": Box.cube(0.0, 1.0, 3)}, "3"),
+        ("dplloyd", POINTS * np.nan, {"bounds": BOX}, "finite"),
     ],
 )
 def test_what_cannot_be_run_is_refused_in_words_without_a_record(method, data, options, message):
@@ -111,7 +111,7 @@ def test_what_cannot_be_run_is_refused_in_words_without_a_record(method, data, o
 
 
 def test_noise_without_a_seed_is_secret():
-    one, other = (dpviz.run("su", POINTS, bounds=BOX) for _ in range(2))
+    one, other = (dpviz.run("dplloyd", POINTS, bounds=BOX) for _ in range(2))
     assert not same(one, other)
     for run in (one, other):
         assert run.guarantee.caveats[0] == SECRET
@@ -119,7 +119,7 @@ def test_noise_without_a_seed_is_secret():
 
 
 def test_a_seed_makes_the_same_bits_again():
-    one, again, other = (dpviz.run("su", POINTS, bounds=BOX, seed=seed) for seed in (4, 4, 5))
+    one, again, other = (dpviz.run("dplloyd", POINTS, bounds=BOX, seed=seed) for seed in (4, 4, 5))
     assert same(one, again)
     assert scene_hash(one.picture()) == scene_hash(again.picture())
     assert not same(one, other)
@@ -129,9 +129,9 @@ def test_a_seed_makes_the_same_bits_again():
 
 def test_a_run_is_charged_to_an_open_budget():
     with dpviz.budget(epsilon=1.5) as budget:
-        dpviz.run("su", POINTS, bounds=BOX, seed=0, epsilon=1.0)
+        dpviz.run("dplloyd", POINTS, bounds=BOX, seed=0, epsilon=1.0)
         with pytest.raises(ValueError, match="epsilon"):
-            dpviz.run("su", POINTS, bounds=BOX, seed=0, epsilon=1.0)
+            dpviz.run("dplloyd", POINTS, bounds=BOX, seed=0, epsilon=1.0)
         assert len(budget.releases) == 1
 
 
@@ -270,7 +270,7 @@ def test_every_run_is_a_table(run):
 
 
 def test_a_frame_of_steps_holds_the_arrays_of_the_trace():
-    run = dpviz.run("su", POINTS, bounds=BOX, seed=3)
+    run = dpviz.run("dplloyd", POINTS, bounds=BOX, seed=3)
     steps, sums = run.to_frame(steps=True), run.steps[-1].noisy_sums
     rows = steps[(steps["field"] == "noisy_sums") & (steps["step"] == len(run.steps) - 1)]
     assert np.array_equal(rows["value"].to_numpy().reshape(sums.shape), sums)
@@ -279,13 +279,13 @@ def test_a_frame_of_steps_holds_the_arrays_of_the_trace():
 
 @pytest.mark.parametrize(("path", "options"), [("a.tiff", {}), ("a", {}), ("a.svg", {"frame": 10**6})])
 def test_another_ending_or_step_is_refused_and_nothing_is_written(tmp_path, path, options):
-    run = dpviz.run("su", POINTS, bounds=BOX, seed=3)
+    run = dpviz.run("dplloyd", POINTS, bounds=BOX, seed=3)
     with pytest.raises(ValueError, match=r"must be one of svg, pdf, png, html, csv, json|steps from 0 to"):
         run.save(tmp_path / path, **options)
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["su", "dpm", "em_mc"])
+@pytest.mark.parametrize("name", ["dplloyd", "dpm", "em_mc"])
 def test_public_files_follow_from_what_mechanisms_answered(name, monkeypatch, tmp_path):
     """Other records with the same answers have the same public files; the curator's differ."""
     tape, box = Tape(monkeypatch), Box.cube(0.0, 1.0, 2)
@@ -299,7 +299,7 @@ def test_public_files_follow_from_what_mechanisms_answered(name, monkeypatch, tm
     monkeypatch.undo()
 
     def files(run, *, curator):
-        for ending in FORMATS if name == "su" else set(FORMATS).difference(CONVERTED):
+        for ending in FORMATS if name == "dplloyd" else set(FORMATS).difference(CONVERTED):
             run.save(tmp_path / f"it.{ending}", curator=curator)
         return {path.suffix: path.read_bytes() for path in tmp_path.iterdir()}
 
@@ -310,7 +310,7 @@ def test_public_files_follow_from_what_mechanisms_answered(name, monkeypatch, tm
 
 
 def test_a_solid_picture_is_saved_over_three_features(tmp_path):
-    run = dpviz.run("su", np.random.default_rng(0).random((90, 3)), bounds=Box.cube(0.0, 1.0, 3), seed=3)
+    run = dpviz.run("dplloyd", np.random.default_rng(0).random((90, 3)), bounds=Box.cube(0.0, 1.0, 3), seed=3)
     view = View(0, 1, z=2)
     assert scene_hash(run.picture(view)) != scene_hash(run.picture())
     run.save(tmp_path / "solid.svg", view=view)

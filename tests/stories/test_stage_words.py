@@ -128,7 +128,7 @@ def test_a_finding_is_short_and_says_no_more_than_is_proved(name, mode, turn):
             assert getattr(curator, field) == getattr(public, field), "all of it is public"
 
 
-@pytest.mark.parametrize("name", [*CATALOGUE, "su", "gupt", "eugkm", "dp_em"])
+@pytest.mark.parametrize("name", [*CATALOGUE, "dplloyd", "gupt", "eugkm", "dp_em"])
 def test_the_axis_of_a_strip_is_the_same_at_every_epsilon(name):
     data = load("moons" if name == "morse" else "blobs", n=400, seed=2)
     algorithm, found = ALGORITHMS[name], []
@@ -276,7 +276,7 @@ def exact_of(name, run):
 
 LAWS = {
     "convergent_kmeans": {"n_iterations": 1, "n_clusters": 4, "start_seed": 0, "epsilon": 0.5},
-    "su": {"n_iterations": 1, "n_clusters": 4, "start_seed": 0, "epsilon": 0.5},
+    "dplloyd": {"n_iterations": 1, "n_clusters": 4, "start_seed": 0, "epsilon": 0.5},
     "fastlloyd": {"n_iterations": 1, "n_clusters": 4, "start_seed": 0, "epsilon": 0.5, "alpha": 1.0},
     "gupt": {"n_clusters": 2, "start_seed": 0, "epsilon": 20.0},
     "dp_em": {"n_iterations": 1, "n_clusters": 4, "start_seed": 0, "epsilon": 1.0},
@@ -369,8 +369,8 @@ def test_the_mean_length_of_noise_is_that_of_its_law():
     [
         ("blum", 20_000, {}),
         ("dwork", 20_000, {}),
-        ("su", 20_000, {"n_iterations": 3}),
-        ("su", 2_000, {}),  # three iterations at the smaller ε, seven at the other
+        ("dplloyd", 20_000, {"n_iterations": 3}),
+        ("dplloyd", 2_000, {}),  # three iterations at the smaller ε, seven at the other
         ("convergent_kmeans", 20_000, {"start": "private"}),
         ("convergent_kmeans", 2_000, {}),
     ],
@@ -410,7 +410,7 @@ def test_what_is_expected_at_another_epsilon_is_what_a_run_there_says(name, n, g
     ],
 )
 def test_a_finding_looks_at_the_run_and_at_the_law_of_its_noise(tell_family, lost, off, law, words):
-    run = replace(tell_family("su"))
+    run = replace(tell_family("dplloyd"))
     best = run.best_cost
     measured = {
         "nonprivate_cost": best + lost * (run.no_data_cost - best),
@@ -422,7 +422,7 @@ def test_a_finding_looks_at_the_run_and_at_the_law_of_its_noise(tell_family, los
 
 
 def test_the_public_reads_of_the_law_alone(tell_family):
-    run, said = tell_family("su"), []
+    run, said = tell_family("dplloyd"), []
     for law in (0.5, 0.1, 0.01, None):
         one = replace(run)
         one.__dict__["noise_share"] = law

@@ -33,11 +33,11 @@ PATIENCE_S = 300.0  # the machine may be busy with much else
 GRID = {
     "epsilon": [0.5, 2],
     "data": [{"name": "blobs", "n": 300, "k": 3, "overlap": 0.1}, {"name": "iris", "k": 3}],
-    "methods": [{"name": "dpm", "calibration": ["repaired", "published"]}, "su", "lloyd"],
+    "methods": [{"name": "dpm", "calibration": ["repaired", "published"]}, "dplloyd", "lloyd"],
 }
 SEEDS = {"data": 2, "noise": 4}
 TRIALS = expand_grid(GRID, SEEDS)
-SMALL = {"epsilon": 1, "data": [{"name": "blobs", "n": 50}], "methods": ["su"]}
+SMALL = {"epsilon": 1, "data": [{"name": "blobs", "n": 50}], "methods": ["dplloyd"]}
 BOX = Box([0, 0], [10, 20])
 
 
@@ -49,7 +49,7 @@ def without_times(table):
     return table.drop(columns=[*TIME_COLUMNS])
 
 
-def trials_on(entry, method="su"):
+def trials_on(entry, method="dplloyd"):
     return expand_grid({"epsilon": 1, "data": [entry], "methods": [method]})
 
 
@@ -69,7 +69,7 @@ def test_grid_is_the_product_of_its_axes():
 
 def test_run_does_not_depend_on_other_runs_of_its_grid():
     data = {"name": "blobs", "n": 300, "k": 3, "overlap": 0.1}
-    (alone,) = expand_grid({"epsilon": 2.0, "data": [data], "methods": ["su"]}, {"data": [1], "noise": [3]})
+    (alone,) = expand_grid({"epsilon": 2.0, "data": [data], "methods": ["dplloyd"]}, {"data": [1], "noise": [3]})
     assert alone in TRIALS
     turned = expand_grid({name: values[::-1] for name, values in GRID.items()}, SEEDS)
     assert {trial.key: trial.noise_key for trial in turned} == {trial.key: trial.noise_key for trial in TRIALS}
@@ -81,7 +81,7 @@ def test_noise_follows_from_every_coordinate_and_equal_numbers_are_one():
         dataclasses.replace(trial, noise_seed=9),
         dataclasses.replace(trial, start_seed=9),
         dataclasses.replace(trial, epsilon=9.0),
-        dataclasses.replace(trial, method="su", fields=()),
+        dataclasses.replace(trial, method="dplloyd", fields=()),
         dataclasses.replace(trial, source=dataclasses.replace(trial.source, seed=9)),
         dataclasses.replace(trial, source=dataclasses.replace(trial.source, n=301)),
     ]
@@ -140,11 +140,13 @@ def test_own_records_are_a_frame_a_file_or_a_dataset(tmp_path):
     table = read_table(tmp_path / "people.csv").dataset(["x", "y"], box=BOX)
     bounds = {"bounds": ((0, 0), (10, 20)), "k": 2}
     data = [{"records": frame, **bounds}, {"records": tmp_path / "people.csv", **bounds}, {"records": table, "k": 2}]
-    first, *others = (without_times(dpviz.sweep({"epsilon": 1, "data": [each], "methods": ["su"]})) for each in data)
+    first, *others = (
+        without_times(dpviz.sweep({"epsilon": 1, "data": [each], "methods": ["dplloyd"]})) for each in data
+    )
     assert (first["status"][0], first["n"][0], first["d"][0]) == ("ok", 60, 2)
     for other in others:
         pd.testing.assert_frame_equal(first, other)
-    bare = dpviz.sweep({"epsilon": 1, "data": [table], "methods": ["su"]})
+    bare = dpviz.sweep({"epsilon": 1, "data": [table], "methods": ["dplloyd"]})
     assert (bare["data"][0], bare["k"][0]) == ("data", 5)
 
 
@@ -183,14 +185,14 @@ def test_own_records_are_a_frame_a_file_or_a_dataset(tmp_path):
         ({"data": [{"records": np.ones((5, 2))}]}, "bounds were not given"),
         ({"methods": ["kmeans"]}, "'kmeans', but it must be one of convergent_kmeans"),
         ({"methods": ["source_target"]}, "the data set blobs has none. Add"),
-        ({"methods": [{"name": "su", "iterations": 3}]}, "takes name, epsilon, budget, n_clusters"),
-        ({"methods": [{"name": "su", "start": "middle"}]}, "must be one of packing, private, records"),
-        ({"methods": [{"name": "su", "initial_centers": [[0, 0]]}]}, "takes name"),
-        ({"methods": [{"name": "su", "start_seed": 3}]}, "takes name"),
+        ({"methods": [{"name": "dplloyd", "iterations": 3}]}, "takes name, epsilon, budget, n_clusters"),
+        ({"methods": [{"name": "dplloyd", "start": "middle"}]}, "must be one of packing, private, records"),
+        ({"methods": [{"name": "dplloyd", "initial_centers": [[0, 0]]}]}, "takes name"),
+        ({"methods": [{"name": "dplloyd", "start_seed": 3}]}, "takes name"),
         ({"methods": [{"name": "dpm", "delta": 2.0}]}, "delta was 2.0"),
         ({"methods": [{"name": "lloyd", "epsilon": 1}]}, "spends none"),
         ({"methods": [{"name": "convergent_kmeans", "mode": "published"}]}, "Name the field"),
-        ({"methods": ["su", "su"]}, "same run"),
+        ({"methods": ["dplloyd", "dplloyd"]}, "same run"),
     ],
 )
 def test_sweep_reports_why_a_grid_is_refused(more, complaint):

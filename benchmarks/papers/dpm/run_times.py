@@ -28,7 +28,7 @@ def times_table(sets: Sequence[DpmSet], folder: Path, seed: int) -> ResultTable:
         Column("set", "Data set"),
         Column("method", "Method"),
         Column("seconds", "Processor time", "s"),
-        Column("over", "Of that of DPLloyd (SU)", "×"),
+        Column("over", "Of that of DPLloyd", "×"),
     )
     caption = f"Processor time of one run at ε = {EPSILON:g} on one thread: the median of {REPEATS}."
     notes = (
@@ -53,7 +53,7 @@ def _set_rows(paper: DpmSet, folder: Path, seed: tuple[int, int]) -> list[dict[s
             "set": paper.name,
             "method": METHODS[method],
             "seconds": significant(seconds),
-            "over": significant(seconds / found["su"]),
+            "over": significant(seconds / found["dplloyd"]),
         }
         for method, seconds in found.items()
     ]

@@ -10,7 +10,8 @@ import numpy as np
 
 from benchmarks.papers.dpm.sets import DpmSet, SetDraw
 from benchmarks.papers.kept_runs import all_of
-from dpviz.baselines import em_mc, eugkm, lsh_splits, su
+from dpviz.baselines import CATALOGUE as BASELINES
+from dpviz.baselines import dplloyd, em_mc, eugkm, lsh_splits
 from dpviz.core import Centers, Confidential, Labels, frozen
 from dpviz.core.algebra import one_thread
 from dpviz.methods.dpm import algorithm as dpm
@@ -30,10 +31,7 @@ METHODS: Mapping[str, str] = MappingProxyType(
         KMEANS: "KMeans++ (no privacy)",
         "repaired": "DPM, repaired",
         "published": "DPM, as published",
-        "lsh_splits": "LSH-Splits",
-        "em_mc": "EM-MC",
-        "su": "DPLloyd (SU)",
-        "eugkm": "EUGkM (grid)",
+        **{name: BASELINES[name].title for name in ("lsh_splits", "em_mc", "dplloyd", "eugkm")},
     }
 )
 PRIVATE = tuple(name for name in METHODS if name != KMEANS)
@@ -137,8 +135,8 @@ def configure(method: str, records: SetDraw, n_clusters: int, epsilon: float) ->
         return dpm, dpm.Params(epsilon=epsilon, delta=records.delta, calibration=method)
     if method == "eugkm" and records.box.d > GRID_AXES:
         return None
-    if method in ("eugkm", "su"):
-        pure = {"eugkm": eugkm, "su": su}[method]
+    if method in ("eugkm", "dplloyd"):
+        pure = {"eugkm": eugkm, "dplloyd": dplloyd}[method]
         return pure, pure.Params(n_clusters=n_clusters, epsilon=epsilon)
     module = {"lsh_splits": lsh_splits, "em_mc": em_mc}[method]
     return module, module.Params(n_clusters=n_clusters, epsilon=epsilon, delta=records.delta)

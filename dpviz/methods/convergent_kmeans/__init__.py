@@ -41,18 +41,17 @@ METHOD = Method(
     ),
     entries=(
         Entry(
-            "convergent",
-            "Convergent k-means, repaired",
-            (("mode", "repaired"), ("start", "private")),
-            (("mode", "repaired"), ("start", "private")),
+            words="repaired",
+            fields=(("mode", "repaired"), ("start", "private")),
+            link=(("mode", "repaired"), ("start", "private")),
             on=True,
             short="k-means",
         ),
         # It has no total: Compare's ε is that of each step, and its line stands at the total that the paper claims.
         *(
             Entry(
-                f"convergent_{orientation}",
-                f"Convergent, published, {orientation} (ε per step)",
+                orientation,
+                f"published, {orientation} (ε per step)",
                 (("mode", "published"), ("orientation", orientation), ("budget", "epsilon_per_iteration")),
                 (("mode", "published"), ("orientation", orientation)),
                 short=f"Published, {orientation}",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpviz.accounting import Purpose
+from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.baselines._lloyd_family import LloydFamilyRelease, LloydStep
 from dpviz.baselines.eugkm import GridRelease, GridStep
 from dpviz.core import Centers, FloatArray, Points, Result, unit_records
@@ -33,20 +34,16 @@ from dpviz.stories.run import Run
 from dpviz.stories.stage import Clock, ExactScene, Stage, Stops, stack
 from dpviz.stories.view import Projection, View, Words
 
-# method -> what to call it; the order is that of every legend and table
+_MODES = {
+    "repaired": "Convergent, repaired",
+    "past": "Convergent, published, past",
+    "future": "Convergent, published, future",
+}
+# Titles of the family, by baseline or mode, in the order of menus and tables.
 METHODS: Mapping[str, str] = MappingProxyType(
     {
-        "lloyd": "Lloyd (no privacy)",
-        "repaired": "Convergent, repaired",
-        "past": "Convergent, published, past",
-        "future": "Convergent, published, future",
-        "blum": "BLUM (SuLQ)",
-        "dwork": "DWORK",
-        "su": "DPLloyd (SU)",
-        "gupt": "GUPT",
-        "privgene": "PrivGene",
-        "eugkm": "EUGkM (grid)",
-        "fastlloyd": "FastLloyd",
+        name: _MODES[name] if name in _MODES else BASELINES[name].title
+        for name in ("lloyd", *_MODES, "blum", "dwork", "dplloyd", "gupt", "privgene", "eugkm", "fastlloyd")
     }
 )
 TERMS = (
@@ -316,7 +313,7 @@ RUNS: Mapping[str, type[Run[Any, Any, Any]]] = {
     "lloyd": ExactLloydRun,
     "blum": LloydFamilyRun,
     "dwork": LloydFamilyRun,
-    "su": LloydFamilyRun,
+    "dplloyd": LloydFamilyRun,
     "fastlloyd": CentersRun,
     "gupt": CentersRun,
     "privgene": CentersRun,

@@ -31,7 +31,7 @@ from dpviz.ui.show import Screen, Slider, unreleased
 KNOBS = {knob.name: knob for knob in knobs(Params)}
 MODES = dict(KNOBS["mode"].choices)
 FAMILY = tuple(name for name in BASELINES if name in METHODS)  # a baseline may belong to another page
-STARTED = ("repaired", "published", "both", "lloyd", "blum", "dwork", "su", "fastlloyd")  # the start is a choice
+STARTED = ("repaired", "published", "both", "lloyd", "blum", "dwork", "dplloyd", "fastlloyd")  # the start is a choice
 COMMON = ("n_clusters", "epsilon", "start")  # knobs that methods share
 PAPER_RANGE = (
     (0.1, "paper's least", "The least ε per step of the paper's experiments."),
@@ -62,7 +62,7 @@ TAB = under(
 RULES: dict[str, tuple[str, str, str, int]] = {
     "blum": ("n_iterations", "Iterations T (0: five)", "How often the noisy means are computed.", 30),
     "dwork": ("n_iterations", "Iterations T (0: five)", "How often the noisy means are computed.", 30),
-    "su": ("n_iterations", "Iterations T (0: the rule)", "The paper's rule follows the number of records.", 30),
+    "dplloyd": ("n_iterations", "Iterations T (0: the rule)", "The paper's rule follows the number of records.", 30),
     "fastlloyd": ("n_iterations", "Iterations T (0: the rule)", "The rule follows the number of records.", 30),
     "gupt": ("n_blocks", "Blocks (0: the rule)", "The paper's rule: the number of records to the power of 0.4.", 500),
     "privgene": ("n_rounds", "Rounds r (0: the rule)", "The rule is ours and follows the number of records.", 50),

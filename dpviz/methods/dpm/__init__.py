@@ -45,10 +45,10 @@ METHOD = Method(
         hidden=("noise", "noise of 20 draws", "noisy count"),
     ),
     entries=(
-        Entry("dpm", "DPM, repaired", (), (("calibration", "repaired"),), on=True, short="DPM"),
+        Entry(words="repaired", link=(("calibration", "repaired"),), on=True, short="DPM"),
         Entry(
-            "dpm_published",
-            "DPM, as published",
+            "published",
+            "as published",
             (("calibration", "published"),),
             (("calibration", "published"),),
             on=True,

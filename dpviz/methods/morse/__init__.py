@@ -55,10 +55,8 @@ METHOD = Method(
     entries=(
         # Few passes leave each more budget: as on its own page.
         Entry(
-            "morse",
-            "Morse processing",
-            (("n_iterations", 2),),
-            (("base", "dpmog_hard"), ("n_components", "22"), ("n_iterations", "2")),
+            fields=(("n_iterations", 2),),
+            link=(("base", "dpmog_hard"), ("n_components", "22"), ("n_iterations", "2")),
             on=True,
             short="Morse",
         ),

@@ -53,10 +53,8 @@ METHOD = Method(
     ),
     entries=(
         Entry(
-            "nd_laplace",
-            "nD-Laplace",
-            (("unit", "range"),),
-            (("distance", "range"), ("radius", str(RADIUS_OF_ONE)), ("domain", "none")),
+            fields=(("unit", "range"),),
+            link=(("distance", "range"), ("radius", str(RADIUS_OF_ONE)), ("domain", "none")),
         ),
     ),
     run=NDLaplaceRun,

@@ -23,6 +23,7 @@ from dpviz.audit import (
     trade_off,
 )
 from dpviz.core import Adjacency, Box, Budget, FloatArray, Points
+from dpviz.methods import name_of_seeds
 from dpviz.tools.audit.cases import AuditCase, cases, cases_in, judged, own_case, scaled
 
 BATCHED = 10  # times as many runs where many runs are one call
@@ -79,7 +80,7 @@ def worst(pairs: Sequence[AuditCase], *, runs: int, seed: int) -> Counted:
 
     The seed and the first case's key decide every digit: another method in the catalogue changes no other's figures.
     """
-    rng, worlds = np.random.default_rng([seed, *pairs[0].key.encode()]), []
+    rng, worlds = np.random.default_rng([seed, *name_of_seeds(pairs[0].key).encode()]), []
     for case, one in zip(pairs, [rng] if len(pairs) == 1 else rng.spawn(len(pairs)), strict=True):
         rows = zip((case.pair.points, case.pair.neighbour), one.spawn(2), strict=True)
         first, other = (gather(case.runner, records, sum(sizes_of(case, runs)), rng=each) for records, each in rows)
@@ -123,7 +124,7 @@ def part(
     """Run a method `n_runs` times in one of the two worlds of one of its pairs."""
     case = cases_of(key, points, box, record, scale)[pair]
     rows = case.pair.neighbour if world else case.pair.points
-    rng = np.random.default_rng([seed, world, chunk, *([pair] if pair else []), *key.encode()])
+    rng = np.random.default_rng([seed, world, chunk, *([pair] if pair else []), *name_of_seeds(key).encode()])
     return gather(case.runner, rows, n_runs, rng=rng)
 
 

@@ -42,11 +42,6 @@ class Recommendation:
     reason: str  # one sentence
 
     @property
-    def entry(self) -> str:
-        """The key of `ENTRIES` that a comparison has it under."""
-        return "convergent" if self.method == "convergent_kmeans" else self.method
-
-    @property
     def expected(self) -> str:
         """Say what it should cost; "" where cost says nothing."""
         if self.cost is None or self.band is None:

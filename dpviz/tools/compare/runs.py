@@ -59,9 +59,15 @@ class Compared:
     page: str = ""
 
     @property
+    def key(self) -> str:
+        """Name in links and files."""
+        return f"{self.method}_{self.entry.mode}" if self.entry.mode else self.method
+
+    @property
     def name(self) -> str:
         """Name on screen."""
-        return self.entry.name
+        title = ALGORITHMS[self.method].title
+        return f"{title}, {self.entry.words}" if self.entry.words else title
 
     @property
     def short(self) -> str:
@@ -78,17 +84,17 @@ class Compared:
         return {"name": self.method, **dict(self.entry.fields)}
 
 
+def _page_of(name: str) -> str:
+    if name in CATALOGUE:
+        return name
+    return next((page for page, method in CATALOGUE.items() if name in method.family), "")
+
+
 # Methods come first, then baselines, then further modes; within each group, those that the page opens with come first.
 # A baseline has the page of its family.
 ENTRIES: Mapping[str, Compared] = MappingProxyType(
     {
-        entry.key: Compared(
-            entry,
-            each.name,
-            each.name
-            if each.name in CATALOGUE
-            else next((name for name, method in CATALOGUE.items() if each.name in method.family), ""),
-        )
+        one.key: one
         for each, entry in sorted(
             ((each, entry) for each in ALGORITHMS.values() for entry in each.entries),
             key=lambda pair: (
@@ -96,6 +102,7 @@ ENTRIES: Mapping[str, Compared] = MappingProxyType(
                 pair[0].name in BASELINES and not pair[1].on,
             ),
         )
+        for one in (Compared(entry, each.name, _page_of(each.name)),)
     }
 )
 

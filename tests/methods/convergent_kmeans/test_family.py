@@ -193,7 +193,7 @@ def test_a_changed_record_has_its_own_words(tell_family):
 
 
 def test_too_many_clusters_are_refused(tell, tell_family):
-    for run in (tell(), tell_family("su")):
+    for run in (tell(), tell_family("dplloyd")):
         points = run.words.box.from_unit(run.unit)
         release = dataclasses.replace(run.release, centers=np.zeros((251, 2)))
         result = dataclasses.replace(run.result, release=release)
@@ -264,7 +264,7 @@ def test_likely_errors_follow_scale_and_noisy_count(tell_family, show_family, na
         assert layers["likely error"].audience is Audience.NOISE
         assert layers["likely error"].rows[-1] == 0
     else:
-        assert (name, epsilon) != ("su", 5.0), "there is noise to be seen, unless it is everywhere"
+        assert (name, epsilon) != ("dplloyd", 5.0), "there is noise to be seen, unless it is everywhere"
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(0, 10**6))
@@ -404,7 +404,7 @@ def test_blum_spends_evenly_and_dwork_halves(tell_family, d, adjacency):
 
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_su_splits_by_the_error_each_part_causes(tell_family, d):
-    told = tell_family("su", d, epsilon=2.0)
+    told = tell_family("dplloyd", d, epsilon=2.0)
     rows = ledger_rows(told.result)
     n_steps, weight = len(told.result.trace), (4 * d * 0.225**2) ** (1 / 3)
     assert columns(rows, "Number of records") == pytest.approx({0: 0.04})
@@ -443,7 +443,7 @@ def test_without_privacy_there_is_one_row_and_no_bar(tell_family):
 
 @pytest.mark.parametrize("name", PRIVATE)
 def test_infinite_budgets_have_no_bars(tell_family, name):
-    told = tell_family(name, epsilon=math.inf, n_public=300) if name in ("su", "gupt", "eugkm") else None
+    told = tell_family(name, epsilon=math.inf, n_public=300) if name in ("dplloyd", "gupt", "eugkm") else None
     told = told or tell_family(name, epsilon=math.inf, **({"n_rounds": 3} if name == "privgene" else {}))
     assert total(ledger_rows(told.result)) == math.inf
     assert chart_of(told, "ledger").is_empty
@@ -480,7 +480,7 @@ def test_convergent_kmeans_has_a_ledger_too(tell, d):
 
 
 def test_events_of_other_methods_are_read_as_they_are(tell_family):
-    told = tell_family("su")
+    told = tell_family("dplloyd")
 
     def rows(*events):
         return ledger_rows(dataclasses.replace(told.result, events=events))

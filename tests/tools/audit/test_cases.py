@@ -44,7 +44,7 @@ from dpviz.tools.audit.table import NONE_FOUND, NOTHING_CLAIMED, UNDECIDED, VIOL
 CASES = cases()
 PROVED = [key for key, case in CASES.items() if case.guarantee.proved is not None]
 # Methods whose run takes about a millisecond in every mode; the other's takes two, and its proof is the product's own.
-QUICK = {"nd_laplace", "blum", "dwork", "su", "fastlloyd", "gupt", "eugkm"}
+QUICK = {"nd_laplace", "blum", "dwork", "dplloyd", "fastlloyd", "gupt", "eugkm"}
 MANY_RUNS = [key for key in PROVED if key in QUICK or key == "convergent_kmeans"]
 ONE_OF_EACH = {CASES[key].method: key for key in reversed(PROVED)}.values()
 FEW = 100

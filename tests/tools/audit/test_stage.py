@@ -262,4 +262,4 @@ def test_a_method_as_published_stands_before_the_same_as_it_is_proved():
             assert "published" not in pair[1].mode
             assert pair[0].pair_name == pair[1].pair_name
     assert len(calibrations("dpm")) == 2
-    assert calibrations("su") == ()
+    assert calibrations("dplloyd") == ()

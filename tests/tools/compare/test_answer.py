@@ -17,7 +17,7 @@ from dpviz.tools.compare.runs import TrialPart, referenced
 from dpviz.tools.compare.search import EPSILONS, MOST_RUNS, CostSearch, searched
 
 FIRST = (0.1, 0.3, 1.0, 3.0, 10.0)  # of Compare's picture, with 30 runs each
-KEYS = ("eugkm", "su", "dpm", "fastlloyd")
+KEYS = ("eugkm", "dplloyd", "dpm", "fastlloyd")
 FRESH = 10**6  # their first seed: none of a search's
 CONFIDENCE = 0.95
 PARTS = (range(100), range(100, 200))  # five minutes each

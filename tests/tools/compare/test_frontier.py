@@ -160,14 +160,14 @@ def test_a_method_whose_epsilon_counts_per_distance_has_axes_of_its_own():
 
 def test_what_is_never_ranked_is_not_waited_for():
     apart = "nD-Laplace: an axis of its own, no rank, because its ε counts per distance."
-    keys = ("su", "eugkm", "dpm", "convergent", "morse")
+    keys = ("dplloyd", "eugkm", "dpm", "convergent_kmeans", "morse")
 
     def said(*keys, **rows):
         return compare.progress(CompareQuestion((*keys, "nd_laplace"), 5, (1.0,), 2, "add_remove", 0, 0), rows)
 
     words = f"0 of 5 methods done. The ranking waits for all of them. {apart}"
-    assert said(*keys, su=[row(1.0)]).curator == words
-    assert "1 of 5" in said(*keys, su=[row(1.0)] * 2).curator
+    assert said(*keys, dplloyd=[row(1.0)]).curator == words
+    assert "1 of 5" in said(*keys, dplloyd=[row(1.0)] * 2).curator
     assert said(*keys, **dict.fromkeys(keys, [row(1.0)] * 2)) is None
     assert said().curator == apart
     assert {key for key, entry in ENTRIES.items() if entry.per_distance} == {"nd_laplace"}

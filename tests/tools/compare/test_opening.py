@@ -42,7 +42,7 @@ def test_other_runs_are_not_there():
         {"n_clusters": 4},
         {"start_seed": 6},
         {"epsilon": 1.1},
-        {"entry": "su"},
+        {"entry": "dplloyd"},
         {"n": 200},
         {"parts": True},
     ):

@@ -331,12 +331,12 @@ def _propose(page: PageFrame, question: CompareQuestion, at: float) -> None:
     it = recommend(n=data.n, epsilon=at, n_clusters=question.n_clusters, bounds=data.box)
     # Without privacy as many centers as records cost nothing, so that no cost is a multiple of that.
     expected = f" Expected: {it.expected}." if question.n_clusters < data.n else ""
-    one, switch = ENTRIES[it.entry], SWITCHES[it.entry]
+    one, switch = ENTRIES[it.method], SWITCHES[it.method]
     st.markdown(
         f"At ε = {number(at)}, begin with **{one.name}**. The numbers of records, features and centers say so, "
         f"before any run. {it.reason}{expected}"
     )
-    if it.entry not in question.entries and not hiding.hides(switch.name):
+    if it.method not in question.entries and not hiding.hides(switch.name):
         st.button(f"Compare {one.short} too", on_click=state.remember, args=(switch, True))
 
 

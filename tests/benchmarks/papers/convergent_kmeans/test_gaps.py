@@ -79,12 +79,12 @@ def test_equal_totals(records, seed):
 
 def test_quartiles_and_the_best_by_hand(records):
     def run(first, second):
-        rest = [Gap(method, 1.0, 1.0, 10.0) for method in COMPARED if method not in ("su", "blum")]
-        return [Gap("su", 1.0, 1.0, first), Gap("blum", 1.0, 1.0, second), *rest]
+        rest = [Gap(method, 1.0, 1.0, 10.0) for method in COMPARED if method not in ("dplloyd", "blum")]
+        return [Gap("dplloyd", 1.0, 1.0, first), Gap("blum", 1.0, 1.0, second), *rest]
 
     table = gaps_table([records], [[run(1.1, 1.5), run(0.8, 1.6), run(0.4, 1.1)]], "step")
-    row = next(row for row in table.rows if row["method"] == METHODS["su"])
+    row = next(row for row in table.rows if row["method"] == METHODS["dplloyd"])
     assert (row["median"], row["lower"], row["upper"], row["mean"], row["cost"]) == (0.2, 0.15, 0.4, 0.3, 0.8)
-    assert f"at ε = 1: {METHODS['su']} on D2 (0.8 x)." in " ".join(table.notes)
-    assert f"D2: {METHODS['su']} (0.2)." in " ".join(table.notes)
+    assert f"at ε = 1: {METHODS['dplloyd']} on D2 (0.8 x)." in " ".join(table.notes)
+    assert f"D2: {METHODS['dplloyd']} (0.2)." in " ".join(table.notes)
     assert "runs of each: 3." in table.caption

@@ -115,7 +115,7 @@ def test_metrics_are_those_of_their_definitions():
     records = SetDraw(points, labels, Box.cube(0, 1, 3))
     references = (rng.random((3, 3)), rng.random((4, 3)))
     centers, sample = rng.random((5, 3)), np.arange(0, 120, 2)
-    found = quality("su", 1.0, records, centers, Reference(references, 2.0, frozen(sample)))
+    found = quality("dplloyd", 1.0, records, centers, Reference(references, 2.0, frozen(sample)))
     distances = cdist(points, centers)
     near = distances.argmin(axis=1)
     assert found.k == 5
@@ -128,7 +128,7 @@ def test_metrics_are_those_of_their_definitions():
     back = [cdist(other, centers).min(axis=1).mean() for other in references]
     assert found.distance == pytest.approx(np.mean(there) / math.sqrt(3))
     assert found.missed == pytest.approx(np.mean(back) / math.sqrt(3))
-    one = quality("su", 1.0, SetDraw(points, None, records.box), centers[:1], Reference(references, 2.0, sample))
+    one = quality("dplloyd", 1.0, SetDraw(points, None, records.box), centers[:1], Reference(references, 2.0, sample))
     assert all(math.isnan(value) for value in (one.accuracy, one.ari, one.silhouette))
 
 
@@ -150,20 +150,20 @@ def made_up(method, epsilon, k, ari, inertia):
 def test_tables_of_runs_that_were_made_up():
     found = {"Blobs": [made_up("published", 1.0, k, 0.1 * k, float(k)) for k in (1, 2, 6)]}
     found["Blobs"] += [made_up("repaired", epsilon, 3, 0.9, 1.5) for epsilon in (0.5, 1.0)]
-    found["Blobs"] += [made_up("su", 1.0, 3, math.nan, 4.0)]
+    found["Blobs"] += [made_up("dplloyd", 1.0, 3, math.nan, 4.0)]
     sets = SMALL[2:]
     rows = {row["method"]: row for row in quality_table(sets, found).rows}
     row = rows[METHODS["published"]]
     assert (row["k"], row["k_low"], row["k_high"], row["ari"], row["runs"]) == (2.0, 1, 6, 0.2, 3)
     assert (row["ari_low"], row["ari_high"], row["inertia"]) == (0.15, 0.4, 2.0)
-    assert rows[METHODS["su"]]["ari"] is None
+    assert rows[METHODS["dplloyd"]]["ari"] is None
     assert rows[METHODS["lsh_splits"]]["runs"] == 0
     claims = [row["ours"] for row in claims_table(sets, found).rows]
     assert "DPM, repaired on Blobs (1.5)" in claims[0]
     assert "Blobs 2 / 3 of 3" in claims[2]
     rows = epsilon_table(sets, found, (0.5, 1.0), 1).rows
     assert [row["median"] for row in rows if row["method"] == METHODS["repaired"]] == [1.5, 1.5]
-    assert [row["median"] for row in rows if row["method"] == METHODS["su"]] == [None, 4.0]
+    assert [row["median"] for row in rows if row["method"] == METHODS["dplloyd"]] == [None, 4.0]
 
 
 @pytest.mark.skipif(not (FOLDER / "letter.csv.gz").is_file(), reason="the papers' data sets are not in their folder")
