@@ -325,14 +325,14 @@ def test_every_number_among_the_facts_is_what_its_label_says(name, options):
 
 def walls(run, _x):
     """Return what drawing again in a corner costs, and how often it has to be done there."""
-    box, epsilon = square_of(run), run.params.epsilon
+    box, epsilon = square_of(run.words.box, run.params), run.params.epsilon
     level = epsilon * RADIUS
 
     def density(y, x):
         return epsilon**2 / (2.0 * math.pi) * math.exp(-epsilon * math.hypot(x, y))
 
     inside, _ = integrate.dblquad(density, 0.0, box.widths[0], 0.0, box.widths[1])
-    return wall_facts(run), {
+    return wall_facts(run.params, run.words.box, run.measure), {
         "Leave, clamp or remap": [Limit(level), RADIUS],
         "Draw again, in the corner": [Limit(level * redraw_loss(box, epsilon=epsilon)), RADIUS],
         "Draw again, proved": [Limit(2.0 * level), RADIUS],

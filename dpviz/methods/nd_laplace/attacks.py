@@ -137,9 +137,9 @@ def posterior_scene(run: NDLaplaceRun, posterior: Posterior) -> Scene:
         layers=(
             Layer.of("How likely each place is", Kind.GRID, RELEASED, {"rect": rect, "value": value}),
             *box_layer(Stage(plane, Clock(-1, ("still",))), public=run.words.box_public),
-            own_marks(run, plane, "Released point", RELEASED, run.released[row], "circle", 10.0),
-            own_marks(run, plane, "Attacker's best guess", best, guess, "cross", 12.0),
-            own_marks(run, plane, "Where it is", SECRET, run.unit[row], "ring", 12.0),
+            own_marks(run.record, plane, "Released point", RELEASED, run.released[row], "circle", 10.0),
+            own_marks(run.record, plane, "Attacker's best guess", best, guess, "cross", 12.0),
+            own_marks(run.record, plane, "Where it is", SECRET, run.unit[row], "ring", 12.0),
         ),
     )
 
@@ -352,10 +352,12 @@ def repeat_scene(run: NDLaplaceRun, view: View, releases: FloatArray) -> Scene:
         axes_public=not plane.nonprivate,
         layers=(
             *box_layer(Stage(plane, Clock(-1, ("still",))), public=run.words.box_public),
-            own_marks(run, plane, "Releases", Ink(Role.RELEASED, secret), releases, "circle", 6.0),
-            own_marks(run, plane, "Where it is", SECRET, run.unit[[run.record]], "ring", 13.0),
-            own_marks(run, plane, "Guess: mean", Ink(Role.REFERENCE, secret), mean[None], "diamond", 11.0),
-            own_marks(run, plane, "Guess: geometric median", Ink(Role.VIOLATION, secret), median[None], "cross", 12.0),
+            own_marks(run.record, plane, "Releases", Ink(Role.RELEASED, secret), releases, "circle", 6.0),
+            own_marks(run.record, plane, "Where it is", SECRET, run.unit[[run.record]], "ring", 13.0),
+            own_marks(run.record, plane, "Guess: mean", Ink(Role.REFERENCE, secret), mean[None], "diamond", 11.0),
+            own_marks(
+                run.record, plane, "Guess: geometric median", Ink(Role.VIOLATION, secret), median[None], "cross", 12.0
+            ),
         ),
     )
 

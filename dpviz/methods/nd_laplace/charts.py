@@ -3,23 +3,18 @@
 All but the records' radii is the law of a release without any record: public.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 
 from dpviz.core import Box, FloatArray
 from dpviz.mechanisms import corner_probability, inside_probability, log_density, radius_probability, redraw_loss
-from dpviz.methods.nd_laplace.algorithm import noise_box
+from dpviz.methods.nd_laplace.algorithm import Params, noise_box
+from dpviz.methods.nd_laplace.layers import Measure
 from dpviz.plots import LAW, PUBLIC, SECRET_NOISE, Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene
 from dpviz.stories.panel import Fact, ceiled, number, odds, small_odds
-from dpviz.stories.view import CORNERS, edges_of
-
-if TYPE_CHECKING:
-    from dpviz.methods.nd_laplace.run import NDLaplaceRun
+from dpviz.stories.view import CORNERS, Words, edges_of
 
 CELLS = 90  # of a heat map, along each axis
 PLACES = {"corner": (0.02, 0.02), "wall": (0.02, 0.5), "middle": (0.5, 0.5)}  # shares of the box
@@ -27,26 +22,26 @@ DIMENSIONS = (1, 2, 3, 5, 10, 30)
 BINS = 240
 
 
-def distance_axis(run: NDLaplaceRun, last: float) -> Axis:
+def distance_axis(epsilon: float, measure: Measure, last: float) -> Axis:
     """Return the axis of ε times a distance, from 0 to `last`."""
-    per = 1.0 / run.params.epsilon
-    values = (0.0, 100.0 * per if run.measure.shares else per)
-    return Axis("distance", run.measure.axis_unit, (0.0, last), values)
+    per = 1.0 / epsilon
+    values = (0.0, 100.0 * per if measure.shares else per)
+    return Axis("distance", measure.axis_unit, (0.0, last), values)
 
 
-def radius_chart(run: NDLaplaceRun) -> Scene:
-    """Return the law of the radius beside how far the records really moved: the latter is theirs alone."""
-    d, epsilon = run.words.box.d, run.params.epsilon
+def radius_chart(nonprivate_radii: FloatArray, params: Params, d: int, measure: Measure) -> Scene:
+    """Return the law of the radius in d features beside how far the records (n,) moved, which they alone know."""
+    epsilon = params.epsilon
     edges = np.linspace(0.0, d + 5.0 * np.sqrt(d) + 2.0, 41)  # of ε r: public, to far beyond the mean
     density = np.diff(radius_probability(edges, d, epsilon=1.0)) / np.diff(edges)
-    counts = np.histogram(run.step.radius * epsilon, edges)[0] / max(run.n, 1) / np.diff(edges)
+    counts = np.histogram(nonprivate_radii * epsilon, edges)[0] / max(len(nonprivate_radii), 1) / np.diff(edges)
     bars = np.stack([edges[:-1], np.zeros(len(counts)), edges[1:], counts], axis=1)[None]
-    name = "The law, before drawing again" if run.params.domain == "redraw" else "The law"
+    name = "The law, before drawing again" if params.domain == "redraw" else "The law"
     return Plot(
         title="How far points move",
         alt="Density of the distance between record and released point.",
-        caption=f"Gamma law of shape {d}: mean {run.measure.words(d * (1.0 / epsilon))}.",
-        x=distance_axis(run, float(edges[-1])),
+        caption=f"Gamma law of shape {d}: mean {measure.words(d * (1.0 / epsilon))}.",
+        x=distance_axis(epsilon, measure, float(edges[-1])),
         y=Axis("density", view=(0.0, 1.5 * float(density.max())), ticks=False),
         layers=(
             Layer.of("Records' radii", Kind.BARS, SECRET_NOISE, bars, fill=0.5),
@@ -55,16 +50,16 @@ def radius_chart(run: NDLaplaceRun) -> Scene:
     )
 
 
-def square_of(run: NDLaplaceRun) -> Box:
+def square_of(box: Box, params: Params) -> Box:
     """Return the box of the first two features, one feature taken twice, in the unit of the noise."""
-    box = noise_box(run.words.box, run.params)
+    box = noise_box(box, params)
     axes = [0, min(1, box.d - 1)]
     return Box(box.low[axes], box.high[axes])
 
 
-def density_scene(run: NDLaplaceRun, where: str) -> Scene:
+def density_scene(params: Params, words: Words, measure: Measure, where: str) -> Scene:
     """Return the density of a redrawn release of a record at one of PLACES, beside the walls that cut it off."""
-    box, epsilon = square_of(run), run.params.epsilon
+    box, epsilon = square_of(words.box, params), params.epsilon
     record = box.low + np.array(PLACES[where]) * box.widths
     inside = float(inside_probability(record[None], box, epsilon=epsilon)[0])
     logs = log_density(_middles(box), record, epsilon=epsilon) - math.log(inside)
@@ -75,16 +70,18 @@ def density_scene(run: NDLaplaceRun, where: str) -> Scene:
         f"here is {number(1.0 / inside)} times as high as without walls."
     )
     mark = Layer.of("Record", Kind.MARKS, PUBLIC, here, size=10.0)
-    return _map(run, box, "Where its release goes, drawn again", "Density", np.sqrt(heat), caption, LAW, mark)
+    return _map(
+        words, measure, box, "Where its release goes, drawn again", "Density", np.sqrt(heat), caption, LAW, mark
+    )
 
 
-def loss_scene(run: NDLaplaceRun) -> Scene:
+def loss_scene(params: Params, words: Words, measure: Measure) -> Scene:
     """Return how much is lost at each place: the ε that neighbors can be told apart by, over the ε of the noise.
 
     At z = x the log-ratio to a neighbor x' is epsilon d + log P(inside | x') - log P(inside | x), so per distance it is
     at most 1 + |grad log P(inside | x)| / epsilon times epsilon.
     """
-    box, epsilon = square_of(run), run.params.epsilon
+    box, epsilon = square_of(words.box, params), params.epsilon
     logs = np.log(inside_probability(_middles(box), box, epsilon=epsilon)).reshape(CELLS, CELLS)
     slopes = np.gradient(logs, *(box.widths / CELLS))
     factor = 1.0 + np.minimum(np.hypot(*slopes) / epsilon, 1.0)
@@ -93,15 +90,15 @@ def loss_scene(run: NDLaplaceRun) -> Scene:
         f"proved. In the corner it is {ceiled(redraw_loss(box, epsilon=epsilon))} ε."
     )
     ink = Ink(Role.VIOLATION, Audience.NOISE)
-    return _map(run, box, "What drawing again costs", "Lost above ε", factor.T - 1.0, caption, ink)
+    return _map(words, measure, box, "What drawing again costs", "Lost above ε", factor.T - 1.0, caption, ink)
 
 
-def wall_facts(run: NDLaplaceRun) -> tuple[Fact, ...]:
+def wall_facts(params: Params, box: Box, measure: Measure) -> tuple[Fact, ...]:
     """Return what each way of keeping points in the box costs: public."""
-    box, epsilon = square_of(run), run.params.epsilon
-    level, per = run.level, run.measure.radius_words
-    chance = 100.0 * corner_probability(box, epsilon=epsilon)
-    lost = redraw_loss(box, epsilon=epsilon)
+    square, epsilon = square_of(box, params), params.epsilon
+    level, per = epsilon * measure.radius, measure.radius_words
+    chance = 100.0 * corner_probability(square, epsilon=epsilon)
+    lost = redraw_loss(square, epsilon=epsilon)
     return (
         Fact("Leave, clamp or remap", f"ε = {ceiled(level)} per {per}", "Post-processing with public inputs.", True),
         Fact("Draw again, in the corner", f"ε = {ceiled(lost * level)} per {per}", "At z = x, computed.", True),
@@ -110,13 +107,13 @@ def wall_facts(run: NDLaplaceRun) -> tuple[Fact, ...]:
     )
 
 
-def profile_chart(run: NDLaplaceRun) -> Scene:
+def profile_chart(epsilon: float, measure: Measure) -> Scene:
     """Return the density of the move's length for several numbers of features, at the ε on screen."""
-    per = 1.0 / run.params.epsilon
+    per = 1.0 / epsilon
     scaled = np.linspace(0.0, DIMENSIONS[-1] * 1.5, BINS)
     layers = tuple(
         Layer.line(
-            f"{d} {'features' if d > 1 else 'feature'}: mean {run.measure.words(d * per)}",
+            f"{d} {'features' if d > 1 else 'feature'}: mean {measure.words(d * per)}",
             Ink(Role.CLUSTER, Audience.NOISE),
             scaled,
             scipy.stats.gamma(d).pdf(scaled),
@@ -130,23 +127,23 @@ def profile_chart(run: NDLaplaceRun) -> Scene:
         alt="Density of the distance between record and release for 1 to 30 features.",
         caption="The density of places falls with distance, but there are more places far away: r to the power n - 1. "
         "So the mean is n/ε, and hardly any release stays near.",
-        x=distance_axis(run, float(scaled[-1])),
+        x=distance_axis(epsilon, measure, float(scaled[-1])),
         y=Axis("density", view=(0.0, 0.6), ticks=False),
         layers=layers,
     )
 
 
-def dimension_rows(run: NDLaplaceRun) -> list[dict[str, str]]:
+def dimension_rows(params: Params, box: Box, measure: Measure) -> list[dict[str, str]]:
     """Return, by the number of features, how far points move against a cube with the box's longest side: public."""
-    side = float(noise_box(run.words.box, run.params).widths.max())
-    epsilon = run.params.epsilon
+    side = float(noise_box(box, params).widths.max())
+    epsilon = params.epsilon
     rows = []
     for d in DIMENSIONS:
         cube = Box.cube(0.0, side, d)
         rows.append(
             {
                 "Features": str(d),
-                "Mean move": run.measure.words(d / epsilon),
+                "Mean move": measure.words(d / epsilon),
                 "Of the cube's diagonal": f"{number(100.0 * d / epsilon / cube.diagonal)} %",
                 "Lands inside, from a corner": small_odds(100.0 * corner_probability(cube, epsilon=epsilon)),
             }
@@ -155,18 +152,26 @@ def dimension_rows(run: NDLaplaceRun) -> list[dict[str, str]]:
 
 
 def _map(
-    run: NDLaplaceRun, box: Box, title: str, name: str, values: FloatArray, caption: str, ink: Ink, *more: Layer
+    words: Words,
+    measure: Measure,
+    box: Box,
+    title: str,
+    name: str,
+    values: FloatArray,
+    caption: str,
+    ink: Ink,
+    *more: Layer,
 ) -> Scene:
     """Return a heat map (y, x) of values in [0, 1] over the box; its longer side is 1."""
     sides, longest = box.widths / box.widths.max(), float(box.widths.max())
     value = np.rint(255.0 * np.clip(values, 0.0, 1.0)).astype(np.uint8)[None, None]
     rect = np.array([[[0.0, 0.0, sides[0], sides[1]]]])
     ends = edges_of(CORNERS * sides)[None]
-    names = run.words.feature_names
+    names = words.feature_names
     axes = [
         Axis(
             label,
-            "share of the range" if run.measure.shares else run.measure.unit,
+            "share of the range" if measure.shares else measure.unit,
             (-0.05, float(side) + 0.05),
             (float(low), float(low) + longest),
         )

@@ -21,7 +21,8 @@ from dpviz.attacks import (
 )
 from dpviz.core import FEWEST_STEPS, Box, Confidential, FloatArray, Points, PointsRelease, frozen
 from dpviz.mechanisms import nd_laplace
-from dpviz.methods.nd_laplace.run import Measure, NDLaplaceRun
+from dpviz.methods.nd_laplace.layers import Measure
+from dpviz.methods.nd_laplace.run import NDLaplaceRun
 from dpviz.plots import Audience, Axis, Ink, Kind, Layer, Role, Scene
 from dpviz.stories.panel import Fact, number, odds, whole_interval
 from dpviz.stories.view import CORNERS, View, edges_of

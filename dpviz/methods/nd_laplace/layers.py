@@ -3,25 +3,23 @@
 Gray is what one person alone knows, orange is noise, blue is what everybody sees, green is public.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import scipy
 
-from dpviz.core import AnyArray, FloatArray, Labels, Points, algebra
-from dpviz.mechanisms import nd_laplace_noise
-from dpviz.methods.nd_laplace.algorithm import grid_of
+from dpviz.core import AnyArray, Confidential, FloatArray, Labels, Points, algebra
+from dpviz.mechanisms import nd_laplace_noise, perturbation_area
+from dpviz.methods.nd_laplace.algorithm import Params, Step, grid_of
 from dpviz.plots import GUIDE, PUBLIC, RELEASED, SECRET, SECRET_NOISE, Frame, Ink, Kind, Layer, rows_at
 from dpviz.stories.ground_layers import NO_GROUP, box_layer, length_said, sample
 from dpviz.stories.ground_layers import SCALE as SCALE_NAME
+from dpviz.stories.panel import number
 from dpviz.stories.stage import Clock, Stage
-from dpviz.stories.view import GOLDEN, Projection
-
-if TYPE_CHECKING:
-    from dpviz.methods.nd_laplace.run import NDLaplaceRun
+from dpviz.stories.view import GOLDEN, Projection, Words
+from dpviz.stories.wording import KILOMETER, short_unit
 
 MOST_THREADS = 1_000  # records whose move is drawn
 N_FULL = 20  # of them in full, so that single moves can be followed
@@ -40,9 +38,51 @@ STRIP = 0.03  # half the height of a ring on a strip, where height has no meanin
 SCALE_PLACE = (0.02, 0.025)  # of the bar's end, from the box's lower right corner
 
 
-def frames_of(run: NDLaplaceRun) -> tuple[Frame, ...]:
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """The radius r that the level is for: two places at most r apart may be told apart by e^level at most."""
+
+    radius: float  # in the unit of the noise
+    unit: str = ""  # "m"; "" where the features have none
+    shares: bool = False  # the unit is each feature's public range
+
+    @classmethod
+    def of(cls, units: tuple[str, ...], params: Params, radius: float) -> Self:
+        """Return the radius in the unit that the parameters measure distances in."""
+        if params.unit == "range":
+            return cls(radius, shares=True)
+        return cls(radius, units[0] if len(set(units)) == 1 else "")
+
+    def words(self, length: float) -> str:
+        """Write a length with its unit."""
+        if self.shares:
+            return f"{number(100.0 * length)} % of the range"
+        digits = number(length)
+        return f"{digits} {self.unit or ('unit' if digits == '1' else 'units')}"
+
+    @property
+    def radius_words(self) -> str:
+        """The radius with its unit."""
+        return self.words(self.radius)
+
+    @property
+    def near_words(self) -> str:
+        """The radius with a unit that a line has room for."""
+        if self.shares:
+            return self.words(self.radius)
+        if self.unit == "m" and self.radius >= KILOMETER:
+            return f"{number(self.radius / KILOMETER)} km"
+        unit = short_unit(self.unit)
+        return f"{number(self.radius)} {'unit' if unit == 'units' and self.radius == 1.0 else unit}"
+
+    @property
+    def axis_unit(self) -> str:
+        """The unit of an axis of lengths."""
+        return "% of the range" if self.shares else self.unit
+
+
+def frames_of(domain: str) -> tuple[Frame, ...]:
     """Name the stops: the way of every record, in words that are the same for all."""
-    domain = run.params.domain
     again = domain == "redraw"
     release = {
         "none": "Every point is sent as it is, also from outside the box.",
@@ -88,20 +128,19 @@ def placed(unit: Points, plane: Projection, rows: Labels | None = None) -> Float
     return xy
 
 
-def own_marks(
-    run: NDLaplaceRun, plane: Projection, name: str, ink: Ink, unit: Points, symbol: str, size: float
-) -> Layer:
-    """Return marks of the chosen record's places (m, d), box units, in a picture with one frame."""
-    xy = placed(unit, plane, np.full(len(unit), run.record))[None]
+def own_marks(record: int, plane: Projection, name: str, ink: Ink, unit: Points, symbol: str, size: float) -> Layer:
+    """Return marks of a record's places (m, d), box units, in a picture with one frame."""
+    xy = placed(unit, plane, np.full(len(unit), record))[None]
     return Layer.of(name, Kind.MARKS, ink, xy, symbol=symbol, size=size)
 
 
-def outlines(centers: FloatArray, radii: FloatArray, run: NDLaplaceRun, plane: Projection) -> FloatArray:
+def outlines(centers: FloatArray, radii: FloatArray, scales: FloatArray, plane: Projection) -> FloatArray:
     """Return the outlines (m, p, 2) of balls of `radii` (m,), noise units, around places (m, 2) of the picture.
 
+    `scales` (d,) are box units of one noise unit along each feature.
     The picture of a ball {x + r u} under a linear map M is the ellipse r (M M^T)^(1/2) (cos, sin).
     """
-    matrix = plane.matrix * run.scales[:, None]  # (d, 2) from noise units to the picture
+    matrix = plane.matrix * scales[:, None]  # (d, 2) from noise units to the picture
     values, vectors = algebra.eigen(algebra.product(matrix.T, matrix))
     root = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
     angles = np.linspace(-0.5 * np.pi, 1.5 * np.pi, TURNS)  # from the foot: a ring is named halfway along, at its top
@@ -112,25 +151,46 @@ def outlines(centers: FloatArray, radii: FloatArray, run: NDLaplaceRun, plane: P
     return centers[:, None, :] + rings
 
 
-def layers_of(run: NDLaplaceRun, plane: Projection, rng: np.random.Generator) -> list[Layer]:
-    """Return what is drawn, from back to front."""
-    middle = ("domain",) if run.params.domain in ("clamp", "remap") else ()
+def draw_layers(
+    unit: Points,
+    released: Points,
+    step: Step,
+    record: int,
+    params: Params,
+    words: Words,
+    measure: Measure,
+    scales: FloatArray,
+    plane: Projection,
+    *,
+    rng: np.random.Generator,
+) -> tuple[Layer, ...]:
+    """Draw records and released points (n, d), box units, and one record's perturbation area, from back to front.
+
+    `measure` is the radius that ε is for, and `scales` (d,) are box units of one noise unit. `rng` draws from the law.
+    """
+    box = words.box
+    middle = ("domain",) if params.domain in ("clamp", "remap") else ()
     stage = Stage(plane, Clock(1, ("radius", "direction", *middle)))
-    layers = box_layer(stage, public=run.words.box_public)
+    layers = box_layer(stage, public=words.box_public)
     if plane.corners is not None:  # a bar as long as the radius that ε is stated for, in the lower right corner
-        length = run.measure.radius * float(np.abs(plane.matrix[:, 0] * run.scales).max())
+        length = measure.radius * float(np.abs(plane.matrix[:, 0] * scales).max())
         low, end = SCALE_PLACE[1], max(1.0 - SCALE_PLACE[0], length)
         start, half = end - length, 0.5 * SCALE_PLACE[1] / 2.0
         ends = np.array([[start, low, end, low], *([at, low - half, at, low + half] for at in (start, end))])
-        measure = run.measure
         said = length_said(measure.radius) if measure.unit == "m" else measure.radius_words
         name = f"{SCALE_NAME}{said} (the distance ε is for)"
         layers.append(_layer(stage, name, Kind.SEGMENTS, GUIDE, stage.clock.always(), ends[None], size=2.0))
-    if run.params.domain == "remap":
-        places = plane(run.words.box.to_unit(grid_of(run.words.box, run.params)))
+    if params.domain == "remap":
+        places = plane(box.to_unit(grid_of(box, params)))
         xy, name = np.unique(np.round(places, 9), axis=0)[None], "Places of the public grid"
         layers.append(_layer(stage, name, Kind.MARKS, PUBLIC, stage.clock.always(), xy, symbol="square", size=2.5))
-    return [*layers, *_crowd(run, stage), *(_chosen(run, stage, rng) if run.n else [])]
+    before = box.to_unit(step.before_domain)
+    layers += _crowd(unit, before, released, stage)
+    if not len(released):
+        return tuple(layers)
+    rejected = box.to_unit(step.rejected_of(record)) if params.domain == "redraw" else np.empty((0, box.d))
+    chosen = _Chosen(record, unit[[record]], before[[record]], released[[record]], step.radius[[record]], rejected)
+    return (*layers, *_chosen_layers(chosen, params.epsilon, measure, scales, stage, rng))
 
 
 def _layer(
@@ -146,58 +206,71 @@ def _layer(
     return Layer.of(name, kind, ink, arrays, rows_at(stage.clock.n_frames, rows), **style)
 
 
-def _crowd(run: NDLaplaceRun, stage: Stage) -> list[Layer]:
+def _crowd(unit: Points, before: Points, released: Points, stage: Stage) -> list[Layer]:
     """Everybody's records, moves and released points; and the density of what was released."""
-    clock, plane, rows = stage.clock, stage.projection, sample(run.n)
+    n = len(released)
+    clock, plane, rows = stage.clock, stage.projection, sample(n)
     release = {clock.release: 0}
     layers = []
     if plane.d == 2:
-        xy = placed(run.released, plane, np.arange(run.n))
+        xy = placed(released, plane, np.arange(n))
         counts, _, _ = np.histogram2d(xy[:, 1], xy[:, 0], bins=N_CELLS, range=(DENSE, DENSE))  # (y, x)
         smooth = scipy.ndimage.gaussian_filter(counts, BLUR)
         value = np.rint(255.0 * np.sqrt(smooth / max(float(smooth.max()), 1e-12))).astype(np.uint8)[None, None]
         middle, reach = np.full((1, 1, 2), sum(DENSE) / 2.0), np.full((1, 1), (DENSE[1] - DENSE[0]) / 2.0)
         arrays: dict[str, AnyArray] = {"center": middle, "radius": reach, "value": value}
         layers.append(_layer(stage, "Density of sent points", Kind.HEAT, RELEASED, release, arrays, shown=False))
-    small, none = run.n > FEW, np.full((1, len(rows)), NO_GROUP, dtype=np.uint8)
+    small, none = n > FEW, np.full((1, len(rows)), NO_GROUP, dtype=np.uint8)
 
-    def points(name: str, ink: Ink, frames: dict[int, int], unit: Points, size: float, **style: str) -> Layer:
-        arrays: dict[str, AnyArray] = {"xy": placed(unit[rows], plane, rows)[None], "group": none}
-        return _layer(stage, name, Kind.POINTS, ink, frames, arrays, size=size, total=run.n, glides="index", **style)
+    def points(name: str, ink: Ink, frames: dict[int, int], all_places: Points, size: float, **style: str) -> Layer:
+        arrays: dict[str, AnyArray] = {"xy": placed(all_places[rows], plane, rows)[None], "group": none}
+        return _layer(stage, name, Kind.POINTS, ink, frames, arrays, size=size, total=n, glides="index", **style)
 
     # The moves of an even sample of the records, a faint thread each.
-    some = threaded(run.n)
-    tails = placed(run.unit[some], plane, some)
-    heads = [run.words.box.to_unit(run.step.before_domain[some]), run.released[some]]
-    ends = np.stack([np.concatenate([tails, plane.pinned(placed(each, plane, some))], axis=1) for each in heads])
+    some = threaded(n)
+    tails = placed(unit[some], plane, some)
+    heads = [plane.pinned(placed(each[some], plane, some)) for each in (before, released)]
+    ends = np.stack([np.concatenate([tails, each], axis=1) for each in heads])
     during = {**clock.during(*clock.phases[1:]), clock.release: 1}
     threads = {"ends": ends, "alpha": thread_opacity(ends)}
     layers += [
         _layer(stage, "noise", Kind.SEGMENTS, SECRET_NOISE, during, threads, size=1.0, glides="index"),
-        points("person", SECRET, clock.always(), run.unit, 2.0, pick=PICK),
+        points("person", SECRET, clock.always(), unit, 2.0, pick=PICK),
     ]
     size = 2.5 if small else 4.5
     if "domain" in clock.phases:
-        before = run.words.box.to_unit(run.step.before_domain)
         layers.append(points("before the box", SECRET_NOISE, {clock.frame(0, "domain"): 0}, before, size))
-    return [*layers, points("sent point", RELEASED, release, run.released, size, label="a sent point")]
+    return [*layers, points("sent point", RELEASED, release, released, size, label="a sent point")]
 
 
-def _chosen(run: NDLaplaceRun, stage: Stage, rng: np.random.Generator) -> list[Layer]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Chosen(Confidential):
+    """The record that the reader looks at, and its way; box units, and the radius in noise units."""
+
+    record: int
+    nonprivate_place: Points  # (1, d)
+    nonprivate_before: Points  # (1, d) where the noise has led, before the box is looked at
+    released: Points  # (1, d)
+    nonprivate_radius: FloatArray  # (1,)
+    nonprivate_rejected: Points  # (m, d) draws outside the box that were drawn again
+
+
+def _chosen_layers(
+    chosen: _Chosen, epsilon: float, measure: Measure, scales: FloatArray, stage: Stage, rng: np.random.Generator
+) -> list[Layer]:
     """The chosen record: its perturbation area by the law, draws from it, and what really happened to it."""
-    clock, plane, area, words = stage.clock, stage.projection, run.area, run.measure.words
-    always, i = clock.always(), np.array([run.record])
+    clock, plane, words, d = stage.clock, stage.projection, measure.words, len(scales)
+    area, always, i = perturbation_area(d, epsilon=epsilon), clock.always(), np.array([chosen.record])
     moving = dict.fromkeys(range(1, clock.n_frames), 0)
-    own: dict[str, Any] = {"ids": (run.record,)}
-    here = placed(run.unit[i], plane, i)
-    before = placed(run.words.box.to_unit(run.step.before_domain[i]), plane, i)
-    after = placed(run.released[i], plane, i)
+    own: dict[str, Any] = {"ids": (chosen.record,)}
+    ways = (chosen.nonprivate_place, chosen.nonprivate_before, chosen.released)
+    here, before, after = (placed(each, plane, i) for each in ways)
 
     # The mean radius, the circles that hold half and 9 in 10 of all releases, and draws from the law.
     half, most, _ = area.radii
-    rings = outlines(np.repeat(here, 3, axis=0), np.array([area.mean_radius, half, most]), run, plane)[None]
-    law = nd_laplace_noise(N_DRAWS, run.words.box.d, epsilon=run.params.epsilon, rng=rng).displacement
-    draws = placed(run.unit[run.record] + law * run.scales, plane, np.full(N_DRAWS, run.record))[None]
+    rings = outlines(np.repeat(here, 3, axis=0), np.array([area.mean_radius, half, most]), scales, plane)[None]
+    law = nd_laplace_noise(N_DRAWS, d, epsilon=epsilon, rng=rng).displacement
+    draws = placed(chosen.nonprivate_place + law * scales, plane, np.full(N_DRAWS, chosen.record))[None]
     mean = f"Perturbation area: mean radius {words(area.mean_radius)}"
     other = f"{N_DRAWS} other draws"
     ring: dict[str, Any] = {"size": 1.5, **own}
@@ -209,12 +282,12 @@ def _chosen(run: NDLaplaceRun, stage: Stage, rng: np.random.Generator) -> list[L
     ]
 
     # What really happened: the length, the draws that ended outside the box (thesis, figure 5.1), the vector.
-    length = outlines(here, run.step.radius[i], run, plane)[None]
+    length = outlines(here, chosen.nonprivate_radius, scales, plane)[None]
     drawing = {frame: 0 for frame in moving if frame != clock.release}
     layers.append(_layer(stage, "Noise distance r", Kind.LINES, SECRET_NOISE, drawing, length, size=2.0, **own))
-    rejected = run.step.rejected_of(run.record)
-    if len(rejected) and run.params.domain == "redraw":
-        xy = placed(run.words.box.to_unit(rejected), plane, np.full(len(rejected), run.record))[None]
+    rejected = chosen.nonprivate_rejected
+    if len(rejected):
+        xy = placed(rejected, plane, np.full(len(rejected), chosen.record))[None]
         cross = {"symbol": "cross", "size": 9.0}
         layers.append(_layer(stage, "Its rejected draws", Kind.MARKS, SECRET_NOISE, moving, xy, **cross))
     late = {**clock.during(*clock.phases[1:]), clock.release: 1}

@@ -491,10 +491,10 @@ class NDLaplacePage(MethodPage):
         where = str(controls.control(PLACE, width="content"))
         left, right = st.columns(2, gap="small")
         with left:
-            self.draw_live(charts.density_scene(run, where), "density")
+            self.draw_live(charts.density_scene(run.params, run.words, run.measure, where), "density")
         with right:
-            self.draw_live(charts.loss_scene(run), "loss")
-        self.draw_facts("What each way costs", charts.wall_facts(run))
+            self.draw_live(charts.loss_scene(run.params, run.words, run.measure), "loss")
+        self.draw_facts("What each way costs", charts.wall_facts(run.params, run.words.box, run.measure))
         if run.words.box.d > 2:
             st.caption("Drawn for the first two features alone.")
 
@@ -504,8 +504,8 @@ class NDLaplacePage(MethodPage):
         run = self.followed_run("wait-dimensions")
         if run is None:
             return
-        self.draw_live(charts.profile_chart(run), "profile")
-        safe_table(pd.DataFrame(charts.dimension_rows(run)), hide_index=True)
+        self.draw_live(charts.profile_chart(run.params.epsilon, run.measure), "profile")
+        safe_table(pd.DataFrame(charts.dimension_rows(run.params, run.words.box, run.measure)), hide_index=True)
         st.caption("The cube's side is the longest side of the public box.")
 
     @st.fragment

@@ -17,7 +17,7 @@ from dpviz.core import Box, ByteArray, FloatArray, Points, PointsRelease, Result
 from dpviz.mechanisms import PerturbationArea, perturbation_area, radius_quantile
 from dpviz.methods.nd_laplace.algorithm import Params, Step, local_claim, noise_box
 from dpviz.methods.nd_laplace.charts import radius_chart
-from dpviz.methods.nd_laplace.layers import frames_of, layers_of
+from dpviz.methods.nd_laplace.layers import Measure, draw_layers, frames_of
 from dpviz.metrics import mean_pair_error, nonprivate_displacement
 from dpviz.plots import Measure as StripMeasure
 from dpviz.plots import Scene, Strip
@@ -28,7 +28,7 @@ from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_least, at_most, number, odds
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.view import MARGIN, Projection, View, Words, project
-from dpviz.stories.wording import KILOMETER, MOST_CHARACTERS, Doubt, length_words, percent, short_unit
+from dpviz.stories.wording import MOST_CHARACTERS, Doubt, length_words, percent
 
 PAIRED = 300  # records whose pairs are averaged: their number grows with the square
 LONGEST = 4.0  # longest side of a picture's box against its shortest, up to which a length is as long both ways; ours
@@ -44,49 +44,6 @@ TERMS = (
     ("Remap", "Points go to places of a public grid. It costs nothing."),
 )
 Settings = tuple[float, str, str, str]  # ε, domain, remap, unit
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """The radius r that the level is for: two places at most r apart may be told apart by e^level at most."""
-
-    radius: float  # in the unit of the noise
-    unit: str = ""  # "m"; "" where the features have none
-    shares: bool = False  # the unit is each feature's public range
-
-    @classmethod
-    def of(cls, units: tuple[str, ...], params: Params, radius: float) -> Self:
-        """Return the radius in the unit that the parameters measure distances in."""
-        if params.unit == "range":
-            return cls(radius, shares=True)
-        return cls(radius, units[0] if len(set(units)) == 1 else "")
-
-    def words(self, length: float) -> str:
-        """Write a length with its unit."""
-        if self.shares:
-            return f"{number(100.0 * length)} % of the range"
-        digits = number(length)
-        return f"{digits} {self.unit or ('unit' if digits == '1' else 'units')}"
-
-    @property
-    def radius_words(self) -> str:
-        """The radius with its unit."""
-        return self.words(self.radius)
-
-    @property
-    def near_words(self) -> str:
-        """The radius with a unit that a line has room for."""
-        if self.shares:
-            return self.words(self.radius)
-        if self.unit == "m" and self.radius >= KILOMETER:
-            return f"{number(self.radius / KILOMETER)} km"
-        unit = short_unit(self.unit)
-        return f"{number(self.radius)} {'unit' if unit == 'units' and self.radius == 1.0 else unit}"
-
-    @property
-    def axis_unit(self) -> str:
-        """The unit of an axis of lengths."""
-        return "% of the range" if self.shares else self.unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +300,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. `rng` draws what only shows the law."""
-        plane, frames = self.plane(view), frames_of(self)
+        plane, frames = self.plane(view), frames_of(self.params.domain)
         basis = f"ε = {number(self.level)} per {self.measure.radius_words}."
         if self.measure.shares:
             basis += " Shares of each feature's public range are the unit."
@@ -358,7 +315,18 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
             x=plane.x,
             y=plane.y,
             axes_public=not plane.nonprivate,
-            layers=tuple(layers_of(self, plane, rng)),
+            layers=draw_layers(
+                self.unit,
+                self.released,
+                self.step,
+                self.record,
+                self.params,
+                self.words,
+                self.measure,
+                self.scales,
+                plane,
+                rng=rng,
+            ),
             frames=frames,
             start_frame=len(frames) - 1,
         )
@@ -382,7 +350,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     def charts(self) -> tuple[Chart, ...]:
         """Return the chart below the numbers: how far points move."""
-        return (Chart("radius", radius_chart(self)),)
+        return (Chart("radius", radius_chart(self.step.radius, self.params, self.words.box.d, self.measure)),)
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear their released colors."""

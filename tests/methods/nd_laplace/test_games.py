@@ -17,7 +17,7 @@ from dpviz.methods.nd_laplace.games import (
     membership_facts,
     playable,
 )
-from dpviz.methods.nd_laplace.run import Measure
+from dpviz.methods.nd_laplace.layers import Measure
 from dpviz.plots import Audience
 from dpviz.stories import View
 from tests.methods.nd_laplace.test_run import tell

@@ -114,7 +114,7 @@ def test_an_outline_is_the_picture_of_a_ball(unit, view):
     """No point of the ball is outside of its outline, and each of the outline's vertices is reached."""
     run = tell(3, unit=unit)
     plane = run.plane(view)
-    (ring,) = outlines(np.zeros((1, 2)), np.array([RADIUS]), run, plane)
+    (ring,) = outlines(np.zeros((1, 2)), np.array([RADIUS]), run.scales, plane)
     sphere = nd_laplace_noise(40_000, 3, epsilon=1.0, rng=np.random.default_rng(2)).direction
     drawn = RADIUS * sphere * run.scales @ plane.matrix
     turns = np.linspace(0.0, 2.0 * np.pi, 40)
