@@ -91,9 +91,7 @@ def told_of(name, **given):
     return story.of(result, params, EVEN, words, story.find_reference(EVEN, words, result, params))
 
 
-@pytest.mark.parametrize(
-    ("name", "little"), [("dplloyd", 0.3), ("fastlloyd", 0.02), ("convergent_kmeans", 0.3), ("dpm", 0.02)]
-)
+@pytest.mark.parametrize(("name", "little"), [("dplloyd", 0.3), ("convergent_kmeans", 0.3), ("dpm", 0.02)])
 def test_noise_above_chance_is_said_to_everybody(name, little):
     told = told_of(name, epsilon=little)
     (said,) = told.public_notices()
