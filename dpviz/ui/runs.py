@@ -198,17 +198,13 @@ def n_releases(source: Source, noise: Noise, place: int) -> int:
     return 0 if latest is None else int(latest.n_releases)
 
 
-def scenes_of(runs: Runs, view: View) -> Iterator[Scene]:
-    """Yield each run's picture when it is asked for."""
-    return (run.picture(view, adapt=request.adapt) for request, run in runs)
-
-
-def scenes_in_step(runs: Runs, view: View, trails: Sequence[FloatArray | None]) -> Iterator[Scene]:
+def scenes_in_step(
+    runs: Runs, scenes: Iterable[Scene], view: View, trails: Sequence[FloatArray | None]
+) -> Iterator[Scene]:
     """Yield the pictures of two that are stepped together, with the trails that there are: ε does not move them."""
     (_, one), (_, other) = runs
-    first, second = one.stops().frames, other.stops().frames
-    drawings = zip(scenes_of(runs, view), pair.in_step(first, second), runs, trails, strict=True)
-    for scene, frames, (request, run), centers in drawings:
+    in_step = pair.in_step(one.stops().frames, other.stops().frames)
+    for scene, frames, (request, run), centers in zip(scenes, in_step, runs, trails, strict=True):
         trailed = scene if centers is None else pair.with_trail(scene, run, view, centers)
         if run is one:
             trailed = pair.with_finding(trailed, one, other)

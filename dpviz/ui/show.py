@@ -14,7 +14,7 @@ from dpviz.stories import View, inspecting
 from dpviz.stories.profiles import NO_PROFILE
 from dpviz.stories.run import PROFILES, Run
 from dpviz.ui import controls, hiding, ledger, panel, stage, state
-from dpviz.ui.asking import background
+from dpviz.ui.asking import Background, background
 from dpviz.ui.bands import LossBands
 from dpviz.ui.controls import drawn_slider
 from dpviz.ui.data import drawing, groups
@@ -26,6 +26,7 @@ from dpviz.ui.runs import (
     CachedPicture,
     MethodScreen,
     Noise,
+    PictureCache,
     RunRequest,
     Runs,
     facts_html,
@@ -37,7 +38,6 @@ from dpviz.ui.runs import (
     released,
     run_method,
     scenes_in_step,
-    scenes_of,
     trail_of,
 )
 from dpviz.ui.server import ahead
@@ -167,11 +167,10 @@ class Screen:
 
     def _draw(self, runs: Runs) -> Iterator[Scene]:
         """Draw the runs; what the curator finds and loses is held back where bounds cut off too many records."""
-        if len(runs) == 1:
-            scenes = scenes_of(runs, self.view)
-        else:
+        scenes: Iterable[Scene] = (run.picture(self.view, adapt=request.adapt) for request, run in runs)
+        if len(runs) > 1:
             trails = [trail_of(self.frame.source, request, self.noise) for request, _ in runs]
-            scenes = scenes_in_step(runs, self.view, trails)
+            scenes = scenes_in_step(runs, scenes, self.view, trails)
         held = self.frame.source.nonprivate_is_held and not self.frame.public
         for scene in scenes:
             words = scene.stage
@@ -196,9 +195,25 @@ class Screen:
             return None
         return picture
 
-    def _runs_at(self, epsilon: float) -> Runs:
-        source, requests = self.frame.source, self.slider.requests(epsilon)
+    def _run(self, requests: tuple[RunRequest, ...]) -> Runs:
+        source = self.frame.source
         return tuple((each, run_method(each, source, self.noise, place=place)) for place, each in enumerate(requests))
+
+    def draw_ahead(self, cache: PictureCache, process: Background, epsilon: float) -> Iterator[tuple[str, bytes]]:
+        """Yield the pictures at a value of the slider, recalled or each as soon as it is drawn.
+
+        It runs outside of the page's run, so it takes the session's `cache` and the background `process`, which waits.
+        """
+        process.give_way()
+        requests = self.slider.requests(epsilon)
+        name = self._name(requests)
+        cached = cache.recall(name)
+        if cached is not None:
+            yield from zip(KEYS, cached.packed, strict=False)
+            return
+        runs = self._run(requests)
+        parts = cache.pack(name, runs, self._draw(runs), public=self.frame.public)
+        yield from ((key, part.packed[-1]) for part, key in zip(parts, KEYS, strict=False))
 
     def _offer(self, picture: CachedPicture) -> dict[str, Any] | None:
         """Offer pictures at the slider's other values ahead of the rerun, where that is not one more release."""
@@ -208,24 +223,10 @@ class Screen:
             ahead.withdraw()
             return None
 
-        cache, process = picture_cache(), background()  # the other thread has no session
-
-        def packed(epsilon: float) -> Iterator[tuple[str, bytes]]:
-            process.give_way()
-            name = self._name(self.slider.requests(epsilon))
-            cached = cache.recall(name)
-            if cached is not None:
-                yield from zip(KEYS, cached.packed, strict=False)
-                return
-            runs = self._runs_at(epsilon)
-            for picture_part, key in zip(
-                cache.pack(name, runs, self._draw(runs), public=frame.public), KEYS, strict=False
-            ):
-                yield key, picture_part.packed[-1]
-
         knob = self.slider.knob
         bands = LossBands(self.slider.first, frame.source, noise, controls.slider_values(knob), frame.public)
-        return bands.ahead(packed, state.widget_key(knob.name))
+        draw = partial(self.draw_ahead, picture_cache(), background())
+        return bands.ahead(draw, state.widget_key(knob.name))
 
     def _keep(self, picture: CachedPicture, pairs: state.Pairs) -> str:
         """Keep what is on screen for the exports: also the slider, and what makes all that the page shows as it moves.
@@ -239,7 +240,7 @@ class Screen:
         def moments(values: Sequence[float]) -> Iterator[PictureState | None]:
             for value in values:
                 try:
-                    runs = self._runs_at(value)
+                    runs = self._run(self.slider.requests(value))
                 except ValueError:  # this value is impossible beside the other knobs, as the page says there
                     yield None
                     continue

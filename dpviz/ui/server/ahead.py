@@ -93,8 +93,9 @@ class _Series:
 
     def _draw(self, index: int, draw: Draw, value: float) -> None:
         def exhaust() -> None:
-            for _ in _pictures(draw, value):
-                pass
+            with suppress(Exception):  # whoever comes to that value meets the same
+                for _ in draw(value):
+                    pass
 
         self._next = index, asyncio.create_task(run_in_threadpool(exhaust))
 
@@ -201,23 +202,19 @@ async def _send_pictures(socket: WebSocket, token: str, index: str, series: _Ser
     if not _is_index(index) or own is None or own.draw is None or int(index) >= len(own.values):
         return _LATER
     await series.reached(int(index))
-    # Nothing is drawn while a picture is sent: a thread that draws would keep the interpreter from sending.
-    async for picture in iterate_in_threadpool(_pictures(own.draw, own.values[int(index)])):
-        if picture is None:
-            return _LATER
-        await socket.send_bytes(wrap({"picture": picture[0]}, picture[1]))
+    try:
+        # Nothing is drawn while a picture is sent: a thread that draws would keep the interpreter from sending.
+        async for key, packed in iterate_in_threadpool(own.draw(own.values[int(index)])):
+            await socket.send_bytes(wrap({"picture": key}, packed))
+    except WebSocketDisconnect:
+        raise
+    except Exception:  # the rerun meets the same and says so on the page
+        return _LATER
     return _DRAWN
 
 
 def _is_index(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
-
-
-def _pictures(draw: Draw, value: float) -> Iterator[Picture | None]:
-    try:
-        yield from draw(value)
-    except Exception:  # the rerun meets the same and says so on the page
-        yield None
 
 
 ROUTE = WebSocketRoute(f"/{_FOLDER}/{{token}}", answer)
