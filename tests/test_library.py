@@ -247,7 +247,7 @@ def test_nothing_claimed_is_told_everywhere():
     assert repr(run) == "My fit, nothing is claimed (not proved), 1 center; 0 steps for the curator"
     assert run.card().kind == "None: no limit is claimed or proved"
     assert run.finding().public
-    assert run.ledger() == ()
+    assert run.spending() == ()
     assert dpviz.audit(my_fit, runs=40).verdict == NOTHING_CLAIMED
     found = dpviz.compare([my_fit, "dplloyd"], data, epsilon=1.0, seeds=2)
     assert found.table()["failed"].tolist() == [0, 0]

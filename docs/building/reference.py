@@ -25,8 +25,8 @@ from dpviz.tools.trials import FIRST_COLUMNS, LAST_COLUMNS
 # Of a run, in the order in which a reader asks; the rest is for those who write a kind of run.
 FOR_READERS = [
     *("release", "guarantee", "events", "steps", "params", "proved", "teaching", "rows_per_person", "title"),
-    *("finding", "facts", "utility", "risk", "card", "ledger", "profiles"),
-    *("to_frame", "released_places", "dp_events", "show", "figure", "save", "picture", "charts"),
+    *("finding", "facts", "utility", "risk", "card", "spending", "ledger", "profiles"),
+    *("to_frame", "released_places", "dp_events", "show", "figure", "save", "to_plotly", "picture", "charts"),
 ]
 DEFAULTS = 'Defaults with "(ours)" are dpviz\'s own choice; the others name their source.'
 KINDS = (PrivateEstimator, PrivateClusterer, PrivateCentersClusterer, PrivateTransformer)

@@ -1,4 +1,4 @@
-"""What every method's story shares: views, facts, charts, labels, ledgers and words."""
+"""Views, facts, charts, labels, spending and words that the stories of all methods share."""
 
 from dpviz.stories.panel import Fact, Sentence
 from dpviz.stories.view import View, Words

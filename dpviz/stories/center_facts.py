@@ -28,9 +28,9 @@ from dpviz.plots import Measure, Strip
 from dpviz.plots.scene import Law
 from dpviz.solvers import KMEANS_STARTS, dataless_centers, su_iterations
 from dpviz.stories.ensemble import FEWEST_DRAWS, MOST_DRAWS, standard_noise
-from dpviz.stories.ledger import leaves, scale_of
 from dpviz.stories.outcomes import Figure
 from dpviz.stories.panel import Fact, at_most, attacker, counted, limit, number
+from dpviz.stories.spending import leaves, scale_of
 from dpviz.stories.wording import about, percent
 
 BEST = f"Sum of squared distances, over the least of k-means without privacy: of {KMEANS_STARTS} starts"

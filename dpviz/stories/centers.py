@@ -154,7 +154,7 @@ class CentersRun(Run[Any, C_co, S_co]):
     terms = TERMS
     headlines: ClassVar[Mapping[Placement, Headline]] = HEADLINES
     public_headlines: ClassVar[Mapping[Blur, Headline]] = PUBLIC_HEADLINES
-    ledger_unit: ClassVar[str] = "step"  # of the columns of the ledger
+    spending_unit: ClassVar[str] = "step"  # a column of the spending
     scene: ClassVar[type[Scene]] = StepsScene
     reference: LloydRun
 
@@ -388,8 +388,8 @@ class CentersRun(Run[Any, C_co, S_co]):
         if line is not None:
             lloyds = self.reference.nonprivate_costs
             made.append(Chart("cost", charts.cost_chart(line, lloyds, len(self.unit), self.stops())))
-        ledger = charts.ledger_chart(self.ledger(), proved=self.proved, unit=self.ledger_unit)
-        return (*made, Chart("ledger", ledger))
+        spending = charts.spending_chart(self.spending(), proved=self.proved, unit=self.spending_unit)
+        return (*made, Chart("spending", spending))
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear their released center's color: the curator's."""

@@ -1,4 +1,4 @@
-"""Charts that several methods share: costs, ledgers, curves over ε, ROC curves."""
+"""Charts that several methods share: costs, spending, curves over ε, ROC curves."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dpviz import attacks
 from dpviz.accounting import Purpose
 from dpviz.core import Box, Budget, Confidential, FloatArray
 from dpviz.plots import GUIDE, LAW, SECRET, UNRELEASED, Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene, always
-from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.panel import ceiled
+from dpviz.stories.spending import SpendingRow
 from dpviz.stories.stage import Stops
 
 BAR = 0.72  # of a column's width
@@ -66,8 +66,8 @@ def cost_chart(line: CostLine, lloyds: FloatArray, n_records: int, stops: Stops)
     )
 
 
-def ledger_chart(
-    rows: Sequence[LedgerRow],
+def spending_chart(
+    rows: Sequence[SpendingRow],
     *,
     proved: bool,
     unit: str = "iteration",

@@ -34,7 +34,7 @@ from dpviz.plots import Audience, Ink, Kind, Layer, Role, Scene, rows_at
 from dpviz.plots.scene import SHADES
 from dpviz.solvers import BOX_MIDDLE, EMPTY_SCALES, noisy_means, steadied
 from dpviz.stories import ground_layers as ground
-from dpviz.stories.ledger import noise_scales
+from dpviz.stories.spending import noise_scales
 from dpviz.stories.view import GOLDEN, Projection
 
 MOST_DRAWS, FEWEST_DRAWS = 64, 8

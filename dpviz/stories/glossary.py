@@ -394,10 +394,6 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
     "k": lambda: _stars() + word(48, 24, "k = 2"),
     "k-means": lambda: _grouped() + _stars(TEXT),
     "Laplace noise": lambda: _floor() + _curve(_laplace(48), NOISE),
-    "ledger": lambda: "".join(
-        path([(14, y), (60, y)], TEXT) + box(68, y - 5, w, 9, RELEASED, filled=True)
-        for y, w in ((16, 8), (30, 14), (44, 5))
-    ),
     "Lloyd's algorithm": lambda: (
         dots(_LEFT, ONE)
         + dots(_RIGHT, TWO)
@@ -443,6 +439,10 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
         + dots([(14, 46), (44, 14), (52, 50)], PUBLIC)
         + star(36, 26, RELEASED)
         + star(72, 36, RELEASED)
+    ),
+    "spending": lambda: "".join(
+        path([(14, y), (60, y)], TEXT) + box(68, y - 5, w, 9, RELEASED, filled=True)
+        for y, w in ((16, 8), (30, 14), (44, 5))
     ),
     "TEV": lambda: _floor() + _curve(_hills, TEXT) + ring(*_PASS, 5, RELEASED),
     "transition point": lambda: _floor() + _curve(_hills, TEXT) + ring(*_PASS, 5, RELEASED),

@@ -10,7 +10,7 @@ from dpviz.baselines.dp_em import FIRM_SCALES, EmStep, MixtureRelease
 from dpviz.core import Centers, Counts, FloatArray, algebra
 from dpviz.plots import RELEASED, Kind, Layer
 from dpviz.solvers import BOX_MIDDLE, Mixture
-from dpviz.stories import ensemble, ledger
+from dpviz.stories import ensemble, spending
 from dpviz.stories.center_facts import NoiseLaw, noise_law
 from dpviz.stories.centers import CentersRun
 from dpviz.stories.ensemble import Ensembles
@@ -37,7 +37,8 @@ class MixtureRun(CentersRun[MixtureRelease, EmStep]):
         assert counts is not None  # released with the mixture
         # The records lie in [-1, 1]^d: in widths of the box, sums of x - 1/2 have half of the noise.
         count_sigma, sum_sigma = (
-            math.sqrt(2.0) * ledger.noise_scales(self.result, purpose)[-1] for purpose in (Purpose.COUNTS, Purpose.SUMS)
+            math.sqrt(2.0) * spending.noise_scales(self.result, purpose)[-1]
+            for purpose in (Purpose.COUNTS, Purpose.SUMS)
         )
         noise = ensemble.SumNoise(count_sigma, sum_sigma / 2.0, "gaussian")
         true = noise.true_means(counts, self.final, BOX_MIDDLE, n)

@@ -48,10 +48,10 @@ from dpviz.stories.label import (
     promise,
     written,
 )
-from dpviz.stories.ledger import LedgerRow, ledger_rows
 from dpviz.stories.outcomes import Outcome
 from dpviz.stories.panel import Fact, Sentence, facts, stacked
 from dpviz.stories.profiles import Profile, chart_height, profile_chart, profiles
+from dpviz.stories.spending import SpendingRow, list_spending
 from dpviz.stories.stage import Stops
 from dpviz.stories.view import Projection, View, Words, from_above, project, with_depth
 from dpviz.stories.wording import Doubt, doubt_left
@@ -258,9 +258,13 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         """Return the guarantee as a label: its kind, whom it protects, how much, and what follows in plain words."""
         return label_of(self.result.guarantee, self.contents(), self.result.events)
 
-    def ledger(self) -> tuple[LedgerRow, ...]:
-        """Return what every iteration spent on what: public, it follows from the events."""
-        return ledger_rows(self.result)
+    def spending(self) -> tuple[SpendingRow, ...]:
+        """Return the amount and the purpose of what each iteration spends. Public: it follows from the events."""
+        return list_spending(self.result)
+
+    def ledger(self) -> tuple[SpendingRow, ...]:
+        """Return `spending()`, by its other name."""
+        return self.spending()
 
     def nonprivate_notices(self) -> tuple[str, ...]:
         """Return what exact costs say of this very run, beside its guarantee: the curator's."""

@@ -29,9 +29,9 @@ from dpviz.core import (
 from dpviz.data import Dataset
 from dpviz.plots import MEMBERS, SECRET, Axis, Ink, Kind, Layer, Scene
 from dpviz.stories.center_facts import allowed
-from dpviz.stories.ledger import adjacency_of, leaves, words_of
 from dpviz.stories.panel import Sentence, ceiled, floored, number
 from dpviz.stories.run import ILLUSTRATION_SEED, Run
+from dpviz.stories.spending import adjacency_of, leaves, words_of
 from dpviz.stories.view import View, Words
 
 
@@ -205,7 +205,7 @@ MOST_TERMS = 5  # of a written sum
 STEP = r"\varepsilon_{\text{step}}"
 CHOICE = rf"\Pr[i] \propto e^{{{STEP}\, q_i / (2\Delta)}}"
 ODDS = "What an attacker reaches at most, from a coin's 50 in 100"
-TOTAL = "What the ledger adds up to"
+TOTAL = "The sum of the spending"
 KAIROUZ = Paper(
     "Kairouz, Oh & Viswanath 2015, The Composition Theorem for Differential Privacy",
     (("theorem 2.1", "the odds that (ε, δ) leaves an attacker, here with equal priors"),),
@@ -220,7 +220,7 @@ SYMBOLS = {
 
 
 def noise_of(leaf: LaplaceEvent | GaussianEvent, name: str, *, source: str = "", unit: str = "") -> Formula:
-    """Return the noise that a step of the ledger has added: its sensitivity over its budget."""
+    """Return the noise that a step of the run has added: its sensitivity over its budget."""
     if isinstance(leaf, GaussianEvent):
         filled = rf"\sigma = \frac{{{tex(leaf.l2_sensitivity)}}}{{{tex(leaf.mu)}}}"
         return Formula(name, r"\sigma = \frac{\Delta_2}{\mu}", filled, leaf.sigma, unit, source)
@@ -232,7 +232,7 @@ def noise_of(leaf: LaplaceEvent | GaussianEvent, name: str, *, source: str = "",
 
 
 def steps_of(events: tuple[Event, ...]) -> Iterator[Formula]:
-    """Yield each kind of step that the ledger has once for each size: its noise, or the budget of its choice."""
+    """Yield each kind of step in the spending, once for each size: its noise, or the budget of its choice."""
     steps: set[tuple[str, float]] = set()
     for leaf in (leaf for event in events for leaf in leaves(event)):
         kind = words_of(leaf)
@@ -253,7 +253,7 @@ def steps_of(events: tuple[Event, ...]) -> Iterator[Formula]:
 
 
 def total(it: Known) -> Formula | None:
-    """Return what the ledger adds up to as pure epsilon, None where it does not."""
+    """Return the sum of the spending as pure epsilon, None if it is none."""
     adjacency = adjacency_of(it.events)
     value = pure_epsilon(it.events, adjacency)
     if not it.events or not math.isfinite(value):

@@ -37,6 +37,7 @@ MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
         ("tab", "budgets"): Moved("The tab “Budgets” is gone. A chart below the picture shows each step’s ε."),
         ("relief", "surface"): Moved("The landscape is now shown as shaded relief only.", page="morse"),
         ("relief", None): Moved(""),
+        ("term", "ledger"): Moved("The ledger of a run is now called its spending.", {"term": "spending"}),
         ("step", None): Moved(""),  # of a lesson, which has its own sentence
         **{
             (tab, "reproduction"): Moved("The papers’ tables are now in the documentation.", {tab: "read"})

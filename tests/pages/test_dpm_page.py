@@ -61,9 +61,9 @@ def test_a_link_whose_shares_do_not_add_up_is_scaled_and_said(open_page):
     assert page.run().warnings == [], "said once"
 
 
-def test_the_ledger_follows_the_shares(open_page):
+def test_the_spending_follows_the_shares(open_page):
     rule, own = open_page(DPM), open_page(DPM, **OWN)
-    assert rule.packed()["ledger"][1]["hash"] != own.packed()["ledger"][1]["hash"]
+    assert rule.packed()["spending"][1]["hash"] != own.packed()["spending"][1]["hash"]
 
 
 @pytest.mark.parametrize("audience", ["curator", "public"])
@@ -123,7 +123,7 @@ def test_what_is_wrong_with_a_link_is_said_where_its_subset_makes_the_page_run_a
 
 def test_the_public_sees_the_tree_and_no_scores(open_page):
     page = open_page(DPM, audience="public", node="1")
-    assert set(page.packed()) == {"picture", "profiles", "ledger", "tree"}
+    assert set(page.packed()) == {"picture", "profiles", "spending", "tree"}
     assert not re.search("Chance(?! of each cut)", page.text)  # a term explains that one
     assert "Exact" not in page.text
 

@@ -40,7 +40,7 @@ def test_every_mixture_has_every_picture(open_page, base, calibration, moves):
     assert page.warnings == []
     assert not page.app.error
     assert "hilltop" in names_of(page)
-    assert {"dendrogram", "ledger"} <= set(page.packed())
+    assert {"dendrogram", "spending"} <= set(page.packed())
     assert "Proved" in page.card
     assert (page.query["base"], page.query["moves"]) == (base, moves)
 

@@ -78,6 +78,6 @@ def test_knobs_that_are_impossible_together_leave_the_rest_to_read(open_page):
 
 
 @pytest.mark.parametrize("method", ["blum", "gupt", "lloyd"])
-def test_other_methods_of_the_family_have_their_ledger(open_page, method):
+def test_other_methods_of_the_family_have_their_spending(open_page, method):
     page = reading(open_page, FIRST, mode=method)
     assert bool(formulas(page)) is (method != "lloyd")

@@ -1,12 +1,12 @@
-"""Charts that several methods share: the ledger's caption, percentiles of runs, and public curves."""
+"""Charts that several methods share: the spending's caption, percentiles of runs, and public curves."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.stories.charts import AT_ONCE, OPENING, Curve, curve_chart, ledger_chart, percentiles
-from dpviz.stories.ledger import LedgerRow
+from dpviz.stories.charts import AT_ONCE, OPENING, Curve, curve_chart, percentiles, spending_chart
+from dpviz.stories.spending import SpendingRow
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from dpviz.stories.ledger import LedgerRow
     ],
 )
 def test_bar_0_is_called_what_it_pays_for(rows, said):
-    chart = ledger_chart([LedgerRow(column, purpose, 0.5, 1) for column, purpose in rows], proved=True)
+    chart = spending_chart([SpendingRow(column, purpose, 0.5, 1) for column, purpose in rows], proved=True)
     assert chart.caption == f"Adds up to ε = {0.5 * len(rows):g}. {said}".strip()
 
 

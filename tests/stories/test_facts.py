@@ -20,7 +20,7 @@ from dpviz.methods.nd_laplace.algorithm import redraw_loss
 from dpviz.methods.nd_laplace.charts import square_of, wall_facts
 from dpviz.methods.nd_laplace.run import PointsLook
 from dpviz.solvers import assign_basins
-from dpviz.stories.ledger import leaves
+from dpviz.stories.spending import leaves
 from tests.stories.conftest import FASTER, records_of, words_of
 
 N, RADIUS = 700, 1.5

@@ -1,4 +1,4 @@
-"""The numbers in the formulas are those of the run: of its ledger, its release and its guarantee, to the last bit."""
+"""The numbers in the formulas are those of the run: of its spending, its release and its guarantee, to the last bit."""
 
 import dataclasses
 import math
@@ -16,8 +16,8 @@ from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans.family import METHODS
 from dpviz.methods.nd_laplace.run import PointsLook
 from dpviz.solvers import assign
-from dpviz.stories.ledger import leaves
 from dpviz.stories.panel import ceiled, floored, number
+from dpviz.stories.spending import leaves
 from dpviz.stories.teaching import ODDS, TOTAL, Known, parts, tex
 
 BOX = Box.cube(0.0, 10.0, 2)
@@ -86,7 +86,7 @@ def test_published_kmeans(step, last):
 
 
 @pytest.mark.parametrize("name", sorted(set(METHODS) & set(BASELINES)))
-def test_every_size_of_noise_in_the_familys_ledger_is_written_once(name):
+def test_every_size_of_noise_in_the_familys_spending_is_written_once(name):
     module = BASELINES[name]
     it, _ = known(
         "convergent_kmeans", module.Params(n_clusters=3, **({"epsilon": 2.0} if name != "lloyd" else {})), module

@@ -203,7 +203,7 @@ def test_the_note_of_morse_s_ledger(epsilon):
         Words("Set", BOX, ("x", "y"), ("", "")),
         story.find_reference(POINTS, None, result, params),
     )
-    caption = {chart.key: chart.scene for chart in told.charts()}["ledger"].caption
+    caption = {chart.key: chart.scene for chart in told.charts()}["spending"].caption
     assert is_at_least(read(caption, before="ε = ", after=" at δ"), result.guarantee.proved.epsilon)
 
 

@@ -1,4 +1,4 @@
-"""A method that spends more than it states shows it: on the ledger, on its chart and on the card, in red."""
+"""A method that spends more than it states shows it: on the spending, on its chart and on the card, in red."""
 
 import dataclasses
 
@@ -60,25 +60,25 @@ def test_an_overspend_is_red_on_the_card(name):
 
 
 @pytest.mark.parametrize("name", [name for name in TOLD if name not in ("nd_laplace", "source_target", "morse")])
-def test_an_overspend_is_on_the_ledger_and_on_its_chart(name):
-    """The bars of a ledger are sums over events: none is what is left of ε."""
+def test_an_overspend_is_on_the_spending_and_on_its_chart(name):
+    """The bars of the spending are sums over events: none is what is left of ε."""
     once, twice = told(name), told(name, more=2)
 
     def bars(run):
-        return {chart.key: chart.scene for chart in run.charts()}["ledger"].y.view[1]  # it ends above the highest bar
+        return {chart.key: chart.scene for chart in run.charts()}["spending"].y.view[1]  # it ends above the highest bar
 
     assert bars(twice) > 1.2 * bars(once)
 
 
-def test_morse_s_ledger_in_rho_hides_no_overspend():
-    once, twice = (sum(row.epsilon for row in told("morse", more=more).ledger()) for more in (1, 2))
+def test_morse_s_spending_in_rho_hides_no_overspend():
+    once, twice = (sum(row.epsilon for row in told("morse", more=more).spending()) for more in (1, 2))
     assert twice == pytest.approx(2 * once)
 
 
 @pytest.mark.parametrize("calibration", ["repaired", "published"])
-def test_dpm_s_ledger_adds_up_to_epsilon_and_hides_no_overspend(calibration):
+def test_dpm_s_spending_adds_up_to_epsilon_and_hides_no_overspend(calibration):
     run = told("dpm", calibration=calibration, epsilon=2.0)
-    total = sum(row.epsilon for row in run.ledger())
+    total = sum(row.epsilon for row in run.spending())
     if calibration == "repaired":
         assert total == pytest.approx(2.0, rel=1e-6)
     average = run.result.events[-1]
@@ -86,8 +86,8 @@ def test_dpm_s_ledger_adds_up_to_epsilon_and_hides_no_overspend(calibration):
     louder = tuple(dataclasses.replace(part, sigma=part.sigma / 2) for part in average.parts)
     events = (*run.result.events[:-1], dataclasses.replace(average, parts=louder))
     over = dataclasses.replace(run, result=dataclasses.replace(run.result, events=events))
-    assert sum(row.epsilon for row in over.ledger()) > 1.2 * total
-    assert "Averages" in {row.purpose for row in run.ledger()}
+    assert sum(row.epsilon for row in over.spending()) > 1.2 * total
+    assert "Averages" in {row.purpose for row in run.spending()}
 
 
 def test_sums_of_pure_and_gaussian_events():

@@ -202,14 +202,14 @@ def test_every_run_says_what_it_found(run):
     assert run.facts()
     assert run.contents().protects
     assert run.card().kind
-    assert all(row.epsilon >= 0.0 for row in run.ledger())
+    assert all(row.epsilon >= 0.0 for row in run.spending())
     assert all(isinstance(each, str) for each in (*run.nonprivate_notices(), *run.public_notices()))
     assert run.proved == (run.guarantee.proved is not None)
 
 
 def test_a_notebook_that_prints_a_run_s_parts_keeps_nothing_exact(run):
     finding, secrets = run.finding(), [fact for fact in run.facts() if not fact.public]
-    parts = (run, finding, run.facts(), run.charts(), run.picture(), run.card(), run.ledger(), run.steps)
+    parts = (run, finding, run.facts(), run.charts(), run.picture(), run.card(), run.spending(), run.steps)
     text = "".join(map(repr, parts))
     assert finding.curator == finding.public or finding.curator not in text
     assert finding.public in text

@@ -28,9 +28,9 @@ from dpviz.stories.charts import CostLine
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.ground_layers import NoisySteps
-from dpviz.stories.ledger import noise_scales
 from dpviz.stories.panel import Fact, Sentence, counted, odds
 from dpviz.stories.run import Run
+from dpviz.stories.spending import noise_scales
 from dpviz.stories.stage import Clock, ExactScene, Stage, Stops, stack
 from dpviz.stories.view import Projection, View, Words
 

@@ -23,8 +23,8 @@ from dpviz.stories.centers import Blur, CentersRun, Headline, Placement
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
-from dpviz.stories.ledger import noise_scales
 from dpviz.stories.panel import Fact, ceiled, counted, number, odds
+from dpviz.stories.spending import noise_scales
 from dpviz.stories.stage import Clock, Stage, Stops, stack
 from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words
 
@@ -151,7 +151,7 @@ class FamilyRun(CentersRun[I_co, IS_co]):
     """
 
     reference_group = "k-means family"  # a page computes Lloyd's run once for all of them
-    ledger_unit = "iteration"
+    spending_unit = "iteration"
     scene = Scene
     ink: ClassVar[Ink] = RELEASED  # of the centers on the way
 

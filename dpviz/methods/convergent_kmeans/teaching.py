@@ -15,9 +15,9 @@ from dpviz.methods.convergent_kmeans.attack import AttackQuestion, attack_runs
 from dpviz.methods.convergent_kmeans.run import ZONE_EXPONENT
 from dpviz.metrics import nonprivate_costs
 from dpviz.solvers import SEED_SHARE, lloyd
-from dpviz.stories.ledger import leaves
 from dpviz.stories.method import Worlds
 from dpviz.stories.panel import number
+from dpviz.stories.spending import leaves
 from dpviz.stories.teaching import (
     KAIROUZ,
     SYMBOLS,
@@ -167,7 +167,7 @@ FAMILY_WORDS = {
 
 
 def formulas(it: Known) -> tuple[Formula, ...]:
-    """Return the formulas of a run, the main one first; a method of the family has its ledger."""
+    """Return the formulas of a run, the main one first; a method of the family has its spending."""
     if not isinstance(it.params, Params):
         return (*steps_of(it.events), *some(total(it) if len(it.events) > 1 else None, odds_of(it)))
     return _published(it, it.release) if it.params.mode == "published" else _repaired(it, it.release)

@@ -17,13 +17,12 @@ from dpviz.methods.dpm.cells import TOO_FEW, Cells, Subsets, about
 from dpviz.metrics import adjusted_rand, nonprivate_cost
 from dpviz.plots import Frame, Measure, Scene, Strip
 from dpviz.solvers import LloydRun, assign, nonprivate_kmeans
-from dpviz.stories import center_facts, charts, ledger
+from dpviz.stories import center_facts, charts, spending
 from dpviz.stories.center_facts import AS_GOOD, FACTORS, NoiseLaw, cost_ratio, no_data_fact
 from dpviz.stories.centers import no_data_cost
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import RECORD, Contents, box_words
-from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.outcomes import Outcome
 from dpviz.stories.panel import (
     Fact,
@@ -36,6 +35,7 @@ from dpviz.stories.panel import (
     places_words,
 )
 from dpviz.stories.run import Chart, Run
+from dpviz.stories.spending import SpendingRow
 from dpviz.stories.stage import Clock
 from dpviz.stories.view import Plane, View
 from dpviz.stories.wording import Doubt, in_words, opened, percent, things
@@ -352,9 +352,9 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         A leaf whose cut was refused has its own count, and its sides', each weighed by 1 / variance.
         """
         scales = {
-            leaf.step: ledger.scale_of(leaf)
+            leaf.step: spending.scale_of(leaf)
             for event in self.events
-            for leaf in ledger.leaves(event)
+            for leaf in spending.leaves(event)
             if isinstance(leaf, LaplaceEvent) and leaf.purpose is Purpose.COUNTS
         }
         levels, refused = self.cells.levels[leaves].tolist(), self.cells.refused[leaves].tolist()
@@ -529,21 +529,21 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         low, high = int(numbers.min()), int(numbers.max())
         return f"{low} per feature" if low == high else f"{low} to {high} per feature"
 
-    def ledger(self) -> tuple[LedgerRow, ...]:
-        """Return the ledger, public: each level's counts and cuts, then the averages, at what is theirs of delta."""
+    def spending(self) -> tuple[SpendingRow, ...]:
+        """Return the spending, public: each level's counts and cuts, then the averages, at what is theirs of delta."""
         share = 1.0 - COUNT_DELTA_SHARE if self.published else 1.0
-        rows = ledger.ledger_rows(self.result, delta=share * self.guarantee.stated.calibrated_delta)
+        rows = spending.list_spending(self.result, delta=share * self.guarantee.stated.calibrated_delta)
         return tuple(sorted(rows, key=lambda row: row.column))
 
-    def ledger_chart(self) -> Scene:
+    def spending_chart(self) -> Scene:
         """Return what each level spends, from the release's events."""
-        last = max(row.column for row in self.ledger())  # after the planned levels, also where cuts ended sooner
+        last = max(row.column for row in self.spending())  # after the planned levels, also where cuts ended sooner
         opening = f"Bar 0: before the first cut. Bar {last}: the averages, which also have all of δ."
-        return charts.ledger_chart(self.ledger(), proved=self.proved, unit="level", opening=opening)
+        return charts.spending_chart(self.spending(), proved=self.proved, unit="level", opening=opening)
 
     def charts(self) -> tuple[Chart, ...]:
         """Return what stands beside the picture, by name."""
-        return (*self.profile_charts(), Chart("ledger", self.ledger_chart()))
+        return (*self.profile_charts(), Chart("spending", self.spending_chart()))
 
     def ensembles(self, view: View) -> Ensembles:
         """Return other averages and, for the curator alone, other cuts of the same law."""

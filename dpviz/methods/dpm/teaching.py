@@ -13,8 +13,8 @@ from dpviz.methods.dpm.algorithm import Params, TreeRelease
 from dpviz.methods.dpm.algorithm.plan import COUNT_DELTA_SHARE, LEAST_RECORDS
 from dpviz.methods.dpm.algorithm.tree import unit_half_range, unit_sensitivity
 from dpviz.methods.dpm.cells import Cells
-from dpviz.stories.ledger import leaves
 from dpviz.stories.method import Cuts, Worlds
+from dpviz.stories.spending import leaves
 from dpviz.stories.teaching import (
     KAIROUZ,
     SYMBOLS,

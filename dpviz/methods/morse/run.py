@@ -36,10 +36,10 @@ from dpviz.stories.ensemble import Ensemble, Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.label import VALUES, Contents, box_words, protected
-from dpviz.stories.ledger import LedgerRow
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, cluster_names, counted, number, odds, places_words
 from dpviz.stories.run import Chart, Run
+from dpviz.stories.spending import SpendingRow
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words
 from dpviz.stories.wording import Doubt, in_words, opened, things
@@ -353,10 +353,10 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             ),
         )
 
-    def ledger(self) -> tuple[LedgerRow, ...]:
+    def spending(self) -> tuple[SpendingRow, ...]:
         """Return what each step spends, in zCDP's ρ: public, it follows from the events."""
         adjacency = self.params.neighbors
-        return tuple(LedgerRow(i + 1, "Steps", zcdp_rho((e,), adjacency), 1) for i, e in enumerate(self.events))
+        return tuple(SpendingRow(i + 1, "Steps", zcdp_rho((e,), adjacency), 1) for i, e in enumerate(self.events))
 
     # What is drawn.
 
@@ -453,16 +453,16 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         return "All of it is computed from the released mixture, for free."
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return profiles, the dendrogram and the ledger."""
+        """Return profiles, the dendrogram and the spending."""
         tree = Chart("dendrogram", dendrogram(self.shown, self.frames), DENDROGRAM_HEIGHT)
-        return (*self.profile_charts(), tree, Chart("ledger", self.ledger_chart()))
+        return (*self.profile_charts(), tree, Chart("spending", self.spending_chart()))
 
-    def ledger_chart(self) -> Scene:
+    def spending_chart(self) -> Scene:
         """Return what each step spends, from the release's events, in ρ: that adds up where ε does not."""
         proved = self.guarantee.proved
         in_all = "" if proved is None else f" ε = {ceiled(proved.epsilon)} at δ = {chance_limit(proved.delta)} in all."
         note = f"{in_all} Everything after the mixture is free."
-        return charts.ledger_chart(self.ledger(), proved=self.proved, unit="step", symbol="ρ", note=note)
+        return charts.spending_chart(self.spending(), proved=self.proved, unit="step", symbol="ρ", note=note)
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear their cluster's mean released color: curator."""

@@ -14,9 +14,9 @@ from dpviz.methods.morse.algorithm.budget import lloyd_sensitivity, moment_sensi
 from dpviz.methods.morse.charts import RIGHT
 from dpviz.metrics import adjusted_rand
 from dpviz.solvers.landscapes.flow import distinct, settle
-from dpviz.stories.ledger import leaves
 from dpviz.stories.method import Worlds
 from dpviz.stories.panel import number
+from dpviz.stories.spending import leaves
 from dpviz.stories.teaching import (
     KAIROUZ,
     SYMBOLS,
@@ -146,7 +146,7 @@ READING = Reading.of("morse", formulas, lambda _: WORDS, KAIROUZ)
 
 
 def _sigma(it: Known) -> float:
-    """Return the noise of the ledger's last Gaussian step."""
+    """Return the noise of the run's last Gaussian step."""
     return next(leaf.sigma for event in it.events[::-1] for leaf in leaves(event) if isinstance(leaf, GaussianEvent))
 
 

@@ -541,7 +541,7 @@ MISREADINGS = (
         "No violation was found, so the method is private.",
         "An audit looks at two data sets and a few events. It can refute a promise, never prove one: other worlds, "
         "other events or more runs may show more.",
-        "The guarantee's label: “proved” rests on a proof and the [[ledger]], not on these runs.",
+        "The guarantee's label: “proved” rests on a proof and the [[spending]], not on these runs.",
     ),
     Misreading(
         "The measured ε is the method's true ε.",

@@ -20,8 +20,8 @@ from dpviz.plots import RELEASED, Audience, Axis, Kind, Layer, Plot, Role, Scene
 from dpviz.stories import center_facts
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.charts import BAND, HIGHEST_RATIO, Curve, layers_of, percentiles
-from dpviz.stories.ledger import leaves, words_of
 from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, cluster_names, number
+from dpviz.stories.spending import leaves, words_of
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Row, Rows

@@ -36,7 +36,7 @@ MISREADINGS = (
     ),
     Misreading(
         "I choose the ε whose cost I like, and its guarantee holds.",
-        "The costs are exact. Choosing by them is one more look at the records, and no [[ledger]] counts it.",
+        "The costs are exact. Choosing by them is one more look at the records, and no [[spending]] includes it.",
         "“What may be compared?” on the stage. Choose on public or synthetic records that are like yours.",
     ),
     Misreading(

@@ -1,4 +1,4 @@
-"""The family's pictures: every mark against the step it stands for, by hand; every ledger adds up to what is proved."""
+"""The family's pictures: every mark against its step, by hand; spending adds up to the proved sum."""
 
 import dataclasses
 import itertools
@@ -19,8 +19,8 @@ from dpviz.solvers import nonprivate_kmeans
 from dpviz.solvers.grids import CellGrid, even_grid
 from dpviz.stories import View, Words
 from dpviz.stories.ground_layers import MOST_COLORED, MOST_DRAWN, NO_GROUP, WIDEST, noise_length, sample
-from dpviz.stories.ledger import adjacency_of, ledger_rows
 from dpviz.stories.panel import ceiled, number
+from dpviz.stories.spending import adjacency_of, list_spending
 from dpviz.stories.view import project
 from tests.stories.marks import NOISY, SETTINGS, brute_labels, by_hand, chart_of, named, same, shown
 
@@ -144,7 +144,7 @@ def test_hardly_any_records_and_many_clusters_are_drawn(tell_family, show_family
             assert pack(drawn)
             assert pack(drawn.public())
         assert pack(chart_of(told, "cost"))
-        assert pack(chart_of(told, "ledger"))
+        assert pack(chart_of(told, "spending"))
         for text in (told.finding().curator, *(fact.value for fact in told.utility())):
             assert "nan" not in text
 
@@ -375,14 +375,14 @@ SPENT = [
 def test_the_rows_add_up_to_what_is_proved(tell_family, name, epsilon, d, adjacency):
     told = tell_family(name, d, n=60, epsilon=epsilon, adjacency=adjacency)
     proved = told.result.guarantee.proved
-    rows = ledger_rows(told.result, delta=proved.delta)
+    rows = list_spending(told.result, delta=proved.delta)
     assert total(rows) == pytest.approx(proved.epsilon, rel=1e-12)
     assert adjacency_of(told.result.events) is proved.adjacency
-    # A ledger without one of its rows, or under the other adjacency, would not do.
+    # Spending without one of its rows, or under the other adjacency, would not do.
     assert all(total(rows[:i] + rows[i + 1 :]) != pytest.approx(proved.epsilon, rel=1e-12) for i in range(len(rows)))
-    drawn = [rect for layer in chart_of(told, "ledger").layers for rect in layer.arrays["rect"][0]]
+    drawn = [rect for layer in chart_of(told, "spending").layers for rect in layer.arrays["rect"][0]]
     assert math.fsum(top - low for _, low, _, top in drawn) == pytest.approx(proved.epsilon, rel=1e-12)
-    assert f"Adds up to ε = {ceiled(proved.epsilon)}" in chart_of(told, "ledger").caption
+    assert f"Adds up to ε = {ceiled(proved.epsilon)}" in chart_of(told, "spending").caption
 
 
 def columns(rows, purpose):
@@ -393,7 +393,7 @@ def columns(rows, purpose):
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_blum_spends_evenly_and_dwork_halves(tell_family, d, adjacency):
     for name, spent in (("blum", [0.4] * 5), ("dwork", [1.0, 0.5, 0.25, 0.125, 0.0625])):
-        rows = ledger_rows(tell_family(name, d, epsilon=2.0, adjacency=adjacency).result)
+        rows = list_spending(tell_family(name, d, epsilon=2.0, adjacency=adjacency).result)
         counts, sums = columns(rows, "Counts"), columns(rows, "Sums")
         assert list(counts) == list(sums) == [1, 2, 3, 4, 5]
         # One noise scale for count and centered sums: the count is 1 of the L1 sensitivity 1 + d/2.
@@ -405,7 +405,7 @@ def test_blum_spends_evenly_and_dwork_halves(tell_family, d, adjacency):
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_su_splits_by_the_error_each_part_causes(tell_family, d):
     told = tell_family("dplloyd", d, epsilon=2.0)
-    rows = ledger_rows(told.result)
+    rows = list_spending(told.result)
     n_steps, weight = len(told.result.trace), (4 * d * 0.225**2) ** (1 / 3)
     assert columns(rows, "Number of records") == pytest.approx({0: 0.04})
     each = 1.96 / n_steps
@@ -417,17 +417,17 @@ def test_su_splits_by_the_error_each_part_causes(tell_family, d):
 def test_the_others_spend_at_once_or_by_rounds(tell_family):
     for name, purpose in (("eugkm", "Cells"), ("gupt", "Mean of the blocks")):
         even = {"grid": "even"} if name == "eugkm" else {}
-        rows = ledger_rows(tell_family(name, epsilon=2.0, **even).result)
+        rows = list_spending(tell_family(name, epsilon=2.0, **even).result)
         assert [(row.column, row.purpose, row.n_clusters) for row in rows] == [
             (1, purpose, 1),
             (0, "Number of records", 1),
         ]
         assert [row.epsilon for row in rows] == pytest.approx([1.96, 0.04])
-        public = ledger_rows(tell_family(name, epsilon=2.0, n_public=300, **even).result)
+        public = list_spending(tell_family(name, epsilon=2.0, n_public=300, **even).result)
         assert [(row.column, row.epsilon) for row in public] == [(1, pytest.approx(2.0))]
-    fitted = {row.purpose: row.epsilon for row in ledger_rows(tell_family("eugkm", epsilon=2.0, n_public=300).result)}
+    fitted = {row.purpose: row.epsilon for row in list_spending(tell_family("eugkm", epsilon=2.0, n_public=300).result)}
     assert fitted == pytest.approx({"Marginals": 0.4, "Cells": 1.6})
-    rounds = ledger_rows(tell_family("privgene", epsilon=2.0, n_rounds=4).result)
+    rounds = list_spending(tell_family("privgene", epsilon=2.0, n_rounds=4).result)
     assert [row.column for row in rounds] == [1, 2, 3, 4]
     assert [row.epsilon for row in rounds] == pytest.approx([0.5] * 4)
 
@@ -435,44 +435,44 @@ def test_the_others_spend_at_once_or_by_rounds(tell_family):
 def test_without_privacy_there_is_one_row_and_no_bar(tell_family):
     for d, n in ((1, 300), (2, 30), (5, 300)):
         told = tell_family("lloyd", d, n=n)
-        (row,) = ledger_rows(told.result)
+        (row,) = list_spending(told.result)
         assert (row.column, row.epsilon) == (1, math.inf)
-        assert chart_of(told, "ledger").is_empty
-        assert "No limit" in chart_of(told, "ledger").caption
+        assert chart_of(told, "spending").is_empty
+        assert "No limit" in chart_of(told, "spending").caption
 
 
 @pytest.mark.parametrize("name", PRIVATE)
 def test_infinite_budgets_have_no_bars(tell_family, name):
     told = tell_family(name, epsilon=math.inf, n_public=300) if name in ("dplloyd", "gupt", "eugkm") else None
     told = told or tell_family(name, epsilon=math.inf, **({"n_rounds": 3} if name == "privgene" else {}))
-    assert total(ledger_rows(told.result)) == math.inf
-    assert chart_of(told, "ledger").is_empty
-    assert np.isfinite(chart_of(told, "ledger").y.view).all()
+    assert total(list_spending(told.result)) == math.inf
+    assert chart_of(told, "spending").is_empty
+    assert np.isfinite(chart_of(told, "spending").y.view).all()
 
 
 @pytest.mark.parametrize(("name", "adjacency"), [(name, adjacency) for name, _, _, adjacency in SPENT])
-def test_an_unproved_ledger_is_red_and_keeps_its_sum(tell_family, name, adjacency):
+def test_an_unproved_spending_is_red_and_keeps_its_sum(tell_family, name, adjacency):
     """Bounds from the data take the proof away; the claim in print can name the other adjacency."""
     told = tell_family(name, epsilon=1.0, adjacency=adjacency)
     spent = told.result.guarantee.proved.epsilon
     guarantee = dataclasses.replace(told.result.guarantee, proved=None)
     unproved = dataclasses.replace(told, result=dataclasses.replace(told.result, guarantee=guarantee))
-    chart = chart_of(unproved, "ledger")
+    chart = chart_of(unproved, "spending")
     assert {layer.role for layer in chart.layers} == {Role.VIOLATION}
     assert {layer.audience for layer in chart.layers} == {Audience.PUBLIC}
     assert f"not established: ε = {ceiled(spent)}" in chart.caption
-    assert total(ledger_rows(unproved.result, delta=guarantee.published.delta)) == pytest.approx(spent, rel=1e-12)
+    assert total(list_spending(unproved.result, delta=guarantee.published.delta)) == pytest.approx(spent, rel=1e-12)
 
 
 @pytest.mark.parametrize("d", [1, 2, 20])
-def test_convergent_kmeans_has_a_ledger_too(tell, d):
+def test_convergent_kmeans_has_a_spending_too(tell, d):
     repaired = tell(d, mode="repaired", epsilon=2.0)
-    rows, n_steps = ledger_rows(repaired.result), len(repaired.result.trace)
+    rows, n_steps = list_spending(repaired.result), len(repaired.result.trace)
     assert total(rows) == pytest.approx(2.0, rel=1e-12)
     assert set(columns(rows, "Counts")) == set(columns(rows, "Sums")) == set(range(1, n_steps + 1))
     assert columns(rows, "Number of records") == pytest.approx({0: 0.04})
     published = tell(d, mode="published", epsilon_counts=0.7, epsilon_per_iteration=0.3)
-    rows, n_steps = ledger_rows(published.result), len(published.result.trace)
+    rows, n_steps = list_spending(published.result), len(published.result.trace)
     assert columns(rows, "Draws (claimed)") == pytest.approx(dict.fromkeys(range(1, n_steps + 1), 0.3))
     assert columns(rows, "Final counts (claimed)") == pytest.approx({n_steps + 1: 0.7})
     assert {row.n_clusters for row in rows} == {4}
@@ -483,7 +483,7 @@ def test_events_of_other_methods_are_read_as_they_are(tell_family):
     told = tell_family("dplloyd")
 
     def rows(*events):
-        return ledger_rows(dataclasses.replace(told.result, events=events))
+        return list_spending(dataclasses.replace(told.result, events=events))
 
     (one,) = rows(PureEvent("round 7: a vote", 0.3))
     assert one == dataclasses.replace(one, column=1, purpose="Round 7: a vote", epsilon=0.3, n_clusters=1)

@@ -67,7 +67,7 @@ def test_public_numbers_and_charts_follow_from_the_release(tell_family, name, d)
     facts = [[fact for fact in world.utility() if fact.public] for world in (told, changed)]
     assert facts[0] == facts[1]
     assert told.utility() != changed.utility()
-    assert pack(chart_of(told, "ledger")) == pack(chart_of(changed, "ledger"))
+    assert pack(chart_of(told, "spending")) == pack(chart_of(changed, "spending"))
     assert pack(chart_of(told, "cost")) != pack(chart_of(changed, "cost"))
     assert pack(chart_of(told, "cost").public()) == pack(chart_of(changed, "cost").public())
     assert chart_of(told, "cost").public().is_empty
@@ -130,7 +130,7 @@ def test_nothing_of_lloyds_own_run_is_public(tell_family, show_family, d):
     }
     assert [frame.label for frame in drawn[0].public().frames] == ["Start"]
     assert pack(drawn[0].public().public()) == pack(drawn[0].public())
-    for tell in (lambda told: told.risk(), lambda told: chart_of(told, "ledger"), lambda told: told.stage_words()[1]):
+    for tell in (lambda told: told.risk(), lambda told: chart_of(told, "spending"), lambda told: told.stage_words()[1]):
         here, there = (tell(world) for world in worlds)
         assert (here == there) if not hasattr(here, "layers") else pack(here) == pack(there)
     assert not any(fact.public for world in worlds for fact in world.utility())

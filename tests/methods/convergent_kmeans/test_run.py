@@ -179,14 +179,14 @@ def bars(told):
     """Return (layer, column, bottom, top) of every bar."""
     return [
         (layer.name, round(float(x0 + x1) / 2, 9), float(y0), float(y1))
-        for layer in chart_of(told, "ledger").layers
+        for layer in chart_of(told, "spending").layers
         for x0, y0, x1, y1 in layer.arrays["rect"][0]
     ]
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 20])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 20.0])
-def test_the_ledger_adds_up_to_epsilon(tell, d, epsilon):
+def test_the_spending_adds_up_to_epsilon(tell, d, epsilon):
     told = tell(d, epsilon=epsilon)
     drawn = bars(told)
     assert math.fsum(top - bottom for _, _, bottom, top in drawn) == pytest.approx(epsilon, rel=1e-12)
@@ -197,7 +197,7 @@ def test_the_ledger_adds_up_to_epsilon(tell, d, epsilon):
         heights = [top - bottom for _, column, bottom, top in drawn if column == t]
         assert sum(heights) == pytest.approx(0.98 * epsilon / n_steps)
         assert len(heights) == 2, "sums and counts"
-    assert f"ε = {number(epsilon)}" in chart_of(told, "ledger").caption
+    assert f"ε = {number(epsilon)}" in chart_of(told, "spending").caption
 
 
 def test_bars_stand_on_each_other(tell):
@@ -205,23 +205,23 @@ def test_bars_stand_on_each_other(tell):
     for _, column, bottom, top in bars(tell()):
         assert bottom == pytest.approx(tops.get(column, 0.0))
         tops[column] = top
-    view = chart_of(tell(), "ledger").y.view
+    view = chart_of(tell(), "spending").y.view
     assert view[1] > max(tops.values())
 
 
 @pytest.mark.parametrize("orientation", ["past", "future"])
-def test_the_published_ledger_is_a_claim(tell, orientation):
+def test_the_published_spending_is_a_claim(tell, orientation):
     told = tell(mode="published", orientation=orientation, epsilon_counts=0.7, epsilon_per_iteration=0.3)
     n_steps = len(told.result.trace)
     total = 0.7 + n_steps * 0.3
     assert math.fsum(top - bottom for _, _, bottom, top in bars(told)) == pytest.approx(total, rel=1e-12)
-    chart = chart_of(told, "ledger")
+    chart = chart_of(told, "spending")
     assert all("claimed" in layer.name for layer in chart.layers)
     assert re.search(r"not established: ε = " + re.escape(number(total)), chart.caption)
     assert told.result.guarantee.published.epsilon == pytest.approx(total)
 
 
-def test_all_ledgers_are_public(tell, options):
-    chart = chart_of(tell(**options), "ledger")
+def test_all_spending_are_public(tell, options):
+    chart = chart_of(tell(**options), "spending")
     assert {layer.audience for layer in chart.layers} == {Audience.PUBLIC}
     assert not chart.public().is_empty

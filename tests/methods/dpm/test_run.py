@@ -23,16 +23,16 @@ from dpviz.stories.view import HALF, Plane, Words
 
 @pytest.mark.parametrize("calibration", ["repaired", "published"])
 @pytest.mark.parametrize("d", [1, 2, 5, 20, 100])
-def test_the_ledger_adds_up_to_epsilon(tell_dpm, d, calibration):
+def test_the_spending_adds_up_to_epsilon(tell_dpm, d, calibration):
     """Repaired spends all of epsilon whatever was cut; published never more, as levels not reached are not spent."""
     for epsilon in (0.1, 1.0, 8.0):
         told = tell_dpm(d, n=400, calibration=calibration, epsilon=epsilon, n_levels=None)
-        rows = told.ledger()
+        rows = told.spending()
         total = math.fsum(row.epsilon for row in rows)
         averages = [row.epsilon for row in rows if row.purpose == "Averages"]
         assert len(averages) == told.last.n_rounds
         bar = {row.column for row in rows if row.purpose == "Averages"}.pop()
-        assert f" Bar {bar}: the averages" in told.ledger_chart().caption
+        assert f" Bar {bar}: the averages" in told.spending_chart().caption
         assert averages == pytest.approx([told.last.budget.epsilon / told.last.n_rounds] * len(averages), rel=1e-9)
         if calibration == "repaired":
             assert total == pytest.approx(epsilon, rel=1e-12)
@@ -44,10 +44,10 @@ def test_the_ledger_adds_up_to_epsilon(tell_dpm, d, calibration):
             assert by_level[step.level + 1, "Counts"] == pytest.approx(step.epsilon_counts, rel=1e-12)
 
 
-def test_given_shares_are_the_ledgers(tell_dpm):
+def test_given_shares_are_the_spending(tell_dpm):
     told = tell_dpm(2, shares=FEW_SHARES, epsilon=2.0, n_levels=1)
     spent = {}
-    for row in told.ledger():
+    for row in told.spending():
         spent[row.purpose] = spent.get(row.purpose, 0.0) + row.epsilon
     for purpose, share in (
         ("Interval size", 0.04),

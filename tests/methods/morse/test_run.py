@@ -173,12 +173,12 @@ def test_a_search_is_the_papers_string():
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("calibration", ["tight", "published"])
-def test_the_ledger_adds_up_to_what_is_spent(base, calibration):
+def test_the_spending_adds_up_to_what_is_spent(base, calibration):
     run = tell(base=base, calibration=calibration)
-    bars = [layer.arrays["rect"][0] for layer in run.ledger_chart().layers]
+    bars = [layer.arrays["rect"][0] for layer in run.spending_chart().layers]
     spent = sum(float((bar[:, 3] - bar[:, 1]).sum()) for bar in bars)
     assert spent == pytest.approx(zcdp_rho(run.result.events, run.params.neighbors))
-    assert len(run.ledger()) == len(run.result.events)
+    assert len(run.spending()) == len(run.result.events)
 
 
 def other_world(run, n):

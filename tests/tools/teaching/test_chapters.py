@@ -17,7 +17,7 @@ from dpviz.methods.morse import teaching as morse
 from dpviz.methods.nd_laplace import teaching as nd_laplace
 from dpviz.methods.source_target import teaching as source_target
 from dpviz.plots import pack
-from dpviz.stories.ledger import ledger_rows
+from dpviz.stories.spending import list_spending
 from dpviz.stories.teaching import ranges
 from dpviz.tools.teaching import chapters
 from dpviz.tools.teaching.chapters import CHAPTERS, END, NAMES, ORDER
@@ -227,7 +227,7 @@ def test_rounds_share_the_budget_equally(rounds):
     dataset, params = method.chapter.made(), method.Params(**method.chapter.params(str(rounds)))
     run = method.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(0))
     spent = {}
-    for row in ledger_rows(run):
+    for row in list_spending(run):
         spent[row.column] = spent.get(row.column, 0.0) + row.epsilon
     assert list(spent.values()) == [pytest.approx(0.5 / rounds)] * rounds
     assert measured("noise").value > 1.05

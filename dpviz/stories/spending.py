@@ -1,4 +1,4 @@
-"""The ledger of a run: what every iteration spent on what, read from its events."""
+"""The spending of a run: the amount and purpose of each iteration, read from its events."""
 
 import math
 from collections.abc import Iterator
@@ -24,8 +24,8 @@ Leaf: TypeAlias = LaplaceEvent | GaussianEvent | PureEvent
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerRow:
-    """What one column of the ledger spends on one purpose."""
+class SpendingRow:
+    """The amount that one column of the chart spends on one purpose."""
 
     column: int  # 0 before the first iteration, 1 .. T, T + 1 for what follows the last
     purpose: str
@@ -33,8 +33,8 @@ class LedgerRow:
     n_clusters: int  # clusters that each get all of it, by parallel composition; 1: spent once, on all together
 
 
-def ledger_rows(result: Result[Release, Step], *, delta: float | None = None) -> tuple[LedgerRow, ...]:
-    """Return the ledger of a run, public: it follows from its events. The epsilons add up to what the run spends.
+def list_spending(result: Result[Release, Step], *, delta: float | None = None) -> tuple[SpendingRow, ...]:
+    """Return the spending of a run, public: it follows from the events. The epsilons add up to the sum that it spends.
 
     It is the account that the run's guarantee names (`epsilon_share`), under the adjacency that the events were
     calibrated for and at `delta`; None: at the delta that the run's noise is made for.
@@ -42,17 +42,17 @@ def ledger_rows(result: Result[Release, Step], *, delta: float | None = None) ->
     claim = result.guarantee.proved or result.guarantee.stated
     delta = claim.calibrated_delta if delta is None else delta
     if result.events and all(isinstance(e, PureEvent) and math.isinf(e.epsilon) for e in result.events):
-        return (LedgerRow(1, "Exact means", math.inf, 1),)  # how many steps they took is exact, too
+        return (SpendingRow(1, "Exact means", math.inf, 1),)  # how many steps they took is exact, too
     adjacency = adjacency_of(result.events)
     k = len(result.release.centers) if isinstance(result.release, CentersRelease) else 1
-    rows: list[LedgerRow] = []
+    rows: list[SpendingRow] = []
     for i, event in enumerate(result.events):
         for (step, purpose), part in by_purpose(event).items():
             first = next(leaves(part))
             n_shared = len(part.parts) if isinstance(part, ParallelEvent) else k if purpose in EACH_CLUSTER else 1
             column = i + 1 if purpose is None else step
             rows.append(
-                LedgerRow(
+                SpendingRow(
                     column,
                     words_of(first),
                     epsilon_share((part,), result.events, adjacency, delta, claim.account),
