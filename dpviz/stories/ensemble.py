@@ -245,7 +245,14 @@ def with_ensembles(scene: Scene, ensembles: Ensembles, plane: Projection, unit: 
             heights = np.modf(GOLDEN * np.arange(1, places[..., 0].size + 1))[0] - 0.5
             places[..., 1] += STRIP * heights.reshape(places.shape[:2])
         arrays: dict[str, AnyArray] = {"xy": places[None]}
-        drain = {} if ensemble.drain is None else _drained(ensemble.drain, unit, scene.layers[at], last)
+        drain: dict[str, AnyArray] = {}
+        if ensemble.drain is not None:  # how gray the drawn records are
+            people = scene.layers[at]
+            group = people.arrays["group"]
+            sample = ground.sample(len(unit), len(group))
+            if len(sample) == people.n_marks:
+                some = unit if len(sample) == len(unit) else unit[sample]
+                drain["drain"] = ensemble.drain(some, group[people.rows[last] if len(group) > 1 else 0])[None]
         above.append(Layer.of(ensemble.cloud or cloud, Kind.ENSEMBLE, ink, arrays | drain, rows, size=DOT))
         if ensemble.ends is not None:
             arrays["ends"] = ensemble.ends[None]
@@ -254,15 +261,3 @@ def with_ensembles(scene: Scene, ensembles: Ensembles, plane: Projection, unit: 
             under.append(Layer.of(fog, Kind.ENSEMBLE, ink, arrays, rows, fill=HAZE))
     layers: Sequence[Layer] = (*scene.layers[:at], *under, scene.layers[at], *above, *scene.layers[at + 1 :])
     return replace(scene, layers=tuple(layers))
-
-
-def _drained(
-    drain: Callable[[Points, Shades], Shades], unit: Points, records: Layer, frame: int
-) -> dict[str, AnyArray]:
-    """Return how gray the drawn records are."""
-    group = records.arrays["group"]
-    drawn = ground.sample(len(unit), len(group))
-    if len(drawn) != records.n_marks:
-        return {}
-    some = unit if len(drawn) == len(unit) else unit[drawn]
-    return {"drain": drain(some, group[records.rows[frame] if len(group) > 1 else 0])[None]}

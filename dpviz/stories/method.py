@@ -54,13 +54,11 @@ class Cloud:
     @classmethod
     def joined(cls, parts: Sequence["Cloud"]) -> "Cloud":
         """Put runs together."""
-        places, statistics = (np.concatenate([getattr(part, name) for part in parts]) for name in cls._arrays())
+        places, statistics = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("places", "statistics")
+        )
         every = [part.cuts for part in parts if part.cuts is not None]
         return cls(frozen(places), Cuts.joined(every) if every else None, frozen(statistics))
-
-    @staticmethod
-    def _arrays() -> tuple[str, str]:
-        return "places", "statistics"
 
 
 class ByRecord(Protocol[P_contra]):

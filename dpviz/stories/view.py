@@ -249,7 +249,8 @@ class Plane:
         """Return the outlines (m, p, 2) of cells (m, d); NaN where the pen is lifted."""
         corners = OUTLINES[len(self.features)]
         if len(self.features) == 1:
-            return np.concatenate([self._upright(low[:, 0]), self._gap(len(low)), self._upright(high[:, 0])], axis=1)
+            gap = np.full((len(low), 1, 2), np.nan)
+            return np.concatenate([self._upright(low[:, 0]), gap, self._upright(high[:, 0])], axis=1)
         path = np.full((len(low), len(corners), low.shape[1]), np.nan)
         for vertex, corner in enumerate(corners):
             if corner is not None:
@@ -324,10 +325,6 @@ class Plane:
     def _upright(places: FloatArray) -> FloatArray:
         """Return upright lines (m, 2, 2) over the height of a strip."""
         return np.stack([np.stack([places, np.zeros_like(places)], 1), np.stack([places, np.ones_like(places)], 1)], 1)
-
-    @staticmethod
-    def _gap(n: int) -> FloatArray:
-        return np.full((n, 1, 2), np.nan)
 
 
 PLACES: dict[Kind, tuple[str, ...]] = {

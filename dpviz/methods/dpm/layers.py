@@ -62,8 +62,13 @@ def draw_layers(
     by_level = _color_levels(subsets)
     # Records are colored by the subset they are in at each level; a subset has its first cluster's color.
     groups: list[Labels | None] = [None, *(colors[last.nonprivate_labels] for colors in by_level)]
+    walls = ground.box_layer(stage, public=subsets.words.box_public)
+    if not plane.flat:
+        name, ink = ground.bounds_ink(public=subsets.words.box_public)
+        ends, always = plane.box()[None], stage.clock.always()
+        walls = [stage.layer(name, Kind.SEGMENTS, ink, always, ends, size=1.0, isolate=False)]
     return (
-        *_box_layers(plane, stage, public=subsets.words.box_public),
+        *walls,
         *_cell_layers(subsets, by_level, plane, stage),
         ground.record_layer(unit, groups, _grouped(stage.clock), stage, size=3.5),
         *(_chance_layers(levels, plane, stage) if plane.flat else ()),
@@ -71,14 +76,6 @@ def draw_layers(
         *_node_layers(subsets, chosen, plane, stage),
         *_release_layers(subsets, release, last, nonprivate_centers, plane, stage, published=published),
     )
-
-
-def _box_layers(plane: Plane, stage: Stage, *, public: bool) -> list[Layer]:
-    if plane.flat:
-        return ground.box_layer(stage, public=public)
-    name, ink = ground.bounds_ink(public=public)
-    ends = plane.box()[None]
-    return [stage.layer(name, Kind.SEGMENTS, ink, stage.clock.always(), ends, size=1.0, isolate=False)]
 
 
 def _color_levels(subsets: Subsets) -> list[Labels]:
@@ -126,7 +123,15 @@ def _cut_layers(subsets: Subsets, tries: Sequence[LevelStep], plane: Plane, stag
     before = clock.during("score", "choose", offset=-1)
     last = {clock.release: cells.n_levels - 1}
     still = before | counted | (last if plane.flat else {})  # in a turned picture outlines of cells take their place
-    best = _best(cells, tries, plane, clock.n_steps)
+
+    # The best-scored cut of each tried node: exact, so the curator's.
+    axes, positions = np.full(len(cells.axes), -1), np.full(len(cells.axes), np.nan)
+    for step in tries:
+        for split in step.splits:
+            axis, at = split.nonprivate_best
+            axes[split.node], positions[split.node] = axis, split.positions[axis, at]
+    best = plane.cuts(cells.low, cells.high, axes, positions)
+    best = np.where((cells.levels == levels)[..., None, None], best, np.nan)
 
     def add(name: str, ink: Ink, rows: dict[int, int], xy: FloatArray, **style: Any) -> Layer:
         options: dict[str, Any] = {"isolate": False, "pick": PICK, "names": names, "ids": paths, **style}
@@ -138,17 +143,6 @@ def _cut_layers(subsets: Subsets, tries: Sequence[LevelStep], plane: Plane, stag
         add("drawn cut", RELEASED, lines, now, size=3.5),
         add("best cut", SECRET, lines, best, size=1.75, names=()),
     ]
-
-
-def _best(cells: Cells, tries: Sequence[LevelStep], plane: Plane, n_levels: int) -> FloatArray:
-    """Return the best-scored cut of each tried node (T, m, p, 2): exact, so the curator's."""
-    axes, positions = np.full(len(cells.axes), -1), np.full(len(cells.axes), np.nan)
-    for step in tries:
-        for split in step.splits:
-            axis, at = split.nonprivate_best
-            axes[split.node], positions[split.node] = axis, split.positions[axis, at]
-    best = plane.cuts(cells.low, cells.high, axes, positions)
-    return np.where((cells.levels == np.arange(n_levels)[:, None])[..., None, None], best, np.nan)
 
 
 def _node_layers(subsets: Subsets, chosen: int, plane: Plane, stage: Stage) -> list[Layer]:

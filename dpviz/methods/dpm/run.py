@@ -36,7 +36,6 @@ from dpviz.stories.panel import (
 )
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.spending import SpendingRow
-from dpviz.stories.stage import Clock
 from dpviz.stories.view import Plane, View
 from dpviz.stories.wording import Doubt, in_words, opened, percent, things
 
@@ -434,9 +433,14 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         facts.append(
             Fact("What stopped the cutting", self.why_stopped(), "Why subsets were not cut: each is a cluster.", True)
         )
-        most = len(tree.least_counts)
-        facts.append(Fact("Levels tried", f"{self.cells.n_levels} of {most}", self._depth(), True))
-        facts.append(Fact("Places for a cut", self._candidates(), "Candidates: one in each split interval.", True))
+        depth = "The paper's depth." if self.published else "How many there may be follows the noisy number of records."
+        if self.params.n_levels is not None:
+            depth = "How many there may be was given."
+        facts.append(Fact("Levels tried", f"{self.cells.n_levels} of {len(tree.least_counts)}", depth, True))
+        numbers = np.maximum(np.floor(self.words.box.widths / self.release.interval_sizes + 1e-9), 1.0)
+        low, high = int(numbers.min()), int(numbers.max())
+        places = f"{low} per feature" if low == high else f"{low} to {high} per feature"
+        facts.append(Fact("Places for a cut", places, "Candidates: one in each split interval.", True))
         facts.append(Fact("δ", *self._delta(), True))
         return tuple(facts)
 
@@ -507,11 +511,6 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             center_facts.last_noise(self.first_round, Purpose.AVERAGES), self.release, self.words.box.d
         )
 
-    def _depth(self) -> str:
-        if self.params.n_levels is not None:
-            return "How many there may be was given."
-        return "The paper's depth." if self.published else "How many there may be follows the noisy number of records."
-
     def _delta(self) -> tuple[str, str]:
         """Return delta and where it comes from."""
         claim = self.guarantee.stated
@@ -522,12 +521,6 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             return f"{delta} (from the public count)", "1/(n √n) of the number of records, which you said is public."
         why = "The most that 1/(n √n) of a noisy number of records, at least 1,000, can be. In this run it is"
         return f"{delta} (whatever the noisy count)", f"{why} {chance_limit(claim.calibrated_delta)}: no proof."
-
-    def _candidates(self) -> str:
-        box = self.words.box
-        numbers = np.maximum(np.floor(box.widths / self.release.interval_sizes + 1e-9), 1.0)
-        low, high = int(numbers.min()), int(numbers.max())
-        return f"{low} per feature" if low == high else f"{low} to {high} per feature"
 
     def spending(self) -> tuple[SpendingRow, ...]:
         """Return the spending, public: each level's counts and cuts, then the averages, at what is theirs of delta."""
@@ -560,10 +553,19 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
         del rng  # other stories illustrate a law with draws
-        plane, clock = Plane.of(view, self.words), layers.clock_of(self.cells)
+        plane, cells, clock = Plane.of(view, self.words), self.cells, layers.clock_of(self.cells)
+        stops = [Frame("Start", "Everyone is in one box. Their number is counted with noise.")]
+        for level in range(clock.n_steps):
+            here = cells.levels == level
+            n_refused = int((cells.refused & here).sum())
+            made = counted(int((cells.tried & here).sum()) - n_refused, "cut")
+            for phase in layers.PHASES:
+                stops.append(Frame(f"Level {level + 1}: {phase}", DETAILS[phase].format(made=made, refused=n_refused)))
         return Scene(
             title=self.words.title,
-            alt=self._alt(),
+            alt=f"{self.words.title}: {counted(self.k, 'cluster')} that DPM found by cutting the box on "
+            f"{counted(cells.n_levels, 'level')}, {'published' if self.published else 'repaired'} calibration. "
+            f"Released centers at {places_words(self.release.centers)}.",
             caption=self._caption(plane, public=False),
             public_caption=self._caption(plane, public=True),
             hint=f"{TURN if len(plane.features) == 3 else ''}{LOOK}",
@@ -580,29 +582,9 @@ class DPMRun(Run[Params, TreeRelease, Step]):
                 chosen=self.node,
                 published=self.published,
             ),
-            frames=self._frames(clock),
+            frames=(*stops, Frame("Release", RELEASED[self.last.n_rounds])),
             start_frame=clock.release,
             group_names=cluster_names(self.k),
-        )
-
-    def _frames(self, clock: Clock) -> tuple[Frame, ...]:
-        """Name every stop of the scrubber, in public words."""
-        cells = self.cells
-        stops = [Frame("Start", "Everyone is in one box. Their number is counted with noise.")]
-        for level in range(clock.n_steps):
-            here = cells.levels == level
-            n_tried, n_refused = int((cells.tried & here).sum()), int((cells.refused & here).sum())
-            said = {"made": counted(n_tried - n_refused, "cut"), "refused": n_refused}
-            stops += [Frame(f"Level {level + 1}: {phase}", DETAILS[phase].format(**said)) for phase in layers.PHASES]
-        return (*stops, Frame("Release", RELEASED[self.last.n_rounds]))
-
-    def _alt(self) -> str:
-        """Describe the picture from public parameters and the release alone."""
-        places = places_words(self.release.centers)
-        return (
-            f"{self.words.title}: {counted(self.k, 'cluster')} that DPM found by cutting the box on "
-            f"{counted(self.cells.n_levels, 'level')}, "
-            f"{'published' if self.published else 'repaired'} calibration. Released centers at {places}."
         )
 
     def _caption(self, plane: Plane, *, public: bool) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from dpviz.core import Box, Confidential, FloatArray, Labels, Points
 from dpviz.methods.morse import algorithm as morse
 from dpviz.methods.morse.algorithm import Params
-from dpviz.methods.morse.landscape import Colors, ShownLandscape, cut_height, most_cuts, painted, share, split_colors
+from dpviz.methods.morse.landscape import ColoredLandscape, Colors, cut_height, most_cuts, painted, share, split_colors
 from dpviz.metrics import adjusted_rand
 from dpviz.plots import (
     AID,
@@ -95,9 +95,9 @@ def right_of(curves: FloatArray, rule: float) -> FloatArray:
     return cut
 
 
-def dendrogram(shown: ShownLandscape, frames: tuple[Frame, ...]) -> Scene:
+def dendrogram(colored: ColoredLandscape, frames: tuple[Frame, ...]) -> Scene:
     """Return the dendrogram with the rule of each cut or level; right of it branches wear their clusters' colors."""
-    tree, groups, rules, n_frames = shown.tree, shown.groups, shown.rules, len(frames)
+    tree, groups, rules, n_frames = colored.tree, colored.groups, colored.rules, len(frames)
     n, order = tree.n_leaves, leaf_order(tree)
     curves, densest = branches(tree)
     each, rows = always(n_frames), rows_at(n_frames, {f: f if len(groups) > 1 else 0 for f in range(n_frames)})
@@ -128,7 +128,7 @@ def dendrogram(shown: ShownLandscape, frames: tuple[Frame, ...]) -> Scene:
     ends[0, order, 1] = np.arange(n) + 0.5
     names = tuple(
         f"peak {int(color) + 1}: {share(float(birth))} of the highest"
-        for color, birth in zip(shown.colors, tree.births, strict=True)
+        for color, birth in zip(colored.colors, tree.births, strict=True)
     )
     layers += [
         Layer.of(
@@ -146,7 +146,7 @@ def dendrogram(shown: ShownLandscape, frames: tuple[Frame, ...]) -> Scene:
         Layer.of("Cut", Kind.CURSOR, AID, -rules / LOG10, rows, isolate=True, size=2.0, legend=False),
     ]
     low = min(float(curves[:, :, 0].min(initial=-0.2)), float((-rules / LOG10).min()))
-    lane_names = tuple(f"peak {int(shown.colors[leaf]) + 1}" for leaf in order) if n <= MOST_NAMED else ()
+    lane_names = tuple(f"peak {int(colored.colors[leaf]) + 1}" for leaf in order) if n <= MOST_NAMED else ()
     lost = tree.n_unreachable
     without = f" No pass was found to {lost} {'parts' if lost > 1 else 'part'}: dashed, joined last." if lost else ""
     merges = ", ".join(share(float(h)) if np.isfinite(h) else "no pass" for h in tree.linkage[::-1, 2][:8])
@@ -159,7 +159,7 @@ def dendrogram(shown: ShownLandscape, frames: tuple[Frame, ...]) -> Scene:
         y=Axis("", view=(-0.1, n + 0.1), names=lane_names, ticks=bool(lane_names)),
         layers=tuple(layers),
         frames=frames,
-        start_frame=shown.start_frame,
+        start_frame=colored.start_frame,
     )
 
 

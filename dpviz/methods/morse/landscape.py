@@ -80,7 +80,7 @@ class Regions(Confidential):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ShownLandscape:
+class ColoredLandscape:
     """A released landscape in its clusters' colors at each stop of the scrubber, or at one stop: public."""
 
     mixture: Mixture

@@ -8,7 +8,7 @@ import numpy as np
 from dpviz.core import FloatArray, Labels, Points
 from dpviz.methods.morse import landscape as land
 from dpviz.methods.morse.algorithm import MorseRelease
-from dpviz.methods.morse.landscape import NO_GROUP, Basins, ShownLandscape, share, unsigned
+from dpviz.methods.morse.landscape import NO_GROUP, Basins, ColoredLandscape, share, unsigned
 from dpviz.plots import (
     AID,
     CLUSTERS,
@@ -40,7 +40,7 @@ NEW_POINTS = (8, 12, 18, 24, 30, 36, 40)  # of the flow lines' starts, drawn as 
 Place = Callable[[FloatArray], FloatArray]  # (..., D) the mixture's units -> (..., 2)
 
 
-def placing(shown: ShownLandscape, stage: Stage) -> Place:
+def placing(colored: ColoredLandscape, stage: Stage) -> Place:
     """Return the map from the mixture's units to the plane; the height of a single feature is its density."""
     plane = stage.projection
     if plane.d > 1:
@@ -50,21 +50,21 @@ def placing(shown: ShownLandscape, stage: Stage) -> Place:
         flat = places.reshape(-1, 1)
         finite = np.isfinite(flat[:, 0])
         height = np.full(len(flat), np.nan)
-        height[finite] = _strip_height(shown, flat[finite])
+        height[finite] = _strip_height(colored, flat[finite])
         return np.stack([unsigned(flat[:, 0]), height], axis=1).reshape(*places.shape[:-1], 2)
 
     return on_curve
 
 
-def _strip_height(shown: ShownLandscape, places: FloatArray) -> FloatArray:
+def _strip_height(colored: ColoredLandscape, places: FloatArray) -> FloatArray:
     """Return the height (m,) of a single feature's density in its strip, at places (m, 1)."""
-    return np.asarray(STRIP_HEIGHT * np.exp(shown.mixture.log_density(places) - shown.top))
+    return np.asarray(STRIP_HEIGHT * np.exp(colored.mixture.log_density(places) - colored.top))
 
 
-def _color_rows(shown: ShownLandscape, stage: Stage) -> Rows:
+def _color_rows(colored: ColoredLandscape, stage: Stage) -> Rows:
     """Return the row of each frame: its own, or the only one."""
     n = stage.clock.n_frames
-    return rows_at(n, {f: f if len(shown.groups) > 1 else 0 for f in range(n)})
+    return rows_at(n, {f: f if len(colored.groups) > 1 else 0 for f in range(n)})
 
 
 def _all_frames(stage: Stage) -> Rows:
@@ -75,34 +75,34 @@ def _all_frames(stage: Stage) -> Rows:
 # The ground.
 
 
-def ground_layers(shown: ShownLandscape, stage: Stage) -> list[Layer]:
+def ground_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
     """Hills in their clusters' colors, with the borders between them; contours on request; a level's islands."""
-    plane, rows, always_rows = stage.projection, _color_rows(shown, stage), _all_frames(stage)
+    plane, rows, always_rows = stage.projection, _color_rows(colored, stage), _all_frames(stage)
     if plane.d == 1:
-        return _curve_layers(shown, stage)
-    top, sinking = shown.top, shown.sinks
-    ground = land.relief(land.marginal(shown.mixture, plane), plane)
+        return _curve_layers(colored, stage)
+    top, sinking = colored.top, colored.sinks
+    ground = land.relief(land.marginal(colored.mixture, plane), plane)
     ends = land.window(plane)
     rect = np.array([[[ends[0, 0], ends[1, 0], ends[0, 1], ends[1, 1]]]])
     value = np.rint(255.0 * np.minimum(land.shaded(ground) / OPACITIES["grid"], 1.0)).astype(np.uint8)[None, None]
     layers = []
-    if shown.cells is None:
+    if colored.cells is None:
         layers.append(Layer.of("hill", Kind.GRID, RELEASED, {"rect": rect, "value": value}, always_rows))
     else:
-        basins = land.basins(shown.cells)
-        cells = shown.groups[:, basins.cells][:, None]
+        basins = land.basins(colored.cells)
+        cells = colored.groups[:, basins.cells][:, None]
         if sinking:
             # The plane is the box scaled to 1, half of the mixture's unit on each axis.
             height = top - (ground.log_share + ground.highest - plane.d * np.log(2.0))
-            deep = height[None] > shown.rules[:, None, None]
+            deep = height[None] > colored.rules[:, None, None]
             cells = np.where(deep[:, None], np.uint8(NO_GROUP), cells)
         arrays = {"rect": rect, "value": value, "group": cells}
         layers.append(Layer.of("island" if sinking else "hill", Kind.GRID, CLUSTERS, arrays, rows, isolate=True))
         if not sinking:
-            layers += _border_layers(shown, basins, rows)
-    if sinking and shown.cells is not None:
+            layers += _border_layers(colored, basins, rows)
+    if sinking and colored.cells is not None:
         depth = ground.highest - plane.d * np.log(2.0) - top
-        curves = land.contours(ground, -shown.rules - depth, plane)
+        curves = land.contours(ground, -colored.rules - depth, plane)
         lines = np.full((len(curves), 1, max(map(len, curves)), 2), np.nan)
         for row, curve in zip(lines, curves, strict=True):
             row[0, : len(curve)] = curve
@@ -112,20 +112,20 @@ def ground_layers(shown: ShownLandscape, stage: Stage) -> list[Layer]:
     return [*layers, Layer.of("contour", Kind.LINES, AID, xy, always_rows, size=1.0, shown=False)]
 
 
-def _border_layers(shown: ShownLandscape, basins: Basins, rows: Rows) -> list[Layer]:
+def _border_layers(colored: ColoredLandscape, basins: Basins, rows: Rows) -> list[Layer]:
     """Borders between clusters: those of the cut that is shown first, and those of all basins for the other cuts.
 
     Borders of basins that are joined by the same merge are one layer. Where many meet, their ends would be seen.
     """
-    n_frames, at_rest = len(rows), shown.start_frame
+    n_frames, at_rest = len(rows), colored.start_frame
     together: dict[bytes, list[FloatArray]] = {}
-    for (i, j), curve in basins.borders(np.arange(shown.tree.n_leaves)).items() if len(shown.groups) > 1 else ():
-        apart = (shown.groups[:, i] != shown.groups[:, j])[rows]
+    for (i, j), curve in basins.borders(np.arange(colored.tree.n_leaves)).items() if len(colored.groups) > 1 else ():
+        apart = (colored.groups[:, i] != colored.groups[:, j])[rows]
         apart[at_rest] = False
         if apart.any():
             together.setdefault(apart.tobytes(), []).append(curve)
-    only = np.arange(n_frames) == at_rest if len(shown.groups) > 1 else np.ones(n_frames, dtype=np.bool_)
-    first = list(basins.borders(shown.groups[rows[at_rest]]).values())
+    only = np.arange(n_frames) == at_rest if len(colored.groups) > 1 else np.ones(n_frames, dtype=np.bool_)
+    first = list(basins.borders(colored.groups[rows[at_rest]]).values())
     drawn = [(np.frombuffer(key, dtype=np.bool_), curves) for key, curves in together.items()]
     return [
         Layer.of(
@@ -140,22 +140,22 @@ def _border_layers(shown: ShownLandscape, basins: Basins, rows: Rows) -> list[La
     ]
 
 
-def _curve_layers(shown: ShownLandscape, stage: Stage) -> list[Layer]:
+def _curve_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
     """A single feature: the density as a curve, colored below by cluster; the line of a level."""
-    rows, at = _color_rows(shown, stage), np.linspace(-1.0, 1.0, 401)[:, None]
-    height, x = _strip_height(shown, at), unsigned(at[:, 0])
-    basins = assign_basins(shown.mixture, at)
-    bands = np.stack([np.stack([x, np.zeros_like(x), height], axis=1)] * shown.tree.n_leaves)
+    rows, at = _color_rows(colored, stage), np.linspace(-1.0, 1.0, 401)[:, None]
+    height, x = _strip_height(colored, at), unsigned(at[:, 0])
+    basins = assign_basins(colored.mixture, at)
+    bands = np.stack([np.stack([x, np.zeros_like(x), height], axis=1)] * colored.tree.n_leaves)
     for leaf, band in enumerate(bands):
         band[basins != leaf] = np.nan
     layers = [
         Layer.of(
-            "hill", Kind.BANDS, CLUSTERS, {"edges": bands[None], "group": shown.groups}, rows, isolate=True, fill=0.45
+            "hill", Kind.BANDS, CLUSTERS, {"edges": bands[None], "group": colored.groups}, rows, isolate=True, fill=0.45
         ),
         Layer.line("density", RELEASED, x, height, rows=_all_frames(stage), size=2.0),
     ]
-    if shown.sinks:
-        line = [[[0.0, STRIP_HEIGHT * np.exp(-h)], [1.0, STRIP_HEIGHT * np.exp(-h)]] for h in shown.rules]
+    if colored.sinks:
+        line = [[[0.0, STRIP_HEIGHT * np.exp(-h)], [1.0, STRIP_HEIGHT * np.exp(-h)]] for h in colored.rules]
         layers.append(Layer.of("level", Kind.LINES, AID, np.array(line)[:, None], rows, size=1.5))
     return layers
 
@@ -163,16 +163,16 @@ def _curve_layers(shown: ShownLandscape, stage: Stage) -> list[Layer]:
 # Points: records, components, and new points on their way up.
 
 
-def record_layer(unit: Points, nonprivate_basins: Labels, shown: ShownLandscape, stage: Stage) -> Layer:
+def record_layer(unit: Points, nonprivate_basins: Labels, colored: ColoredLandscape, stage: Stage) -> Layer:
     """The records in their clusters' colors: the curator's."""
-    rows = sample(len(unit), len(shown.groups))
+    rows = sample(len(unit), len(colored.groups))
     xy = spread(unit[rows], stage.projection)[None]
     return Layer.of(
         "person",
         Kind.POINTS,
         MEMBERS,
-        {"xy": xy, "group": shown.groups[:, nonprivate_basins[rows]]},
-        _color_rows(shown, stage),
+        {"xy": xy, "group": colored.groups[:, nonprivate_basins[rows]]},
+        _color_rows(colored, stage),
         isolate=True,
         size=2.0 if len(unit) > FEW_RECORDS else 4.0,
         total=len(unit),
@@ -180,11 +180,11 @@ def record_layer(unit: Points, nonprivate_basins: Labels, shown: ShownLandscape,
 
 
 def component_layers(
-    release: MorseRelease, exact: FloatArray | None, shown: ShownLandscape, stage: Stage
+    release: MorseRelease, exact: FloatArray | None, colored: ColoredLandscape, stage: Stage
 ) -> list[Layer]:
     """Components as ellipses, the public start, and for the curator the `exact` means and the noise that moved them."""
-    plane, numbers = stage.projection, shown.component_numbers
-    place, rows = placing(shown, stage), _all_frames(stage)
+    plane, numbers = stage.projection, colored.component_numbers
+    place, rows = placing(colored, stage), _all_frames(stage)
     names = tuple(
         f"component {int(i)}, weight {number(float(w))}" for i, w in zip(numbers, release.mixture.weights, strict=True)
     )
@@ -197,8 +197,8 @@ def component_layers(
                 "component",
                 Kind.LINES,
                 CLUSTERS,
-                {"xy": xy, "group": shown.groups[:, shown.tree.landscape.component_minima]},
-                _color_rows(shown, stage),
+                {"xy": xy, "group": colored.groups[:, colored.tree.landscape.component_minima]},
+                _color_rows(colored, stage),
                 isolate=True,
                 size=1.5,
                 names=names,
@@ -239,18 +239,18 @@ def exact_means(nonprivate_moments: FloatArray, release: MorseRelease) -> FloatA
     return np.where(counts > 0, moments[:, 1 : 1 + d] / np.maximum(counts, 1.0), np.nan)
 
 
-def path_layers(shown: ShownLandscape, stage: Stage) -> list[Layer]:
+def path_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
     """Flow lines from a public lattice, and a few of its points as new points on their way to a peak."""
-    mixture = shown.mixture
-    starts, place = land.flow_starts(mixture.d), placing(shown, stage)
+    mixture = colored.mixture
+    starts, place = land.flow_starts(mixture.d), placing(colored, stage)
     lines = land.paths(mixture, starts)
     new = [i for i in NEW_POINTS if i < len(starts)] or list(range(0, len(starts), 3))
-    if shown.cells is None:
+    if colored.cells is None:
         basins = assign_basins(mixture, starts[new])
     else:
         column, row = (unsigned(starts[new]) * land.LABELLED).astype(np.intp).T
-        basins = shown.cells[row, column]
-    group, rows = shown.groups[:, basins], _color_rows(shown, stage)
+        basins = colored.cells[row, column]
+    group, rows = colored.groups[:, basins], _color_rows(colored, stage)
     names = tuple(f"new point {i + 1}" for i in range(len(new)))
     flow, ways, marks = (place(each)[None] for each in (lines, lines[new], starts[new]))
     climb = partial(Layer.of, "new point", ink=CLUSTERS, rows=rows, isolate=True, names=names, shown=False)
@@ -264,13 +264,13 @@ def path_layers(shown: ShownLandscape, stage: Stage) -> list[Layer]:
 # Peaks and passes.
 
 
-def critical_layers(shown: ShownLandscape, stage: Stage) -> list[Layer]:
+def critical_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
     """Peaks, joined in chains over the passes within a cluster; all passes, and what was refused, on request."""
-    landscape, place = shown.tree.landscape, placing(shown, stage)
+    landscape, place = colored.tree.landscape, placing(colored, stage)
     candidates, transitions = landscape.candidates, landscape.transitions
-    rows, always_rows, peaks = _color_rows(shown, stage), _all_frames(stage), place(landscape.minima)
-    top = shown.top
-    layers = _chain_layers(shown, place, rows)
+    rows, always_rows, peaks = _color_rows(colored, stage), _all_frames(stage), place(landscape.minima)
+    top = colored.top
+    layers = _chain_layers(colored, place, rows)
     refused = [c for c, outcome in enumerate(candidates.outcomes) if outcome != TRANSITION]
     if refused:
         outcomes = [candidates.outcomes[c] for c in refused]
@@ -302,21 +302,21 @@ def critical_layers(shown: ShownLandscape, stage: Stage) -> list[Layer]:
                 symbol="diamond",
                 size=10.0,
                 glides="place",
-                names=(_pass_words(shown, transition),),
-                pick=_pair_picked(shown, transition),
+                names=(_pass_words(colored, transition),),
+                pick=_pair_picked(colored, transition),
                 shown=False,
             )
         )
     names = tuple(
         f"peak {int(color) + 1}, {share(top - float(log))} of the highest"
-        for color, log in zip(shown.colors, landscape.log_densities, strict=True)
+        for color, log in zip(colored.colors, landscape.log_densities, strict=True)
     )
     layers.append(
         Layer.of(
             "hilltop",
             Kind.MARKS,
             RELEASED,
-            {"xy": np.broadcast_to(peaks, (1, *peaks.shape)), "group": shown.groups},
+            {"xy": np.broadcast_to(peaks, (1, *peaks.shape)), "group": colored.groups},
             rows,
             isolate=True,
             size=9.0,
@@ -327,14 +327,14 @@ def critical_layers(shown: ShownLandscape, stage: Stage) -> list[Layer]:
     return layers
 
 
-def _chain_layers(shown: ShownLandscape, place: Place, rows: Rows) -> list[Layer]:
+def _chain_layers(colored: ColoredLandscape, place: Place, rows: Rows) -> list[Layer]:
     """Peak to pass to peak, a layer for each merge, in the rows that it has happened in; a click shows its search."""
-    tree, landscape = shown.tree, shown.tree.landscape
+    tree, landscape = colored.tree, colored.tree.landscape
     layers = []
     for row in tree.passes[tree.passes >= 0].tolist():
         transition = landscape.transitions[row]
         i, j = transition.minima
-        joined = (shown.groups[:, i] == shown.groups[:, j]) & (shown.groups[:, i] != NO_GROUP)
+        joined = (colored.groups[:, i] == colored.groups[:, j]) & (colored.groups[:, i] != NO_GROUP)
         if not joined.any():
             continue
         curve = place(land.bridge(landscape.minima[i], transition.location, landscape.minima[j]))[None, None]
@@ -343,27 +343,27 @@ def _chain_layers(shown: ShownLandscape, place: Place, rows: Rows) -> list[Layer
                 "ridge between hills",
                 Kind.LINES,
                 CLUSTERS,
-                {"xy": curve, "group": shown.groups[:, [i]]},
+                {"xy": curve, "group": colored.groups[:, [i]]},
                 np.where(joined[rows], rows, -1).astype(np.int16),
                 isolate=True,
                 size=3.0,
                 glides="place",
-                names=(_pass_words(shown, transition),),
-                pick=_pair_picked(shown, transition),
+                names=(_pass_words(colored, transition),),
+                pick=_pair_picked(colored, transition),
             )
         )
     return layers
 
 
-def _pass_words(shown: ShownLandscape, transition: TransitionPoint) -> str:
+def _pass_words(colored: ColoredLandscape, transition: TransitionPoint) -> str:
     """Say what a pass joins, and how high it is."""
-    pair, top = shown.pair_of(transition), shown.top
-    i, j = (int(shown.colors[minimum]) + 1 for minimum in transition.minima)
+    pair, top = colored.pair_of(transition), colored.top
+    i, j = (int(colored.colors[minimum]) + 1 for minimum in transition.minima)
     between = f", found between components {pair[0]} and {pair[1]}" if pair else ""
     return f"joins peaks {i} and {j} at {share(top - transition.log_density)} of the highest{between}"
 
 
-def _pair_picked(shown: ShownLandscape, transition: TransitionPoint) -> str:
+def _pair_picked(colored: ColoredLandscape, transition: TransitionPoint) -> str:
     """Return what a click on a pass reports: the components whose search found it."""
-    pair = shown.pair_of(transition)
+    pair = colored.pair_of(transition)
     return f"pair-{pair[0]}-{pair[1]}" if pair else ""

@@ -18,10 +18,10 @@ from dpviz.methods.morse.algorithm.bases import DROP_SCALES, LEAST_COUNT
 from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale
 from dpviz.methods.morse.charts import dendrogram
 from dpviz.methods.morse.landscape import (
+    ColoredLandscape,
     Colors,
     DensityLevel,
     Regions,
-    ShownLandscape,
     painted,
     signed,
     split_colors,
@@ -41,7 +41,7 @@ from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, cluster_na
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.spending import SpendingRow
 from dpviz.stories.stage import Clock, Stage
-from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words
+from dpviz.stories.view import CURATORS_PLANE, View, Words
 from dpviz.stories.wording import Doubt, in_words, opened, things
 
 DENDROGRAM_HEIGHT = 250  # CSS pixels
@@ -205,9 +205,9 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         return self.cut_heights if self.look.moves == "cut" else self.cut_heights[[self.first_cut]]
 
     @cached_property
-    def shown(self) -> ShownLandscape:
+    def colored(self) -> ColoredLandscape:
         """What layers and charts draw of the release."""
-        return ShownLandscape(
+        return ColoredLandscape(
             mixture=self.mixture,
             tree=self.tree,
             cells=None if self.regions is None else self.regions.cells,
@@ -315,25 +315,21 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         lost = "" if not tree.n_unreachable else f" Without a pass, joined last: {counted(tree.n_unreachable, 'part')}."
         one_basin = "Two components can share a basin: then they are one peak."
         components = f"{len(self.component_numbers)} of {len(release.start)}"
+        noise = "Standard deviation (DPLloyd: scale) of the noise of one count."
+        if self.params.base != "dpcube":  # beside what the other calibration takes
+            params, d = self.params, self.words.box.d
+            budget = Budget(params.epsilon, params.delta)
+            scheme = MorseScheme(
+                params.base, True, params.neighbors, budget, d, params.n_components, params.n_iterations
+            )
+            noise += f" The paper's formula takes {number(noise_scale(scheme))}."
         facts += [
             Fact("Components kept", components, "The others drown in their noise.", True),
             Fact("Peaks", str(tree.n_leaves), f"Most clusters that a cut can give. {one_basin}", True),
             Fact("Transition points", str(len(landscape.transitions)), f"Passes between two basins.{lost}", True),
-            self._noise_fact(),
+            Fact("Noise of a count", f"± {number(release.sigma)} records", noise, True),
         ]
         return tuple(facts)
-
-    def _noise_fact(self) -> Fact:
-        """Say how much noise each count has, beside what the other calibration takes."""
-        params = self.params
-        why = "Standard deviation (DPLloyd: scale) of the noise of one count."
-        if params.base != "dpcube":
-            budget, d = Budget(params.epsilon, params.delta), self.words.box.d
-            scheme = MorseScheme(
-                params.base, True, params.neighbors, budget, d, params.n_components, params.n_iterations
-            )
-            why += f" The paper's formula takes {number(noise_scale(scheme))}."
-        return Fact("Noise of a count", f"± {number(self.release.sigma)} records", why, True)
 
     def risk(self) -> tuple[Fact, ...]:
         """Return what the guarantee allows an attacker; public."""
@@ -396,11 +392,25 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
         del rng
-        plane = self.plane(view)
+        plane, d = self.plane(view), self.words.box.d
+        peaks: FloatArray = self.words.ends.from_unit(unsigned(self.tree.landscape.minima))
+        what = {"cut": "cuts of its hierarchy", "level": "levels of its density", "search": "the search of one pair"}
+        caption = "All of it is computed from the released mixture, for free."
+        if plane.nonprivate:
+            caption = CURATORS_PLANE
+        elif d > 2:
+            caption = (
+                f"Two of {d} features. Shading and contours are the exact marginal density of the two; peaks and "
+                "passes are those of all features, projected."
+            )
+        elif d == 1:
+            caption = "One feature. The curve is the density; records are spread out so that they can be seen."
         scene = Scene(
             title=self.words.title,
-            alt=self._alt,
-            caption=self._caption(plane),
+            alt=f"{self.words.title}: the landscape of a private mixture of "
+            f"{counted(len(self.component_numbers), 'component')}, with {counted(self.tree.n_leaves, 'peak')} "
+            f"at {places_words(peaks)}, and {what[self.look.moves]}.",
+            caption=caption,
             hint="" if plane.nonprivate else HINT,
             x=plane.x,
             y=plane.y,
@@ -412,49 +422,23 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         )
         stage = Stage(plane, Clock(len(self.frames) - 2, ("stop",)))
         search = self.search if self.look.moves == "search" else None
-        shown, exact = self.shown, draw.exact_means(self.steps[-1].nonprivate_moments, self.release)
+        colored, exact = self.colored, draw.exact_means(self.steps[-1].nonprivate_moments, self.release)
         layers = [
             *box_layer(stage, public=self.words.box_public),
-            *draw.ground_layers(shown, stage),
-            draw.record_layer(self.unit, self.nonprivate_basins, shown, stage),
-            *draw.component_layers(self.release, exact, shown, stage),
-            *draw.path_layers(shown, stage),
-            *(search_layers(search, shown, stage) if search else []),
-            *draw.critical_layers(shown, stage),
+            *draw.ground_layers(colored, stage),
+            draw.record_layer(self.unit, self.nonprivate_basins, colored, stage),
+            *draw.component_layers(self.release, exact, colored, stage),
+            *draw.path_layers(colored, stage),
+            *(search_layers(search, colored, stage) if search else []),
+            *draw.critical_layers(colored, stage),
         ]
         if self.look.moves != "cut":  # less to look past
             layers = [replace(one, shown=False) if one.name == "person" else one for one in layers]
         return replace(scene, layers=tuple(layers))
 
-    @property
-    def _alt(self) -> str:
-        """The picture described from public parameters and the release alone."""
-        peaks: FloatArray = self.words.ends.from_unit(unsigned(self.tree.landscape.minima))
-        places = places_words(peaks)
-        what = {"cut": "cuts of its hierarchy", "level": "levels of its density", "search": "the search of one pair"}
-        return (
-            f"{self.words.title}: the landscape of a private mixture of "
-            f"{counted(len(self.component_numbers), 'component')}, with {counted(self.tree.n_leaves, 'peak')} "
-            f"at {places}, and {what[self.look.moves]}."
-        )
-
-    def _caption(self, plane: Projection) -> str:
-        """Say what is drawn, from public facts only."""
-        d = self.words.box.d
-        if plane.nonprivate:
-            return CURATORS_PLANE
-        if d > 2:
-            return (
-                f"Two of {d} features. Shading and contours are the exact marginal density of the two; peaks and "
-                "passes are those of all features, projected."
-            )
-        if d == 1:
-            return "One feature. The curve is the density; records are spread out so that they can be seen."
-        return "All of it is computed from the released mixture, for free."
-
     def charts(self) -> tuple[Chart, ...]:
         """Return profiles, the dendrogram and the spending."""
-        tree = Chart("dendrogram", dendrogram(self.shown, self.frames), DENDROGRAM_HEIGHT)
+        tree = Chart("dendrogram", dendrogram(self.colored, self.frames), DENDROGRAM_HEIGHT)
         return (*self.profile_charts(), tree, Chart("spending", self.spending_chart()))
 
     def spending_chart(self) -> Scene:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.core import FloatArray, Labels, algebra
-from dpviz.methods.morse.landscape import ShownLandscape, paths
+from dpviz.methods.morse.landscape import ColoredLandscape, paths
 from dpviz.methods.morse.layers import placing
 from dpviz.plots import REFUSED, RELEASED, Audience, Frame, Ink, Kind, Layer, Role, always, rows_at
 from dpviz.solvers import MergeTree, Mixture
@@ -100,12 +100,12 @@ def default_pair(tree: MergeTree, n_clusters: int) -> int:
     return 0
 
 
-def search_layers(search: Search, shown: ShownLandscape, stage: Stage) -> list[Layer]:
+def search_layers(search: Search, colored: ColoredLandscape, stage: Stage) -> list[Layer]:
     """Return what the rounds of a search show; everything is computed from the released mixture."""
-    place, n = placing(shown, stage), stage.clock.n_frames
+    place, n = placing(colored, stage), stage.clock.n_frames
     rounds = len(search.lowest)
     turns = rows_at(n, {f: min(f, rounds - 1) for f in range(n)})
-    ends = shown.mixture.means[list(search.pair)]
+    ends = colored.mixture.means[list(search.pair)]
     names = tuple(f"component {number}" for number in search.numbers)
     string, iterates, lowest = (place(each)[:, None] for each in (search.curves, search.iterates, search.lowest))
     layers = [

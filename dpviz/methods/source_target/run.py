@@ -314,14 +314,10 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     def losses(self) -> tuple[Measure | None, Measure | None]:
         """Return the way to the nearest helper, and how far noise moves a released average."""
         unit, (cost, _) = unit_of_cost(self.words.units).strip(), self.costs
-        public = self.n_released > 0 and self.targets_public and self.words.box_public
-        return Measure(cost, length_words(cost, unit)), self._noise_law.measure(
-            self.noise_growth(center_facts.FACTORS)
-        ) if public else None
-
-    @property
-    def _noise_law(self) -> center_facts.NoiseLaw:
-        """How far noise moves the released averages: public; the noise is in diameters of the ball."""
+        way = Measure(cost, length_words(cost, unit))
+        if not self.n_released or not self.targets_public or not self.words.box_public:
+            return way, None
+        # The noise is in diameters of the ball.
         release, box, gaussian = self.release, self.words.box, self.params.noise == "gaussian"
         ball = Ball.around(box) if self.params.ball is None else self.params.ball
         per = np.full(self.n_released, box.diagonal / (2.0 * ball.radius))
@@ -329,7 +325,8 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         of_counts = np.zeros(1) if release.noisy_counts is None else noise
         counts = 1.0 if release.noisy_counts is None else np.maximum(release.noisy_counts, 1.0)
         moves = (release.centers - ball.center) / (2.0 * ball.radius)
-        return center_facts.law_of_averages(moves, of_counts, noise, counts * per, (gaussian, gaussian))
+        law = center_facts.law_of_averages(moves, of_counts, noise, counts * per, (gaussian, gaussian))
+        return way, law.measure(self.noise_growth(center_facts.FACTORS))
 
     def noise_growth(self, times: FloatArray) -> FloatArray | None:
         """Return how many times larger the noise is at `times` (m,) this ε or ρ, None without a power; public."""

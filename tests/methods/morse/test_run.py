@@ -340,7 +340,7 @@ def test_chains_go_from_peak_to_peak_over_the_pass_that_joined_them(d):
             curve = one.arrays["xy"][0, 0]
             i, j = passes[number].minima
             assert one.arrays["group"][row, 0] == run.groups[frame, i] == run.groups[frame, j]
-            pair = run.shown.pair_of(passes[number])
+            pair = run.colored.pair_of(passes[number])
             assert one.pick == (f"pair-{pair[0]}-{pair[1]}" if pair else "")
             if d == 2:
                 ends = land.unsigned(np.array([tree.landscape.minima[i], tree.landscape.minima[j]]))
