@@ -1,6 +1,6 @@
 // The drawing kit: numbers, easings, and helpers for SVG and canvas that all drawings share.
 
-/** @import { Point } from "./types.d.ts" */
+/** @import { Events, Point } from "./types.d.ts" */
 
 // ---- Numbers ---------------------------------------------------------------------------------------------------
 
@@ -32,6 +32,46 @@ export const easeInOutCubic = (t) => (t < 0.5 ? 4 * t * t * t : 1 - (-2 * t + 2)
 export const easeOutCubic = (t) => 1 - (1 - t) ** 3;
 /** Whether the reader wants no motion. */
 export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+// ---- Time and events -------------------------------------------------------------------------------------------
+
+/** What runs a function in the next frame, however often it is asked to until then. @param {(now: number) => void} run */
+export function onNextFrame(run) {
+  let request = 0;
+  const ask = () => {
+    request ||= requestAnimationFrame((now) => {
+      request = 0;
+      run(now);
+    });
+  };
+  ask.cancel = () => cancelAnimationFrame(request);
+  return ask;
+}
+
+/** A clock that runs one thing at a time. */
+export class Timer {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #id;
+
+  /** Run something later, instead of what was to run. @param {() => void} run @param {number} ms */
+  start(run, ms) {
+    this.stop();
+    this.#id = setTimeout(run, ms);
+  }
+
+  stop() {
+    clearTimeout(this.#id);
+  }
+}
+
+/** What listens to events until a signal ends it. @param {AbortSignal} signal */
+export const listenUntil = (signal) =>
+  /**
+   * @template {keyof Events} Type
+   * @param {EventTarget} target @param {Type} type @param {(event: Events[Type]) => void} handler @param {AddEventListenerOptions} [options]
+   */
+  (target, type, handler, options) =>
+    target.addEventListener(type, /** @type {EventListener} */ (handler), { signal, ...options });
 
 // ---- SVG -------------------------------------------------------------------------------------------------------
 

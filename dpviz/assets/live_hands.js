@@ -1,98 +1,190 @@
-// @ts-nocheck
-// The live picture: pointer, wheel and keys; methods of Picture.
+// The live picture: pointer, wheel and keys.
 
-import { clamp } from "./kit.js";
-import { NO_GROUP } from "./live_base.js";
+/** @import { Found, Layer, Lifted, Pair, Zoom } from "./types.d.ts" */
+/** @import { Picture } from "./picture.js" */
+
+import { clamp, onNextFrame, Timer } from "./kit.js";
+import { NO_GROUP, reader } from "./live_base.js";
 import { hit, pickAt, tooltipLines } from "./live_hit.js";
+import { iconButton } from "./live_parts.js";
 import { make } from "./elements.js";
 import { turnedBy } from "./live_turn.js";
 
 const WHEEL = 0.004; // of the zoom, a pixel of the wheel
 const MAX_ZOOM = 200;
+const BY = 1.5; // a button or key zooms
+const PAN_PX = 40; // a key pans
 const TURN = 0.4; // degrees a pixel
 const KEY_TURN = 5; // degrees
 const REST_MS = 250;
-
+const MOVE_PX = 4; // from which on a press is a drag
 export const HOME = { k: 1, x: 0.5, y: 0.5 };
+/** @type {Map<string, Pair>} */
+export const ARROWS = new Map([["ArrowLeft", [-1, 0]], ["ArrowRight", [1, 0]], ["ArrowUp", [0, 1]], ["ArrowDown", [0, -1]]]);
+const STEPS = new Map([["ArrowLeft", -1], ["ArrowRight", 1], ["Home", -Infinity], ["End", Infinity]]);
+const ZOOMS = new Map([["+", BY], ["=", BY], ["-", 1 / BY], ["_", 1 / BY]]);
 
 export class Hands {
-  position(event) {
-    const box = this.canvas.getBoundingClientRect();
-    return [(event.clientX - box.left) / this.enlarged, (event.clientY - box.top) / this.enlarged];
+  /** @param {Picture} picture */
+  constructor(picture) {
+    this.picture = picture;
+    /** @type {Zoom} */
+    this.zoom = HOME;
+    /** @type {Pair | null} */
+    this.angles = null; // where a solid picture is turned to
+    /** @type {Lifted | null} */
+    this.lifted = null; // what a click would pick
+    /** @type {{name: string, i: number} | null} */
+    this.pointed = null; // the mark under the pointer
+    /** @type {Map<number, PointerEvent>} */
+    this.pointers = new Map(); // that are down
+    this.moved = false; // whether one has been dragged
+    /** @type {Pair} */
+    this.place = [0, 0]; // of the pointer that hovers
+    this.tip = make("div", "tip", "", { "aria-hidden": "true", hidden: "" });
+    this.zoomers = make("div", "zoomers", "", { role: "group", "aria-label": "Zoom" });
+    this.zoomers.append(
+      iconButton("plus", "Zoom in", () => this.zoomBy(BY)),
+      iconButton("minus", "Zoom out", () => this.zoomBy(1 / BY)),
+      iconButton("reset", "Reset view", () => this.setZoom(HOME)));
+    this.lookSoon = onNextFrame(() => this.look());
+    this.rest = new Timer();
+    this.listen();
   }
 
+  listen() {
+    const { picture, picture: { canvas, listen: on } } = this;
+    on(picture.root, "keydown", (event) => this.onKey(event));
+    on(canvas, "wheel", (event) => this.onWheel(event), { passive: false });
+    on(canvas, "dblclick", () => { if (!picture.tools.tool) this.setZoom(HOME); });
+    on(canvas, "pointerdown", (event) => {
+      if (event.button !== 0) return;
+      if (event.pointerType === "touch") this.tip.hidden = true;
+      this.pointers.set(event.pointerId, event);
+      this.moved = this.pointers.size > 1;
+      if (this.moved) picture.tools.cancel();
+      else picture.tools.down(this.position(event), event.pointerType === "touch");
+      try { canvas.setPointerCapture(event.pointerId); } catch { /* the pointer is already gone */ }
+    });
+    on(canvas, "pointermove", (event) => this.onPointerMove(event));
+    on(canvas, "pointerup", (event) => {
+      const down = this.pointers.delete(event.pointerId);
+      picture.root.classList.remove("dragging");
+      if (picture.tools.isDragging) return void picture.tools.up();
+      if (down && !picture.tools.tool && !this.moved && this.pointers.size === 0) this.onClick(event);
+    });
+    on(canvas, "pointercancel", (event) => {
+      this.pointers.delete(event.pointerId);
+      picture.tools.cancel();
+    });
+    on(canvas, "pointerleave", ({ pointerType }) => {
+      if (pointerType === "touch") return; // a finger that is lifted leaves its words; the next touch takes them
+      this.tip.hidden = true;
+      this.lift(null);
+      this.pointAt(null);
+    });
+  }
+
+  // -- Pointer --
+
+  /** Where on the picture an event is. @param {MouseEvent} event @returns {Pair} */
+  position(event) {
+    const box = this.picture.canvas.getBoundingClientRect();
+    return [(event.clientX - box.left) / this.picture.enlarged, (event.clientY - box.top) / this.picture.enlarged];
+  }
+
+  /** @param {PointerEvent} event */
   onClick(event) {
-    this.canvas.focus({ preventScroll: true });
-    if (!this.scale) return;
+    const { picture, picture: { scene, scale } } = this;
+    picture.canvas.focus({ preventScroll: true });
+    if (!scale) return;
     if (event.pointerType === "touch") this.hover(event); // a finger names what it touches
     const at = this.position(event);
-    const picked = pickAt(this.scene, this.view(), this.scale, ...at);
-    const found = hit(this.scene, this.view(), this.scale, ...at, { clusters: true });
-    if (picked && !(found && !found.layer.pick && found.distance < picked.distance)) {
-      return void this.pick(picked.layer, picked.i);
-    }
-    const group = found && found.group !== NO_GROUP ? found.group : null;
-    this.isolate(group === this.isolated ? null : group);
+    const picked = pickAt(scene, picture.view(), scale, ...at);
+    const found = hit(scene, picture.view(), scale, ...at, { clusters: true });
+    if (picked && !(found && !found.layer.pick && found.distance < picked.distance)) return void picture.pick(picked.layer, picked.i);
+    const group = found && found.group !== NO_GROUP ? found.group ?? null : null;
+    picture.isolate(group === picture.isolated ? null : group);
   }
 
+  /** @param {PointerEvent} event */
   onPointerMove(event) {
+    const { picture: { tools, root, scene } } = this;
     const before = this.pointers.get(event.pointerId);
     if (!before) {
       if (event.pointerType !== "touch") this.hover(event);
       return;
     }
     const [dx, dy] = [event.clientX - before.clientX, event.clientY - before.clientY];
-    if (!this.moved && Math.hypot(dx, dy) < 4) return;
+    if (!this.moved && Math.hypot(dx, dy) < MOVE_PX) return;
     this.moved = true;
-    if (this.stroke && !this.stroke.keyed && this.pointers.size === 1) {
-      this.pointers.set(event.pointerId, event);
-      return void this.toolMove(event);
+    if (tools.isDragging && this.pointers.size === 1) tools.move(this.position(event));
+    else {
+      this.tip.hidden = true;
+      root.classList.add("dragging");
+      if (this.pointers.size === 2) this.pinch(event);
+      else if (scene.solid && !event.shiftKey) this.turnBy(dx * TURN, dy * TURN);
+      else if (event.pointerType !== "touch" || this.zoom.k > 1) this.panBy(dx, dy);
     }
-    this.tip.hidden = true;
-    this.root.classList.add("dragging");
-    if (this.pointers.size === 2) this.pinch(event);
-    else if (this.scene.solid && !event.shiftKey) this.turnBy(dx * TURN, dy * TURN);
-    else if (event.pointerType !== "touch" || this.zoom.k > 1) this.panBy(dx, dy);
     this.pointers.set(event.pointerId, event);
   }
 
+  /** Zoom by two fingers, one of which has moved. @param {PointerEvent} event */
   pinch(event) {
+    /** @param {PointerEvent} a @param {PointerEvent} b */
     const spread = (a, b) => Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
-    const [a, b] = [...this.pointers.values()];
-    const other = a.pointerId === event.pointerId ? b : a;
-    const before = a.pointerId === event.pointerId ? a : b;
-    const factor = spread(event, other) / Math.max(1, spread(before, other));
-    const box = this.canvas.getBoundingClientRect();
-    const middle = [(event.clientX + other.clientX) / 2 - box.left, (event.clientY + other.clientY) / 2 - box.top];
-    this.zoomBy(factor, middle[0] / this.enlarged, middle[1] / this.enlarged);
+    const [a, b] = this.pointers.values();
+    const [before, other] = a.pointerId === event.pointerId ? [a, b] : [b, a];
+    const [[x0, y0], [x1, y1]] = [this.position(event), this.position(other)];
+    this.zoomBy(spread(event, other) / Math.max(1, spread(before, other)), (x0 + x1) / 2, (y0 + y1) / 2);
   }
 
+  /** Name what is under the pointer, in the next frame. @param {PointerEvent} event */
   hover(event) {
-    this.hoverAt = this.position(event);
-    this.hovering ??= requestAnimationFrame(() => {
-      this.hovering = undefined;
-      if (!this.scale || this.pointers.size || this.angles || this.options.coarse) return;
-      const found = hit(this.scene, this.view(), this.scale, ...this.hoverAt);
-      const picked = pickAt(this.scene, this.view(), this.scale, ...this.hoverAt);
-      this.lift(picked);
-      this.pointAt(found);
-      this.tip.hidden = !found;
-      this.canvas.style.cursor = found || picked ? "pointer" : "";
-      if (found) this.showTip(found);
-    });
+    this.place = this.position(event);
+    this.lookSoon();
   }
 
-  showTip(found) {
-    const lines = tooltipLines(this.scene, found);
-    this.tip.replaceChildren(...lines.map((text, i) => make("div", i === 0 ? "name" : "", text)));
-    const [x, y] = [this.scale.x(found.x), this.scale.y(found.y)];
+  look() {
+    const { picture, picture: { scene, scale, canvas, options } } = this;
+    if (!scale || this.pointers.size || this.angles || options.coarse) return;
+    const found = hit(scene, picture.view(), scale, ...this.place);
+    const picked = pickAt(scene, picture.view(), scale, ...this.place);
+    this.lift(picked);
+    this.pointAt(found);
+    this.tip.hidden = !found;
+    canvas.style.cursor = found || picked ? "pointer" : "";
+    if (!found) return;
+    this.tip.replaceChildren(...tooltipLines(scene, found).map((text, i) => make("div", i === 0 ? "name" : "", text)));
+    const [x, y] = [scale.x(found.x), scale.y(found.y)];
     const { offsetWidth: w, offsetHeight: h } = this.tip;
-    const left = x + 14 + w > this.width ? x - 14 - w : x + 14;
-    this.tip.style.left = `${clamp(left, 0, Math.max(0, this.width - w))}px`;
-    this.tip.style.top = `${clamp(y - h / 2, 0, Math.max(0, this.height - h))}px`;
+    const left = x + 14 + w > picture.width ? x - 14 - w : x + 14;
+    this.tip.style.left = `${clamp(left, 0, Math.max(0, picture.width - w))}px`;
+    this.tip.style.top = `${clamp(y - h / 2, 0, Math.max(0, picture.height - h))}px`;
   }
 
-  /** Zoom by the wheel with Ctrl held, which is what a pinch on a touchpad sends; without it the page scrolls. */
+  /** Draw thicker what a click would pick. @param {{layer: Layer, i: number | null} | null} found */
+  lift(found) {
+    const lifted = found && { name: found.layer.name, pick: found.layer.pick, i: found.i };
+    if (JSON.stringify(lifted) === JSON.stringify(this.lifted)) return;
+    this.lifted = lifted;
+    this.picture.root.dataset.dpvizLifted = lifted ? lifted.pick : "";
+    this.picture.drawSoon();
+  }
+
+  /** Draw in full what belongs to the mark under the pointer, or to the mark that a line under it belongs to. @param {Found | null} found */
+  pointAt(found) {
+    const own = found?.layer.hub;
+    const pointed = found && { name: own || found.layer.name, i: own ? reader(found.layer.arrays.hub, found.row)(found.i) : found.i };
+    if (JSON.stringify(pointed) === JSON.stringify(this.pointed)) return;
+    const before = this.pointed?.name;
+    this.pointed = pointed;
+    if (this.picture.scene.layers.some(({ hub }) => hub && (hub === pointed?.name || hub === before))) this.picture.drawSoon();
+  }
+
+  // -- Zoom and turn --
+
+  /** Zoom by the wheel with Ctrl held, which is what a pinch on a touchpad sends; without it the page scrolls. @param {WheelEvent} event */
   onWheel(event) {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
@@ -100,78 +192,87 @@ export class Hands {
     this.zoomBy(Math.exp(-clamp(pixels, -200, 200) * WHEEL), ...this.position(event));
   }
 
-  /** Zoom so that the scene stays put under a pixel (the middle, unless told). */
-  zoomBy(factor, px = null, py = null) {
-    if (!this.scale) return;
-    const { plot, scale, scene, zoom } = this;
+  /** Zoom so that the scene stays put under a pixel (the middle, unless told). @param {number} factor @param {number} [px] @param {number} [py] */
+  zoomBy(factor, px, py) {
+    const { picture: { plot, scale, scene }, zoom } = this;
+    if (!scale) return;
     const k = clamp(zoom.k * factor, 1, MAX_ZOOM);
     if (k === 1) return void this.setZoom(HOME);
-    const x = scale.left(px ?? plot.left + plot.width / 2);
-    const y = scale.up(py ?? plot.top + plot.height / 2);
-    const keep = (axis, middle, at) => {
-      const home = (at - axis.view[0]) / (axis.view[1] - axis.view[0]);
+    /** @param {Pair} view @param {number} middle @param {number} at */
+    const keep = (view, middle, at) => {
+      const home = (at - view[0]) / (view[1] - view[0]);
       return home + ((middle - home) * zoom.k) / k;
     };
-    this.setZoom({ k, x: keep(scene.x, zoom.x, x), y: keep(scene.y, zoom.y, y) });
+    const x = keep(scene.x.view, zoom.x, scale.left(px ?? plot.left + plot.width / 2));
+    const y = keep(scene.y.view, zoom.y, scale.up(py ?? plot.top + plot.height / 2));
+    this.setZoom({ k, x, y });
   }
 
+  /** @param {number} dx @param {number} dy */
   panBy(dx, dy) {
-    const { scale, scene, zoom } = this;
-    const span = (axis) => axis.view[1] - axis.view[0];
-    this.setZoom({ ...zoom, x: zoom.x - dx / scale.kx / span(scene.x), y: zoom.y + dy / scale.ky / span(scene.y) });
+    const { picture: { scale, scene }, zoom } = this;
+    if (!scale) return;
+    const [across, up] = [scene.x, scene.y].map(({ view }) => view[1] - view[0]);
+    this.setZoom({ ...zoom, x: zoom.x - dx / scale.kx / across, y: zoom.y + dy / scale.ky / up });
   }
 
-  /** Turn a solid picture by degrees; the page hears of it when it rests. */
+  /** @param {Zoom} zoom */
+  setZoom(zoom) {
+    const { root, drawSoon } = this.picture;
+    this.zoom = { k: zoom.k, x: clamp(zoom.x, -0.25, 1.25), y: clamp(zoom.y, -0.25, 1.25) };
+    root.classList.toggle("zoomed", zoom !== HOME);
+    root.dataset.dpvizZoom = this.zoom.k.toFixed(3);
+    drawSoon();
+  }
+
+  /** Turn a solid picture by degrees; the page hears of it when it rests. @param {number} dx @param {number} dy */
   turnBy(dx, dy) {
-    this.angles = turnedBy(this.angles ?? this.scene.solid, dx, dy);
-    this.root.dataset.dpvizTurned = this.angles.map((angle) => angle.toFixed(1)).join(" ");
+    const { picture } = this;
+    this.angles = turnedBy(this.angles ?? picture.scene.solid ?? [0, 0], dx, dy);
+    picture.root.dataset.dpvizTurned = this.angles.map((angle) => angle.toFixed(1)).join(" ");
     this.tip.hidden = true;
-    this.drawSoon();
-    clearTimeout(this.turning);
-    this.turning = setTimeout(() => {
+    picture.drawSoon();
+    this.rest.start(() => {
       if (this.pointers.size) return void this.turnBy(0, 0); // still held
-      if (this.angles) this.tell("turned", [Date.now(), ...this.angles.map(Math.round)]);
+      if (this.angles) picture.tell("turned", [Date.now(), Math.round(this.angles[0]), Math.round(this.angles[1])]);
     }, REST_MS);
   }
 
-  setZoom(zoom) {
-    this.zoom = { k: zoom.k, x: clamp(zoom.x, -0.25, 1.25), y: clamp(zoom.y, -0.25, 1.25) };
-    this.root.classList.toggle("zoomed", zoom !== HOME);
-    this.root.dataset.dpvizZoom = this.zoom.k.toFixed(3);
-    this.drawSoon();
-  }
+  // -- Keys --
 
-  drawSoon() {
-    this.redraw ??= requestAnimationFrame(() => {
-      this.redraw = undefined;
-      this.draw();
-    });
-  }
-
+  /** @param {KeyboardEvent} event */
   onKey(event) {
-    const onPicture = event.composedPath()[0] === this.canvas;
-    const undo = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && Boolean(this.options.drawing);
-    if (this.scene && (undo || (this.tool && onPicture && !event.ctrlKey && !event.metaKey && !event.altKey && this.toolKey(event)))) {
-      if (undo) this.undo();
-      event.preventDefault();
-      event.stopPropagation();
-      return;
-    }
-    if (event.ctrlKey || event.metaKey || event.altKey || !this.scene) return;
-    const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-    const pan = event.shiftKey && onPicture ? arrows[event.key] : undefined;
-    const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
-    const zooms = { "+": 1.5, "=": 1.5, "-": 1 / 1.5, "_": 1 / 1.5 };
-    if (event.key === "Escape" && this.isolated !== null) this.isolate(null);
-    else if (this.stepped && (event.key === "k" || (event.key === " " && onPicture))) this.togglePlay();
-    else if (!onPicture) return;
-    else if (pan && this.scene.solid) this.turnBy(KEY_TURN * pan[0], KEY_TURN * pan[1]);
-    else if (pan) this.panBy(-40 * pan[0], 40 * pan[1]);
-    else if (event.key in zooms) this.zoomBy(zooms[event.key]);
-    else if (event.key === "0") this.setZoom(HOME);
-    else if (event.key in steps && !event.shiftKey && this.stepped) this.step(steps[event.key]);
-    else return;
+    const { tools, canvas, options, loaded } = this.picture;
+    const onPicture = event.composedPath()[0] === canvas;
+    const held = event.ctrlKey || event.metaKey;
+    if (!loaded) return;
+    const isUndo = held && event.key.toLowerCase() === "z" && Boolean(options.drawing);
+    if (isUndo) tools.undo();
+    const isUsed = isUndo || (!held && !event.altKey && ((onPicture && tools.key(event)) || this.useKey(event, onPicture)));
+    if (!isUsed) return;
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  /** Follow a key; return whether it means something here. @param {KeyboardEvent} event @param {boolean} onPicture */
+  useKey({ key, shiftKey }, onPicture) {
+    const { picture, picture: { scene, stepped, isolated } } = this;
+    const pan = shiftKey && onPicture ? ARROWS.get(key) : undefined;
+    const [zoom, step] = [ZOOMS.get(key), stepped && !shiftKey ? STEPS.get(key) : undefined];
+    if (key === "Escape" && isolated !== null) picture.isolate(null);
+    else if (stepped && (key === "k" || (key === " " && onPicture))) picture.togglePlay();
+    else if (!onPicture) return false;
+    else if (pan && scene.solid) this.turnBy(KEY_TURN * pan[0], KEY_TURN * pan[1]);
+    else if (pan) this.panBy(-PAN_PX * pan[0], PAN_PX * pan[1]);
+    else if (zoom) this.zoomBy(zoom);
+    else if (key === "0") this.setZoom(HOME);
+    else if (step) picture.step(step);
+    else return false;
+    return true;
+  }
+
+  destroy() {
+    this.rest.stop();
+    this.lookSoon.cancel();
   }
 }

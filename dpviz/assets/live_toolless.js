@@ -1,22 +1,38 @@
-// @ts-nocheck
 // The live picture where nothing can be selected or drawn, as in a published page: what stands in for live_tools.js there.
 
+/** @import { PictureTools } from "./types.d.ts" */
+
 import { make } from "./elements.js";
-import { Hands } from "./live_hands.js";
 
-export class Tools extends Hands {
-  buildTools() {
-    this.tool = null;
-    [this.tools, this.paints, this.inspector, this.selectors] = Array.from({ length: 4 }, () => make("div", "", "", { hidden: "" }));
+/** @implements {PictureTools} */
+export class Tools {
+  tool = null;
+  isDragging = false;
+  bar = make("div", "", "", { hidden: "" });
+  selectors = make("div", "", "", { hidden: "" });
+  inspector = make("div", "", "", { hidden: "" });
+
+  update() {}
+
+  show() {}
+
+  down() {}
+
+  move() {}
+
+  up() {}
+
+  cancel() {}
+
+  key() {
+    return false;
   }
-
-  updateTools() {}
-
-  toolDown() {}
-
-  toolCancel() {}
 
   patch() {}
 
-  drawTools() {}
+  undo() {}
+
+  draw() {}
+
+  destroy() {}
 }

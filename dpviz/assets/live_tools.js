@@ -1,12 +1,18 @@
-// @ts-nocheck
-// The live picture: box and lasso, and drawing points on it; methods of Picture between Hands and Picture.
+// The live picture: box and lasso, and drawing points on it.
 
-import { clamp, formatCount } from "./kit.js";
+/** @import { Drawing, Pair, PictureTools, Scale } from "./types.d.ts" */
+/** @import { Picture } from "./picture.js" */
+
+import { clamp, formatCount, Timer } from "./kit.js";
 import { NO_GROUP, reader } from "./live_base.js";
 import { make } from "./elements.js";
+import { ARROWS } from "./live_hands.js";
 import { iconButton, lockIcon } from "./live_parts.js";
-import { Hands } from "./live_hands.js";
-import { keepFocus } from "./row.js";
+import { keepFocus, moveFocus } from "./row.js";
+
+/** @typedef {"box" | "lasso" | "spray" | "pen" | "erase"} Name */
+/** @typedef {{number: number, xy: Pair[], classes: number[]}} Sheet points being drawn */
+/** @typedef {{at: Pair[], from?: Pair, grabbed?: number, moved?: boolean, keyed?: boolean}} Stroke what is being dragged, or set by keys */
 
 const MOST_CORNERS = 128; // of a lasso, as it travels
 const GRAB_PX = 9; // how near a press must be to a point to move it
@@ -16,11 +22,29 @@ const DABS = 4; // points of one dab
 const STROKE_PX = 3; // between two corners of a lasso
 const CLASSES = 6; // that can be drawn
 const [STEP, LEAP] = [0.015, 0.08]; // of the window, by arrow key and with shift
+const CROSS = [[1, 0], [0, 1], [-1, 0], [0, -1]];
+/** @type {Record<Name, [label: string, hint: string]>} */
+const TOOLS = {
+  box: ["Select a box", "Drag a box around points. With the keyboard: arrows move, Enter sets a corner."],
+  lasso: ["Select with a lasso", "Drag around points."],
+  spray: ["Spray points", "Press and drag to add many points."],
+  pen: ["Draw: click adds, drag moves a point",
+    "Click to add a point, drag a point to move it. With the keyboard: arrows move, Enter adds, M grabs and drops, Delete removes the nearest point."],
+  erase: ["Erase with a lasso", "Drag around points to delete them. With the keyboard: Enter sets two corners."],
+};
+const NAMES = /** @type {Name[]} */ (Object.keys(TOOLS));
 
-const sheets = new Map(); // id of a drawing -> {number, xy, classes}, newer than the page's while an edit travels
-const four = (value) => Math.round(value * 1e4) / 1e4;
+/** @type {Map<string, Sheet>} id of a drawing -> its points, newer than the page's while an edit travels */
+const sheets = new Map();
+/** @param {number} x @param {number} y @returns {Pair} */
+const rounded = (x, y) => [Math.round(x * 1e4) / 1e4, Math.round(y * 1e4) / 1e4];
+/** @param {readonly Pair[]} stroke @returns {Pair[]} */
+const boxOf = (stroke) => {
+  const [[x0, y0], [x1, y1]] = [stroke[0], stroke[stroke.length - 1]];
+  return [[x0, y0], [x1, y0], [x1, y1], [x0, y1]];
+};
 
-/** Whether a polygon [[x, y], ...] holds a place, by the parity of crossings. */
+/** Whether a polygon holds a place, by the parity of crossings. @param {readonly Pair[]} polygon @param {number} x @param {number} y */
 export function holds(polygon, x, y) {
   let held = false;
   for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i, i += 1) {
@@ -30,95 +54,110 @@ export function holds(polygon, x, y) {
   return held;
 }
 
-const boxOf = ([x0, y0], [x1, y1]) => [[x0, y0], [x1, y0], [x1, y1], [x0, y1]];
-
-/** At most so many corners, evenly taken. */
+/** At most so many corners, evenly taken. @param {Pair[]} corners */
 export function thinned(corners, most = MOST_CORNERS) {
   if (corners.length <= most) return corners;
   return Array.from({ length: most }, (_, i) => corners[Math.floor((i * corners.length) / most)]);
 }
 
-const TOOLS = {
-  box: "Select a box",
-  lasso: "Select with a lasso",
-  spray: "Spray points",
-  pen: "Draw: click adds, drag moves a point",
-  erase: "Erase with a lasso",
-};
-const HINTS = {
-  box: "Drag a box around points. With the keyboard: arrows move, Enter sets a corner.",
-  lasso: "Drag around points.",
-  pen: "Click to add a point, drag a point to move it. With the keyboard: arrows move, Enter adds, M grabs and drops, Delete removes the nearest point.",
-  spray: "Press and drag to add many points.",
-  erase: "Drag around points to delete them. With the keyboard: Enter sets two corners.",
-};
-
-export class Tools extends Hands {
-  buildTools() {
-    this.tool = null;
+/** @implements {PictureTools} */
+export class Tools {
+  /** @param {Picture} picture */
+  constructor(picture) {
+    this.picture = picture;
+    /** @type {Name | null} */
+    this.tool = null; // in the hand
+    /** @type {Pair[] | null} */
     this.region = null; // of the selection, corners in scene coordinates
-    this.stroke = null; // what is being dragged
+    this.regionNumber = 0;
+    /** @type {Stroke | null} */
+    this.stroke = null;
+    /** @type {Pair | null} */
     this.cross = null; // where the keyboard is
-    this.sheet = null; // points being drawn
+    /** @type {Sheet} */
+    this.sheet = { number: 0, xy: [], classes: [] };
+    /** @type {Drawing | null} */
+    this.drawing = null; // what the page says of it
     this.paint = 0; // class of new points
-    this.tools = make("div", "tools", "", { role: "group", "aria-label": "Tools" });
-    this.toolButtons = Object.fromEntries(Object.entries(TOOLS).map(([name, label]) => {
-      const button = iconButton(name, label, () => this.take(this.tool === name ? null : name));
+    this.paintsKey = ""; // what is in the row of classes
+    this.sprayer = new Timer();
+    this.bar = make("div", "tools", "", { role: "group", "aria-label": "Tools" });
+    this.buttons = new Map(NAMES.map((name) => {
+      const button = iconButton(name, TOOLS[name][0], () => this.take(this.tool === name ? null : name));
       button.setAttribute("aria-pressed", "false");
       return [name, button];
     }));
     this.undoButton = iconButton("undo", "Undo (Ctrl+Z)", () => this.undo());
     this.paints = make("span", "paints", "", { role: "group", "aria-label": "Class of new points" });
-    const { box, lasso, ...pens } = this.toolButtons;
+    const [box, lasso, ...pens] = this.buttons.values();
     this.selectors = make("div", "selectors", "", { role: "group", "aria-label": "Select" });
     this.selectors.append(box, lasso);
-    this.tools.append(...Object.values(pens), this.undoButton, this.paints);
-    this.inspector = make("div", "inspector", "", { role: "status" });
-    this.inspector.hidden = true;
+    this.bar.append(...pens, this.undoButton, this.paints);
+    this.inspector = make("div", "inspector", "", { role: "status", hidden: "" });
+    picture.listen(this.paints, "keydown", (event) => moveFocus(event, this.paints));
   }
 
-  /** What the page says of selection and drawing, with every message. */
-  updateTools(first) {
-    const { select, drawing, inspected } = this.options;
+  /** Whether the pointer drags something. */
+  get isDragging() {
+    return this.stroke !== null && !this.stroke.keyed;
+  }
+
+  /** Whether the tool in the hand changes points. */
+  get isPen() {
+    return this.tool !== null && this.tool !== "box" && this.tool !== "lasso";
+  }
+
+  /** Whether an edit travels to the page. */
+  get isPending() {
+    return this.drawing !== null && this.sheet.number > this.drawing.number;
+  }
+
+  /** Take over what the page says of selection and drawing, with every message. @param {boolean} first */
+  update(first) {
+    const { select, drawing, inspected } = this.picture.options;
+    const { dataset } = this.picture.root;
     if (first && select?.region?.length) [this.region, this.regionNumber] = [select.region, select.number];
     if (inspected && inspected.number === this.regionNumber) this.inspect(inspected.lines, { secret: true });
-    if (drawing) this.follows(drawing);
-    else delete this.root.dataset.dpvizPoints; // the public is told no numbers of records
-    if (!select) delete this.root.dataset.dpvizRegion;
-    this.showTools();
-    if (drawing && !this.begun) this.take("spray", { focus: false }); // a drawing begins with what draws most
-    this.begun = Boolean(drawing);
+    const begins = Boolean(drawing) && !this.drawing;
+    this.drawing = drawing ?? null;
+    if (drawing) this.follow(drawing);
+    else delete dataset.dpvizPoints; // the public is told no numbers of records
+    if (!select) delete dataset.dpvizRegion;
+    this.show();
+    if (begins) this.take("spray", { focus: false }); // a drawing begins with what draws most
   }
 
+  /** The points that a selection is of, if they are shown. */
   get points() {
-    return this.scene?.layers.find((layer) => layer.kind === "points" && layer.rows[this.frame] >= 0
-      && !this.hidden.has(layer.name)) ?? null;
+    const { scene, frame, hidden } = this.picture;
+    return scene.layers.find(({ kind, name, rows }) => kind === "points" && rows[frame] >= 0 && !hidden.has(name)) ?? null;
   }
 
-  showTools() {
-    const [select, draw] = [Boolean(this.options.select && this.points), Boolean(this.options.drawing && this.points)];
-    for (const [name, button] of Object.entries(this.toolButtons)) {
-      button.hidden = name === "box" || name === "lasso" ? !select : !draw;
-    }
+  show() {
+    const { options } = this.picture;
+    const has = this.points !== null;
+    const [select, draw] = [Boolean(options.select && has), Boolean(options.drawing && has)];
+    for (const [name, button] of this.buttons) button.hidden = name === "box" || name === "lasso" ? !select : !draw;
     this.undoButton.hidden = !draw;
-    this.undoButton.disabled = draw && !this.options.drawing.undo && !this.pendingEdit;
-    this.tools.hidden = !draw && (!select || Boolean(this.options.stage));
+    this.undoButton.disabled = draw && !options.drawing?.undo && !this.isPending;
+    this.bar.hidden = !draw && (!select || Boolean(options.stage));
     this.selectors.hidden = !select;
     this.paints.hidden = !draw || !(this.tool === "pen" || this.tool === "spray");
-    if (this.tool && this.toolButtons[this.tool].hidden) this.take(null);
+    if (this.tool && this.buttons.get(this.tool)?.hidden) this.take(null);
     if (!this.paints.hidden) this.buildPaints();
-    if (this.region && !select) this.clearRegion();
+    if (!select) this.clearRegion();
   }
 
   buildPaints() {
-    const key = `${this.theme.name}|${this.paint}`;
+    const { theme } = this.picture;
+    const key = `${theme.name}|${this.paint}`;
     if (key === this.paintsKey) return;
     this.paintsKey = key;
     keepFocus(this.paints, () => this.paints.replaceChildren(...Array.from({ length: CLASSES }, (_, group) => {
       const label = `Class ${group + 1}`;
       const chip = make("button", "paint", "", { type: "button", "aria-label": label, title: label,
         "aria-pressed": String(group === this.paint) });
-      chip.style.setProperty("--paint", this.theme.clusters[group]);
+      chip.style.setProperty("--paint", theme.clusters[group]);
       chip.addEventListener("click", () => {
         this.paint = group;
         this.buildPaints();
@@ -127,26 +166,27 @@ export class Tools extends Hands {
     })));
   }
 
-  /** Put a tool into the hand, or none. */
+  /** Put a tool into the hand, or none. @param {Name | null} tool */
   take(tool, { focus = true } = {}) {
-    this.tool = tool;
-    this.stroke = null;
-    this.cross = null;
-    this.root.dataset.dpvizTool = tool ?? "";
-    for (const [name, button] of Object.entries(this.toolButtons)) {
-      button.setAttribute("aria-pressed", String(name === tool));
-    }
-    this.root.classList.toggle("tooled", tool !== null);
-    if (tool && !(tool === "box" || tool === "lasso")) this.clearRegion();
-    if (tool) this.inspect([HINTS[tool]]);
-    else if (!this.region) this.inspect([]);
-    this.showTools();
+    const { root, canvas, drawSoon } = this.picture;
+    [this.tool, this.stroke, this.cross] = [tool, null, null];
+    root.dataset.dpvizTool = tool ?? "";
+    for (const [name, button] of this.buttons) button.setAttribute("aria-pressed", String(name === tool));
+    root.classList.toggle("tooled", tool !== null);
+    if (this.isPen) this.clearRegion();
+    if (tool || !this.region) this.hint();
+    this.show();
     this.patch();
-    this.drawSoon();
-    if (tool && focus) this.canvas.focus({ preventScroll: true });
+    drawSoon();
+    if (tool && focus) canvas.focus({ preventScroll: true });
   }
 
-  /** Say something under the picture; what is said of a selection is exact, so it carries the lock. */
+  /** Say how the tool in the hand is used. */
+  hint() {
+    this.inspect(this.tool ? [TOOLS[this.tool][1]] : []);
+  }
+
+  /** Say something under the picture; what is said of a selection is exact, so it carries the lock. @param {string[]} lines */
   inspect(lines, { secret = false } = {}) {
     this.inspector.replaceChildren(...lines.map((text) => make("div", "", text)));
     if (secret) this.inspector.firstElementChild?.append(" ", lockIcon(), make("span", "unseen", "(secret)"));
@@ -155,64 +195,65 @@ export class Tools extends Hands {
 
   // -- Strokes --
 
-  place(event) {
-    const [px, py] = this.position(event);
-    return [this.scale.left(px), this.scale.up(py)];
+  /** Scene coordinates of a place on the picture. @param {Pair} at @param {Scale} scale @returns {Pair} */
+  placeOf([px, py], scale) {
+    return [scale.left(px), scale.up(py)];
   }
 
-  toolDown(event) {
-    if (!this.tool || !this.scale || this.pointers.size > 1) return;
-    this.canvas.focus({ preventScroll: true });
-    const at = this.place(event);
+  /** The pointer goes down at a place of the picture. @param {Pair} from @param {boolean} isTouch */
+  down(from, isTouch) {
+    const { scale, canvas } = this.picture;
+    if (!this.tool || !scale) return;
+    canvas.focus({ preventScroll: true });
+    const at = this.placeOf(from, scale);
     this.cross = null;
-    this.stroke = { at: [at], from: this.position(event), grabbed: null };
-    if (this.tool === "pen") this.stroke.grabbed = this.nearest(at, event.pointerType === "touch" ? 2 * GRAB_PX : GRAB_PX);
+    this.stroke = { at: [at], from };
+    if (this.tool === "pen") this.stroke.grabbed = this.nearest(at, isTouch ? 2 * GRAB_PX : GRAB_PX);
     if (this.tool === "spray") this.spray();
   }
 
-  toolMove(event) {
-    const { stroke } = this;
-    const at = this.place(event);
-    const [px, py] = this.position(event);
+  /** @param {Pair} to */
+  move(to) {
+    const { stroke, picture: { scale, drawSoon } } = this;
+    if (!stroke || !scale) return;
+    const at = this.placeOf(to, scale);
     if (this.tool === "pen") {
-      if (stroke.grabbed === null) return;
+      if (stroke.grabbed === undefined) return;
       stroke.moved = true;
-      this.change((xy) => { xy[stroke.grabbed] = this.kept(at); }, { send: false });
-    } else if (this.tool === "box") {
-      stroke.at = [stroke.at[0], at];
-    } else if (Math.hypot(px - stroke.from[0], py - stroke.from[1]) >= STROKE_PX) {
+      this.drag(stroke.grabbed, at);
+    } else if (this.tool === "box") stroke.at = [stroke.at[0], at];
+    else if (!stroke.from || Math.hypot(to[0] - stroke.from[0], to[1] - stroke.from[1]) >= STROKE_PX) {
       stroke.at.push(at);
-      stroke.from = [px, py];
+      stroke.from = to;
     }
-    this.drawSoon();
+    drawSoon();
   }
 
-  toolUp() {
+  up() {
     const { stroke, tool } = this;
-    this.stroke = null;
-    clearTimeout(this.spraying);
-    if (tool === "pen") {
-      if (stroke.grabbed === null) this.add(stroke.at[0]);
-      else if (stroke.moved) this.send();
-    } else if (tool === "spray") this.send();
-    else if (tool === "box" && stroke.at.length > 1) this.choose(boxOf(...stroke.at));
-    else if (tool === "lasso" && stroke.at.length > 2) this.choose(thinned(stroke.at));
+    this.cancel();
+    if (!stroke) return;
+    if (tool === "pen" && stroke.grabbed === undefined) this.add(stroke.at[0]);
+    else if (tool === "spray" || (tool === "pen" && stroke.moved)) this.send();
     else if (tool === "erase") this.erase(stroke.at);
-    else this.clearRegion();
-    this.drawSoon();
+    else if (tool === "box" && stroke.at.length > 1) this.choose(boxOf(stroke.at));
+    else if (tool === "lasso" && stroke.at.length > 2) this.choose(thinned(stroke.at));
+    else if (tool !== "pen") this.clearRegion();
   }
 
-  toolCancel() {
-    clearTimeout(this.spraying);
+  cancel() {
+    this.sprayer.stop();
     this.stroke = null;
-    this.drawSoon();
+    this.picture.drawSoon();
   }
 
-  /** The index of the drawn point within reach of a place, else null. */
+  /** The index of the drawn point within reach of a place. @param {Pair} place */
   nearest([x, y], reach = Infinity) {
-    let [best, found] = [reach, null];
-    this.sheet?.xy.forEach(([px, py], i) => {
-      const distance = Math.hypot((px - x) * this.scale.kx, (py - y) * this.scale.ky);
+    const { scale } = this.picture;
+    /** @type {[number, number | undefined]} */
+    let [best, found] = [reach, undefined];
+    this.sheet.xy.forEach(([px, py], i) => {
+      const distance = scale ? Math.hypot((px - x) * scale.kx, (py - y) * scale.ky) : Infinity;
       if (distance < best) [best, found] = [distance, i];
     });
     return found;
@@ -220,81 +261,74 @@ export class Tools extends Hands {
 
   // -- Selection --
 
+  /** @param {Pair[]} region */
   choose(region) {
-    this.region = region.map(([x, y]) => [four(x), four(y)]);
+    const { picture, points: layer } = this;
+    this.region = region.map(([x, y]) => rounded(x, y));
     this.regionNumber = Date.now();
-    const layer = this.points;
-    let count = 0;
-    const xy = layer && reader(layer.arrays.xy, layer.rows[this.frame]);
+    const xy = layer ? reader(layer.arrays.xy, layer.rows[picture.frame]) : () => 0;
     const n = layer?.arrays.xy.shape[1] ?? 0;
-    for (let i = 0; i < n; i += 1) count += holds(this.region, xy(i, 0), xy(i, 1));
+    let count = 0;
+    for (let i = 0; i < n; i += 1) count += Number(holds(this.region, xy(i, 0), xy(i, 1)));
     this.inspect([`${formatCount(count)} of the ${formatCount(n)} points drawn`], { secret: true });
-    this.root.dataset.dpvizRegion = String(count);
-    this.tell("region", [this.regionNumber, this.region]);
+    picture.root.dataset.dpvizRegion = String(count);
+    picture.tell("region", [this.regionNumber, this.region]);
   }
 
   clearRegion() {
     if (!this.region) return;
     this.region = null;
     this.regionNumber = Date.now();
-    this.root.dataset.dpvizRegion = "";
-    this.inspect(this.tool ? [HINTS[this.tool]] : []);
-    this.tell("region", null);
-    this.drawSoon();
+    this.picture.root.dataset.dpvizRegion = "";
+    this.hint();
+    this.picture.tell("region", null);
+    this.picture.drawSoon();
   }
 
   // -- Drawing points --
 
-  get pendingEdit() {
-    return Boolean(this.sheet && this.options.drawing && this.sheet.number > this.options.drawing.number);
-  }
-
-  /** The page has drawn edit `number` of the drawing `id`; keep what is newer. */
-  follows({ id, number, classes }) {
+  /** The page has drawn an edit; keep what is newer. @param {Drawing} drawing */
+  follow({ id, number, classes }) {
     const known = sheets.get(id);
     if (known && known.number > number) this.sheet = known;
     else {
-      const layer = this.scene?.layers.find(({ kind }) => kind === "points");
+      const layer = this.picture.scene.layers.find(({ kind }) => kind === "points");
       if (!layer) return;
-      const at = reader(layer.given?.xy ?? layer.arrays.xy, 0);
-      this.sheet = { number, classes: [...classes].map(Number),
-        xy: Array.from({ length: classes.length }, (_, i) => [four(at(i, 0)), four(at(i, 1))]) };
+      const at = reader((layer.given ?? layer.arrays).xy, 0);
+      const groups = [...classes].map(Number);
+      this.sheet = { number, classes: groups, xy: groups.map((_, i) => rounded(at(i, 0), at(i, 1))) };
       sheets.set(id, this.sheet);
     }
-    this.root.dataset.dpvizPoints = String(this.sheet.xy.length);
+    this.picture.root.dataset.dpvizPoints = String(this.sheet.xy.length);
     this.patch();
   }
 
   /** Show the sheet in the records' place: in its classes while a pen is in the hand, and while an edit travels. */
   patch() {
-    const at = this.sheet ? this.scene?.layers.findIndex(({ kind }) => kind === "points") : -1;
-    if (!(at >= 0)) return;
-    const layer = this.scene.layers[at];
+    const { layers } = this.picture.scene;
+    const at = layers.findIndex(({ kind }) => kind === "points");
+    const layer = layers[at];
+    if (!layer || !(this.drawing || layer.given)) return;
     const given = layer.given ?? layer.arrays;
-    const drawing = this.tool !== null && this.tool !== "box" && this.tool !== "lasso";
-    const n = this.sheet.xy.length;
+    const { xy, classes } = this.sheet;
     let arrays = given;
-    if (drawing || this.pendingEdit) {
-      const group = new Uint8Array(n).map((_, i) => (drawing ? this.sheet.classes[i] : NO_GROUP));
-      arrays = { xy: { data: new Float32Array(this.sheet.xy.flat()), shape: [1, n, 2] },
-        group: { data: group, shape: [1, n] } };
+    if (this.isPen || this.isPending) {
+      const group = Uint8Array.from(xy, (_, i) => (this.isPen ? classes[i] : NO_GROUP));
+      arrays = { xy: { data: new Float32Array(xy.flat()), shape: [1, xy.length, 2] }, group: { data: group, shape: [1, xy.length] } };
     }
-    this.scene.layers[at] = { ...layer, arrays, given };
-    this.drawSoon();
+    layers[at] = { ...layer, arrays, given };
+    this.picture.drawSoon();
   }
 
-  kept([x, y]) {
-    return [four(clamp(x, 0, 1)), four(clamp(y, 0, 1))];
-  }
-
-  /** Change the sheet by a function of its points and classes. */
+  /** Change the sheet by a function of its points and classes. @param {(xy: Pair[], classes: number[]) => void} edit */
   change(edit, { send = true } = {}) {
-    const { id, most } = this.options.drawing;
+    if (!this.drawing) return;
+    const { id, most } = this.drawing;
     const [xy, classes] = [this.sheet.xy.slice(), this.sheet.classes.slice()];
     edit(xy, classes);
     this.sheet = { xy: xy.slice(0, most), classes: classes.slice(0, most), number: Math.max(Date.now(), this.sheet.number + 1) };
     sheets.set(id, this.sheet);
-    this.root.dataset.dpvizPoints = String(this.sheet.xy.length);
+    this.picture.root.dataset.dpvizPoints = String(this.sheet.xy.length);
     if (xy.length > most) this.inspect([`A drawing holds ${formatCount(most)} points. Erase some first.`]);
     this.patch();
     if (send) this.send();
@@ -302,104 +336,126 @@ export class Tools extends Hands {
 
   send(undo = false) {
     const { xy, classes, number } = this.sheet;
-    const flat = xy.flatMap(([x, y], i) => [x, y, classes[i]]);
-    this.tell("sketched", [this.options.drawing.id, number, flat, undo]);
-    this.showTools();
+    if (this.drawing) this.picture.tell("sketched", [this.drawing.id, number, xy.flatMap(([x, y], i) => [x, y, classes[i]]), undo]);
+    this.show();
   }
 
+  /** @param {Pair} at @returns {Pair} */
+  kept([x, y]) {
+    return rounded(clamp(x, 0, 1), clamp(y, 0, 1));
+  }
+
+  /** @param {Pair} at */
   add(at) {
     this.change((xy, classes) => { xy.push(this.kept(at)); classes.push(this.paint); });
   }
 
+  /** Move a point; the page hears of it when it is let go. @param {number} i @param {Pair} at */
+  drag(i, at) {
+    this.change((xy) => { xy[i] = this.kept(at); }, { send: false });
+  }
+
   spray() {
+    const { stroke, picture: { scale } } = this;
+    if (!stroke || !scale) return;
     this.change((xy, classes) => {
-      const [x, y] = this.stroke.at[this.stroke.at.length - 1];
+      const [x, y] = stroke.at[stroke.at.length - 1];
       for (let i = 0; i < DABS; i += 1) {
         const [turn, far] = [2 * Math.PI * Math.random(), SPRAY_PX * Math.sqrt(Math.random())];
-        xy.push(this.kept([x + (far * Math.cos(turn)) / this.scale.kx, y + (far * Math.sin(turn)) / this.scale.ky]));
+        xy.push(this.kept([x + (far * Math.cos(turn)) / scale.kx, y + (far * Math.sin(turn)) / scale.ky]));
         classes.push(this.paint);
       }
     }, { send: false });
-    this.spraying = setTimeout(() => this.spray(), SPRAY_MS);
+    this.sprayer.start(() => this.spray(), SPRAY_MS);
   }
 
-  /** Delete what a lasso holds; a click deletes the point under it. */
+  /** Delete what a lasso holds; a click deletes the point under it. @param {Pair[]} corners */
   erase(corners) {
-    const one = corners.length < 3 ? this.nearest(corners[0], GRAB_PX) : null;
-    const gone = this.sheet.xy.map(([x, y], i) => (corners.length < 3 ? i === one : holds(corners, x, y)));
-    if (!gone.some(Boolean)) return;
+    const one = corners.length < 3 ? this.nearest(corners[0], GRAB_PX) : undefined;
+    const stays = this.sheet.xy.map(([x, y], i) => (corners.length < 3 ? i !== one : !holds(corners, x, y)));
+    if (stays.every(Boolean)) return;
     this.change((xy, classes) => {
-      const keep = (values) => values.splice(0, values.length, ...values.filter((_, i) => !gone[i]));
-      keep(xy);
-      keep(classes);
+      xy.splice(0, xy.length, ...xy.filter((_, i) => stays[i]));
+      classes.splice(0, classes.length, ...classes.filter((_, i) => stays[i]));
     });
   }
 
   undo() {
-    if (!this.sheet) return;
+    if (!this.drawing) return;
     this.sheet = { ...this.sheet, number: Math.max(Date.now(), this.sheet.number + 1) };
     this.send(true); // the page knows what was before; its answer has this number
   }
 
   // -- Keys --
 
-  toolKey(event) {
-    const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-    const [[x0, x1], [y0, y1]] = this.scale?.window ?? [[0, 1], [0, 1]];
-    if (event.key === "Escape") {
-      if (this.stroke) this.toolCancel();
-      else if (this.region) this.clearRegion();
-      else this.take(null);
-    } else if (event.key in arrows) {
-      const [dx, dy] = arrows[event.key];
-      const by = event.shiftKey ? LEAP : STEP;
-      const [x, y] = this.cross ?? [(x0 + x1) / 2, (y0 + y1) / 2];
-      this.cross = [clamp(x + dx * by * (x1 - x0), x0, x1), clamp(y + dy * by * (y1 - y0), y0, y1)];
-      if (this.stroke?.keyed) this.stroke.at = [this.stroke.at[0], this.cross];
-      if (this.stroke?.grabbed >= 0) this.change((xy) => { xy[this.stroke.grabbed] = this.kept(this.cross); }, { send: false });
-    } else if (this.cross && (event.key === "Enter" || event.key === " ")) this.enter();
-    else if (this.tool === "pen" && this.cross && (event.key === "Delete" || event.key === "Backspace")) {
-      const i = this.nearest(this.cross);
-      if (i !== null) this.change((xy, classes) => { xy.splice(i, 1); classes.splice(i, 1); });
-    } else if (this.tool === "pen" && this.cross && event.key.toLowerCase() === "m") {
-      if (this.stroke) {
-        this.stroke = null;
-        this.send();
-      } else this.stroke = { at: [], grabbed: this.nearest(this.cross) };
-    } else return false;
-    this.drawSoon();
+  /** Follow a key on the picture; return whether it means something to the tool in the hand. @param {KeyboardEvent} event */
+  key({ key, shiftKey }) {
+    const { cross, stroke, tool } = this;
+    if (!tool) return false;
+    const arrow = ARROWS.get(key);
+    if (key === "Escape") this.escape();
+    else if (arrow) this.moveCross(arrow, shiftKey ? LEAP : STEP);
+    else if (!cross) return false;
+    else if (key === "Enter" || key === " ") this.enter(cross);
+    else if (tool !== "pen") return false;
+    else if (key === "Delete" || key === "Backspace") {
+      const i = this.nearest(cross);
+      if (i !== undefined) this.change((xy, classes) => { xy.splice(i, 1); classes.splice(i, 1); });
+    } else if (key.toLowerCase() !== "m") return false;
+    else if (stroke) {
+      this.stroke = null;
+      this.send();
+    } else this.stroke = { at: [], grabbed: this.nearest(cross) };
+    this.picture.drawSoon();
     return true;
   }
 
-  /** Enter: a point, or the first and then the second corner of a box. */
-  enter() {
-    if (this.tool === "pen") return void this.add(this.cross);
-    if (this.tool === "spray") {
-      this.stroke = { at: [this.cross] };
+  /** Give up the stroke, else the selection, else the tool. */
+  escape() {
+    if (this.stroke) this.cancel();
+    else if (this.region) this.clearRegion();
+    else this.take(null);
+  }
+
+  /** @param {Pair} arrow @param {number} by */
+  moveCross([dx, dy], by) {
+    const [[x0, x1], [y0, y1]] = this.picture.scale?.window ?? [[0, 1], [0, 1]];
+    const [x, y] = this.cross ?? [(x0 + x1) / 2, (y0 + y1) / 2];
+    const cross = this.cross = /** @type {Pair} */ ([clamp(x + dx * by * (x1 - x0), x0, x1), clamp(y + dy * by * (y1 - y0), y0, y1)]);
+    const { stroke } = this;
+    if (stroke?.keyed) stroke.at = [stroke.at[0], cross];
+    if (stroke?.grabbed !== undefined) this.drag(stroke.grabbed, cross);
+  }
+
+  /** Enter: a point, or the first and then the second corner of a box. @param {Pair} cross */
+  enter(cross) {
+    const { stroke } = this;
+    if (this.tool === "pen") this.add(cross);
+    else if (this.tool === "spray") {
+      this.stroke = { at: [cross] };
       this.spray();
-      clearTimeout(this.spraying);
-      this.stroke = null;
-      return void this.send();
-    }
-    if (!this.stroke?.keyed) this.stroke = { keyed: true, at: [this.cross, this.cross] };
+      this.cancel();
+      this.send();
+    } else if (!stroke?.keyed) this.stroke = { keyed: true, at: [cross, cross] };
     else {
-      const corners = boxOf(...this.stroke.at);
       this.stroke = null;
-      if (this.tool === "erase") this.erase(corners);
-      else this.choose(corners);
+      if (this.tool === "erase") this.erase(boxOf(stroke.at));
+      else this.choose(boxOf(stroke.at));
     }
   }
 
   // -- What tools draw over the picture --
 
-  drawTools(ctx) {
-    const { scale, theme, stroke, tool } = this;
-    const shape = stroke && tool !== "pen" && tool !== "spray"
-      ? (tool === "box" || stroke.keyed ? boxOf(stroke.at[0], stroke.at[stroke.at.length - 1]) : stroke.at) : this.region;
+  /** @param {CanvasRenderingContext2D} ctx @param {Scale} scale */
+  draw(ctx, scale) {
+    const { stroke, tool, region, cross, picture: { theme } } = this;
+    const isArea = stroke && tool !== "pen" && tool !== "spray";
+    const drawn = stroke && (tool === "box" || stroke.keyed) ? boxOf(stroke.at) : stroke?.at;
+    const shape = (isArea ? drawn : region) ?? [];
     ctx.save();
-    if (shape && shape.length > 1) {
+    if (shape.length > 1) {
       ctx.beginPath();
-      shape.forEach(([x, y], i) => ctx[i ? "lineTo" : "moveTo"](scale.x(x), scale.y(y)));
+      for (const [x, y] of shape) ctx.lineTo(scale.x(x), scale.y(y));
       ctx.closePath();
       ctx.fillStyle = ctx.strokeStyle = tool === "erase" ? theme.violation : theme.text;
       ctx.globalAlpha = 0.08;
@@ -409,19 +465,23 @@ export class Tools extends Hands {
       ctx.setLineDash([5, 4]);
       ctx.stroke();
     }
-    if (this.cross) {
-      const [x, y] = [scale.x(this.cross[0]), scale.y(this.cross[1])];
+    if (cross) {
+      const [x, y] = [scale.x(cross[0]), scale.y(cross[1])];
       ctx.setLineDash([]);
       ctx.globalAlpha = 1;
       ctx.strokeStyle = theme.text;
       ctx.lineWidth = 1.5;
       ctx.beginPath();
-      for (const [dx, dy] of [[1, 0], [0, 1], [-1, 0], [0, -1]]) {
+      for (const [dx, dy] of CROSS) {
         ctx.moveTo(x + 4 * dx, y + 4 * dy);
         ctx.lineTo(x + 13 * dx, y + 13 * dy);
       }
       ctx.stroke();
     }
     ctx.restore();
+  }
+
+  destroy() {
+    this.sprayer.stop();
   }
 }

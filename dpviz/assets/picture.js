@@ -1,4 +1,3 @@
-// @ts-nocheck
 // The live picture: a packed scene on a canvas, with its legend, steps and data table, below any element of any page.
 //
 //   import { housed, mount } from "./picture.js";
@@ -6,55 +5,32 @@
 //   picture.update(other);                     // zoom, step, play and the cluster seen alone live on
 //   picture.destroy();
 //
-// `packed` are the bytes of dpviz.plots.scene.pack. Options, all of which may be left out:
-//   key                  its name on the page
-//   height               CSS pixels; with `fits` as high as the window leaves room, `scroller` and `surround` being what
-//                        scrolls and what stands around it
-//   stage                the public box alone, on a stage: `size` {width, height} of the canvas, CSS pixels, left out as
-//                        wide as there is room; on a `phone` the box has no margins. Axes have their ends alone, marks are
-//                        named where they stand, and layers, zoom, selection and table are in `picture.layersMenu()`
-//   named                false where the page says the title itself
-//   whole                alone in another page: without a caption, and with `fits` all of its legend is in view
-//   plain                without tools and table, with a legend that says what the marks are and switches nothing
-//   coarse               its numbers are not exact, and say nothing before `picture.refine(other)` has brought those
-//   frame                the step it opens with, from 0; else the scene's own
-//   follow               key of the picture whose steps this one shows
-//   selected, picks      the cluster seen alone, and the number of the last pick, of a picture that was here before
-//   select, inspected    whether points can be selected: {region, number}; and what is inside: {number, lines}
-//   drawing              whether points can be drawn: {id, number, ...}; see dpviz/ui/data/drawing.py
-//   arrive               scroll to the picture when it is drawn
-//
-// It tells what the reader does by events on its element, which bubble and pass out of a shadow root; `detail` is
-//   dpviz:drawn          {key, stage}: new data are on the screen; `stage` are the words that came with them, or null
-//   dpviz:frame          {key, frame, frames, label, detail, ease, stage}: another step of `frames` is shown, by whatever
-//   dpviz:playing        {key, playing}: the steps play, or no more
-//   dpviz:step           the step, from 0, that the reader or the play button went to; see `picture.chosen`
-//   dpviz:selected       the cluster seen alone, or null
-//   dpviz:picked         [pick of a layer, number, mark or null]
-//   dpviz:region         [number, corners] of a selection, scene coordinates
-//   dpviz:sketched       [id, number, [x, y, class, ...], whether to undo] of a drawing
-//   dpviz:turned         [number, yaw, pitch] of a solid picture, degrees
-// For a stage: `aspect`, width over height of the public box; `Picture.margins(phone)` around it; `step(by)`,
-// `togglePlay()`, `frame`, `playing`; `waiting(true)` while another picture is on its way. `data-dpviz-box` on its element
-// is where the public box is drawn: left, top, width and height in the viewport, CSS pixels.
+// `packed` are the bytes of dpviz.plots.scene.pack. Options, and the events by which it tells what the reader does, are in
+// types.d.ts; events bubble and pass out of a shadow root. For a stage there are also `aspect`, width over height of the
+// public box; `Picture.margins(phone)` around it; `step(by)`, `togglePlay()`, `frame`, `playing`; `waiting(true)` while
+// another picture is on its way. `data-dpviz-box` on its element is where the public box is drawn: left, top, width and
+// height in the viewport, CSS pixels.
 // Colors and type come from the custom properties --dpviz-background, -text, -border, -accent and -font.
 
-import { clamp, contextOf, easeInOut } from "./kit.js";
-import { enlargement, frameAfter, groupCount, groupsAt, readHeader, reader, readTheme, unpack } from "./live_base.js";
+/** @import { Box, Cache, Detail, Glide, Layer, Options, Packed, Scale, Scene, Size, View } from "./types.d.ts" */
+
+import { clamp, contextOf, easeInOut, listenUntil, onNextFrame, Timer } from "./kit.js";
+import { enlargement, frameAfter, groupCount, readHeader, readTheme, unpack } from "./live_base.js";
 import { drawScene } from "./live_draw.js";
 import { drawLabels } from "./live_labels.js";
 import { glideTo, hasCenters, progress, sameClusters, slotsOf } from "./live_glide.js";
 import { turned } from "./live_turn.js";
 import { tablesOf } from "./live_table.js";
-import { groupSymbol, icon, iconButton, legendSymbol, lockIcon, tableElement } from "./live_parts.js";
+import { icon, iconButton, tableElement } from "./live_parts.js";
 import { make, setText } from "./elements.js";
-import { HOME } from "./live_hands.js";
+import { Hands } from "./live_hands.js";
+import { Legend } from "./live_legend.js";
 import { Tools } from "./live_tools.js";
-import { keepFocus, moveFocus } from "./row.js";
 
 const ROOMY = { left: 34, top: 10, right: 10, bottom: 24 }; // around the box on a stage: the ends of its axes
 const BARE = { left: 0, top: 0, right: 0, bottom: 0 }; // on a phone
 const EASE_MS = 200; // from one frame's marks to the next, less where a scene plays faster
+const REPORT_MS = 250; // until a cluster seen alone is reported: a double click is not worth two messages
 const PAGES_OWN = "picture"; // the key of a page's main picture
 const NUMBERED = /^(cluster )\d+(?=$|:)/i; // a cluster that is named by its number, with or without what is said of it
 const MENU_PX = 8; // between the menu and its button, and the window's edge
@@ -66,112 +42,168 @@ const SAID_PX = 6; // above what a tool says
 const LEAST_PX = 260; // height of a picture in a low window: then the page scrolls
 const LEAST_PLAIN_PX = 120; // the same of a plain picture, which shows one thing
 const LEGEND_BELOW_PX = 64; // most room that a picture leaves for a legend under it
-const MOST_GROUPS = 24;
-const FEW_GROUPS = 8; // of more than ten clusters; the others are behind a button
-const MOST_LINES = 7; // of a legend; the others are behind a button
-const MOST_LARGE_LINES = 5; // in type for a room, where seven are higher than the picture
 const KNOWN_PICTURES = 64;
-const KEPT_LINES = 2; // of these, for what a map draws in front
-const stepsHeights = new Map(); // key of a live picture -> height of its steps: one that follows leaves as much
-const latestSlots = new Map(); // key of a live picture -> the colors of its clusters, for charts beside it
-const latestFrames = new Map(); // key of a live picture -> its frame, for charts that follow it
+const KEYS = "Arrow keys step, space plays, plus and minus zoom, 0 resets the view, Escape ends isolation. Shift and arrow "
+  + "keys turn a solid picture or move a zoomed one. The numbers are in the data table.";
+/** @type {Map<string | undefined, number>} key of a live picture -> height of its steps: one that follows leaves as much */
+const stepsHeights = new Map();
+/** @type {Map<string | undefined, number[] | null>} key of a live picture -> the colors of its clusters, for charts beside it */
+const latestSlots = new Map();
+/** @type {Map<string | undefined, number>} key of a live picture -> its frame, for charts that follow it */
+const latestFrames = new Map();
 
-// ---- State -----------------------------------------------------------------------------------------------------
+/** @type {Scene["x"]} */
+const NO_AXIS = { label: "", unit: "", view: [0, 1], values: [0, 1], ticks: false, log: false, whole: false, names: [], ends: null };
+/** @type {Scene} before there is one */
+const NO_SCENE = { title: "", alt: "", caption: "", hash: "", x: NO_AXIS, y: NO_AXIS, layers: [], frames: [["", ""]], start_frame: 0,
+  equal: false, scrubber: false, group_names: [], pace: 0, solid: null };
 
-export class Picture extends Tools {
-  /** Room around the box on a stage, CSS pixels. */
+export class Picture {
+  /** Room around the box on a stage, CSS pixels. @param {boolean | undefined} phone */
   static margins(phone) {
     return phone ? BARE : ROOMY;
   }
 
+  /** @param {Element | ShadowRoot} parent @param {Options} options */
   constructor(parent, options) {
-    super();
-    this.scene = null;
     this.options = options;
+    this.scene = NO_SCENE;
     this.frame = 0;
     this.from = 0; // the frame the picture eases from
+    /** @type {number | null} */
     this.easeStart = null; // time stamp of the first eased frame
     this.easing = false;
+    /** @type {Glide | null} */
     this.glide = null; // the way from the scene before, while marks are on it
     this.touched = false; // the reader chose a frame
     this.playing = false;
-    this.zoom = HOME;
+    this.width = 0; // CSS pixels
+    this.height = 0;
+    this.room = 0; // the width of all
+    this.dpr = 0;
     this.enlarged = 1; // how much larger than on a screen, for a projector
-    this.unfolded = false; // whether the legend shows all of its lines
+    this.large = 1; // the same of type and marks on a stage
+    /** @type {Set<string>} */
     this.hidden = new Set(); // names of layers switched off
+    /** @type {Set<string>} */
     this.offered = new Set(); // names of layers that begin switched off, and have
+    /** @type {number[] | null} */
     this.slots = null; // of each cluster's color and symbol; null: its own number
+    /** @type {Map<string, number[] | null>} */
     this.knownSlots = new Map(); // hash of a scene -> its slots
+    /** @type {number | null} */
     this.isolated = null;
-    this.reported = null;
-    this.lifted = null; // the {name, pick, i} that a click would pick
-    this.pointed = null; // the {name, i} of the mark under the pointer
+    /** @type {number | null} */
+    this.reported = null; // the cluster seen alone that the page knows
     this.picks = 0; // number of the last pick
     this.counters = { drawn: 0, frames: 0 };
     this.pending = false; // new data not drawn yet: the picture had no size
+    /** @type {Scale | null} */
+    this.scale = null; // as it was last drawn
+    this.plot = { left: 0, top: 0, width: 0, height: 0 };
+    /** @type {Box | null} */
+    this.box = null; // on a stage
+    this.boxTold = ""; // where the style sheet has it
+    /** @type {Cache} */
     this.cache = { orders: new WeakMap(), heats: new WeakMap(), points: new Map(), sprites: new Map() };
     this.motion = matchMedia("(prefers-reduced-motion: reduce)");
-    this.build(parent);
-    this.listen();
-  }
+    this.player = new Timer();
+    this.reporter = new Timer();
+    this.teller = new Timer();
+    this.drawSoon = onNextFrame(() => this.draw());
+    this.schedule = onNextFrame((now) => this.tick(now));
+    this.tellBoxSoon = onNextFrame(() => this.teller.start(() => this.tellBox(), 0)); // once the frame has laid the page out
+    this.stopped = new AbortController();
+    this.listen = listenUntil(this.stopped.signal);
 
-  build(parent) {
     this.root = make("figure", "dpviz-live");
     this.title = make("div", "title");
     this.picture = make("div", "picture");
     this.canvas = make("canvas", "", "", { role: "img", tabindex: "0", "aria-describedby": "keys" });
-    const keys = make("span", "",
-      "Arrow keys step, space plays, plus and minus zoom, 0 resets the view, Escape ends isolation. Shift and arrow keys turn a solid picture or move a zoomed one. The numbers are in the data table.", { id: "keys", hidden: "" });
     this.ctx = contextOf(this.canvas);
-    this.tip = make("div", "tip", "", { "aria-hidden": "true" });
-    this.tip.hidden = true;
-    const zoomers = make("div", "zoomers", "", { role: "group", "aria-label": "Zoom" });
-    zoomers.append(
-      iconButton("plus", "Zoom in", () => this.zoomBy(1.5)),
-      iconButton("minus", "Zoom out", () => this.zoomBy(1 / 1.5)),
-      iconButton("reset", "Reset view", () => this.setZoom(HOME)));
-    this.buildTools();
-    const bar = make("div", "bar");
-    bar.append(this.tools);
-    this.picture.append(this.canvas, keys, bar, this.tip);
-    this.buildScrubber();
-    this.legend = make("div", "legend", "", { role: "group", "aria-label": "Legend: show or hide" });
-    this.groups = make("div", "legend groups", "", { role: "group", "aria-label": "Clusters: isolate one" });
-    this.side = make("div", "side");
-    this.side.append(this.legend, this.groups);
     this.caption = make("figcaption");
     this.tableButton = make("button", "table-button", "Data table", { type: "button", "aria-expanded": "false" });
-    this.tables = make("div", "tables");
-    this.tables.hidden = true;
-    this.problem = make("p", "problem", "", { role: "alert" });
-    this.problem.hidden = true;
+    this.tables = make("div", "tables", "", { hidden: "" });
+    this.problem = make("p", "problem", "", { role: "alert", hidden: "" });
     this.foot = make("div", "foot");
-    if (this.options.stage) this.buildStage(zoomers);
-    else {
-      this.tools.prepend(this.selectors);
-      bar.append(zoomers);
-      this.foot.append(this.caption, this.tableButton, this.tables, this.problem);
-      this.root.append(this.title, this.picture, this.inspector, this.side, this.scrubber, this.foot);
-    }
+    this.side = make("div", "side");
+    this.scrubber = make("div", "scrubber", "", { role: "group", "aria-label": "Steps" });
+    this.range = make("input", "", "", { type: "range", min: "0", step: "1", "aria-label": "Step" });
+    this.playButton = iconButton("play", "Play", () => this.togglePlay());
+    this.frameLabel = make("div", "frame-label");
+    this.frameDetail = make("div", "frame-detail");
+    this.words = make("div", "words", "", { "aria-live": "polite" });
+    this.menu = options.stage ? make("div", "layers", "", { popover: "auto", role: "group", "aria-label": "Layers" }) : null;
+    /** @type {HTMLButtonElement | null} */
+    this.menuButton = null;
+    this.legend = new Legend(this);
+    this.hands = new Hands(this);
+    this.tools = new Tools(this);
+    this.observer = new ResizeObserver(() => this.resize());
+    this.menuObserver = new ResizeObserver(() => this.placeMenu());
+    this.build();
     parent.append(this.root);
+    this.theme = readTheme(this.root); // it stays while ε moves
+    this.themeName = "";
+    this.listenToPage();
   }
 
-  /** The box alone: what else there is of the picture stands in its menu. */
-  buildStage(zoomers) {
-    this.root.classList.add("staged");
-    this.menu = make("div", "layers", "", { popover: "auto", role: "group", "aria-label": "Layers" });
-    const views = make("div", "views");
-    views.append(zoomers, this.selectors);
-    this.menu.append(this.legend, this.groups, views, this.caption, this.tableButton, this.tables);
-    this.menu.addEventListener("toggle", () => this.placeMenu());
-    this.unfolded = true; // the menu scrolls
-    this.words.classList.add("unseen"); // read out; the stage writes them where it has room
-    this.foot.append(this.problem);
-    this.picture.append(this.inspector);
-    this.root.append(this.picture, this.words, this.menu, this.foot);
+  // -- Elements --
+
+  build() {
+    const { hands, tools, legend } = this;
+    const controls = make("div", "controls");
+    controls.append(
+      iconButton("first", "First step", () => this.step(-Infinity)),
+      iconButton("back", "One step back", () => this.step(-1)),
+      this.playButton,
+      iconButton("forward", "One step forward", () => this.step(1)),
+      iconButton("last", "Last step", () => this.step(Infinity)),
+      this.range);
+    this.words.append(this.frameLabel, this.frameDetail);
+    this.scrubber.append(controls, this.words);
+    const bar = make("div", "bar");
+    bar.append(tools.bar);
+    this.picture.append(this.canvas, make("span", "", KEYS, { id: "keys", hidden: "" }), bar, hands.tip);
+    this.side.append(legend.layers, legend.groups);
+    if (this.menu) { // the box alone: what else there is of the picture stands in its menu
+      this.root.classList.add("staged");
+      const views = make("div", "views");
+      views.append(hands.zoomers, tools.selectors);
+      this.menu.append(legend.layers, legend.groups, views, this.caption, this.tableButton, this.tables);
+      this.words.classList.add("unseen"); // read out; the stage writes them where it has room
+      this.foot.append(this.problem);
+      this.picture.append(tools.inspector);
+      this.root.append(this.picture, this.words, this.menu, this.foot);
+    } else {
+      tools.bar.prepend(tools.selectors);
+      bar.append(hands.zoomers);
+      this.foot.append(this.caption, this.tableButton, this.tables, this.problem);
+      this.root.append(this.title, this.picture, tools.inspector, this.side, this.scrubber, this.foot);
+    }
   }
 
-  /** The native popover with layers, clusters, zoom, selection and table; given a button, that opens it. */
+  listenToPage() {
+    const on = this.listen;
+    on(this.range, "input", () => {
+      this.pause();
+      this.go(Number(this.range.value), { ease: false });
+    });
+    on(this.tableButton, "click", () => this.toggleTable());
+    on(document, "dpviz:frame", ({ detail }) => {
+      if (this.options.follow && detail?.key === this.options.follow) this.follow(detail.frame, detail.ease);
+    });
+    on(this.motion, "change", () => this.schedule());
+    on(window, "resize", () => this.resize());
+    this.observer.observe(this.root);
+    if (this.options.surround) this.observer.observe(this.options.surround); // what stands above may grow
+    if (!this.menu) return;
+    on(this.menu, "toggle", () => this.placeMenu());
+    this.menuObserver.observe(this.menu);
+    on(document, "scroll", () => this.tellBoxSoon(), { capture: true, passive: true });
+  }
+
+  /** The native popover with layers, clusters, zoom, selection and table; given a button, that opens it. @param {HTMLButtonElement | null} button */
   layersMenu(button = null) {
     if (button) {
       this.menuButton = button;
@@ -183,140 +215,71 @@ export class Picture extends Tools {
 
   /** Put the open menu beside its button: above it where there is more room. */
   placeMenu() {
-    if (!this.menuButton || !this.menu.matches(":popover-open")) return;
+    if (!this.menuButton || !this.menu?.matches(":popover-open")) return;
     const at = this.menuButton.getBoundingClientRect();
     const above = at.top > innerHeight - at.bottom;
-    const { style } = this.menu;
+    const { style, offsetWidth } = this.menu;
     style.maxHeight = `${Math.floor((above ? at.top : innerHeight - at.bottom) - 2 * MENU_PX)}px`;
     style.top = above ? "auto" : `${at.bottom + MENU_PX}px`;
     style.bottom = above ? `${innerHeight - at.top + MENU_PX}px` : "auto";
-    style.left = `${clamp(at.right - this.menu.offsetWidth, MENU_PX, Math.max(MENU_PX, innerWidth - this.menu.offsetWidth - MENU_PX))}px`;
-  }
-
-  buildScrubber() {
-    this.scrubber = make("div", "scrubber", "", { role: "group", "aria-label": "Steps" });
-    this.range = make("input", "", "", { type: "range", min: "0", step: "1", "aria-label": "Step" });
-    this.playButton = iconButton("play", "Play", () => this.togglePlay());
-    this.frameLabel = make("div", "frame-label");
-    this.frameDetail = make("div", "frame-detail");
-    this.words = make("div", "words", "", { "aria-live": "polite" });
-    this.words.append(this.frameLabel, this.frameDetail);
-    const controls = make("div", "controls");
-    controls.append(
-      iconButton("first", "First step", () => this.step(-Infinity)),
-      iconButton("back", "One step back", () => this.step(-1)),
-      this.playButton,
-      iconButton("forward", "One step forward", () => this.step(1)),
-      iconButton("last", "Last step", () => this.step(Infinity)),
-      this.range);
-    this.scrubber.append(controls, this.words);
-  }
-
-  listen() {
-    this.stopped = new AbortController();
-    const on = (target, type, handler, options = {}) => target.addEventListener(type, handler,
-      { signal: this.stopped.signal, ...options });
-    on(this.range, "input", () => {
-      this.pause();
-      this.go(Number(this.range.value), { ease: false });
-    });
-    for (const row of [this.legend, this.groups, this.paints]) on(row, "keydown", (event) => moveFocus(event, row));
-    on(this.root, "keydown", (event) => this.onKey(event));
-    on(this.tableButton, "click", () => this.toggleTable());
-    on(document, "dpviz:frame", ({ detail }) => {
-      if (detail && this.options.follow && detail.key === this.options.follow) this.follow(detail.frame, detail.ease);
-    });
-    on(this.motion, "change", () => this.schedule());
-    this.listenToPointer(on);
-    this.observer = new ResizeObserver(() => this.resize());
-    this.observer.observe(this.root);
-    this.menuObserver = new ResizeObserver(() => this.placeMenu());
-    if (this.menu) this.menuObserver.observe(this.menu);
-    if (this.options.surround) this.observer.observe(this.options.surround); // what stands above may grow
-    on(window, "resize", () => this.resize());
-    if (this.options.stage) on(document, "scroll", () => this.tellBoxSoon(), { capture: true, passive: true });
-  }
-
-  listenToPointer(on) {
-    this.pointers = new Map();
-    const { canvas } = this;
-    on(canvas, "wheel", (event) => this.onWheel(event), { passive: false });
-    on(canvas, "dblclick", () => { if (!this.tool) this.setZoom(HOME); });
-    on(canvas, "pointerdown", (event) => {
-      if (event.button !== 0) return;
-      if (event.pointerType === "touch") this.tip.hidden = true;
-      this.pointers.set(event.pointerId, event);
-      this.moved = this.pointers.size > 1;
-      if (this.moved) this.toolCancel();
-      else this.toolDown(event);
-      try { canvas.setPointerCapture(event.pointerId); } catch { /* the pointer is already gone */ }
-    });
-    on(canvas, "pointermove", (event) => this.onPointerMove(event));
-    on(canvas, "pointerup", (event) => {
-      const down = this.pointers.delete(event.pointerId);
-      this.root.classList.remove("dragging");
-      if (this.stroke && !this.stroke.keyed) return void this.toolUp();
-      if (down && !this.tool && !this.moved && this.pointers.size === 0) this.onClick(event);
-    });
-    on(canvas, "pointercancel", (event) => {
-      this.pointers.delete(event.pointerId);
-      this.toolCancel();
-    });
-    on(canvas, "pointerleave", ({ pointerType }) => {
-      if (pointerType === "touch") return; // a finger that is lifted leaves its words; the next touch takes them
-      this.tip.hidden = true;
-      this.lift(null);
-      this.pointAt(null);
-    });
+    style.left = `${clamp(at.right - offsetWidth, MENU_PX, Math.max(MENU_PX, innerWidth - offsetWidth - MENU_PX))}px`;
   }
 
   // -- New data --
 
-  /** Show another scene or other options; null for those that there are. An equal scene is not drawn again. */
+  /** Show another scene or other options; null for those that there are. An equal scene is not drawn again. @param {Packed | null} packed @param {Options | null} options */
   update(packed, options = null) {
-    const first = this.scene === null;
+    const first = !this.loaded;
     if (packed) this.waiting(false);
-    const before = this.options;
+    const { height } = this.options;
     if (options) this.options = options;
-    this.root.dataset.dpvizKey = this.options.key ?? "";
-    this.root.classList.toggle("plain", Boolean(this.options.plain));
-    this.root.classList.toggle("whole", Boolean(this.options.whole));
-    this.tableButton.disabled = Boolean(this.options.coarse);
-    if (first) this.isolated = this.reported = this.options.selected ?? null;
-    this.picks = Math.max(this.picks, this.options.picks ?? 0);
-    if (first || options || !packed) this.theme = readTheme(this.root); // it stays while ε moves
-    this.theme.round = Boolean(this.options.stage); // borders part the clusters there: dots are calmer than eight shapes
-    if (this.options.stage) this.theme.background = this.theme.box;
+    const { root, options: { key, plain, whole, coarse, stage, selected, picks } } = this;
+    root.dataset.dpvizKey = key ?? "";
+    root.classList.toggle("plain", Boolean(plain));
+    root.classList.toggle("whole", Boolean(whole));
+    this.tableButton.disabled = Boolean(coarse);
+    if (first) this.isolated = this.reported = selected ?? null;
+    this.picks = Math.max(this.picks, picks ?? 0);
+    if (options || !packed) this.theme = readTheme(root);
+    this.theme.round = Boolean(stage); // borders part the clusters there: dots are calmer than eight shapes
+    if (stage) this.theme.background = this.theme.box;
     this.theme.slots = this.slots;
-    this.root.classList.toggle("dark", this.theme.name === "dark");
+    root.classList.toggle("dark", this.theme.name === "dark");
+    const themeName = [this.theme.name, this.theme.background, this.theme.text, this.theme.font].join("|");
     try {
       this.problem.hidden = true;
-      if (packed && readHeader(packed).header.hash !== this.scene?.hash) this.load(this.read(packed));
-      else if (this.themeName !== this.themeKey()) { this.buildLegend(); this.draw(); }
-      else if (before.height !== this.options.height || this.options.stage) this.resize();
+      if (packed && readHeader(packed).header.hash !== this.scene.hash) this.load(this.read(packed));
+      else if (this.themeName !== themeName) { this.legend.show(); this.draw(); }
+      else if (height !== this.options.height || stage) this.resize();
     } catch (error) {
-      this.fail(error);
+      this.problem.hidden = false;
+      const why = error instanceof Error ? error.message : error;
+      this.problem.textContent = `This picture could not be drawn (${why}). Reload the page to try again.`;
       console.error(error);
       return;
     }
-    this.themeName = this.themeKey();
-    this.updateTools(first);
+    this.themeName = themeName;
+    this.tools.update(first);
   }
 
-  /** A packed scene; on a stage its axes begin and end where the public box does. */
+  get loaded() {
+    return this.scene !== NO_SCENE;
+  }
+
+  /** A packed scene; on a stage its axes begin and end where the public box does. @param {Packed} packed */
   read(packed) {
     const scene = unpack(packed);
     if (this.options.stage) for (const axis of [scene.x, scene.y]) axis.view = axis.ends ?? axis.view;
     return scene;
   }
 
-  /** Clusters keep colors, symbols and names from one picture to the next; return the number now of the one seen alone. */
+  /** Clusters keep colors, symbols and names from one picture to the next; return the number now of the one seen alone. @param {Scene | null} old @param {Scene} scene */
   keepColors(old, scene) {
     const same = sameClusters(old, scene);
     if (old) this.knownSlots.set(old.hash, this.slots); // a picture that comes back has the colors that it had
-    if (this.knownSlots.size > KNOWN_PICTURES) this.knownSlots.delete(this.knownSlots.keys().next().value);
-    if (same && this.knownSlots.has(scene.hash)) this.slots = this.knownSlots.get(scene.hash);
-    else if (same) this.slots = slotsOf(scene, same, this.slots);
+    if (this.knownSlots.size > KNOWN_PICTURES) this.knownSlots.delete([...this.knownSlots.keys()][0]);
+    const known = this.knownSlots.get(scene.hash);
+    if (same) this.slots = known === undefined ? slotsOf(scene, same, this.slots) : known;
     else this.slots = hasCenters(scene) ? null : latestSlots.get(this.options.follow ?? PAGES_OWN) ?? null;
     this.theme.slots = this.slots;
     latestSlots.set(this.options.key, this.slots);
@@ -324,7 +287,7 @@ export class Picture extends Tools {
     return same && this.isolated !== null ? [...same].find(([, was]) => was === this.isolated)?.[0] ?? null : this.isolated;
   }
 
-  /** "cluster 3" is the one in the third color. */
+  /** "cluster 3" is the one in the third color. @param {Scene} scene */
   name(scene) {
     const { slots } = this;
     if (slots) scene.group_names = scene.group_names.map((name, i) => name.replace(NUMBERED, `$1${(slots[i] ?? i) + 1}`));
@@ -332,25 +295,25 @@ export class Picture extends Tools {
 
   /** Width over height of the public box in equal units; 1 where the axes are not the box's, or have units of their own. */
   get aspect() {
-    const { x, y, equal } = this.scene ?? {};
+    const { x, y, equal } = this.scene;
     return equal && x.ends && y.ends ? (x.ends[1] - x.ends[0]) / (y.ends[1] - y.ends[0]) : 1;
   }
 
   /** The words that stand beside the picture, which came with it. */
   get stageWords() {
-    return this.scene?.stage ?? null;
+    return this.scene.stage ?? null;
   }
 
-  /** While another picture is on its way, this one stays, faint, under a thin line. */
+  /** While another picture is on its way, this one stays, faint, under a thin line. @param {boolean} is */
   waiting(is) {
     this.root.classList.toggle("waiting", is);
     this.root.toggleAttribute("aria-busy", is);
   }
 
-  /** Take the same scene with exact numbers. */
+  /** Take the same scene with exact numbers. @param {Packed} packed */
   refine(packed) {
     const scene = this.read(packed);
-    if (scene.hash !== this.scene?.hash) return;
+    if (scene.hash !== this.scene.hash) return;
     this.name(scene);
     this.scene = scene;
     this.options = { ...this.options, coarse: false };
@@ -358,7 +321,10 @@ export class Picture extends Tools {
     this.draw();
   }
 
-  /** Tell whoever listens, also outside of a shadow root. */
+  /**
+   * Tell whoever listens, also outside of a shadow root.
+   * @template {string} Name @param {Name} name @param {Detail<Name>} detail
+   */
   tell(name, detail) {
     this.root.dispatchEvent(new CustomEvent(`dpviz:${name}`, { detail, bubbles: true, composed: true }));
   }
@@ -368,47 +334,48 @@ export class Picture extends Tools {
     return this.touched && this.stepped && this.frame !== this.scene.start_frame ? this.frame : null;
   }
 
-  themeKey() {
-    return `${this.theme.name}|${this.theme.background}|${this.theme.text}|${this.theme.font}`;
-  }
-
+  /** @param {Scene} scene */
   load(scene) {
-    const shown = { scene: this.scene, frame: this.frame, glide: this.glide, now: performance.now() };
-    const old = this.scene;
+    const old = this.loaded ? this.scene : null;
+    const shown = { scene: old, frame: this.frame, glide: this.glide, now: performance.now() };
     const alone = this.keepColors(old, scene);
     this.scene = scene;
-
-    this.angles = null; // where the reader has turned a solid picture, until the page has drawn it so
+    const last = scene.frames.length - 1;
+    this.hands.angles = null; // where the reader has turned a solid picture, until the page has drawn it so
     this.root.classList.toggle("solid", Boolean(scene.solid));
-    for (const { name, shown } of scene.layers) {
-      if (shown === false && !this.offered.has(name)) this.hidden.add(name);
-      if (shown === false) this.offered.add(name);
+    for (const layer of scene.layers) {
+      if (layer.shown !== false) continue;
+      if (!this.offered.has(layer.name)) this.hidden.add(layer.name);
+      this.offered.add(layer.name);
     }
-    const linked = old || !this.stepped ? null : this.options.frame ?? null;
-    if (linked !== null) [this.frame, this.touched] = [clamp(linked, 0, scene.frames.length - 1), true];
-    const followed = latestFrames.get(this.options.follow);
-    this.frame = followed === undefined
-      ? linked !== null ? this.frame : frameAfter(old, scene, this.frame, this.touched)
-      : clamp(followed, 0, scene.frames.length - 1);
-    this.from = this.frame;
+    this.from = this.frame = this.openAt(old, scene);
     this.easing = false;
     this.glide = this.motion.matches ? null : glideTo(scene, this.frame, shown);
     this.isolate(alone !== null && alone < groupCount(scene) ? alone : null);
-    if (this.playing && scene.frames.length < 2) this.pause();
+    if (this.playing && last < 1) this.pause();
     this.canvas.setAttribute("aria-label", scene.alt);
     showText(this.title, this.options.named === false ? "" : scene.title);
     showText(this.caption, scene.caption);
-    this.scrubber.hidden = !this.stepped || scene.frames.length < 2;
-    this.range.max = String(scene.frames.length - 1);
+    this.scrubber.hidden = !this.stepped || last < 1;
+    this.range.max = String(last);
     this.root.classList.toggle("equal", scene.equal);
-    this.tip.hidden = true;
+    this.hands.tip.hidden = true;
     this.pending = true;
     this.showFrame();
     this.announce(false);
     if (!(this.options.size && this.room > 0)) this.layOut(); // the stage has: asked for a size, the browser lays out the page
-    this.patch();
+    this.tools.patch();
     this.draw();
     if (this.glide) this.schedule();
+  }
+
+  /** The frame that a new scene opens with: that of the picture it follows, one that a link names, or the one before. @param {Scene | null} old @param {Scene} scene */
+  openAt(old, scene) {
+    const { follow, frame = null } = this.options;
+    const linked = old || !this.stepped ? null : frame;
+    if (linked !== null) this.touched = true;
+    const chosen = latestFrames.get(follow) ?? linked;
+    return chosen === null ? frameAfter(old, scene, this.frame, this.touched) : clamp(chosen, 0, scene.frames.length - 1);
   }
 
   // -- Frames --
@@ -418,17 +385,20 @@ export class Picture extends Tools {
     return this.scene.scrubber && !this.options.follow;
   }
 
+  /** @param {number} frame */
   go(frame, { ease = true } = {}) {
-    const target = clamp(frame, 0, this.scene.frames.length - 1);
     this.touched = true;
-    if (target !== this.frame) this.move(target, ease);
-    this.tell("step", target);
+    this.follow(frame, ease);
+    this.tell("step", this.frame);
   }
 
-  move(target, ease) {
+  /** Show a frame without telling. @param {number} frame @param {boolean} ease */
+  follow(frame, ease) {
+    const target = clamp(frame, 0, this.scene.frames.length - 1);
+    if (!this.loaded || target === this.frame) return;
     this.from = this.frame;
     this.frame = target;
-    this.tip.hidden = true;
+    this.hands.tip.hidden = true;
     this.glide = null; // steps are eased by themselves
     this.easing = ease && !this.motion.matches && this.scene.eased !== false;
     this.easeStart = null;
@@ -437,23 +407,19 @@ export class Picture extends Tools {
     this.schedule();
   }
 
-  follow(frame, ease) {
-    if (!this.scene) return;
-    const target = clamp(frame, 0, this.scene.frames.length - 1);
-    if (target !== this.frame) this.move(target, ease);
-  }
-
+  /** @param {boolean} ease */
   announce(ease) {
     if (!this.stepped) return;
-    latestFrames.set(this.options.key, this.frame);
-    const [label, detail] = this.scene.frames[this.frame];
-    const { frame, stageWords: stage } = this;
-    this.tell("frame", { key: this.options.key, frame, frames: this.scene.frames.length, label, detail, ease, stage });
+    const { frame, stageWords: stage, options: { key }, scene: { frames } } = this;
+    latestFrames.set(key, frame);
+    const [label, detail] = frames[frame];
+    this.tell("frame", { key, frame, frames: frames.length, label, detail, ease, stage });
   }
 
+  /** @param {number} by */
   step(by) {
     this.pause();
-    this.go(clamp(this.frame + by, 0, this.scene.frames.length - 1));
+    this.go(this.frame + by);
   }
 
   togglePlay() {
@@ -464,57 +430,52 @@ export class Picture extends Tools {
   play() {
     const last = this.scene.frames.length - 1;
     if (last < 1) return;
-    this.playing = true;
-    this.showPlaying();
+    this.showPlaying(true);
     if (this.frame === last) this.go(0, { ease: false });
     const advance = () => {
-      if (this.frame >= this.scene.frames.length - 1) this.pause();
-      else {
-        this.go(this.frame + 1);
-        this.timer = setTimeout(advance, this.scene.pace);
-      }
+      if (this.frame >= this.scene.frames.length - 1) return void this.pause();
+      this.go(this.frame + 1);
+      this.player.start(advance, this.scene.pace);
     };
-    this.timer = setTimeout(advance, this.scene.pace);
+    this.player.start(advance, this.scene.pace);
   }
 
   pause() {
-    clearTimeout(this.timer);
-    this.playing = false;
-    this.showPlaying();
+    this.player.stop();
+    this.showPlaying(false);
   }
 
-  showPlaying() {
-    const label = this.playing ? "Pause" : "Play";
-    this.playButton.replaceChildren(icon(this.playing ? "pause" : "play"));
+  /** @param {boolean} playing */
+  showPlaying(playing) {
+    this.playing = playing;
+    const label = playing ? "Pause" : "Play";
+    this.playButton.replaceChildren(icon(playing ? "pause" : "play"));
     this.playButton.setAttribute("aria-label", label);
     this.playButton.title = `${label} (space)`;
-    this.words.setAttribute("aria-live", this.playing ? "off" : "polite");
-    this.tell("playing", { key: this.options.key, playing: this.playing });
+    this.words.setAttribute("aria-live", playing ? "off" : "polite");
+    this.tell("playing", { key: this.options.key, playing });
   }
 
   showFrame() {
-    const [label, detail] = this.scene.frames[this.frame];
-    if (this.range.value !== String(this.frame)) this.range.value = String(this.frame);
-    this.words.title = [label, detail].filter(Boolean).join(": ");
-    this.range.setAttribute("aria-valuetext", label || `Step ${this.frame + 1} of ${this.scene.frames.length}`);
-    this.range.style.setProperty("--done", `${(100 * this.frame) / Math.max(1, this.scene.frames.length - 1)}%`);
+    const { range, words, scene: { frames } } = this;
+    const [label, detail] = frames[this.frame];
+    if (range.value !== String(this.frame)) range.value = String(this.frame);
+    words.title = [label, detail].filter(Boolean).join(": ");
+    range.setAttribute("aria-valuetext", label || `Step ${this.frame + 1} of ${frames.length}`);
+    range.style.setProperty("--done", `${(100 * this.frame) / Math.max(1, frames.length - 1)}%`);
     const isSaid = !this.menu || this.touched; // on a stage they are there to be read out, once somebody steps
     showText(this.frameLabel, isSaid ? label : "");
     showText(this.frameDetail, isSaid ? detail : "");
     this.root.dataset.dpvizFrame = String(this.frame);
-    this.buildLegend();
-    if (this.toolButtons) this.showTools();
+    this.legend.show();
+    this.tools.show();
     if (!this.tables.hidden) this.buildTables();
   }
 
   // -- Drawing --
 
-  schedule() {
-    this.request ??= requestAnimationFrame((now) => this.tick(now));
-  }
-
+  /** @param {number} now */
   tick(now) {
-    this.request = undefined;
     this.easeStart ??= now;
     const t = this.easing ? clamp((now - this.easeStart) / Math.min(EASE_MS, this.scene.pace), 0, 1) : 1;
     this.easing = t < 1;
@@ -524,27 +485,33 @@ export class Picture extends Tools {
   }
 
   draw(t = 1, now = performance.now()) {
-    if (!this.scene || !(this.width > 0)) return;
+    if (!this.loaded || !(this.width > 0)) return;
+    const { hands: { angles }, options, canvas } = this;
     const dpr = (devicePixelRatio || 1) * this.enlarged;
     const [w, h] = [Math.round(this.width * dpr), Math.round(this.height * dpr)];
-    if (this.canvas.width !== w || this.canvas.height !== h) [this.canvas.width, this.canvas.height] = [w, h];
+    if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
     const glided = this.glide ? progress(this.glide, now) : 1;
     if (glided >= 1) this.glide = null;
     this.root.classList.toggle("gliding", this.glide !== null);
-    const scene = this.angles ? turned(this.scene, this.frame, this.angles) : this.scene;
-    Object.assign(this, drawScene(this.ctx, scene, this.view(this.angles ? 1 : t, dpr, glided)));
-    if (this.options.stage && !this.angles) drawLabels(this.ctx, scene, this.view(t, dpr, glided), this);
-    this.drawTools(this.ctx);
-    if (this.options.stage && JSON.stringify(this.box) !== this.boxTold) this.tellBox();
+    const scene = angles ? turned(this.scene, this.frame, angles) : this.scene;
+    const view = this.view(angles ? 1 : t, dpr, glided);
+    const { scale, plot, box } = drawScene(this.ctx, scene, view);
+    Object.assign(this, { scale, plot, box });
+    if (box && !angles) drawLabels(this.ctx, scene, view, { scale, box });
+    this.tools.draw(this.ctx, scale);
+    if (box && JSON.stringify(box) !== this.boxTold) this.tellBox();
     if (!this.pending) return;
     this.pending = false;
     this.counters.drawn += 1;
     this.root.dataset.dpvizFrames = String(this.counters.frames);
     this.root.dataset.dpvizScene = this.scene.hash;
     this.root.dataset.dpvizDrawn = String(this.counters.drawn);
-    if (this.options.stage) this.tellBoxSoon(); // the words that come with it may move the picture
-    this.tell("drawn", { key: this.options.key, stage: this.stageWords });
-    if (this.options.arrive) this.arrive();
+    if (box) this.tellBoxSoon(); // the words that come with it may move the picture
+    this.tell("drawn", { key: options.key, stage: this.stageWords });
+    if (!options.arrive) return;
+    options.arrive = false; // what the reader clicked elsewhere has led to it, and not to what stands above
+    const root = this.root.getRootNode();
+    (root instanceof ShadowRoot ? root.host : this.root).scrollIntoView({ block: "center" });
   }
 
   /** Write where the public box is drawn, in the viewport. */
@@ -558,176 +525,89 @@ export class Picture extends Tools {
     this.root.dataset.dpvizBox = [at.left + left, at.top + top, width, height].map((px) => px.toFixed(1)).join(" ");
   }
 
-  tellBoxSoon() {
-    this.telling ??= requestAnimationFrame(() => setTimeout(() => { // the frame has laid the page out: asking for places is free
-      this.telling = undefined;
-      this.tellBox();
-    }));
-  }
-
-  /** Bring the picture onto the screen: what the reader clicked elsewhere has led to it, and not to what stands above. */
-  arrive() {
-    this.options.arrive = false;
-    (this.root.getRootNode().host ?? this.root).scrollIntoView({ block: "center" });
-  }
-
+  /** @returns {View} */
   view(t = 1, dpr = 1, glided = 1) {
-    const { frame, from, glide, zoom, hidden, isolated, lifted, pointed, width, height, theme, cache } = this;
-    const margins = this.options.stage ? Picture.margins(this.options.phone) : null; // of a stage
-    const phone = Boolean(this.options.phone);
-    const large = this.options.stage ? this.large : 1; // other pictures grow as a whole
-    return { large, frame, from, t, glide, glided, zoom, hidden, isolated, lifted, pointed, width, height, dpr, theme, cache,
-      margins, phone };
+    const { frame, from, glide, hidden, isolated, width, height, theme, cache, options, large, hands: { zoom, lifted, pointed } } = this;
+    const margins = options.stage ? Picture.margins(options.phone) : null;
+    return { large, frame, from, t, glide, glided, zoom, hidden, isolated, lifted, pointed, width, height, dpr, theme, cache, margins,
+      phone: Boolean(options.phone) };
   }
+
+  // -- Size --
 
   /** Sizes from the width there is: the legend stands beside a square picture where it fits. */
   layOut() {
     const room = this.root.clientWidth;
     if (!(room > 0)) return;
-    if (this.options.stage) return void this.layOutStage(room);
+    this.room = room;
+    const { fits, whole, stage, height: wanted = 0 } = this.options;
+    const { equal } = this.scene;
+    if (stage) return void this.layOutStage(room);
     this.enlarged = enlargement();
-    const { fits } = this.options;
     const space = room / this.enlarged;
-    const beside = (fits || this.scene.equal) && space >= (fits ? BESIDE_PX : this.options.height) + LEGEND_PX;
+    const beside = Boolean(fits || equal) && space >= (fits ? BESIDE_PX : wanted) + LEGEND_PX;
     this.root.classList.toggle("beside", beside);
-    const height = fits ? this.fitting(beside) / this.enlarged : this.options.height;
-    const widest = !fits ? 1.12 : this.scene.equal ? WIDEST : Infinity;
-    this.width = beside ? Math.min(space - LEGEND_PX, Math.round(height * widest)) : space;
-    this.height = Math.round(Math.min(height, this.scene.equal ? space : Math.max(180, space * (fits ? 1 : 0.8))));
+    const height = fits ? this.fitting(beside) / this.enlarged : wanted;
+    const widest = fits ? (equal && WIDEST) || Infinity : 1.12;
+    const highest = equal ? space : Math.max(180, space * (fits ? 1 : 0.8));
     this.picture.style.zoom = String(this.enlarged);
     this.picture.style.setProperty("--enlarged", String(this.enlarged));
-    this.picture.style.width = `${this.width}px`;
-    this.picture.style.height = `${this.height}px`;
-    this.side.style.maxHeight = this.options.whole && fits && beside ? `${this.height * this.enlarged}px` : "";
-    this.room = room;
+    this.setSize({ width: beside ? Math.min(space - LEGEND_PX, Math.round(height * widest)) : space,
+      height: Math.round(Math.min(height, highest)) });
+    this.side.style.maxHeight = whole && fits && beside ? `${this.height * this.enlarged}px` : "";
   }
 
-  /** The size that the stage gives; without one the box is as wide as there is room. */
+  /** The size that the stage gives; without one the box is as wide as there is room. @param {number} room */
   layOutStage(room) {
     const { left, top, right, bottom } = Picture.margins(this.options.phone);
-    const fitted = { width: room, height: Math.round((room - left - right) / this.aspect) + top + bottom };
-    Object.assign(this, this.options.size ?? fitted);
-    this.large = enlargement();
-    this.picture.style.width = `${this.width}px`;
-    this.picture.style.height = `${this.height}px`;
-    this.room = room;
+    this.large = enlargement(); // other pictures grow as a whole
+    this.setSize(this.options.size ?? { width: room, height: Math.round((room - left - right) / this.aspect) + top + bottom });
   }
 
-  /** The height, in the window's pixels, that is left below what stands above the picture, with its steps in view, and the
-   *  legend where it stands below. */
+  /** @param {Size} size */
+  setSize({ width, height }) {
+    [this.width, this.height] = [width, height];
+    this.picture.style.width = `${width}px`;
+    this.picture.style.height = `${height}px`;
+  }
+
+  /**
+   * The height, in the window's pixels, that is left below what stands above the picture, with its steps in view, and the
+   * legend where it stands below.
+   * @param {boolean} beside
+   */
   fitting(beside) {
-    const above = this.picture.getBoundingClientRect().top + (this.options.scroller?.scrollTop ?? scrollY);
+    const { key, follow, scroller, plain, whole } = this.options; // of a whole picture all of its legend is in view
+    const { inspector } = this.tools;
+    const above = this.picture.getBoundingClientRect().top + (scroller?.scrollTop ?? scrollY);
     const own = this.scrubber.hidden ? 0 : this.scrubber.offsetHeight;
-    stepsHeights.set(this.options.key, own);
-    const steps = stepsHeights.get(this.options.follow) ?? own;
+    stepsHeights.set(key, own);
     const docked = parseFloat(getComputedStyle(this.root).getPropertyValue("--dpviz-docked")) || 0;
-    const said = this.inspector.hidden ? 0 : this.inspector.offsetHeight + SAID_PX;
-    const { plain, whole } = this.options; // all of its legend is in view
-    const foot = whole ? this.foot.offsetHeight : 0;
-    const below = plain || whole ? this.side.offsetHeight : docked ? 0 : Math.min(this.side.offsetHeight, LEGEND_BELOW_PX);
-    const legend = beside ? 0 : below;
-    return Math.max(plain ? LEAST_PLAIN_PX : LEAST_PX, Math.floor(innerHeight - above - said - steps - legend - foot - docked - BELOW_PX));
+    const most = docked ? 0 : LEGEND_BELOW_PX;
+    const legend = beside ? 0 : Math.min(this.side.offsetHeight, plain || whole ? Infinity : most);
+    const rest = (inspector.hidden ? 0 : inspector.offsetHeight + SAID_PX) + (whole ? this.foot.offsetHeight : 0);
+    const left = innerHeight - above - (stepsHeights.get(follow) ?? own) - legend - rest - docked - BELOW_PX;
+    return Math.max(plain ? LEAST_PLAIN_PX : LEAST_PX, Math.floor(left));
   }
 
   resize() {
-    if (!this.scene) return;
-    const before = [this.room, this.width, this.height, this.dpr, this.enlarged];
+    if (!this.loaded) return;
+    const sizes = () => [this.room, this.width, this.height, this.dpr, this.enlarged].join();
+    const before = sizes();
     this.layOut();
     this.dpr = devicePixelRatio;
-    if (this.pending || [this.room, this.width, this.height, this.dpr, this.enlarged].some((now, i) => now !== before[i])) this.draw();
+    if (this.pending || sizes() !== before) this.draw();
     else if (this.options.stage) this.tellBox(); // it may stand elsewhere
   }
 
-  // -- Legend and table --
+  // -- Layers, tables and clusters --
 
-  buildLegend() {
-    const { scene, theme } = this;
-    const shown = scene.layers.filter((layer) => layer.rows[this.frame] >= 0);
-    const chips = new Map(); // layers of one name share a chip
-    for (const layer of shown) if (layer.legend && !chips.has(layer.name)) chips.set(layer.name, layer);
-    const key = JSON.stringify([theme.name, [...chips].map(([name, l]) => [name, l.kind, l.role, l.symbol, l.audience, l.dash,
-      l.fill, l.size, l.hue, l.pick]), [...this.hidden], this.unfolded, this.slots]);
-    if (key !== this.legendKey) {
-      this.legendKey = key;
-      // What starts switched off comes last: it is there on request.
-      const lines = [...chips.values()].sort((a, b) => (a.shown === false) - (b.shown === false));
-      const most = enlargement() > 1 ? MOST_LARGE_LINES : MOST_LINES;
-      const entries = (this.unfolded ? lines : foremost(lines, most, scene.equal)).map((layer) => this.entry(layer));
-      if (lines.length > most && !this.menu) entries.push(this.moreButton(lines.length - most));
-      keepFocus(this.legend, () => this.legend.replaceChildren(...entries));
-    }
-    this.buildGroups(shown);
-  }
-
-  moreButton(count) {
-    const words = this.unfolded ? "Fewer" : `${count} more`;
-    const button = make("button", "chip more", words, { type: "button", "aria-expanded": String(Boolean(this.unfolded)) });
-    button.addEventListener("click", () => {
-      this.unfolded = !this.unfolded;
-      this.buildLegend();
-    });
-    return button;
-  }
-
-  /** A layer's line in the legend: its chip; where it can be picked, its symbol switches it and its words pick it. */
-  entry(layer) {
-    const chip = this.chip(layer);
-    if (!layer.pick) return chip;
-    const words = make("button", "pick", "", { type: "button", title: "Click to show this one." });
-    const named = make("span");
-    named.append(make("span", "unseen", "Show "), ...chip.lastElementChild.childNodes);
-    words.append(named);
-    chip.lastElementChild.replaceChildren(make("span", "unseen", layer.name));
-    words.addEventListener("click", () => this.pick(layer));
-    for (const type of ["focus", "pointerenter"]) words.addEventListener(type, () => this.lift({ layer, i: null }));
-    for (const type of ["blur", "pointerleave"]) words.addEventListener(type, () => this.lift(null));
-    const entry = make("span", "entry");
-    entry.append(chip, words);
-    return entry;
-  }
-
-  chip(layer) {
-    const { plain } = this.options;
-    const chip = plain ? make("span", "chip") : make("button", "chip", "", {
-      type: "button", "aria-pressed": String(!this.hidden.has(layer.name)), title: layer.audience === "curator"
-        ? "Only the data holder sees this. Click to hide or show." : "Click to hide or show." });
-    chip.dataset.layer = layer.name;
-    chip.dataset.audience = layer.audience;
-    const words = make("span", "", layer.name);
-    if (layer.audience === "curator") words.append(...locked(words));
-    chip.append(legendSymbol(layer, this.theme), words);
-    if (plain) return chip;
-    chip.addEventListener("click", () => {
-      if (!this.hidden.delete(layer.name)) this.hidden.add(layer.name);
-      this.buildLegend();
-      if (!this.tables.hidden) this.buildTables();
-      this.draw();
-    });
-    return chip;
-  }
-
-  buildGroups(shown) {
-    const seen = groupsAt(shown, this.frame);
-    const colored = shown.some((layer) => layer.role === "cluster");
-    const names = [...this.scene.group_names.entries()]
-      // Without marks in the clusters' colors, as for the public, an entry would name nothing that is seen.
-      .filter(([group]) => seen.has(group) && (colored || group === this.isolated)).slice(0, MOST_GROUPS);
-    const folds = names.length > FEW_GROUPS + 2 && !this.menu;
-    const few = folds && !this.unfolded ? names.filter(([group], i) => i < FEW_GROUPS || group === this.isolated) : names;
-    const key = JSON.stringify([this.theme.name, few, folds, colored, this.isolated, this.slots]);
-    if (key === this.groupsKey) return;
-    this.groupsKey = key;
-    this.groups.hidden = names.length === 0;
-    const chips = few.map(([group, name]) => {
-      const chip = make("button", "chip group", "", { type: "button", "aria-pressed": String(this.isolated === group),
-        title: "Click to see this cluster alone." });
-      chip.dataset.group = String(group);
-      chip.append(groupSymbol(group, this.theme, colored), make("span", "", name));
-      chip.addEventListener("click", () => this.isolate(this.isolated === group ? null : group));
-      return chip;
-    });
-    if (folds) chips.push(this.moreButton(names.length - FEW_GROUPS));
-    keepFocus(this.groups, () => this.groups.replaceChildren(...chips));
+  /** Switch a layer off, or on again. @param {Layer} layer */
+  toggleLayer({ name }) {
+    if (!this.hidden.delete(name)) this.hidden.add(name);
+    this.legend.show();
+    if (!this.tables.hidden) this.buildTables();
+    this.draw();
   }
 
   toggleTable() {
@@ -741,101 +621,46 @@ export class Picture extends Tools {
     this.tables.replaceChildren(...tablesOf(this.scene, this.frame, this.hidden).map(tableElement));
   }
 
-  // -- Isolation --
-
+  /** See one cluster alone, or all of them. @param {number | null} group */
   isolate(group) {
     if (group === this.isolated) return;
     this.isolated = group;
     this.root.dataset.dpvizSelected = group === null ? "" : String(group);
-    if (this.scene) this.buildLegend();
+    if (this.loaded) this.legend.show();
     this.draw();
-    clearTimeout(this.reporting); // a double click is not worth two messages
-    this.reporting = setTimeout(() => {
+    this.reporter.start(() => {
       if (this.isolated === this.reported) return;
       this.reported = this.isolated;
       this.tell("selected", this.isolated);
-    }, 250);
+    }, REPORT_MS);
   }
 
-  // -- Picking --
-
-  /** Report a layer's pick, and mark; its number is larger than any before, also before the page was left and reopened. */
+  /** Report a layer's pick, and mark; its number is larger than any before, also before the page was left and reopened. @param {Layer} layer @param {number | null} i */
   pick(layer, i = null) {
     this.picks = Math.max(this.picks + 1, Date.now());
     this.root.dataset.dpvizPicked = layer.pick;
     this.tell("picked", [layer.pick, this.picks, i]);
   }
 
-  /** Draw thicker what a click would pick. */
-  lift(found) {
-    const lifted = found && { name: found.layer.name, pick: found.layer.pick, i: found.i };
-    if (JSON.stringify(lifted) === JSON.stringify(this.lifted)) return;
-    this.lifted = lifted;
-    this.root.dataset.dpvizLifted = lifted ? lifted.pick : "";
-    this.drawSoon();
-  }
-
-  /** Draw in full what belongs to the mark under the pointer, or to the mark that a line under it belongs to. */
-  pointAt(found) {
-    const hub = found?.layer.hub;
-    const pointed = found && { name: hub || found.layer.name, i: hub ? reader(found.layer.arrays.hub, found.row)(found.i) : found.i };
-    if (JSON.stringify(pointed) === JSON.stringify(this.pointed)) return;
-    const before = this.pointed?.name;
-    this.pointed = pointed;
-    if (this.scene.layers.some(({ hub }) => hub && (hub === pointed?.name || hub === before))) this.drawSoon();
-  }
-
-  // -- The end --
-
-  fail(error) {
-    this.problem.hidden = false;
-    this.problem.textContent = `This picture could not be drawn (${error.message}). Reload the page to try again.`;
-  }
-
   destroy() {
     this.stopped.abort();
-    this.observer.disconnect();
-    this.menuObserver.disconnect();
-    clearTimeout(this.timer);
-    clearTimeout(this.reporting);
-    clearTimeout(this.spraying);
-    clearTimeout(this.turning);
-    for (const request of [this.request, this.redraw, this.hovering, this.telling]) if (request !== undefined) cancelAnimationFrame(request);
-    latestFrames.delete(this.options.key);
-    latestSlots.delete(this.options.key);
-    stepsHeights.delete(this.options.key);
+    for (const observer of [this.observer, this.menuObserver]) observer.disconnect();
+    for (const timer of [this.player, this.reporter, this.teller]) timer.stop();
+    for (const request of [this.drawSoon, this.schedule, this.tellBoxSoon]) request.cancel();
+    this.hands.destroy();
+    this.tools.destroy();
+    for (const latest of [latestFrames, latestSlots, stepsHeights]) latest.delete(this.options.key);
     this.root.remove();
   }
 }
 
-/** The `most` lines of a legend that there is room for. On a map the box gives way first, and what is drawn last, which is
- *  the release, stays; in a chart what is last gives way. */
-function foremost(lines, most, isMap) {
-  if (!isMap || lines.length <= most) return lines.slice(0, most);
-  const on = lines.filter(({ shown }) => shown !== false);
-  const foreground = on[0]?.role === "public" ? lines.slice(1) : lines;
-  const kept = new Set(on.slice(-KEPT_LINES));
-  for (const line of foreground) if (kept.size < most) kept.add(line);
-  return foreground.filter((line) => kept.has(line));
-}
-
-/** What words end with when only the data holder sees what they name: the last word keeps its lock beside it. */
-function locked(words) {
-  const text = words.textContent;
-  const at = text.lastIndexOf(" ") + 1;
-  words.textContent = text.slice(0, at);
-  const last = make("span", "kept", text.slice(at));
-  last.append(" ", lockIcon());
-  return [last, make("span", "unseen", "(secret)")];
-}
-
-/** Show a text, or nothing at all. */
+/** Show a text, or nothing at all. @param {HTMLElement} element @param {string} text */
 function showText(element, text) {
   setText(element, text);
   element.hidden = text === "";
 }
 
-/** A root of its own below an element, with this style: the page's does not reach into it, nor its own out of it. */
+/** A root of its own below an element, with this style: the page's does not reach into it, nor its own out of it. @param {Element} element @param {string} css */
 export function housed(element, css) {
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
@@ -844,7 +669,7 @@ export function housed(element, css) {
   return root;
 }
 
-/** Draw a packed scene below an element or shadow root; see the top of this file. */
+/** Draw a packed scene below an element or shadow root; see the top of this file. @param {Element | ShadowRoot} element @param {Packed} packed @param {Options} [options] */
 export function mount(element, packed, options = {}) {
   const picture = new Picture(element, options);
   picture.update(packed);

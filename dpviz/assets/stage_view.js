@@ -58,7 +58,7 @@ export class Stage {
     const on = (target, type, handler) => target.addEventListener(type, handler, { signal: this.stopped.signal });
     on(this.root, "dpviz:frame", () => { if (!this.isQuiet) this.say(); });
     on(this.root, "dpviz:playing", () => this.showPlaying());
-    on(this.bar, "keydown", (event) => this.lead?.onKey(event)); // k and Escape, as on the picture
+    on(this.bar, "keydown", (event) => this.lead?.hands.onKey(event)); // k and Escape, as on the picture
     on(this.root, "dpviz:band", ({ detail }) => this.instrument?.setBand(detail.index, detail.values));
     on(window, "resize", () => this.layOut());
     this.observer = new ResizeObserver(() => this.layOut());

@@ -152,28 +152,68 @@ export interface Drawing {
   most: number;
 }
 
-/** Options of a picture; the top of picture.js describes them. */
+/** Options of a picture, all of which may be left out. */
 export interface Options {
+  /** Its name on the page. */
   key?: string;
+  /** CSS pixels. */
   height?: number;
+  /** As high as the window leaves room; `scroller` scrolls, and `surround` stands around the picture. */
   fits?: boolean;
   scroller?: Element | null;
   surround?: Element | null;
+  /**
+   * The public box alone, on a stage: `size` is that of the canvas, left out as wide as there is room; on a `phone` the box
+   * has no margins. Axes have their ends alone, marks are named where they stand, and layers, zoom, selection and table are
+   * in `picture.layersMenu()`.
+   */
   stage?: boolean;
   size?: Size | null;
   phone?: boolean;
+  /** False if the page says the title itself. */
   named?: boolean;
+  /** Alone in another page: without a caption, and with `fits` all of its legend is in view. */
   whole?: boolean;
+  /** Without tools and table, with a legend that describes the marks and switches nothing. */
   plain?: boolean;
+  /** Its numbers are not exact, and show nothing before `picture.refine(other)` has brought exact ones. */
   coarse?: boolean;
+  /** The step it opens with, from 0; else the scene's own. */
   frame?: number | null;
+  /** Key of the picture whose steps this one shows. */
   follow?: string;
+  /** The cluster seen alone, and the number of the last pick, of a picture that was here before. */
   selected?: number | null;
   picks?: number;
+  /** That points can be selected, and the region that is. */
   select?: { region: Pair[] | null; number: number };
+  /** What is inside of a region, by its number. */
   inspected?: { number: number; lines: string[] };
+  /** That points can be drawn. */
   drawing?: Drawing | null;
+  /** Scroll to the picture when it is drawn. */
   arrive?: boolean;
+}
+
+/** What the reader can do to a picture beyond zoom and steps. */
+export interface PictureTools {
+  tool: string | null;
+  /** Whether the pointer drags something. */
+  readonly isDragging: boolean;
+  bar: HTMLElement;
+  selectors: HTMLElement;
+  inspector: HTMLElement;
+  update(first: boolean): void;
+  show(): void;
+  down(from: Pair, isTouch: boolean): void;
+  move(to: Pair): void;
+  up(): void;
+  cancel(): void;
+  key(event: KeyboardEvent): boolean;
+  patch(): void;
+  undo(): void;
+  draw(ctx: CanvasRenderingContext2D, scale: Scale): void;
+  destroy(): void;
 }
 
 /** Colors and type of a page: those of look.json for its lightness, with its own text and font. */
@@ -373,23 +413,36 @@ export interface Table {
   which?: "first" | "fullest";
 }
 
-/** Details of the events of the picture, the stage and the slider, by name. */
+/** Events of a picture, a stage and a slider, with what each tells. */
 export interface DpvizEvents {
+  /** New data are on the screen; `stage` are the words that came with them. */
   "dpviz:drawn": CustomEvent<{ key?: string; stage: StageWords | null }>;
+  /** Another step of `frames` is shown, by whatever. */
   "dpviz:frame": CustomEvent<{
     key?: string; frame: number; frames: number; label: string; detail: string; ease: boolean; stage: StageWords | null;
   }>;
+  /** The steps play, or no more. */
   "dpviz:playing": CustomEvent<{ key?: string; playing: boolean }>;
+  /** The step, from 0, that the reader or the play button went to; see `picture.chosen`. */
   "dpviz:step": CustomEvent<number>;
+  /** The cluster seen alone, or null. */
   "dpviz:selected": CustomEvent<number | null>;
+  /** Pick of a layer, number, mark or null. */
   "dpviz:picked": CustomEvent<[string, number, number | null]>;
+  /** Number and corners of a selection, scene coordinates. */
   "dpviz:region": CustomEvent<[number, Pair[]] | null>;
+  /** Id, number, x, y and class of each point, and whether to undo. */
   "dpviz:sketched": CustomEvent<[string, number, number[], boolean]>;
+  /** Number, yaw and pitch of a solid picture, degrees. */
   "dpviz:turned": CustomEvent<[number, number, number]>;
   "dpviz:audience": CustomEvent<string>;
   "dpviz:count": CustomEvent<number>;
   "dpviz:finding": CustomEvent<{ text: string; who: string }>;
 }
+
+/** What an event tells, by its name without the prefix. */
+export type Detail<Name extends string> = `dpviz:${Name}` extends keyof DpvizEvents ? DpvizEvents[`dpviz:${Name}`]["detail"] : never;
+export type Events = WindowEventMap & DocumentEventMap & HTMLElementEventMap & MediaQueryListEventMap & DpvizEvents;
 
 declare global {
   /** Style sheets by name, in a script for a page without a server: see dpviz/assets/__init__.py. */
