@@ -1,11 +1,11 @@
-"""What leaves the house: the ledger of a file, the table of a release in real units, and the files that carry it.
+"""Releases of own records: their ledger, the table of a release in real units, and the files that contain it.
 
 **The table.** What a method released, brought into the columns and units of the person's own table by the public
 inverse of what `Choices.dataset` did to them: degrees on a map, years and euros in place of 0 to 1. It follows from
 the release and from public inputs alone, and so do the files.
 
-**The ledger.** Releases of the same records add up. `Ledger.total_basic` is the sum of the proved claims (Dwork & Roth
-2014, theorem 3.16), which holds however a later release followed from an earlier one. `Ledger.total_best` is the least
+**The ledger.** Releases of the same records add up. `total_basic` is the sum of the proved claims (Dwork &
+Roth 2014, theorem 3.16), which holds however a later release followed from an earlier one. `total_best` is the least
 that is proved by composing all of them at once, at a delta of `EXTRA_DELTA` more; it holds where the settings of later
 releases did not follow from what earlier ones showed. What nothing is proved of is named, and never counted as nothing.
 """
@@ -68,7 +68,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HASH = re.compile(r"[0-9a-f]{64}|")
 
 
-class LedgerError(ValueError):
+class ReleaseLedgerError(ValueError):
     """A file's ledger that cannot be; the message names the value, what is allowed, and the way out."""
 
 
@@ -144,7 +144,7 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class ReleaseLedger:
     """Everything that was released of one file, oldest first."""
 
     entries: tuple[ReleaseEntry, ...] = ()
@@ -171,15 +171,15 @@ class Ledger:
         total = self.total_basic(adjacency)
         return None if total.uncounted else attacker_odds(total.epsilon, total.delta)
 
-    def joined(self, other: "Ledger") -> "Ledger":
+    def joined(self, other: "ReleaseLedger") -> "ReleaseLedger":
         """Return both ledgers as one, each release once."""
         known = {each.id for each in self.entries}
         both = (*self.entries, *(each for each in other.entries if each.id not in known))
-        return Ledger(tuple(sorted(both, key=lambda each: each.day)))
+        return ReleaseLedger(tuple(sorted(both, key=lambda each: each.day)))
 
-    def carried(self) -> "Ledger":
+    def carried(self) -> "ReleaseLedger":
         """Return the ledger as another file's settings bring it."""
-        return Ledger(tuple(replace(each, origin="last year's settings") for each in self.entries))
+        return ReleaseLedger(tuple(replace(each, origin="last year's settings") for each in self.entries))
 
     def _claims(self, adjacency: Adjacency) -> tuple[tuple[Claim, ...], tuple[ReleaseEntry, ...]]:
         claims: list[Claim] = []
@@ -219,7 +219,7 @@ def _best(claims: tuple[Claim, ...]) -> tuple[float, float]:
     return best if best[0] < basic[0] * (1.0 - ROUNDING) else basic
 
 
-def ledger_to_file(ledger: Ledger) -> list[dict[str, object]]:
+def write_release_ledger(ledger: ReleaseLedger) -> list[dict[str, object]]:
     """Return a ledger as JSON has it."""
     return [
         {
@@ -252,19 +252,21 @@ def _finite(value: float) -> float | str:
     return value if math.isfinite(value) else "infinite"  # JSON has no infinity
 
 
-def ledger_from_file(written: object) -> Ledger:
-    """Read an untrusted ledger. Raises LedgerError: a release that is left out would make the total too small."""
+def read_release_ledger(written: object) -> ReleaseLedger:
+    """Read an untrusted ledger. Raises ReleaseLedgerError: a release left out would make the total too small."""
     if not isinstance(written, list | tuple) or len(written) > MOST_ENTRIES:
-        raise LedgerError(f"The file's ledger must be a list of at most {MOST_ENTRIES} releases. Correct it.")
+        raise ReleaseLedgerError(f"The file's ledger must be a list of at most {MOST_ENTRIES} releases. Correct it.")
     entries = tuple(_entry(each, number) for number, each in enumerate(written, 1))
     if len({each.id for each in entries}) < len(entries):
-        raise LedgerError("The file's ledger has one release twice, but once is enough. Take one of them out.")
-    return Ledger(entries)
+        raise ReleaseLedgerError("The file's ledger has one release twice, but once is enough. Take one of them out.")
+    return ReleaseLedger(entries)
 
 
 def _entry(written: object, number: int) -> ReleaseEntry:
-    def wrong(name: str, allowed: str) -> LedgerError:
-        return LedgerError(f"Release {number} of the file's ledger has a {name} that is none: it must be {allowed}.")
+    def wrong(name: str, allowed: str) -> ReleaseLedgerError:
+        return ReleaseLedgerError(
+            f"Release {number} of the file's ledger has a {name} that is none: it must be {allowed}."
+        )
 
     if not isinstance(written, Mapping):
         raise wrong("form", "an object with its method, ε, date and guarantee")
@@ -473,7 +475,7 @@ def release_files(
     table: ReleaseTable,
     guarantee: Guarantee,
     events: Sequence[Event],
-    ledger: Ledger,
+    ledger: ReleaseLedger,
     day: str,
 ) -> ReleaseFiles:
     """Return the files of a release, whose entry is the last one of the ledger that they state; `day` is ISO.
@@ -483,7 +485,7 @@ def release_files(
     fingerprint = hashlib.sha256(table.csv()).hexdigest()
     names = {"what": table.what, "method": algorithm.name, "title": algorithm.title}
     entry = ReleaseEntry.of(guarantee, events, **names, day=day, origin="release", fingerprint=fingerprint)
-    after = Ledger((*ledger.entries, entry))
+    after = ReleaseLedger((*ledger.entries, entry))
     claims = described(guarantee)
     settings = ((each.name, getattr(params, each.name)) for each in fields(params))
     sidecar: dict[str, object] = {
@@ -511,12 +513,12 @@ def release_files(
         **claims,
         "again": FINAL,
         "table": {"format": "csv", "sha256": fingerprint},
-        "ledger": {"releases": ledger_to_file(after), "totals": totals_to_file(after)},
+        "ledger": {"releases": write_release_ledger(after), "totals": totals_to_file(after)},
     }
     return ReleaseFiles(table, entry, sidecar)
 
 
-def totals_to_file(ledger: Ledger) -> dict[str, object]:
+def totals_to_file(ledger: ReleaseLedger) -> dict[str, object]:
     """Return what a ledger adds up to, as JSON has it: for each kind of neighbors, added up and composed at best."""
     totals: dict[str, object] = {}
     for adjacency in Adjacency:

@@ -14,7 +14,7 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.stories import View
-from dpviz.ui import asking, controls, hiding, ledger, panel, state
+from dpviz.ui import asking, controls, hiding, panel, release_ledger, state
 from dpviz.ui.data import answers
 from dpviz.ui.data.bounds import clipped_columns, clipped_words, say_scaling
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
@@ -149,7 +149,7 @@ def start(
         if not public and source.dataset.nonprivate_n_clipped:
             columns = state.plain(clipped_columns(source.form.axes, source.nonprivate_clipping))
             below.caption(f"{clipped_words(source.dataset.nonprivate_n_clipped, source.dataset.n, columns)}.")
-    ledger.draw(source, below)
+    release_ledger.draw_ledger(source, below)
     places = (below.container(), below.container(), below.container(), below.container(), st.container())
     return PageFrame(source, public, insider, again, first, more, problems, stage, *places)
 

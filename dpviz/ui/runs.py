@@ -47,9 +47,9 @@ MOST_PRIVATE = 64  # remembered within one session, for uploaded records
 SECRET_BITS = 128
 _SECRET = "dpviz:secret-run"
 _SECRET_SEED = "dpviz:secret-seed"
-_RELEASES = "dpviz:releases"
-_RELEASED = "dpviz:released"
-MOST_RELEASED = 8  # releases of own records that a session can look at again
+_SECRET_RUN_COUNTS = "dpviz:secret-run-counts"  # of public sets, by the people in them
+_OWN_RELEASES = "dpviz:own-releases"  # of own records, by settings
+MAX_OWN_RELEASES = 8  # that a session can look at again
 
 TRAIL = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # epsilons whose releases a trail joins
 MOST_TRAIL_RECORDS = 20_000
@@ -60,7 +60,7 @@ class Noise:
     """Where a run's noise comes from: a seed that everybody may know, or the operating system; this says which.
 
     Secret noise is for public sets, where each picture is one more release. Pictures of a person's own records are
-    teaching runs, until `release` draws secret noise for one. Whoever needs a seed beside the picture's asks
+    teaching runs, until `release_own` draws secret noise for one. Whoever needs a seed beside the picture's asks
     `seed_for`; nothing else makes or recognizes one.
     """
 
@@ -132,7 +132,7 @@ class _Latest:
 
     key: tuple[Hashable, ...]
     result: Result[Release, Step]
-    n_releases: int
+    n_secret_runs: int  # of these records up to this one: each is one more release
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +161,7 @@ def run_method(request: RunRequest, source: Source, noise: Noise, *, place: int 
     """
     params, dataset, kind = request.params, source.dataset, request.kind
     key = _key_of(request, source, noise)
-    made = released(request, source)
+    made = find_own_release(request, source)
     if made is not None:
         result, secret = made, True
     elif noise.seed is not None:
@@ -192,10 +192,10 @@ def _key_of(request: RunRequest, source: Source, noise: Noise) -> tuple[Hashable
     return (source.key, request.algorithm.name, scalars(request.params), noise.seed)
 
 
-def n_releases(source: Source, noise: Noise, place: int) -> int:
+def count_secret_runs(source: Source, noise: Noise, place: int) -> int:
     """Return how many releases of these records the session had made with the secret run on screen; 0 with a seed."""
     latest = st.session_state.get(_SECRET, {}).get(place) if noise.secret and not source.own else None
-    return 0 if latest is None else int(latest.n_releases)
+    return 0 if latest is None else int(latest.n_secret_runs)
 
 
 def scenes_in_step(
@@ -247,7 +247,7 @@ def _scalar(value: Any) -> Hashable:
     return (fingerprint(value.center), value.radius) if isinstance(value, Ball) else value
 
 
-def release(request: RunRequest, source: Source) -> Result[Release, Step]:
+def release_own(request: RunRequest, source: Source) -> Result[Release, Step]:
     """Draw secret noise for a person's own records, once and for good: one more release of them.
 
     The caller has asked, and enters it into the ledger. Raises ValueError as the method does.
@@ -255,26 +255,26 @@ def release(request: RunRequest, source: Source) -> Result[Release, Step]:
     data, key = source.dataset, _key_of(request, source, Noise(None))
     drawn = request.algorithm.fit(data.points, data.box, request.params, rng=SecretGenerator())
     result: Result[Release, Step] = replace(drawn, guarantee=honest(drawn.guarantee, data, secret=True))
-    made: dict[Hashable, Result[Release, Step]] = st.session_state.setdefault(_RELEASED, {})
+    made: dict[Hashable, Result[Release, Step]] = st.session_state.setdefault(_OWN_RELEASES, {})
     made.pop(key, None)
     made[key] = result
-    for oldest in list(made)[:-MOST_RELEASED]:
+    for oldest in list(made)[:-MAX_OWN_RELEASES]:
         del made[oldest]
     return result
 
 
-def released(request: RunRequest, source: Source) -> Result[Release, Step] | None:
+def find_own_release(request: RunRequest, source: Source) -> Result[Release, Step] | None:
     """Return the last release of own records with these very settings; None where there is none, or no such records."""
     if not source.own:  # also the thread that draws ahead of the page, which has no session
         return None
-    made: dict[Hashable, Result[Release, Step]] = st.session_state.get(_RELEASED, {})
+    made: dict[Hashable, Result[Release, Step]] = st.session_state.get(_OWN_RELEASES, {})
     return made.get(_key_of(request, source, Noise(None)))
 
 
 def forget_own() -> None:
     """Forget all runs on this session's own records, whose traces are exact; what was released stays in the ledger."""
     _private.clear()
-    st.session_state.pop(_RELEASED, None)
+    st.session_state.pop(_OWN_RELEASES, None)
 
 
 def _secret(request: RunRequest, source: Source, key: tuple[Hashable, ...], place: int) -> Result[Release, Step]:
@@ -284,9 +284,9 @@ def _secret(request: RunRequest, source: Source, key: tuple[Hashable, ...], plac
     if latest is None or latest.key != key:
         data = source.dataset
         result = request.algorithm.fit(data.points, data.box, request.params, rng=SecretGenerator())
-        n_releases: Counter[Hashable] = st.session_state.setdefault(_RELEASES, Counter())  # of the same records
-        n_releases[source.people] += 1
-        latest = latest_runs[place] = _Latest(key, result, n_releases[source.people])
+        counts: Counter[Hashable] = st.session_state.setdefault(_SECRET_RUN_COUNTS, Counter())
+        counts[source.people] += 1
+        latest = latest_runs[place] = _Latest(key, result, counts[source.people])
     return latest.result
 
 

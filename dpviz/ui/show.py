@@ -13,7 +13,7 @@ from dpviz.plots.page import PictureState
 from dpviz.stories import View, inspecting
 from dpviz.stories.profiles import NO_PROFILE
 from dpviz.stories.run import PROFILES, Run
-from dpviz.ui import controls, hiding, ledger, panel, stage, state
+from dpviz.ui import controls, hiding, panel, release_ledger, stage, state
 from dpviz.ui.asking import Background, background
 from dpviz.ui.bands import LossBands
 from dpviz.ui.controls import drawn_slider
@@ -29,13 +29,13 @@ from dpviz.ui.runs import (
     PictureCache,
     RunRequest,
     Runs,
+    count_secret_runs,
     facts_html,
+    find_own_release,
     keep,
-    n_releases,
     name_of,
     notices,
     picture_cache,
-    released,
     run_method,
     scenes_in_step,
     trail_of,
@@ -107,12 +107,14 @@ class Screen:
                     drawing.options(drawn=frame.source.drawn, public=frame.public),
                 )
                 numbers = self._keep(picture, pairs)
-                done = self._stage((shown,), pairs, self._offer(picture), count, ledger.mark(frame.source, run))
+                done = self._stage(
+                    (shown,), pairs, self._offer(picture), count, release_ledger.describe_status(frame.source, run)
+                )
                 _follow_turn(done)
                 _recolored(frame, run)
             with frame.release, st.container():
                 if frame.source.own and not frame.public:
-                    ledger.step(frame.source, request, run)
+                    release_ledger.draw_release_step(frame.source, request, run)
             self._below(numbers)
             with frame.charts:
                 named = {chart.key: chart for chart in run.profile_charts(names)} if any(names) else {}
@@ -147,7 +149,7 @@ class Screen:
                 self._stage(shown, pairs, self._offer(picture), None)
             with frame.release, st.container():
                 if frame.source.own and not frame.public:
-                    st.caption(f"{ledger.REHEARSAL} {ledger.PAIR}")
+                    st.caption(f"{release_ledger.REHEARSAL} {release_ledger.PAIR}")
             self._below(numbers, place=len(runs) - 1)
             with frame.card:
                 cards = ((run.card(), request.name.lower(), _notices(frame, run)) for request, run in picture.runs)
@@ -298,7 +300,7 @@ class Screen:
         """Draw the facts under the stage, and how many releases of these records there have been."""
         with self.frame.numbers:
             st.html(numbers)
-            if count := n_releases(self.frame.source, self.noise, place):
+            if count := count_secret_runs(self.frame.source, self.noise, place):
                 st.caption(f"Releases of these records in this session: {count}. Their budgets add up.")
 
     def _without_picture(self, why: str, pairs: state.Pairs | None = None) -> None:
@@ -313,7 +315,7 @@ class Screen:
             if why:
                 state.error(why)
             else:
-                was = any(each.origin == "release" for each in ledger.of(frame.source).entries)
+                was = any(each.origin == "release" for each in release_ledger.get_ledger(frame.source).entries)
                 st.info(UNRELEASED.format(GONE if was else ""))
             self._stage((), pairs, None, None)
         for place in (frame.release, frame.numbers, frame.charts, frame.card):
@@ -331,7 +333,7 @@ class Screen:
 
 def unreleased(frame: PageFrame, request: RunRequest) -> bool:
     """Whether everyone is looking at a file of which no release has these settings: a teaching run is the curator's."""
-    return frame.public and frame.source.uploaded and released(request, frame.source) is None
+    return frame.public and frame.source.uploaded and find_own_release(request, frame.source) is None
 
 
 def _notices(frame: PageFrame, run: Run[object, Release, Step]) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ from dpviz.tools.compare import paper as compare_paper
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.page import report as compare_report
 from dpviz.tools.compare.runs import ENTRIES, TrialPart
-from dpviz.tools.release import Ledger, ReleaseEntry
-from dpviz.ui import ledger
+from dpviz.tools.release import ReleaseEntry, ReleaseLedger
+from dpviz.ui import release_ledger
 from dpviz.ui.export.files import CURATOR
 from tests.pages.conftest import at_once, typed
 from tests.tools.compare.decision import check, decided, falsified, plain_of, table_after
@@ -184,7 +184,7 @@ def test_the_papers_odds_are_of_all_that_was_released_of_the_file(open_page, pap
     entry = ReleaseEntry(
         "3 centers", "dpm", "DPM", 0.5, 0.0, claim.adjacency, claim, "2026-01-31", "release", "ab" * 32, id="0" * 16
     )
-    page.app.session_state[ledger._LEDGERS] = {ledger._name(source): Ledger((entry,))}
+    page.app.session_state[release_ledger._LEDGERS] = {release_ledger._name(source): ReleaseLedger((entry,))}
     page.run()
     for kind, audience in (("decision", "curator"), ("public", "public")):
         if audience == "public":

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpviz.methods.source_target.algorithm import SourceTargetRelease
-from dpviz.ui import ledger, runs
+from dpviz.ui import release_ledger, runs
 from dpviz.ui.export import settings
 from dpviz.ui.export.files import ExportRequest, make
 from tests.pages.conftest import FIRST, LAPLACE, SOME_KIND, SOME_KNOB, TARGET, release, typed
@@ -40,7 +40,7 @@ def opened(upload):
 
 def ledger_of(page):
     state = page.app.session_state
-    ledgers = state[ledger._LEDGERS] if ledger._LEDGERS in state else {}  # noqa: SIM401 - it has no get
+    ledgers = state[release_ledger._LEDGERS] if release_ledger._LEDGERS in state else {}  # noqa: SIM401 - it has no get
     return [each for one in ledgers.values() for each in one.entries]
 
 
@@ -57,7 +57,7 @@ def spent(page):
 
 
 def files_of(page):
-    ((files,),) = (each.values() for each in page.app.session_state[ledger._FILES].values())
+    ((files,),) = (each.values() for each in page.app.session_state[release_ledger._FILES].values())
     return files
 
 
@@ -68,7 +68,7 @@ def offered(page):
 
 def test_views_tabs_knobs_and_moves_of_epsilon_release_nothing(opened, drawn, name):
     page = opened()
-    assert page.told["mark"] == ledger.MARK
+    assert page.told["mark"] == release_ledger.MARK
     assert runs.TEACHING in page.card
     page.set(SOME_KIND.get(name, "slider"), SOME_KNOB[name][0], SOME_KNOB[name][2])
     page.app.session_state["dpviz:knobs"].values[EPSILON.get(name, "epsilon")] = 2.0
@@ -81,7 +81,7 @@ def test_views_tabs_knobs_and_moves_of_epsilon_release_nothing(opened, drawn, na
     page.set("checkbox", box(page).label, True)
     assert drawn == []
     assert ledger_of(page) == []
-    assert any(ledger.NOTHING in caption.value for caption in page.app.caption)
+    assert any(release_ledger.NOTHING in caption.value for caption in page.app.caption)
 
 
 def test_one_confirmation_is_one_release_with_its_files_to_the_bit_and_no_exact_number(opened, drawn, name):
@@ -92,7 +92,7 @@ def test_one_confirmation_is_one_release_with_its_files_to_the_bit_and_no_exact_
     assert (entry.method, entry.origin) == (name, "release")
     assert len(page.app.get("download_button")) == 3
     assert runs.SECRET in page.card
-    assert page.told["mark"] == ledger.RELEASED
+    assert page.told["mark"] == release_ledger.RELEASED
     check_table(page, name)
     check_nothing_exact(files_of(page))
     page.run()
@@ -163,7 +163,7 @@ ONE = pytest.mark.parametrize("name", [FIRST])
 @ONE
 def test_unproved_settings_say_so_and_ask_the_same(opened, drawn):
     page = opened(mode="published")
-    assert any(ledger.UNPROVED in warning.value for warning in page.app.warning)
+    assert any(release_ledger.UNPROVED in warning.value for warning in page.app.warning)
     assert "although nothing is proved of it" in box(page).label
     (entry,) = ledger_of(release(page))
     assert entry.proved is None
@@ -179,10 +179,10 @@ def test_bounds_from_the_records_and_no_privacy_are_not_released(opened, upload,
     assert any("bounds were taken from the records" in error.value for error in page.app.error)
     assert not [each for each in page.app.checkbox if each.label.startswith(CONFIRM)]
     page = opened(mode="lloyd")
-    assert any(ledger.NO_PRIVACY in error.value for error in page.app.error)
+    assert any(release_ledger.NO_PRIVACY in error.value for error in page.app.error)
     assert not [each for each in page.app.checkbox if each.label.startswith(CONFIRM)]
     page = opened(mode="both")
-    assert any(ledger.PAIR in caption.value for caption in page.app.caption)
+    assert any(release_ledger.PAIR in caption.value for caption in page.app.caption)
     assert drawn == []
 
 
@@ -192,7 +192,7 @@ def test_a_method_that_fails_with_this_noise_releases_nothing_and_says_so(opened
         raise ValueError("The noisy count was below 1.")
 
     page = opened()
-    monkeypatch.setattr(runs, "release", fail)
+    monkeypatch.setattr(runs, "release_own", fail)
     page = release(page)
     assert any(error.value.startswith("Nothing was released: The noisy count") for error in page.app.error)
     assert ledger_of(page) == []
@@ -202,10 +202,10 @@ def test_a_method_that_fails_with_this_noise_releases_nothing_and_says_so(opened
 @ONE
 def test_a_file_that_is_forgotten_takes_its_runs_along(opened):
     page = release(opened())
-    assert page.app.session_state[runs._RELEASED]
+    assert page.app.session_state[runs._OWN_RELEASES]
     page.widget("button", "Forget it").click()
     page.run()
-    assert runs._RELEASED not in page.app.session_state
+    assert runs._OWN_RELEASES not in page.app.session_state
     assert page.app.session_state["dpviz:shown"] is None
     assert len(ledger_of(page)) == 1, "what has left is not undone"
 
@@ -218,8 +218,8 @@ def test_releases_add_up_over_bounds_and_settings_and_go_into_the_settings_file(
     entries = ledger_of(page)
     assert [each.proved.epsilon for each in entries] == [0.5, 0.5]
     assert "ε = 1 in all" in spent(page)
-    kept = page.app.session_state[ledger._LEDGERS]
-    monkeypatch.setattr(ledger, "_ledgers", lambda: kept)  # a file is made in the page's own session
+    kept = page.app.session_state[release_ledger._LEDGERS]
+    monkeypatch.setattr(release_ledger, "_ledgers", lambda: kept)  # a file is made in the page's own session
     written = make(page.app.session_state["dpviz:shown"], FIRST, ExportRequest("json")).content
     assert settings.read(written).ledger.entries == tuple(entries)
     assert "noise_seed" not in written.decode(), "no seed repeats what was released"
@@ -234,12 +234,12 @@ def test_a_page_saves_the_table_of_its_picture_else_of_its_last_release(opened):
     page.set("slider", label, others[0])
     assert first in offered(page), "nothing is released with these settings"
     page = release(page)
-    ((_, second),) = (each.values() for each in page.app.session_state[ledger._FILES].values())
+    ((_, second),) = (each.values() for each in page.app.session_state[release_ledger._FILES].values())
     assert second.entry.fingerprint[:16] in offered(page)
     page.set("slider", label, before)
-    assert page.told["mark"] == ledger.RELEASED
+    assert page.told["mark"] == release_ledger.RELEASED
     assert first in offered(page)
-    (made,) = page.app.session_state[ledger._FILES].values()
+    (made,) = page.app.session_state[release_ledger._FILES].values()
     third = replace(second, entry=replace(second.entry, method="another", fingerprint="f" * 64))
     made["another's settings"] = third
     assert first in offered(page.run()), "another method's table is another page's"
@@ -250,7 +250,7 @@ def test_a_page_saves_the_table_of_its_picture_else_of_its_last_release(opened):
 @ONE
 def test_a_table_that_a_reload_took_is_said_to_be_gone(opened):
     page = release(opened()).look("public")
-    del page.app.session_state[runs._RELEASED]
+    del page.app.session_state[runs._OWN_RELEASES]
     page.run()
     assert any("released with these settings, or its table is no longer here" in each.value for each in page.app.info)
 

@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 
 from dpviz.methods import ALGORITHMS
-from dpviz.ui import asking, controls, hiding, ledger, runs
+from dpviz.ui import asking, controls, hiding, release_ledger, runs
 from dpviz.ui.asking import Answers
 from tests.pages.conftest import LINKED, PAGES, SOME_KIND, SOME_KNOB, typed
 
@@ -97,9 +97,9 @@ def opened(open_page):
 def counted(page):
     """Return how many releases this session has counted."""
     state = page.app.session_state
-    own = state[ledger._LEDGERS].values() if ledger._LEDGERS in state else ()
+    own = state[release_ledger._LEDGERS].values() if release_ledger._LEDGERS in state else ()
     return sum(len(each.entries) for each in own) + (
-        sum(state[runs._RELEASES].values()) if runs._RELEASES in state else 0
+        sum(state[runs._SECRET_RUN_COUNTS].values()) if runs._SECRET_RUN_COUNTS in state else 0
     )
 
 

@@ -13,7 +13,7 @@ from dpviz.data.transforms import sample_mask
 from dpviz.ui import runs
 from dpviz.ui.data import picker
 from dpviz.ui.data.upload import HELD
-from dpviz.ui.ledger import NOTHING
+from dpviz.ui.release_ledger import NOTHING
 from tests.data.made import number_row, parquet, text_row, workbook
 from tests.pages.conftest import FIRST, LAPLACE, PAGES, TARGET, release, typed
 

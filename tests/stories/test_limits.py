@@ -25,9 +25,9 @@ from dpviz.stories import Words, panel
 from dpviz.stories.label import Contents, both_limits, guarantee_in_a_sentence, label_of, numbers_of, promise
 from dpviz.tools.compare import frontier as compare
 from dpviz.tools.compare import paper
-from dpviz.tools.release import Ledger, ReleaseEntry
+from dpviz.tools.release import ReleaseEntry, ReleaseLedger
 from dpviz.tools.two_worlds.worlds import interval_words
-from dpviz.ui import ledger
+from dpviz.ui import release_ledger
 
 ROOT = Path(__file__).resolve().parents[2]
 BOX = Box.cube(0.0, 1.0, 2)
@@ -112,19 +112,19 @@ def test_what_is_said_of_releases(claims):
         ReleaseEntry("", "m", "M", each.epsilon, each.delta, each.adjacency, each, "2026-01-31", "release")
         for each in made
     ]
-    held, first = Ledger(tuple(entries)), made[0]
+    held, first = ReleaseLedger(tuple(entries)), made[0]
     total = held.total_basic()
-    took_part = ledger.totals(held)[0].value
+    took_part = release_ledger.totals(held)[0].value
     paper_says = paper._spent(held)
     for said in (took_part, paper_says):
         assert is_at_least(read(said, before="ε = "), total.epsilon)
         assert is_at_least(chance_of(said, before="δ = "), total.delta)
-    assert is_at_least(read(ledger.spent_words(held), before="ε = "), total.epsilon)
+    assert is_at_least(read(release_ledger.spent_words(held), before="ε = "), total.epsilon)
     (alone,) = {
         re.search("δ = ([^,;(]+?)(?: for|,|;|$)", said)[1]
         for said in (
             numbers_of(first),
-            ledger.totals(Ledger(tuple(entries[:1])))[0].value,
+            release_ledger.totals(ReleaseLedger(tuple(entries[:1])))[0].value,
             promise(Guarantee(first, first)),
         )
     }

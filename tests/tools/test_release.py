@@ -21,16 +21,16 @@ from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.nd_laplace import algorithm as nd_laplace
 from dpviz.tools import release
 from dpviz.tools.release import (
-    Ledger,
-    LedgerError,
     ReleaseEntry,
-    ledger_from_file,
-    ledger_to_file,
+    ReleaseLedger,
+    ReleaseLedgerError,
+    read_release_ledger,
     real_columns,
     real_units,
     release_files,
     table_of,
     workbook,
+    write_release_ledger,
 )
 
 ADD, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
@@ -52,7 +52,7 @@ def entry(epsilon=1.0, delta=0.0, adjacency=ADD, *, proved=True, rho=None, numbe
 
 
 def ledger(*entries):
-    return Ledger(tuple(dataclasses.replace(each, id=f"{i:016x}") for i, each in enumerate(entries)))
+    return ReleaseLedger(tuple(dataclasses.replace(each, id=f"{i:016x}") for i, each in enumerate(entries)))
 
 
 budgets = some.floats(0.01, 5.0)
@@ -113,8 +113,8 @@ def test_what_nothing_is_proved_of_is_named_and_not_summed_away():
 
 
 def test_nothing_released_is_nothing_spent():
-    assert Ledger().total_basic().epsilon == Ledger().total_best().epsilon == 0.0
-    assert Ledger().odds() == 50.0
+    assert ReleaseLedger().total_basic().epsilon == ReleaseLedger().total_best().epsilon == 0.0
+    assert ReleaseLedger().odds() == 50.0
 
 
 def of_run(algorithm, params):
@@ -155,7 +155,7 @@ FULL = ledger(
 
 
 def test_a_ledger_comes_back_from_a_file():
-    assert ledger_from_file(json.loads(json.dumps(ledger_to_file(FULL), allow_nan=False))) == FULL
+    assert read_release_ledger(json.loads(json.dumps(write_release_ledger(FULL), allow_nan=False))) == FULL
 
 
 @pytest.mark.parametrize(
@@ -179,19 +179,19 @@ def test_a_ledger_comes_back_from_a_file():
     ],
 )
 def test_a_ledger_that_cannot_be_is_refused(change):
-    written = ledger_to_file(FULL)
-    with pytest.raises(LedgerError, match="Release 2 of the file's ledger"):
-        ledger_from_file([written[0], {**written[1], **change}, written[2]])
+    written = write_release_ledger(FULL)
+    with pytest.raises(ReleaseLedgerError, match="Release 2 of the file's ledger"):
+        read_release_ledger([written[0], {**written[1], **change}, written[2]])
 
 
-@pytest.mark.parametrize("written", [None, {}, "x", [1], [{}], [ledger_to_file(FULL)[0]] * 2])
+@pytest.mark.parametrize("written", [None, {}, "x", [1], [{}], [write_release_ledger(FULL)[0]] * 2])
 def test_what_is_no_ledger_is_refused(written):
-    with pytest.raises(LedgerError):
-        ledger_from_file(written)
+    with pytest.raises(ReleaseLedgerError):
+        read_release_ledger(written)
 
 
 def test_joined_ledgers_have_each_release_once():
-    first, second = Ledger(FULL.entries[:2]), Ledger(FULL.entries[1:])
+    first, second = ReleaseLedger(FULL.entries[:2]), ReleaseLedger(FULL.entries[1:])
     assert set(first.joined(second).entries) == set(FULL.entries)
     assert len(first.joined(second).entries) == 3
     assert {each.origin for each in FULL.carried().entries} == {"last year's settings"}
@@ -285,7 +285,9 @@ def test_files_follow_from_the_release_and_public_inputs_alone(monkeypatch):
     other, _ = dataset_of(people(33, seed=1))
 
     def written(data, made):
-        one = release_files(CATALOGUE["dpm"], params, made, result.guarantee, result.events, Ledger(), "2026-01-31")
+        one = release_files(
+            CATALOGUE["dpm"], params, made, result.guarantee, result.events, ReleaseLedger(), "2026-01-31"
+        )
         return one.table.csv(), one.json(), one.xlsx(), repr(one), data.d
 
     assert written(dataset, table) == written(other, table_of(CATALOGUE["dpm"], params, result.release, other, form))
@@ -293,7 +295,7 @@ def test_files_follow_from_the_release_and_public_inputs_alone(monkeypatch):
 
 def test_a_workbook_is_read_by_others_to_the_bit_and_by_this_app():
     result, _, _, params, table = files(people(400), FORMS["on a map, scaled"])
-    one = release_files(CATALOGUE["dpm"], params, table, result.guarantee, result.events, Ledger(), "2026-01-31")
+    one = release_files(CATALOGUE["dpm"], params, table, result.guarantee, result.events, ReleaseLedger(), "2026-01-31")
     book = openpyxl.load_workbook(io.BytesIO(one.xlsx()))
     head, *rows = book["Release"].iter_rows(values_only=True)
     assert (
@@ -342,7 +344,7 @@ def test_the_file_for_machines_states_the_release_and_the_ledger_after_it():
     assert read["settings"]["epsilon"] == 1.0
     age = next(each for each in read["columns"] if each["name"] == "age")
     assert age == {"name": "age", "unit": "years", "low": 0.0, "high": 100.0}
-    after = ledger_from_file(read["ledger"]["releases"])
+    after = read_release_ledger(read["ledger"]["releases"])
     assert after.entries == (*before.entries, one.entry)
     total = read["ledger"]["totals"]["add or remove one record"]["added_up"]["epsilon"]
     assert total == 0.5 + one.entry.proved.epsilon

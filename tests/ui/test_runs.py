@@ -53,14 +53,14 @@ def run(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is 
 
     def release(given, **options):
         params = algorithm.Params(**{"n_clusters": 3, "start_seed": 0, **options})
-        return runs.release(runs.RunRequest(counting, method.run, params), given)
+        return runs.release_own(runs.RunRequest(counting, method.run, params), given)
 
     make.calls, make.release, make.generators = calls, release, generators
     return make
 
 
 def n_releases(given=None, noise=SECRET):
-    return runs.n_releases(given or source(), noise, 0)
+    return runs.count_secret_runs(given or source(), noise, 0)
 
 
 OTHER = {  # another value for each parameter
@@ -213,7 +213,7 @@ def test_noise_without_a_seed_is_the_operating_systems(run):
 
 def test_a_session_holds_the_last_releases_alone(run):
     here = source(uploaded=True)
-    for k in range(runs.MOST_RELEASED + 1):
+    for k in range(runs.MAX_OWN_RELEASES + 1):
         run.release(here, n_clusters=2 + k)
     assert runs.TEACHING in run(here, n_clusters=2).result.guarantee.caveats
     assert runs.SECRET in run(here, n_clusters=3).result.guarantee.caveats

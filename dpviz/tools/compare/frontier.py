@@ -460,7 +460,7 @@ def curve_scene(release: CurveRelease, k: int) -> Scene:
     )
 
 
-def curve_ledger(curves: Sequence[KCurve], adjacency: Adjacency) -> list[dict[str, str]]:
+def list_curve_spending(curves: Sequence[KCurve], adjacency: Adjacency) -> list[dict[str, str]]:
     """Return what every private curve has spent on what, a line each, and the sum."""
     lines = [
         {"Curve": str(i), "Spent on": words_of(leaf), "ε": ceiled(spent_epsilon((leaf,), adjacency))}

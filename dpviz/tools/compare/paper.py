@@ -40,7 +40,7 @@ from dpviz.tools.compare.frontier import (
 )
 from dpviz.tools.compare.runs import Row, Rows
 from dpviz.tools.compare.search import Recommendation
-from dpviz.tools.release import Ledger, ReleaseEntry
+from dpviz.tools.release import ReleaseEntry, ReleaseLedger
 from dpviz.tools.trials import OK
 
 SECRET = "Curator's paper: its figures are computed on the true records. Do not publish it."
@@ -70,7 +70,7 @@ UNPROTECTED = (
     "A person's second record, and every further release of these records, adds its ε to this one.",
     "The box, ε and all other settings are public inputs. So is k, unless “Centers” says that a private curve gave it.",
 )
-NOTHING_YET = Ledger()
+NOTHING_YET = ReleaseLedger()
 NOTHING_RELEASED = "Nothing, as far as this browser tab and the settings that it was given know."
 NO_TABLE = "None yet. The Release step of a method's page makes it, once, with secret noise."
 ANY_ROWS = "Nobody has said so. All odds here are for one row: a person with more rows is protected less."
@@ -129,7 +129,7 @@ class PublicFacts:
     origin: str = ""  # where k comes from, and whether anybody chose it
     columns: Named = ()  # (column, its bounds) where the features are computed from columns
     derived: str = ""  # which features those are
-    ledger: Ledger = NOTHING_YET  # of everything that was released of these records
+    ledger: ReleaseLedger = NOTHING_YET  # of everything that was released of these records
     rows_each: int = 0  # rows of one person, at most; 0: nobody has said
     kept: str = ""  # where the records are, and until when
 
@@ -287,7 +287,9 @@ def answers(facts: PublicFacts, planned: Promise | None) -> Named:
         what, neighbors = f"{facts.n_clusters} centers", Adjacency[facts.adjacency.upper()]
         delta = 0.0 if planned.proved is None else planned.proved.delta
         spent = facts.epsilon, delta, neighbors, planned.proved
-        after = Ledger((*before.entries, ReleaseEntry(what, planned.key, planned.name, *spent, facts.day, "release")))
+        after = ReleaseLedger(
+            (*before.entries, ReleaseEntry(what, planned.key, planned.name, *spent, facts.day, "release"))
+        )
     tables = [each for each in before.entries if each.fingerprint]
     table = f"{_entry(tables[-1])}, SHA-256 {tables[-1].fingerprint}." if tables else NO_TABLE
     rows = ANY_ROWS if not facts.rows_each else ONE_ROW
@@ -311,7 +313,7 @@ def answers(facts: PublicFacts, planned: Promise | None) -> Named:
     )
 
 
-def _total(ledger: Ledger) -> str:
+def _total(ledger: ReleaseLedger) -> str:
     """Say what everything that was released has spent together."""
     if not ledger.entries:
         return NOTHING_RELEASED
@@ -322,7 +324,7 @@ def _total(ledger: Ledger) -> str:
     return words
 
 
-def _spent(ledger: Ledger) -> str:
+def _spent(ledger: ReleaseLedger) -> str:
     total = ledger.total_basic()
     alone = len(ledger.entries) == 1
     words = f"{_amount(total.epsilon, total.delta)}{'' if alone else ', the sum,'} for {NEIGHBORS['add_remove']}"
@@ -337,7 +339,7 @@ def _names(entries: Sequence[ReleaseEntry]) -> str:
     return ", ".join(dict.fromkeys(each.title for each in entries))
 
 
-def _odds(ledger: Ledger, adjacency: Adjacency, rows_each: int) -> str:
+def _odds(ledger: ReleaseLedger, adjacency: Adjacency, rows_each: int) -> str:
     """Return how often an attacker is right at most who has seen every release, about a person with so many rows.
 
     For m rows a guarantee is (m epsilon, delta (e^(m epsilon) - 1) / (e^epsilon - 1)): Vadhan 2017, lemma 2.2.
@@ -353,7 +355,7 @@ def _entry(entry: ReleaseEntry) -> str:
     return f"{entry.what}, {entry.title}, {entry.day}"
 
 
-def _releases(ledger: Ledger) -> tuple[Block, ...]:
+def _releases(ledger: ReleaseLedger) -> tuple[Block, ...]:
     """List every release with what is proved of it and the fingerprint of its table."""
     rows = []
     for each in ledger.entries:

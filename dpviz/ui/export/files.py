@@ -14,7 +14,7 @@ from dpviz.plots.theme import DARK, LIGHT, Theme
 from dpviz.runs import SECRET
 from dpviz.stories.label import described, promise, written
 from dpviz.stories.recipe import Data, Recipe, RecipeRun, calls_script, script
-from dpviz.ui import ledger
+from dpviz.ui import release_ledger
 from dpviz.ui.bands import LossBands
 from dpviz.ui.data.answers import to_file
 from dpviz.ui.data.picker import Source
@@ -152,7 +152,7 @@ class _Picture:
             settings.ScrubberStep(self.frame, label, self.hidden),
             hashes,
             sheet=None if screen.public else source.sheet,  # drawn points are the curator's, like all records
-            ledger=ledger.of(source),
+            ledger=release_ledger.get_ledger(source),
         )
         return settings.write(content, guarantees=guarantees, upload=upload)
 

@@ -18,7 +18,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
-from dpviz.ui import controls, hiding, ledger, state
+from dpviz.ui import controls, hiding, release_ledger, state
 from dpviz.ui.data import answers, drawing
 from dpviz.ui.data.picker import UPLOAD
 from dpviz.ui.export import settings
@@ -73,7 +73,7 @@ def take_over(imported: settings.Settings) -> None:
         state.report(f"{NO_POINTS} All knobs are the file's; the drawing is the one here.")
     st.session_state[_RESTORE] = imported
     st.session_state[_NUMBER] = st.session_state.get(_NUMBER, 0) + 1
-    ledger.expect(imported.ledger)
+    release_ledger.expect_ledger(imported.ledger)
     answers.expect_form(imported.form)
     if imported.form is not None:
         features = imported.form.features

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from dpviz.data import Choices
 from dpviz.methods import CATALOGUE
-from dpviz.tools.release import Ledger, LedgerError, ledger_from_file, ledger_to_file
+from dpviz.tools.release import ReleaseLedger, ReleaseLedgerError, read_release_ledger, write_release_ledger
 from dpviz.ui.data.answers import from_file as form_from_file
 from dpviz.ui.data.drawing import DrawnPoints, from_file, to_file
 
@@ -55,7 +55,7 @@ class Settings:
     hashes: tuple[str, ...] = ()
     form: Choices | None = None  # of an upload, whose columns no link names
     sheet: DrawnPoints | None = None  # drawn by hand
-    ledger: Ledger = field(default_factory=Ledger)  # what was released of these people
+    ledger: ReleaseLedger = field(default_factory=ReleaseLedger)  # what was released of these people
 
     @property
     def is_drawn(self) -> bool:
@@ -87,7 +87,7 @@ def write(
         "guarantees": list(guarantees),
     }
     if settings.ledger.entries:
-        content["ledger"] = ledger_to_file(settings.ledger)
+        content["ledger"] = write_release_ledger(settings.ledger)
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     if settings.is_drawn:  # thousands of numbers in one line, not each in its own
         text = f'{text[:-2]},\n  "drawing": {json.dumps(to_file(settings.sheet), allow_nan=False)}\n}}'
@@ -137,8 +137,8 @@ def read(data: bytes, pages: Collection[str] = tuple(CATALOGUE)) -> Settings:
         except ValueError as error:
             raise SettingsError(str(error)) from None
     try:
-        ledger = ledger_from_file(content.get("ledger", []))
-    except LedgerError as error:
+        ledger = read_release_ledger(content.get("ledger", []))
+    except ReleaseLedgerError as error:
         raise SettingsError(str(error)) from None
     return Settings(
         page,

@@ -27,7 +27,7 @@ from dpviz.tools.compare.page import report
 from dpviz.tools.compare.paper import Promise
 from dpviz.tools.compare.runs import ENTRIES, TrialPart
 from dpviz.tools.compare.search import CostSearch, Least, Recommendation
-from dpviz.tools.release import Ledger, ReleaseEntry
+from dpviz.tools.release import ReleaseEntry, ReleaseLedger
 from tests.tools.compare.decision import table_after
 from tests.tools.compare.pdf import pages_of
 from tests.tools.compare.test_document import words_of
@@ -184,7 +184,7 @@ def released(claims):
         entries.append(
             ReleaseEntry("5 centers", f"t{i}", title, epsilon, delta, neighbors, proved, "2025-03-04", "release", table)
         )
-    return Ledger(tuple(entries))
+    return ReleaseLedger(tuple(entries))
 
 
 def reach(claims, neighbors, rows_each):

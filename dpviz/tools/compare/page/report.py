@@ -37,7 +37,7 @@ from dpviz.tools.compare.page.runs import (
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, RepeatedRun, Row, Rows, TrialPart, part_of, referenced
 from dpviz.tools.compare.search import Recommendation
 from dpviz.tools.trials import versions
-from dpviz.ui import controls, ledger, state
+from dpviz.ui import controls, release_ledger, state
 from dpviz.ui.data import answers, groups
 from dpviz.ui.export.files import named
 from dpviz.ui.frame import PageFrame
@@ -179,10 +179,10 @@ def facts_of(
         not dataset.bounds_from_data,
         tuple((name, str(value)) for name, value in versions().items()),
         query,
-        ledger.today(),
+        release_ledger.today(),
         groups.origin(frame.source, CLUSTERS, question.n_clusters)[0],
         *columns_of(frame),
-        ledger.of(frame.source),
+        release_ledger.get_ledger(frame.source),
         int(state.value(ROWS_EACH)) if frame.source.uploaded else 0,
         kept(st.context.url or "") if frame.source.uploaded else "",
     )

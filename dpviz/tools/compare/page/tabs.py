@@ -15,8 +15,8 @@ from dpviz.tools.compare.counterparts import typical
 from dpviz.tools.compare.frontier import (
     MECHANISM,
     EpsilonMeaning,
-    curve_ledger,
     curve_scene,
+    list_curve_spending,
     per_distance,
     standing,
 )
@@ -25,7 +25,7 @@ from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Rows
 from dpviz.tools.compare.search import CostSearch, Recommendation, Searched
 from dpviz.tools.release import ReleaseEntry
 from dpviz.tools.trials import OK
-from dpviz.ui import controls, ledger, state
+from dpviz.ui import controls, release_ledger, state
 from dpviz.ui.data import groups
 from dpviz.ui.data.picker import Source
 from dpviz.ui.frame import PageFrame
@@ -206,7 +206,7 @@ def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
     live(curve_scene(here[-1].curve.release, question.n_clusters), key="k-curve", height=CURVE_HEIGHT, fits=True)
     for adjacency in sorted({each.adjacency for each in curves}):
         same = [each.curve for each in curves if each.adjacency == adjacency]
-        safe_table(curve_ledger(same, Adjacency[adjacency.upper()]))
+        safe_table(list_curve_spending(same, Adjacency[adjacency.upper()]))
     st.caption(
         f"All curves of these records: ε = {ceiled(spent)}. With a release at ε = {ceiled(at)} that is "
         f"{ceiled(spent + at)} in all. {FROM_DATA if source.dataset.bounds_from_data else ''}"
@@ -222,9 +222,9 @@ def _draw_curve(frame: PageFrame, question: CompareQuestion, price: float) -> No
     curves.append(_Curve(source.key, question.adjacency, curve))
     if source.own:
         names = {"what": "private curve of cost against k", "method": "k_curve", "title": "Private curve for k"}
-        day = ledger.today()
+        day = release_ledger.today()
         entry = ReleaseEntry.of(curve.guarantee, curve.events, **names, day=day, origin="private curve for k")
-        ledger.record(source, entry)
+        release_ledger.add_entry(source, entry)
 
 
 def _curves(source: Source) -> list[_Curve]:

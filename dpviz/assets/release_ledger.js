@@ -1,6 +1,6 @@
 // @ts-nocheck
-// Keeps the ledgers of own files while the browser's tab lives: a reload begins a session that has none.
-// A ledger says what was released, and nothing of the records; it goes to this app's own server alone.
+// Keeps the release ledgers of own files while the browser's tab lives: a reload begins a session that has none.
+// A release ledger lists what was released and holds no record. It goes to this app's own server alone.
 
 import { component } from "./component.js";
 

@@ -1,4 +1,4 @@
-"""The ledger of a session's own file, and the step that releases: one confirmation, one table, one more entry.
+"""The release ledger of a session's own file, and the step that releases: a confirmation, a table, a new entry.
 
 A ledger belongs to people (`Source.people`): other columns or bounds of a file are the same people. It survives a
 reload in the browser's tab, as entries alone, and settings carry it to the next file that is chosen after their import.
@@ -19,16 +19,16 @@ from dpviz.stories.panel import Fact, at_most, ceiled, chance_limit, counted
 from dpviz.tools.release import (
     FINAL,
     FROM_RECORDS,
-    Ledger,
-    LedgerError,
     ReleaseEntry,
     ReleaseFiles,
+    ReleaseLedger,
+    ReleaseLedgerError,
     Total,
-    ledger_from_file,
-    ledger_to_file,
+    read_release_ledger,
     real_columns,
     release_files,
     table_of,
+    write_release_ledger,
 )
 from dpviz.ui import panel, runs, state
 from dpviz.ui.data.picker import Source
@@ -36,12 +36,12 @@ from dpviz.ui.runs import AnyRun, RunRequest
 from dpviz.ui.server.served import served
 
 KEY = "dpviz-ledger"
-_KEPT = served("ledger", styles=("address",))
+_KEPT = served("release_ledger", styles=("address",))
 _LEDGERS = "dpviz:ledgers"
 _DROPPED = "dpviz:ledger-dropped"  # ids of entries that the reader said are other people's
 _EXPECTED = "dpviz:ledger-expected"  # of imported settings, until there is a file
 _FILES = "dpviz:released-files"  # of each people's releases by their settings, oldest first
-_ledgers = state.session_value(_LEDGERS, dict[str, Ledger])
+_ledgers = state.session_value(_LEDGERS, dict[str, ReleaseLedger])
 _files = state.session_value(_FILES, dict[str, dict[Hashable, ReleaseFiles]])
 
 REHEARSAL = "This is a teaching run: anyone can repeat its noise, so nothing of it may be published."
@@ -58,14 +58,14 @@ QUESTIONS = {
 }
 
 
-def of(source: Source) -> Ledger:
+def get_ledger(source: Source) -> ReleaseLedger:
     """Return everything that was released of these people."""
-    return _ledgers().get(_name(source), Ledger())
+    return _ledgers().get(_name(source), ReleaseLedger())
 
 
-def record(source: Source, entry: ReleaseEntry) -> None:
+def add_entry(source: Source, entry: ReleaseEntry) -> None:
     """Add one release of these people."""
-    _ledgers()[_name(source)] = Ledger((*of(source).entries, entry))
+    _ledgers()[_name(source)] = ReleaseLedger((*get_ledger(source).entries, entry))
 
 
 def _shown_release(source: Source, request: RunRequest) -> ReleaseFiles | None:
@@ -80,20 +80,20 @@ def _settings(source: Source, request: RunRequest) -> tuple[Hashable, ...]:
     return (source.key, request.algorithm.name, runs.scalars(request.params))
 
 
-def expect(ledger: Ledger) -> None:
+def expect_ledger(ledger: ReleaseLedger) -> None:
     """Have the ledger of imported settings go on with the file that is there, or comes next."""
     st.session_state[_EXPECTED] = ledger.carried()
 
 
-def draw(source: Source, place: DeltaGenerator) -> None:
+def draw_ledger(source: Source, place: DeltaGenerator) -> None:
     """Draw in one line what was released of own records, with the list behind it; nothing for public sets."""
     if not source.own:
         return
     _take_expected(source)
-    name, ledger = _name(source), of(source)
+    name, ledger = _name(source), get_ledger(source)
     with place:
         dropped = sorted(st.session_state.get(_DROPPED, ()))
-        data = {"name": name, "releases": ledger_to_file(ledger), "dropped": dropped}
+        data = {"name": name, "releases": write_release_ledger(ledger), "dropped": dropped}
         _KEPT(data=data, key=KEY, on_kept_change=_take_kept)
         if not ledger.entries:
             st.caption(NOTHING)
@@ -102,7 +102,7 @@ def draw(source: Source, place: DeltaGenerator) -> None:
             _list(source, ledger)
 
 
-def spent_words(ledger: Ledger) -> str:
+def spent_words(ledger: ReleaseLedger) -> str:
     """Say in a few words what a ledger's entries spend together; what nothing is proved of is said, not left out."""
     adjacency = Adjacency.ADD_REMOVE
     if any(each.proved is not None and each.proved.adjacency is Adjacency.REPLACE for each in ledger.entries):
@@ -117,7 +117,7 @@ def spent_words(ledger: Ledger) -> str:
     return words or "ε = 0 in all"
 
 
-def _list(source: Source, ledger: Ledger) -> None:
+def _list(source: Source, ledger: ReleaseLedger) -> None:
     """Draw every entry, what they add up to, and what that allows an attacker."""
     rows = [
         {
@@ -138,7 +138,7 @@ def _list(source: Source, ledger: Ledger) -> None:
         st.button("They are other people", on_click=_drop, args=(source,))
 
 
-def totals(ledger: Ledger) -> list[Fact]:
+def totals(ledger: ReleaseLedger) -> list[Fact]:
     """Return the sums of a ledger and what they allow an attacker, public."""
     facts = []
     for adjacency, question in QUESTIONS.items():
@@ -156,19 +156,19 @@ def _total(total: Total | ReleaseEntry) -> str:
     return f"ε = {ceiled(total.epsilon)}" + (f", δ = {chance_limit(total.delta)}" if total.delta else "")
 
 
-def mark(source: Source, run: AnyRun) -> str:
+def describe_status(source: Source, run: AnyRun) -> str:
     """Return what is said beside a picture of own records: whether it is a release, or may never be one."""
     if not source.own:
         return ""
     return MARK if TEACHING in run.guarantee.caveats else RELEASED
 
 
-def step(source: Source, request: RunRequest, run: AnyRun) -> None:
+def draw_release_step(source: Source, request: RunRequest, run: AnyRun) -> None:
     """Draw the step that releases the run's settings of own records, and the files of the method's release.
 
     A release is made by one button alone, after its box is ticked, and never by looking.
     """
-    ledger, shown = of(source), _shown_release(source, request)
+    ledger, shown = get_ledger(source), _shown_release(source, request)
     rehearsed = TEACHING in run.guarantee.caveats
     st.caption(REHEARSAL if rehearsed else SHOWN)
     with st.expander("Release"):
@@ -182,7 +182,7 @@ def step(source: Source, request: RunRequest, run: AnyRun) -> None:
         _downloads(shown)
 
 
-def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: Ledger) -> None:
+def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: ReleaseLedger) -> None:
     """Draw what a release would be and cost, and the one confirmation."""
     guarantee, algorithm = run.guarantee, request.algorithm
     next_one = ReleaseEntry.of(
@@ -194,7 +194,7 @@ def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: Ledger) -
         day=today(),
         origin="release",
     )
-    after = Ledger((*ledger.entries, next_one))
+    after = ReleaseLedger((*ledger.entries, next_one))
     published, proved = guarantee.published, guarantee.proved
     columns = [each.name for each in real_columns(source.dataset, source.form)[0]]
     if isinstance(run.result.release, CentersRelease) and run.result.release.noisy_counts is not None:
@@ -222,7 +222,7 @@ def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: Ledger) -
     kind: Literal["primary", "secondary"] = "primary" if sure else "secondary"
     if st.button("Release", type=kind, disabled=not sure, key=f"release:{name}") and sure:
         try:
-            result = runs.release(request, source)
+            result = runs.release_own(request, source)
         except ValueError as error:  # the method's own, with this noise
             st.error(f"Nothing was released: {state.plain(str(error))}")
             return
@@ -234,13 +234,13 @@ def _enter(source: Source, request: RunRequest, result: Result[Release, Step]) -
     """Enter a release into the ledger, and keep its files while the session lives: those of the last few settings."""
     table = table_of(request.algorithm, request.params, result.release, source.dataset, source.form)
     files = release_files(
-        request.algorithm, request.params, table, result.guarantee, result.events, of(source), today()
+        request.algorithm, request.params, table, result.guarantee, result.events, get_ledger(source), today()
     )
-    record(source, files.entry)
+    add_entry(source, files.entry)
     made = _files().setdefault(_name(source), {})
     made.pop(_settings(source, request), None)
     made[_settings(source, request)] = files
-    for oldest in list(made)[: -runs.MOST_RELEASED]:
+    for oldest in list(made)[: -runs.MAX_OWN_RELEASES]:
         del made[oldest]
 
 
@@ -264,11 +264,11 @@ def _downloads(files: ReleaseFiles) -> None:
 
 def _take_expected(source: Source) -> None:
     """Let the ledger of imported settings go on with these people."""
-    expected: Ledger | None = st.session_state.pop(_EXPECTED, None)
+    expected: ReleaseLedger | None = st.session_state.pop(_EXPECTED, None)
     if expected is None or not expected.entries:
         return
-    joined = of(source).joined(expected)
-    if len(joined.entries) == len(of(source).entries):
+    joined = get_ledger(source).joined(expected)
+    if len(joined.entries) == len(get_ledger(source).entries):
         return
     _ledgers()[_name(source)] = joined
     state.report(
@@ -284,16 +284,16 @@ def _take_kept() -> None:
     if not isinstance(name, str):
         return
     try:
-        _ledgers()[name] = _ledgers().get(name, Ledger()).joined(ledger_from_file(kept.get("releases")))
-    except LedgerError as error:
-        state.report(f"This browser tab had a ledger that cannot be read. {error}")
+        _ledgers()[name] = _ledgers().get(name, ReleaseLedger()).joined(read_release_ledger(kept.get("releases")))
+    except ReleaseLedgerError as error:
+        state.report(f"This browser tab had a release ledger that cannot be read. {error}")
 
 
 def _drop(source: Source) -> None:
     """Take out what last year's settings brought: it is about other people."""
-    gone = [each for each in of(source).entries if each.origin == "last year's settings"]
+    gone = [each for each in get_ledger(source).entries if each.origin == "last year's settings"]
     st.session_state.setdefault(_DROPPED, set()).update(each.id for each in gone)
-    _ledgers()[_name(source)] = Ledger(tuple(each for each in of(source).entries if each not in gone))
+    _ledgers()[_name(source)] = ReleaseLedger(tuple(each for each in get_ledger(source).entries if each not in gone))
 
 
 def today() -> str:
