@@ -1,5 +1,5 @@
 """Runs to tell stories about are the same for every method."""
 
-from tests.stories.conftest import options, show, show_dpm, show_family, tell, tell_dpm, tell_family
+from tests.stories.conftest import options, show, tell, tell_dpm, tell_family
 
-__all__ = ["options", "show", "show_dpm", "show_family", "tell", "tell_dpm", "tell_family"]
+__all__ = ["options", "show", "tell", "tell_dpm", "tell_family"]

@@ -5,12 +5,8 @@ import functools
 import numpy as np
 import pytest
 
-from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import Box
-from dpviz.methods.convergent_kmeans import algorithm, family
-from dpviz.methods.convergent_kmeans.run import ConvergentKMeansRun
-from dpviz.methods.dpm import algorithm as dpm
-from dpviz.methods.dpm import run as dpm_run
+from dpviz.methods import ALGORITHMS, run_class
 from dpviz.stories import View, Words
 
 
@@ -29,14 +25,21 @@ def records_of(d, n, seed):
     return box.from_unit(middles[rng.integers(3, size=n)] + 0.09 * rng.standard_normal((n, d)))
 
 
-@functools.lru_cache(maxsize=128)
-def _tell(d, n, seed, options):
-    params = algorithm.Params(**{"n_clusters": 4, "start_seed": 0, "epsilon": 2.0, **dict(options)})
-    points, words = records_of(d, n, seed), words_of(d)
-    result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    return ConvergentKMeansRun.of(
-        result, params, points, words, ConvergentKMeansRun.find_reference(points, words, result)
-    )
+def run_on(name, points, words, rng, **options):
+    """Run a method on records, data units, and return the run beside what it is compared with."""
+    method, kind = ALGORITHMS[name], run_class(name)
+    params = method.Params(**options)
+    result = method.fit(points, words.box, params, rng=rng)
+    return kind.of(result, params, points, words, kind.find_reference(points, words, result, params))
+
+
+@functools.lru_cache(maxsize=512)
+def _tell(name, d, n, seed, options):
+    return run_on(name, records_of(d, n, seed), words_of(d), np.random.default_rng(seed), **dict(options))
+
+
+def _told(name, d, n, seed, **options):
+    return _tell(name, d, n, seed, tuple(sorted(options.items())))
 
 
 @pytest.fixture
@@ -44,7 +47,7 @@ def tell():
     """Return the maker of contexts: tell(d=2, n=300, seed=0, **params)."""
 
     def make(d=2, n=300, seed=0, **options):
-        return _tell(d, n, seed, tuple(sorted(options.items())))
+        return _told("convergent_kmeans", d, n, seed, **{"n_clusters": 4, "start_seed": 0, "epsilon": 2.0, **options})
 
     return make
 
@@ -76,16 +79,6 @@ def options(request):
     return MODES[request.param]
 
 
-@functools.lru_cache(maxsize=256)
-def _tell_family(name, d, n, seed, options):
-    method = BASELINES[name]
-    params = method.Params(**{"n_clusters": 4, "start_seed": 0, **FASTER.get(name, {}), **dict(options)})
-    points, words = records_of(d, n, seed), words_of(d)
-    result = method.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    run = family.RUNS[name]
-    return run.of(result, params, points, words, run.find_reference(points, words, result, params))
-
-
 FASTER = {"privgene": {"population": 30}}
 
 
@@ -94,27 +87,9 @@ def tell_family():
     """Return the maker of contexts of a baseline: tell_family("dplloyd", d=2, n=300, seed=0, **params)."""
 
     def make(name, d=2, n=300, seed=0, **options):
-        return _tell_family(name, d, n, seed, tuple(sorted(options.items())))
+        return _told(name, d, n, seed, **{"n_clusters": 4, "start_seed": 0, **FASTER.get(name, {}), **options})
 
     return make
-
-
-@pytest.fixture
-def show_family():
-    """Return the drawer of a baseline's context."""
-
-    def draw(told, view=None):
-        return told.draw(view or View(), rng=np.random.default_rng(0))
-
-    return draw
-
-
-@functools.lru_cache(maxsize=128)
-def _tell_dpm(d, n, seed, options):
-    params = dpm.Params(**{"epsilon": 5.0, "n_levels": 4, **dict(options)})
-    points, words = records_of(d, n, seed), words_of(d)
-    result = dpm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    return dpm_run.DPMRun.of(result, params, points, words)
 
 
 @pytest.fixture
@@ -122,16 +97,6 @@ def tell_dpm():
     """Return the maker of DPM's contexts: tell_dpm(d=2, n=900, seed=0, **params)."""
 
     def make(d=2, n=900, seed=0, **options):
-        return _tell_dpm(d, n, seed, tuple(sorted(options.items())))
+        return _told("dpm", d, n, seed, **{"epsilon": 5.0, "n_levels": 4, **options})
 
     return make
-
-
-@pytest.fixture
-def show_dpm():
-    """Return the drawer of a context of DPM."""
-
-    def draw(told, view=None):
-        return told.draw(view or View(), rng=np.random.default_rng(0))
-
-    return draw

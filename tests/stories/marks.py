@@ -1,8 +1,11 @@
 """What the tests of scenes share: what a frame shows, and what it should show, by hand."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+from dpviz.plots import Audience
 from dpviz.stories import View
 
 NOISY = ["blum", "dwork", "dplloyd"]
@@ -19,6 +22,12 @@ def by_hand(values, view, d):
 
 def named(drawn):
     return {layer.name: layer for layer in drawn.layers}
+
+
+def leak(drawn, name):
+    """Return a picture in which one layer is public by mistake."""
+    layers = (dataclasses.replace(one, audience=Audience.RELEASED) if one.name == name else one for one in drawn.layers)
+    return dataclasses.replace(drawn, layers=tuple(layers))
 
 
 def chart_of(run, key):

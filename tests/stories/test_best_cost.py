@@ -20,6 +20,7 @@ from dpviz.stories.centers import CentersRun
 from dpviz.stories.view import Words
 from dpviz.tools.many_runs import over_epsilon
 from dpviz.tools.many_runs.over_epsilon import State
+from tests.stories.conftest import run_on
 
 UNIT = Box.cube(0.0, 1.0, 2)
 WORDS = Words("records", UNIT, ("x", "y"), ("", ""))
@@ -35,13 +36,10 @@ COSTS = ("Cost", "Without any data", "With exact means")
 def test_the_way_to_help_is_never_shorter_than_without_privacy(solver, seed, n, k, epsilon):
     rng = np.random.default_rng(seed)
     targets, points = rng.random((40, 2)), frozen(rng.random((n, 2)))
-    params = source_target.Params(targets, n_centers=k, solver=solver, epsilon=epsilon)
-    result = source_target.fit(points, UNIT, params, rng=np.random.default_rng(seed))
-    told = SourceTargetRun.of(
-        result, params, points, WORDS, SourceTargetRun.find_reference(points, WORDS, result, params)
-    )
+    options = {"targets": targets, "n_centers": k, "solver": solver, "epsilon": epsilon}
+    told = run_on("source_target", points, WORDS, np.random.default_rng(seed), **options)
     cost, floor = told.costs
-    chosen = targets[result.release.selected]
+    chosen = targets[told.release.selected]
     assert cost == pytest.approx(
         np.linalg.norm(targets[:, None] - np.concatenate([points, chosen]), axis=2).min(1).mean()
     )
@@ -68,11 +66,10 @@ def brute(points, centers):
 
 
 def told_of(name, points, epsilon, seed):
-    algorithm, kind = ALGORITHMS[name], run_class(name)
-    named = {field.name for field in dataclasses.fields(algorithm.Params)}  # Lloyd's own has no budget, another has ρ
-    params = algorithm.Params(**dict.fromkeys({"epsilon", "rho"} & named, epsilon))
-    result = algorithm.fit(points, UNIT, params, rng=np.random.default_rng(seed))
-    return kind.of(result, params, points, WORDS, kind.find_reference(points, WORDS, result, params))
+    # Lloyd's own has no budget, another has ρ.
+    named = {field.name for field in dataclasses.fields(ALGORITHMS[name].Params)}
+    budget = dict.fromkeys({"epsilon", "rho"} & named, epsilon)
+    return run_on(name, points, WORDS, np.random.default_rng(seed), **budget)
 
 
 def stated(told):

@@ -9,7 +9,6 @@ from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.data import Dataset
 from dpviz.methods import CATALOGUE, run_class
 from dpviz.methods.convergent_kmeans.family import METHODS
-from dpviz.plots import Audience
 from dpviz.stories import View
 from dpviz.ui.data.drawing import DrawnPoints
 from dpviz.ui.data.picker import Source
@@ -19,6 +18,7 @@ from tests.methods.convergent_kmeans import test_family_noninterference as of_fa
 from tests.methods.convergent_kmeans import test_noninterference as of_zones
 from tests.methods.dpm import test_noninterference as of_dpm
 from tests.methods.morse import test_run as of_morse
+from tests.stories.marks import leak
 
 LINK = (("data", "blobs"), ("n", "300"), ("data_seed", "0"), ("data_n_clusters", "5"), ("data_overlap", "0.35"))
 LINK = (*LINK, ("data_imbalance", "0.0"), ("data_n_features", "2"))
@@ -40,16 +40,13 @@ def worlds(name, tell, tell_dpm, tell_family, d=2):
     return BASELINES[name], told, of_family.other_world(told, 123)
 
 
-def on_screen(method, told, *, public, uploaded, view=None, leak="", drawn=False):
+def on_screen(method, told, *, public, uploaded, view=None, leaked="", drawn=False):
     """Put a run on screen, as the page does."""
     view = view or View()
     story = run_class(method.name)
     scene = told.draw(view, rng=np.random.default_rng(0))
-    if leak:
-        layers = [
-            dataclasses.replace(one, audience=Audience.RELEASED) if one.name == leak else one for one in scene.layers
-        ]
-        scene = dataclasses.replace(scene, layers=tuple(layers))
+    if leaked:
+        scene = leak(scene, leaked)
     words = told.words
     points = words.box.clip(words.box.from_unit(told.unit))
     dataset = Dataset(
@@ -105,7 +102,7 @@ def test_a_plane_of_records_leaves_nothing_public(tell, tell_dpm, tell_family, n
 @pytest.mark.parametrize("kind", ["html", "svg", "png", "csv", "json"])
 def test_one_wrong_audience_would_be_noticed(tell, tell_dpm, tell_family, kind):
     method, told, changed = worlds("dpm", tell, tell_dpm, tell_family)
-    screens = [on_screen(method, each, public=True, uploaded=True, leak="person") for each in (told, changed)]
+    screens = [on_screen(method, each, public=True, uploaded=True, leaked="person") for each in (told, changed)]
     assert files(screens[0], 0, formats=(kind,)) != files(screens[1], 0, formats=(kind,))
 
 

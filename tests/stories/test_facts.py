@@ -12,7 +12,6 @@ from sklearn import metrics
 
 from dpviz.accounting import LaplaceEvent
 from dpviz.core import Adjacency, attacker_odds
-from dpviz.methods import ALGORITHMS, run_class
 from dpviz.methods.dpm.algorithm.tree import SPLIT
 from dpviz.methods.morse import algorithm as morse
 from dpviz.methods.nd_laplace import attacks, clusters
@@ -21,7 +20,7 @@ from dpviz.methods.nd_laplace.charts import square_of, wall_facts
 from dpviz.methods.nd_laplace.run import PointsLook
 from dpviz.solvers import assign_basins
 from dpviz.stories.spending import leaves
-from tests.stories.conftest import FASTER, records_of, words_of
+from tests.stories.conftest import FASTER, records_of, run_on, words_of
 
 N, RADIUS = 700, 1.5
 FIGURE = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -51,18 +50,16 @@ GIVEN = {
 
 def told(name, options):
     """Return a run in a box that is no cube, and its records, data units; classes that are nearly the clumps."""
-    algorithm, kind, words = ALGORITHMS[name], run_class(name), words_of(2)
+    words = words_of(2)
     points, rng = records_of(2, N, 1), np.random.default_rng(2)
     given = {**GIVEN.get(name, {}), **FASTER.get(name, {}), **options}
     if name == "source_target":
         given["targets"] = words.box.from_unit(rng.random((150, 2)))
-    params = algorithm.Params(**given)
-    result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(3))
-    run = kind.of(result, params, points, words, kind.find_reference(points, words, result, params))
+    run = run_on(name, points, words, np.random.default_rng(3), **given)
     points = words.box.clip(points)
     classes = (points[:, 0] > np.median(points[:, 0])).astype(np.intp) + (rng.random(N) < 0.1)
     if name == "nd_laplace":
-        run = dataclasses.replace(run, look=PointsLook.of(words.units, params, RADIUS))
+        run = dataclasses.replace(run, look=PointsLook.of(words.units, run.params, RADIUS))
     elif name == "source_target":
         run = dataclasses.replace(run, classes=classes, target_classes=np.arange(150) % 3)
     elif name in ("dpm", "morse"):

@@ -26,6 +26,7 @@ from dpviz.stories.label import (
 from dpviz.stories.panel import number
 from dpviz.tools.compare.paper import odds, promise_words
 from dpviz.ui import panel
+from tests.stories.conftest import run_on
 
 BOX = Box((0.0, 0.0), (400.0, 300.0))
 WORDS = Words("Set", BOX, ("a", "b"), ("m", "m"))
@@ -54,13 +55,11 @@ def noted(stated, proved):
 
 
 def run_of(name, **more):
-    module, rng = CATALOGUE[name], np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     points = BOX.from_unit(rng.random((200, 2)))
     if name == "source_target":
         more = {"targets": BOX.from_unit(rng.random((40, 2))), "epsilon": 1.0, **more}
-    params, story = module.Params(**more), CATALOGUE[name].run
-    result = module.fit(points, BOX, params, rng=rng)
-    return story.of(result, params, points, WORDS, story.find_reference(points, WORDS, result, params))
+    return run_on(name, points, WORDS, rng, **more)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0, 5.0])

@@ -11,6 +11,7 @@ from dpviz.stories import centers
 from dpviz.stories.center_facts import AS_GOOD, RANDOM, last_noise
 from dpviz.stories.centers import HEADLINES, Placement
 from dpviz.stories.view import Words
+from tests.stories.conftest import run_on
 
 BOX = Box([-1.0, 0.0], [3.0, 1.0])
 FAMILY = CATALOGUE["convergent_kmeans"].family
@@ -69,12 +70,10 @@ def test_a_run_that_learned_nothing_says_so_to_the_curator_alone(name):
 
 
 def test_the_curator_alone_is_told_that_there_are_fewer_records_than_centers():
-    words, params = Words("records", BOX, ("x", "y"), ("", "")), ALGORITHMS["dplloyd"].Params(n_clusters=5)
+    words = Words("records", BOX, ("x", "y"), ("", ""))
     for n, count, is_told in ((1, "1 record", True), (4, "4 records", True), (5, "5 records", False)):
         points = frozen(BOX.from_unit(np.random.default_rng(n).random((n, 2))))
-        result = ALGORITHMS["dplloyd"].fit(points, BOX, params, rng=np.random.default_rng(0))
-        story = run_class("dplloyd")
-        run = story.of(result, params, points, words, story.find_reference(points, words, result, params))
+        run = run_on("dplloyd", points, words, np.random.default_rng(0), n_clusters=5)
         said = f"Curator only: {count} for 5 centers. Lower k to at most {n}."
         assert (said in run.nonprivate_notices()) is is_told
         assert not any(f"{count} for" in each for each in (*run.public_notices(), run.finding().public))
@@ -85,10 +84,8 @@ EVEN = frozen(WIDE.from_unit(np.random.default_rng(2).random((4000, 60))))
 
 
 def told_of(name, **given):
-    algorithm, story = ALGORITHMS[name], run_class(name)
-    params, words = algorithm.Params(**given), Words("wide", WIDE, tuple(f"x{i}" for i in range(60)), ("",) * 60)
-    result = algorithm.fit(EVEN, WIDE, params, rng=np.random.default_rng(0))
-    return story.of(result, params, EVEN, words, story.find_reference(EVEN, words, result, params))
+    words = Words("wide", WIDE, tuple(f"x{i}" for i in range(60)), ("",) * 60)
+    return run_on(name, EVEN, words, np.random.default_rng(0), **given)
 
 
 @pytest.mark.parametrize(("name", "little"), [("dplloyd", 0.3), ("convergent_kmeans", 0.3), ("dpm", 0.02)])

@@ -17,9 +17,10 @@ from dpviz.accounting import (
     sums,
 )
 from dpviz.core import Adjacency, Box, Budget, Claim
-from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
+from dpviz.methods import CATALOGUE
 from dpviz.stories import Words
 from dpviz.ui import panel
+from tests.stories.conftest import run_on
 
 BOX = Box.cube(0.0, 1.0, 2)
 POINTS = np.random.default_rng(0).random((400, 2))
@@ -30,11 +31,8 @@ TOLD = [*CATALOGUE, "blum", "dwork", "dplloyd", "fastlloyd", "gupt", "privgene",
 
 def told(name, *, more=1, **choices):
     """Tell a run; with `more` > 1 its events say so many times what was drawn."""
-    made, story = ALGORITHMS[name], run_class(name)
-    params = made.Params(**{**NEEDS.get(name, {}), **choices})
-    result = made.fit(POINTS, BOX, params, rng=np.random.default_rng(1))
-    result = dataclasses.replace(result, events=result.events * more)
-    return story.of(result, params, POINTS, WORDS, story.find_reference(POINTS, WORDS, result, params))
+    run = run_on(name, POINTS, WORDS, np.random.default_rng(1), **{**NEEDS.get(name, {}), **choices})
+    return dataclasses.replace(run, result=dataclasses.replace(run.result, events=run.result.events * more))
 
 
 @pytest.mark.parametrize("name", TOLD)

@@ -12,7 +12,7 @@ from dpviz.data import load
 from dpviz.data.geography import map_of
 from dpviz.data.table import read_table
 from dpviz.data.transforms import Scale
-from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
+from dpviz.methods import CATALOGUE
 from dpviz.plots import Audience, scene_hash
 from dpviz.stories import Words
 from dpviz.stories.profiles import (
@@ -32,6 +32,7 @@ from dpviz.stories.profiles import (
     value_text,
 )
 from tests.recorded import needs
+from tests.stories.conftest import run_on
 
 TOLD = sorted({*CATALOGUE, *(name for method in CATALOGUE.values() for name in method.family)} - {"nd_laplace"})
 HERE, SQUARE = map_of(Box([60.0, 24.0], [60.4, 25.2]))
@@ -236,12 +237,8 @@ def test_names_of_columns_become_words():
 @pytest.fixture(params=TOLD)
 def run(request):
     points, box = load("blobs", n=600, seed=0).points, load("blobs", n=600, seed=0).box
-    algorithm, name = ALGORITHMS[request.param], request.param
-    params = algorithm.Params(**needs(name, 2))
     words = Words("Set", box, ("age", "income"), ("years", "€"))
-    result = algorithm.fit(points, box, params, rng=np.random.default_rng(2))
-    story = run_class(name)
-    return story.of(result, params, points, words, story.find_reference(points, words, result, params))
+    return run_on(request.param, points, words, np.random.default_rng(2), **needs(request.param, 2))
 
 
 def test_every_method_of_centers_has_profiles_that_everyone_sees(run):

@@ -7,7 +7,7 @@ import pytest
 
 import dpviz
 from dpviz.baselines import CATALOGUE as BASELINES
-from dpviz.data import load
+from dpviz.data import NEUTRAL, load
 from dpviz.methods.morse.run import LandscapeLook, MorseRun
 from dpviz.methods.source_target import first_aid
 from dpviz.plots import Frame
@@ -51,7 +51,9 @@ def test_every_step_of_a_pair_is_said_in_two_lines(method):
     source, more = first_aid()
     for epsilon in (0.1, 5.0):
         run = dpviz.run("source_target", source, seed=0, epsilon=epsilon, **{**more, "method": method})
-        assert not [frame for frame in frames_of(run) if too_long(frame)]
+        for nouns in (NEUTRAL, run.words.nouns):
+            named = dataclasses.replace(run, words=dataclasses.replace(run.words, nouns=nouns))
+            assert not [frame for frame in frames_of(named) if too_long(frame)]
 
 
 def test_a_longer_sentence_would_be_noticed():

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from dpviz.core import Box, frozen
-from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
+from dpviz.methods import CATALOGUE
 from dpviz.methods.dpm import charts as dpm_tree
 from dpviz.plots import Axis
 from dpviz.stories import View, Words
+from tests.stories.conftest import run_on
 
 NAMES, UNITS = ("alphas", "betas"), ("furlong", "stone")
 BOX = Box([-40.0, 1000.0], [60.0, 9000.0])
@@ -40,15 +41,13 @@ def parts(value, seen):
 
 def told(name, units):
     """Return all texts and axes that a story has of one run."""
-    algorithm, story = ALGORITHMS[name], run_class(name)
     rng = np.random.default_rng(0)
     points = frozen(
         BOX.clip(BOX.from_unit(rng.random((4, 2))[rng.integers(4, size=900)] + 0.03 * rng.random((900, 2))))
     )
     given = {"targets": points[:30], "epsilon": 1.0} if name == "source_target" else {}
-    params, words = algorithm.Params(**given, **ENOUGH.get(name, {})), Words("Set", BOX, NAMES, units)
-    result = algorithm.fit(points, BOX, params, rng=np.random.default_rng(1))
-    it = story.of(result, params, points, words, story.find_reference(points, words, result, params))
+    words = Words("Set", BOX, NAMES, units)
+    it = run_on(name, points, words, np.random.default_rng(1), **given, **ENOUGH.get(name, {}))
     made = [it.finding(), it.facts(), it.contents(), it.charts(), it.nonprivate_notices(), it.public_notices()]
     if name == "dpm":
         split = it.split(0)

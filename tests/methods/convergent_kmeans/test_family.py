@@ -37,10 +37,10 @@ def brute_cost(unit, centers):
 
 @pytest.mark.parametrize("name", PICTURED)
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_every_layer_fits_the_frames(tell_family, show_family, name, d):
+def test_every_layer_fits_the_frames(tell_family, show, name, d):
     told = tell_family(name, d)
     for view in [View(), View(principal=True)] if d > 2 else [View()]:
-        drawn = show_family(told, view)
+        drawn = show(told, view)
         chart = chart_of(told, "cost")
         (cursor,) = [layer for layer in chart.layers if layer.kind is Kind.CURSOR]
         assert chart.frames == drawn.frames
@@ -60,9 +60,9 @@ def test_every_layer_fits_the_frames(tell_family, show_family, name, d):
 
 @pytest.mark.parametrize("name", PICTURED)
 @pytest.mark.parametrize(("d", "view"), SETTINGS)
-def test_the_release_frame_shows_release_and_lloyds(tell_family, show_family, name, d, view):
+def test_the_release_frame_shows_release_and_lloyds(tell_family, show, name, d, view):
     told = tell_family(name, d)
-    layers = named(show_family(told, view))
+    layers = named(show(told, view))
     unit = told.words.box.to_unit(told.result.release.centers)
     final = "exact center" if name == "lloyd" else "released center"
     same(shown(layers[final], -1), by_hand(unit, view, d))
@@ -136,11 +136,11 @@ def test_lloyds_run_starts_where_the_method_does(tell_family):
     ("n", "k"), [(0, 30), (2, 1), *(pytest.param(*x, marks=pytest.mark.slow) for x in ((0, 1), (2, 30)))]
 )
 @pytest.mark.parametrize("name", PICTURED)
-def test_hardly_any_records_and_many_clusters_are_drawn(tell_family, show_family, name, k, n):
+def test_hardly_any_records_and_many_clusters_are_drawn(tell_family, show, name, k, n):
     for d in (1, 2, 5):
         told = tell_family(name, d, n=n, n_clusters=k)
         for view in [View(), View(principal=True)] if d > 2 else [View()]:
-            drawn = show_family(told, view)
+            drawn = show(told, view)
             assert pack(drawn)
             assert pack(drawn.public())
         assert pack(chart_of(told, "cost"))
@@ -178,11 +178,11 @@ def test_a_photograph_is_recolored(name):
 
 
 @pytest.mark.parametrize("name", PICTURED)
-def test_words_are_explained_once_and_box_from_the_data_is_red(tell_family, show_family, name):
+def test_words_are_explained_once_and_box_from_the_data_is_red(tell_family, show, name):
     told = tell_family(name)
     assert len({term for term, _ in TERMS}) == len(TERMS)
     unsafe = dataclasses.replace(told, words=dataclasses.replace(told.words, box_public=False))
-    layers = named(show_family(unsafe))
+    layers = named(show(unsafe))
     assert layers["bounds from the data"].audience is Audience.CURATOR
 
 
@@ -214,11 +214,11 @@ def test_few_enough_records_are_drawn(n, rows):
 
 @pytest.mark.parametrize("name", [*NOISY, "lloyd"])
 @pytest.mark.parametrize(("d", "view"), SETTINGS)
-def test_lloyds_moves_stand_where_their_steps_were(tell_family, show_family, name, d, view):
+def test_lloyds_moves_stand_where_their_steps_were(tell_family, show, name, d, view):
     told = tell_family(name, d)
-    layers, trace = named(show_family(told, view)), told.result.trace
+    layers, trace = named(show(told, view)), told.result.trace
     phases = ("assign", "mean") if name == "lloyd" else ("assign", "mean", "noise")
-    assert len(show_family(told).frames) == len(phases) * len(trace) + 2
+    assert len(show(told).frames) == len(phases) * len(trace) + 2
     for t, step in enumerate(trace):
         first = 1 + len(phases) * t
         at = dict(zip(phases, range(first, first + len(phases)), strict=True))
@@ -242,9 +242,9 @@ def test_lloyds_moves_stand_where_their_steps_were(tell_family, show_family, nam
 @pytest.mark.parametrize("d", [1, 2, 5])
 @pytest.mark.parametrize("epsilon", [0.3, 5.0])
 @pytest.mark.parametrize("name", NOISY)
-def test_likely_errors_follow_scale_and_noisy_count(tell_family, show_family, name, epsilon, d):
+def test_likely_errors_follow_scale_and_noisy_count(tell_family, show, name, epsilon, d):
     told = tell_family(name, d, epsilon=epsilon)
-    layers, trace = named(show_family(told)), told.result.trace
+    layers, trace = named(show(told)), told.result.trace
     for t, step in enumerate(trace):
         last = t == len(trace) - 1
         layer = layers.get("likely error" if last else "likely error on the way")
@@ -301,9 +301,9 @@ def test_unequal_cells_are_shaded_where_they_are_and_none_is_lost(d, seed):
 
 
 @pytest.mark.parametrize(("d", "view"), [(1, View()), (2, View()), (3, View(2, 0))])
-def test_the_grid_is_shaded_by_its_counts(tell_family, show_family, d, view):
+def test_the_grid_is_shaded_by_its_counts(tell_family, show, d, view):
     told = tell_family("eugkm", d, epsilon=0.5, grid="even")
-    layers, release = named(show_family(told, view)), told.result.release
+    layers, release = named(show(told, view)), told.result.release
     noisy = release.noisy_cell_counts.reshape(release.grid.shape)
     exact = np.zeros(release.grid.shape)
     for record in told.unit:
@@ -334,9 +334,9 @@ def test_the_grid_is_shaded_by_its_counts(tell_family, show_family, d, view):
 
 
 @pytest.mark.parametrize("grid", ["fitted", "nested"])
-def test_unequal_cells_are_walled_where_they_meet(tell_family, show_family, grid):
+def test_unequal_cells_are_walled_where_they_meet(tell_family, show, grid):
     told = tell_family("eugkm", 2, epsilon=20.0, grid=grid)
-    layers, release = named(show_family(told)), told.result.release
+    layers, release = named(show(told)), told.result.release
     low, high = release.grid.walls()
     walls = layers["cell"].arrays["ends"][0]
     assert (walls[:, :2] != walls[:, 2:]).sum(axis=1).tolist() == [1] * len(walls)  # upright or flat
@@ -349,9 +349,9 @@ def test_unequal_cells_are_walled_where_they_meet(tell_family, show_family, grid
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_the_grids_kmeans_is_shown_from_its_start_to_its_end(tell_family, show_family, d):
+def test_the_grids_kmeans_is_shown_from_its_start_to_its_end(tell_family, show, d):
     told = tell_family("eugkm", d)
-    layer = named(show_family(told))["center"]
+    layer = named(show(told))["center"]
     stops = [shown(layer, frame) for frame in range(3, 8)]
     same(stops[0], by_hand(told.result.trace[0].previous_centers, View(), d))
     same(stops[-1], by_hand(told.result.trace[-1].released_centers, View(), d))

@@ -25,9 +25,9 @@ def edges(splits):
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 4.0])
-def test_ribbons_stand_on_the_edges_of_the_boxes_that_are_cut(tell_dpm, show_dpm, epsilon):
+def test_ribbons_stand_on_the_edges_of_the_boxes_that_are_cut(tell_dpm, show, epsilon):
     told = tell_dpm(2, epsilon=epsilon)
-    drawn = show_dpm(told)
+    drawn = show(told)
     applied = [split for step in told.levels for split in step.splits if split.applied]
     frames = {1 + 3 * step.level: step.splits for step in told.levels} | {len(drawn.frames) - 1: applied}
     for frame, splits in frames.items():
@@ -57,10 +57,10 @@ def chance_of_parts(split, feature):
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 8.0])
-def test_a_ribbon_is_the_law_of_the_choice(tell_dpm, show_dpm, epsilon):
+def test_a_ribbon_is_the_law_of_the_choice(tell_dpm, show, epsilon):
     told = tell_dpm(2, epsilon=epsilon)
     split = told.levels[0].splits[0]
-    curves = ribbons_of(show_dpm(told), 1)
+    curves = ribbons_of(show(told), 1)
     assert (split.exists.sum(axis=1) > layers.PARTS).all(), "many candidates add up"
     for curve, (_, feature) in zip(curves, edges([split]), strict=True):
         chance = chance_of_parts(split, feature)
@@ -92,8 +92,8 @@ def test_the_draws_have_the_noise_of_the_choice():
     assert not np.array_equal(layers.drawn_noise(3, 1), layers.drawn_noise(3, 0))
 
 
-def test_draws_tremble_around_the_law_and_the_law_does_not(tell_dpm, show_dpm):
-    one, other = (named(show_dpm(tell_dpm(2, epsilon=1.0))) for _ in range(2))
+def test_draws_tremble_around_the_law_and_the_law_does_not(tell_dpm, show):
+    one, other = (named(show(tell_dpm(2, epsilon=1.0))) for _ in range(2))
     name = f"noise of {layers.N_DRAWS} draws"
     assert np.array_equal(one[name].arrays["xy"], other[name].arrays["xy"], equal_nan=True)
     trembling = one[name]
@@ -104,9 +104,9 @@ def test_draws_tremble_around_the_law_and_the_law_does_not(tell_dpm, show_dpm):
 
 
 @pytest.mark.parametrize("d", [1, 2])
-def test_cells_fill_the_box_and_wear_their_clusters(tell_dpm, show_dpm, d):
+def test_cells_fill_the_box_and_wear_their_clusters(tell_dpm, show, d):
     told = tell_dpm(d)
-    drawn = show_dpm(told)
+    drawn = show(told)
     cell = named(drawn)["cell"]
     assert cell.audience is Audience.RELEASED
     sides = cell.arrays["xy"][0].max(axis=1) - cell.arrays["xy"][0].min(axis=1)
@@ -120,15 +120,15 @@ def test_cells_fill_the_box_and_wear_their_clusters(tell_dpm, show_dpm, d):
         assert (places[i] <= high[own]).all()
 
 
-def test_hidden_features_leave_no_cells(tell_dpm, show_dpm):
-    assert "cell" not in named(show_dpm(tell_dpm(5))), "their shadows would overlap"
+def test_hidden_features_leave_no_cells(tell_dpm, show):
+    assert "cell" not in named(show(tell_dpm(5))), "their shadows would overlap"
 
 
 @pytest.mark.parametrize("calibration", ["repaired", "published"])
-def test_refused_cuts_are_short_and_cuts_end_at_their_boxes(tell_dpm, show_dpm, calibration):
+def test_refused_cuts_are_short_and_cuts_end_at_their_boxes(tell_dpm, show, calibration):
     for seed in range(4):
         told = tell_dpm(2, calibration=calibration, seed=seed, epsilon=0.5)
-        drawn, cells = named(show_dpm(told)), told.cells
+        drawn, cells = named(show(told)), told.cells
         for name, which in (("refused", cells.refused), ("cut", cells.applied)):
             lines = shown(drawn[name], -1)
             assert np.array_equal(np.isfinite(lines).all(axis=(1, 2)), which)
@@ -140,8 +140,8 @@ def test_refused_cuts_are_short_and_cuts_end_at_their_boxes(tell_dpm, show_dpm, 
                 assert lines[node, :, 1 - across] == pytest.approx(cells.positions[node])
 
 
-def test_what_begins_at_rest(tell_dpm, show_dpm):
-    drawn = show_dpm(tell_dpm(2))
+def test_what_begins_at_rest(tell_dpm, show):
+    drawn = show(tell_dpm(2))
     rest = {layer.name for layer in drawn.layers if layer.shown and layer.rows[-1] >= 0}
     secret = {"person", "chance of each cut", f"noise of {layers.N_DRAWS} draws", "noise", "true average"}
     assert rest == {"public bounds", "cell", "cut", "refused", "released average"} | secret

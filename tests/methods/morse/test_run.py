@@ -17,11 +17,12 @@ from dpviz.methods.morse.charts import RIGHT, run_many
 from dpviz.methods.morse.landscape import NO_GROUP
 from dpviz.methods.morse.run import LandscapeLook, MorseRun
 from dpviz.methods.morse.search import STRING_CURVE
-from dpviz.plots import Audience, pack
+from dpviz.plots import pack
 from dpviz.solvers import Mixture, assign_basins, merge_tree
 from dpviz.stories import View
 from dpviz.stories.view import project
 from tests.stories.conftest import records_of, words_of
+from tests.stories.marks import leak
 
 MOVES = ("cut", "level", "search")
 BASES = ("dpmog_hard", "dpmog", "dplloyd_mog", "dpcube")
@@ -229,15 +230,9 @@ def test_the_public_scene_follows_from_the_release(d, view, moves):
 
 @pytest.mark.parametrize("name", ["person", "true average", "noise"])
 def test_one_wrong_audience_would_be_noticed(name):
-    def leaking(run):
-        picture = scene(run)
-        layers = (
-            dataclasses.replace(one, audience=Audience.RELEASED) if one.name == name else one for one in picture.layers
-        )
-        return dataclasses.replace(picture, layers=tuple(layers))
-
     run = tell()
-    assert pack(leaking(run).public()) != pack(leaking(other_world(run, 77)).public())
+    here, there = (leak(scene(world), name).public() for world in (run, other_world(run, 77)))
+    assert pack(here) != pack(there)
 
 
 @pytest.mark.parametrize("moves", MOVES)

@@ -12,10 +12,11 @@ from dpviz.methods.nd_laplace import algorithm
 from dpviz.methods.nd_laplace import attacks as laplace_attacks
 from dpviz.methods.nd_laplace.layers import MOST_THREADS, N_FULL, THREAD, outlines, thread_opacity, threaded
 from dpviz.methods.nd_laplace.run import NDLaplaceRun, PointsLook, has_one_unit
-from dpviz.plots import Audience, pack
+from dpviz.plots import pack
 from dpviz.stories import View, Words
 from dpviz.stories.ground_layers import MOST_DRAWN
 from tests.stories.conftest import records_of, words_of
+from tests.stories.marks import leak
 
 DOMAINS = ("none", "clamp", "redraw", "remap")
 RADIUS = 1.5
@@ -81,15 +82,9 @@ def test_the_attackers_pictures_follow_from_the_release_but_for_the_true_place()
 
 @pytest.mark.parametrize("name", ["person", "this person", "this person's noise"])
 def test_one_wrong_audience_would_be_noticed(name):
-    def leaking(world):
-        layers = tuple(
-            dataclasses.replace(layer, audience=Audience.RELEASED) if layer.name == name else layer
-            for layer in draw(world).layers
-        )
-        return pack(dataclasses.replace(draw(world), layers=layers).public())
-
     run = tell()
-    assert leaking(run) != leaking(other_world(run))
+    here, there = (leak(draw(world), name).public() for world in (run, other_world(run)))
+    assert pack(here) != pack(there)
 
 
 def test_the_public_sees_released_points_walls_and_scale_only():
@@ -225,10 +220,3 @@ def test_many_points_are_drawn_and_their_density_waits_in_the_menu():
     kept = xy[((xy > [x0, y0]) & (xy < [x1, y1])).all(axis=1)]
     weighed = np.array([values.sum(axis=0) @ middles, values.sum(axis=1) @ middles]) / values.sum()
     np.testing.assert_allclose(weighed, kept.mean(axis=0), atol=side)
-
-
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_what_a_frame_says_takes_the_place_of_a_finding(domain):
-    for frame in draw(tell(domain=domain, level=20.0)).frames:
-        assert len(frame.detail) <= 68
-        assert len(frame.detail.split()) <= 16

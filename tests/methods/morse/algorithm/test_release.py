@@ -17,7 +17,6 @@ from dpviz.methods.morse.algorithm import (
     fit,
     merge_tree,
     signed_points,
-    steps,
 )
 from dpviz.solvers import assign as nearest_center
 from dpviz.solvers import landscape
@@ -237,9 +236,3 @@ def test_released_landscapes_hang_together(seed):
 def test_bad_parameters_are_refused(bad):
     with pytest.raises(KnobError, match=next(iter(bad))):
         Params(**bad)
-
-
-def test_steps_are_lazy_and_the_same_as_fit():
-    points, box = data(2)
-    first = next(iter(steps(points, box, Params(), rng=np.random.default_rng(0))))
-    assert np.array_equal(first.noisy_moments, run(points, box).trace[0].noisy_moments)
