@@ -13,9 +13,8 @@ from sklearn.mixture import GaussianMixture
 from dpviz.accounting import Purpose, gdp_epsilon, gdp_mu, pure_epsilon, zcdp_rho
 from dpviz.baselines import dp_em
 from dpviz.baselines._base import SIZE_SHARE
-from dpviz.baselines.dp_em import COUNT_SHARE, SQUARE_SHARE, SUM_SHARE, Params, fit, m_step, sensitivities, steps
-from dpviz.core import Adjacency, Box, Budget, KnobError
-from dpviz.mechanisms import SecretGenerator
+from dpviz.baselines.dp_em import COUNT_SHARE, SQUARE_SHARE, SUM_SHARE, Params, fit, m_step, sensitivities
+from dpviz.core import Adjacency, Box, Budget
 from dpviz.solvers import Mixture, features, public_start, round_mixture
 from tests.replay import Tape
 
@@ -250,44 +249,12 @@ def test_every_mixture_is_one(n, epsilon):
         assert (np.abs(release.mixture.means) <= 1.0).all()
 
 
-def test_steps_are_what_fit_collects_and_end_at_the_release():
-    points, box, params = blobs(300)[0], Box.cube(0, 1, 2), Params(n_clusters=3)
-    result = fit(points, box, params, rng=generator(4))
-    for one, other in zip(result.trace, steps(points, box, params, rng=generator(4)), strict=True):
-        assert np.array_equal(one.noisy_moments, other.noisy_moments)
-        assert np.array_equal(one.centers, other.centers)
+def test_the_trace_ends_at_the_release():
+    result = run(blobs(300)[0], 4)
     assert np.array_equal(result.trace[-1].centers, result.release.centers)
     first = result.trace[0]
     exact = first.nonprivate_moments
     assert first.nonprivate_centers == pytest.approx((exact[:, 1:3] / exact[:, :1] + 1.0) / 2.0, rel=1e-12)
-
-
-def test_secret_noise_works_and_never_comes_again():
-    points = blobs(500)[0]
-    found = [fit(points, Box.cube(0, 1, 2), Params(), rng=SecretGenerator()).release.centers for _ in range(2)]
-    assert np.isfinite(found).all()
-    assert not np.array_equal(*found)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_clusters": 0}, "n_clusters was 0, but it must be from 1 to"),
-        ({"n_iterations": 0}, "n_iterations was 0, but it must be a whole number >= 1, or None"),
-        ({"epsilon": -1.0}, r"epsilon was -1\.0, but it must be from"),
-        ({"delta": 1.0}, r"delta was 1\.0, but it must be in \(0, 1\)"),
-        ({"adjacency": "swap"}, "adjacency was 'swap', but it must be one of add_remove, replace"),
-    ],
-)
-def test_bad_parameters_say_what_is_allowed(options, message):
-    with pytest.raises((KnobError, ValueError), match=message):
-        Params(**options)
-
-
-@pytest.mark.parametrize("points", [np.full((3, 2), np.nan), np.zeros((3, 3)), np.zeros(3)])
-def test_bad_points_are_refused(points):
-    with pytest.raises(ValueError, match="points"):
-        fit(points, Box.cube(0, 1, 2), Params(), rng=generator())
 
 
 def by_exact_counts(monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from dpviz.accounting import delta_of, pure_epsilon
 from dpviz.baselines import CATALOGUE
 from dpviz.baselines._base import ADJACENCIES, adjacency_of
-from dpviz.core import Box, knobs
+from dpviz.core import Box, KnobError, knobs
 
 PRIVATE = sorted(set(CATALOGUE) - {"lloyd"})
 # (epsilon, delta); what each part of them spends is in their own tests
@@ -37,6 +37,7 @@ def degenerate(d):
     yield "constant column", constant
     yield "corner", np.ones((40, d))
     yield "far outside", 1e12 * rng.standard_normal((40, d))
+    yield "beyond all squares", np.full((3, d), 1e300)
     yield "on grid lines", rng.integers(0, 5, size=(60, d)) / 4
 
 
@@ -54,9 +55,10 @@ def test_little_to_cluster_gives_centers_in_the_box(name, d):
             few = (number + d) % 2
             k, adjacency = (1, 5)[few], NAMES[(i + few) % 2]
             options = {} if name == "lloyd" else {"epsilon": EPSILONS[i], "adjacency": adjacency}
-            centers = run(name, points, box, n_clusters=k, start_seed=0, **options).release.centers
-            assert centers.shape == (k, d), title
-            assert in_box(centers, box), title
+            release = run(name, points, box, n_clusters=k, start_seed=0, **options).release
+            assert release.centers.shape == (k, d), title
+            assert in_box(release.centers, box), title
+            assert release.noisy_counts is None or np.isfinite(release.noisy_counts).all(), title
 
 
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
@@ -66,14 +68,34 @@ def test_records_outside_count_where_they_are_clipped(name):
     assert np.array_equal(outside, clipped)
 
 
+def own_rules(name, d):
+    """Return parameters with which a method does not follow the noisy number of records, or has another grid."""
+    if name == "eugkm":
+        grids = [{"grid": "fitted"}, {"grid": "even"}]
+        return [{"n_public": 500}, {"n_public": 50_000}, {"cells_per_axis": 3 if d < 20 else 1}, *grids]
+    rules = {"gupt": [{"n_blocks": 7}], "privgene": [{"n_rounds": 1}, {"n_rounds": 6}]}
+    return [{"n_public": 200}, *rules[name]] if name in rules else []
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"), [("eugkm", "cells_per_axis"), ("gupt", "n_blocks"), ("privgene", "n_rounds")]
+)
+def test_only_an_unknown_number_of_records_is_paid_for(name, rule):
+    points, box = np.random.default_rng(0).random((300, 2)), Box.cube(0, 1, 2)
+    for options in ({}, {"n_public": 300}, {rule: 4}, {"adjacency": "replace"}):
+        labels = [getattr(event, "label", "") for event in run(name, points, box, **options).events]
+        assert ("number of records" in labels) is (options == {})
+
+
 @pytest.mark.parametrize("name", PURE)
 @pytest.mark.parametrize("d", [1, 2, 5, 20, 100])
 @pytest.mark.parametrize("adjacency", NAMES)
 def test_what_is_spent_is_what_is_claimed(name, d, adjacency):
     points, box = np.random.default_rng(d).random((150, d)), Box.cube(0.0, 1.0, d)
-    for n, epsilon in itertools.product((0, 150), (1e-3, 1.0, 50.0)):
-        options = {"epsilon": epsilon, "adjacency": adjacency, "start_seed": 0, "n_clusters": 3}
-        result = run(name, points[:n], box, **options)
+    usual = [(n, {"epsilon": epsilon}) for n, epsilon in itertools.product((0, 150), (1e-3, 1.0, 50.0))]
+    for n, own in [*usual, *((150, {"epsilon": 0.7} | each) for each in own_rules(name, d))]:
+        result = run(name, points[:n], box, **own, adjacency=adjacency, start_seed=0, n_clusters=3)
+        epsilon = own["epsilon"]
         expected = epsilon * (1 - 0.5 ** len(result.trace)) if name == "dwork" else epsilon
         assert pure_epsilon(result.events, adjacency_of(adjacency)) == pytest.approx(expected, rel=1e-12)
         proved = result.guarantee.proved
@@ -138,4 +160,15 @@ def test_whole_numbers_are_checked(name, bad):
     for field in found:
         with pytest.raises(ValueError, match=f"{field} was {bad!r}, but it must be a whole number"):
             params(**{field: bad})
+    for field in found - {"start_seed", "n_public"}:
+        with pytest.raises(ValueError, match=f"{field} was 0"):
+            params(**{field: 0})
     params()
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_a_budget_or_neighbors_that_cannot_be_are_refused(name):
+    wrong = ({"epsilon": 0.0}, {"epsilon": -1.0}, {"epsilon": math.nan}, {"adjacency": "both"}, {"n_clusters": 0})
+    for bad in wrong:
+        with pytest.raises(KnobError, match=next(iter(bad))):
+            CATALOGUE[name].Params(**bad)

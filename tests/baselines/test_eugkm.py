@@ -1,4 +1,4 @@
-"""EUGkM: one grid, one noise, k-means on the cells."""
+"""EUGkM: one grid, one noise, k-means on the cells, and which cells weigh."""
 
 import dataclasses
 import itertools
@@ -7,20 +7,34 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from sklearn.cluster import KMeans
 
-from dpviz.accounting import LaplaceEvent, pure_epsilon
+from dpviz.accounting import LaplaceEvent
 from dpviz.baselines._base import SIZE_SHARE
-from dpviz.baselines.eugkm import CAPPED_CAVEAT, Params, fit, steps
-from dpviz.core import Adjacency, Box
+from dpviz.baselines.eugkm import (
+    CAPPED_CAVEAT,
+    LARGEST_CAVEAT,
+    ONE_CELL_CAVEAT,
+    POSITIVE_CAVEAT,
+    Params,
+    fit,
+    steps,
+)
+from dpviz.core import Adjacency, Box, KnobError
+from dpviz.mechanisms import laplace
 from dpviz.solvers import weighted
 from dpviz.solvers.grids import (
+    MARGIN,
     MARGINAL_SHARE,
     MAX_CELLS,
     OUTER_SHARE,
     CellGrid,
     even_grid,
     grid_of,
+    heaviest,
     marginal_counts,
     rule_cells_per_axis,
 )
@@ -44,23 +58,6 @@ def cost(points: np.ndarray, centers: np.ndarray, weights: np.ndarray | None = N
     return float(squares.sum() if weights is None else squares @ weights)
 
 
-@pytest.mark.parametrize("d", [1, 2, 5, 20, 100])
-@pytest.mark.parametrize("name", ADJACENCIES)
-@pytest.mark.parametrize(
-    "extra",
-    [{}, {"n_public": 500}, {"n_public": 50_000}, {"cells_per_axis": 3}, {"grid": "fitted"}, {"grid": "even"}],
-    ids=["size", "n_public", "nested", "grid", "fitted", "even"],
-)
-def test_a_run_spends_epsilon(d: int, name: str, extra: dict[str, Any]) -> None:
-    given = {axis: side if d < 20 else 1 for axis, side in extra.items() if axis == "cells_per_axis"}
-    params = Params(n_clusters=3, epsilon=0.7, adjacency=name, **(extra | given))
-    result = fit(blobs(500, d, 3), Box.cube(0, 1, d), params, rng=generator())
-    assert pure_epsilon(result.events, ADJACENCIES[name]) == pytest.approx(0.7, rel=1e-12)
-    assert result.guarantee.proved is not None
-    assert result.guarantee.proved.epsilon == 0.7
-    assert result.guarantee.proved.adjacency is ADJACENCIES[name]
-
-
 @pytest.mark.parametrize("grid", ["nested", "fitted", "even"])
 def test_its_account_is_the_same_whatever_the_number_of_records(grid: str) -> None:
     told = set()
@@ -71,18 +68,6 @@ def test_its_account_is_the_same_whatever_the_number_of_records(grid: str) -> No
     ((_, differs),) = told
     assert (f"{100 * MARGINAL_SHARE:g} % of ε buys noisy marginals" in differs) is (grid != "even")
     assert (f"{100 * OUTER_SHARE:g} % of the rest" in differs) is (grid == "nested")
-
-
-def test_only_an_unknown_number_of_records_is_paid_for() -> None:
-    points, box = blobs(300, 2, 3), Box.cube(0, 1, 2)
-    for params, paid in [
-        (Params(), True),
-        (Params(n_public=300), False),
-        (Params(cells_per_axis=4), False),
-        (Params(adjacency="replace"), False),
-    ]:
-        labels = [e.label for e in fit(points, box, params, rng=generator()).events if isinstance(e, LaplaceEvent)]
-        assert ("number of records" in labels) is paid
 
 
 def mean_noise(name: str, epsilon: float, d: int, side: int) -> tuple[float, int]:
@@ -169,21 +154,23 @@ def test_cells_are_counted_as_numpy_counts_them(d: int) -> None:
     assert np.allclose(even_grid((7,) * d).places(), grid)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_without_noise_it_is_weighted_kmeans_on_exact_counts(seed: int) -> None:
-    points = blobs(5000, 2, 4, seed=seed)
-    params = Params(n_clusters=4, epsilon=math.inf, cells_per_axis=20)
-    result = fit(points, Box.cube(0, 1, 2), params, rng=generator(seed))
-    counts, _, _ = np.histogram2d(*points.T, bins=20, range=[(0, 1), (0, 1)])
-    assert np.array_equal(result.release.noisy_cell_counts, counts.ravel())
-    places = (np.indices((20, 20)).reshape(2, -1).T + 0.5) / 20
-    peer = KMeans(4, n_init=10, random_state=0, tol=0).fit(places, sample_weight=counts.ravel())
+GRIDS = [*((2, 20, 4, seed) for seed in range(4)), (1, 50, 3, 1), (3, 7, 3, 3), (5, 4, 3, 5), (9, 2, 3, 9)]
+
+
+@pytest.mark.parametrize(("d", "side", "k", "seed"), GRIDS)
+def test_without_noise_it_is_weighted_kmeans_on_exact_counts(d: int, side: int, k: int, seed: int) -> None:
+    points, box = blobs(5000, d, k, seed=seed), Box.cube(0, 1, d)
+    params = Params(n_clusters=k, epsilon=math.inf, cells_per_axis=side)
+    result = fit(points, box, params, rng=generator(seed))
+    counts, places = cell_counts(points, side), even_grid((side,) * d).places()
+    assert np.array_equal(result.release.noisy_cell_counts, counts)
+    peer = KMeans(k, n_init=10, random_state=0, tol=0).fit(places[counts > 0], sample_weight=counts[counts > 0])
     # It stops at a relative gain of 1e-4 an iteration, and gains shrink from one to the next.
-    assert cost(places, result.release.centers, counts.ravel()) == pytest.approx(peer.inertia_, rel=2e-3)
-    published = fit(points, Box.cube(0, 1, 2), dataclasses.replace(params, cells="published"), rng=generator(seed))
+    assert cost(places, result.release.centers, counts) == pytest.approx(peer.inertia_, rel=2e-3)
+    published = fit(points, box, dataclasses.replace(params, cells="published"), rng=generator(seed))
     assert np.array_equal(published.release.centers, result.release.centers)  # nothing but noise tells them apart
     assert result.release.noisy_counts.sum() == pytest.approx(5000)
-    assert result.trace[-1].noisy_cost == pytest.approx(cost(places, result.release.centers, counts.ravel()))
+    assert result.trace[-1].noisy_cost == pytest.approx(cost(places, result.release.centers, counts))
 
 
 def test_weighted_kmeans_from_one_start_is_scikit_learns_from_the_same() -> None:
@@ -337,16 +324,20 @@ def test_many_round_clusters_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> 
     assert found() > 1.04 * best
 
 
-def test_at_epsilon_one_it_is_near_kmeans() -> None:
+@pytest.mark.parametrize(
+    ("n", "k", "spread", "middle", "most"), [(10_000, 5, 0.06, 1.2, 1.7), (100_000, 8, 0.05, 1.03, 1.4)]
+)
+def test_at_epsilon_one_it_is_near_kmeans(n: int, k: int, spread: float, middle: float, most: float) -> None:
     ratios = []
-    for seed in range(7):
-        points = blobs(10_000, 2, 5, spread=0.06, seed=seed)
-        best = KMeans(5, n_init=5, random_state=0).fit(points).inertia_
-        release = fit(points, Box.cube(0, 1, 2), Params(), rng=generator(seed)).release
+    for seed in range(6):
+        points = blobs(n, 2, k, spread=spread, seed=seed)
+        best = KMeans(k, n_init=4, random_state=0).fit(points).inertia_
+        release = fit(points, Box.cube(0, 1, 2), Params(n_clusters=k), rng=generator(seed)).release
         ratios.append(cost(points, release.centers) / best)
-    assert min(ratios) >= 1 - 1e-3  # scikit-learn's tolerance
-    assert np.median(ratios) <= 1.2
-    assert max(ratios) <= 1.7
+    # scikit-learn's tolerance; among eight clusters its own best of four may miss the best.
+    assert min(ratios) >= 1 - 1e-3 or k == 8
+    assert np.median(ratios) <= middle
+    assert max(ratios) <= most
 
 
 def test_the_counts_of_clusters_do_not_lean() -> None:
@@ -361,39 +352,11 @@ def test_the_counts_of_clusters_do_not_lean() -> None:
     assert 0.5 * side**2 * 0.6 > 6 * error
 
 
-def test_one_seed_gives_the_same_bits_and_another_does_not() -> None:
-    points, box = blobs(400, 2, 3), Box.cube(0, 1, 2)
-    first, again, other = (fit(points, box, Params(), rng=generator(s)).release for s in (1, 1, 2))
-    assert np.array_equal(first.centers, again.centers)
-    assert np.array_equal(first.noisy_cell_counts, again.noisy_cell_counts)
-    assert not np.array_equal(first.centers, other.centers)
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 3])
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, math.inf])
-@pytest.mark.parametrize("d", [1, 2])
-def test_few_records_give_centers_in_the_box(n: int, epsilon: float, d: int) -> None:
-    box = Box.cube(-3, 5, d)
-    for name in ADJACENCIES:
-        params = Params(n_clusters=4, epsilon=epsilon, adjacency=name, start_seed=7)
-        release = fit(100 * generator(n).standard_normal((n, d)), box, params, rng=generator()).release
-        assert release.centers.shape == (4, d)
-        assert ((release.centers >= -3) & (release.centers <= 5)).all()
-        assert np.isfinite(release.noisy_counts).all()
-
-
 def test_one_place_draws_a_center_to_its_cell() -> None:
     params = Params(n_clusters=2, epsilon=math.inf, cells_per_axis=10)
     release = fit(np.full((50, 2), 7.0), Box.cube(0, 10, 2), params, rng=generator()).release
     assert np.abs(release.centers - 7.5).max(axis=1).min() < 1e-9
     assert sorted(release.noisy_counts) == [0, 50]
-
-
-def test_records_outside_count_at_the_wall() -> None:
-    points = generator(0).normal(0.5, 1.0, (300, 2))
-    params, box = Params(epsilon=math.inf, cells_per_axis=6), Box.cube(0, 1, 2)
-    outside = fit(points, box, params, rng=generator()).release
-    assert np.array_equal(outside.centers, fit(box.clip(points), box, params, rng=generator()).release.centers)
 
 
 def test_the_trace_is_one_run_and_pays_once() -> None:
@@ -417,14 +380,6 @@ def test_the_trace_is_one_run_and_pays_once() -> None:
 def test_what_is_too_large_is_refused(d: int, params: Params, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         fit(np.zeros((3, d)), Box.cube(0, 1, d), params, rng=generator())
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"cells_per_axis": 0}, {"n_public": -1}, {"start_seed": 1.5}, {"epsilon": 0.0}, {"adjacency": "both"}]
-)
-def test_what_cannot_be_is_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        Params(**wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ADJACENCIES)
@@ -487,3 +442,93 @@ def test_many_skewed_columns_are_no_disaster() -> None:
             )
     assert np.median(ratios["fitted"]) <= 6.0
     assert np.median(ratios["even"]) > 50.0
+
+
+def slow_heaviest(noisy: list[float], k: int, scale: float) -> list[float]:
+    """Take the largest first, one by one, until they are k and hold enough; a tie with the last comes in, too."""
+    wanted = max(sum(noisy), 0.0) + MARGIN * scale * math.sqrt(2 * len(noisy))
+    held, least = 0.0, max(noisy)
+    for taken, value in enumerate(sorted(noisy, reverse=True), start=1):
+        least = value
+        held += max(value, 0.0)
+        if taken >= k and held >= wanted:
+            break
+    return [max(value, 0.0) if value >= least else 0.0 for value in noisy]
+
+
+# Whole numbers, so that no rounding decides what is enough.
+@given(
+    arrays(float, st.integers(1, 30), elements=st.integers(-50, 200).map(float)),
+    st.integers(1, 6),
+    st.sampled_from([0.0, 1.0, 10.0]),
+)
+def test_the_largest_cells_hold_the_noisy_number_of_records(noisy: np.ndarray, k: int, scale: float) -> None:
+    assert heaviest(noisy, k, scale=scale).tolist() == slow_heaviest(noisy.tolist(), k, scale)
+
+
+@given(arrays(float, st.integers(1, 30), elements=st.integers(0, 9).map(float)))
+def test_without_noise_every_record_keeps_its_cell(exact: np.ndarray) -> None:
+    assert np.array_equal(heaviest(exact, 3, scale=0.0), exact)
+
+
+def test_what_weighs_is_about_the_number_of_records_and_clipping_weighs_far_more() -> None:
+    # 10,000 empty cells and 100 full ones. Clipped noise of scale b has mean b/2 a cell: 5,000 records of nothing.
+    exact = np.concatenate([np.full(100, 200.0), np.zeros(10_000)])
+    for seed in range(20):
+        noisy = laplace(exact, scale=1.0, rng=generator(seed))
+        # The sum of all has standard error b sqrt(2 m); MARGIN more are wanted, and the last cell may overshoot.
+        error = math.sqrt(2 * len(exact))
+        assert abs(heaviest(noisy, 5, scale=1.0).sum() - exact.sum()) <= (6 + MARGIN) * error + noisy.max()
+        assert np.maximum(noisy, 0.0).sum() - exact.sum() > 6 * error + 4000
+
+
+@pytest.mark.parametrize("d", [17, 20, 100, 1000])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
+def test_in_many_columns_the_release_is_a_total_and_the_centers_are_public(d: int, epsilon: float) -> None:
+    box, params = Box.cube(-1, 1, d), Params(n_clusters=3, epsilon=epsilon, start_seed=4, grid="even")
+    results = [fit(p, box, params, rng=generator(1)) for p in (np.zeros((0, d)), generator(d).random((400, d)))]
+    for result in results:
+        assert result.release.grid.places().shape == (1, d)
+        assert result.release.noisy_cell_counts.shape == (1,)
+        assert ONE_CELL_CAVEAT in result.guarantee.caveats
+        assert np.array_equal(result.release.centers, results[0].release.centers)  # no record moves them
+        assert result.release.noisy_counts.sum() == pytest.approx(result.release.noisy_cell_counts[0])
+    noise = results[1].release.noisy_cell_counts[0] - 400
+    assert bool(noise == 0) is math.isinf(epsilon)
+    single = fit(np.ones((9, d)), box, Params(n_clusters=1, epsilon=epsilon, grid="even"), rng=generator()).release
+    assert single.centers == pytest.approx(np.zeros((1, d)))  # weighted k-means of one place
+
+
+def test_the_caveats_say_which_cells_weigh() -> None:
+    points, box = generator().random((500, 2)), Box.cube(0, 1, 2)
+    for cells, said in (("largest", LARGEST_CAVEAT), ("published", POSITIVE_CAVEAT)):
+        caveats = fit(points, box, Params(cells=cells), rng=generator()).guarantee.caveats
+        assert [c for c in caveats if c in (LARGEST_CAVEAT, POSITIVE_CAVEAT, ONE_CELL_CAVEAT)] == [said]
+    with pytest.raises(KnobError, match="cells"):
+        Params(cells="some")
+
+
+def gains_of_the_largest(n: int, epsilon: float, d: int, n_seeds: int) -> np.ndarray:
+    """Return the logarithms of what all positive cells cost over the largest, paired on data and noise."""
+    gains = []
+    for seed in range(n_seeds):
+        points = blobs(n, d, 5, spread=0.05, seed=seed)
+        published, largest = (
+            cost(points, fit(points, Box.cube(0, 1, d), params, rng=generator(seed)).release.centers)
+            for params in (Params(epsilon=epsilon, cells=cells) for cells in ("published", "largest"))
+        )
+        gains.append(math.log(published / largest))
+    return np.array(gains)
+
+
+@pytest.mark.parametrize(("n", "epsilon", "d"), [(1000, 3.0, 3), (10_000, 1.0, 3), (10_000, 1.0, 2), (100_000, 1.0, 2)])
+def test_the_largest_cells_do_better_than_all_positive_ones(n: int, epsilon: float, d: int) -> None:
+    gains = gains_of_the_largest(n, epsilon, d, 12)
+    assert gains.mean() > 0
+    assert gains.min() > -0.35
+
+
+@pytest.mark.parametrize(("n", "epsilon", "d"), [(150, 0.1, 1), (150, 0.3, 2), (1000, 0.1, 3), (150, 0.1, 3)])
+def test_few_records_a_cell_lose_nothing_against_all_positive_cells(n: int, epsilon: float, d: int) -> None:
+    gains = gains_of_the_largest(n, epsilon, d, 30)
+    assert gains.mean() > -6 * gains.std() / math.sqrt(len(gains)) - 0.01

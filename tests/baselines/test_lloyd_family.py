@@ -1,5 +1,6 @@
-"""The Lloyd-type baselines: what they spend, the noise behind it, and Lloyd's steps when there is none."""
+"""The Lloyd-type baselines: spending, noise, Lloyd's steps without noise, and the release."""
 
+import dataclasses
 import itertools
 import math
 
@@ -242,3 +243,52 @@ def test_su_takes_its_iterations_from_a_public_or_noisy_number():
     assert len(iterations) == len(noisy.trace)
     np.testing.assert_allclose([step.epsilon for step in noisy.trace], 0.98 / len(noisy.trace))
     assert noisy.trace[0].epsilon_counts == pytest.approx(su_split(0.98 / len(noisy.trace), 2).count)
+
+
+@pytest.mark.parametrize("module", PRIVATE, ids=name_of)
+def test_a_cluster_that_looks_empty_stays(module):
+    points, box = data(2, n=40)
+    kept = moved = 0
+    for seed in range(20):
+        for step in run(module, points, box, seed=seed, epsilon=3.0, start_seed=0).trace:
+            event = step.events[-1].parts[0].events[0]
+            seen = step.noisy_counts >= max(1.0, 2 * event.scale)
+            assert (step.released_centers[~seen] == step.previous_centers[~seen]).all()
+            mean = np.clip(0.5 + step.noisy_sums[seen] / step.noisy_counts[seen, None], 0, 1)
+            np.testing.assert_allclose(step.released_centers[seen], mean, atol=1e-15)
+            kept, moved = kept + (~seen).sum(), moved + seen.sum()
+    assert kept > 10
+    assert moved > 10
+
+
+@pytest.mark.parametrize("module", PRIVATE, ids=name_of)
+def test_the_release_holds_no_exact_statistic(module):
+    points, box = data(3, n=400)
+    result = run(module, points, box, epsilon=20.0)
+    release = result.release
+    names = {"centers", "noisy_counts", "start", "path", "start_packing", "start_cell_counts", "start_cell_edges"}
+    assert {field.name for field in dataclasses.fields(release)} == names
+    for step, path in zip(result.trace, release.path, strict=True):
+        filled = step.nonprivate_counts > 0
+        assert (np.abs(path - step.nonprivate_mean)[filled] > 0).any(axis=1).all()
+        assert (np.abs(step.noisy_counts - step.nonprivate_counts) > 1e-12).all()
+    assert (release.noisy_counts != np.round(release.noisy_counts)).all()
+
+
+@pytest.mark.parametrize("module", [lloyd, *PRIVATE], ids=name_of)
+def test_a_start_of_records_turns_the_guarantee_off(module):
+    points, box = data(2)
+    result = run(module, points, box, start="records")
+    assert result.guarantee.proved is None
+    assert _lloyd_family.RECORDS_CAVEAT in result.guarantee.caveats
+    assert result.release.start is None
+    rows = box.to_unit(box.clip(points))
+    assert all((row == rows).all(axis=1).any() for row in result.trace[0].previous_centers)
+    given = run(module, points, box, start="records", initial_centers=points[:5])
+    assert _lloyd_family.GIVEN_START_CAVEAT in given.guarantee.caveats
+    assert (given.guarantee.proved is None) == (module is lloyd)
+    assert given.release.start is None
+    with pytest.raises(ValueError, match="must be <= n_records=3"):
+        run(module, points[:3], box, start="records")
+    with pytest.raises(ValueError, match="initial_centers had 2 rows"):
+        run(module, points, box, initial_centers=points[:2])

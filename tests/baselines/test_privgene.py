@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dpviz.accounting import LaplaceEvent, PureEvent, SequenceEvent, pure_epsilon
+from dpviz.accounting import PureEvent, SequenceEvent
 from dpviz.baselines._base import KnownSize
 from dpviz.baselines.privgene import MIN_ROUNDS, Params, fit, next_population, pick, rounds_for, scores, steps
 from dpviz.core import Adjacency, Box
@@ -23,18 +23,6 @@ def generator(seed: int = 0) -> np.random.Generator:
 
 def slow_scores(points: np.ndarray, population: np.ndarray) -> list[float]:
     return [-sum(min(float(((x - c) ** 2).sum()) for c in centers) for x in points) for centers in population]
-
-
-@pytest.mark.parametrize("d", [1, 2, 5, 20, 100])
-@pytest.mark.parametrize("name", ADJACENCIES)
-@pytest.mark.parametrize("extra", [{}, {"n_public": 200}, {"n_rounds": 1}, {"n_rounds": 6}], ids=str)
-def test_a_run_spends_epsilon(d: int, name: str, extra: dict[str, int]) -> None:
-    params = Params(n_clusters=3, epsilon=0.7, adjacency=name, **SMALL, **extra)
-    result = fit(generator().random((200, d)), Box.cube(0, 1, d), params, rng=generator())
-    assert pure_epsilon(result.events, ADJACENCIES[name]) == pytest.approx(0.7, rel=1e-12)
-    proved = result.guarantee.proved
-    assert proved is not None
-    assert (proved.epsilon, proved.adjacency) == (0.7, ADJACENCIES[name])
 
 
 def test_every_round_costs_the_same_and_each_pick_its_share() -> None:
@@ -160,51 +148,12 @@ def test_the_number_of_rounds_is_the_rule_in_the_docstring() -> None:
     assert rounds_for(KnownSize(1e12, 1.0, ()), Params(max_rounds=1)) == 1
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3])
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, math.inf])
-@pytest.mark.parametrize("d", [1, 2])
-def test_few_records_give_centers_in_the_box(n: int, epsilon: float, d: int) -> None:
-    for name in ADJACENCIES:
-        params = Params(n_clusters=4, epsilon=epsilon, adjacency=name, start_seed=7, max_rounds=5, **SMALL)
-        points = 100 * generator(n).standard_normal((n, d))
-        release = fit(points, Box.cube(-3, 5, d), params, rng=generator()).release
-        assert release.centers.shape == (4, d)
-        assert ((release.centers >= -3) & (release.centers <= 5)).all()
-        assert release.parents.shape[1:] == (4, 4, d)
-
-
 def test_duplicates_draw_a_center_near_them() -> None:
     params = Params(n_clusters=2, epsilon=math.inf, n_rounds=20)
     release = fit(np.full((300, 2), 7.0), Box.cube(0, 10, 2), params, rng=generator()).release
     assert np.linalg.norm(release.centers - 7.0, axis=1).min() < 0.2
 
 
-def test_records_outside_count_at_the_wall() -> None:
-    points, box = generator().normal(0.5, 1.0, (300, 2)), Box.cube(0, 1, 2)
-    params = Params(epsilon=math.inf, n_rounds=3, **SMALL)
-    outside, clipped = (fit(p, box, params, rng=generator()).release.centers for p in (points, box.clip(points)))
-    assert np.array_equal(outside, clipped)
-
-
-def test_one_seed_gives_the_same_bits_and_another_does_not() -> None:
-    points, box = generator().random((400, 2)), Box.cube(0, 1, 2)
-    first, again, other = (fit(points, box, Params(), rng=generator(s)).release for s in (1, 1, 2))
-    assert np.array_equal(first.centers, again.centers)
-    assert np.array_equal(first.parents, again.parents)
-    assert not np.array_equal(first.centers, other.centers)
-
-
-def test_only_an_unknown_number_of_records_is_paid_for() -> None:
-    points, box = generator().random((300, 2)), Box.cube(0, 1, 2)
-    cases = [(Params(), True), (Params(n_public=300), False), (Params(n_rounds=4), False)]
-    for params, paid in [*cases, (Params(adjacency="replace"), False)]:
-        events = fit(points, box, params, rng=generator()).events
-        assert any(isinstance(event, LaplaceEvent) for event in events) is paid
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"n_parents": 200}, {"n_rounds": 0}, {"n_public": -1}, {"epsilon": 0.0}, {"adjacency": "both"}]
-)
-def test_what_cannot_be_is_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        Params(**wrong)  # type: ignore[arg-type]
+def test_more_parents_than_candidates_are_refused() -> None:
+    with pytest.raises(ValueError, match="n_parents"):
+        Params(n_parents=200)
