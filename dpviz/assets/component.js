@@ -1,14 +1,21 @@
-// @ts-nocheck
 // A Streamlit component that draws once and is told its new data: a keyed one is not mounted again when they change.
 
-/** Return a component's function for Streamlit; `start(parentElement)` makes what has `update(component)` and `destroy()`. */
+/** @import { Given } from "./types.d.ts" */
+
+import { remember } from "./kit.js";
+
+/**
+ * A component's function for Streamlit; `start` makes what is drawn below its element.
+ * @template Data
+ * @param {(parent: Given["parentElement"]) => {update(given: Given<Data>): void, destroy(): void}} start
+ */
 export function component(start) {
-  const instances = new WeakMap(); // parentElement -> what was started there
-  return (given) => {
+  /** @type {WeakMap<Given["parentElement"], ReturnType<typeof start>>} */
+  const instances = new WeakMap();
+  return (/** @type {Given<Data>} */ given) => {
     const { parentElement } = given;
     if (!given.data) return undefined;
-    if (!instances.has(parentElement)) instances.set(parentElement, start(parentElement));
-    const instance = instances.get(parentElement);
+    const instance = remember(instances, parentElement, () => start(parentElement));
     instance.update(given);
     return () => {
       // Streamlit also takes leave of an update that a later one has overtaken; only a removed element is really left.
@@ -25,7 +32,7 @@ const marks = document.documentElement.dataset; // this file may be there more t
 if (!marks.dpvizMenu) {
   marks.dpvizMenu = "closes";
   document.addEventListener("click", ({ target }) => {
-    if (innerWidth >= NARROW || !target.closest?.('[data-testid="stSidebarNavLink"]')) return;
-    document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+    if (innerWidth >= NARROW || !(target instanceof Element && target.closest('[data-testid="stSidebarNavLink"]'))) return;
+    /** @type {HTMLElement?} */ (document.querySelector('[data-testid="stSidebarCollapseButton"] button'))?.click();
   });
 }

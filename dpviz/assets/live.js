@@ -1,7 +1,11 @@
-// @ts-nocheck
 // A live picture as a component of the app: its options come with the data, what is selected goes to the page, and the
 // step goes into the address where the page gives it one.
 
+/** @import { Given, Options, Packed } from "./types.d.ts" */
+/** @import { Session } from "./live_address.js" */
+/** @import { Picture } from "./picture.js" */
+
+import { Timer } from "./kit.js";
 import { readHeader } from "./live_base.js";
 import { mount } from "./picture.js";
 import { component } from "./component.js";
@@ -9,27 +13,28 @@ import { isOthers, linkedFrame, renew, setQuery, TELL_MS } from "./live_address.
 import { lookAfterPage } from "./live_page.js";
 
 class LiveComponent {
+  /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
     this.parent = parent;
+    /** @type {Picture | null} */
     this.picture = null;
+    /** @type {Options & Session} */
     this.options = {};
-    this.listen();
+    /** @type {Given["setStateValue"]} */
+    this.setStateValue = () => {};
+    this.teller = new Timer();
+    for (const state of ["selected", "picked"]) {
+      parent.addEventListener(`dpviz:${state}`, (event) => this.setStateValue(state, /** @type {CustomEvent} */ (event).detail));
+    }
+    parent.addEventListener("dpviz:step", () => this.teller.start(() => this.tellAddress(), TELL_MS));
     lookAfterPage();
   }
 
-  listen() {
-    const on = (type, handler) => this.parent.addEventListener(`dpviz:${type}`, handler);
-    for (const state of ["selected", "picked"]) on(state, ({ detail }) => this.setStateValue(state, detail));
-    on("step", () => {
-      clearTimeout(this.telling);
-      this.telling = setTimeout(() => this.tellAddress(), TELL_MS);
-    });
-  }
-
+  /** @param {Given<Packed>} given */
   update({ data, setStateValue }) {
     this.setStateValue = setStateValue;
     const { header: options, body } = readHeader(data.byteOffset % 8 === 0 ? data : data.slice());
-    if (this.picture && isOthers(options, this.options)) { renew(); return; }
+    if (this.picture && isOthers(options, this.options)) return void renew();
     this.options = options;
     const given = { ...options, scroller: this.around("stMain"), surround: this.around("stMainBlockContainer") };
     if (this.picture) this.picture.update(body, given);
@@ -37,20 +42,21 @@ class LiveComponent {
     this.tellAddress();
   }
 
-  /** What of Streamlit's page the picture stands in, by its test id. */
+  /** What of Streamlit's page the picture stands in, by its test id. @param {string} id */
   around(id) {
     const root = this.parent.getRootNode();
-    return (root.host ?? this.parent).closest(`[data-testid="${id}"]`);
+    const element = root instanceof ShadowRoot ? root.host : this.parent;
+    return element instanceof Element ? element.closest(`[data-testid="${id}"]`) : null;
   }
 
   /** Put knobs and step into the address. */
   tellAddress() {
-    setQuery(this.options.query, this.picture.chosen);
+    setQuery(this.options.query ?? null, this.picture?.chosen);
   }
 
   destroy() {
-    clearTimeout(this.telling);
-    this.picture.destroy();
+    this.teller.stop();
+    this.picture?.destroy();
   }
 }
 

@@ -1,10 +1,11 @@
-// @ts-nocheck
 // The page's address: the knobs of what is on screen and the step, so that a link brings it back.
 
 export const TELL_MS = 400; // until a step is in the address: browsers refuse many changes in a row
 const FRAME = "frame"; // of the scrubber, counted from 1
 
-/** Whether a new session answers, as after a restart of the server, and knows less than the address does. */
+/** @typedef {{session?: string, query?: string | null}} Session who answers, and the query of what is on screen; null: no address */
+
+/** Whether a new session answers, as after a restart of the server, and knows less than the address does. @param {Session} now @param {Session} before */
 export function isOthers({ session, query }, before) {
   return Boolean(session && before.session && session !== before.session && query !== null && own() !== query);
 }
@@ -27,7 +28,8 @@ export function howOpened() {
       return "renewed";
     }
   } catch { /* no storage */ }
-  return performance.getEntriesByType("navigation")[0]?.type === "reload" ? "reloaded" : "";
+  const [entry] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+  return entry?.type === "reload" ? "reloaded" : "";
 }
 
 /** The address's query without what the server does not write. */
@@ -42,13 +44,16 @@ export function linkedFrame() {
   return /^[1-9]\d{0,5}$/.test(text) ? Number(text) - 1 : null;
 }
 
-/** Put the knobs into the address without a new entry in the history, and the step if it is not the usual one; null
- *  leaves the address as it is. */
+/**
+ * Put the knobs into the address without a new entry in the history, and the step if it is not the usual one; null leaves
+ * the address as it is.
+ * @param {string | null} query @param {number | null} step
+ */
 export function setQuery(query, step = null) {
   if (query === null) return;
   // Streamlit writes `embed` itself.
   const kept = [...new URLSearchParams(location.search)].filter(([name]) => name.startsWith("embed"));
-  if (step !== null) kept.unshift([FRAME, step + 1]);
+  if (step !== null) kept.unshift([FRAME, String(step + 1)]);
   const pairs = [query, ...kept.map(([name, value]) => `${name}=${encodeURIComponent(value)}`)].filter(Boolean);
   const search = pairs.length ? `?${pairs.join("&")}` : "";
   if (location.search !== search) history.replaceState(history.state, "", `${location.pathname}${search}${location.hash}`);

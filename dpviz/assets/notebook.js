@@ -1,6 +1,7 @@
-// @ts-nocheck
 // The live picture as a widget of a notebook: what Python sends is drawn, and the step on screen is told to Python. A
 // picture with words stands on a stage without ε, as its run has one value of it.
+
+/** @typedef {{get(name: string): unknown, set(name: string, value: unknown): void, save_changes(): void, on(event: string, run: () => void): void, off(event: string, run: () => void): void}} Model of the widget */
 
 import { readTheme } from "./live_base.js";
 import { housed, mount } from "./picture.js";
@@ -13,28 +14,34 @@ const THEME = { // of JupyterLab; elsewhere the picture's own
 };
 const THEME_MARKS = ["data-jp-theme-light", "data-jp-theme-name", "class"]; // of the page's body, when its theme changes
 
-const bytesOf = ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength);
+/** @param {Model} model */
+function packedOf(model) {
+  const { buffer, byteOffset, byteLength } = /** @type {DataView<ArrayBuffer>} */ (model.get("packed"));
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
 
+/** @param {{model: Model, el: HTMLElement}} given */
 function render({ model, el }) {
   for (const [name, jupyter] of Object.entries(THEME)) el.style.setProperty(`--dpviz-${name}`, `var(${jupyter})`);
   el.dataset.lmSuppressShortcuts = "true"; // keys that are pressed in the picture are its own, not JupyterLab's
-  const root = housed(el, model.get("sheet"));
+  const root = housed(el, String(model.get("sheet")));
   root.addEventListener("dpviz:drawn", () => { el.style.colorScheme = readTheme(el).name; });
-  const packed = bytesOf(model.get("packed"));
-  const [frame, height] = [model.get("frame"), model.get("height")];
+  const packed = packedOf(model);
+  const frame = () => /** @type {number | null} */ (model.get("frame"));
+  const height = Number(model.get("height"));
   const stage = model.get("staged") ? new Stage(root) : null;
-  stage?.update({ height, free: true, pictures: [{ key: KEY, packed, frame }] });
-  const picture = stage?.lead ?? mount(root, packed, { key: KEY, height, frame });
+  stage?.update({ height, free: true, pictures: [{ key: KEY, packed, frame: frame() }] });
+  const picture = stage?.lead ?? mount(root, packed, { key: KEY, height, frame: frame() });
   root.addEventListener("dpviz:step", ({ detail }) => {
     model.set("frame", detail);
     model.save_changes();
   });
   const sent = () => {
-    const other = bytesOf(model.get("packed"));
+    const other = packedOf(model);
     if (stage) stage.show(KEY, other, 0);
     else picture.update(other);
   };
-  const moved = () => picture.go(model.get("frame") ?? picture.frame);
+  const moved = () => picture.go(frame() ?? picture.frame);
   model.on("change:packed", sent);
   model.on("change:frame", moved);
   const theme = new MutationObserver(() => picture.update(null));
