@@ -8,12 +8,14 @@ import re
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from tests.browser.conftest import visitor
+from tests.browser.live_page import number
 
 pytestmark = pytest.mark.browser
 
@@ -229,3 +231,21 @@ def test_the_bare_address_leads_to_a_page_that_is_quiet_on_every_screen_and_runs
     assert len(harmless) <= len(missing)
     assert [text for text in wrong if text not in harmless] == []
     context.close()
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_a_new_scene_glides_unless_the_reader_wants_no_motion(page: Page, server: Server, motion: Any) -> None:
+    page.emulate_media(reduced_motion=motion)
+    picture = opened(page, server)
+    picture.evaluate(
+        """(root) => {
+          globalThis.glided = 0;
+          new MutationObserver(() => { globalThis.glided += Number(root.classList.contains("gliding")); })
+            .observe(root, { attributes: true, attributeFilter: ["class"] });
+        }"""
+    )
+    frames = number(picture, "frames")
+    with redrawn(picture):
+        page.get_by_role("slider", name="ε").first.press("ArrowRight")
+    assert (page.evaluate("globalThis.glided") > 0) == (motion == "no-preference")
+    assert number(picture, "frames") == frames  # no step was taken

@@ -13,7 +13,6 @@ from tests.browser.curves_page import (
     ORANGE,
     RED,
     drawn,
-    evaluate,
     opened,
     pixels,
     place_of,
@@ -22,51 +21,6 @@ from tests.browser.curves_page import (
 from tests.browser.parts_page import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.stays]
-
-
-def test_a_logarithmic_axis_has_ticks_at_one_two_five(page: Page, server: Server) -> None:
-    got = evaluate(
-        page,
-        server,
-        """const axis = (from, to, more) => ({ values: [from, to], ticks: true, log: true, ...more });
-           const ticks = (axis, window, target, room) => live.axisTicks(axis, window, target, room);
-           const texts = (...given) => ticks(...given).map(({ text }) => text);
-           const e = axis(Math.log10(0.05), Math.log10(20));
-           const places = ticks(e, [0, 1], 6, 9).map(({ at }) => live.toData(e, at));
-           return [texts(e, [0, 1], 6, 9), texts(e, [0, 1], 3, 3), texts(axis(-8, 8), [0, 1], 4, 5).filter(Boolean),
-             ticks(axis(-8, 8), [0, 1], 4, 5).length, texts(axis(-2, 2), [0.5, 0.6], 4, 9),
-             texts(axis(0, 0), [0, 1], 4, 9),
-             texts(axis(-1, 3, { whole: true }), [0, 1], 9, 15),
-             texts(axis(-Infinity, 0), [0, 1], 4, 9), places,
-             texts(axis(-400, 400), [0, 1], 4, 5).length < 40];""",
-    )
-    labels, crowded, decades, lines, near, nothing, whole, endless, places, few = got
-    assert labels == ["0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10", "20"]
-    assert places == pytest.approx([0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20])
-    assert [text for text in crowded if text] == ["0.1", "1", "10"]
-    assert len(crowded) == 9
-    assert decades == ["1e\u22128", "1e\u22124", "1", "10,000", "1e8"]
-    assert lines == 17  # every decade has its line
-    assert near == ["1.0", "1.5", "2.0", "2.5"]  # 1 to 2.51: less than a decade
-    assert nothing == endless == []
-    assert whole == ["1", "2", "5", "10", "20", "50", "100", "200", "500", "1,000"]
-    assert few
-
-
-def test_an_axis_of_whole_numbers_has_no_ticks_between(page: Page, server: Server) -> None:
-    got = evaluate(
-        page,
-        server,
-        """const axis = (from, to) => ({ values: [from, to], ticks: true, whole: true });
-           const texts = (axis, window) => live.axisTicks(axis, window, 6).map(({ text }) => text);
-           return [texts(axis(0, 3), [0, 1]), texts(axis(1, 40), [0, 1]), texts(axis(0, 10), [0.11, 0.19]),
-             texts(axis(0, 10), [0.09, 0.11]), texts(axis(3, 0), [0, 1]), live.valueText(axis(0, 1234), Math.fround(1)),
-             live.valueText(axis(0, 7), Math.fround(3 / 7)), live.valueText(axis(0, 7), 0.5),
-             live.valueText({ values: [0, 4], log: true, whole: true }, Math.fround(Math.log10(137) / 4)),
-             live.valueText({ values: [0, 4], log: true }, 0.25)];""",
-    )
-    assert got[:5] == [["0", "1", "2", "3"], ["10", "20", "30", "40"], [], ["1"], ["0", "1", "2", "3"]]
-    assert got[5:] == ["1,234", "3", "3.5", "137", "10"]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -119,32 +73,6 @@ def test_bands_are_filled_between_their_edges_and_behind_lines(page: Page, serve
     assert [alpha for *_, alpha in found[2:4]] == pytest.approx([0.18 * 255] * 2, abs=1.5)
     assert [alpha for *_, alpha in found[4:]] == [0, 0, 0]
     assert found[0][:3] == pytest.approx(list(ORANGE), abs=2), "a band in front would lighten the line"
-
-
-def test_pieces_of_a_band_and_distances_to_a_curve(page: Page, server: Server) -> None:
-    got = evaluate(
-        page,
-        server,
-        """const values = [NaN, 1, 2, NaN, 3, Infinity, 4, 5, 6];
-           const edges = [[0, 1, 2], [1, 2, 4], [NaN, 0, 0], [2, 0, 1], [3, 0, 1]];
-           const at = (x) => live.bandAt((v, c) => edges[v][c], edges.length, x);
-           return [live.unbroken(values.length, (v) => values[v]), live.unbroken(0, () => 0),
-             [0.25, 0.75, 1.5, 2.9, 4].map(at), live.segmentDistance(0, 3, -1, 0, 1, 0),
-             live.segmentDistance(4, 4, -1, 0, 1, 0), live.segmentDistance(3, 4, 0, 0, 0, 0),
-             live.drawOrder(["bars", "lines", "bands", "marks", "bands", "lines"].map((kind, i) => ({ kind, i })))
-               .map(({ i }) => i)];""",
-    )
-    assert got[0] == [[1, 2], [4, 4], [6, 8]]
-    assert got[1] == []
-    assert got[2] == [
-        {"v": 0, "low": 1.25, "high": 2.5},
-        {"v": 1, "low": 1.75, "high": 3.5},
-        None,
-        {"v": 4, "low": 0, "high": 1},
-        None,
-    ]
-    assert got[3:6] == [3, 5, 5]
-    assert got[6] == [0, 2, 4, 1, 3, 5]
 
 
 def test_a_click_on_a_curve_tells_python_each_time(page: Page, server: Server) -> None:

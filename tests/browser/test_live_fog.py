@@ -9,13 +9,12 @@ import pytest
 from playwright.sync_api import Page
 
 import dpviz
-from dpviz.core import Box, voronoi_borders
+from dpviz.core import Box
 from dpviz.plots import Kind, Layer, Scene, always
 from dpviz.plots.scene import RELEASED
-from dpviz.plots.svg import haze
 from dpviz.plots.theme import DARK, LIGHT, rgb
 from dpviz.stories import ensemble
-from tests.browser.curves_page import Server, drawn, evaluate
+from tests.browser.curves_page import Server, drawn
 
 pytestmark = pytest.mark.browser
 
@@ -44,49 +43,6 @@ def at_the_end(scene: Scene) -> Scene:
     """Return the last stop alone."""
     layers = tuple(replace(layer, rows=layer.rows[-1:]) for layer in scene.layers)
     return replace(scene, layers=layers, frames=scene.frames[-1:], start_frame=0)
-
-
-def array(values: Any) -> dict[str, Any]:
-    return {"shape": list(values.shape), "data": values.ravel().tolist()}
-
-
-def test_borders_are_those_of_the_other_renderers(page: Page, server: Server) -> None:
-    rng = np.random.default_rng(0)
-    for k in (2, 5, 9):
-        places = rng.random((20, k, 2))
-        places[0, 1] = places[0, 0]  # one on the spot of another
-        found = evaluate(
-            page,
-            server,
-            """return a.map((centers) => {
-                 const borders = [];
-                 live.eachBorder((i, c) => centers[i][c], centers.length, (...ends) => borders.push(ends));
-                 return borders;
-               });""",
-            places.tolist(),
-        )
-        for borders, wanted in zip(found, voronoi_borders(places), strict=True):
-            wanted = wanted[np.isfinite(wanted[:, 0])]
-            long = [ends for ends in borders if np.hypot(ends[0] - ends[2], ends[1] - ends[3]) > 1e-6]
-            assert len(long) == len(wanted)
-            assert np.array(long).reshape(-1, 4) == pytest.approx(wanted, abs=1e-9)
-
-
-@pytest.mark.parametrize("spread", [0.0, 0.004, 0.03, 0.2])
-def test_a_haze_is_as_wide_and_as_opaque_as_on_paper(page: Page, server: Server, spread: float) -> None:
-    rng = np.random.default_rng(1)
-    draws = rng.random((1, 5, 2)) + spread * rng.standard_normal((64, 5, 2))
-    width, opacity = haze(draws, 4.0, 0.5)
-    found = evaluate(
-        page,
-        server,
-        """const layer = { arrays: { xy: a } };
-           const { width, alpha } = live.hazeOf(live.spreadOf(layer, 0), 64, 4.0, 0.5);
-           return [width, alpha];""",
-        array(draws[None]),
-    )
-    # The median of 64 numbers is one of the middle two here, and their mean there.
-    assert found == pytest.approx([width, opacity], rel=0.1)
 
 
 def test_fog_is_a_line_at_a_large_epsilon_and_a_haze_at_a_small_one(page: Page, server: Server) -> None:

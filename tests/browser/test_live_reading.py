@@ -1,48 +1,15 @@
 """The live picture in a browser: what it reads, and what it says to people who do not see it."""
 
-import base64
 import re
 
-import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpviz.plots import Scene, pack, read_header
-from dpviz.ui.live import wrap
-from tests.browser.apps.scenes import chart, everything, hostile
-from tests.browser.curves_page import Server, evaluate
+from tests.browser.apps.scenes import everything
+from tests.browser.curves_page import Server
 from tests.browser.live_page import centers, on_canvas, opened
 
 pytestmark = [pytest.mark.browser, pytest.mark.stays]
-
-
-@pytest.mark.parametrize("scene", [everything(), chart(), hostile()], ids=["scatter", "chart", "hostile"])
-def test_the_browser_reads_what_was_packed(page: Page, server: Server, scene: Scene) -> None:
-    data = wrap({"key": "ε"}, pack(scene))
-    read = evaluate(
-        page,
-        server,
-        """
-          const all = Uint8Array.from(atob(a), (character) => character.charCodeAt(0));
-          const odd = new Uint8Array(all.length + 3); // as inside a message: at an offset that no array accepts
-          odd.set(all, 3);
-          const { header, body } = live.readHeader(odd.subarray(3));
-          const scene = live.unpack(body);
-          const plain = ({ shape, data }) => ({ shape, data: Array.from(data, (v) => (v === v ? v : null)) });
-          const layers = scene.layers.map(({ arrays }) => Object.fromEntries(
-            Object.entries(arrays).map(([name, array]) => [name, plain(array)])));
-          return { key: header.key, hash: scene.hash, layers };
-        """,
-        base64.b64encode(data).decode(),
-    )
-    assert read["key"] == "ε"
-    assert read["hash"] == read_header(pack(scene))["hash"]
-    for layer, arrays in zip(scene.layers, read["layers"], strict=True):
-        assert set(arrays) == set(layer.arrays)
-        for name, array in layer.arrays.items():
-            got = np.array([np.nan if v is None else v for v in arrays[name]["data"]]).reshape(arrays[name]["shape"])
-            wanted = array.astype(np.float32) if array.dtype.kind == "f" else array
-            np.testing.assert_array_equal(got, wanted)
 
 
 def test_the_public_picture_knows_nothing_of_the_curator(page: Page, server: Server) -> None:

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from scipy.optimize import linear_sum_assignment
 
 import dpviz
 from dpviz.assets import text
-from dpviz.core import voronoi_borders
 from dpviz.data import load
 from dpviz.plots import Kind, Scene, StageWords, pack, read_header
 from tests.browser.apps.scenes import everything
@@ -301,16 +299,6 @@ def test_what_is_on_its_way_leaves_what_is_there(page: Page, server: Server) -> 
     assert during == [True, True, before[2]]
 
 
-def test_an_assignment_costs_the_least(page: Page, server: Server) -> None:
-    rng = np.random.default_rng(0)
-    tables = [rng.integers(0, 50, (rows, rows + more)).tolist() for rows in (1, 2, 5, 9, 30) for more in (0, 1, 7)]
-    found = evaluate(page, server, "return a.map((cost) => [...live.assigned(cost)]);", tables)
-    for table, columns in zip(tables, found, strict=True):
-        cost = np.array(table)
-        assert len(set(columns)) == len(columns)
-        assert cost[np.arange(len(cost)), columns].sum() == cost[linear_sum_assignment(cost)].sum()
-
-
 def test_a_cluster_keeps_color_name_and_isolation_by_its_place(page: Page, server: Server) -> None:
     """Centers that come in another order are the same clusters; by index all of them would change."""
     order = np.array([3, 0, 4, 1, 2])
@@ -344,61 +332,6 @@ def test_a_cluster_keeps_color_name_and_isolation_by_its_place(page: Page, serve
     before = first.layers[0].arrays["group"][0]
     by_cluster = {color: {int(g) for g, c in zip(before, colors, strict=True) if c == color} for color in set(colors)}
     assert all(len(clusters) == 1 for clusters in by_cluster.values())
-
-
-def test_cells_are_those_that_borders_part(page: Page, server: Server) -> None:
-    """The edges of the cells in the browser are the borders that Python finds, each once."""
-    rng = np.random.default_rng(1)
-    places = [rng.uniform(0.02, 0.98, (k, 2)) for k in (1, 2, 3, 5, 20)]
-    found = evaluate(
-        page,
-        server,
-        """return a.map((sites) => sites.flatMap((_, i) => {
-             const cell = live.siteCell(sites, i, [[0, 1], [0, 1]]);
-             return cell.map(([x, y, beyond], v) => [x, y, ...cell[(v + 1) % cell.length].slice(0, 2), beyond, i])
-               .filter(([, , , , beyond, own]) => beyond > own).map((edge) => edge.slice(0, 4));
-           }));""",
-        [each.tolist() for each in places],
-    )
-    for sites, edges in zip(places, found, strict=True):
-        borders = voronoi_borders(sites[None])[0]
-        borders = borders[np.isfinite(borders[:, 0])]
-
-        def sorted_ends(ends: Any) -> Any:
-            pairs = np.asarray(ends, dtype=float).reshape(-1, 2, 2)
-            pairs = np.array([sorted(pair.tolist()) for pair in pairs]).reshape(-1, 4)
-            return pairs[np.lexsort(np.round(pairs, 6).T[::-1])]
-
-        # Corners are found by other sums: a few roundings of numbers of size 1, a million times as much for thin cells.
-        np.testing.assert_allclose(sorted_ends(edges), sorted_ends(borders), atol=1e-8)
-
-
-def test_what_lies_outside_is_pinned_to_its_side(page: Page, server: Server) -> None:
-    found = evaluate(
-        page,
-        server,
-        "return a.map(([x, y]) => live.pinned(x, y));",
-        [[0.5, 0.5], [1, 1], [1.5, 0.5], [0.5, -1.5], [-0.5, 0.75], [0.25, 2.5]],
-    )
-    assert found[:2] == [None, None]
-    assert found[2] == {"x": 1, "y": 0.5, "side": "right"}
-    assert found[3] == {"x": 0.5, "y": 0, "side": "bottom"}
-    assert found[4] == {"x": 0, "y": 0.625, "side": "left"}
-    assert found[5] == {"x": 0.4375, "y": 1, "side": "top"}
-
-
-def test_marks_grow_with_the_picture_between_two_ends(page: Page, server: Server) -> None:
-    """A released center's radius is the picture's side by 62, from 6.5 to 13 pixels."""
-    sides = [300, 358, 403, 560, 612, 800, 1000]
-    found = evaluate(
-        page,
-        server,
-        """return a.map((side) => live.markRadius({ size: 18 },
-             { grow: live.grownBy({ equal: true }, { width: side, height: side + 9 }) }));""",
-        sides,
-    )
-    for side, radius in zip(sides, found, strict=True):
-        assert radius == pytest.approx(min(max(side / 62, 6.5), 13), rel=0.005)
 
 
 @pytest.mark.parametrize("curator", [False, True])
