@@ -97,23 +97,19 @@ def test_scales_broadcast_over_coordinates(add, law):  # noqa: ARG001
 
 
 @BOTH
-@pytest.mark.parametrize("scale", [-1.0, math.nan, math.inf, [1.0, -1.0], [1.0, 1.0, 1.0]])
-def test_impossible_scales_are_refused(add, law, scale):  # noqa: ARG001
-    with pytest.raises(ValueError, match=r"scale|sigma|shape"):
-        add(np.zeros(2), scale, np.random.default_rng(0))
-
-
-@BOTH
-def test_a_scale_may_not_add_coordinates(add, law):  # noqa: ARG001
-    with pytest.raises(ValueError, match="must broadcast to the value's shape"):
-        add(0.0, [1.0, 2.0], np.random.default_rng(0))
-
-
-@BOTH
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_values_that_noise_cannot_hide_are_refused(add, law, value):  # noqa: ARG001
-    with pytest.raises(ValueError, match="finite"):
-        add([value], 1.0, np.random.default_rng(0))
+@pytest.mark.parametrize(
+    ("value", "scale", "words"),
+    [
+        *((np.zeros(2), scale, r"scale|sigma") for scale in (-1.0, math.nan, math.inf, [1.0, -1.0])),
+        (np.zeros(2), [1.0, 1.0, 1.0], "shape"),
+        (0.0, [1.0, 2.0], "must broadcast to the value's shape"),
+        ([math.nan], 1.0, "finite"),
+        ([math.inf], 1.0, "finite"),
+    ],
+)
+def test_impossible_scales_and_values_are_refused(add, law, value, scale, words):  # noqa: ARG001
+    with pytest.raises(ValueError, match=words):
+        add(value, scale, np.random.default_rng(0))
 
 
 @pytest.mark.slow

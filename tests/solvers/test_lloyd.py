@@ -11,8 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
 
 from dpviz.solvers import assign, cluster_costs, cluster_sums, cluster_totals, lloyd, lloyd_in_blocks, means
-from dpviz.solvers.lloyd import BLOCK, THREADED_ROWS, argmax_in_boxes, nearness
-from dpviz.solvers.lloyd import BLOCK as ROWS
+from dpviz.solvers.lloyd import BLOCK, argmax_in_boxes, nearness
 
 problems = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 60), st.integers(1, 12), st.integers(1, 6))
 
@@ -175,29 +174,6 @@ def test_no_records_leave_the_centers():
     assert run.nonprivate_costs.tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize("n", [2, 3, 511, 513, 514, 600, 1025, 1026])
-@pytest.mark.parametrize(("d", "k"), [(2, 5), (3, 8), (10, 64)])
-def test_a_record_s_cluster_does_not_depend_on_how_many_others_there_are(n, d, k):
-    rng = np.random.default_rng(n + 100 * d)
-    for _ in range(20):
-        centers = rng.random((k, d))
-        first, second = rng.integers(k, size=(2, n))
-        ties = 0.5 * (centers[first] + centers[second])  # records halfway between two centers
-        labels = assign(ties, centers)
-        for gone in (0, n // 2, n - 1):
-            kept = np.delete(np.arange(n), gone)
-            np.testing.assert_array_equal(assign(ties[kept], centers), labels[kept])
-
-
-def test_shared_work_gives_the_same_labels_as_work_alone():
-    rng = np.random.default_rng(7)
-    for n in (THREADED_ROWS, THREADED_ROWS + 1, 3 * THREADED_ROWS + 777):
-        points, centers = rng.random((n, 3)), rng.random((11, 3))
-        alone = np.concatenate([assign(part, centers) for part in np.array_split(points, 7)])
-        assert max(len(part) for part in np.array_split(points, 7)) < THREADED_ROWS
-        np.testing.assert_array_equal(assign(points, centers), alone)
-
-
 def one_by_one(points, blocks, n_blocks, start, max_iterations):
     members = [points[blocks == block] for block in range(n_blocks)]
     found = [lloyd(m, start, max_iterations=max_iterations).nonprivate_centers if len(m) else start for m in members]
@@ -206,7 +182,7 @@ def one_by_one(points, blocks, n_blocks, start, max_iterations):
 
 @given(
     seed=st.integers(0, 10**6),
-    n=st.integers(0, 4 * ROWS),
+    n=st.integers(0, 4 * BLOCK),
     d=st.integers(1, 4),
     k=st.integers(1, 6),
     n_blocks=st.integers(1, 7),
@@ -218,21 +194,7 @@ def test_it_is_lloyd_of_each_block(seed, n, d, k, n_blocks, max_iterations, digi
     points, start = rng.random((n, d)).round(digits), rng.random((k, d)).round(digits)
     blocks = rng.integers(n_blocks, size=n)
     ours = lloyd_in_blocks(points, blocks, n_blocks, start, max_iterations=max_iterations)
-    alone = one_by_one(points, blocks, n_blocks, start, max_iterations)
-    if digits == 12:
-        assert np.array_equal(ours, alone)
-    else:
-        # A tie may be rounded another way in a product of another shape; what must hold is one step's fixed point.
-        again = lloyd_in_blocks(points, blocks, n_blocks, start, max_iterations=max_iterations)
-        assert np.array_equal(ours, again)
-        assert ((ours >= 0) & (ours <= 1)).all()
-        for block in range(n_blocks):
-            members = points[blocks == block]
-            assert cost(members, ours[block]) <= cost(members, start) + 1e-9
-
-
-def cost(points, centers):
-    return ((points[:, None] - centers[None]) ** 2).sum(axis=2).min(axis=1).sum()
+    assert np.array_equal(ours, one_by_one(points, blocks, n_blocks, start, max_iterations))
 
 
 @pytest.mark.parametrize(("n", "d", "k", "n_blocks"), [(5000, 2, 5, 30), (3000, 20, 12, 8), (400, 3, 40, 2)])
@@ -249,7 +211,7 @@ def test_it_is_lloyd_of_each_block_at_size(n, d, k, n_blocks):
 def test_a_block_does_not_see_the_other_blocks(seed):
     rng = np.random.default_rng(seed)
     points, start, blocks = rng.random((300, 2)), rng.random((4, 2)), rng.integers(5, size=300)
-    other = rng.random((3 * ROWS, 2))  # block 4 grows by several tiles
+    other = rng.random((3 * BLOCK, 2))  # block 4 grows by several tiles
     before = lloyd_in_blocks(points, blocks, 5, start, max_iterations=50)
     more = np.concatenate([other, points]), np.concatenate([np.full(len(other), 4), blocks])
     after = lloyd_in_blocks(*more, 5, start, max_iterations=50)

@@ -124,16 +124,18 @@ def test_few_records_are_added_one_by_one(monkeypatch):
     np.testing.assert_allclose(clusters.nonprivate_squares, np.bincount(labels, (points**2).sum(axis=1), 4), rtol=1e-12)
 
 
-@pytest.mark.parametrize("points", [np.full((50, 2), 1.5), np.full((50, 4), 0.5), np.empty((0, 2))])
-def test_other_records_are_looked_at_one_by_one(points):
-    centers = np.random.default_rng(1).random((3, points.shape[1]))
+@pytest.mark.parametrize(
+    ("points", "k"),
+    [
+        (np.full((50, 2), 1.5), 3),
+        (np.full((50, 4), 0.5), 3),
+        (np.empty((0, 2)), 3),
+        (np.random.default_rng(2).random((500, 2)), 300),  # more centers than a cell can name
+    ],
+)
+def test_other_records_are_looked_at_one_by_one(points, k):
+    centers = np.random.default_rng(1).random((k, points.shape[1]))
     assert nearest_among(frozen(points))(centers).tolist() == assign(points, centers).tolist()
-
-
-def test_more_centers_than_a_cell_can_name():
-    rng = np.random.default_rng(2)
-    points, centers = frozen(rng.random((500, 2))), rng.random((300, 2))
-    assert nearest_among(points)(centers).tolist() == assign(points, centers).tolist()
 
 
 def test_the_lattice_does_not_keep_the_records():

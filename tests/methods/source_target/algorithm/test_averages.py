@@ -1,7 +1,5 @@
 """Exact averages against brute force, their sensitivity by neighbors, and the coreset."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -154,14 +152,6 @@ def test_each_record_is_in_the_cell_of_its_nearest_target(kind, seed, n, d, m):
     assert (every[np.arange(m), labels] <= every.min(axis=1) * (1.0 + rounding)).all()
     for i in range(0, m, 41):
         assert cell_sums(source[i : i + 1], targets).nonprivate_labels[0] == labels[i]
-
-
-def test_a_label_does_not_depend_on_the_other_records():
-    source, targets = drawn("tied", 1, 900, 60, 4)
-    labels = cell_sums(source, targets).nonprivate_labels
-    for part in pairwise((0, 1, 70, 500, 900)):
-        assert np.array_equal(cell_sums(source[slice(*part)], targets).nonprivate_labels, labels[slice(*part)])
-    assert np.array_equal(cell_sums(source[::-1], targets).nonprivate_labels, labels[::-1])
 
 
 def test_targets_beyond_all_squares_have_neighbors():
