@@ -39,6 +39,7 @@ MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
         ("relief", None): Moved(""),
         ("term", "ledger"): Moved("The ledger of a run is now called its spending.", {"term": "spending"}),
         ("step", None): Moved(""),  # of a lesson, which has its own sentence
+        **dict.fromkeys((("spend", None), ("n_runs", None)), Moved("")),  # of the tab “All methods”
         **{
             (tab, "reproduction"): Moved("The papers’ tables are now in the documentation.", {tab: "read"})
             for tab in ("tab", "below", "under")

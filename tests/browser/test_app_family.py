@@ -11,7 +11,7 @@ from tests.browser.test_app import opened, redrawn, unfold
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 PATIENCE = 120_000  # ms; work of the lowest priority on a busy machine
-SMALL = "n=300&n_clusters=3&n_runs=5"
+SMALL = "n=300&n_clusters=3"
 
 Server = Callable[[str], str]
 

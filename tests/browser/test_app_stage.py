@@ -146,7 +146,7 @@ def test_one_screen_has_it_all_of_every_method(page: Page, server: Server) -> No
     Every size is looked at on the first page, and each other page at the smallest size and at another one.
     """
     first, *others = CATALOGUE
-    opened(page, server, first, "n_runs=5")
+    opened(page, server, first)
     check_screens(page, first)
     stays_in_sight(page)
     accessible(page, tabs="open")

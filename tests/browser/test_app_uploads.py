@@ -158,7 +158,7 @@ def test_a_file_that_is_no_table_is_refused_and_the_session_goes_on(page: Page, 
 def test_a_hostile_link_names_and_cells_stay_text(page: Page, server: Server) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    link = f"data=upload:%3Cimg%20src=x%20onerror=window.stolen=1%3E&epsilon={EVIL}&tab=read&audience=curator"
+    link = f"data=upload:%3Cimg%20src=x%20onerror=window.stolen=1%3E&epsilon={EVIL}&tab=runs&audience=curator"
     page.goto(f"{server(APP)}/convergent_kmeans?{link}")
     expect(page.get_by_text("not have this link")).to_be_visible(timeout=SLOW)
     names = (
