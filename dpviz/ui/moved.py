@@ -14,21 +14,24 @@ class Moved:
     page: str = ""  # "" keeps the page of the link
 
 
-# A value of None stands for every value of that parameter. Add a row when you remove a page, a tab or a control.
+# A value of None stands for every value of that parameter. Add a row when you remove a page, a tab or a control. A row
+# opens no tab: the page would scroll to it, away from the sentence.
 MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
     {
         ("lesson", "epsilon"): Moved(
             "The lesson on ε is now part of this chapter of the course.", {"chapter": "coin"}, "learn"
         ),
         **{
-            ("lesson", name): Moved("The main points of this lesson are now under “Read”.", {tab: "read"}, page)
-            for name, page, tab in (
-                ("kmeans", "convergent_kmeans", "tab"),
-                ("dpm", "dpm", "tab"),
-                ("morse", "morse", "below"),
-                ("laplace", "nd_laplace", "under"),
-                ("target", "source_target", "below"),
+            ("lesson", name): Moved(
+                "The main points of this lesson are now under “Read”, below the picture.", page=page
             )
+            for name, page in {
+                "kmeans": "convergent_kmeans",
+                "dpm": "dpm",
+                "morse": "morse",
+                "laplace": "nd_laplace",
+                "target": "source_target",
+            }.items()
         },
         ("half", None): Moved("The quiz is now once through, with your score at the end.", page="quiz"),
         ("teach_tab", "room"): Moved("“In the room” is now part of “Your class”.", {"teach_tab": "class"}, "teach"),
@@ -41,7 +44,7 @@ MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
         ("step", None): Moved(""),  # of a lesson, which has its own sentence
         **dict.fromkeys((("spend", None), ("n_runs", None)), Moved("")),  # of the tab “All methods”
         **{
-            (tab, "reproduction"): Moved("The papers’ tables are now in the documentation.", {tab: "read"})
+            (tab, "reproduction"): Moved("The papers’ tables are now in the documentation.")
             for tab in ("tab", "below", "under")
         },
         ("compare_tab", "grid"): Moved(

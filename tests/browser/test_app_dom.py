@@ -45,7 +45,7 @@ PLACES = (
     ("/convergent_kmeans?n=300&data=upload", WIDE),
     ("/convergent_kmeans?n=300&tab=read&below=read&under=read", WIDE),
     ("/convergent_kmeans?n=300&tab=runs&audience=curator", WIDE),
-    ("/dpm?n=300&tab=budget&audience=curator", WIDE),
+    ("/dpm?n=300&shares=own&audience=curator", WIDE),
     ("/compare", WIDE),
     ("/audit", WIDE),
     ("/learn", WIDE),
