@@ -67,7 +67,7 @@ def test_a_frame_and_a_script_show_one_picture_in_somebody_elses_page(page: Page
         expect(shown).to_have_attribute("data-dpviz-state", "0.0.1.1")
         expect(shown.locator(".dpviz-live[data-dpviz-drawn]")).to_be_visible()
         expect(shown.get_by_role("slider", name="ε")).to_have_attribute("aria-valuetext", re.compile("^ε 2,"))
-        whole = f"{address}/dpm/moons/index.html?epsilon=2&noise_seed=112&audience=public"
+        whole = f"{address}/dpm/moons/index.html?epsilon=2&audience=public"
         expect(shown.get_by_role("link")).to_have_attribute("href", whole)
     expect(frame.locator("nav").first).to_be_hidden()
     assert frame.evaluate("body => body.ownerDocument.documentElement.scrollWidth") == 320

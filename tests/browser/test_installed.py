@@ -130,7 +130,7 @@ def address(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 def test_the_command_says_its_version_and_makes_tables(installed, tmp_path):
     assert run("-m", "dpviz", "--version", folder=tmp_path, packages=installed).strip() == __version__
-    assert "sweep" in run("-m", "dpviz", "experiments", "--help", folder=tmp_path, packages=installed)
+    assert "compare" in run("-m", "dpviz", "experiments", "--help", folder=tmp_path, packages=installed)
     entry = (installed / f"dpviz-{__version__}.dist-info" / "entry_points.txt").read_text("utf-8")
     assert "dpviz = dpviz.__main__:main" in entry
 
