@@ -4,14 +4,11 @@
 
 import { remember } from "./kit.js";
 
-/**
- * A component's function for Streamlit; `start` makes what is drawn below its element.
- * @template Data
- * @param {(parent: Given["parentElement"]) => {update(given: Given<Data>): void, destroy(): void}} start
- */
+/** A component's function for Streamlit; `start` makes what is drawn below its element.
+ *  @template Data
+ *  @param {(parent: Given["parentElement"]) => {update(given: Given<Data>): void, destroy(): void}} start */
 export function component(start) {
-  /** @type {WeakMap<Given["parentElement"], ReturnType<typeof start>>} */
-  const instances = new WeakMap();
+  const instances = /** @type {WeakMap<Given["parentElement"], ReturnType<typeof start>>} */ (new WeakMap());
   return (/** @type {Given<Data>} */ given) => {
     const { parentElement } = given;
     if (!given.data) return undefined;

@@ -2,11 +2,9 @@
 
 export const SVG = "http://www.w3.org/2000/svg";
 
-/**
- * An element with a class, text and attributes; text is only ever text.
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag @param {string} [className] @param {string} [text] @param {Record<string, string>} [attributes]
- */
+/** An element with a class, text and attributes; text is only ever text.
+ *  @template {keyof HTMLElementTagNameMap} Tag
+ *  @param {Tag} tag @param {string} [className] @param {string} [text] @param {Record<string, string>} [attributes] */
 export function make(tag, className = "", text = "", attributes = {}) {
   const element = document.createElement(tag);
   if (className) element.className = className;

@@ -11,11 +11,9 @@ export const mix = (from, to, t) => from + (to - from) * t;
 /** A whole number with a comma between thousands. @param {number} count */
 export const formatCount = (count) => count.toLocaleString("en");
 
-/**
- * The value of a key, which is made when it is asked for first.
- * @template Key, Value
- * @param {{ get(key: Key): Value | undefined, set(key: Key, value: Value): unknown }} map @param {Key} key @param {() => Value} create
- */
+/** The value of a key, which is made when it is asked for first.
+ *  @template Key, Value
+ *  @param {{ get(key: Key): Value | undefined, set(key: Key, value: Value): unknown }} map @param {Key} key @param {() => Value} create */
 export function remember(map, key, create) {
   let value = map.get(key);
   if (value === undefined) map.set(key, value = create());
@@ -24,10 +22,8 @@ export function remember(map, key, create) {
 
 // ---- Motion ----------------------------------------------------------------------------------------------------
 
-/** @param {number} t */
-export const easeInOut = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
-/** @param {number} t */
-export const easeInOutCubic = (t) => (t < 0.5 ? 4 * t * t * t : 1 - (-2 * t + 2) ** 3 / 2);
+export const easeInOut = (/** @type {number} */ t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
+export const easeInOutCubic = (/** @type {number} */ t) => (t < 0.5 ? 4 * t * t * t : 1 - (-2 * t + 2) ** 3 / 2);
 /** Fast at first, so that it answers at once. @param {number} t */
 export const easeOutCubic = (t) => 1 - (1 - t) ** 3;
 /** Whether the reader wants no motion. */
@@ -66,20 +62,16 @@ export class Timer {
 
 /** What listens to events until a signal ends it. @param {AbortSignal} signal */
 export const listenUntil = (signal) =>
-  /**
-   * @template {keyof Events} Type
-   * @param {EventTarget} target @param {Type} type @param {(event: Events[Type]) => void} handler @param {AddEventListenerOptions} [options]
-   */
+  /** @template {keyof Events} Type
+   *  @param {EventTarget} target @param {Type} type @param {(event: Events[Type]) => void} handler @param {AddEventListenerOptions} [options] */
   (target, type, handler, options) =>
     target.addEventListener(type, /** @type {EventListener} */ (handler), { signal, ...options });
 
 // ---- SVG -------------------------------------------------------------------------------------------------------
 
-/**
- * An element of a drawing with attributes and text; text is only ever text.
- * @template {keyof SVGElementTagNameMap} Tag
- * @param {Tag} tag @param {Record<string, string | number>} [attributes] @param {string} [text]
- */
+/** An element of a drawing with attributes and text; text is only ever text.
+ *  @template {keyof SVGElementTagNameMap} Tag
+ *  @param {Tag} tag @param {Record<string, string | number>} [attributes] @param {string} [text] */
 export function makeShape(tag, attributes = {}, text = "") {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -105,14 +97,18 @@ export function line(path, x0, y0, x1, y1) {
   path.lineTo(x1, y1);
 }
 
+/** Write a text in one line. @param {CanvasRenderingContext2D} ctx @param {string} text @param {number} x @param {number} y @param {CanvasTextAlign} align @param {CanvasTextBaseline} baseline */
+export function write(ctx, text, x, y, align = "left", baseline = "top") {
+  [ctx.textAlign, ctx.textBaseline] = [align, baseline];
+  ctx.fillText(text, x, y);
+}
+
 /** The context of a canvas that takes any drawing. @param {HTMLCanvasElement} canvas */
 export const contextOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 
-/**
- * Give a canvas its size in the device's pixels, and return its context with a unit of one CSS pixel. An equal size
- * keeps what is drawn.
- * @param {HTMLCanvasElement} canvas @param {number} width @param {number} height @param {number} ratio
- */
+/** Give a canvas its size in the device's pixels, and return its context with a unit of one CSS pixel. An equal size
+ *  keeps what is drawn.
+ *  @param {HTMLCanvasElement} canvas @param {number} width @param {number} height @param {number} ratio */
 export function fitCanvas(canvas, width, height, ratio) {
   const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];

@@ -13,13 +13,10 @@ import { isOthers, linkedFrame, renew, setQuery, TELL_MS } from "./live_address.
 import { lookAfterPage } from "./live_page.js";
 
 class LiveComponent {
-  /** @param {HTMLElement | ShadowRoot} parent */
-  constructor(parent) {
+  constructor(/** @type {HTMLElement | ShadowRoot} */ parent) {
     this.parent = parent;
-    /** @type {Picture | null} */
-    this.picture = null;
-    /** @type {Options & Session} */
-    this.options = {};
+    this.picture = /** @type {Picture | null} */ (null);
+    this.options = /** @type {Options & Session} */ ({});
     /** @type {Given["setStateValue"]} */
     this.setStateValue = () => {};
     this.teller = new Timer();

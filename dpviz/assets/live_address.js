@@ -44,11 +44,9 @@ export function linkedFrame() {
   return /^[1-9]\d{0,5}$/.test(text) ? Number(text) - 1 : null;
 }
 
-/**
- * Put the knobs into the address without a new entry in the history, and the step if it is not the usual one; null leaves
- * the address as it is.
- * @param {string | null} query @param {number | null} step
- */
+/** Put the knobs into the address without a new entry in the history, and the step if it is not the usual one; null leaves
+ *  the address as it is.
+ *  @param {string | null} query @param {number | null} step */
 export function setQuery(query, step = null) {
   if (query === null) return;
   // Streamlit writes `embed` itself.

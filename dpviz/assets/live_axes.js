@@ -2,7 +2,7 @@
 
 /** @import { Axis, Box, Layer, Margins, Pair, Scale, Scene, Size, Theme, Tick, Zoom } from "./types.d.ts" */
 
-import { clamp, crisp, line, mix } from "./kit.js";
+import { clamp, crisp, line, mix, write } from "./kit.js";
 import look from "./look.json" with { type: "json" };
 import { axisTitle, colorOf, niceTicks, threeDigits, tickText, toAxis, toData, toScene } from "./live_base.js";
 
@@ -12,11 +12,9 @@ const MARGINS = AXES.margins;
 
 // ---- Scales and axes -------------------------------------------------------------------------------------------
 
-/**
- * What of the scene is shown: the axes' first view, then the reader's zoom, then equal units if the scene asks.
- * @param {Scene} scene @param {Zoom} zoom @param {number} width @param {number} height @returns {[Pair, Pair]}
- */
-export function windowOf(scene, zoom, width, height) {
+/** What of the scene is shown: the axes' first view, then the reader's zoom, then equal units if the scene asks.
+ *  @param {Scene} scene @param {Zoom} zoom @param {number} width @param {number} height @returns {[Pair, Pair]} */
+function windowOf(scene, zoom, width, height) {
   const shown = [scene.x, scene.y].map((axis, i) => {
     const span = (axis.view[1] - axis.view[0]) / zoom.k;
     const middle = mix(axis.view[0], axis.view[1], i === 0 ? zoom.x : zoom.y);
@@ -45,10 +43,8 @@ export function scaleOf(scene, zoom, plot) {
   };
 }
 
-/**
- * Tick positions (scene) and labels for one axis over a window of scene coordinates: about `target`, `room` at most.
- * @param {Axis} axis @param {Pair} window @param {number} target @returns {Tick[]}
- */
+/** Tick positions (scene) and labels for one axis over a window of scene coordinates: about `target`, `room` at most.
+ *  @param {Axis} axis @param {Pair} window @param {number} target @returns {Tick[]} */
 export function axisTicks(axis, [from, to], target, room = AXES.logRoom * target) {
   if (!axis.ticks) return [];
   if (axis.names?.length > 0) return laneTicks(axis.names);
@@ -78,12 +74,10 @@ function wholeTicks(from, to, target) {
   return { values, step: 1 };
 }
 
-/**
- * Ticks between two decimal logarithms: 1, 2, 5 in each decade, with words as far as there is room, at least the decades.
- * One alone means that the window is so narrow that a linear axis has the better ones.
- * @param {number} from @param {number} to @param {number} room
- */
-export function logTicks(from, to, room) {
+/** Ticks between two decimal logarithms: 1, 2, 5 in each decade, with words as far as there is room, at least the decades.
+ *  One alone means that the window is so narrow that a linear axis has the better ones.
+ *  @param {number} from @param {number} to @param {number} room */
+function logTicks(from, to, room) {
   const [low, high] = from < to ? [from, to] : [to, from];
   if (!(high > low) || !Number.isFinite(high - low)) return [];
   const [decades, all] = [high - low, 3 * (high - low)];
@@ -128,11 +122,9 @@ export const grownBy = (scene, { width, height }) =>
 
 const AROUND = 0.02; // of the box: around it marks at its edge are drawn whole, as far as there is room
 
-/**
- * On a stage: the public box as drawn, and the frame that marks are drawn in, which is a little larger. `margins` are
- * around the box; the box has the scene's aspect.
- * @param {Scene} scene @param {Zoom} zoom @param {Size & {margins: Margins}} stage
- */
+/** On a stage: the public box as drawn, and the frame that marks are drawn in, which is a little larger. `margins` are
+ *  around the box; the box has the scene's aspect.
+ *  @param {Scene} scene @param {Zoom} zoom @param {Size & {margins: Margins}} stage */
 export function stageOf(scene, zoom, { width, height, margins }) {
   const room = { left: margins.left, top: margins.top, width: width - margins.left - margins.right,
     height: height - margins.top - margins.bottom };
@@ -154,63 +146,55 @@ const ENDS_IN_A_BOX = 62; // lines of it that a box is high, where that is more
 /** Whether the picture is a map, which has a bar for its scale in place of axes. @param {Scene} scene */
 export const isMap = (scene) => Boolean(scene.place) || scene.layers.some(({ name }) => name === MAP);
 
-/**
- * The ends of the axes and their names, outside of the box, and at its foot whose bounds they are; of a map the bar of its
- * scale.
- * @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {Box} box @param {Theme} theme
- * @param {Layer | undefined} bounds @param {Layer | undefined} bar @param {Scale} scale
- */
+/** The ends of the axes and their names, outside of the box, and at its foot whose bounds they are; of a map the bar of its
+ *  scale.
+ *  @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {Box} box @param {Theme} theme
+ *  @param {Layer | undefined} bounds @param {Layer | undefined} bar @param {Scale} scale */
 export function drawEnds(ctx, scene, box, theme, bounds, bar, scale) {
   const [bottom, right] = [box.top + box.height, box.left + box.width];
   const onMap = isMap(scene);
   const type = Math.max(END, Math.round(Math.min(box.width, box.height) / ENDS_IN_A_BOX));
   ctx.font = `${type}px ${theme.font}`;
   ctx.fillStyle = theme.axis;
-  ctx.textBaseline = "top";
+  const foot = bottom + 7;
   let [from, to] = [box.left, right]; // what is free at the foot
   if (bar) to = drawScaleBar(ctx, bar, box, theme, scale);
   if (scene.x.ticks && !onMap) {
     const [low, high] = scale.window[0].map((at) => endText(scene.x, at));
-    ctx.textAlign = "left";
-    ctx.fillText(low, box.left, bottom + 7);
-    ctx.textAlign = "right";
-    ctx.fillText(high, right, bottom + 7);
+    write(ctx, low, box.left, foot);
+    write(ctx, high, right, foot, "right");
     from += ctx.measureText(low).width + 14;
     to -= ctx.measureText(high).width + 14;
   }
   if (bounds) {
     ctx.fillStyle = colorOf(theme, bounds, 0);
-    ctx.textAlign = "left";
     const words = bounds.role === "public" ? "public bounds" : "bounds from the data";
-    ctx.fillText(words, from, bottom + 7);
+    write(ctx, words, from, foot);
     from += ctx.measureText(words).width + 14;
     ctx.fillStyle = theme.axis;
   }
   if (scene.x.label && !onMap) {
     const half = ctx.measureText(axisTitle(scene.x)).width / 2;
     const middle = clamp(box.left + box.width / 2, from + half, Math.max(from + half, to - half));
-    ctx.textAlign = "center";
-    ctx.fillText(shorten(ctx, axisTitle(scene.x), to - from), from + half > to ? (from + to) / 2 : middle, bottom + 7);
+    write(ctx, shorten(ctx, axisTitle(scene.x), to - from), from + half > to ? (from + to) / 2 : middle, foot, "center");
   }
   if (!scene.y.ticks || onMap) return;
-  ctx.textAlign = "right";
-  ctx.textBaseline = "middle";
   const [low, high] = scale.window[1].map((at) => endText(scene.y, at));
   for (const [text, y] of /** @type {const} */ ([[high, box.top + 7], [low, bottom - 7]])) {
     const share = (box.left - 8) / ctx.measureText(text).width;
     ctx.font = `${Math.floor(clamp(share, 0.6, 1) * type)}px ${theme.font}`; // a long number in smaller type
-    ctx.fillText(text, box.left - 8, y);
+    write(ctx, text, box.left - 8, y, "right", "middle");
     ctx.font = `${type}px ${theme.font}`;
   }
   const title = axisTitle(scene.y);
+  const turns = ctx.measureText(title).width > box.left - 8;
   ctx.save();
   ctx.translate(box.left - 8, box.top + box.height / 2);
-  if (ctx.measureText(title).width > box.left - 8) {
+  if (turns) {
     ctx.rotate(-Math.PI / 2);
-    ctx.textAlign = "center";
     ctx.translate(0, -type / 2);
   }
-  ctx.fillText(shorten(ctx, title, box.height - 80), 0, 0);
+  write(ctx, shorten(ctx, title, box.height - 80), 0, 0, turns ? "center" : "right", "middle");
   ctx.restore();
 }
 
@@ -228,9 +212,7 @@ function drawScaleBar(ctx, { name, arrays }, box, theme, scale) {
   for (const [x, at] of [[left, y], [right, y], [right, y - 4]]) ctx.lineTo(x, at);
   ctx.stroke();
   ctx.fillStyle = theme.axis;
-  ctx.textAlign = "right";
-  ctx.textBaseline = "top";
-  ctx.fillText(words, left - 8, box.top + box.height + 7);
+  write(ctx, words, left - 8, box.top + box.height + 7, "right");
   return left - 8 - ctx.measureText(words).width;
 }
 
@@ -253,30 +235,20 @@ export function drawAxes(ctx, scene, scale, plot, theme) {
   for (const { at, bare } of ys) if (!bare) line(ctx, plot.left, crisp(scale.y(at)), right, crisp(scale.y(at)));
   ctx.stroke();
   ctx.fillStyle = theme.axis;
-  ctx.textAlign = "center";
-  ctx.textBaseline = "top";
   let end = -Infinity; // of the last word, so that none runs into the next
   for (const { at, text } of xs) {
     const half = ctx.measureText(text).width / 2;
     const middle = clamp(scale.x(at), half, right + MARGINS.right - half);
     if (text === "" || middle - half < end + 4) continue;
-    ctx.fillText(text, middle, bottom + 7);
+    write(ctx, text, middle, bottom + 7, "center");
     end = middle + half;
   }
-  ctx.textAlign = "right";
-  ctx.textBaseline = "middle";
-  for (const { at, text } of ys) ctx.fillText(shorten(ctx, text, plot.left - 9), plot.left - 7, scale.y(at));
+  for (const { at, text } of ys) write(ctx, shorten(ctx, text, plot.left - 9), plot.left - 7, scale.y(at), "right", "middle");
   ctx.fillStyle = theme.text;
   if (scene.x.ticks && scene.x.label) {
-    ctx.textAlign = "center";
-    ctx.textBaseline = "top";
-    ctx.fillText(shorten(ctx, axisTitle(scene.x), plot.width), plot.left + plot.width / 2, bottom + 25);
+    write(ctx, shorten(ctx, axisTitle(scene.x), plot.width), plot.left + plot.width / 2, bottom + 25, "center");
   }
-  if (scene.y.ticks && scene.y.label) {
-    ctx.textAlign = "left";
-    ctx.textBaseline = "top";
-    ctx.fillText(shorten(ctx, axisTitle(scene.y), plot.width), 2, 4);
-  }
+  if (scene.y.ticks && scene.y.label) write(ctx, shorten(ctx, axisTitle(scene.y), plot.width), 2, 4);
   if (!scene.equal) {
     ctx.strokeStyle = theme.axis;
     ctx.globalAlpha = 0.5;

@@ -69,10 +69,8 @@ export function niceTicks(from, to, target) {
 
 const UNITS = new Map([[1, ""], [1e3, "k"], [1e6, "M"]]);
 
-/**
- * A tick's label: as many decimals as the step needs, thousands as k and millions as M when the axis reaches them.
- * @param {number} value @param {number} step
- */
+/** A tick's label: as many decimals as the step needs, thousands as k and millions as M when the axis reaches them.
+ *  @param {number} value @param {number} step */
 export function tickText(value, step, size = Math.abs(value)) {
   if (Math.abs(value) < step * 1e-6) return "0";
   if (size >= 1e9 || step < 1e-5) return threeDigits(value);
@@ -89,8 +87,7 @@ export const toData = (axis, at) => (axis.log ? 10 ** toAxis(axis, at) : toAxis(
 /** @param {Axis} axis @param {number} value */
 export const toScene = (axis, value) =>
   ((axis.log ? Math.log10(value) : value) - axis.values[0]) / (axis.values[1] - axis.values[0]);
-/** @param {Pick<Axis, "label" | "unit">} axis */
-export const axisTitle = (axis) => (axis.unit ? `${axis.label} (${axis.unit})` : axis.label);
+export const axisTitle = (/** @type {Pick<Axis, "label" | "unit">} */ axis) => (axis.unit ? `${axis.label} (${axis.unit})` : axis.label);
 /** @param {Axis} axis @param {string} text */
 export const withUnit = (axis, text) => (axis.unit ? `${text} ${axis.unit}` : text);
 
@@ -133,10 +130,8 @@ export const clusterColor = (theme, group) => theme.clusters[slotOf(theme, group
 /** @param {Theme} theme @param {number} group */
 export const groupSymbolOf = (theme, group) => (theme.round ? "circle" : GROUP_SYMBOLS[slotOf(theme, group) % GROUP_SYMBOLS.length]);
 
-/**
- * The color of mark i of a layer; `group` is what a cluster's color goes by, from the layer's own hue on.
- * @param {Theme} theme @param {Layer} layer @param {number} group
- */
+/** The color of mark i of a layer; `group` is what a cluster's color goes by, from the layer's own hue on.
+ *  @param {Theme} theme @param {Layer} layer @param {number} group */
 export function colorOf(theme, layer, group) {
   if (layer.role === "cluster") {
     if (group === NO_GROUP) return layer.audience === "curator" ? theme.exact : theme.text; // gray is secret
@@ -151,16 +146,14 @@ export function colorOf(theme, layer, group) {
 export const GROUP_SYMBOLS = look.symbols.groups;
 export const STROKED = new Set(look.symbols.stroked);
 const REACH = look.symbols.reach;
-/** @param {number[][]} corners */
-const polygon = (corners) => `M${corners.map((corner) => corner.map((v) => v.toFixed(3)).join(" ")).join("L")}Z`;
+const polygon = (/** @type {number[][]} */ corners) => `M${corners.map((corner) => corner.map((v) => v.toFixed(3)).join(" ")).join("L")}Z`;
 /** @param {number} count @param {number} turn @param {number[]} radii */
 const around = (count, turn, radii) => Array.from({ length: count }, (_, i) => {
   const angle = turn + (2 * Math.PI * i) / count;
   const r = radii[i % radii.length];
   return [r * Math.cos(angle), r * Math.sin(angle)];
 });
-/** @param {number} r */
-export const disc = (r) => `M${-r} 0A${r} ${r} 0 1 0 ${r} 0A${r} ${r} 0 1 0 ${-r} 0Z`;
+export const disc = (/** @type {number} */ r) => `M${-r} 0A${r} ${r} 0 1 0 ${r} 0A${r} ${r} 0 1 0 ${-r} 0Z`;
 
 /** @type {Record<string, (r: number) => string>} */
 const SYMBOLS = { // radius -> path data around (0, 0), all of about the same area
@@ -237,16 +230,13 @@ export function groupsAt(layers, frame) {
   return seen;
 }
 
-/**
- * Which frame to show when a new scene replaces an old one.
- * @param {Scene | null} old @param {Scene} scene @param {number} frame @param {boolean} touched
- */
+/** Which frame to show when a new scene replaces an old one.
+ *  @param {Scene | null} old @param {Scene} scene @param {number} frame @param {boolean} touched */
 export function frameAfter(old, scene, frame, touched) {
   const last = scene.frames.length - 1;
   if (!old || !touched) return clamp(scene.start_frame, 0, last);
   const [before, now] = [old, scene].map(({ frames }) => frames.map(([label]) => label));
-  /** @param {string} label */
-  const stem = (label) => label.replace(/\d+/g, "");
+  const stem = (/** @type {string} */ label) => label.replace(/\d+/g, "");
   const stems = new Set(before.map(stem));
   const other = now.length !== before.length && !now.some((label) => stems.has(stem(label)));
   if (other) return clamp(scene.start_frame, 0, last); // the stops of something else

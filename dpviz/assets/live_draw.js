@@ -25,10 +25,8 @@ const NO_COLOR = [128, 128, 128];
 
 // ---- Places and sizes ------------------------------------------------------------------------------------------
 
-/**
- * Component c of mark i where it is drawn now: eased from the frame before, or on its way from the scene before.
- * @param {Layer} layer @param {string} name @param {Pick<Look, "row" | "from" | "t" | "starts" | "glided">} look
- */
+/** Component c of mark i where it is drawn now: eased from the frame before, or on its way from the scene before.
+ *  @param {Layer} layer @param {string} name @param {Pick<Look, "row" | "from" | "t" | "starts" | "glided">} look */
 export function placesOf(layer, name, look) {
   const array = layer.arrays[name];
   return placed(reader(array, look.row, look.from, look.t), look.starts?.[name], countOf(array.shape.slice(2)), look.glided);
@@ -50,8 +48,7 @@ export function strokeWidth(layer, { grow = 1 } = {}) {
   return layer.size <= THIN && grow <= SIZES.grown.most ? Math.min(width, HAIRLINE) : width;
 }
 
-/** @param {Layer} layer */
-export const isDashed = (layer) => layer.dash || layer.role === "exact";
+export const isDashed = (/** @type {Layer} */ layer) => layer.dash || layer.role === "exact";
 
 /** @param {Pick<Layer, "size">} layer @param {{grow?: number}} [scale] */
 export const markRadius = (layer, { grow = 1 } = {}) => (grow * (layer.size === SIZES.default ? MARK.diameter : layer.size)) / 2;
@@ -91,10 +88,8 @@ function pen(ctx, layer, color, look, i = -1) {
   return look.faint * (layer.role === "reference" ? OPACITIES.reference : 1);
 }
 
-/**
- * Stroke a path, else the current one, with a casing in the background's color, so that it can be followed over points.
- * @param {CanvasRenderingContext2D} ctx @param {Layer} layer @param {Look} look @param {number} alpha @param {Path2D | null} path
- */
+/** Stroke a path, else the current one, with a casing in the background's color, so that it can be followed over points.
+ *  @param {CanvasRenderingContext2D} ctx @param {Layer} layer @param {Look} look @param {number} alpha @param {Path2D | null} path */
 function strokeCased(ctx, layer, look, alpha, path = null) {
   const stroke = () => (path ? ctx.stroke(path) : ctx.stroke());
   if (layer.role !== "reference") {
@@ -167,8 +162,7 @@ function sprite(symbol, color, size, hollow, look) {
   });
 }
 
-/** @type {WeakMap<NumberArray["data"], Map<number, string>>} data of an array -> row -> its checksum: every frame of a glide asks again */
-const checksums = new WeakMap();
+const checksums = /** @type {WeakMap<NumberArray["data"], Map<number, string>>} */ (new WeakMap()); // data of an array -> row -> its checksum: every frame of a glide asks again
 
 /** A text for what one row of an array holds, so that equal rows of another scene are known again. @param {NumberArray} array @param {number} row */
 function checksum({ data, shape }, row) {
@@ -214,8 +208,7 @@ function paintPoints(ctx, layer, look, pixels = null) {
   const { kx, ky, window: [[x0], [, y1]] } = look.scale;
   const [left, top] = [look.scale.x(x0), look.scale.y(y1)];
   const stands = standing(layer, look);
-  /** @param {number} px */
-  const snap = (px) => Math.round(px * look.dpr) / look.dpr;
+  const snap = (/** @type {number} */ px) => Math.round(px * look.dpr) / look.dpr;
   const dot = Math.max(1, Math.round(size * look.dpr)) / look.dpr;
   for (let group = 0; group < 256; group += 1) {
     if (starts[group] === starts[group + 1]) continue;
@@ -238,13 +231,10 @@ function paintPoints(ctx, layer, look, pixels = null) {
   }
 }
 
-/** @type {WeakMap<HTMLCanvasElement, Uint8ClampedArray>} a symbol's image -> its pixels */
-const shapes = new WeakMap();
+const shapes = /** @type {WeakMap<HTMLCanvasElement, Uint8ClampedArray>} */ (new WeakMap()); // a symbol's image -> its pixels
 
-/**
- * What lays a symbol's image, or a square without one, over `pixels` with its corner at a pixel.
- * @param {ImageData} pixels @param {HTMLCanvasElement | null} image @param {number} side @param {string} color @param {number} alpha
- */
+/** What lays a symbol's image, or a square without one, over `pixels` with its corner at a pixel.
+ *  @param {ImageData} pixels @param {HTMLCanvasElement | null} image @param {number} side @param {string} color @param {number} alpha */
 function stamp(pixels, image, side, color, alpha) {
   const { data, width, height } = pixels;
   const [red, green, blue] = parseColor(color) ?? NO_COLOR;
@@ -321,10 +311,8 @@ function drawThreads(ctx, layer, look) {
   }
 }
 
-/**
- * The cell of place i among `sites`: corners [x, y, the site beyond the edge from here on, -1 for a wall].
- * @param {readonly Point[]} sites @param {number} i @param {readonly Pair[]} walls
- */
+/** The cell of place i among `sites`: corners [x, y, the site beyond the edge from here on, -1 for a wall].
+ *  @param {readonly Point[]} sites @param {number} i @param {readonly Pair[]} walls */
 export function siteCell(sites, i, [[x0, x1], [y0, y1]]) {
   let cell = [[x0, y0, -1], [x1, y0, -1], [x1, y1, -1], [x0, y1, -1]];
   const [ax, ay] = sites[i];
@@ -368,10 +356,8 @@ function drawCells(ctx, layer, look, moves) {
   ctx.stroke(edges);
 }
 
-/**
- * Values as an image, one pixel each: the role's color, opaque (up to a strength) where the value is high.
- * @param {Layer} layer @param {number} i @param {Look} look @param {number} strength
- */
+/** Values as an image, one pixel each: the role's color, opaque (up to a strength) where the value is high.
+ *  @param {Layer} layer @param {number} i @param {Look} look @param {number} strength */
 function valueImage(layer, i, look, strength) {
   const { group, value } = layer.arrays; // a group of each cell, where a grid has one
   const row = value.shape[0] === 1 ? 0 : look.row;
@@ -385,10 +371,8 @@ function valueImage(layer, i, look, strength) {
     const ctx = contextOf(canvas);
     const image = ctx.createImageData(columns, rows);
     const pixels = image.data; // asked for once, and filled number by number: a landscape has ten thousand cells
-    /** @type {Map<number, number[]>} of each cluster: its color, and how opaque it is at most */
-    const inks = new Map();
-    /** @param {number} own */
-    const ink = (own) => remember(inks, own, () => {
+    const inks = /** @type {Map<number, number[]>} */ (new Map()); // of each cluster: its color, and how opaque it is at most
+    const ink = (/** @type {number} */ own) => remember(inks, own, () => {
       const rgb = parseColor(groups ? colorOf(look.theme, layer, own) : color) ?? NO_COLOR;
       return [...rgb, strength * (groups ? look.alpha(own) : 1)];
     });
@@ -434,8 +418,7 @@ const cornersOf = (rect, i, scale) => [scale.x(rect(i, 0)), scale.y(rect(i, 1)),
 
 /** The runs [first, last] of vertices that are finite. @param {number} count @param {(v: number) => number} value */
 export function unbroken(count, value) {
-  /** @type {Pair[]} */
-  const runs = [];
+  const runs = /** @type {Pair[]} */ ([]);
   for (let v = 0; v < count; v += 1) {
     if (!Number.isFinite(value(v))) continue;
     const last = runs.at(-1);
@@ -707,10 +690,8 @@ export function drawOrder(layers) {
 const HUB_ALPHA = 0.8; // of what belongs to the mark under the pointer
 const BESIDE_HUB = 0.5; // of all the rest, times its own opacity
 
-/**
- * The opacity of mark i: its own, or, where it belongs to a mark, that of all around the one under the pointer.
- * @param {Layer} layer @param {number} row @param {View["pointed"]} pointed @returns {(i: number) => number}
- */
+/** The opacity of mark i: its own, or, where it belongs to a mark, that of all around the one under the pointer.
+ *  @param {Layer} layer @param {number} row @param {View["pointed"]} pointed @returns {(i: number) => number} */
 export function opacityOf({ arrays, hub }, row, pointed) {
   const own = arrays.alpha ? reader(arrays.alpha, row) : () => 1;
   if (!hub || pointed?.name !== hub) return own;
@@ -719,8 +700,7 @@ export function opacityOf({ arrays, hub }, row, pointed) {
 }
 
 const BOUNDS = new Set(["public bounds", "bounds from the data"]);
-/** @param {Scene} scene */
-export const boundsOf = (scene) => scene.layers.find(({ name }) => BOUNDS.has(name));
+export const boundsOf = (/** @type {Scene} */ scene) => scene.layers.find(({ name }) => BOUNDS.has(name));
 
 /** How visible what belongs to a cluster is, where one may be seen alone. @param {Layer} layer @param {number} group @param {View} view */
 export const alphaOf = (layer, group, { isolated }) => (isolated === null || !layer.isolate || group === isolated ? 1 : FADED);
@@ -742,10 +722,8 @@ function layOut(ctx, scene, view) {
   return { plot, scale, frame: stage?.frame ?? plot, box: stage?.box ?? null, ends: /** @type {[Pair, Pair]} */ ([x, y]) };
 }
 
-/**
- * Draw a whole frame. On a stage the picture is its box alone.
- * @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {View} view
- */
+/** Draw a whole frame. On a stage the picture is its box alone.
+ *  @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {View} view */
 export function drawScene(ctx, scene, view) {
   ctx.setTransform(view.dpr, 0, 0, view.dpr, 0, 0);
   ctx.clearRect(0, 0, view.width, view.height);

@@ -9,14 +9,13 @@ const E2 = 0.006694379990141316;
 const ECCENTRIC = Math.sqrt(E2);
 const RADIAN = Math.PI / 180;
 
-/** @param {number} sine */
-const snyderQ = (sine) =>
+const snyderQ = (/** @type {number} */ sine) =>
   (1 - E2) * (sine / (1 - E2 * sine * sine) - Math.log((1 - ECCENTRIC * sine) / (1 + ECCENTRIC * sine)) / (2 * ECCENTRIC));
 const Q_POLE = snyderQ(1);
 const AUTHALIC = MAJOR * Math.sqrt(Q_POLE / 2); // m, radius of the sphere of the same area
 
 /** Latitude and longitude, degrees, of meters east and north of a middle [latitude, longitude]. @param {Pair} middle @param {number} east @param {number} north */
-export function degreesAt([latitude, longitude], east, north) {
+function degreesAt([latitude, longitude], east, north) {
   const sine = snyderQ(Math.sin(latitude * RADIAN)) / Q_POLE;
   const cosine = Math.sqrt(1 - sine * sine);
   const across = Math.cos(latitude * RADIAN) / Math.sqrt(1 - E2 * Math.sin(latitude * RADIAN) ** 2);

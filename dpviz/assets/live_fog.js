@@ -3,11 +3,11 @@
 /** @import { Box, Drained, Layer, Look, Rectangle, Scene, Theme, View } from "./types.d.ts" */
 
 import LOOK from "./look.json" with { type: "json" };
-import { clamp, contextOf, mix, parseColor, remember } from "./kit.js";
+import { clamp, contextOf, mix, parseColor, remember, write } from "./kit.js";
 import { clusterColor, colorOf, GROUP_SYMBOLS, groupSymbolOf, NO_GROUP, reader } from "./live_base.js";
 import { placed } from "./live_glide.js";
 
-export const DRAIN_SHADES = 4; // from a record's full color, 0, to gray; as in dpviz/plots/scene.py
+const SHADES = LOOK.shades; // from a record's full color, 0, to gray
 const HAZE = LOOK.haze;
 const DOT_HALO = { px: 1.1, alpha: 0.45 }; // around a dot, in the box's color: so it is seen among records
 const NAMED_PX = 13; // a cloud that is narrower is covered by its center, and has no name
@@ -26,8 +26,7 @@ function drawsOf(layer, name, look) {
   return { draws, count, read: placed(reader(array, look.row), look.starts?.[name], count * size, look.glided) };
 }
 
-/** @type {WeakMap<Layer, Map<number, number>>} layer -> row -> its spread, which every frame asks for */
-const spreads = new WeakMap();
+const spreads = /** @type {WeakMap<Layer, Map<number, number>>} */ (new WeakMap()); // layer -> row -> its spread, which every frame asks for
 
 /** How far apart the draws of one place are, scene units: the median distance from the middle, averaged over places. @param {Layer} layer @param {number} row */
 export const spreadOf = (layer, row) => remember(remember(spreads, layer, () => new Map()), row, () => measureSpread(layer, row));
@@ -37,12 +36,10 @@ function measureSpread({ arrays: { ends, xy } }, row) {
   const [array, size] = ends ? [ends, 4] : [xy, 2];
   const [, draws, count] = array.shape;
   const read = reader(array, row);
-  /** @param {number[]} values */
-  const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+  const median = (/** @type {number[]} */ values) => values.sort((a, b) => a - b)[values.length >> 1];
   let [sum, known] = [0, 0];
   for (let i = 0; i < count; i += 1) {
-    /** @type {number[][]} */
-    const places = [];
+    const places = /** @type {number[][]} */ ([]);
     for (let draw = 0; draw < draws; draw += 1) {
       const [x, y] = [0, 1].map((c) => (size === 2 ? read(draw, 2 * i + c) : (read(draw, 4 * i + c) + read(draw, 4 * i + c + 2)) / 2));
       if (Number.isFinite(x + y)) places.push([x, y]);
@@ -93,14 +90,11 @@ function drawCloud(ctx, layer, look) {
 /** @param {Layer} layer @param {Pick<Look, "row" | "scale">} look */
 const isWide = (layer, { row, scale }) => spreadOf(layer, row) * scale.kx >= NAMED_PX;
 
-/**
- * Name the cloud in the corner with the fewest centers, once it is one; return the name's place, [] where it has none.
- * @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {View} view @param {Pick<Look, "scale" | "theme">} look @param {Box} box
- * @returns {Rectangle[]}
- */
+/** Name the cloud in the corner with the fewest centers, once it is one; return the name's place, [] where it has none.
+ *  @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {View} view @param {Pick<Look, "scale" | "theme">} look @param {Box} box
+ *  @returns {Rectangle[]} */
 export function nameCloud(ctx, scene, view, look, box) {
-  /** @param {Layer["kind"]} kind */
-  const shown = (kind) => scene.layers.filter((layer) => layer.kind === kind && layer.rows[view.frame] >= 0 && !view.hidden.has(layer.name));
+  const shown = (/** @type {Layer["kind"]} */ kind) => scene.layers.filter((layer) => layer.kind === kind && layer.rows[view.frame] >= 0 && !view.hidden.has(layer.name));
   const layer = shown("ensemble").find(({ fill }) => fill === 0);
   if (!layer || spares() || !isWide(layer, { ...look, row: layer.rows[view.frame] })) return [];
   const words = layer.label || layer.name;
@@ -123,16 +117,13 @@ export function nameCloud(ctx, scene, view, look, box) {
   ctx.fill();
   ctx.globalAlpha = 1;
   ctx.fillStyle = colorOf(look.theme, layer, 0);
-  [ctx.textAlign, ctx.textBaseline] = ["left", "middle"];
-  ctx.fillText(words, x + NAME_PILL.side, y + NAME_PILL.height / 2 + 1);
+  write(ctx, words, x + NAME_PILL.side, y + NAME_PILL.height / 2 + 1, "left", "middle");
   return [[x, y, x + width, y + NAME_PILL.height]];
 }
 
-/**
- * Fog is drawn small, once for a scene, and scaled up: so many lines become one haze. It takes as long as all else, and
- * the first frame of a move does not wait for it: that frame has the haze before.
- * @param {CanvasRenderingContext2D} ctx @param {Layer} layer @param {Look} look
- */
+/** Fog is drawn small, once for a scene, and scaled up: so many lines become one haze. It takes as long as all else, and
+ *  the first frame of a move does not wait for it: that frame has the haze before.
+ *  @param {CanvasRenderingContext2D} ctx @param {Layer} layer @param {Look} look */
 function drawFog(ctx, layer, look) {
   const color = colorOf(look.theme, layer, 0);
   const key = `${color}|${look.row}`;
@@ -150,11 +141,9 @@ function drawFog(ctx, layer, look) {
   ctx.drawImage(mist.canvas, x(0), y(1), kx, ky);
 }
 
-/**
- * How wide and how opaque the lines of a haze are, box widths: the farther apart they run, the wider and the fainter.
- * `length` is that of one draw's lines: where they run anywhere, so many of them lie over each other on average.
- * @param {number} spread @param {number} draws @param {number} length @param {number} opacity
- */
+/** How wide and how opaque the lines of a haze are, box widths: the farther apart they run, the wider and the fainter.
+ *  `length` is that of one draw's lines: where they run anywhere, so many of them lie over each other on average.
+ *  @param {number} spread @param {number} draws @param {number} length @param {number} opacity */
 export function hazeOf(spread, draws, length, opacity) {
   const width = clamp(HAZE.share * spread, HAZE.least, HAZE.most);
   const over = Math.max(1, (draws * width) / (width + HAZE.across * spread), draws * length * width);
@@ -170,8 +159,7 @@ function paintFog(canvas, layer, look, color) {
   const most = Math.min(draws, Math.max(FEWEST_DRAWS, MOST_FOG_LINES / (ends ? count : 1.6 * count)));
   const used = Math.round(clamp((most * spread) / ALL_FROM, FEWEST_DRAWS, most)); // lines that lie on each other are wasted
   const lines = Array.from({ length: used }, (_, draw) => {
-    /** @type {number[]} */
-    const found = [];
+    const found = /** @type {number[]} */ ([]);
     if (ends) for (let c = 0; c < 4 * count; c += 1) found.push(read(draw, c));
     else eachBorder((i, c) => read(draw, 2 * i + c), count, (...line) => found.push(...line));
     return found;
@@ -196,11 +184,9 @@ function paintFog(canvas, layer, look, color) {
   }
 }
 
-/**
- * Visit each border between the nearest of k centers in the unit square.
- * @param {(i: number, c: number) => number} at @param {number} k
- * @param {(x0: number, y0: number, x1: number, y1: number) => void} visit
- */
+/** Visit each border between the nearest of k centers in the unit square.
+ *  @param {(i: number, c: number) => number} at @param {number} k
+ *  @param {(x0: number, y0: number, x1: number, y1: number) => void} visit */
 export function eachBorder(at, k, visit) {
   const { xs, ys, count } = distinctPlaces(at, k);
   const squares = xs.map((x, i) => x * x + ys[i] * ys[i]);
@@ -252,11 +238,9 @@ function distinctPlaces(at, k) {
 
 // ---- Records ---------------------------------------------------------------------------------------------------
 
-/**
- * A layer and how it looks; of records that an ensemble drains, each cluster's color in shades, as groups of their own:
- * so images, symbols and the order of points stay those of groups.
- * @param {Scene} scene @param {Layer} layer @param {Look} look @returns {[Layer, Look]}
- */
+/** A layer and how it looks; of records that an ensemble drains, each cluster's color in shades, as groups of their own:
+ *  so images, symbols and the order of points stay those of groups.
+ *  @param {Scene} scene @param {Layer} layer @param {Look} look @returns {[Layer, Look]} */
 export function drained(scene, layer, look) {
   if (layer.kind !== "points") return [layer, look];
   const ensemble = scene.layers.find(({ kind, name, rows, arrays }) => kind === "ensemble" && arrays.drain
@@ -281,9 +265,9 @@ function shadedGroups(layer, drain, row) {
   const start = array.shape[0] === 1 ? 0 : row * n;
   const group = Uint8Array.from(array.data.subarray(start, start + n));
   const stride = 1 + group.reduce((largest, own) => (own === NO_GROUP ? largest : Math.max(largest, own)), 0);
-  const levels = Math.min(DRAIN_SHADES, Math.floor(NO_GROUP / stride) - 1);
+  const levels = Math.min(SHADES, Math.floor(NO_GROUP / stride) - 1);
   if (levels < 1) return null;
-  const data = group.map((own, i) => (own === NO_GROUP ? own : own + stride * Math.round((drain[i] / DRAIN_SHADES) * levels)));
+  const data = group.map((own, i) => (own === NO_GROUP ? own : own + stride * Math.round((drain[i] / SHADES) * levels)));
   return { stride, levels, layer: { ...layer, hue: 0, arrays: { ...layer.arrays, group: { data, shape: [1, n] } } } };
 }
 
@@ -292,10 +276,8 @@ function shadedTheme({ theme, cache }, hue, stride, levels) {
   const key = [theme.name, theme.slots, hue, stride, levels].join();
   if (cache.shades?.key === key) return cache.shades.theme;
   const gray = parseColor(theme.drained) ?? [];
-  /** @type {string[]} */
-  const clusters = [];
-  /** @type {number[]} */
-  const slots = [];
+  const clusters = /** @type {string[]} */ ([]);
+  const slots = /** @type {number[]} */ ([]);
   for (let level = 0; level <= levels; level += 1) {
     for (let own = 0; own < stride; own += 1) {
       const symbols = GROUP_SYMBOLS.length;

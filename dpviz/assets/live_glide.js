@@ -48,10 +48,8 @@ function comparable(old, scene) {
   return before === undefined || now === undefined || (before.length === now.length && equal(before, 0, now, 0, now.length));
 }
 
-/**
- * Whether `count` numbers of two arrays are the same; a plain loop, as there may be ten thousand.
- * @param {Numbers} a @param {number} from @param {Numbers} b @param {number} to @param {number} count
- */
+/** Whether `count` numbers of two arrays are the same; a plain loop, as there may be ten thousand.
+ *  @param {Numbers} a @param {number} from @param {Numbers} b @param {number} to @param {number} count */
 function equal(a, from, b, to, count) {
   for (let i = 0; i < count; i += 1) {
     const one = a[from + i];
@@ -96,11 +94,9 @@ function partners(old, layer, oldRow, row) {
   return was;
 }
 
-/**
- * The numbers of one row of an array, where they are now if they are on their way from `starts`. Always doubles: loops over
- * arrays of one kind are ten times as fast as over several.
- * @param {NumberArray} array @param {number} row @param {number} size @param {Float64Array | null} [starts]
- */
+/** The numbers of one row of an array, where they are now if they are on their way from `starts`. Always doubles: loops over
+ *  arrays of one kind are ten times as fast as over several.
+ *  @param {NumberArray} array @param {number} row @param {number} size @param {Float64Array | null} [starts] */
 function numbersOf({ data, shape }, row, size, starts = null, t = 1) {
   const length = (shape[1] ?? 1) * size;
   const at = shape[0] === 1 ? 0 : row * length;
@@ -109,21 +105,17 @@ function numbersOf({ data, shape }, row, size, starts = null, t = 1) {
   return numbers;
 }
 
-/**
- * Where the marks of one layer start, and which old ones are no more; null where it cannot glide.
- * @param {Layer} old @param {Layer} layer @param {number} oldRow @param {number} row
- * @param {{starts: Record<string, Float64Array>, t: number} | null} glide @returns {Way | null}
- */
+/** Where the marks of one layer start, and which old ones are no more; null where it cannot glide.
+ *  @param {Layer} old @param {Layer} layer @param {number} oldRow @param {number} row
+ *  @param {{starts: Record<string, Float64Array>, t: number} | null} glide @returns {Way | null} */
 function startsOf(old, layer, oldRow, row, glide) {
   const names = places(layer);
   if (!names.length) return null;
-  /** @param {NumberArray} array */
-  const width = (array) => countOf(array.shape.slice(2));
+  const width = (/** @type {NumberArray} */ array) => countOf(array.shape.slice(2));
   if (names.some((name) => !old.arrays[name] || width(old.arrays[name]) !== width(layer.arrays[name]))) return null;
   const was = partners(old, layer, oldRow, row);
   if (layer.arrays.sites && was.includes(-1)) return null; // borders around more or fewer places fade
-  /** @type {Record<string, Float64Array>} */
-  const starts = {};
+  const starts = /** @type {Record<string, Float64Array>} */ ({});
   for (const name of names) {
     const array = layer.arrays[name];
     const size = width(array);
@@ -145,28 +137,22 @@ function startsOf(old, layer, oldRow, row, glide) {
   return { starts, was, left: new Set(left) };
 }
 
-/**
- * Component c of mark i on its way from `starts` to where `read` has it.
- * @param {Reader} read @param {Float64Array | null | undefined} starts @param {number} size @param {number} t @returns {Reader}
- */
+/** Component c of mark i on its way from `starts` to where `read` has it.
+ *  @param {Reader} read @param {Float64Array | null | undefined} starts @param {number} size @param {number} t @returns {Reader} */
 export function placed(read, starts, size, t) {
   if (!starts || t >= 1) return read;
   return (i, c = 0) => mix(starts[i * size + c], read(i, c), t);
 }
 
-/**
- * The way from what is on screen to a new scene; null where nothing can glide.
- * @param {Scene} scene @param {number} frame
- * @param {{scene: Scene | null, frame: number, glide: Glide | null, now: number}} shown @returns {Glide | null}
- */
+/** The way from what is on screen to a new scene; null where nothing can glide.
+ *  @param {Scene} scene @param {number} frame
+ *  @param {{scene: Scene | null, frame: number, glide: Glide | null, now: number}} shown @returns {Glide | null} */
 export function glideTo(scene, frame, shown) {
   if (!shown.scene || !comparable(shown.scene, scene)) return null;
   const before = keyed(shown.scene.layers);
   const t = shown.glide ? progress(shown.glide, shown.now) : 1;
-  /** @type {Glide["ways"]} */
-  const ways = new Map(); // new layer -> its starts; null where it swaps at once
-  /** @type {Leaving[]} */
-  const leaving = []; // old layers, and which of their marks fade out
+  const ways = /** @type {Glide["ways"]} */ (new Map()); // new layer -> its starts; null where it swaps at once
+  const leaving = /** @type {Leaving[]} */ ([]); // old layers, and which of their marks fade out
   /** @param {Layer} old @param {Layer} layer @param {number} oldRow @param {number} row */
   const follow = (old, layer, oldRow, row) => {
     if (AT_ONCE.has(layer.kind) && !places(layer).length) return;
@@ -228,8 +214,7 @@ const centersOf = ({ layers, start_frame: frame }) => layers.findLast(({ kind, r
 /** Where each cluster's release stands: cluster -> [x, y]; empty where a picture has no released centers. @param {Scene} scene @returns {Map<number, Pair>} */
 function clusterPlaces(scene) {
   const layer = centersOf(scene);
-  /** @type {Map<number, [number, number, number]>} */
-  const sums = new Map();
+  const sums = /** @type {Map<number, [number, number, number]>} */ (new Map());
   if (!layer) return new Map();
   const row = layer.rows[scene.start_frame];
   const [at, group] = [reader(layer.arrays.xy, row), groupReader(layer, row)];
@@ -243,11 +228,9 @@ function clusterPlaces(scene) {
 /** Whether the colors of a picture's clusters go by its own released centers. @param {Scene} scene */
 export const hasCenters = (scene) => clusterPlaces(scene).size > 0;
 
-/**
- * The columns that rows are assigned to at the least sum of costs; every row gets one, and no column two. `cost` has no
- * more rows than columns. Kuhn and Munkres by shortest paths, O(rows^2 columns).
- * @param {number[][]} cost
- */
+/** The columns that rows are assigned to at the least sum of costs; every row gets one, and no column two. `cost` has no
+ *  more rows than columns. Kuhn and Munkres by shortest paths, O(rows^2 columns).
+ *  @param {number[][]} cost */
 export function assigned(cost) {
   const [n, m] = [cost.length, cost[0]?.length ?? 0];
   const [u, v] = [new Float64Array(n + 1), new Float64Array(m + 1)]; // potentials of rows and columns, from 1 on
@@ -283,11 +266,9 @@ export function assigned(cost) {
 
 const MOST_MATCHED = 100; // clusters: more keep their numbers
 
-/**
- * For each cluster of a new picture the one of the old that stood where it stands, cluster -> cluster: as near as all of
- * them together can be. Null where places mean something else, or where there is nothing to go by.
- * @param {Scene | null} old @param {Scene} scene @returns {Map<number, number> | null}
- */
+/** For each cluster of a new picture the one of the old that stood where it stands, cluster -> cluster: as near as all of
+ *  them together can be. Null where places mean something else, or where there is nothing to go by.
+ *  @param {Scene | null} old @param {Scene} scene @returns {Map<number, number> | null} */
 export function sameClusters(old, scene) {
   if (!old || !comparable(old, scene)) return null;
   const [before, now] = [clusterPlaces(old), clusterPlaces(scene)];

@@ -25,19 +25,14 @@ const STEPS = new Map([["ArrowLeft", -1], ["ArrowRight", 1], ["Home", -Infinity]
 const ZOOMS = new Map([["+", BY], ["=", BY], ["-", 1 / BY], ["_", 1 / BY]]);
 
 export class Hands {
-  /** @param {Picture} picture */
-  constructor(picture) {
+  constructor(/** @type {Picture} */ picture) {
     this.picture = picture;
     /** @type {Zoom} */
     this.zoom = HOME;
-    /** @type {Pair | null} */
-    this.angles = null; // where a solid picture is turned to
-    /** @type {Lifted | null} */
-    this.lifted = null; // what a click would pick
-    /** @type {{name: string, i: number} | null} */
-    this.pointed = null; // the mark under the pointer
-    /** @type {Map<number, PointerEvent>} */
-    this.pointers = new Map(); // that are down
+    this.angles = /** @type {Pair | null} */ (null); // where a solid picture is turned to
+    this.lifted = /** @type {Lifted | null} */ (null); // what a click would pick
+    this.pointed = /** @type {{name: string, i: number} | null} */ (null); // the mark under the pointer
+    this.pointers = /** @type {Map<number, PointerEvent>} */ (new Map()); // that are down
     this.moved = false; // whether one has been dragged
     /** @type {Pair} */
     this.place = [0, 0]; // of the pointer that hovers
@@ -93,8 +88,7 @@ export class Hands {
     return [(event.clientX - box.left) / this.picture.enlarged, (event.clientY - box.top) / this.picture.enlarged];
   }
 
-  /** @param {PointerEvent} event */
-  onClick(event) {
+  onClick(/** @type {PointerEvent} */ event) {
     const { picture, picture: { scene, scale } } = this;
     picture.canvas.focus({ preventScroll: true });
     if (!scale) return;
@@ -107,8 +101,7 @@ export class Hands {
     picture.isolate(group === picture.isolated ? null : group);
   }
 
-  /** @param {PointerEvent} event */
-  onPointerMove(event) {
+  onPointerMove(/** @type {PointerEvent} */ event) {
     const { picture: { tools, root, scene } } = this;
     const before = this.pointers.get(event.pointerId);
     if (!before) {
@@ -216,8 +209,7 @@ export class Hands {
     this.setZoom({ ...zoom, x: zoom.x - dx / scale.kx / across, y: zoom.y + dy / scale.ky / up });
   }
 
-  /** @param {Zoom} zoom */
-  setZoom(zoom) {
+  setZoom(/** @type {Zoom} */ zoom) {
     const { root, drawSoon } = this.picture;
     this.zoom = { k: zoom.k, x: clamp(zoom.x, -0.25, 1.25), y: clamp(zoom.y, -0.25, 1.25) };
     root.classList.toggle("zoomed", zoom !== HOME);
@@ -240,8 +232,7 @@ export class Hands {
 
   // -- Keys --
 
-  /** @param {KeyboardEvent} event */
-  onKey(event) {
+  onKey(/** @type {KeyboardEvent} */ event) {
     const { tools, canvas, options, loaded } = this.picture;
     const onPicture = event.composedPath()[0] === canvas;
     const held = event.ctrlKey || event.metaKey;

@@ -19,10 +19,8 @@ const ANCHORS = { points: "xy", marks: "xy", circles: "center", arrows: "head", 
   bars: "rect", lines: "xy" };
 const FAINTER = new Map([["points", 4], ["heat", 2], ["trails", 2]]); // pixels that other kinds are ahead
 
-/**
- * Visit the places, scene coordinates, by which a layer's marks are found.
- * @param {Layer} layer @param {number} row @param {(i: number, x: number, y: number) => void} visit
- */
+/** Visit the places, scene coordinates, by which a layer's marks are found.
+ *  @param {Layer} layer @param {number} row @param {(i: number, x: number, y: number) => void} visit */
 function eachAnchor(layer, row, visit) {
   const { arrays, kind } = layer;
   const name = ANCHORS[kind];
@@ -35,16 +33,12 @@ function eachAnchor(layer, row, visit) {
   }
 }
 
-/**
- * What is drawn at a pixel, the topmost of it, and `beneath` it what comes next; where nothing is, the nearest mark within
- * reach, marks before points. For clicks also the smallest circle around it.
- * @param {Scene} scene @param {Shown} view @param {Scale} scale @param {number} px @param {number} py @returns {Found | null}
- */
+/** What is drawn at a pixel, the topmost of it, and `beneath` it what comes next; where nothing is, the nearest mark within
+ *  reach, marks before points. For clicks also the smallest circle around it.
+ *  @param {Scene} scene @param {Shown} view @param {Scale} scale @param {number} px @param {number} py @returns {Found | null} */
 export function hit(scene, view, scale, px, py, { clusters = false } = {}) {
-  /** @type {Found | null} */
-  let best = null;
-  /** @type {Found[]} */
-  const covering = []; // what is drawn there, one of each layer, from back to front
+  let best = /** @type {Found | null} */ (null);
+  const covering = /** @type {Found[]} */ ([]); // what is drawn there, one of each layer, from back to front
   const visible = drawOrder(shownLayers(scene, view)).filter((layer) => layer.kind !== "cursor" && (!clusters || layer.isolate));
   for (const layer of visible) {
     if (layer.kind === "lines" && !clusters) { // see nearestCurve
@@ -56,8 +50,7 @@ export function hit(scene, view, scale, px, py, { clusters = false } = {}) {
     const penalty = FAINTER.get(layer.kind) ?? 0;
     const bar = layer.kind === "bars" ? reader(layer.arrays.rect, row) : null;
     const covers = coverOf(layer, row, scale, px, py);
-    /** @type {Found | null} */
-    let own = null;
+    let own = /** @type {Found | null} */ (null);
     eachAnchor(layer, row, (i, x, y) => {
       let distance = Math.hypot(scale.x(x) - px, scale.y(y) - py);
       if (bar && inside(bar, i, scale.left(px), scale.up(py))) distance = 0;
@@ -151,8 +144,7 @@ const nearer = (mark, curve) => (mark === null || (curve !== null && curve.dista
 
 /** The curve that passes within reach of the pixel, at its vertex nearest to the pixel. @param {Layer[]} layers @param {Shown} view @param {Scale} scale @param {number} px @param {number} py @param {number} reach @returns {Found | null} */
 function nearestCurve(layers, view, scale, px, py, reach) {
-  /** @type {Found | null} */
-  let best = null;
+  let best = /** @type {Found | null} */ (null);
   for (const layer of layers.filter(({ kind }) => kind === "lines")) {
     const row = layer.rows[view.frame];
     const xy = reader(layer.arrays.xy, row);
@@ -232,10 +224,8 @@ export function cellOf(layer, row, i, at) {
   const rect = reader(layer.arrays.rect, row);
   const [, , rows, columns] = layer.arrays.value.shape;
   const [across, up] = [at % columns, Math.floor(at / columns)];
-  /** @param {number} c */
-  const x = (c) => mix(rect(i, 0), rect(i, 2), c / columns);
-  /** @param {number} r */
-  const y = (r) => mix(rect(i, 1), rect(i, 3), r / rows);
+  const x = (/** @type {number} */ c) => mix(rect(i, 0), rect(i, 2), c / columns);
+  const y = (/** @type {number} */ r) => mix(rect(i, 1), rect(i, 3), r / rows);
   const groups = layer.arrays.group;
   const [, , groupRows, groupColumns] = groups?.shape ?? [];
   const inGroups = Math.floor((up * groupRows) / rows) * groupColumns + Math.floor((across * groupColumns) / columns);
@@ -252,8 +242,7 @@ const PICKED_KINDS = new Set(["lines", "bands", "marks", "bars", "points"]);
 export function pickAt(scene, view, scale, px, py) {
   const layers = shownLayers(scene, view).filter(({ kind, pick }) => pick && PICKED_KINDS.has(kind));
   if (layers.length === 0) return null;
-  /** @param {Layer["kind"]} kind */
-  const only = (kind) => hit({ ...scene, layers: layers.filter((layer) => layer.kind === kind) }, view, scale, px, py);
+  const only = (/** @type {Layer["kind"]} */ kind) => hit({ ...scene, layers: layers.filter((layer) => layer.kind === kind) }, view, scale, px, py);
   return nearer(only("marks"), nearestCurve(layers, view, scale, px, py, CURVE_PX)) ?? only("points") ?? only("bars") ?? only("bands");
 }
 

@@ -42,20 +42,17 @@ const isStraight = ({ kind, arrays }) => kind === "segments" || (kind === "lines
 const isThread = ({ kind, role }) => kind === "arrows" || (kind === "segments" && role === "noise");
 
 /** A layer's name as it stands at one of its marks. Noise is secret, too, and its color says so. @param {Layer} layer */
-export function labelOf(layer) {
+function labelOf(layer) {
   const words = layer.label || (layer.name === PERSON ? `a ${PERSON}` : "") || layer.name.charAt(0).toLowerCase() + layer.name.slice(1);
   const secret = "(secret)";
   return layer.audience === "curator" && layer.role !== "noise" && !words.endsWith(secret) ? `${words} ${secret}` : words;
 }
 
-/**
- * The layers that are named at a frame, foremost first: those that are new in a step, then by what their colors mean. Of
- * layers with the same name it stands at the one with the fewest marks.
- * @param {Scene} scene @param {View} view @param {Layer | undefined} bounds @returns {[string, Layer][]}
- */
+/** The layers that are named at a frame, foremost first: those that are new in a step, then by what their colors mean. Of
+ *  layers with the same name it stands at the one with the fewest marks.
+ *  @param {Scene} scene @param {View} view @param {Layer | undefined} bounds @returns {[string, Layer][]} */
 function namedLayers(scene, view, bounds) {
-  /** @type {Map<string, Layer>} */
-  const found = new Map();
+  const found = /** @type {Map<string, Layer>} */ (new Map());
   for (const layer of shownLayers(scene, view)) {
     const words = labelOf(layer);
     if (layer.legend === false || layer === bounds || UNNAMED.test(layer.name)) continue;
@@ -64,8 +61,7 @@ function namedLayers(scene, view, bounds) {
     if (ANCHORS[layer.kind] || ["arrows", "segments", "lines"].includes(layer.kind)) found.set(words, layer);
   }
   const passing = view.frame > 0 && view.frame < scene.frames.length - 1;
-  /** @param {Layer} layer */
-  const rank = (layer) => (passing && layer.rows[view.frame - 1] < 0 ? 0 : 20) + (FOREMOST.has(layer.kind) || isThread(layer) ? 0 : 10)
+  const rank = (/** @type {Layer} */ layer) => (passing && layer.rows[view.frame - 1] < 0 ? 0 : 20) + (FOREMOST.has(layer.kind) || isThread(layer) ? 0 : 10)
     + (layer.audience === "curator" && layer.role !== "noise" ? 2 : RANK[layer.role]);
   return [...found].sort(([, a], [, b]) => rank(a) - rank(b));
 }
@@ -136,8 +132,7 @@ const meet = (a, b, slack = 0) => a[0] < b[2] - slack && b[0] < a[2] - slack && 
 
 /** Rectangles of what a name must not cover: marks, and threads piece by piece. @param {Scene} scene @param {View} view @param {Seen} look */
 function obstaclesOf(scene, view, look) {
-  /** @type {Rectangle[]} */
-  const found = [];
+  const found = /** @type {Rectangle[]} */ ([]);
   for (const layer of shownLayers(scene, view)) {
     const count = markCount(layer);
     const row = layer.rows[view.frame];
@@ -162,8 +157,7 @@ function obstaclesOf(scene, view, look) {
 
 /** Straight lines, each as the rectangle around it, with their layer: a name had better not stand on another's. @param {Scene} scene @param {View} view @param {Seen} look */
 function linesOf(scene, view, look) {
-  /** @type {{layer: Layer, rect: Rectangle}[]} */
-  const found = [];
+  const found = /** @type {{layer: Layer, rect: Rectangle}[]} */ ([]);
   for (const layer of shownLayers(scene, view)) {
     if (!isStraight(layer) || isThread(layer) || markCount(layer) > 60) continue;
     const [from, to] = endsOf(layer, (name) => placesOf(layer, name, { ...look, row: layer.rows[view.frame] }));
@@ -208,20 +202,17 @@ function crowdOf(scene, view, look, box) {
 
 // ---- Where names stand -----------------------------------------------------------------------------------------
 
-/**
- * Choose example and side for each name: where it meets no mark, no other name and no edge. What stood in the picture
- * before stays with its mark as long as it fits at one of its sides, so that names do not jump while ε moves, and comes
- * back to it after a picture that had no room for it. Names that have their places are placed first.
- * @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {View} view @param {Seen} look @param {Box} box
- * @param {Layer | undefined} bounds @param {Rectangle[]} taken
- */
-export function placeLabels(ctx, scene, view, look, box, bounds, taken) {
+/** Choose example and side for each name: where it meets no mark, no other name and no edge. What stood in the picture
+ *  before stays with its mark as long as it fits at one of its sides, so that names do not jump while ε moves, and comes
+ *  back to it after a picture that had no room for it. Names that have their places are placed first.
+ *  @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {View} view @param {Seen} look @param {Box} box
+ *  @param {Layer | undefined} bounds @param {Rectangle[]} taken */
+function placeLabels(ctx, scene, view, look, box, bounds, taken) {
   const before = view.cache.spots ??= new Map(); // words -> the mark and the side where they stood last
   const crowd = crowdOf(scene, view, look, box);
   const obstacles = obstaclesOf(scene, view, look);
   const lines = linesOf(scene, view, look);
-  /** @type {Label[]} */
-  const placed = [];
+  const placed = /** @type {Label[]} */ ([]);
   const rects = [...taken];
   const most = look.margins?.bottom ? MOST_LABELS : MOST_ON_A_PHONE;
   let leader = -1; // the mark that the first name is at: the others tell of the same one where they can
@@ -232,8 +223,7 @@ export function placeLabels(ctx, scene, view, look, box, bounds, taken) {
     const own = { ...look, row: layer.rows[view.frame] };
     const size = { width: ctx.measureText(words).width, height: look.type };
     const anchor = anchorsOf(layer, own);
-    /** @param {number} i */
-    const standing = (i) => {
+    const standing = (/** @type {number} */ i) => {
       const at = anchor(i);
       const isIn = at && at.x >= box.left && at.x <= box.left + box.width && at.y >= box.top && at.y <= box.top + box.height;
       return isIn && !(isThread(layer) && lengthOf(layer, i, own) < LEAST_THREAD) ? at : null;
@@ -303,10 +293,8 @@ function lengthOf(layer, i, { row, scale }) {
 /** The color of a name: its layer's; of people, whose color is their cluster's, that of what is secret. @param {Layer} layer @param {Theme} theme */
 const inkOf = (layer, theme) => colorOf(theme, layer, layer.role === "cluster" ? NO_GROUP : 0);
 
-/**
- * Draw the names over a scene that `drawScene` has drawn, each at its mark, on its way too.
- * @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {View} view @param {{scale: Scale, box: Box}} drawn
- */
+/** Draw the names over a scene that `drawScene` has drawn, each at its mark, on its way too.
+ *  @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {View} view @param {{scale: Scale, box: Box}} drawn */
 export function drawLabels(ctx, scene, view, { scale, box }) {
   const small = view.phone ? 13 : 14;
   const type = Math.round(view.large * Math.max(view.large > 1 ? 16 : small, Math.round(Math.min(box.width, box.height) / 44)));
@@ -394,8 +382,7 @@ export function pinned(x, y) {
 /** Pin released marks that lie outside to the edge as half discs, with a count at each side; return the counts' places. @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {View} view @param {Sight} look @param {Box} box */
 function drawOutside(ctx, scene, view, look, box) {
   if (view.zoom.k > 1 || scene.solid) return [];
-  /** @type {Map<Pin["side"], [number, string]>} side -> how many, color */
-  const counts = new Map();
+  const counts = /** @type {Map<Pin["side"], [number, string]>} */ (new Map()); // side -> how many, color
   for (const layer of shownLayers(scene, view).filter(isPinned)) {
     const pins = pinsOf(layer, layer.rows[view.frame], scene, view.cache);
     const color = colorOf(view.theme, layer, NO_GROUP);
@@ -429,8 +416,7 @@ function pinsOf(layer, row, scene, cache) {
   if (known?.row === row) return known.pins;
   const xy = reader(layer.arrays.xy, row);
   const [[x0, x1], [y0, y1]] = [scene.x.view, scene.y.view];
-  /** @type {Pin[]} */
-  const pins = [];
+  const pins = /** @type {Pin[]} */ ([]);
   for (let i = 0; i < markCount(layer); i += 1) {
     const pin = pinned((xy(i, 0) - x0) / (x1 - x0), (xy(i, 1) - y0) / (y1 - y0));
     if (pin) pins.push(pin);

@@ -15,8 +15,7 @@ const MOST_LARGE_LINES = 5; // in type for a room, where seven are higher than t
 const KEPT_LINES = 2; // of these, for what a map draws in front
 
 export class Legend {
-  /** @param {Picture} picture */
-  constructor(picture) {
+  constructor(/** @type {Picture} */ picture) {
     this.picture = picture;
     this.layers = make("div", "legend", "", { role: "group", "aria-label": "Legend: show or hide" });
     this.groups = make("div", "legend groups", "", { role: "group", "aria-label": "Clusters: isolate one" });
@@ -30,8 +29,7 @@ export class Legend {
   show() {
     const { scene, theme, frame, hidden, slots, menu } = this.picture;
     const shown = scene.layers.filter((layer) => layer.rows[frame] >= 0);
-    /** @type {Map<string, Layer>} */
-    const chips = new Map(); // layers of one name share a chip
+    const chips = /** @type {Map<string, Layer>} */ (new Map()); // layers of one name share a chip
     for (const layer of shown) if (layer.legend && !chips.has(layer.name)) chips.set(layer.name, layer);
     const looks = [...chips].map(([name, l]) => [name, l.kind, l.role, l.symbol, l.audience, l.dash, l.fill, l.size, l.hue, l.pick]);
     const key = JSON.stringify([theme.name, looks, [...hidden], this.unfolded, slots]);
@@ -47,8 +45,7 @@ export class Legend {
     this.showGroups(shown);
   }
 
-  /** @param {number} count */
-  moreButton(count) {
+  moreButton(/** @type {number} */ count) {
     const label = this.unfolded ? "Fewer" : `${count} more`;
     const button = make("button", "chip more", label, { type: "button", "aria-expanded": String(this.unfolded) });
     button.addEventListener("click", () => {
@@ -92,8 +89,7 @@ export class Legend {
     return /** @type {const} */ ([chip, words]);
   }
 
-  /** @param {Layer[]} shown */
-  showGroups(shown) {
+  showGroups(/** @type {Layer[]} */ shown) {
     const { picture, picture: { scene, frame, isolated, slots, theme, menu } } = this;
     const seen = groupsAt(shown, frame);
     const colored = shown.some((layer) => layer.role === "cluster");
@@ -119,11 +115,9 @@ export class Legend {
   }
 }
 
-/**
- * The `most` lines of a legend that there is room for. On a map the box gives way first, and what is drawn last, which is
- * the release, stays; in a chart what is last gives way.
- * @param {Layer[]} lines @param {number} most @param {boolean} isMap
- */
+/** The `most` lines of a legend that there is room for. On a map the box gives way first, and what is drawn last, which is
+ *  the release, stays; in a chart what is last gives way.
+ *  @param {Layer[]} lines @param {number} most @param {boolean} isMap */
 function foremost(lines, most, isMap) {
   if (!isMap || lines.length <= most) return lines.slice(0, most);
   const on = lines.filter(({ shown }) => shown !== false);

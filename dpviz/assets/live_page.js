@@ -26,8 +26,7 @@ function control() {
   return null;
 }
 
-/** @param {Event} event */
-function skip(event) {
+function skip(/** @type {Event} */ event) {
   const found = targetOf(event)?.closest('[data-testid="stSkipToContent"]') && control();
   if (!found) return;
   event.preventDefault();

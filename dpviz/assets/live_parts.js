@@ -34,8 +34,7 @@ const ICONS = {
   undo: "M6.5 3v2.7H9.5a3.9 3.9 0 0 1 0 7.8H5v-1.5h4.5a2.4 2.4 0 0 0 0-4.8h-3V10L2.5 6.5z",
   reset: "M3 3h4v1.5H4.5V7H3zM9 3h4v4h-1.5V4.5H9zM3 9h1.5v2.5H7V13H3zM11.5 9H13v4H9v-1.5h2.5z",
 };
-/** @param {keyof typeof ICONS} name */
-export const icon = (name) => svg(16, [{ d: ICONS[name], fill: "currentColor", "fill-rule": "evenodd" }]);
+export const icon = (/** @type {keyof typeof ICONS} */ name) => svg(16, [{ d: ICONS[name], fill: "currentColor", "fill-rule": "evenodd" }]);
 export const lockIcon = () => svg(16, [{ d: symbolPath("lock", 5), transform: "translate(8 8)", fill: "currentColor" }],
   { class: "lock", width: 12, height: 12 });
 

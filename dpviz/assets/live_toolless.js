@@ -11,28 +11,15 @@ export class Tools {
   bar = make("div", "", "", { hidden: "" });
   selectors = make("div", "", "", { hidden: "" });
   inspector = make("div", "", "", { hidden: "" });
-
   update() {}
-
   show() {}
-
   down() {}
-
   move() {}
-
   up() {}
-
   cancel() {}
-
-  key() {
-    return false;
-  }
-
+  key() { return false; }
   patch() {}
-
   undo() {}
-
   draw() {}
-
   destroy() {}
 }

@@ -34,8 +34,7 @@ const TOOLS = {
 };
 const NAMES = /** @type {Name[]} */ (Object.keys(TOOLS));
 
-/** @type {Map<string, Sheet>} id of a drawing -> its points, newer than the page's while an edit travels */
-const sheets = new Map();
+const sheets = /** @type {Map<string, Sheet>} */ (new Map()); // id of a drawing -> its points, newer than the page's while an edit travels
 /** @param {number} x @param {number} y @returns {Pair} */
 const rounded = (x, y) => [Math.round(x * 1e4) / 1e4, Math.round(y * 1e4) / 1e4];
 /** @param {readonly Pair[]} stroke @returns {Pair[]} */
@@ -55,29 +54,23 @@ export function holds(polygon, x, y) {
 }
 
 /** At most so many corners, evenly taken. @param {Pair[]} corners */
-export function thinned(corners, most = MOST_CORNERS) {
+function thinned(corners, most = MOST_CORNERS) {
   if (corners.length <= most) return corners;
   return Array.from({ length: most }, (_, i) => corners[Math.floor((i * corners.length) / most)]);
 }
 
 /** @implements {PictureTools} */
 export class Tools {
-  /** @param {Picture} picture */
-  constructor(picture) {
+  constructor(/** @type {Picture} */ picture) {
     this.picture = picture;
-    /** @type {Name | null} */
-    this.tool = null; // in the hand
-    /** @type {Pair[] | null} */
-    this.region = null; // of the selection, corners in scene coordinates
+    this.tool = /** @type {Name | null} */ (null); // in the hand
+    this.region = /** @type {Pair[] | null} */ (null); // of the selection, corners in scene coordinates
     this.regionNumber = 0;
-    /** @type {Stroke | null} */
-    this.stroke = null;
-    /** @type {Pair | null} */
-    this.cross = null; // where the keyboard is
+    this.stroke = /** @type {Stroke | null} */ (null);
+    this.cross = /** @type {Pair | null} */ (null); // where the keyboard is
     /** @type {Sheet} */
     this.sheet = { number: 0, xy: [], classes: [] };
-    /** @type {Drawing | null} */
-    this.drawing = null; // what the page says of it
+    this.drawing = /** @type {Drawing | null} */ (null); // what the page says of it
     this.paint = 0; // class of new points
     this.paintsKey = ""; // what is in the row of classes
     this.sprayer = new Timer();
@@ -212,8 +205,7 @@ export class Tools {
     if (this.tool === "spray") this.spray();
   }
 
-  /** @param {Pair} to */
-  move(to) {
+  move(/** @type {Pair} */ to) {
     const { stroke, picture: { scale, drawSoon } } = this;
     if (!stroke || !scale) return;
     const at = this.placeOf(to, scale);
@@ -261,8 +253,7 @@ export class Tools {
 
   // -- Selection --
 
-  /** @param {Pair[]} region */
-  choose(region) {
+  choose(/** @type {Pair[]} */ region) {
     const { picture, points: layer } = this;
     this.region = region.map(([x, y]) => rounded(x, y));
     this.regionNumber = Date.now();
@@ -345,8 +336,7 @@ export class Tools {
     return rounded(clamp(x, 0, 1), clamp(y, 0, 1));
   }
 
-  /** @param {Pair} at */
-  add(at) {
+  add(/** @type {Pair} */ at) {
     this.change((xy, classes) => { xy.push(this.kept(at)); classes.push(this.paint); });
   }
 

@@ -7,8 +7,7 @@ import { clamp } from "./kit.js";
 const LIMIT = 90; // degrees of tilt
 const DEPTH = "_depth";
 const MIDDLE = "_middle";
-/** @param {number} degrees */
-const radians = (degrees) => (degrees * Math.PI) / 180;
+const radians = (/** @type {number} */ degrees) => (degrees * Math.PI) / 180;
 
 /** Rows: right, up and towards the reader, in the three features; the same as in dpviz/stories/view.py. @param {Pair} angles */
 function axesOf([yaw, pitch]) {
@@ -17,7 +16,7 @@ function axesOf([yaw, pitch]) {
 }
 
 /** The rotation from a picture at angles `from` to one at angles `to`, in its own coordinates. @param {Pair} from @param {Pair} to */
-export function rotation(from, to) {
+function rotation(from, to) {
   const [a, b] = [axesOf(from), axesOf(to)];
   return b.map((row) => a.map((column) => row[0] * column[0] + row[1] * column[1] + row[2] * column[2]));
 }
@@ -28,10 +27,8 @@ export function turnedBy([yaw, pitch], dx, dy) {
   return [round, clamp(pitch + dy, -LIMIT, LIMIT)];
 }
 
-/**
- * One frame of a solid scene, seen from other angles; what has no depth is left out until the page draws it again.
- * @param {Scene} scene @param {number} frame @param {Pair} angles @returns {Scene}
- */
+/** One frame of a solid scene, seen from other angles; what has no depth is left out until the page draws it again.
+ *  @param {Scene} scene @param {number} frame @param {Pair} angles @returns {Scene} */
 export function turned(scene, frame, angles) {
   const m = rotation(scene.solid ?? angles, angles);
   const layers = scene.layers.map((layer) => {

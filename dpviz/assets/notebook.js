@@ -14,8 +14,7 @@ const THEME = { // of JupyterLab; elsewhere the picture's own
 };
 const THEME_MARKS = ["data-jp-theme-light", "data-jp-theme-name", "class"]; // of the page's body, when its theme changes
 
-/** @param {Model} model */
-function packedOf(model) {
+function packedOf(/** @type {Model} */ model) {
   const { buffer, byteOffset, byteLength } = /** @type {DataView<ArrayBuffer>} */ (model.get("packed"));
   return new Uint8Array(buffer, byteOffset, byteLength);
 }

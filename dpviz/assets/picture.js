@@ -45,12 +45,9 @@ const LEGEND_BELOW_PX = 64; // most room that a picture leaves for a legend unde
 const KNOWN_PICTURES = 64;
 const KEYS = "Arrow keys step, space plays, plus and minus zoom, 0 resets the view, Escape ends isolation. Shift and arrow "
   + "keys turn a solid picture or move a zoomed one. The numbers are in the data table.";
-/** @type {Map<string | undefined, number>} key of a live picture -> height of its steps: one that follows leaves as much */
-const stepsHeights = new Map();
-/** @type {Map<string | undefined, number[] | null>} key of a live picture -> the colors of its clusters, for charts beside it */
-const latestSlots = new Map();
-/** @type {Map<string | undefined, number>} key of a live picture -> its frame, for charts that follow it */
-const latestFrames = new Map();
+const stepsHeights = /** @type {Map<string | undefined, number>} */ (new Map()); // key of a live picture -> height of its steps: one that follows leaves as much
+const latestSlots = /** @type {Map<string | undefined, number[] | null>} */ (new Map()); // key of a live picture -> the colors of its clusters, for charts beside it
+const latestFrames = /** @type {Map<string | undefined, number>} */ (new Map()); // key of a live picture -> its frame, for charts that follow it
 
 /** @type {Scene["x"]} */
 const NO_AXIS = { label: "", unit: "", view: [0, 1], values: [0, 1], ticks: false, log: false, whole: false, names: [], ends: null };
@@ -70,11 +67,9 @@ export class Picture {
     this.scene = NO_SCENE;
     this.frame = 0;
     this.from = 0; // the frame the picture eases from
-    /** @type {number | null} */
-    this.easeStart = null; // time stamp of the first eased frame
+    this.easeStart = /** @type {number | null} */ (null); // time stamp of the first eased frame
     this.easing = false;
-    /** @type {Glide | null} */
-    this.glide = null; // the way from the scene before, while marks are on it
+    this.glide = /** @type {Glide | null} */ (null); // the way from the scene before, while marks are on it
     this.touched = false; // the reader chose a frame
     this.playing = false;
     this.width = 0; // CSS pixels
@@ -83,26 +78,18 @@ export class Picture {
     this.dpr = 0;
     this.enlarged = 1; // how much larger than on a screen, for a projector
     this.large = 1; // the same of type and marks on a stage
-    /** @type {Set<string>} */
-    this.hidden = new Set(); // names of layers switched off
-    /** @type {Set<string>} */
-    this.offered = new Set(); // names of layers that begin switched off, and have
-    /** @type {number[] | null} */
-    this.slots = null; // of each cluster's color and symbol; null: its own number
-    /** @type {Map<string, number[] | null>} */
-    this.knownSlots = new Map(); // hash of a scene -> its slots
-    /** @type {number | null} */
-    this.isolated = null;
-    /** @type {number | null} */
-    this.reported = null; // the cluster seen alone that the page knows
+    this.hidden = /** @type {Set<string>} */ (new Set()); // names of layers switched off
+    this.offered = /** @type {Set<string>} */ (new Set()); // names of layers that begin switched off, and have
+    this.slots = /** @type {number[] | null} */ (null); // of each cluster's color and symbol; null: its own number
+    this.knownSlots = /** @type {Map<string, number[] | null>} */ (new Map()); // hash of a scene -> its slots
+    this.isolated = /** @type {number | null} */ (null);
+    this.reported = /** @type {number | null} */ (null); // the cluster seen alone that the page knows
     this.picks = 0; // number of the last pick
     this.counters = { drawn: 0, frames: 0 };
     this.pending = false; // new data not drawn yet: the picture had no size
-    /** @type {Scale | null} */
-    this.scale = null; // as it was last drawn
+    this.scale = /** @type {Scale | null} */ (null); // as it was last drawn
     this.plot = { left: 0, top: 0, width: 0, height: 0 };
-    /** @type {Box | null} */
-    this.box = null; // on a stage
+    this.box = /** @type {Box | null} */ (null); // on a stage
     this.boxTold = ""; // where the style sheet has it
     /** @type {Cache} */
     this.cache = { orders: new WeakMap(), heats: new WeakMap(), points: new Map(), sprites: new Map() };
@@ -134,8 +121,7 @@ export class Picture {
     this.frameDetail = make("div", "frame-detail");
     this.words = make("div", "words", "", { "aria-live": "polite" });
     this.menu = options.stage ? make("div", "layers", "", { popover: "auto", role: "group", "aria-label": "Layers" }) : null;
-    /** @type {HTMLButtonElement | null} */
-    this.menuButton = null;
+    this.menuButton = /** @type {HTMLButtonElement | null} */ (null);
     this.legend = new Legend(this);
     this.hands = new Hands(this);
     this.tools = new Tools(this);
@@ -321,10 +307,8 @@ export class Picture {
     this.draw();
   }
 
-  /**
-   * Tell whoever listens, also outside of a shadow root.
-   * @template {string} Name @param {Name} name @param {Detail<Name>} detail
-   */
+  /** Tell whoever listens, also outside of a shadow root.
+   *  @template {string} Name @param {Name} name @param {Detail<Name>} detail */
   tell(name, detail) {
     this.root.dispatchEvent(new CustomEvent(`dpviz:${name}`, { detail, bubbles: true, composed: true }));
   }
@@ -334,8 +318,7 @@ export class Picture {
     return this.touched && this.stepped && this.frame !== this.scene.start_frame ? this.frame : null;
   }
 
-  /** @param {Scene} scene */
-  load(scene) {
+  load(/** @type {Scene} */ scene) {
     const old = this.loaded ? this.scene : null;
     const shown = { scene: old, frame: this.frame, glide: this.glide, now: performance.now() };
     const alone = this.keepColors(old, scene);
@@ -385,8 +368,7 @@ export class Picture {
     return this.scene.scrubber && !this.options.follow;
   }
 
-  /** @param {number} frame */
-  go(frame, { ease = true } = {}) {
+  go(/** @type {number} */ frame, { ease = true } = {}) {
     this.touched = true;
     this.follow(frame, ease);
     this.tell("step", this.frame);
@@ -407,8 +389,7 @@ export class Picture {
     this.schedule();
   }
 
-  /** @param {boolean} ease */
-  announce(ease) {
+  announce(/** @type {boolean} */ ease) {
     if (!this.stepped) return;
     const { frame, stageWords: stage, options: { key }, scene: { frames } } = this;
     latestFrames.set(key, frame);
@@ -416,8 +397,7 @@ export class Picture {
     this.tell("frame", { key, frame, frames: frames.length, label, detail, ease, stage });
   }
 
-  /** @param {number} by */
-  step(by) {
+  step(/** @type {number} */ by) {
     this.pause();
     this.go(this.frame + by);
   }
@@ -445,8 +425,7 @@ export class Picture {
     this.showPlaying(false);
   }
 
-  /** @param {boolean} playing */
-  showPlaying(playing) {
+  showPlaying(/** @type {boolean} */ playing) {
     this.playing = playing;
     const label = playing ? "Pause" : "Play";
     this.playButton.replaceChildren(icon(playing ? "pause" : "play"));
@@ -474,8 +453,7 @@ export class Picture {
 
   // -- Drawing --
 
-  /** @param {number} now */
-  tick(now) {
+  tick(/** @type {number} */ now) {
     this.easeStart ??= now;
     const t = this.easing ? clamp((now - this.easeStart) / Math.min(EASE_MS, this.scene.pace), 0, 1) : 1;
     this.easing = t < 1;
@@ -571,11 +549,9 @@ export class Picture {
     this.picture.style.height = `${height}px`;
   }
 
-  /**
-   * The height, in the window's pixels, that is left below what stands above the picture, with its steps in view, and the
-   * legend where it stands below.
-   * @param {boolean} beside
-   */
+  /** The height, in the window's pixels, that is left below what stands above the picture, with its steps in view, and the
+   *  legend where it stands below.
+   *  @param {boolean} beside */
   fitting(beside) {
     const { key, follow, scroller, plain, whole } = this.options; // of a whole picture all of its legend is in view
     const { inspector } = this.tools;

@@ -3,8 +3,7 @@
 import { clamp } from "./kit.js";
 
 const BY = new Map([["ArrowRight", 1], ["ArrowDown", 1], ["ArrowLeft", -1], ["ArrowUp", -1], ["Home", -Infinity], ["End", Infinity]]);
-/** @param {Element} row */
-const buttonsOf = (row) => [...row.querySelectorAll("button")];
+const buttonsOf = (/** @type {Element} */ row) => [...row.querySelectorAll("button")];
 
 /** @param {HTMLButtonElement[]} buttons @param {number} at */
 function stopAt(buttons, at) {

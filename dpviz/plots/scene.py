@@ -16,12 +16,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpviz.assets import LOOK
 from dpviz.core import AnyArray, BoolArray, ByteArray, Confidential, FloatArray, IntArray, frozen
 
 PACK_VERSION = 1
 MAP = "Map"  # the name of layers that are a public map under a picture: they are in no table
 RISK_QUESTION = "Did you take part?"  # what an attacker guesses, where a method has no other question
-SHADES = 4  # from a record's full color, 0, to gray
+SHADES: int = LOOK["shades"]  # from a record's full color, 0, to gray
 ALIGNMENT = 8  # bytes; typed arrays in a browser need their offsets to be multiples of their item size
 
 # Fields that `pack` writes as they are.
