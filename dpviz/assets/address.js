@@ -1,14 +1,19 @@
-// @ts-nocheck
 // Puts a page's knobs into the address where no picture does.
 
 import { isOthers, renew, setQuery } from "./live_address.js";
+import { component } from "./component.js";
 
-const before = new WeakMap(); // parentElement -> what it was told last
+/** @import { Session } from "./live_address.js" */
+/** @import { Given } from "./types.d.ts" */
 
-export default function ({ data, parentElement }) {
-  if (!data) return;
-  const told = before.get(parentElement);
-  before.set(parentElement, data);
-  if (told && isOthers(data, told)) renew();
-  else setQuery(data.query);
-}
+export default component((parent, /** @type {Given<Session>} */ first) => {
+  let told = first.data;
+  return {
+    update({ data }) {
+      if (isOthers(data, told)) renew();
+      else setQuery(data.query ?? null);
+      told = data;
+    },
+    destroy() {},
+  };
+});

@@ -1,4 +1,3 @@
-// @ts-nocheck
 // Brings the tabs that a link names onto the screen, once: they stand below the picture, which is still being drawn.
 
 import { component } from "./component.js";
@@ -6,34 +5,29 @@ import { component } from "./component.js";
 const SETTLED_MS = 1500; // without a change above them
 const HEADER = 64; // CSS pixels at the top that the navigation covers
 const LEAVING = ["wheel", "touchstart", "pointerdown", "keydown"]; // a reader who does so is not held
-let arrived = false; // a link leads to one place
+let hasArrived = false; // a link leads to one place
 
-class Arrival {
-  constructor(root) {
-    this.root = root;
-    this.leave = () => this.destroy();
-    this.scroller = document.querySelector('[data-testid="stMain"]');
-    if (arrived || !this.scroller) return;
-    arrived = true;
-    for (const type of LEAVING) addEventListener(type, this.leave, { capture: true, passive: true });
-    this.observer = new ResizeObserver(() => this.scroll());
-    for (const part of this.scroller.children) this.observer.observe(part);
-    this.scroll();
+export default component((parent) => {
+  const left = new AbortController();
+  const destroy = () => left.abort();
+  const scroller = document.querySelector('[data-testid="stMain"]');
+  if (!hasArrived && scroller) {
+    hasArrived = true;
+    const place = parent instanceof ShadowRoot ? parent.host : parent;
+    let timer = 0;
+    const scroll = () => {
+      scroller.scrollTop += place.getBoundingClientRect().top - HEADER;
+      clearTimeout(timer);
+      timer = setTimeout(destroy, SETTLED_MS);
+    };
+    const observer = new ResizeObserver(scroll);
+    for (const part of scroller.children) observer.observe(part);
+    for (const type of LEAVING) addEventListener(type, destroy, { capture: true, passive: true, signal: left.signal });
+    left.signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      observer.disconnect();
+    });
+    scroll();
   }
-
-  scroll() {
-    this.scroller.scrollTop += this.root.getBoundingClientRect().top - HEADER;
-    clearTimeout(this.timer);
-    this.timer = setTimeout(this.leave, SETTLED_MS);
-  }
-
-  update() {}
-
-  destroy() {
-    clearTimeout(this.timer);
-    this.observer?.disconnect();
-    for (const type of LEAVING) removeEventListener(type, this.leave, { capture: true });
-  }
-}
-
-export default component((root) => new Arrival(root.host ?? root));
+  return { update() {}, destroy };
+});

@@ -1,4 +1,3 @@
-// @ts-nocheck
 // Fills the instrument's strip of losses while the page is idle: one value of the slider after the other, outward from
 // where it stands, coarse before fine. It pauses while the slider moves.
 //
@@ -10,6 +9,9 @@
 // values: [low, middle, high]}. What is known stays known while ε moves; with another key all is asked anew, and with
 // none nothing is.
 
+/** @import { Ahead } from "./ahead.js" */
+/** @import { AheadOffer, BandAnswer } from "./stages.d.ts" */
+
 const STILL_MS = 2500; // without a move until the next question: runs share the processor with what a reader does
 const STRIDES = [8, 4, 2, 1]; // of values, coarse before fine
 const GAP_MS = 100; // at least, between two questions
@@ -17,40 +19,42 @@ const IDLE_MS = 2000; // at most, until a page counts as idle
 const RETRY_MS = 1000; // after a question without an answer; then twice as long, and so on
 const LONGEST_RETRY_MS = 60000;
 
-const whenIdle = (run) => (globalThis.requestIdleCallback
-  ? requestIdleCallback(run, { timeout: IDLE_MS }) : setTimeout(run));
+/** @param {() => void} run */
+const whenIdle = (run) => ("requestIdleCallback" in globalThis ? requestIdleCallback(run, { timeout: IDLE_MS }) : setTimeout(run));
 
-/** Which of `count` values to ask for from `here`, where `known` has some; -1 when it has all. */
+/** Which of `count` values to ask for from `here`, where `known` has some; -1 when it has all. @param {number} count @param {number} here @param {Set<number>} known */
 export function nextIndex(count, here, known) {
   if (here < count && !known.has(here)) return here;
+  const unknown = Array.from({ length: count }, (_, i) => i).filter((i) => !known.has(i)).sort((a, b) => Math.abs(a - here) - Math.abs(b - here));
   for (const stride of STRIDES) {
-    let nearest = -1;
-    for (let i = 0; i < count; i += 1) {
-      const offered = i % stride === 0 || i === count - 1;
-      if (offered && !known.has(i) && (nearest < 0 || Math.abs(i - here) < Math.abs(nearest - here))) nearest = i;
-    }
-    if (nearest >= 0) return nearest;
+    const nearest = unknown.find((i) => i % stride === 0 || i === count - 1);
+    if (nearest !== undefined) return nearest;
   }
   return -1;
 }
 
 export class Bands {
-  /** `line` is an `Ahead`: its pictures come first. */
+  /** @param {Pick<Ahead, "flight" | "askBand">} line Its pictures come first @param {HTMLElement} root */
   constructor(line, root) {
     this.line = line;
     this.root = root;
-    this.offer = {};
-    this.count = this.here = 0;
-    this.known = new Set(); // indexes
+    /** @type {Partial<AheadOffer>} */ this.offer = {};
+    this.count = this.here = this.retry = this.quietFrom = 0;
+    /** @type {Set<number>} */ this.known = new Set(); // indexes
     this.asking = false;
     this.pause();
     this.stopped = new AbortController();
     const { signal } = this.stopped;
-    root.addEventListener("dpviz:moving", ({ detail }) => this.onMoving(detail), { signal });
+    root.addEventListener("dpviz:moving", ({ detail: { slider, index } }) => {
+      if (slider !== this.offer.slider) return;
+      this.here = index;
+      this.pause();
+      this.soon();
+    }, { signal });
     document.addEventListener("visibilitychange", () => this.soon(), { signal });
   }
 
-  /** Follow the page: its offer, the number of the slider's values, and the index of the one it stands at. */
+  /** Follow the page: its offer, the number of the slider's values, and the index of the one it stands at. @param {AheadOffer | null | undefined} offer @param {number} count @param {number} index */
   update(offer, count, index) {
     if (offer?.bands !== this.offer.bands) {
       this.known.clear();
@@ -60,13 +64,6 @@ export class Bands {
     offer?.known?.forEach((band, i) => { if (band) this.known.add(i); });
     this.count = count;
     this.here = index;
-    this.soon();
-  }
-
-  onMoving({ slider, index }) {
-    if (slider !== this.offer.slider) return;
-    this.here = index;
-    this.pause();
     this.soon();
   }
 
@@ -86,8 +83,11 @@ export class Bands {
 
   async ask() {
     const { address, bands: key } = this.offer;
-    if (this.asking || !key || this.stopped.signal.aborted) return;
-    if (performance.now() < this.quietFrom || this.line.flight) return void this.soon();
+    if (this.asking || !address || !key || this.stopped.signal.aborted) return;
+    if (performance.now() < this.quietFrom || this.line.flight) {
+      this.soon();
+      return;
+    }
     const index = nextIndex(this.count, this.here, this.known);
     if (index < 0) return;
     this.asking = true;
@@ -97,7 +97,7 @@ export class Bands {
     this.soon();
   }
 
-  /** An answer with another key is of a page that is not here any more, or not yet. */
+  /** An answer with another key is of a page that is not here any more, or not yet. @param {BandAnswer | null} answer */
   take(answer) {
     if (!answer || answer.key !== this.offer.bands) {
       this.quietFrom = performance.now() + this.retry;
@@ -107,9 +107,7 @@ export class Bands {
     this.retry = RETRY_MS;
     const { band: index, values } = answer;
     this.known.add(index);
-    if (!values) return;
-    const detail = { slider: this.offer.slider, index, values };
-    this.root.dispatchEvent(new CustomEvent("dpviz:band", { detail }));
+    if (values) this.root.dispatchEvent(new CustomEvent("dpviz:band", { detail: { slider: this.offer.slider, index, values } }));
   }
 
   destroy() {

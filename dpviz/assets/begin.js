@@ -1,16 +1,18 @@
-// @ts-nocheck
 // Has each new step of a page begin at its heading.
 
-import { component } from "./component.js";
 import { beginAtHeading } from "./elements.js";
+import { component } from "./component.js";
 
-class Begin {
-  update({ data }) {
-    if (this.at !== undefined && this.at !== data.at) beginAtHeading();
-    this.at = data.at;
-  }
+/** @import { Given } from "./types.d.ts" */
+/** @typedef {Given<{ at: unknown }>} GivenStep */
 
-  destroy() {}
-}
-
-export default component(() => new Begin());
+export default component((parent, /** @type {GivenStep} */ first) => {
+  let { at } = first.data;
+  return {
+    update({ data }) {
+      if (at !== data.at) beginAtHeading();
+      ({ at } = data);
+    },
+    destroy() {},
+  };
+});

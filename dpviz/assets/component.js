@@ -6,13 +6,13 @@ import { remember } from "./kit.js";
 
 /** A component's function for Streamlit; `start` makes what is drawn below its element.
  *  @template Data
- *  @param {(parent: Given["parentElement"]) => {update(given: Given<Data>): void, destroy(): void}} start */
+ *  @param {(parent: Given["parentElement"], given: Given<Data>) => {update(given: Given<Data>): void, destroy(): void}} start */
 export function component(start) {
   const instances = /** @type {WeakMap<Given["parentElement"], ReturnType<typeof start>>} */ (new WeakMap());
   return (/** @type {Given<Data>} */ given) => {
     const { parentElement } = given;
     if (!given.data) return undefined;
-    const instance = remember(instances, parentElement, () => start(parentElement));
+    const instance = remember(instances, parentElement, () => start(parentElement, given));
     instance.update(given);
     return () => {
       // Streamlit also takes leave of an update that a later one has overtaken; only a removed element is really left.

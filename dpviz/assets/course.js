@@ -1,15 +1,18 @@
-// @ts-nocheck
 // The course's contents: a list that opens, ticks for the chapters that were answered, and where the reader is.
 // What was answered is kept in this browser's storage and is sent nowhere.
 
+import { beginAtHeading, make, setText } from "./elements.js";
 import { component } from "./component.js";
-import { beginAtHeading, make } from "./elements.js";
+import { makeButton } from "./stage_parts.js";
 import { setQuery } from "./live_address.js";
+
+/** @import { CourseData } from "./stages.d.ts" */
+/** @import { Given } from "./types.d.ts" */
 
 const KEPT = "dpviz:course"; // in the browser's storage: the names of the chapters that were answered
 
-/** Which chapters were answered here; a browser that keeps nothing has no ticks. */
-function done() {
+/** The chapters that were answered here; a browser that keeps nothing has no ticks. @returns {Set<string>} */
+function readDone() {
   try {
     const names = JSON.parse(localStorage.getItem(KEPT) ?? "[]");
     return new Set(Array.isArray(names) ? names : []);
@@ -18,53 +21,54 @@ function done() {
   }
 }
 
-function keep(names) {
+function keepDone(/** @type {Set<string>} */ names) {
   try {
     if (names.size) localStorage.setItem(KEPT, JSON.stringify([...names]));
     else localStorage.removeItem(KEPT);
   } catch { /* then there are no ticks */ }
 }
 
-/** The chapter that an address names. */
-function linked(search) {
-  return new URLSearchParams(search).get("chapter");
-}
+/** The chapter that an address names. @param {string} search */
+const chapterOf = (search) => new URLSearchParams(search).get("chapter");
 
 class Course {
-  constructor(parent) {
+  constructor(/** @type {Given["parentElement"]} */ parent, /** @type {Given<CourseData>} */ { data, setStateValue }) {
+    this.data = data;
+    this.setStateValue = setStateValue;
     this.went = 0; // number of the last way that was taken here
-    this.popped = []; // chapters that the browser's Back or Forward leads to; Streamlit then runs the page again
-    this.pop = () => this.popped.push(linked(location.search));
-    window.addEventListener("popstate", this.pop);
+    /** @type {(string | null)[]} */ this.popped = []; // chapters that the browser's Back or Forward leads to; Streamlit then runs the page again
+    this.left = new AbortController();
+    window.addEventListener("popstate", () => this.popped.push(chapterOf(location.search)), { signal: this.left.signal });
     this.root = make("nav", "dpviz-course", "", { "aria-label": "Chapters" });
     this.button = make("button", "contents", "", { type: "button", popovertarget: "chapters" });
+    this.place = make("span");
+    this.button.append(this.place);
     this.list = make("div", "chapters", "", { id: "chapters", popover: "auto" });
     this.ticks = make("div", "ticks", "", { "aria-hidden": "true" });
-    this.print = make("button", "contents", "Print", { type: "button" });
-    this.print.addEventListener("click", () => window.print());
+    this.print = makeButton("contents", "Print", () => window.print());
     this.root.append(this.button, this.ticks, this.print, this.list);
     parent.append(this.root);
   }
 
-  update({ data, setStateValue }) {
-    const before = this.data;
-    const moved = before && before.at !== data.at;
+  update(/** @type {Given<CourseData>} */ { data, setStateValue }) {
+    const before = this.data.chapters[this.data.at];
+    const hasMoved = this.data.at !== data.at;
     this.data = data;
-    const name = data.chapters[data.at].name;
+    const { name } = data.chapters[data.at];
     const popped = this.popped.indexOf(name) + 1;
     this.popped.splice(0, popped);
-    if (moved && !popped) this.enter(before.chapters[before.at].name, name);
+    if (hasMoved && !popped) this.enter(before.name, name);
     if (data.prints) setQuery(`chapter=${name}`); // no picture does
-    this.tell = setStateValue;
-    const names = done();
-    if (data.done) keep(names.add(name));
+    this.setStateValue = setStateValue;
+    const names = readDone();
+    if (data.done) keepDone(names.add(name));
     this.build(names);
-    if (moved) beginAtHeading();
+    if (hasMoved) beginAtHeading();
   }
 
-  build(names) {
+  build(/** @type {Set<string>} */ names) {
     const { chapters, path, more, at, prints } = this.data; // the path's chapters come first, then the end, then more
-    this.button.replaceChildren(make("span", "", at < path ? `Contents: ${at + 1} of ${path}` : "Contents"));
+    setText(this.place, at < path ? `Contents: ${at + 1} of ${path}` : "Contents");
     this.ticks.replaceChildren(...chapters.slice(0, path).map(({ name }, i) =>
       make("span", [names.has(name) ? "done" : "", i === at ? "here" : ""].join(" ").trim())));
     this.print.hidden = !prints;
@@ -76,40 +80,40 @@ class Course {
       line.addEventListener("click", (event) => this.go(event, name));
       return line;
     });
-    const forget = make("button", "forget", "Forget my progress", { type: "button" });
-    forget.addEventListener("click", () => {
-      keep(new Set());
-      this.build(new Set());
-      this.list.querySelector("a")?.focus();
-    });
     const foot = make("div", "kept", "Ticks are kept in this browser only.");
-    if (names.size) foot.append(forget);
-    if (lines.length > path + 1) lines.splice(path + 1, 0, make("div", "kept", more));
-    this.list.replaceChildren(...lines, foot);
+    if (names.size) {
+      foot.append(makeButton("forget", "Forget my progress", () => {
+        keepDone(new Set());
+        this.build(new Set());
+        this.list.querySelector("a")?.focus();
+      }));
+    }
+    const others = lines.length > path + 1 ? [make("div", "kept", more)] : [];
+    this.list.replaceChildren(...lines.slice(0, path + 1), ...others, ...lines.slice(path + 1), foot);
   }
 
-  /** Take a way here without loading the page; a click that wants another tab gets it. */
+  /** Take a way here without loading the page; a click that wants another tab gets it. @param {MouseEvent} event @param {string} name */
   go(event, name) {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
     this.list.hidePopover();
     this.went = Math.max(this.went + 1, Date.now());
-    this.tell("go", [name, this.went]);
+    this.setStateValue("go", [name, this.went]);
   }
 
-  /** Each chapter gets an entry in the history, so that the browser's Back leads to the one before. */
+  /** Each chapter gets an entry in the history, so that the browser's Back leads to the one before. @param {string} before @param {string} here */
   enter(before, here) {
-    const search = location.search; // the picture may have written it already
+    const { search } = location; // the picture may have written it already
     setQuery(`chapter=${before}`);
     history.pushState(history.state, "", location.href);
-    if (linked(search) === here) history.replaceState(history.state, "", `${location.pathname}${search}`);
+    if (chapterOf(search) === here) history.replaceState(history.state, "", `${location.pathname}${search}`);
     else setQuery(`chapter=${here}`);
   }
 
   destroy() {
-    window.removeEventListener("popstate", this.pop);
+    this.left.abort();
     this.root.remove();
   }
 }
 
-export default component((parent) => new Course(parent));
+export default component((parent, given) => new Course(parent, given));

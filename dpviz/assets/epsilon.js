@@ -1,25 +1,20 @@
-// @ts-nocheck
 // The privacy slider as a component of the app.
 
 import { component } from "./component.js";
-import { mountSlider } from "./slider.js";
+import { Slider } from "./slider.js";
 
-class EpsilonComponent {
-  constructor(parent) {
-    this.parent = parent;
-    this.slider = null;
-    parent.addEventListener("dpviz:moved", ({ detail }) => this.setStateValue("moved", detail));
-  }
+/** @import { SliderData } from "./stages.d.ts" */
+/** @import { Given } from "./types.d.ts" */
 
-  update({ data, setStateValue }) {
-    this.setStateValue = setStateValue;
-    if (this.slider) this.slider.update(data);
-    else this.slider = mountSlider(this.parent, data);
-  }
-
-  destroy() {
-    this.slider.destroy();
-  }
-}
-
-export default component((parent) => new EpsilonComponent(parent));
+export default component((parent, /** @type {Given<SliderData>} */ first) => {
+  let { setStateValue } = first;
+  const slider = new Slider(parent, first.data);
+  slider.root.addEventListener("dpviz:moved", ({ detail }) => setStateValue("moved", detail));
+  return {
+    update(given) {
+      ({ setStateValue } = given);
+      slider.update(given.data);
+    },
+    destroy: () => slider.destroy(),
+  };
+});

@@ -1,15 +1,20 @@
-// @ts-nocheck
 // The Export menu: asks the server for a file of the picture as it stands here, and saves it. PNG is drawn from the SVG.
 
-import { rasterized, save, split } from "./saving.js";
+import { make, setText } from "./elements.js";
+import { messageOf, rasterize, save, split } from "./saving.js";
+import { component } from "./component.js";
+import { makeButton } from "./stage_parts.js";
+
+/** @import { Exported, ImportedState } from "./stages.d.ts" */
+/** @import { Given } from "./types.d.ts" */
+/** @typedef {Uint8Array<ArrayBuffer>} Bytes */
 
 const PATIENCE_MS = 10000; // for an imported picture to be drawn, and for the page to follow one that came ahead
-const instances = new WeakMap(); // parentElement -> Export
 const done = new Set(); // imports that were answered
 
-/** The live picture of a key, through the shadow roots that components stand in. */
+/** The live picture of a key, through the shadow roots that components stand in. @param {string} key @param {Document | ShadowRoot} root @returns {HTMLElement | null} */
 export function findPicture(key, root = document) {
-  for (const found of root.querySelectorAll(".dpviz-live")) if (found.dataset.dpvizKey === key) return found;
+  for (const found of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll(".dpviz-live"))) if (found.dataset.dpvizKey === key) return found;
   for (const { shadowRoot } of root.querySelectorAll("*")) {
     const found = shadowRoot && findPicture(key, shadowRoot);
     if (found) return found;
@@ -17,115 +22,110 @@ export function findPicture(key, root = document) {
   return null;
 }
 
-/** How a picture stands: its step, and which layers are switched off in its legend. */
+/** The legend's switches of a picture, by layer. @param {HTMLElement} picture @returns {HTMLElement[]} */
+const chipsOf = (picture) => [...picture.querySelectorAll(".chip[data-layer]")].filter((chip) => chip instanceof HTMLElement);
+/** @param {HTMLElement} chip */
+const isOff = (chip) => chip.getAttribute("aria-pressed") === "false";
+
+/** How a picture stands: its step, and which layers are switched off in its legend. @param {HTMLElement | null} picture */
 export function standing(picture) {
   if (!picture) return { frame: 0, off: [], dark: false };
-  const off = [...picture.querySelectorAll('.chip[data-layer][aria-pressed="false"]')].map((chip) => chip.dataset.layer);
+  const off = chipsOf(picture).filter(isOff).map(({ dataset }) => dataset.layer);
   return { frame: Number(picture.dataset.dpvizFrame) || 0, off, dark: picture.classList.contains("dark") };
 }
 
-/** Go on when the page has followed a picture that came ahead of it: the page makes the files. */
-function whenFollowed(key, then, end = Date.now() + PATIENCE_MS) {
-  const picture = findPicture(key);
-  const ahead = "dpvizAhead" in ((picture?.closest(".dpviz-stage") ?? picture)?.dataset ?? {});
-  if (ahead && Date.now() < end) setTimeout(() => whenFollowed(key, then, end), 50);
+/** Go on once a condition holds, or after a while in any case. @param {() => boolean} holds @param {number} every @param {() => void} then */
+function when(holds, every, then, end = Date.now() + PATIENCE_MS) {
+  if (!holds() && Date.now() < end) setTimeout(() => when(holds, every, then, end), every);
   else then();
 }
 
-/** Bring an imported picture's step and switches back, as a reader would, once it is drawn, and say what has come. */
-function restore({ scene, frame, off }, key, say, end = Date.now() + PATIENCE_MS) {
+/** Whether a picture has come ahead of the page, which makes the files and has not followed yet. @param {string} key */
+function isAhead(key) {
   const picture = findPicture(key);
-  if (picture?.dataset.dpvizScene !== scene) {
-    if (Date.now() < end) setTimeout(() => restore({ scene, frame, off }, key, say, end), 100);
-    else say(
-      "The settings were taken over. The picture is another one: secret noise, other data or another version.",
-    );
-    return;
-  }
-  say("The settings were taken over: it is the same picture.");
-  const range = picture.querySelector("input[type=range]");
-  if (range && range.value !== String(frame)) {
-    range.value = String(frame);
-    range.dispatchEvent(new Event("input", { bubbles: true }));
-  }
-  const names = [...picture.querySelectorAll(".chip[data-layer]")].map((chip) => chip.dataset.layer);
-  for (const name of names) { // a click builds the legend anew
-    const chip = [...picture.querySelectorAll(".chip[data-layer]")].find((one) => one.dataset.layer === name);
-    if (chip && (chip.getAttribute("aria-pressed") === "false") !== off.includes(name)) chip.click();
-  }
+  const whole = picture?.closest(".dpviz-stage") ?? picture;
+  return whole instanceof HTMLElement && "dpvizAhead" in whole.dataset;
+}
+
+/** Bring an imported picture's step and switches back, as a reader would, once it is drawn. @param {ImportedState} state @param {string} key @param {(text: string) => void} say */
+function restore({ scene, frame, off }, key, say) {
+  when(() => findPicture(key)?.dataset.dpvizScene === scene, 100, () => {
+    const picture = findPicture(key);
+    if (picture?.dataset.dpvizScene !== scene) {
+      say("The settings were taken over. The picture is another one: secret noise, other data or another version.");
+      return;
+    }
+    say("The settings were taken over: it is the same picture.");
+    /** @type {HTMLInputElement | null} */
+    const range = picture.querySelector("input[type=range]");
+    if (range && range.value !== String(frame)) {
+      range.value = String(frame);
+      range.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    for (const { dataset: { layer: name = "" } } of chipsOf(picture)) { // a click builds the legend anew
+      const chip = chipsOf(picture).find(({ dataset }) => dataset.layer === name);
+      if (chip && isOff(chip) !== off.includes(name)) chip.click();
+    }
+  });
 }
 
 class Export {
-  constructor(parent) {
-    this.asked = 0;
-    this.root = document.createElement("div");
-    this.root.className = "dpviz-export";
-    this.said = document.createElement("p");
-    this.said.setAttribute("role", "status");
+  constructor(/** @type {Given<Bytes>["parentElement"]} */ parent, /** @type {Given<Bytes>} */ given) {
+    this.trigger = given.setTriggerValue;
+    this.asked = 0; // number of the file that is being made
+    this.formats = "";
+    this.picture = "";
+    this.root = make("div", "dpviz-export");
+    this.said = make("p", "", "", { role: "status" });
     parent.append(this.root);
   }
 
-  update({ data, setTriggerValue }) {
-    const { options, body } = split(data);
+  update(/** @type {Given<Bytes>} */ { data, setTriggerValue }) {
+    const { options, body } = /** @type {{ options: Exported, body: Bytes }} */ (split(data));
     this.trigger = setTriggerValue;
-    this.options = options;
+    this.picture = options.picture;
     const formats = JSON.stringify(options.formats);
-    if (this.formats !== formats) this.build(options.formats);
-    this.formats = formats; // the public has fewer on some pages
-    const { restore: wanted } = options;
-    const name = wanted && JSON.stringify(wanted);
-    if (wanted && !done.has(name)) {
+    if (this.formats !== formats) { // the public has fewer on some pages
+      const buttons = options.formats.map(([format, words]) => makeButton("", words, () => this.ask(format), { "data-format": format }));
+      this.root.replaceChildren(...buttons, this.said);
+    }
+    this.formats = formats;
+    const name = options.restore && JSON.stringify(options.restore);
+    if (options.restore && !done.has(name)) {
       done.add(name);
-      restore(wanted, options.picture, (text) => this.say(text));
+      restore(options.restore, options.picture, (text) => this.say(text));
     }
     if (this.asked && options.number === this.asked) this.receive(options, body);
   }
 
-  build(formats) {
-    this.root.replaceChildren(...formats.map(([format, words]) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = words;
-      button.dataset.format = format;
-      button.addEventListener("click", () => this.ask(format));
-      return button;
-    }), this.said);
-  }
-
-  ask(format) {
-    this.asked = Date.now() % 1e9 + 1;
+  ask(/** @type {string} */ format) {
+    const number = this.asked = (Date.now() % 1e9) + 1;
+    const { picture } = this;
     this.say("The file is being made.");
-    const { picture } = this.options;
-    const number = this.asked;
-    whenFollowed(picture, () => this.trigger("want", { format, number, ...standing(findPicture(picture)) }));
+    when(() => !isAhead(picture), 50, () => this.trigger("want", { format, number, ...standing(findPicture(picture)) }));
   }
 
-  async receive({ problem, name, type, raster }, body) {
+  async receive(/** @type {Exported} */ { problem, name, type, raster }, /** @type {Bytes} */ body) {
     this.asked = 0;
-    if (problem) return void this.say(problem);
+    if (problem) {
+      this.say(problem);
+      return;
+    }
     try {
-      save(raster ? await rasterized(body) : new Blob([body], { type }), name);
+      save(raster ? await rasterize(body) : new Blob([body], { type }), name);
       this.say(`${name} is saved.`);
     } catch (error) {
-      this.say(`The file could not be made (${error.message}). Try another format.`);
+      this.say(`The file could not be made (${messageOf(error)}). Try another format.`);
     }
-    return undefined;
   }
 
-  say(text) {
-    this.said.textContent = text;
+  say(/** @type {string} */ text) {
+    setText(this.said, text);
+  }
+
+  destroy() {
+    this.root.remove();
   }
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
-  if (!data) return undefined;
-  if (!instances.has(parentElement)) instances.set(parentElement, new Export(parentElement));
-  const menu = instances.get(parentElement);
-  menu.update({ data, setTriggerValue });
-  return () => {
-    // Streamlit also takes leave of an update that a later one has overtaken; only a removed element is really left.
-    if (parentElement.isConnected) return;
-    menu.root.remove();
-    instances.delete(parentElement);
-  };
-}
+export default component((parent, given) => new Export(parent, given));

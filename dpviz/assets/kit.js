@@ -20,6 +20,18 @@ export function remember(map, key, create) {
   return value;
 }
 
+/** The place of the number that is nearest to a wanted one. @param {readonly number[]} numbers @param {number} wanted */
+export function nearestIndex(numbers, wanted) {
+  const far = numbers.map((each) => Math.abs(each - wanted));
+  return far.indexOf(Math.min(...far));
+}
+
+/** The places of values on a logarithmic axis, as shares of it. @param {readonly number[]} values */
+export function logPlaces(values) {
+  const [first, last] = [Math.log(values[0]), Math.log(values[values.length - 1])];
+  return values.map((value) => (last > first ? (Math.log(value) - first) / (last - first) : 0.5));
+}
+
 // ---- Motion ----------------------------------------------------------------------------------------------------
 
 export const easeInOut = (/** @type {number} */ t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
@@ -58,6 +70,11 @@ export class Timer {
   stop() {
     clearTimeout(this.#id);
   }
+}
+
+/** Tell an event that bubbles and passes out of a shadow root. @param {EventTarget} root @param {string} name @param {unknown} detail */
+export function tell(root, name, detail) {
+  root.dispatchEvent(new CustomEvent(`dpviz:${name}`, { detail, bubbles: true, composed: true }));
 }
 
 /** What listens to events until a signal ends it. @param {AbortSignal} signal */

@@ -1,4 +1,3 @@
-// @ts-nocheck
 // Runs a site's script from its packed text, which a plain file server sends in a third of the time. The script has a
 // blob's address; where a host's policy refuses that, the same script is loaded as it is, from the file beside this one.
 
@@ -6,10 +5,13 @@ import { bytesOf } from "./dense.js";
 
 const packed = "@PACKED@";
 const length = Number("@LENGTH@"); // bytes
-const plain = new URL("dpviz.js", document.currentScript.src).href;
+const own = /** @type {HTMLScriptElement} */ (document.currentScript);
+const plain = new URL("dpviz.js", own.src).href;
+/** @type {import("./stages.d.ts").SiteIndex[]} */
 const early = []; // what the page says of itself may come before the script
 window.dpvizIndex = (index) => early.push(index);
 
+/** @param {string} src */
 function run(src, failed = () => {}) {
   const script = document.createElement("script");
   script.addEventListener("load", () => {

@@ -1,33 +1,36 @@
-// @ts-nocheck
 // Files that the browser makes and saves.
 
-const SCALE = 2; // pixels of a PNG for each of the SVG's
+import { contextOf } from "./kit.js";
+import { make } from "./elements.js";
 
-/** What the server sends as one piece: options, and the bytes of files. */
+const SCALE = 2; // pixels of a PNG for each of the SVG's
+const HELD_MS = 10000; // until an address is given back, by when the browser has its file
+
+/** Split what the server sends as one piece: options, and the bytes of files. @template Options @param {Uint8Array<ArrayBuffer>} bytes */
 export function split(bytes) {
   const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0, true);
-  return { options: JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length))), body: bytes.slice(4 + length) };
+  /** @type {Options} */
+  const options = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  return { options, body: bytes.slice(4 + length) };
 }
 
-/** Let the browser save a file. */
+/** Let the browser save a file. @param {Blob} blob @param {string} name */
 export function save(blob, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
+  const link = make("a", "", "", { href: URL.createObjectURL(blob), download: name });
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  setTimeout(() => URL.revokeObjectURL(link.href), HELD_MS);
 }
 
-/** The pixels of an SVG file. */
-export async function rasterized(body) {
+/** Return the pixels of an SVG file as a PNG. @param {Uint8Array<ArrayBuffer>} body @returns {Promise<Blob>} */
+export async function rasterize(body) {
   const address = URL.createObjectURL(new Blob([body], { type: "image/svg+xml" }));
   try {
     const image = new Image();
     image.src = address;
     await image.decode();
-    const canvas = document.createElement("canvas");
+    const canvas = make("canvas");
     [canvas.width, canvas.height] = [image.naturalWidth * SCALE, image.naturalHeight * SCALE];
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    contextOf(canvas).drawImage(image, 0, 0, canvas.width, canvas.height);
     return await new Promise((made, failed) => {
       canvas.toBlob((blob) => (blob ? made(blob) : failed(new Error("the image is too large"))), "image/png");
     });
@@ -35,3 +38,6 @@ export async function rasterized(body) {
     URL.revokeObjectURL(address);
   }
 }
+
+/** Return the words of an error. @param {unknown} error */
+export const messageOf = (error) => (error instanceof Error ? error.message : String(error));

@@ -1,90 +1,70 @@
-// @ts-nocheck
 // The Share menu: the link, and the code of a frame that shows the picture in a web page; to be read, selected and copied.
 
-const instances = new WeakMap(); // parentElement -> Share
+import { make, setText } from "./elements.js";
+import { component } from "./component.js";
+import { makeButton } from "./stage_parts.js";
+
+/** @import { Given } from "./types.d.ts" */
+/** @typedef {{ link: string, address: string, source: string, words: string }} Shared */
+
 const FRAME = { width: "100%", height: "640", loading: "lazy", style: "border: 0" }; // 640: all of it from 320 px width on
 
+/** Words that can be copied. */
 class Copied {
-  constructor(parent, words, what) {
+  constructor(/** @type {Element} */ parent, /** @type {string} */ words, /** @type {string} */ what) {
     this.what = what;
-    const label = document.createElement("label");
-    label.textContent = words;
-    this.field = document.createElement("input");
-    this.field.readOnly = true;
+    const label = make("label", "", words);
+    this.field = make("input", "", "", { readonly: "" });
     this.field.addEventListener("focus", () => this.field.select());
     label.append(this.field);
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = `Copy ${what}`;
-    button.addEventListener("click", () => this.copy());
-    this.said = document.createElement("p");
-    this.said.setAttribute("role", "status");
-    this.parts = [label, button, this.said];
+    this.said = make("p", "", "", { role: "status" });
+    this.parts = [label, makeButton("", `Copy ${what}`, () => this.copy()), this.said];
     parent.append(...this.parts);
   }
 
-  show(text) {
+  show(/** @type {string} */ text) {
     for (const part of this.parts) part.hidden = text === "";
     if (this.field.value === text) return;
     this.field.value = text;
-    this.said.textContent = "";
+    setText(this.said, "");
   }
 
   async copy() {
     try {
       await navigator.clipboard.writeText(this.field.value);
-      this.said.textContent = `The ${this.what} is copied.`;
+      setText(this.said, `The ${this.what} is copied.`);
     } catch { // without https, or where the reader does not allow it
       this.field.focus();
       this.field.select();
-      this.said.textContent = `The browser does not let this page copy. The ${this.what} is selected: press Ctrl+C or ⌘C.`;
+      setText(this.said, `The browser does not let this page copy. The ${this.what} is selected: press Ctrl+C or ⌘C.`);
     }
   }
 }
 
-class Share {
-  constructor(parent) {
-    this.root = document.createElement("div");
-    this.root.className = "dpviz-share";
-    this.link = new Copied(this.root, "Link to this picture", "link");
-    const more = document.createElement("details"); // closed, so that the QR code below is on a low screen, too
-    const title = document.createElement("summary");
-    title.textContent = "Code for a web page";
-    const inside = document.createElement("div");
-    this.code = new Copied(inside, "A frame with this picture", "code");
-    this.words = document.createElement("p");
-    inside.append(this.words);
-    more.append(title, inside);
-    this.root.append(more);
-    parent.append(this.root);
-  }
-
-  update({ link, address, source, words }, setStateValue) {
-    const old = address !== location.search; // of another screen, or without the step, which the browser alone knows
-    if (old) setStateValue("address", location.search);
-    this.link.show(old ? "" : new URL(link, location.href).href);
-    this.code.show(old ? "" : source && frameOf(new URL(source, location.href).href));
-    this.words.textContent = words;
-  }
-}
-
-/** The code of a frame that shows an address. */
+/** The code of a frame that shows an address. @param {string} address */
 function frameOf(address) {
-  const frame = document.createElement("iframe");
-  const title = document.title.replace(/ · dpviz$/, "");
-  for (const [name, value] of Object.entries({ src: address, title, ...FRAME })) frame.setAttribute(name, value);
-  return frame.outerHTML;
+  return make("iframe", "", "", { src: address, title: document.title.replace(/ · dpviz$/, ""), ...FRAME }).outerHTML;
 }
 
-export default function ({ data, parentElement, setStateValue }) {
-  if (!data) return undefined;
-  if (!instances.has(parentElement)) instances.set(parentElement, new Share(parentElement));
-  const share = instances.get(parentElement);
-  share.update(data, setStateValue);
-  return () => {
-    // Streamlit also takes leave of an update that a later one has overtaken; only a removed element is really left.
-    if (parentElement.isConnected) return;
-    share.root.remove();
-    instances.delete(parentElement);
+export default component((parent) => {
+  const root = make("div", "dpviz-share");
+  const link = new Copied(root, "Link to this picture", "link");
+  const more = make("details"); // closed, so that the QR code below is on a low screen, too
+  const inside = make("div");
+  const code = new Copied(inside, "A frame with this picture", "code");
+  const words = make("p");
+  inside.append(words);
+  more.append(make("summary", "", "Code for a web page"), inside);
+  root.append(more);
+  parent.append(root);
+  return {
+    update(/** @type {Given<Shared>} */ { data, setStateValue }) {
+      const isOld = data.address !== location.search; // of another screen, or without the step, which the browser alone knows
+      if (isOld) setStateValue("address", location.search);
+      link.show(isOld ? "" : new URL(data.link, location.href).href);
+      code.show(isOld || !data.source ? "" : frameOf(new URL(data.source, location.href).href));
+      setText(words, data.words);
+    },
+    destroy: () => root.remove(),
   };
-}
+});

@@ -1,45 +1,60 @@
-// @ts-nocheck
 // The files of a published page: scripts that hand over packed bytes, and what these hold.
 
-import { make } from "./elements.js";
 import { bytesOf } from "./dense.js";
+import { make } from "./elements.js";
+
+/** @import { PageState, ScenePart } from "./stages.d.ts" */
+/** @import { Packed } from "./types.d.ts" */
+/** @typedef {[text: string, size?: number]} PackedText A file as text; one that is dense has its size in bytes */
+/** @typedef {[size: number, low: number[], step: number[], sorted: boolean]} Codes */
 
 export const LATE = "late"; // the file of what the first picture did without
-const KEPT = new Map(); // name -> text of a file that came with the page itself, and its bytes where it is dense
-const ASKED = new Map(); // address of a script that was asked for -> {promise, take}: of what it hands over
+/** @type {Map<string, PackedText>} */
+const KEPT = new Map(); // files that came with the page itself, by name
+/** @type {Map<string, Promise<any>>} Any, as each script hands over something else */
+const ASKED = new Map(); // scripts that were asked for, by address
+/** @type {Map<string, (handed: unknown) => void>} */
+const TAKERS = new Map(); // of what they hand over
 const decoder = new TextDecoder();
-for (const { dataset, textContent } of document.querySelectorAll("script[data-state]")) KEPT.set(dataset.state, [textContent]);
+for (const script of document.querySelectorAll("script[data-state]")) KEPT.set(script.getAttribute("data-state") ?? "", [script.textContent]);
 
-/** What a script at an address hands over when it has run. */
-export function handed(path, base) {
+/** What a script at an address hands over when it has run. @param {string} path @param {URL} base */
+export function takeFrom(path, base) {
   const { href } = new URL(path, base);
-  if (ASKED.has(href)) return ASKED.get(href).promise;
-  const asked = {};
-  ASKED.set(href, asked);
+  const known = ASKED.get(href);
+  if (known) return known;
   const script = make("script", "", "", { src: href });
-  asked.promise = new Promise((resolve, reject) => {
-    asked.take = resolve;
+  const asked = new Promise((take, reject) => {
+    TAKERS.set(href, take);
     script.addEventListener("error", () => reject(new Error(`${href} could not be loaded`)));
     document.head.append(script);
   }).finally(() => {
     ASKED.delete(href);
+    TAKERS.delete(href);
     script.remove();
   });
-  return asked.promise;
+  ASKED.set(href, asked);
+  return asked;
 }
 
 /** Who takes what the script hands over that is running; undefined for one that stands in the page. */
-export const taker = () => ASKED.get(document.currentScript?.src)?.take;
+export const taker = () => {
+  const script = document.currentScript;
+  return script instanceof HTMLScriptElement ? TAKERS.get(script.src) : undefined;
+};
 
-/** Rows of bytes, of which all but the first say what changes from the one before, as they are; `width` is a row's. */
-function fromRows(bytes, width) {
+/** Rows of bytes, of which all but the first say what changes from the one before, as they are; `width` is a row's. @param {Packed} bytes @param {number} width */
+export function fromRows(bytes, width) {
   if (width) for (let i = width; i < bytes.length; i += 1) bytes[i] ^= bytes[i - width];
   return bytes;
 }
 
-/** Coordinates from codes of two bytes, as the bytes of so many float32: of each column the low bytes, then the high ones;
- *  `low` and `step` are each column's, 0 is nowhere. Of sorted points the first column says what changes from each to the next. */
-function fromCodes(held, size, low, step, sorted) {
+/**
+ * Coordinates from codes of two bytes, as the bytes of so many float32: of each column the low bytes, then the high ones;
+ * `low` and `step` are each column's, 0 is nowhere. Of sorted points the first column says what changes from each to the next.
+ * @param {Packed} held @param {Codes} codes
+ */
+export function fromCodes(held, [size, low, step, sorted]) {
   const values = new Float32Array(size / 4).fill(NaN); // padding, too
   const n = held.length / (2 * low.length);
   for (let c = 0; c < low.length; c += 1) {
@@ -52,63 +67,69 @@ function fromCodes(held, size, low, step, sorted) {
   return new Uint8Array(values.buffer);
 }
 
+/** Join arrays of bytes. @param {Packed[]} parts */
+export function concatenate(parts) {
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
 /** Files of states, each asked for once; a blob is kept for all states that name it. */
 export class Files {
-  constructor(base) {
+  constructor(/** @type {URL} */ base) {
     this.base = base;
-    this.blobs = new Map();
-    this.absent = new Map(); // key -> size of an array that comes later
-    this.states = new Map(); // name -> promise of its directory
-    this.ready = new Map(); // name -> its directory
+    /** @type {Map<string, Packed>} */ this.blobs = new Map();
+    /** @type {Map<string, number>} */ this.absent = new Map(); // sizes of arrays that come later, by key
+    /** @type {Map<string, Promise<PageState>>} */ this.states = new Map(); // directories that were asked for, by name
+    /** @type {Map<string, PageState>} */ this.ready = new Map(); // directories that are there
   }
 
-  load(name) {
-    if (!this.states.has(name)) this.states.set(name, this.fetch(name));
-    return this.states.get(name);
+  load(/** @type {string} */ name) {
+    const state = this.states.get(name) ?? this.fetch(name);
+    this.states.set(name, state);
+    return state;
   }
 
+  /** @param {string} name @returns {Promise<PageState>} */
   async fetch(name) {
-    const [text, size] = KEPT.get(name) ?? await handed(`data/${name}.js`, this.base).catch((error) => {
+    /** @type {PackedText} */
+    const [text, length] = KEPT.get(name) ?? await takeFrom(`data/${name}.js`, this.base).catch((error) => {
       this.states.delete(name); // so that it can be asked for again
       throw error;
     });
-    const packed = size ? bytesOf(text, size) : Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const packed = length ? bytesOf(text, length) : Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-    const length = new DataView(bytes.buffer).getUint32(0, true);
-    const { state, blobs, coarse = {}, absent = {} } = JSON.parse(decoder.decode(bytes.subarray(4, 4 + length)));
+    let at = 4 + new DataView(bytes.buffer).getUint32(0, true);
+    /** @type {{ state: PageState, blobs: [string, number][], coarse?: Record<string, Codes>, absent?: Record<string, number> }} */
+    const { state, blobs, coarse = {}, absent = {} } = JSON.parse(decoder.decode(bytes.subarray(4, at)));
     for (const [key, size] of Object.entries(absent)) this.absent.set(key, size);
-    let at = 4 + length;
     for (const [key, size] of blobs) {
       const held = bytes.subarray(at, at + size);
       // What comes late is exact, and takes the place of what is not; it may be there first.
-      if (name === LATE || !this.blobs.has(key)) this.blobs.set(key, coarse[key] ? fromCodes(held, ...coarse[key]) : fromRows(held, Number(key.split(".")[1])));
+      if (name === LATE || !this.blobs.has(key)) this.blobs.set(key, coarse[key] ? fromCodes(held, coarse[key]) : fromRows(held, Number(key.split(".")[1])));
       at += size;
     }
     this.ready.set(name, state);
     return state;
   }
 
-  text(key) {
+  text(/** @type {string} */ key) {
     return decoder.decode(this.blobs.get(key));
   }
 
-  /** An array; one that is not there yet has nothing in any of its places. */
-  array(key) {
-    return this.blobs.get(key) ?? new Uint8Array(this.absent.get(key)).fill(255);
-  }
-
-  /** A packed scene, as the app sends it. */
+  /** A packed scene, as the app sends it; an array that is not there yet has nothing in any of its places. @param {ScenePart} part */
   scene({ header, arrays }) {
-    const parts = [header, ...arrays].map((key) => this.array(key));
-    const packed = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      packed.set(part, at);
-      at += part.length;
-    }
-    return packed;
+    return concatenate([header, ...arrays].map((key) => this.blobs.get(key) ?? new Uint8Array(this.absent.get(key) ?? 0).fill(255)));
   }
 }
 
-window.dpvizData = (name, ...packed) => (taker() ? taker()(packed) : KEPT.set(name, packed));
+window.dpvizData = (name, ...packed) => {
+  const take = taker();
+  if (take) take(packed);
+  else KEPT.set(name, /** @type {PackedText} */ (packed));
+};

@@ -1,63 +1,74 @@
-// @ts-nocheck
 // The stage as a component of the app: its options come with the data, what the reader does goes to the page, knobs and
 // step go into the address, pictures come ahead of the page's rerun, with their words, and bands while it is idle.
 
-import { readHeader } from "./live_base.js";
+import { isOthers, linkedFrame, renew, setQuery, TELL_MS } from "./live_address.js";
 import { Ahead } from "./ahead.js";
 import { Bands } from "./bands.js";
 import { component } from "./component.js";
-import { isOthers, linkedFrame, renew, setQuery, TELL_MS } from "./live_address.js";
 import { lookAfterPage } from "./live_page.js";
+import { readHeader } from "./live_base.js";
+import { scrollerOf } from "./stage_parts.js";
 import { Stage } from "./stage_view.js";
+
+/** @import { Move, SentStage } from "./stages.d.ts" */
+/** @import { Given, Packed } from "./types.d.ts" */
+/** @typedef {Given<Packed>} GivenBytes */
 
 const STATES = { selected: "selected", picked: "picked", region: "region", sketched: "drawn", turned: "turned",
   moved: "moved", audience: "audience", count: "count", open: "open" };
 const CLICKS = new Set(["audience", "count", "open"]); // told with a number, so that each counts once
 
+/** Split the page's data. @param {Packed} data @returns {{ header: SentStage, body: Packed }} */
+const read = (data) => readHeader(data.byteOffset % 8 === 0 ? data : data.slice());
+
 class StageComponent {
-  constructor(parent) {
-    this.parent = parent;
-    this.stage = null;
-    this.options = {};
+  constructor(/** @type {GivenBytes["parentElement"]} */ parent, /** @type {GivenBytes} */ { data, setStateValue }) {
+    this.setStateValue = setStateValue;
+    this.options = read(data).header;
+    this.stage = new Stage(parent);
     this.ahead = new Ahead();
-    this.bands = null;
-    this.aheadSlider = null; // the slider that has moved it, and
-    this.aheadMove = 0; // number of the slider's move that the picture shows ahead of the page
-    this.came = new Map(); // key -> picture that came with the latest move
+    this.bands = new Bands(this.ahead, this.stage.root);
+    this.hasPictures = false; // whether any has been drawn
+    /** @type {string | undefined} */ this.aheadSlider = undefined; // the slider that has moved the picture ahead of the page, and
+    this.aheadMove = 0; // number of its move
+    /** @type {Map<string, Packed>} */ this.came = new Map(); // pictures that came with the latest move, by key
     this.comingMove = 0; // its number
     this.awaited = 0; // number of the last move: until the page has followed it, files of the picture wait
-    this.listen();
+    this.stopped = new AbortController();
+    this.listen(parent);
     lookAfterPage();
   }
 
-  listen() {
-    this.stopped = new AbortController();
+  listen(/** @type {EventTarget} */ parent) {
+    /** @param {EventTarget} target @param {string} type @param {(event: any) => void} handler An event of any detail */
     const on = (target, type, handler) => target.addEventListener(`dpviz:${type}`, handler, { signal: this.stopped.signal });
     for (const [event, state] of Object.entries(STATES)) {
-      on(this.parent, event, ({ detail }) => this.setStateValue(state, CLICKS.has(event) ? [detail, Date.now()] : detail));
+      on(parent, event, ({ detail }) => this.setStateValue(state, CLICKS.has(event) ? [detail, Date.now()] : detail));
     }
-    on(this.parent, "step", () => {
+    on(parent, "step", () => {
       clearTimeout(this.telling);
       this.telling = setTimeout(() => this.tellAddress(), TELL_MS);
     });
-    on(this.parent, "moving", ({ detail }) => this.follow(detail));
+    on(parent, "moving", ({ detail }) => this.follow(detail));
     on(document, "ahead", ({ detail }) => this.updateAhead(detail));
   }
 
-  /** Ask for the picture of a move; without a short way the page brings it, and until then the old one fades. */
+  /** Ask for the picture of a move; without a short way the page brings it, and until then the old one fades. @param {Move} move */
   follow(move) {
     this.awaited = move.number;
     const { ahead } = this.options;
     this.stage.root.dataset.dpvizAhead = "";
     if (ahead) move.wait(this.ahead.follow(ahead.address, move));
-    else for (const { picture } of this.stage.pictures.values()) picture.waiting?.(true);
+    else for (const { picture } of this.stage.pictures.values()) picture.waiting(true);
   }
 
-  update({ data, setStateValue }) {
+  update(/** @type {GivenBytes} */ { data, setStateValue }) {
     this.setStateValue = setStateValue;
-    const { header: options, body } = readHeader(data.byteOffset % 8 === 0 ? data : data.slice());
-    const before = this.options;
-    if (this.stage && isOthers(options, before)) { renew(); return; }
+    const { header: options, body } = read(data);
+    if (isOthers(options, this.options)) {
+      renew();
+      return;
+    }
     this.options = options;
     if (options.ahead) this.ahead.open(options.ahead.address);
     this.show(options, body);
@@ -65,29 +76,20 @@ class StageComponent {
     this.tellAddress();
   }
 
-  show(options, body) {
+  show(/** @type {SentStage} */ options, /** @type {Packed} */ body) {
+    const { ahead, instrument } = options;
     // Another method has another slider: its moves say nothing of this one's.
-    const key = options.instrument?.key;
-    const overtaken = this.stage && key === this.aheadSlider && (options.instrument?.move ?? 0) < this.aheadMove;
-    const frame = this.stage || options.query === null ? null : linkedFrame();
+    const isOvertaken = this.hasPictures && instrument?.key === this.aheadSlider && (instrument?.move ?? 0) < this.aheadMove;
+    const frame = this.hasPictures || options.query === null ? null : linkedFrame();
+    this.hasPictures = true;
     let at = 0;
     const pictures = options.pictures.map(({ length, ...picture }) => {
-      const packed = body.subarray(at, at + length);
       at += length;
-      return { ...picture, packed: overtaken ? null : packed, frame };
+      return { ...picture, packed: isOvertaken ? null : body.subarray(at - length, at), frame };
     });
-    this.stage ??= new Stage(this.parent);
-    this.bands ??= new Bands(this.ahead, this.stage.root);
-    const instrument = options.instrument && { ...options.instrument, bandKey: options.ahead?.bands, bands: options.ahead?.known, unaccompanied: !options.ahead };
-    this.stage.update({ ...options, instrument, pictures, scroller: this.around("stMain"),
-      shown: overtaken ? this.stage.index : null });
-    this.bands.update(options.ahead, instrument?.values.length ?? 0, this.stage.instrument?.index ?? 0);
-  }
-
-  /** What of Streamlit's page the stage stands in, by its test id. */
-  around(id) {
-    const root = this.parent.getRootNode();
-    return (root.host ?? this.parent).closest(`[data-testid="${id}"]`);
+    this.stage.update({ ...options, pictures, scroller: scrollerOf(this.stage.root), shown: isOvertaken ? this.stage.index : null,
+      instrument: instrument && { ...instrument, bandKey: ahead?.bands, bands: ahead?.known, unaccompanied: !ahead } });
+    this.bands.update(ahead, instrument?.values.length ?? 0, this.stage.instrument?.index ?? 0);
   }
 
   /** Put knobs and step into the address. */
@@ -95,9 +97,9 @@ class StageComponent {
     setQuery(this.options.query, this.stage.lead?.chosen ?? null);
   }
 
-  /** Draw what came ahead of the page, unless it came later than that; two beside each other on one frame. */
+  /** Draw what came ahead of the page, unless it came later than that; two beside each other on one frame. @param {{ move: number, key: string, body: Packed }} came */
   updateAhead({ move, key, body }) {
-    if (!this.stage || move < this.aheadMove) return;
+    if (!this.stage.instrument || move < this.aheadMove) return;
     if (move !== this.comingMove) this.came.clear();
     this.comingMove = move;
     this.came.set(key, body);
@@ -110,11 +112,11 @@ class StageComponent {
 
   destroy() {
     this.stopped.abort();
-    this.bands?.destroy();
+    this.bands.destroy();
     this.ahead.close();
     clearTimeout(this.telling);
     this.stage.destroy();
   }
 }
 
-export default component((parent) => new StageComponent(parent));
+export default component((parent, given) => new StageComponent(parent, given));

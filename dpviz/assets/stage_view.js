@@ -1,4 +1,3 @@
-// @ts-nocheck
 // The stage: text left, picture right, one screen. Finding, instrument and guarantee stand beside one picture or two, with
 // what plays them and who looks below. It is the same in the app, on published pages and in pages to keep.
 //
@@ -7,101 +6,88 @@
 //   stage.update({ instrument, audience, count, why, pictures: [{ packed, ...options of the picture }] });
 //   stage.show("picture", packed, index);       // another picture, drawn at the index-th value of ε, with its words
 //
-//   instrument   the data of the slider and its strips (dpviz/ui/controls.py); null, as all that is left out: there is none
-//   audience     {value, choices: [[name, words], ...]}: who looks; null: nobody chooses
-//   count        {label, value, low, high}: a whole number that stands below the picture, as k; null: none
-//   mark         a sentence about this very picture, after its guarantee
-//   why          the id of the element that "Details" opens, in the page around
-//   sweeps       whether ε moves once by itself
-//   scroller     what scrolls
-//   home         {question, actions: [[words, page], ...], below}: of the home page, where a question stands over all;
-//                `below` are the CSS pixels left below the pictures
-//   linked       whether those pages are addresses, which the browser opens
-//   shown        the place of the ε of the pictures, where it is not the instrument's
-//   free         whether it stands among other things: ε is not docked to the window
-//   height       of the pictures, CSS pixels; else they are as high as the window leaves room
-//
-// Its events, beside those of the picture and the slider: `dpviz:audience` (a name), `dpviz:count` (a number),
-// `dpviz:finding` ({text, who}: what is said of a run at its end, and to whom).
+// `StageData` in stages.d.ts describes the data. Its events, beside those of the picture and the slider: `dpviz:audience`
+// (a name), `dpviz:count` (a number), `dpviz:open` (a page), `dpviz:finding` ({text, who}: the finding at a run's end, and
+// its reader).
 
+import { isStill, tell } from "./kit.js";
 import { make, setText } from "./elements.js";
+import { makeButton, topOf, watchSizes } from "./stage_parts.js";
 import { Instrument } from "./instrument.js";
 import { enlargement } from "./live_base.js";
 import { icon, iconButton } from "./live_parts.js";
 import { mount, Picture } from "./picture.js";
 
+/** @import { Home, StageCount, StageData, StagePicture } from "./stages.d.ts" */
+/** @import { Packed, Scene, StageWords } from "./types.d.ts" */
+
 const PHONE_PX = 700; // width up to which all stands below each other
 const LOW_PX = 480; // height up to which picture and bar stand beside each other
-const LARGE_PX = 900; // height from which type and strips are larger
+const [LARGE_PX, LARGE_WIDTH_PX] = [900, 1500]; // height and width from which type and strips are larger
 const BAR_PX = 46; // what plays, below the picture
 const FOOT_PX = 10; // below that
-const GAP_PX = 56; // between text and picture
-const NARROW_GAP_PX = 40;
-const LEAST_TEXT_PX = 340;
-const LEAST_LOW_TEXT_PX = 290;
-const LEAST_NARROW_TEXT_PX = 232;
+const [GAP_PX, NARROW_GAP_PX, NARROW_PX] = [56, 40, 1100]; // between text and picture, and the width up to which it is narrow
+const LEAST_TEXT_PX = { usual: 340, low: 290, narrow: 232 };
 const LEAST_LOW_PX = 540; // width from which a low window has room for both
-const MOST_SHARE = 0.58; // of the width, for the pictures
+const [MOST_SHARE, MOST_PAIR_SHARE] = [0.58, 0.7]; // of the width, for the pictures
 const LEAST_BOX_PX = 180;
 const LEAST_BAR_PX = 480; // width of a box from which the bar below it fits in one row
 const BETWEEN_PX = 16; // two pictures
+const SWEEP_AFTER_MS = 900;
 const VISITED = "dpviz-swept"; // in the browser's memory
 
 export class Stage {
-  constructor(parent) {
-    this.pictures = new Map(); // key -> {host, picture}
+  constructor(/** @type {Element | ShadowRoot} */ parent) {
+    /** @type {Map<string, { host: HTMLElement, picture: Picture }>} */ this.pictures = new Map();
     this.index = 0; // the place of the ε of what is on the screen
-    this.data = null;
-    this.instrument = null;
-    this.build(parent);
-    this.stopped = new AbortController();
-    const on = (target, type, handler) => target.addEventListener(type, handler, { signal: this.stopped.signal });
-    on(this.root, "dpviz:frame", () => { if (!this.isQuiet) this.say(); });
-    on(this.root, "dpviz:playing", () => this.showPlaying());
-    on(this.bar, "keydown", (event) => this.lead?.hands.onKey(event)); // k and Escape, as on the picture
-    on(this.root, "dpviz:band", ({ detail }) => this.instrument?.setBand(detail.index, detail.values));
-    on(window, "resize", () => this.layOut());
-    this.observer = new ResizeObserver(() => this.layOut());
-    this.observer.observe(this.root);
-  }
+    /** @type {StageData} */ this.data = { pictures: [] };
+    /** @type {Instrument | null} */ this.instrument = null;
+    this.isQuiet = this.isPlaying = this.swept = false;
+    this.sizeKey = this.audienceKey = this.homeKey = this.toldLede = "";
 
-  build(parent) {
     this.root = make("div", "dpviz-stage", "", { role: "group", "aria-label": "Stage" }); // no landmark: a page may have several
+    const head = make("div", "head");
     this.finding = make("p", "finding", "", { role: "heading", "aria-level": "2" });
     this.lede = make("p", "lede");
-    const head = make("div", "head");
     head.append(this.finding, this.lede);
     this.tool = make("div", "tool");
     this.numbers = make("dl", "numbers"); // in the instrument's place where ε cannot be moved
     this.guarantee = make("p", "guarantee");
     this.verdict = make("b");
     this.promise = make("span");
-    this.why = make("button", "why", "Details", { type: "button", "aria-haspopup": "dialog", "aria-label": "Details of the guarantee" });
-    this.why.addEventListener("click", () => this.openWhy());
     this.mark = make("strong", "mark");
+    this.why = makeButton("why", "Details", () => {
+      if (this.data.why) document.getElementById(this.data.why)?.showPopover?.();
+    }, { "aria-haspopup": "dialog", "aria-label": "Details of the guarantee" });
     this.guarantee.append(this.verdict, this.promise, " ", this.mark, " ", this.why);
+    this.actions = make("p", "actions");
     this.pics = make("div", "pics");
     this.bar = make("div", "below");
     this.playButton = iconButton("play", "Play", () => this.lead?.togglePlay());
     this.playButton.classList.add("play");
     this.steps = make("input", "steps", "", { type: "range", min: "0", step: "1", "aria-label": "Step" });
     this.steps.addEventListener("input", () => {
-      this.lead.pause();
-      this.lead.go(Number(this.steps.value), { ease: false });
+      this.lead?.pause();
+      this.lead?.go(Number(this.steps.value), { ease: false });
     });
     this.step = make("span", "step");
     this.count = make("span", "count", "", { role: "group" });
     this.who = make("span", "who", "", { role: "radiogroup", "aria-label": "View as" });
+    this.who.addEventListener("keydown", (event) => this.lookOtherwise(event));
     this.layers = make("button", "more-layers", "Layers", { type: "button" });
     this.bar.append(this.playButton, this.steps, this.step, this.count, this.who, this.layers);
-    const left = make("div", "left");
-    const right = make("div", "right");
-    left.append(head, this.tool, this.numbers, this.guarantee);
+    const [left, right] = [make("div", "left"), make("div", "right")];
+    left.append(head, this.tool, this.numbers, this.guarantee, this.actions);
     right.append(this.pics, this.bar);
-    this.actions = make("p", "actions");
-    left.append(this.actions);
     this.root.append(left, right);
     parent.append(this.root);
+
+    this.stopped = new AbortController();
+    this.root.addEventListener("dpviz:frame", () => { if (!this.isQuiet) this.write(); });
+    this.root.addEventListener("dpviz:playing", () => this.showPlaying());
+    this.root.addEventListener("dpviz:band", ({ detail }) => this.instrument?.setBand(detail.index, detail.values));
+    this.bar.addEventListener("keydown", (event) => this.lead?.hands.onKey(event)); // k and Escape, as on the picture
+    watchSizes([this.root], () => this.layOut(), this.stopped.signal);
   }
 
   /** The picture that is stepped, and whose words stand beside it. */
@@ -109,14 +95,14 @@ export class Stage {
     return this.pictures.values().next().value?.picture ?? null;
   }
 
-  /** Show what the page says now. */
+  /** Show the page's data. @param {StageData} data */
   update(data) {
     this.data = data;
-    this.showInstrument(data.instrument);
-    this.showAudience(data.audience);
-    this.showCount(data.count);
+    this.showInstrument();
+    this.showAudience();
+    this.showCount(data.count ?? null);
     this.why.hidden = !data.why;
-    this.showHome(data.home);
+    this.showHome(data.home ?? null);
     const keys = new Set(data.pictures.map(({ key }) => key));
     for (const [key, { host, picture }] of this.pictures) {
       if (keys.has(key)) continue;
@@ -126,100 +112,104 @@ export class Stage {
     }
     this.root.classList.toggle("pair", data.pictures.length > 1);
     if (data.instrument) this.index = data.shown ?? data.instrument.index;
-    this.quietly(() => {
-      for (const { packed, ...options } of data.pictures) this.put(options.key, packed, options);
-    });
+    this.changeQuietly(() => data.pictures.forEach((picture) => this.put(picture)));
     this.layOut();
-    this.say();
+    this.write();
     if (data.sweeps && this.instrument) this.sweepOnce();
   }
 
-  /** Draw a picture that has come, with its words, on one frame; `index` is the place of its ε. */
+  /** Draw a picture that has come, with its words, on one frame; `index` is the place of its ε. @param {string} key @param {Packed} packed @param {number} index */
   show(key, packed, index) {
-    const known = this.pictures.get(key);
+    const known = this.pictures.get(key)?.picture;
     if (!known) return;
-    const isLead = known.picture === this.lead;
-    if (isLead) this.index = index;
-    this.quietly(() => known.picture.update(packed));
-    if (isLead) this.say();
+    if (known === this.lead) this.index = index;
+    this.changeQuietly(() => known.update(packed));
+    if (known === this.lead) this.write();
   }
 
-  /** Change pictures that tell of their steps meanwhile: all of it is said once, afterwards. */
-  quietly(change) {
+  /** Change pictures that tell of their steps meanwhile: the words follow once, afterwards. @param {() => void} change */
+  changeQuietly(change) {
     this.isQuiet = true;
     change();
     this.isQuiet = false;
   }
 
-  put(key, packed, options) {
+  put(/** @type {StagePicture} */ { packed, ...options }) {
+    const { key } = options;
     const given = { ...options, stage: true, scroller: this.data.scroller };
     const known = this.pictures.get(key);
     if (known) {
       const { phone, size } = known.picture.options; // what else there was may be the curator's
       known.picture.update(packed, { ...given, phone, size });
-      known.picture.waiting?.(false);
+      known.picture.waiting(false);
       return;
     }
+    if (!packed) return; // a later message brings it
     const host = make("div", "pic");
     this.pics.append(host);
     const { phone, ...size } = this.sizeOf(this.data.pictures.length || 1);
     this.pictures.set(key, { host, picture: mount(host, packed, { ...given, phone, size }) });
-    if (this.pictures.size === 1) this.lead.layersMenu(this.layers);
+    if (this.pictures.size === 1) this.lead?.layersMenu(this.layers);
   }
 
   // -- Words --
 
-  /** Say what the picture on the screen says: at its end the finding, before it the step. */
-  say() {
-    const { lead } = this;
+  /** Write the words of the picture on the screen: at its end the finding, before it the step. */
+  write() {
+    const { data: { home }, lead } = this;
     const scene = lead?.scene;
-    if (!scene) return void this.sayNothing();
+    if (!lead || !scene) {
+      this.writeNothing();
+      return;
+    }
     const words = scene.stage ?? null;
-    const end = lead.frame === scene.start_frame || scene.frames.length < 2;
+    const isEnd = lead.frame === scene.start_frame || scene.frames.length < 2;
     const [label, detail] = scene.frames[lead.frame];
-    const { home } = this.data;
-    setText(this.finding, home ? home.question : end ? words?.finding ?? "" : detail || label);
-    const lede = home ? words?.finding : words?.lede;
-    if (lede !== this.told) this.tellLede(this.told = lede);
-    this.sayGuarantee(home ? null : words);
-    this.instrument?.words(words, this.index, end);
-    this.sayNumbers(words, end);
+    const finding = words?.finding ?? "";
+    setText(this.finding, home?.question ?? (isEnd ? finding : detail || label));
+    this.writeLede((home ? finding : words?.lede) ?? "");
+    this.writeGuarantee(home ? null : words);
+    this.instrument?.words(words, this.index, isEnd);
+    this.writeNumbers(words, isEnd);
     this.layers.hidden = false;
-    this.showSteps(scene, label);
-    if (end) this.tell("finding", { text: words?.finding ?? "", who: this.data.audience?.value ?? "" });
+    this.showSteps(scene, lead.frame);
+    if (isEnd) tell(this.root, "finding", { text: finding, who: this.data.audience?.value ?? "" });
   }
 
-  /** Without a picture nothing is said, and ε can be moved. */
-  sayNothing() {
+  /** Without a picture there are no words, and ε can be moved. */
+  writeNothing() {
     setText(this.finding, this.data.home?.question ?? "");
-    this.tell("finding", { text: "", who: "" });
-    this.tellLede(this.told = "");
-    this.sayGuarantee(null);
+    tell(this.root, "finding", { text: "", who: "" });
+    this.writeLede("");
+    this.writeGuarantee(null);
     this.instrument?.words(null, this.index);
-    this.sayNumbers(null);
+    this.writeNumbers(null, true);
     this.playButton.hidden = this.steps.hidden = this.step.hidden = this.layers.hidden = true;
   }
 
-  tellLede(text) {
-    const parts = (text ?? "").split("**");
-    this.lede.replaceChildren(...parts.map((part, i) => (i % 2 ? make("b", "", part) : part)));
+  /** @param {string} text With **bold** words */
+  writeLede(text) {
     this.lede.hidden = !text;
+    if (text === this.toldLede) return;
+    this.toldLede = text;
+    this.lede.replaceChildren(...text.split("**").map((part, i) => (i % 2 ? make("b", "", part) : part)));
   }
 
-  sayNumbers(words, end) {
-    const { risk, loss, strip, risk_label: label } = (!this.instrument && words) || {};
-    const lost = loss && strip && [strip.label, loss.text, `${strip.unit}${end ? "" : " at the end"}`, "lost"];
-    const said = [risk && [`${label} Attackers guess right at most`, risk.text, "in 100", ""], lost].filter(Boolean);
-    this.numbers.hidden = said.length === 0;
-    this.numbers.replaceChildren(...said.map(([term, number, unit, kind]) => {
-      const [row, told] = [make("div"), make("dd", kind)];
-      told.append(make("b", "", number), ` ${unit}`);
-      row.append(make("dt", "", term), told);
+  writeNumbers(/** @type {StageWords | null} */ words, /** @type {boolean} */ isEnd) {
+    const { risk = null, loss = null, strip = null, risk_label: label } = (!this.instrument && words) || {};
+    const rows = [];
+    if (risk) rows.push([`${label} Attackers guess right at most`, risk.text, "in 100", ""]);
+    if (loss && strip) rows.push([strip.label, loss.text, `${strip.unit}${isEnd ? "" : " at the end"}`, "lost"]);
+    this.numbers.hidden = rows.length === 0;
+    this.numbers.replaceChildren(...rows.map(([term, number, unit, kind]) => {
+      const [row, value] = [make("div"), make("dd", kind)];
+      value.append(make("b", "", number), ` ${unit}`);
+      row.append(make("dt", "", term), value);
       return row;
     }));
   }
 
-  sayGuarantee(words) {
+  writeGuarantee(/** @type {StageWords | null} */ words) {
     const text = words?.guarantee ?? "";
     const at = text.indexOf(". ") + 1 || text.length; // not the point of a number
     const lead = words?.verdict === "proved" ? at : text.length; // what is only claimed is said as a whole
@@ -230,79 +220,75 @@ export class Stage {
     this.guarantee.hidden = !text;
   }
 
-  openWhy() {
-    document.getElementById(this.data.why)?.showPopover?.();
-  }
-
-  showSteps(scene, label) {
-    const n = scene.frames.length;
-    const stepped = scene.scrubber && n > 1;
-    this.playButton.hidden = this.steps.hidden = this.step.hidden = !stepped;
-    this.steps.max = String(n - 1);
-    this.steps.value = String(this.lead.frame);
-    this.steps.style.setProperty("--done", `${(100 * this.lead.frame) / Math.max(1, n - 1)}%`);
-    this.steps.setAttribute("aria-valuetext", label || `Step ${this.lead.frame + 1} of ${n}`);
+  showSteps(/** @type {Scene} */ { frames, scrubber }, /** @type {number} */ frame) {
+    const last = frames.length - 1;
+    const [label] = frames[frame];
+    this.playButton.hidden = this.steps.hidden = this.step.hidden = !scrubber || last < 1;
+    this.steps.max = String(last);
+    this.steps.value = String(frame);
+    this.steps.style.setProperty("--done", `${(100 * frame) / Math.max(1, last)}%`);
+    this.steps.setAttribute("aria-valuetext", label || `Step ${frame + 1} of ${frames.length}`);
     setText(this.step, label.replace(/^\d+: /, "")); // where it is the slider shows
     this.showPlaying();
   }
 
   showPlaying() {
-    const playing = Boolean(this.lead?.playing);
-    if (playing === this.isPlaying) return;
-    this.isPlaying = playing;
-    const label = playing ? "Pause" : "Play";
-    this.playButton.replaceChildren(icon(playing ? "pause" : "play"));
+    const isPlaying = Boolean(this.lead?.playing);
+    if (isPlaying === this.isPlaying) return;
+    this.isPlaying = isPlaying;
+    const label = isPlaying ? "Pause" : "Play";
+    this.playButton.replaceChildren(icon(isPlaying ? "pause" : "play"));
     this.playButton.setAttribute("aria-label", label);
     this.playButton.title = `${label} (space)`;
   }
 
   // -- Controls --
 
-  showInstrument(data) {
+  showInstrument() {
+    const { instrument: data } = this.data;
     this.tool.hidden = !data;
-    if (!data) {
-      this.instrument?.destroy();
-      this.instrument = null;
-    } else {
-      this.instrument ??= new Instrument(this.tool);
-      this.instrument.unaccompanied = Boolean(data.unaccompanied); // no picture comes ahead of the page
-      this.instrument.update(data);
-    }
+    if (!data) this.instrument?.destroy();
+    this.instrument = data ? this.instrument ?? new Instrument(this.tool) : null;
+    if (data) this.instrument?.update(data);
   }
 
-  showAudience(audience) {
+  showAudience() {
+    const { audience } = this.data;
     const key = JSON.stringify(audience ?? null);
     if (key === this.audienceKey) return;
     this.audienceKey = key;
     this.who.hidden = !audience;
-    this.who.replaceChildren(...(audience?.choices ?? []).map(([name, words]) => {
-      const chosen = name === audience.value;
-      const button = make("button", "", words, { type: "button", role: "radio", "aria-checked": String(chosen), tabindex: chosen ? "0" : "-1" });
-      button.dataset.name = name;
-      button.addEventListener("click", () => this.look(name));
-      return button;
-    }));
-    this.who.onkeydown = (event) => {
-      if (!/^Arrow/.test(event.key)) return;
-      const other = [...this.who.children].find((button) => button.getAttribute("aria-checked") !== "true");
-      event.preventDefault();
-      event.stopPropagation();
-      other?.focus();
-      other?.click();
-    };
+    this.who.replaceChildren(...(audience?.choices ?? []).map(([name, words]) =>
+      makeButton("", words, () => this.look(name), { role: "radio", "data-name": name })));
+    this.checkAudience(audience?.value ?? "");
   }
 
-  /** Look as somebody else: what the picture holds comes from the page. */
+  /** Look as the other reader. @param {KeyboardEvent} event */
+  lookOtherwise(event) {
+    if (!event.key.startsWith("Arrow")) return;
+    /** @type {HTMLElement | null} */
+    const other = this.who.querySelector('[aria-checked="false"]');
+    event.preventDefault();
+    event.stopPropagation();
+    other?.focus();
+    other?.click();
+  }
+
+  /** Look as somebody else: the page brings the picture. @param {string} name */
   look(name) {
-    for (const button of this.who.children) {
-      const chosen = button.dataset.name === name;
-      button.setAttribute("aria-checked", String(chosen));
-      button.tabIndex = chosen ? 0 : -1;
-    }
-    this.tell("audience", name);
+    this.checkAudience(name);
+    tell(this.root, "audience", name);
   }
 
-  /** The home page's ways to begin. */
+  checkAudience(/** @type {string} */ chosen) {
+    for (const button of this.who.querySelectorAll("button")) {
+      const isChosen = button.dataset.name === chosen;
+      button.setAttribute("aria-checked", String(isChosen));
+      button.tabIndex = isChosen ? 0 : -1;
+    }
+  }
+
+  /** Show the home page's ways to begin. @param {Home | null} home */
   showHome(home) {
     this.root.classList.toggle("home", Boolean(home));
     this.actions.hidden = !home;
@@ -315,32 +301,32 @@ export class Stage {
       link.addEventListener("click", (event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey || this.data.linked) return;
         event.preventDefault();
-        this.tell("open", page);
+        tell(this.root, "open", page);
       });
       return link;
     }));
   }
 
-  showCount(count) {
+  showCount(/** @type {StageCount | null} */ count) {
     this.count.hidden = !count;
     if (!count) return;
     const { label, value, low, high } = count;
-    const to = (number) => () => this.tell("count", number);
-    const button = (words, sign, number) => {
-      const made = make("button", "", "", { type: "button", "aria-label": words, "data-sign": sign });
+    const button = (/** @type {string} */ words, /** @type {string} */ sign, /** @type {number} */ number) => {
+      const made = makeButton("", "", () => tell(this.root, "count", number), { "aria-label": `${words}: ${label}`, "data-sign": sign });
       made.disabled = number < low || number > high;
-      made.addEventListener("click", to(number));
       return made;
     };
-    const focused = this.count.contains(this.root.getRootNode().activeElement) ? this.root.getRootNode().activeElement.dataset.sign : "";
+    const buttons = [button("Fewer", "\u2212", value - 1), button("More", "+", value + 1)];
+    const focused = /** @type {ShadowRoot | Document} */ (this.root.getRootNode()).activeElement;
+    const sign = focused instanceof HTMLElement && this.count.contains(focused) ? focused.dataset.sign : undefined;
     this.count.setAttribute("aria-label", label);
-    this.count.replaceChildren(button(`Fewer: ${label}`, "\u2212", value - 1), make("output", "", `${label} = ${value}`), button(`More: ${label}`, "+", value + 1));
-    if (focused) [...this.count.children].find((child) => child.dataset.sign === focused)?.focus();
+    this.count.replaceChildren(buttons[0], make("output", "", `${label} = ${value}`), buttons[1]);
+    if (sign) buttons.find(({ dataset }) => dataset.sign === sign)?.focus();
   }
 
   /** Move ε once by itself, on the first visit of a browser. */
   sweepOnce() {
-    if (this.swept || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    if (this.swept || isStill()) return;
     this.swept = true;
     try {
       if (localStorage.getItem(VISITED)) return;
@@ -348,84 +334,92 @@ export class Stage {
     } catch {
       return; // without a memory it would move at every visit
     }
-    setTimeout(() => this.instrument?.sweep(), 900);
+    setTimeout(() => this.instrument?.sweep(), SWEEP_AFTER_MS);
   }
 
   // -- Layout --
-
-  get isPhone() {
-    return this.isNarrow && !this.isLow;
-  }
-
-  get isLow() {
-    const isBroad = this.isNarrow && innerWidth > innerHeight && !this.data?.free; // as in a frame of another page
-    return (innerHeight < LOW_PX || isBroad) && this.root.clientWidth >= LEAST_LOW_PX;
-  }
 
   get isNarrow() {
     return this.root.clientWidth <= PHONE_PX;
   }
 
-  /** The size of one of n pictures with its margins, CSS pixels: as large as width and window leave room. */
-  sizeOf(n = 1) {
-    const { lead, isPhone: phone, isLow: low } = this;
+  get isLow() {
+    const isBroad = this.isNarrow && innerWidth > innerHeight && !this.data.free; // as in a frame of another page
+    return (innerHeight < LOW_PX || isBroad) && this.root.clientWidth >= LEAST_LOW_PX;
+  }
+
+  get isPhone() {
+    return this.isNarrow && !this.isLow;
+  }
+
+  get isLarge() {
+    return !this.isPhone && !this.isLow && innerHeight >= LARGE_PX && this.root.clientWidth >= LARGE_WIDTH_PX;
+  }
+
+  /** Return the width that the text leaves for n pictures. @param {number} n */
+  roomFor(n) {
     const room = this.root.clientWidth;
-    const aspect = lead?.aspect ?? 1;
-    const home = this.data?.home;
-    const bare = phone || (low && this.isNarrow) || Boolean(home);
+    if (this.isPhone) return room;
+    const low = this.isNarrow ? LEAST_TEXT_PX.narrow : LEAST_TEXT_PX.low;
+    const text = this.isLow ? low : LEAST_TEXT_PX.usual;
+    return Math.min(room * (n > 1 ? MOST_PAIR_SHARE : MOST_SHARE), room - (room < NARROW_PX ? NARROW_GAP_PX : GAP_PX) - text);
+  }
+
+  /** Return the size of one of n pictures with its margins, CSS pixels: as large as width and window leave room. @param {number} n */
+  sizeOf(n) {
+    const { isPhone, isLow, data: { height: fixed, home, scroller } } = this;
+    const aspect = this.lead?.aspect ?? 1;
+    const bare = isPhone || (isLow && this.isNarrow) || Boolean(home);
     const margins = Picture.margins(bare);
     const [across, down] = [margins.left + margins.right, margins.top + margins.bottom];
-    const above = this.root.getBoundingClientRect().top + (this.data?.scroller?.scrollTop ?? scrollY);
-    const high = this.data?.height ?? innerHeight - above - (low ? 0 : home ? home.below : BAR_PX) - FOOT_PX - down;
-    const gap = room < 1100 ? NARROW_GAP_PX : GAP_PX;
-    const most = phone ? room : Math.min(room * (n > 1 ? 0.7 : MOST_SHARE), room - gap - (low ? (this.isNarrow ? LEAST_NARROW_TEXT_PX : LEAST_LOW_TEXT_PX) : LEAST_TEXT_PX));
-    const wide = (most - BETWEEN_PX * (n - 1)) / n - across;
-    const height = Math.max(LEAST_BOX_PX, Math.floor(phone && !this.data?.height ? wide / aspect : Math.min(high, wide / aspect)));
+    const below = isLow ? 0 : home?.below ?? BAR_PX;
+    const high = fixed ?? innerHeight - topOf(this.root, scroller ?? null) - below - FOOT_PX - down;
+    const wide = (this.roomFor(n) - BETWEEN_PX * (n - 1)) / n - across;
+    const fitted = isPhone && !fixed ? wide / aspect : Math.min(high, wide / aspect);
+    const height = Math.max(LEAST_BOX_PX, Math.floor(fitted));
     return { width: Math.round(height * aspect + across), height: height + down, phone: bare };
   }
 
   layOut() {
-    const { root } = this;
-    if (!this.data || !(root.clientWidth > 0)) return;
-    const { isPhone: phone, isLow: low } = this;
-    root.classList.toggle("phone", phone);
-    root.classList.toggle("docked", phone && innerWidth <= PHONE_PX && !this.data.free);
-    root.classList.toggle("low", low);
-    root.classList.toggle("narrow", low && this.isNarrow);
-    root.classList.toggle("large", !phone && !low && innerHeight >= LARGE_PX && root.clientWidth >= 1500);
-    const { phone: bare, ...size } = this.sizeOf(this.pictures.size || 1);
-    const margins = Picture.margins(bare);
-    const key = JSON.stringify([size, bare, enlargement()]);
-    root.classList.toggle("tight", !phone && !low && size.width * this.pictures.size - margins.left - margins.right < LEAST_BAR_PX);
-    root.style.setProperty("--picture", `${size.width}px`);
-    root.style.setProperty("--pictures", `${size.width * this.pictures.size + BETWEEN_PX * (this.pictures.size - 1)}px`);
-    root.style.setProperty("--box-left", `${margins.left}px`);
-    root.style.setProperty("--box-right", `${margins.right}px`);
+    const { root, isPhone, isLow, isNarrow, isLarge, pictures: { size: n } } = this;
+    if (!(root.clientWidth > 0)) return;
+    const docked = isPhone && innerWidth <= PHONE_PX && !this.data.free;
+    const classes = { phone: isPhone, docked, low: isLow, narrow: isLow && isNarrow, large: isLarge };
+    for (const [name, has] of Object.entries(classes)) root.classList.toggle(name, has);
+    const { phone, ...size } = this.sizeOf(n || 1);
+    const margins = Picture.margins(phone);
+    root.classList.toggle("tight", !isPhone && !isLow && size.width * n - margins.left - margins.right < LEAST_BAR_PX);
+    const lengths = {
+      picture: size.width, pictures: size.width * n + BETWEEN_PX * (n - 1), "box-left": margins.left, "box-right": margins.right,
+    };
+    for (const [name, length] of Object.entries(lengths)) root.style.setProperty(`--${name}`, `${length}px`);
+    const key = JSON.stringify([size, phone, enlargement()]);
     if (key !== this.sizeKey) {
       this.sizeKey = key;
-      for (const { picture } of this.pictures.values()) picture.update(null, { ...picture.options, phone: bare, size });
+      for (const { picture } of this.pictures.values()) picture.update(null, { ...picture.options, phone, size });
     }
-    this.fitInstrument(phone, low, size);
+    this.fitInstrument(size.height);
   }
 
-  fitInstrument(phone, low, size) {
-    if (!this.instrument) return;
-    const kind = phone || (low && this.isNarrow) ? "phone" : low ? "low" : this.root.classList.contains("large") ? "large" : "laptop";
+  /** @param {number} height Of the pictures */
+  fitInstrument(height) {
+    const { isLow, data: { home } } = this;
     const above = this.tool.getBoundingClientRect().top - this.root.getBoundingClientRect().top;
-    const { home } = this.data;
     const ends = home ? this.actions.offsetHeight : this.guarantee.offsetHeight;
-    const free = size.height + (home ? 0 : low ? -BAR_PX : BAR_PX) - above - (low && !home ? 0 : ends + 14);
-    this.instrument.fit(kind, Math.max(0, free), Boolean(home));
+    const bar = isLow ? -BAR_PX : BAR_PX;
+    const free = height + (home ? 0 : bar) - above - (isLow && !home ? 0 : ends + 14);
+    this.instrument?.fit(this.instrumentSize, Math.max(0, free), Boolean(home));
   }
 
-  tell(name, detail) {
-    this.root.dispatchEvent(new CustomEvent(`dpviz:${name}`, { detail, bubbles: true, composed: true }));
+  get instrumentSize() {
+    if (this.isNarrow) return "phone";
+    if (this.isLow) return "low";
+    return this.isLarge ? "large" : "laptop";
   }
 
   destroy() {
     this.stopped.abort();
-    this.tell("finding", { text: "", who: "" });
-    this.observer.disconnect();
+    tell(this.root, "finding", { text: "", who: "" });
     this.instrument?.destroy();
     for (const { picture } of this.pictures.values()) picture.destroy();
     this.root.remove();

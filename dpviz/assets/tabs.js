@@ -1,38 +1,41 @@
-// @ts-nocheck
 // The browser's tabs: tells the page once how it was opened, and the reader that another tab has the app open, too.
-// Tabs of one browser ask each other; nothing but whether a tab has records of its own is said.
+// Tabs of one browser ask each other only whether a tab has records of its own.
 
+import { make, setText } from "./elements.js";
 import { component } from "./component.js";
 import { howOpened } from "./live_address.js";
+
+/** @import { Given } from "./types.d.ts" */
+/** @typedef {{ own: boolean, asks: boolean, here: string, there: string }} TabsData */
 
 const CHANNEL = "dpviz:tabs";
 const me = Math.random().toString(36).slice(2); // of this tab, until it is left
 
 class Tabs {
-  constructor(root) {
-    this.line = document.createElement("p");
-    this.line.className = "dpviz-tabs";
-    this.line.setAttribute("role", "status");
+  constructor(/** @type {Given["parentElement"]} */ root, /** @type {Given<TabsData>} */ { data }) {
+    this.data = data;
+    this.asked = this.told = false; // the other tabs, and the page
+    this.line = make("p", "dpviz-tabs", "", { role: "status" });
     this.line.hidden = true;
     root.append(this.line);
-    this.others = new Map(); // tab -> whether it has records of its own
+    /** @type {Map<string, boolean>} */ this.others = new Map(); // whether each other tab has records of its own
     this.channel = "BroadcastChannel" in window ? new BroadcastChannel(CHANNEL) : null;
-    this.leave = () => this.say("left");
+    this.leave = () => this.send("left");
     addEventListener("pagehide", this.leave);
-    if (!this.channel) return;
-    this.channel.onmessage = ({ data }) => {
-      if (!data || data.from === me) return;
-      if (data.kind === "left") this.others.delete(data.from);
-      else this.others.set(data.from, data.own === true);
-      if (data.kind === "asks") this.say("is here");
+    this.channel?.addEventListener("message", ({ data: message }) => {
+      if (!message || message.from === me) return;
+      if (message.kind === "left") this.others.delete(message.from);
+      else this.others.set(message.from, message.own === true);
+      if (message.kind === "asks") this.send("is here");
       this.draw();
-    };
+    });
   }
 
-  update({ data, setTriggerValue }) {
-    const isNew = !this.data || this.data.own !== data.own;
+  update(/** @type {Given<TabsData>} */ { data, setTriggerValue }) {
+    const isNew = !this.asked || this.data.own !== data.own;
     this.data = data;
-    if (isNew) this.say("asks");
+    this.asked = true;
+    if (isNew) this.send("asks");
     this.draw();
     const kind = data.asks ? howOpened() : "";
     if (!kind || this.told) return;
@@ -40,14 +43,16 @@ class Tabs {
     setTriggerValue("opened", kind);
   }
 
-  say(kind) {
-    this.channel?.postMessage({ from: me, kind, own: this.data?.own === true });
+  send(/** @type {"asks" | "is here" | "left"} */ kind) {
+    this.channel?.postMessage({ from: me, kind, own: this.data.own === true });
   }
 
   draw() {
-    const { own, here, there } = this.data ?? {};
-    const words = !this.others.size ? "" : own ? here : [...this.others.values()].some(Boolean) ? there : "";
-    if (this.line.textContent !== words) this.line.textContent = words ?? "";
+    const { own, here, there } = this.data;
+    const isElsewhere = [...this.others.values()].some(Boolean);
+    const other = isElsewhere ? there : "";
+    const words = this.others.size ? (own ? here : other) ?? "" : "";
+    setText(this.line, words);
     this.line.hidden = !words;
   }
 
@@ -59,4 +64,4 @@ class Tabs {
   }
 }
 
-export default component((root) => new Tabs(root));
+export default component((root, given) => new Tabs(root, given));

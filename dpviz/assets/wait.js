@@ -1,7 +1,11 @@
-// @ts-nocheck
 // A line that says how far long work is, asks the server again while it lasts, and when the picture has changed.
 // It asks a short way of its own first; the page itself is asked when there is something to draw.
 
+import { component } from "./component.js";
+import { make } from "./elements.js";
+
+/** @import { WaitData } from "./stages.d.ts" */
+/** @import { Given } from "./types.d.ts" */
 
 const PATIENCE_MS = 2500; // without an answer
 const TRIES = 5;
@@ -9,28 +13,30 @@ const LEAVING_MS = 2000; // after which a link has led nowhere
 const BUSY_MS = 100; // until the page is looked at again
 // Streamlit serves this script from below the app's own address, wherever a proxy has put it.
 const BASE = import.meta.url.includes("/_stcore/") ? import.meta.url.split("/_stcore/")[0] : null;
-const instances = new WeakMap(); // parentElement -> Wait
 
 // A question of the page that the reader leaves would bring that page back, or none: Streamlit's messages name their page.
 let left = -Infinity; // when the reader last followed a link
-document.addEventListener("click", (event) => {
-  if (event.target instanceof Element && event.target.closest("a[href]")) left = performance.now();
+document.addEventListener("click", ({ target }) => {
+  if (target instanceof Element && target.closest("a[href]")) left = performance.now();
 }, true);
 window.addEventListener("popstate", () => { left = performance.now(); });
 
 /** Whether the page is being made, or about to be left. */
 const isBusy = () => {
-  const state = document.querySelector("[data-test-script-state]")?.getAttribute("data-test-script-state");
-  return performance.now() - left < LEAVING_MS || (state !== undefined && state !== null && state !== "notRunning");
+  const state = document.querySelector("[data-test-script-state]")?.getAttribute("data-test-script-state") ?? "notRunning";
+  return performance.now() - left < LEAVING_MS || state !== "notRunning";
 };
 
 /** Whether the stage has its place: until then what stands far below it is in sight. */
 const isStaged = () => {
   const stage = document.querySelector(".st-key-dpviz-stage");
-  return stage === null || stage.offsetHeight > innerHeight / 2;
+  return !(stage instanceof HTMLElement) || stage.offsetHeight > innerHeight / 2;
 };
 
-/** How many pieces are done, and after how many milliseconds to look again; null where only the page can say. */
+/**
+ * How many pieces are done, and after how many milliseconds to look again; null where only the page can say.
+ * @param {string} address @returns {Promise<{ done: number, every: number } | null>}
+ */
 async function peek(address) {
   try {
     const response = await fetch(`${BASE}/${address}`, { cache: "no-store" });
@@ -41,31 +47,32 @@ async function peek(address) {
 }
 
 class Wait {
-  constructor(root) {
+  constructor(/** @type {Given["parentElement"]} */ root, /** @type {Given<WaitData>} */ given) {
     left = -Infinity; // this is the page that the link led to
-    this.line = document.createElement("div");
-    this.line.className = "dpviz-wait";
-    this.line.setAttribute("role", "progressbar");
-    this.text = document.createElement("span");
-    this.bar = document.createElement("i");
+    this.data = given.data;
+    this.trigger = given.setTriggerValue;
+    this.loaded = 0; // time of the last update
+    this.line = make("div", "dpviz-wait", "", { role: "progressbar" });
+    this.text = make("span");
+    this.bar = make("i");
     this.line.append(this.text, this.bar);
     root.append(this.line);
     this.wishes = 0; // number of what was wanted so far: a later wish replaces an earlier one
     this.isNew = false; // whether there is a picture of which the page has not been asked yet
     this.sight = new IntersectionObserver((entries) => {
-      if (entries.at(-1).isIntersecting) this.ask(this.data.every);
+      if (entries.at(-1)?.isIntersecting) this.ask(this.data.every);
       else this.wish();
     });
-    this.onDrawn = (event) => {
-      if (event.detail?.key !== this.data?.follow || this.data.unseen) return;
+    this.closed = new AbortController();
+    const { signal } = this.closed;
+    window.addEventListener("dpviz:drawn", ({ detail }) => {
+      if (detail?.key !== this.data.follow || this.data.unseen) return;
       this.isNew = true;
       this.ask(this.data.quiet);
-    };
-    this.onMoving = () => { // what is waited for is about to change, or its picture is about to be drawn
-      if (this.data?.done < this.data?.all && !this.data.unseen) this.ask(2 * this.data.quiet);
-    };
-    window.addEventListener("dpviz:drawn", this.onDrawn);
-    window.addEventListener("dpviz:moving", this.onMoving);
+    }, { signal });
+    window.addEventListener("dpviz:moving", () => { // what is waited for is about to change, or its picture is about to be drawn
+      if (this.data.done < this.data.all && !this.data.unseen) this.ask(2 * this.data.quiet);
+    }, { signal });
   }
 
   wish() {
@@ -74,7 +81,7 @@ class Wait {
     return this.wishes;
   }
 
-  /** Ask the page after so many milliseconds, and again if it does not answer. */
+  /** Ask the page after so many milliseconds, and again if it does not answer. @param {number} after */
   ask(after, tries = TRIES) {
     this.wish();
     this.timer = setTimeout(() => {
@@ -88,24 +95,23 @@ class Wait {
     }, after);
   }
 
-  /** Look how far the work is, and ask the page once all is done, or now and then when there is more to draw. */
+  /** Look how far the work is, and ask the page once all is done, or now and then when there is more to draw. @param {number} ms */
   peekAfter(ms) {
     const wish = this.wish();
     this.timer = setTimeout(async () => {
       const answer = await peek(this.data.peek);
       if (wish !== this.wishes) return;
-      if (answer === null) return void this.ask(0);
-      const { done, every } = answer;
       const { all, done: drawn, redrawn } = this.data;
-      this.show(done);
-      if (done >= all || (done > drawn && performance.now() - this.loaded > (drawn ? redrawn : 0))) this.ask(0);
-      else this.peekAfter(every);
+      if (answer) this.show(answer.done);
+      const isDue = performance.now() - this.loaded > (drawn ? redrawn : 0);
+      if (answer === null || answer.done >= all || (answer.done > drawn && isDue)) this.ask(0);
+      else this.peekAfter(answer.every);
     }, ms);
   }
 
-  load(data, trigger) {
+  update(/** @type {Given<WaitData>} */ { data, setTriggerValue }) {
     this.data = data;
-    this.trigger = trigger;
+    this.trigger = setTriggerValue;
     this.loaded = performance.now();
     this.show(data.done);
     this.line.hidden = data.done >= data.all;
@@ -118,36 +124,23 @@ class Wait {
     else this.ask(data.every);
   }
 
-  show(done) {
+  show(/** @type {number} */ done) {
     const { all, what, said, share } = this.data;
-    const counts = said === null; // else more pieces follow from those that are done: their number is no measure
-    this.line.setAttribute("aria-valuemax", counts ? all : 1);
-    this.line.setAttribute("aria-valuenow", counts ? done : share);
-    this.line.setAttribute("aria-label", counts ? what : said);
-    this.text.textContent = counts ? `${what}: ${done} of ${all}` : said;
-    this.bar.style.setProperty("--share", counts ? (all ? done / all : 1) : share);
+    // Where more pieces follow from those that are done, their number is no measure: then there are words.
+    const [value, most] = said === null ? [done, all] : [share ?? 0, 1];
+    this.line.setAttribute("aria-valuemax", String(most));
+    this.line.setAttribute("aria-valuenow", String(value));
+    this.line.setAttribute("aria-label", said ?? what);
+    this.text.textContent = said ?? `${what}: ${done} of ${all}`;
+    this.bar.style.setProperty("--share", String(most ? value / most : 1));
   }
 
-  close() {
+  destroy() {
     this.wish();
     this.sight.disconnect();
-    window.removeEventListener("dpviz:drawn", this.onDrawn);
-    window.removeEventListener("dpviz:moving", this.onMoving);
+    this.closed.abort();
     this.line.remove();
   }
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
-  let wait = instances.get(parentElement);
-  if (!wait) {
-    wait = new Wait(parentElement);
-    instances.set(parentElement, wait);
-  }
-  wait.load(data, setTriggerValue);
-  return () => {
-    // Streamlit also takes leave of an update that a later one has overtaken; only a removed element is really left.
-    if (parentElement.isConnected) return;
-    wait.close();
-    instances.delete(parentElement);
-  };
-}
+export default component((parent, given) => new Wait(parent, given));

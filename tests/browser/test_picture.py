@@ -17,9 +17,9 @@ POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src '
 PAGE = "<!doctype html><title>Two pictures</title><script type='module' src='page.js'></script><main></main>"
 SCRIPT = """
 import { housed, mount } from "./picture.js";
-import { mountSlider } from "./slider.js";
+import { Slider } from "./slider.js";
 const place = () => document.querySelector("main").appendChild(document.createElement("div"));
-Object.assign(window, { housed, mount, mountSlider, place, told: [] });
+Object.assign(window, { housed, mount, Slider, place, told: [] });
 for (const name of ["drawn", "step", "selected", "moving", "moved"]) {
   addEventListener(`dpviz:${name}`, ({ detail }) => {
     told.push([name, detail]);
@@ -122,7 +122,7 @@ def test_the_slider_says_each_move_at_once_and_tells_the_page_when_the_picture_h
           addEventListener("dpviz:moving", ({ detail }) => {
             detail.wait(new Promise((give) => { window.answer = give; }));
           });
-          window.slider = mountSlider(place(), data);
+          window.slider = new Slider(place(), data);
         }""",
         SLIDER,
     )

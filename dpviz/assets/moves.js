@@ -1,0 +1,158 @@
+// Moves of a range input over the index of a list of values: the page follows them while the thumb is dragged.
+//
+// Events of the root bubble and pass out of a shadow root; `detail` is
+//   dpviz:moving         {slider, index, number, wait}: at once; `wait(promise)` holds the next one back until there is
+//                        an answer, at most AHEAD_MS
+//   dpviz:moved          [index, number]: when the page shall follow
+
+import { tell } from "./kit.js";
+
+const SEND_MS = 40; // at most one message in this time ...
+const ANSWER_MS = 400; // ... and only one without an answer, unless the answer takes longer than this
+const AHEAD_MS = 600; // how long the page waits for a picture that comes ahead of it
+const SETTLE_MS = 300; // of the picture, before the page follows one that came ahead: its rerun would hold the next up
+const PATIENCE = 5; // such rests, while a button is held down
+const pointer = { watched: false, pressed: false };
+
+/** A rerun between press and release takes the click away from the button below. */
+function watchPointer() {
+  if (pointer.watched) return;
+  pointer.watched = true;
+  for (const type of ["pointerdown", "pointerup", "pointercancel"]) {
+    document.addEventListener(type, () => { pointer.pressed = type === "pointerdown"; }, { capture: true });
+  }
+}
+
+export class Moves {
+  /** @param {EventTarget} root The origin of the events @param {HTMLInputElement} input @param {() => void} show Shows where the thumb is now */
+  constructor(root, input, show) {
+    this.root = root;
+    this.input = input;
+    this.show = show;
+    this.key = "";
+    /** @type {number | null} */ this.last = null; // number of the last move, answered when the page's data carry it
+    this.told = 0; // number of the last move that the page knows of
+    this.lastSent = 0;
+    this.isAnswered = true;
+    this.isUnsent = false;
+    this.dragging = false;
+    /** @type {Promise<boolean[]> | null} */ this.pictures = null; // whether each of the last move's pictures has come; null: none was asked for
+    watchPointer();
+    input.addEventListener("input", () => this.move());
+    input.addEventListener("change", () => this.release());
+    for (const type of ["pointerdown", "pointerup", "pointercancel", "blur"]) {
+      input.addEventListener(type, () => { this.dragging = type === "pointerdown"; });
+    }
+  }
+
+  get index() {
+    return Number(this.input.value);
+  }
+
+  /** Take over the page's data: its value counts once it has followed the last move. @param {{ key?: string, index: number, move: number | null }} data */
+  follow({ key = "", index, move }) {
+    this.key = key;
+    const isLast = this.last === null || move === this.last;
+    if (isLast || move === this.told) this.isAnswered = true;
+    if (isLast && !this.dragging && this.index !== index) this.input.value = String(index);
+  }
+
+  /**
+   * Let the pointer choose the value at its place, anywhere on a surface.
+   * @param {GlobalEventHandlers & Element} surface
+   * @param {(x: number) => number} indexAt From CSS pixels in the window
+   */
+  grasp(surface, indexAt) {
+    const take = (/** @type {PointerEvent} */ { clientX }) => this.goTo(indexAt(clientX));
+    surface.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 || this.input.disabled) return;
+      this.dragging = true;
+      try { surface.setPointerCapture(event.pointerId); } catch { /* the pointer is already gone */ }
+      this.input.focus({ preventScroll: true });
+      take(event);
+      event.preventDefault();
+    });
+    surface.addEventListener("pointermove", (event) => { if (this.dragging) take(event); });
+    for (const type of ["pointerup", "pointercancel"]) surface.addEventListener(type, () => { if (this.dragging) this.release(); });
+  }
+
+  /** Move to another value. @param {number} index */
+  goTo(index) {
+    if (index === this.index) return;
+    this.input.value = String(index);
+    this.move();
+  }
+
+  move() {
+    this.last = Math.max(Date.now(), (this.last ?? 0) + 1); // a new number for each move, also after a reload
+    this.isUnsent = true;
+    clearTimeout(this.resting);
+    this.show();
+    this.announce();
+    this.sendSoon();
+  }
+
+  /** Let a picture that can come ahead of the page do so; the two would hold each other up. */
+  announce() {
+    const { index, last: number, key: slider } = this;
+    /** @type {Promise<boolean>[]} */
+    const pictures = [];
+    tell(this.root, "moving", { slider, index, number, wait: (/** @type {Promise<boolean>} */ picture) => pictures.push(picture) });
+    /** @type {Promise<boolean[]>} */
+    const late = new Promise((resolve) => { setTimeout(resolve, AHEAD_MS, []); });
+    this.pictures = pictures.length > 0 ? Promise.race([Promise.all(pictures), late]) : null;
+  }
+
+  /** The pointer or the key is up: always the last word. */
+  release() {
+    this.dragging = false;
+    if (this.isUnsent) this.send();
+  }
+
+  sendSoon() {
+    clearTimeout(this.timer);
+    const waited = performance.now() - this.lastSent;
+    const needed = this.isAnswered ? SEND_MS : ANSWER_MS;
+    if (waited >= needed) this.send();
+    else this.timer = setTimeout(() => { if (this.isUnsent) this.sendSoon(); }, Math.max(4, Math.min(SEND_MS, needed - waited)));
+  }
+
+  send() {
+    clearTimeout(this.timer);
+    this.isUnsent = this.isAnswered = false;
+    this.lastSent = performance.now();
+    const { index, pictures, last: number } = this;
+    const send = () => this.tellPage(index, number ?? 0);
+    if (!pictures) {
+      send();
+      return;
+    }
+    pictures.then((drawn) => {
+      if (number !== this.last) return; // a later move tells
+      if (drawn.length && drawn.every(Boolean)) this.sendAtRest(send);
+      else send();
+    });
+  }
+
+  /** Wait with the page's rerun, which would hold the next picture up, until the slider rests. @param {() => void} send */
+  sendAtRest(send, patience = PATIENCE) {
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => {
+      // A button that was let go outside the window is never heard of again.
+      if (pointer.pressed && !this.dragging && patience > 0) this.sendAtRest(send, patience - 1);
+      else send();
+    }, SETTLE_MS);
+  }
+
+  tellPage(/** @type {number} */ index, /** @type {number} */ number) {
+    clearTimeout(this.resting);
+    if (number <= this.told) return; // a later move has overtaken this one
+    this.told = number;
+    tell(this.root, "moved", [index, number]);
+  }
+
+  stop() {
+    clearTimeout(this.timer);
+    clearTimeout(this.resting);
+  }
+}
