@@ -135,7 +135,7 @@ class Lloyd(PrivateCentersClusterer):
     ) -> None: ...
 
 class BLUM(PrivateCentersClusterer):
-    """SuLQ k-means as a scikit-learn estimator. Its parameters are told by `help`."""
+    """BLUM (SuLQ) as a scikit-learn estimator. Its parameters are told by `help`."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class BLUM(PrivateCentersClusterer):
     ) -> None: ...
 
 class DWORK(PrivateCentersClusterer):
-    """Halving budgets as a scikit-learn estimator. Its parameters are told by `help`."""
+    """DWORK (halving) as a scikit-learn estimator. Its parameters are told by `help`."""
 
     def __init__(
         self,
@@ -211,7 +211,7 @@ class FastLloyd(PrivateCentersClusterer):
     ) -> None: ...
 
 class GUPT(PrivateCentersClusterer):
-    """GUPT (sample and aggregate) as a scikit-learn estimator. Its parameters are told by `help`."""
+    """GUPT as a scikit-learn estimator. Its parameters are told by `help`."""
 
     def __init__(
         self,
@@ -229,7 +229,7 @@ class GUPT(PrivateCentersClusterer):
     ) -> None: ...
 
 class PrivGene(PrivateCentersClusterer):
-    """PrivGene (genetic) as a scikit-learn estimator. Its parameters are told by `help`."""
+    """PrivGene as a scikit-learn estimator. Its parameters are told by `help`."""
 
     def __init__(
         self,
@@ -286,7 +286,7 @@ class LSHSplits(PrivateCentersClusterer):
     ) -> None: ...
 
 class EMMC(PrivateCentersClusterer):
-    """EM-MC (max cover) as a scikit-learn estimator. Its parameters are told by `help`."""
+    """EM-MC as a scikit-learn estimator. Its parameters are told by `help`."""
 
     def __init__(
         self,
@@ -305,7 +305,7 @@ class EMMC(PrivateCentersClusterer):
     ) -> None: ...
 
 class DPEM(PrivateCentersClusterer):
-    """DP-EM (Gaussian mixture) as a scikit-learn estimator. Its parameters are told by `help`."""
+    """DP-EM (mixture) as a scikit-learn estimator. Its parameters are told by `help`."""
 
     def __init__(
         self,

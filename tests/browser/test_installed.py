@@ -177,7 +177,7 @@ def test_ten_tasks_run_with_what_it_brings_along_and_nothing_else(built, tmp_pat
     said = said_by(programs / "python", "tasks.py", folder=tmp_path)
     assert versions or said == "".join(code for kind, _, code in tasks if kind == "text")
     assert said_by(programs / "python", "-c", FRAME_TO_CLUSTERS, folder=tmp_path).split()[0] == "2.0"
-    assert "sweep" in said_by(programs / "dpviz", "experiments", "--help", folder=tmp_path)
+    assert "compare" in said_by(programs / "dpviz", "experiments", "--help", folder=tmp_path)
 
 
 def test_an_estimator_takes_a_frame_and_gives_clusters_with_their_promise(installed, tmp_path):

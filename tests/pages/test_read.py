@@ -57,7 +57,7 @@ def test_the_code_makes_the_picture(open_page, name):
     (code,) = page.app.code
     lines = code.value.split("\n")
     assert len([line for line in lines if line]) <= 22
-    assert lines[-1] == "html = page(scenes)"
+    assert lines[-1] == "html = build_page(scenes)"
     scope = {}
     exec("\n".join(line for line in lines[:-1] if "figure" not in line), scope)
     assert [scene_hash(scene) for scene in scope["scenes"]] == [page.hash]

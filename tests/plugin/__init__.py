@@ -76,7 +76,7 @@ METHOD = Method(
     steps=steps,
     run=CentersRun,
     audit=AuditPlan(borders=({"n_clusters": 2},)),
-    entries=(Entry("one_grid", "One grid", on=True),),
+    entries=(Entry(on=True),),
     thumbnail=Thumbnail(
         question="What do noisy counts of cells say about where the clusters are?",
         alt="Records in a box, and the centers that noisy counts of its cells lead to.",

@@ -77,7 +77,8 @@ def test_every_knob_of_the_app_can_be_hidden():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"Knob", "under"}:
                 name = node.args[0] if node.args else None
-                if isinstance(name, ast.Constant) and node.args[1].value:
+                # A knob without a kind is not drawn.
+                if isinstance(name, ast.Constant) and (node.func.id == "under" or node.args[1].value):
                     names.add(prefix + name.value)
     missing = {name for name in names if not hiding._is_name(name, control_names())}
     # Group "tabs" takes those away.

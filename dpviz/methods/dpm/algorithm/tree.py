@@ -429,15 +429,7 @@ def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator
             ),
         )
         following = [child for trace in applied for child in tree.children[trace.node]]
-        if not weights.published:  # a cut needs room, a level, and by its noisy count records enough for two sides
-            following = [
-                node
-                for node in following
-                if tree.levels[node] < plan.n_levels
-                and tree.has_room(node)
-                and tree.noisy_counts[node] > 2.0 * plan.least(tree.levels[node])
-            ]
-        active = following
+        active = following if weights.published else [node for node in following if _is_open(tree, plan, node)]
         if not active:
             return
 
@@ -520,3 +512,9 @@ def _choose(
         best[rows] = np.argmax(scaled, axis=1)
         chosen[rows] = exponential(scaled, epsilon=epsilon, sensitivity=weights.sensitivity, rng=rng)
     return chosen, best
+
+
+def _is_open(tree: Growth, plan: Plan, node: int) -> bool:
+    """Whether a subset has room for a cut, a level for it, and by its noisy count records enough for two sides."""
+    level = tree.levels[node]
+    return level < plan.n_levels and tree.has_room(node) and tree.noisy_counts[node] > 2.0 * plan.least(level)
