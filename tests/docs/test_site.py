@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.papers import RESULTS
 from docs.building import methods, reference
-from docs.building.comments import words_behind
+from docs.building.comments import find_comment_above, find_comment_behind
 from dpviz.experiments.tables import read_tables
 from dpviz.methods import CATALOGUE
 from tests.plugin import FOLDER, write
@@ -106,10 +106,20 @@ def test_no_public_name_is_missing_in_the_reference(site, place):
     assert [name for name in names if not re.search(rf'[.">]{name}["<]', page)] == []
 
 
-def test_words_behind_a_field_are_in_the_reference(site):
+def test_comments_of_fields_are_in_the_reference(site):
     page = (site / "reference" / "dpviz.core" / "index.html").read_text("utf-8")
     assert "Epsilon is per unit of distance (geo-indistinguishability)." in page
-    assert words_behind("rho: float | None = None  # zCDP of the claim; None: none") == "zCDP of the claim; None: none."
-    assert words_behind("x: int  # type: ignore[a]  # it has no types") == "It has no types."
-    assert words_behind("LITTLE = 40  # n ε below which") == "n ε below which."
-    assert words_behind("x: int = 1") == words_behind("x: int  # noqa: A001") == ""
+    assert find_comment_behind("rho: float | None = None  # zCDP of the claim") == "zCDP of the claim."
+    assert find_comment_behind("x: int  # type: ignore[a]  # it has no types") == "It has no types."
+    assert find_comment_behind("LITTLE = 40  # n ε below which") == "n ε below which."
+    assert find_comment_behind("x: int = 1") == find_comment_behind("x: int  # noqa: A001") == ""
+    assert (
+        find_comment_above(["y = 1", "    # Radius of the", "    # ball, in data units"])
+        == "Radius of the ball, in data units."
+    )
+    assert (
+        find_comment_above(["# ---- Sizes -----"])
+        == find_comment_above(["# Above y", "y = 1"])
+        == find_comment_above([])
+        == ""
+    )
