@@ -24,7 +24,8 @@ from dpviz.methods.morse.run import MorseRun
 from dpviz.methods.morse.teaching import CHAPTER, WORLDS
 from dpviz.stories.method import Method, Thumbnail
 
-AUDIT_DELTA = 1e-3  # large enough to be seen in many runs; ours
+# Our choice: large enough to show in a few thousand runs.
+AUDIT_DELTA = 1e-3
 
 METHOD = Method(
     name="morse",

@@ -34,15 +34,21 @@ from dpviz.solvers import MergeTree
 from dpviz.stories.charts import Curve, layers_of
 from dpviz.stories.panel import number
 
-LANE = 0.8  # of a lane's height
+# Share of a lane's height.
+LANE = 0.8
 LOG10 = float(np.log(10.0))
-FARTHER = 0.25  # of the width, where parts without a pass are joined
-MOST_NAMED = 12  # leaves with names
+# Share of the width at which parts without a pass are joined.
+FARTHER = 0.25
+# Largest number of leaves that have names.
+MOST_NAMED = 12
 
-RIGHT = 0.95  # ARI from which on a run counts as right
-BAND = (10.0, 90.0)  # percentiles of the runs
+# Smallest ARI of a run that counts as right.
+RIGHT = 0.95
+# Percentiles of the runs.
+BAND = (10.0, 90.0)
 SKETCHES = 6
-RESTARTS = 4  # of k-means on the means
+# Restarts of k-means on the means.
+RESTARTS = 4
 WAYS = ("Morse processing", "k-means on the means", "The mixture alone, K components")
 
 
@@ -102,7 +108,8 @@ def dendrogram(colored: ColoredLandscape, frames: tuple[Frame, ...]) -> Scene:
     curves, densest = branches(tree)
     each, rows = always(n_frames), rows_at(n_frames, {f: f if len(groups) > 1 else 0 for f in range(n_frames)})
     layers = []
-    if len(curves):  # all branches, faint, and what is right of the rule in its cluster's color
+    # All branches are faint. To the right of the rule, each one has its cluster's color.
+    if len(curves):
         unreachable = np.zeros(len(curves), dtype=bool)
         for first, second, height, _ in tree.linkage:
             unreachable[[int(first), int(second)]] = np.isinf(height)
@@ -167,9 +174,12 @@ def dendrogram(colored: ColoredLandscape, frames: tuple[Frame, ...]) -> Scene:
 class Sketch:
     """One run's dendrogram, small: what travels from the background."""
 
-    curves: FloatArray  # (2L - 2, 3, 2) of `branches`
-    colors: Colors  # (2L - 2,) cluster of each branch at the cut
-    rule: float  # where the cut is
+    # (2L - 2, 3, 2) curves of `branches`.
+    curves: FloatArray
+    # (2L - 2,) cluster of each branch at the cut.
+    colors: Colors
+    # Place of the cut.
+    rule: float
     n_leaves: int
 
     @classmethod
@@ -191,7 +201,8 @@ def lanes(sketches: Sequence[Sketch]) -> Scene:
             curves = one.curves * [1.0, LANE / one.n_leaves] + [0.0, low]
             bold.append(right_of(curves, one.rule))
             colors.append(one.colors)
-        else:  # one peak: a stroke
+        # A single peak is drawn as a stroke.
+        else:
             curves = np.array([[[0.0, low + LANE / 2], [-0.2, low + LANE / 2], [-0.2, low + LANE / 2]]])
             bold.append(curves)
             colors.append(np.zeros(1, dtype=np.uint8))
@@ -222,12 +233,14 @@ def lanes(sketches: Sequence[Sketch]) -> Scene:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgreementRuns(Confidential):
-    """The agreement with the classes of R runs at one ε: exact, the curator's. Rows are `WAYS`."""
+    """Agreement of R runs at one ε with the classes. The values are exact: curator only. Rows are `WAYS`."""
 
     nonprivate_ari: FloatArray  # (3, R)
     n_peaks: Labels  # (R,)
-    sketches: tuple[Sketch, ...]  # of the first runs
-    against_classes: bool  # False: against a run without noise, because no classes are known
+    # Sketches of the first runs.
+    sketches: tuple[Sketch, ...]
+    # False if no classes are known, so that the reference is a run without noise.
+    against_classes: bool
 
     @property
     def right_share(self) -> FloatArray:

@@ -21,39 +21,58 @@ from dpviz.solvers import MergeTree, Mixture, TransitionPoint, basins_by_lattice
 from dpviz.stories.panel import counted, floored, number
 from dpviz.stories.view import Projection
 
-LABELLED = 48  # cells a side whose basin is computed
-FINE = 2  # times finer is the density
+# Cells on a side for which the basin is computed.
+LABELLED = 48
+# The density has this many times as many cells on a side.
+FINE = 2
 CELLS = LABELLED * FINE
-SMOOTHINGS = 2  # of basins, before their borders are drawn, and of these
-JOINT = 4.0  # cells: ends of borders that are nearer to each other, where the same basins meet, are one
-SHADED = 2 * CELLS  # cells a side of the hills' shading
-CUBIC = (-0.0703125, 0.8671875, 0.2265625, -0.0234375)  # Catmull-Rom, a quarter of the way from the second to the third
-TONES = (0.05, 0.13, 0.22, 0.32, 0.43, 0.55)  # opacity of hills from their foot to the highest peak
-FOOT = 0.04  # of the highest density drawn: less has the first tone
-SOFT = 1.15  # cells: how wide the change from one tone to the next is
-SUN, STEEP = 0.24, 0.09  # how much a slope's tone changes with the light, and how soon
+# Number of times that basins, and then their borders, are smoothed.
+SMOOTHINGS = 2
+# In cells: border ends of the same basins that are nearer than this become one.
+JOINT = 4.0
+# Cells on a side of the hills' shading.
+SHADED = 2 * CELLS
+# Catmull-Rom weights, a quarter of the way from the second point to the third.
+CUBIC = (-0.0703125, 0.8671875, 0.2265625, -0.0234375)
+# Opacity of hills from their foot to the highest peak.
+TONES = (0.05, 0.13, 0.22, 0.32, 0.43, 0.55)
+# Share of the highest density drawn. Smaller densities get the first tone.
+FOOT = 0.04
+# In cells: width of the change from one tone to the next.
+SOFT = 1.15
+# Change of a slope's tone with the light, and the slope at which it saturates.
+SUN, STEEP = 0.24, 0.09
 N_CONTOURS = 9
-CONTOUR_STEP = 0.6  # of ln p from one contour to the next
+# Difference of ln p between contours.
+CONTOUR_STEP = 0.6
 ELLIPSE_POINTS = 33
 BRIDGE_POINTS = 13
 ELLIPSE_SIZE = 1.0  # standard deviations
-PATH_REACH = 0.3  # standard deviations of one step of a path
+# Standard deviations per step of a path.
+PATH_REACH = 0.3
 PATH_STEPS = 48
-PATH_END = 1e-3  # standard deviations of the step that a path ends before
-PATH_STARTS = 7  # a side of the lattice that flow lines begin at
-MOST_CUTS = 20  # stops of the cut
-MOST_LEVELS = 60  # stops of the level
+# Standard deviations: a path ends before a step shorter than this.
+PATH_END = 1e-3
+# Points on a side of the lattice from which flow lines start.
+PATH_STARTS = 7
+# Largest number of stops of the cut.
+MOST_CUTS = 20
+# Largest number of stops of the level.
+MOST_LEVELS = 60
 NO_GROUP = 255
 LAST_COLOR = 254
-SLACK = 1e-9  # of a height: a stop at an event comes just after it
-GAP = 0.35  # of ln p: wider gaps between events have a stop in their middle
-BELOW = (0.7, 1.5, 2.5)  # of ln p, stops below the last event
+# Share of a height: a stop at an event comes just after the event.
+SLACK = 1e-9
+# In ln p: a wider gap between events has a stop in its middle.
+GAP = 0.35
+# In ln p: stops below the last event.
+BELOW = (0.7, 1.5, 2.5)
 
 Colors: TypeAlias = ByteArray
 
 
 def signed(unit: FloatArray) -> FloatArray:
-    """Return box units (..., D) as the mixture's."""
+    """Return places (..., D) in box units in the mixture's units."""
     return 2.0 * unit - 1.0
 
 
@@ -66,16 +85,20 @@ def unsigned(places: FloatArray) -> FloatArray:
 class Relief:
     """The density over the plane's square, cell by cell, row 0 at low y."""
 
-    middles: FloatArray  # (CELLS,) of the cells, plane units
-    log_share: FloatArray  # (CELLS, CELLS) ln of the density over the highest one drawn
-    highest: float  # ln of that one, per plane unit
+    # (CELLS,) middles of the cells in plane units.
+    middles: FloatArray
+    # (CELLS, CELLS) ln of the density divided by the highest density drawn.
+    log_share: FloatArray
+    # ln of the highest density drawn, per plane unit.
+    highest: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regions(Confidential):
     """The minimum that each cell's middle, and each record, flows to."""
 
-    cells: Labels  # (LABELLED, LABELLED) rows of `Landscape.minima`, row 0 at low y
+    # (LABELLED, LABELLED) rows of `Landscape.minima`, row 0 at low y.
+    cells: Labels
     nonprivate_records: Labels  # (n,)
 
 
@@ -85,12 +108,18 @@ class ColoredLandscape:
 
     mixture: Mixture
     tree: MergeTree
-    cells: Labels | None  # of `Regions`, in two dimensions
-    colors: Labels  # (L,) of `split_colors`
-    groups: Colors  # (R, L) the color of each minimum
-    rules: FloatArray  # (R,) the height of the dendrogram's rule
-    component_numbers: Labels  # (K,) numbers of the components from 1, before any was dropped
-    sinks: bool  # whether the stops are those of a sinking level
+    # Cells of `Regions`, in two dimensions only.
+    cells: Labels | None
+    # (L,) result of `split_colors`.
+    colors: Labels
+    # (R, L) color of each minimum.
+    groups: Colors
+    # (R,) height of the dendrogram's rule.
+    rules: FloatArray
+    # (K,) numbers of the components, from 1, before any was dropped.
+    component_numbers: Labels
+    # True if the stops belong to a sinking level.
+    sinks: bool
     start_frame: int
 
     @property
@@ -149,9 +178,10 @@ def regions(mixture: Mixture, n_minima: int, unit: Points) -> Regions:
 
 
 def shaded(ground: Relief) -> FloatArray:
-    """Return how strong the color of hills is, (SHADED, SHADED): six tones by density, lit from the north-west."""
+    """Return the strength (SHADED, SHADED) of the hills' color: six tones by density, lit from the northwest."""
     share = np.exp(np.minimum(_finer(_finer(ground.log_share.astype(np.float32)).T).T, 0.0))
-    up, right = np.gradient(share, 1.0 / SHADED)  # row 0 is at low y
+    # Row 0 is at low y.
+    up, right = np.gradient(share, 1.0 / SHADED)
     low = share < FOOT
     level = np.where(low, 0.999 * share / FOOT, 1.0 + (len(TONES) - 1.001) * (share - FOOT) / (1.0 - FOOT))
     tone = level.astype(np.intp)
@@ -177,9 +207,12 @@ def _finer(values: FloatArray) -> FloatArray:
 class Basins:
     """Basins with smooth borders: where two smoothed indicators of basins are equal."""
 
-    cells: Labels  # (CELLS, CELLS) the minimum of each cell, row 0 at low y
-    leaves: Labels  # (P,) the minima that have a basin
-    shares: FloatArray  # (P, m, m) their smoothed indicators, one cell wider on each side
+    # (CELLS, CELLS) minimum of each cell, row 0 at low y.
+    cells: Labels
+    # (P,) minima that have a basin.
+    leaves: Labels
+    # (P, m, m) smoothed indicators of the basins, one cell wider on each side.
+    shares: FloatArray
 
     def borders(self, clusters: Labels) -> dict[tuple[int, int], FloatArray]:
         """Return the borders between `clusters` (L,) of minima: curves (p, 2) in the box, NaN after each of them."""
@@ -193,7 +226,8 @@ class Basins:
         second, next_most = others.argmax(axis=0), others.max(axis=0)
         n = shares.shape[1] - 2
         places = (np.arange(n + 2) - 0.5) / n
-        pieces: list[tuple[tuple[int, int], FloatArray, list[frozenset[int]]]] = []  # with what meets at either end
+        # Each piece has the basins that meet at either end.
+        pieces: list[tuple[tuple[int, int], FloatArray, list[frozenset[int]]]] = []
         for i, share in enumerate(shares):
             lead = np.where(first == i, share - next_most, share - most)
             for drawn in contour_generator(places, places, lead, line_type=LineType.Separate).lines(0.0):
@@ -201,12 +235,14 @@ class Basins:
                 column, row = np.clip(np.rint(line * n + 0.5), 0, n + 1).astype(np.intp).T
                 other = np.where(first[row, column] == i, second[row, column], first[row, column])
                 runs = np.split(np.arange(len(line)), np.flatnonzero(np.diff(other)) + 1)
-                closed = np.array_equal(line[0], line[-1]) and other[0] != other[-1]  # and it begins where three meet
+                # The line begins where three basins meet.
+                closed = np.array_equal(line[0], line[-1]) and other[0] != other[-1]
                 beyond = [int(other[-1]) if closed else -1, *(int(other[run[0]]) for run in runs)]
                 beyond.append(int(other[0]) if closed else -1)
                 for place, run in enumerate(runs):
                     before, j, after = beyond[place : place + 3]
-                    if j > i:  # each border once; it reaches halfway to the border that follows on it
+                    # Each border is drawn once. It reaches halfway to the border that follows it.
+                    if j > i:
                         curve = line[run]
                         begin = [] if before < 0 else [(line[run[0] - 1] + curve[0]) / 2.0]
                         end = [] if after < 0 else [(line[(run[-1] + 1) % len(line)] + curve[-1]) / 2.0]
@@ -221,10 +257,12 @@ def basins(cells: Labels) -> Basins:
     wide = np.pad(cells, 1, mode="edge")
     shares = (wide == leaves[:, None, None]).astype(np.float64)
     for _ in range(SMOOTHINGS):
-        for _ in range(2):  # along one axis, then along the other
+        # Smooth along one axis, then along the other.
+        for _ in range(2):
             more = np.concatenate([shares[:, :1], shares, shares[:, -1:]], axis=1)
             shares = (0.25 * (more[:, :-2] + more[:, 2:]) + 0.5 * shares).transpose(0, 2, 1)
-    at = (np.arange(n * FINE) + 0.5) / FINE + 0.5  # the middles of finer cells, in rows and columns of `wide`
+    # Middles of the finer cells, in rows and columns of `wide`.
+    at = (np.arange(n * FINE) + 0.5) / FINE + 0.5
     low = np.floor(at).astype(np.intp)
     part = at - low
     rows = shares[:, low] * (1.0 - part)[:, None] + shares[:, low + 1] * part[:, None]
@@ -236,7 +274,8 @@ def _joined(
     pieces: list[tuple[tuple[int, int], FloatArray, list[frozenset[int]]]], near: float
 ) -> dict[tuple[int, int], FloatArray]:
     """Return the borders with their ends where the same three basins meet, smoothed, NaN after each of its pieces."""
-    joints: dict[frozenset[int], list[list[FloatArray]]] = {}  # of three basins: the ends that are near each other
+    # For three basins that meet: groups of border ends that are near each other.
+    joints: dict[frozenset[int], list[list[FloatArray]]] = {}
     for _, curve, meets in pieces:
         for end, basins_there in zip((curve[0], curve[-1]), meets, strict=True):
             known = joints.setdefault(basins_there, [])
@@ -312,7 +351,8 @@ def flow_starts(d: int) -> FloatArray:
 def split_colors(tree: MergeTree) -> Labels:
     """Return the color (L,) that each minimum has when it is its cluster's densest."""
     n = tree.n_leaves
-    densest = [*range(n), *[0] * len(tree.linkage)]  # of every node
+    # Densest leaf of every node.
+    densest = [*range(n), *[0] * len(tree.linkage)]
     for row, (first, second, _, _) in enumerate(tree.linkage):
         densest[n + row] = min(densest[int(first)], densest[int(second)])
     colors = np.zeros(n, dtype=np.intp)
@@ -334,7 +374,7 @@ def share(height: float, rounded: Callable[[float], str] = number) -> str:
 
 
 def most_cuts(tree: MergeTree) -> int:
-    """Return how many cuts the scrubber has: 1 .. as many clusters as there are minima, within reason."""
+    """Return the number of cuts of the scrubber: from 1 to the number of minima, at most MOST_CUTS."""
     return min(tree.n_leaves, MOST_CUTS)
 
 
@@ -343,7 +383,8 @@ def cut_height(tree: MergeTree, k: int) -> float:
     heights, n = tree.linkage[:, 2], tree.n_leaves
     finite = heights[np.isfinite(heights)]
     lowest = max(float(finite.max(initial=0.0)), float(tree.births.max()))
-    last = heights[n - k - 1] if k < n else 0.0  # of the merges that have happened
+    # Height of the last merge that has happened.
+    last = heights[n - k - 1] if k < n else 0.0
     following = heights[n - k] if k > 1 else np.inf
     last = lowest + 0.5 if np.isinf(last) else last
     return float(last + 0.5 if np.isinf(following) else (last + following) / 2)
@@ -370,8 +411,10 @@ def cut_frames(tree: MergeTree) -> tuple[Frame, ...]:
 class DensityLevel:
     """One stop of the level: {p >= level} has these islands."""
 
-    height: float  # ln of the highest peak over the level
-    islands: Colors  # (L,) color of the island each minimum is on, NO_GROUP while it is below the surface
+    # ln of the highest peak divided by the level.
+    height: float
+    # (L,) color of the island of each minimum, NO_GROUP while it is below the surface.
+    islands: Colors
     what: str
 
     @property

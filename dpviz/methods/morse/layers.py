@@ -32,12 +32,17 @@ from dpviz.stories.panel import number
 from dpviz.stories.stage import Stage
 from dpviz.stories.view import spread
 
-MOST_PASSES = 40  # marks that can be clicked
-STRIP_HEIGHT = 0.82  # of the strip that a single feature's density fills
-FEW_RECORDS = 1500  # up to here a record is drawn larger
-NEW_POINTS = (8, 12, 18, 24, 30, 36, 40)  # of the flow lines' starts, drawn as new points
+# Largest number of marks that can be clicked.
+MOST_PASSES = 40
+# Share of the strip that a single feature's density fills.
+STRIP_HEIGHT = 0.82
+# With at most this many records, each is drawn larger.
+FEW_RECORDS = 1500
+# Numbers of flow-line starts that are drawn as new points.
+NEW_POINTS = (8, 12, 18, 24, 30, 36, 40)
 
-Place = Callable[[FloatArray], FloatArray]  # (..., D) the mixture's units -> (..., 2)
+# Maps places (..., D) in the mixture's units to (..., 2).
+Place = Callable[[FloatArray], FloatArray]
 
 
 def placing(colored: ColoredLandscape, stage: Stage) -> Place:
@@ -108,7 +113,8 @@ def ground_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
             row[0, : len(curve)] = curve
         layers.append(Layer.of("level", Kind.LINES, RELEASED, lines, rows, size=2.0))
     curves = land.contours(ground, land.contour_levels(), plane)
-    xy = np.concatenate(curves)[None, None]  # those of all levels look alike: one line
+    # Lines of all levels look alike, so that they form one line.
+    xy = np.concatenate(curves)[None, None]
     return [*layers, Layer.of("contour", Kind.LINES, AID, xy, always_rows, size=1.0, shown=False)]
 
 
@@ -164,7 +170,7 @@ def _curve_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
 
 
 def record_layer(unit: Points, nonprivate_basins: Labels, colored: ColoredLandscape, stage: Stage) -> Layer:
-    """The records in their clusters' colors: the curator's."""
+    """Records in the colors of their clusters. Curator only."""
     rows = sample(len(unit), len(colored.groups))
     xy = spread(unit[rows], stage.projection)[None]
     return Layer.of(
@@ -230,7 +236,7 @@ def component_layers(
 
 
 def exact_means(nonprivate_moments: FloatArray, release: MorseRelease) -> FloatArray | None:
-    """Return the exact means (K, D) of a pass that the release's components hide: the curator's."""
+    """Return the exact means (K, D) of a pass that the components of the release hide. Curator only."""
     moments, d = nonprivate_moments, release.mixture.d
     if len(moments) != len(release.start) or moments.shape[1] < 1 + d:
         return None
@@ -356,7 +362,7 @@ def _chain_layers(colored: ColoredLandscape, place: Place, rows: Rows) -> list[L
 
 
 def _pass_words(colored: ColoredLandscape, transition: TransitionPoint) -> str:
-    """Say what a pass joins, and how high it is."""
+    """Describe the parts that a pass joins, and its height."""
     pair, top = colored.pair_of(transition), colored.top
     i, j = (int(colored.colors[minimum]) + 1 for minimum in transition.minima)
     between = f", found between components {pair[0]} and {pair[1]}" if pair else ""
@@ -364,6 +370,6 @@ def _pass_words(colored: ColoredLandscape, transition: TransitionPoint) -> str:
 
 
 def _pair_picked(colored: ColoredLandscape, transition: TransitionPoint) -> str:
-    """Return what a click on a pass reports: the components whose search found it."""
+    """Return the message of a click on a pass: the components whose search found it."""
     pair = colored.pair_of(transition)
     return f"pair-{pair[0]}-{pair[1]}" if pair else ""

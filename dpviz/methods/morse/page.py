@@ -25,7 +25,8 @@ from dpviz.ui.panel import safe_table
 
 CHART_HEIGHT = 340
 EPSILONS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-MOST_NUMBER = 64  # of components, the most that a page offers
+# Largest number of components that the page offers.
+MOST_NUMBER = 64
 
 MOVES = Knob(
     "moves",
@@ -40,8 +41,10 @@ FIRST = Knob("first", "int", 0, "From component", "Or click a transition point."
 SECOND = replace(FIRST, name="second", label="To component")
 RUNS = Knob("n_morse_runs", "int", 10, "Runs for each budget", "More runs, steadier bands.", 5, 50, 5, 50)
 TAB = under("below", ("runs", "Many runs"), two_worlds.CHOICE)
-PEAK = "Released peak"  # what two worlds are told apart by
-PASSES = 2  # at first: few passes leave each more budget
+# Statistic that distinguishes two worlds.
+PEAK = "Released peak"
+# Default number of passes. Fewer passes leave each a larger budget.
+PASSES = 2
 CALIBRATION = ("delta", "calibration", "adjacency", "estimator")
 
 
@@ -83,7 +86,7 @@ class MorsePage(MethodPage):
         self.look = LandscapeLook(moves, (int(state.value(FIRST)), int(state.value(SECOND))))
 
     def fields(self) -> Mapping[str, LandscapeLook]:
-        """Return what the scrubber moves."""
+        """Return the object that the scrubber moves."""
         return {"look": self.look}
 
     def count(self) -> Knob:
@@ -91,7 +94,7 @@ class MorsePage(MethodPage):
         return self.frame.source.suited(self.knobs["n_clusters"])
 
     def note(self) -> Callable[[float], str]:
-        """Return what says in words what a value of the slider means."""
+        """Return the spoken meaning of a value of the slider."""
         if self.frame.source.dataset.bounds_from_data:
             return center_facts.not_established
         return center_facts.stated if self.values["calibration"] == "published" else center_facts.allowed
@@ -113,7 +116,7 @@ class MorsePage(MethodPage):
         super().follow_click(picture)
 
     def worlds(self) -> WorldsTab:
-        """Return what two worlds are told apart by."""
+        """Return the statistics that distinguish two worlds."""
         return WorldsTab(self.current_request, PEAK)
 
     def many(self) -> None:
@@ -131,10 +134,12 @@ class MorsePage(MethodPage):
             return
         n_runs = int(controls.control(RUNS))
         now = float(state.value(self.budget))
-        order = sorted({*EPSILONS, now}, key=lambda at: (at != now, at))  # the one on screen first
+        # The budget on screen comes first.
+        order = sorted({*EPSILONS, now}, key=lambda at: (at != now, at))
         seed = self.noise.seed_for(self.frame.source).value
         arguments = [(self.params(at), n_runs, seed) for at in order]
-        twice = 2 * n_runs  # each with K components alone, too
+        # Each run also evaluates its K components alone.
+        twice = 2 * n_runs
         jobs = [Job(run_many, each, classified=True, n_runs=twice) for each in arguments]
         answers = self.answers(jobs, what=f"{n_runs} runs at each ε", key="wait-morse")
         if answers is None:

@@ -13,8 +13,10 @@ from dpviz.solvers.landscapes.saddles import DEGENERATE, ONE_BASIN, TRANSITION, 
 from dpviz.stories.stage import Stage
 
 LOWEST = Ink(Role.NOISE, Audience.RELEASED)
-STRING_CURVE = 41  # points of a drawn string
-SIDE = 0.05  # from the solution to where its descents start, the paper's
+# Points of a drawn string.
+STRING_CURVE = 41
+# Distance from the solution to the start of its descents, as in the paper.
+SIDE = 0.05
 REASONS = {
     TRANSITION: "ways up to two peaks, a pass.",
     ONE_BASIN: "refused, both ways lead to one peak.",
@@ -29,15 +31,21 @@ SOLVED = "a walk to where the slope is zero."
 class Search:
     """One pair's search, in the mixture's units."""
 
-    pair: tuple[int, int]  # rows of the mixture's components
-    numbers: tuple[int, int]  # what they are called: numbers from 1 before any was dropped
-    curves: FloatArray  # (R, p, D) the string of each round
+    # Rows of the mixture's components.
+    pair: tuple[int, int]
+    # Numbers of the two components, from 1, before any was dropped.
+    numbers: tuple[int, int]
+    # (R, p, D) string of each round.
+    curves: FloatArray
     lowest: FloatArray  # (R, D)
     iterates: FloatArray  # (R, D)
     solution: FloatArray | None  # (D,)
-    outcome: str  # why it was accepted or refused
-    descents: FloatArray | None  # (2, p, D) from either side of the solution
-    replaced: bool  # another pair is drawn than the one that was chosen: a component was dropped, or is the same
+    # Reason for accepting or refusing the solution.
+    outcome: str
+    # (2, p, D) descents from either side of the solution.
+    descents: FloatArray | None
+    # True if the chosen pair was replaced because a component was dropped or chosen twice.
+    replaced: bool
 
     @property
     def frames(self) -> tuple[Frame, ...]:
@@ -101,7 +109,7 @@ def default_pair(tree: MergeTree, n_clusters: int) -> int:
 
 
 def search_layers(search: Search, colored: ColoredLandscape, stage: Stage) -> list[Layer]:
-    """Return what the rounds of a search show; everything is computed from the released mixture."""
+    """Return the rounds of a search. Everything is computed from the released mixture."""
     place, n = placing(colored, stage), stage.clock.n_frames
     rounds = len(search.lowest)
     turns = rows_at(n, {f: min(f, rounds - 1) for f in range(n)})

@@ -1,4 +1,4 @@
-"""How Morse processing is taught: its chapter, what there is to read, and what two worlds show."""
+"""Material that teaches Morse processing: its chapter, reading, and two worlds."""
 
 import math
 from functools import cache
@@ -33,9 +33,12 @@ from dpviz.stories.teaching import (
     tex,
 )
 
-N, BLUR = 5_000, 0.08  # moons that are harder to tell apart than the page's: ε decides
-N_RUNS = 10  # noise seeds 0 to 9
-PASSES = 2  # as on the page
+# Moons that are harder to tell apart than the page's, so that ε decides.
+N, BLUR = 5_000, 0.08
+# Noise seeds 0 to 9.
+N_RUNS = 10
+# Number of passes on the page.
+PASSES = 2
 MOST_RIGHT, MOST_PEOPLE = 0.9, 80_000
 
 
@@ -57,7 +60,8 @@ def right_runs(epsilon: float, n: int = N) -> Answer:
     """Count the runs whose two clusters are the two moons."""
     data, right = records(n), 0
     truth = data.labels
-    assert truth is not None  # which moon each record is of
+    # `truth` has the moon of each record.
+    assert truth is not None
     signed = algorithm.signed_points(data.points, data.box)
     for seed in range(N_RUNS):
         labels = algorithm.assign(run(seed, n, epsilon=epsilon).release.mixture, signed, 2)
@@ -85,7 +89,7 @@ def both() -> Answer:
 
 
 def how_to_read(epsilon: float) -> str:
-    """Say how to read the picture; what a run finds is to be seen."""
+    """Explain how to read the picture. The picture shows the result of a run."""
     return (
         f"One run at ε = {number(epsilon)}: each color is a cluster, and lines join its hills. Other noise finds "
         "another landscape: a run can be lucky."
@@ -110,7 +114,8 @@ CHAPTER = RunChapter(
     records,
     lambda epsilon: {"epsilon": float(epsilon), "n_iterations": PASSES, "n_clusters": 2},
     {"hill": "Cluster", "person": "A person", "ridge between hills": "Joined over a pass", "hilltop": "Top of a hill"},
-    0,  # a run like most of them: wrong at ε = 1, right at 5
+    # A typical run: wrong at ε = 1, right at 5.
+    0,
     "Clusters may have any shape, as hills of a noisy landscape; what follows from a release costs no more ε.",
     5.0,
     lambda epsilon: {
@@ -223,7 +228,7 @@ def _rho(it: Known) -> Formula:
 
 
 def _sum(it: Known) -> Formula | None:
-    """Return what all passes cost together in Gaussian DP, None where a step is not Gaussian."""
+    """Return the total cost of all passes in Gaussian DP, None if a step is not Gaussian."""
     leaf = [each for event in it.events for each in leaves(event)]
     passes = [each for each in leaf if isinstance(each, GaussianEvent)]
     if not passes or len(passes) < len(leaf) or passes[0].sigma == 0:

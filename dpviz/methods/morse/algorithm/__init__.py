@@ -66,8 +66,10 @@ from dpviz.solvers import (
 )
 
 TITLE = "Morse processing"
-CACHED_RECORDS = 2  # sets of records that are ready for their passes, each with up to
-MOST_CACHED = 2_000_000  # numbers (16 MB) for a pass to add up
+# Number of data sets whose records stay prepared for passes.
+CACHED_RECORDS = 2
+# Largest number of prepared values per data set (16 MB).
+MOST_CACHED = 2_000_000
 
 __all__ = [
     "PAPER",
@@ -179,12 +181,18 @@ class MorseRelease(CentersRelease):
     `centers` are the means of the components that stand out from the noise, in data units, with their noisy counts.
     """
 
-    mixture: Mixture  # [-1, 1]^D: the box, centered and scaled
-    start: FloatArray  # (K0, D) public start, [-1, 1]^D
-    kept: Labels  # (K,) which of the K0 components are in the mixture
-    dropped: Labels  # (K0 - K,) the others: their counts cannot be told from noise
-    sigma: float  # noise scale of the counts
-    n_clusters: int  # where the hierarchy is cut
+    # In [-1, 1]^D: the box, centered and scaled.
+    mixture: Mixture
+    # (K0, D) public start in [-1, 1]^D.
+    start: FloatArray
+    # (K,) rows of the K0 components that the mixture keeps.
+    kept: Labels
+    # (K0 - K,) rows of the components that were dropped because their counts do not exceed the noise.
+    dropped: Labels
+    # Noise scale of the counts.
+    sigma: float
+    # Number of clusters at the cut of the hierarchy.
+    n_clusters: int
 
     @property
     def tree(self) -> MergeTree:

@@ -39,14 +39,23 @@ from dpviz.solvers import (
     unpacked,
 )
 
-VARIANCE_FLOOR = 0.01  # eigenvalues of covariances in [-1, 1]^D, the authors' code
-LEAST_COUNT = 1.0  # records a count is raised to before dividing, the authors' code
-DROP_SCALES = 4.0  # sigma below which a noisy count drops its component: one of 30,000 empty ones stays; ours
-LEVELLING = 100.0  # records per sigma added to every count before it weighs in the next assignment; ours
-PRIOR_SHARE = 0.02  # of the pooled variance: how far true covariances are taken to lie from the pooled one; ours
-BLUR = 4.0  # times the noise variance of a mean that is added to its covariance; ours
-HELP_SCALES = 8.0  # sigma of count that either half of a split component must have; ours
-HELP_OFFSET = 0.8  # standard deviations from the old mean to each half; ours
+# Smallest eigenvalue of a covariance in [-1, 1]^D, as in the authors' code.
+VARIANCE_FLOOR = 0.01
+# Smallest count that a pass divides by, as in the authors' code.
+LEAST_COUNT = 1.0
+# Our choice: a noisy count below this many sigma drops its component. One in 30,000 empty components survives.
+DROP_SCALES = 4.0
+# Our choice: records per sigma that each count gains before it weighs in the next assignment.
+LEVELLING = 100.0
+# Our choice: distance, as a share of the pooled variance, that true covariances are assumed to have from the pooled
+# one.
+PRIOR_SHARE = 0.02
+# Our choice: multiple of the noise variance of a mean that is added to its covariance.
+BLUR = 4.0
+# Our choice: smallest count, in sigma, of each half of a split component.
+HELP_SCALES = 8.0
+# Our choice: distance in standard deviations from the old mean to each half.
+HELP_OFFSET = 0.8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,16 +65,26 @@ class MorseStep(Step):
     in_box: ClassVar[tuple[str, ...]] = ("centers",)
     unit_low: ClassVar[float] = -1.0
 
-    stage: str  # "em", "lloyd", "partition", "swap" or "moments"
-    iteration: int  # from 1 within the stage
-    sigma: float  # noise scale of this pass, in units of the statistics
-    nonprivate_labels: Labels  # (n,) the winning component, or the cube; (0,) where the records come in chunks
-    nonprivate_moments: FloatArray  # (K, F) counts, sums and raw second moments; partition: (cubes, 1) counts
-    noisy_moments: FloatArray  # the same with noise; NaN where nothing was released
-    centers: Centers  # (K, D) after this pass
-    mixture: Mixture | None  # after this pass; None where the base has no densities yet
-    counts: Counts  # (K,) noisy
-    alive: BoolArray  # (K,) which components stand out from the noise
+    # "em", "lloyd", "partition", "swap", or "moments".
+    stage: str
+    # Counted from 1 within the stage.
+    iteration: int
+    # Noise scale of this pass, in units of the statistics.
+    sigma: float
+    # (n,) winning component, or the cube. Empty if records come in chunks.
+    nonprivate_labels: Labels
+    # (K, F) counts, sums, and raw second moments. For a partition: (cubes, 1) counts.
+    nonprivate_moments: FloatArray
+    # The same statistics with noise. NaN if nothing was released.
+    noisy_moments: FloatArray
+    # (K, D) centers after this pass.
+    centers: Centers
+    # Mixture after this pass. None while the base has no densities.
+    mixture: Mixture | None
+    # (K,) noisy counts.
+    counts: Counts
+    # (K,) True if a component stands out from the noise.
+    alive: BoolArray
     events: tuple[Event, ...]
 
 
@@ -81,9 +100,12 @@ class Start:
 class MixtureEstimate:
     """A mixture from noisy moments."""
 
-    mixture: Mixture  # [-1, 1]^D, for the next assignment
-    counts: Counts  # (K,) noisy
-    alive: BoolArray  # (K,) the count stands out from the noise
+    # Mixture in [-1, 1]^D for the next assignment.
+    mixture: Mixture
+    # (K,) noisy counts.
+    counts: Counts
+    # (K,) True if a count stands out from the noise.
+    alive: BoolArray
 
 
 def public_start(n_components: int, d: int, *, rng: np.random.Generator) -> Start:

@@ -22,23 +22,34 @@ from dpviz.mechanisms import exponential, gaussian, laplace
 from dpviz.methods.morse.algorithm.bases import MorseStep, Start, estimate, mixture_step
 from dpviz.solvers import Mixture, assign, features, label_moments, moment_length
 
-PARTITION_SHARE, SWAP_SHARE = 0.25, 0.25  # of the budget; the moments have the rest; ours
-MAX_CUBES = 256  # open at one level: the noisily fullest; ours
-MAX_CANDIDATES = 400  # ours
-LEVELS_PER_AXIS = 4  # halvings of an axis, as long as MAX_LEVELS allows; ours
-MAX_LEVELS = 12  # ours
-OPEN_SCALES = 4.0  # noise scales that a cube's count must exceed to be opened; ours
-SWAP_ROWS = 2048  # records at a time; ours
+# Our choice: shares of the budget. The moments get the rest.
+PARTITION_SHARE, SWAP_SHARE = 0.25, 0.25
+# Our choice: number of cubes that stay open at one level. The fullest by noisy count stay.
+MAX_CUBES = 256
+# Our choice.
+MAX_CANDIDATES = 400
+# Our choice: number of times that an axis is halved, up to MAX_LEVELS in all.
+LEVELS_PER_AXIS = 4
+# Our choice.
+MAX_LEVELS = 12
+# Our choice: noise scales that a cube's count must exceed for the cube to open.
+OPEN_SCALES = 4.0
+# Our choice: number of records processed at a time.
+SWAP_ROWS = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class CubeBudget:
-    """What each part may cost, fixed before the run."""
+    """Costs of the three parts, fixed before the run."""
 
-    level: float  # pure epsilon of one level
-    swap: float  # pure epsilon of one swap
-    sigma: float  # of the moments
-    sensitivity: float  # L2, of the moments
+    # Pure epsilon of one level.
+    level: float
+    # Pure epsilon of one swap.
+    swap: float
+    # Noise scale of the moments.
+    sigma: float
+    # L2 sensitivity of the moments.
+    sensitivity: float
     n_levels: int
     adjacency: Adjacency
 
@@ -66,8 +77,10 @@ def cube_budget(budget: Budget, d: int, n_swaps: int, adjacency: Adjacency, *, p
         sigma = gaussian_sigma(sensitivity, Budget(rest * budget.epsilon, budget.delta))
         return CubeBudget(part, swap, sigma, sensitivity, n_levels, adjacency)
     rho = zcdp_rho_for(budget)
-    part = math.sqrt(2 * PARTITION_SHARE * rho / n_levels)  # pure epsilon is epsilon^2/2-zCDP
-    swap = math.sqrt(8 * SWAP_SHARE * rho / n_swaps)  # of bounded range: epsilon^2/8
+    # Pure epsilon is epsilon^2/2-zCDP.
+    part = math.sqrt(2 * PARTITION_SHARE * rho / n_levels)
+    # A mechanism of bounded range is epsilon^2/8-zCDP.
+    swap = math.sqrt(8 * SWAP_SHARE * rho / n_swaps)
     return CubeBudget(part, swap, sensitivity / math.sqrt(2 * rest * rho), sensitivity, n_levels, adjacency)
 
 
@@ -85,7 +98,8 @@ def cube_steps(signed: Points, budget: CubeBudget, n_swaps: int, start: Start, *
     chosen = np.arange(len(candidates) - n_clusters, len(candidates))
     centers = candidates[chosen]
     for count in range(1, n_swaps + 1):
-        scores = -_swap_costs(signed, candidates, chosen) / (4.0 * signed.shape[1])  # (k + 1, m), last row: stay
+        # (k + 1, m). The last row stands for no swap.
+        scores = -_swap_costs(signed, candidates, chosen) / (4.0 * signed.shape[1])
         pick = int(exponential(scores.ravel(), epsilon=budget.swap, sensitivity=1.0, rng=swap_rng.spawn(1)[0]))
         out, into = divmod(pick, len(candidates))
         if out < n_clusters:
@@ -118,7 +132,8 @@ def _partition(
     """Halve the open cubes level by level; yield each level with the middles of the cubes that it opens."""
     d = signed.shape[1]
     cubes = _Cubes(np.full((1, d), -1.0), np.full((1, d), 1.0))
-    where = np.zeros(len(signed), dtype=np.intp)  # cube of each record, -1 in a closed one
+    # Cube of each record, -1 in a closed cube.
+    where = np.zeros(len(signed), dtype=np.intp)
     moves = 2.0 if budget.adjacency is Adjacency.REPLACE else 1.0
     scale = moves / budget.level
     for level in range(1, budget.n_levels + 1):
@@ -133,7 +148,8 @@ def _partition(
         names = np.full(len(cubes.low) + 1, -1, dtype=np.intp)
         names[opened] = np.arange(len(opened))
         step = _bare("partition", level, scale, where, mixture.means, (event,), exact[:, None], noisy[:, None])
-        where = names[where]  # -1 reads the last entry, which is -1
+        # Index -1 reads the last entry, which is -1.
+        where = names[where]
         cubes = _Cubes(cubes.low[opened], cubes.high[opened])
         yield step, cubes.middles
 
@@ -168,7 +184,8 @@ def _swap_costs(signed: Points, candidates: Centers, chosen: Labels) -> FloatArr
         member[order[:, 0], np.arange(len(rows))] = 1.0
         costs[:k] += algebra.product(member, np.minimum(gaps, second[:, None]) - shared)
         costs[k] += best.sum()
-    costs[k, 1:] = np.inf  # staying is one choice, not m of them
+    # No swap is one choice, not m choices.
+    costs[k, 1:] = np.inf
     return costs
 
 
