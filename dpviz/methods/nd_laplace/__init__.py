@@ -23,7 +23,8 @@ from dpviz.methods.nd_laplace.run import NDLaplaceRun
 from dpviz.methods.nd_laplace.teaching import CHAPTER, READING, WORLDS
 from dpviz.stories.method import Attack, Method, Thumbnail
 
-RADIUS_OF_ONE = 8  # the last radius of its page: all of a feature's range
+# The largest radius on its page: the full range of a feature.
+RADIUS_OF_ONE = 8
 
 
 METHOD = Method(
@@ -38,7 +39,8 @@ METHOD = Method(
         more=tuple({"domain": "remap", "remap": rule} for rule in ("median", "nearest")),
         idle=frozenset({"remap"}),
         by_record=True,
-        placed=lambda choices, box: {  # the epsilon that the diagonal of the box makes 1
+        # The epsilon that gives the diagonal of the box a total of 1.
+        placed=lambda choices, box: {
             "epsilon": 1.0 / algebra.length(np.ones(box.d) if choices.get("unit") == "range" else box.widths)
         },
     ),

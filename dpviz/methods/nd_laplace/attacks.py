@@ -1,4 +1,4 @@
-"""Attacks on released points: the posterior of one place, two places told apart, membership, repeated releases."""
+"""Attacks on released points: the posterior of one place, two places to distinguish, membership, repeated releases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,8 +32,10 @@ from dpviz.stories.panel import Fact, at_most, ceiled, number, odds, small_odds,
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
 
-CELLS = {1: (200,), 2: (80, 80)}  # of the public grid that places are looked for on
-N_ROUNDS = 2000  # of the two-place game in each world
+# Cells of the public grid of possible places, by the number of features.
+CELLS = {1: (200,), 2: (80, 80)}
+# Rounds of the two-place game in each world.
+N_ROUNDS = 2000
 
 ATTACKS = {"centers": "Fit to the nearest center", "tree": "Labels of a decision tree"}
 CAPTIONS = {
@@ -45,23 +47,34 @@ NOT_PRESENCE = (
     "and one between them. The limit is on telling x from x'. Mere presence is not protected: whoever takes part "
     "sends a row, and rows can be counted."
 )
-GROUP = 10  # records of each of two groups; ours, so that one record still weighs
-PLACES = (0.1, 0.9)  # of the groups along the first axis
-SPREAD = 0.03  # of a group, shares of the box: its standard deviation
-FARTHEST = 0.5  # of x from x', shares of the first axis, so that both stay between the groups
-BATCH = 60  # rounds of one piece of work: under a second
-CHEAP = 5  # features up to which it is
-N_BATCHES = 8  # the first is the attacker's own, which sets the threshold
-N_BARE = 40  # rounds without noise, whose scores repeat
-CROWD_SEED = 20  # of the invented records; public
+# Our choice: records in each of two groups, few enough that one record still has weight.
+GROUP = 10
+# Places of the groups along the first axis.
+PLACES = (0.1, 0.9)
+# Standard deviation of a group, as a share of the box.
+SPREAD = 0.03
+# Largest distance of x from x', as a share of the first axis, so that both stay between the groups.
+FARTHEST = 0.5
+# Rounds per piece of work: less than a second.
+BATCH = 60
+# Number of features up to which the attack is cheap.
+CHEAP = 5
+# The attacker uses the first batch to set the threshold.
+N_BATCHES = 8
+# Rounds without noise, whose scores repeat.
+N_BARE = 40
+# Seed of the invented records. Public.
+CROWD_SEED = 20
 
-MOST_RELEASES = 50  # of one record
+# Largest number of releases of one record.
+MOST_RELEASES = 50
 RELEASES = (1, 2, 3, 5, 8, 13, 20, 30, 50)
-N_RECORDS = 400  # invented ones behind the measured errors
+# Number of invented records behind the measured errors.
+N_RECORDS = 400
 
 
 def budget_of(params: Params, pair: FloatArray) -> Budget:
-    """Return what is proved for replacing pair[0] by pair[1] (2, d), noise units: twice as much under redraw."""
+    """Return the proved bound for replacing pair[0] by pair[1] (2, d), in noise units: twice as much with redrawing."""
     return attacks.replacement_budget((2.0 if params.domain == "redraw" else 1.0) * params.epsilon, pair[:1], pair[1:])
 
 
@@ -70,15 +83,21 @@ def budget_of(params: Params, pair: FloatArray) -> Budget:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """What the best attacker thinks of one release; made from the release and public inputs alone."""
+    """Belief of the best attacker after one release, computed from the release and public inputs alone."""
 
-    prior: attacks.Prior  # in the unit of the noise
+    # Prior, in the unit of the noise.
+    prior: attacks.Prior
     weights: FloatArray  # (m,)
-    guess: FloatArray  # (d,) least expected distance, in the unit of the noise
-    expected: float  # distance that the guess is off, on average
-    before: float  # the same without the release
-    best_cell: float  # chance of the likeliest cell
-    bound: float  # the most that the chance of that cell can be
+    # (d,) guess with the smallest expected distance, in the unit of the noise.
+    guess: FloatArray
+    # Average distance between the guess and the record.
+    expected: float
+    # Average distance without the release.
+    before: float
+    # Probability of the likeliest cell.
+    best_cell: float
+    # Largest probability that this cell can have.
+    bound: float
 
 
 def posterior_of(run: NDLaplaceRun) -> Posterior:
@@ -93,7 +112,8 @@ def posterior_of(run: NDLaplaceRun) -> Posterior:
     released = run.release.points[[run.record]]
     if run.measure.shares:
         released = run.words.box.to_unit(released)
-    if cells is not None:  # the way to the data's unit and back rounds, but only a cell's own output has a likelihood
+    # The conversion to data units and back rounds, but only the output of a cell has a likelihood.
+    if cells is not None:
         released = cells.outputs[nearest_places(released, cells.outputs)]
     weights = attacks.posterior(PointsRelease(released), adversary)
     guess = attacks.best_guess(prior, weights, "distance")
@@ -145,7 +165,7 @@ def posterior_scene(run: NDLaplaceRun, posterior: Posterior) -> Scene:
 
 
 def posterior_facts(run: NDLaplaceRun, posterior: Posterior) -> tuple[Fact, ...]:
-    """Return what the attacker expects, and how right that is, which only the record's owner knows."""
+    """Return the attacker's expected error, and the true error, which only the record's owner knows."""
     words = run.measure.words
     guess = posterior.guess if run.measure.shares else posterior.guess - run.words.box.low
     off = float(np.linalg.norm(guess - run.unit[run.record] / run.scales))
@@ -212,10 +232,14 @@ class World(Confidential):
     """The invented data set, public, in the unit of the noise."""
 
     box: Box
-    pair: FloatArray  # (2, d) x and x'
-    points: Points  # (2 GROUP + 1, d), x in row 0
-    others: Points  # the same with x' in row 0
-    start: Centers  # (2, d) where clustering begins: public, so that only the records decide
+    # (2, d) x and x'.
+    pair: FloatArray
+    # (2 GROUP + 1, d) records with x in row 0.
+    points: Points
+    # The same records with x' in row 0.
+    others: Points
+    # (2, d) initial centers. They are public, so that only the records decide.
+    start: Centers
 
 
 def world_of(box: Box, params: Params, radius: float) -> World:
@@ -233,7 +257,7 @@ def world_of(box: Box, params: Params, radius: float) -> World:
 
 
 def rounds_of(d: int) -> int:
-    """Return how many rounds one piece of work has: the label-only attack walks along each of d features."""
+    """Return the number of rounds per piece of work. The label-only attack walks along each of d features."""
     return max(BATCH * CHEAP // max(d, CHEAP), 10)
 
 
@@ -283,7 +307,8 @@ def membership_chart(
     """
     budget = budget_of(run.params, world_of(run.words.box, run.params, run.measure.radius).pair)
     inside, outside = (np.concatenate(each) for each in zip(*((p.inside, p.outside) for p in parts[1:]), strict=True))
-    roc = attacks.empirical_roc(inside, outside)  # rounds are independent: several games are one
+    # Rounds are independent, so that several games form one.
+    roc = attacks.empirical_roc(inside, outside)
     unmoved = attacks.empirical_roc(bare.inside, bare.outside)
     scene = roc_scene(
         roc,
@@ -294,7 +319,8 @@ def membership_chart(
         name="With noise",
         unmoved=unmoved,
     )
-    threshold = -float(parts[0].inside.mean())  # the average loss of records inside: Yeom et al.
+    # Average loss of records inside, as in Yeom et al.
+    threshold = -float(parts[0].inside.mean())
     right, wrong = (attacks.yeom_guesses(each, threshold) for each in (inside, outside))
     most = at_most(100.0 * float(attacks.roc_bound(wrong.mean(), budget)))
     return scene, (
@@ -314,7 +340,7 @@ def _rate(alarms: BoolArray) -> str:
 
 
 def apart_words(run: NDLaplaceRun) -> str:
-    """Say how far x and x' are apart and what that makes of ε."""
+    """Describe the distance between x and x' and the resulting ε."""
     pair = world_of(run.words.box, run.params, run.measure.radius).pair
     apart = float(np.linalg.norm(pair[1] - pair[0]))
     doubled = " Drawing again may double it, and that is counted." if run.params.domain == "redraw" else ""
@@ -334,7 +360,10 @@ def again(run: NDLaplaceRun, n_releases: int, *, seed: int) -> FloatArray:
 
 
 def guesses(run: NDLaplaceRun, releases: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean and the geometric median (d,) of releases (m, d), all in box units; distances are the noise's."""
+    """Return the mean and the geometric median (d,) of releases (m, d) in box units.
+
+    Distances are those of the noise.
+    """
     release = PointsRelease(releases / run.scales)
     return attacks.reconstruct_mean(release) * run.scales, attacks.reconstruct_median(release) * run.scales
 
@@ -363,7 +392,7 @@ def repeat_scene(run: NDLaplaceRun, view: View, releases: FloatArray) -> Scene:
 
 
 def repeat_facts(run: NDLaplaceRun, releases: FloatArray) -> tuple[Fact, ...]:
-    """Return how far off both guesses are: one person's own."""
+    """Return the errors of both guesses. Only the person concerned may see them."""
     place, words = run.unit[run.record], run.measure.words
     mean, median = (float(np.linalg.norm((each - place) / run.scales)) for each in guesses(run, releases))
     return (
@@ -373,7 +402,7 @@ def repeat_facts(run: NDLaplaceRun, releases: FloatArray) -> tuple[Fact, ...]:
 
 
 def budget_facts(run: NDLaplaceRun, n_releases: int) -> tuple[Fact, ...]:
-    """Return what so many releases of one record cost together: public."""
+    """Return the total cost of this many releases of one record. Public."""
     claim = run.guarantee.proved
     if claim is None:
         return (Fact("Spent", "no limit established", "There is no proof for this run.", True),)

@@ -16,8 +16,10 @@ from dpviz.plots import LAW, PUBLIC, SECRET_NOISE, Audience, Axis, Ink, Kind, La
 from dpviz.stories.panel import Fact, ceiled, number, odds, small_odds
 from dpviz.stories.view import CORNERS, Words, edges_of
 
-CELLS = 90  # of a heat map, along each axis
-PLACES = {"corner": (0.02, 0.02), "wall": (0.02, 0.5), "middle": (0.5, 0.5)}  # shares of the box
+# Cells of a heat map along each axis.
+CELLS = 90
+# Shares of the box.
+PLACES = {"corner": (0.02, 0.02), "wall": (0.02, 0.5), "middle": (0.5, 0.5)}
 DIMENSIONS = (1, 2, 3, 5, 10, 30)
 BINS = 240
 
@@ -32,7 +34,8 @@ def distance_axis(epsilon: float, measure: Measure, last: float) -> Axis:
 def radius_chart(nonprivate_radii: FloatArray, params: Params, d: int, measure: Measure) -> Scene:
     """Return the law of the radius in d features beside how far the records (n,) moved, which they alone know."""
     epsilon = params.epsilon
-    edges = np.linspace(0.0, d + 5.0 * np.sqrt(d) + 2.0, 41)  # of ε r: public, to far beyond the mean
+    # Values of ε r, from 0 to far above the mean. Public.
+    edges = np.linspace(0.0, d + 5.0 * np.sqrt(d) + 2.0, 41)
     density = np.diff(radius_probability(edges, d, epsilon=1.0)) / np.diff(edges)
     counts = np.histogram(nonprivate_radii * epsilon, edges)[0] / max(len(nonprivate_radii), 1) / np.diff(edges)
     bars = np.stack([edges[:-1], np.zeros(len(counts)), edges[1:], counts], axis=1)[None]
@@ -76,7 +79,7 @@ def density_scene(params: Params, words: Words, measure: Measure, where: str) ->
 
 
 def loss_scene(params: Params, words: Words, measure: Measure) -> Scene:
-    """Return how much is lost at each place: the ε that neighbors can be told apart by, over the ε of the noise.
+    """Return the loss at each place: the ε at which neighbors can be distinguished, divided by the ε of the noise.
 
     At z = x the log-ratio to a neighbor x' is epsilon d + log P(inside | x') - log P(inside | x), so per distance it is
     at most 1 + |grad log P(inside | x)| / epsilon times epsilon.
@@ -94,7 +97,7 @@ def loss_scene(params: Params, words: Words, measure: Measure) -> Scene:
 
 
 def wall_facts(params: Params, box: Box, measure: Measure) -> tuple[Fact, ...]:
-    """Return what each way of keeping points in the box costs: public."""
+    """Return the cost of each way of keeping points in the box. Public."""
     square, epsilon = square_of(box, params), params.epsilon
     level, per = epsilon * measure.radius, measure.radius_words
     chance = 100.0 * corner_probability(square, epsilon=epsilon)

@@ -34,11 +34,14 @@ from dpviz.stories.view import View
 # Records that are clustered, spread evenly over the rows: Affinity Propagation keeps n x n matrices (4 s and 200 MB at
 # 2,000), and every job should be done within a second. Ours.
 MOST_CLUSTERED = {"kmeans": 2000, "affinity": 500, "dbscan": 2000}
-IN_MANY = 300  # records of each of many runs
-IN_CURVES = 400  # records of the parameter curves: the gap statistic clusters them a hundred times
+# Records of each of many runs.
+IN_MANY = 300
+# Records of the parameter curves. The gap statistic clusters them a hundred times.
+IN_CURVES = 400
 MOST_K = 10
 MOST_GROUPS = 24
-BAND = (10.0, 90.0)  # percentiles of the runs
+# Percentiles of the runs.
+BAND = (10.0, 90.0)
 SIZE = 3.5
 
 
@@ -46,8 +49,10 @@ SIZE = 3.5
 class PrivateClusters(Confidential):
     """Clusters of released points: post-processing, so public."""
 
-    rows: Labels  # (m,) of the release
-    labels: Labels  # (m,) -1 is DBSCAN's noise
+    # (m,) rows of the release.
+    rows: Labels
+    # (m,) labels. DBSCAN's noise has the label -1.
+    labels: Labels
     scores: InternalScores
 
 
@@ -56,8 +61,10 @@ class ClustersCompared(Confidential):
     """The same method on clean and on released points. Curator only."""
 
     private: PrivateClusters
-    nonprivate_labels: Labels  # (m,) of the clean points
-    nonprivate_matched: Labels  # (m,) the private labels, renamed to agree with the clean ones as far as they do
+    # (m,) labels of the clean points.
+    nonprivate_labels: Labels
+    # (m,) private labels, renamed to agree with the clean labels as much as possible.
+    nonprivate_matched: Labels
     agreement: Agreement
 
     @property
@@ -76,13 +83,16 @@ class ManyAgreements(Confidential):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Helpers:
-    """What the methods' parameters are read from; computed on released points, standard-scaled: public."""
+    """Curves from which the methods' parameters are read, computed on released points in standard units. Public."""
 
     curves: KCurves
-    distances: FloatArray  # (m,) increasing, to the (2 d - 1)-th neighbor
-    radius: float  # DBSCAN's, at the knee
+    # (m,) increasing distances to the (2 d - 1)-th neighbor.
+    distances: FloatArray
+    # DBSCAN's radius at the knee.
+    radius: float
     min_points: int
-    preference: float  # Affinity Propagation's
+    # Affinity Propagation's preference.
+    preference: float
 
 
 # Tasks of the background process.
@@ -97,7 +107,7 @@ def cluster_release(points: Points, box: Box, n: int, sample: bytes, method: str
 
 
 def compare_clusters(points: Points, box: Box, sample: bytes, method: str, n_clusters: int) -> ClustersCompared:
-    """Compare clusters of records of `points` (n, d) and of the same rows of the release: the curator's."""
+    """Compare clusters of records of `points` (n, d) and of the same rows of the release. Curator only."""
     private = cluster_release(points, box, len(points), sample, method, n_clusters)
     clean = _labels(points[private.rows], method, n_clusters)
     agreement = nonprivate_agreement(private.labels, clean)
@@ -107,7 +117,7 @@ def compare_clusters(points: Points, box: Box, sample: bytes, method: str, n_clu
 def cluster_many(
     points: Points, box: Box, settings: Settings, method: str, n_clusters: int, n_runs: int, seed: int
 ) -> ManyAgreements:
-    """Move and cluster `n_runs` times; run i has the same standard noise at every ε. The curator's."""
+    """Move and cluster `n_runs` times. Run i has the same standard noise at every ε. Curator only."""
     records, params = points[_spread(len(points), IN_MANY)], Params(*settings)
     clean = _labels(box.clip(records), method, n_clusters)
     agreements = []
@@ -121,7 +131,8 @@ def parameter_curves(points: Points, box: Box, sample: bytes) -> Helpers:
     """Compute the curves that parameters are read from, of released points. Raises ValueError without points."""
     del points
     rows = standard_scaled(_points(sample, box))
-    generator = np.random.default_rng(0)  # which starts and references: no secret
+    # The seed chooses starts and references, which are not secret.
+    generator = np.random.default_rng(0)
     return Helpers(
         k_curves(rows, most=MOST_K, rng=generator),
         k_distances(rows),
@@ -157,7 +168,7 @@ def _labels(points: Points, method: str, n_clusters: int) -> Labels:
 
 
 def cap_note(n: int, method: str) -> str:
-    """Say how many records are clustered, and why not all; "" where all are."""
+    """Describe how many records are clustered, and why, "" if all are."""
     most = MOST_CLUSTERED[method]
     if n <= most:
         return ""
@@ -166,7 +177,7 @@ def cap_note(n: int, method: str) -> str:
 
 
 def agreement_facts(clusters: ClustersCompared) -> tuple[Fact, ...]:
-    """Return how alike the two clusterings are: the curator's."""
+    """Return the agreement of the two clusterings. Curator only."""
     alike = clusters.agreement
     flipped = 100.0 * float(clusters.flipped.mean()) if len(clusters.flipped) else 0.0
     chance = "1 is the same, 0 is chance."
@@ -180,7 +191,7 @@ def agreement_facts(clusters: ClustersCompared) -> tuple[Fact, ...]:
 
 
 def internal_facts(clusters: PrivateClusters) -> tuple[Fact, ...]:
-    """Return what the clusters say of themselves: public."""
+    """Return measures of the clusters that need no records. Public."""
     scores, n_clusters = clusters.scores, len(np.unique(clusters.labels[clusters.labels >= 0]))
     return (
         Fact("Clusters found", str(n_clusters), "Noise is none of them.", True),
@@ -191,7 +202,7 @@ def internal_facts(clusters: PrivateClusters) -> tuple[Fact, ...]:
 
 
 def pair_scenes(run: NDLaplaceRun, view: View, clusters: ClustersCompared) -> tuple[Scene, Scene]:
-    """Return the clean and the private clusters, both the curator's: colors agree as far as clusters do."""
+    """Return the clean and the private clusters with colors that agree as much as the clusters do. Curator only."""
     plane, rows, flipped = run.plane(view), clusters.private.rows, clusters.flipped
     name = f"Flipped: {int(flipped.sum()):,} of {len(flipped):,}"
     scenes = []
@@ -242,7 +253,7 @@ def _scene(
 def score_chart(
     name: str, levels: Sequence[float], scores: Mapping[str, Sequence[FloatArray]], run: NDLaplaceRun
 ) -> Scene:
-    """Return one score against ε, a line and a band for each method over its runs: the curator's."""
+    """Return one score against ε, with a line and a band over the runs for each method. Curator only."""
     x = np.log10(np.asarray(levels))
     curves = []
     for hue, method in enumerate(METHODS):

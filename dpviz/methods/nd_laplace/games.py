@@ -27,23 +27,31 @@ from dpviz.plots import Audience, Axis, Ink, Kind, Layer, Role, Scene
 from dpviz.stories.panel import Fact, number, odds, whole_interval
 from dpviz.stories.view import CORNERS, View, edges_of
 
-SIDE = 8.0  # of the map, radii
-PLACES = 15  # along each side of the map that can be guessed
+# Side of the map, in radii.
+SIDE = 8.0
+# Possible guesses along each side of the map.
+PLACES = 15
 PICK = "guess"
-MOST_LOCATIONS, MOST_MEMBERSHIPS = 200, 1000  # rounds of a game
+# Largest numbers of rounds of a game.
+MOST_LOCATIONS, MOST_MEMBERSHIPS = 200, 1000
 LOSS: attacks.Loss = "distance"
 NAMES = ("A", "B")
-RIM = (-0.1, 1.1)  # of the map's side; a point beyond is drawn at the rim, on the side where it is
+# In sides of the map. A point beyond is drawn on the nearest rim.
+RIM = (-0.1, 1.1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ground(Confidential):
-    """A square of a plane, in the unit of the noise; `here` is the record's place on it, None where it is invented."""
+    """A square of a plane in the unit of the noise. `here` is the place of the record on it, None if it is invented."""
 
-    box: Box  # two axes, equally long
-    axes: tuple[Axis, Axis]  # scene coordinates 0 and 1 are the square's ends
-    here: FloatArray | None = None  # (2,) nonprivate: known to its owner alone
-    place: tuple[float, float] | None = None  # of a map on Earth: latitude and longitude of its middle
+    # Two axes of equal length.
+    box: Box
+    # Scene coordinates 0 and 1 are the ends of the square.
+    axes: tuple[Axis, Axis]
+    # (2,) place of the record. Only its owner knows it.
+    here: FloatArray | None = None
+    # Latitude and longitude of the middle of a map on Earth.
+    place: tuple[float, float] | None = None
 
     @property
     def side(self) -> float:
@@ -52,7 +60,7 @@ class Ground(Confidential):
 
     @property
     def audience(self) -> Audience:
-        """Who may see a game here."""
+        """Audience of a game on this ground."""
         return Audience.PUBLIC if self.here is None else Audience.CURATOR
 
     def project(self, places: FloatArray) -> FloatArray:
@@ -66,7 +74,7 @@ class Ground(Confidential):
 
 
 def invented(measure: Measure) -> Ground:
-    """Return a map of SIDE radii that is nobody's."""
+    """Return an invented map of SIDE radii."""
     side = SIDE * measure.radius
     values = (0.0, (100.0 if measure.shares else 1.0) * side)
     across, up = (Axis(name, measure.axis_unit, (-0.15, 1.15), values) for name in ("across", "up"))
@@ -74,20 +82,22 @@ def invented(measure: Measure) -> Ground:
 
 
 def playable(run: NDLaplaceRun, view: View) -> bool:
-    """Say whether the records have two features side by side in the picture to play on."""
+    """Return whether the picture shows two features of the records side by side to play on."""
     return run.n > 0 and run.words.box.d > 1 and not view.principal and view.x != view.y
 
 
 def around(run: NDLaplaceRun, view: View, record: int, *, centered: bool = False) -> Ground:
-    """Return the part of the public box that the place of `record` is in, by its two features that the picture shows.
+    """Return the part of the public box around `record`, in the two features that the picture shows.
 
     The box is cut into squares of SIDE radii, so that the square says no more of the place than that it is there;
     `centered` has the place in the middle instead, for a game in which it is no secret.
     """
     features, side = [view.x, view.y], SIDE * run.measure.radius
-    scales = run.scales[features]  # box units of one unit of noise
+    # Box units per unit of noise.
+    scales = run.scales[features]
     place, whole = run.unit[record, features] / scales, 1.0 / scales
-    side = max(side, 2.0 * FEWEST_STEPS * float(np.spacing(whole.max())))  # as a box needs
+    # A box needs this width.
+    side = max(side, 2.0 * FEWEST_STEPS * float(np.spacing(whole.max())))
     low = place - side / 2.0
     if not centered:
         side = min(side, float(whole.max()))
@@ -111,7 +121,7 @@ def release_of(epsilon: float, records: Points, rng: np.random.Generator) -> Poi
 
 
 class LocationGame:
-    """Where was the record? The public part of the game; rounds come from their seed.
+    """A game that asks where the record was. This part is public; rounds come from their seed.
 
     Every place of the ground, which is invented where it is None, is equally likely to the attacker.
     """
@@ -176,7 +186,7 @@ class LocationGame:
         )
 
     def score_facts(self, score: LocationScore) -> tuple[Fact, ...]:
-        """Return one guess beside the best attacker's."""
+        """Return one guess beside the best attacker's guess."""
         words = self.measure.words
         expected = "No strategy expects less."
         if self.ground.here is not None:
@@ -202,20 +212,21 @@ class LocationGame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TwoPlacesGame:
-    """Who was in, A or B? The public part of the game: they stand one radius apart on a map."""
+    """A game that asks whether A or B took part. This part is public. A and B are one radius apart on a map."""
 
     level: float
     measure: Measure
-    own: Ground | None = None  # around one of the uploaded people, who is A; None: both are invented
+    # Map around one of the uploaded people, who is A. None if both are invented.
+    own: Ground | None = None
 
     @property
     def ground(self) -> Ground:
-        """What it is played on."""
+        """Ground of the game."""
         return invented(self.measure) if self.own is None else self.own
 
     @property
     def candidates(self) -> FloatArray:
-        """Where A and B are, (2, 2), in the unit of the noise."""
+        """Places (2, 2) of A and B, in the unit of the noise."""
         radius = self.measure.radius
         if self.own is not None and self.own.here is not None:
             return self.own.here + radius * np.array([[0.0, 0.0], [1.0, 0.0]])
@@ -223,7 +234,7 @@ class TwoPlacesGame:
 
     @property
     def total_variation(self) -> float:
-        """How far apart the two laws of a release are: it depends on the level alone."""
+        """Distance between the two distributions of a release. It depends on the level alone."""
         return float(attacks.laplace_total_variation(self.level, 1.0, 2))
 
     def play(self, index: int, seed: int) -> tuple[MembershipRound, MembershipSecret]:
@@ -259,7 +270,7 @@ class TwoPlacesGame:
 
 
 def membership_facts(tally: MembershipTally) -> tuple[Fact, ...]:
-    """Return the player's share of right guesses beside the best attacker's."""
+    """Return the player's share of right guesses beside the best attacker's share."""
     low, high = whole_interval(tally.low, tally.high)
     share = 100.0 * tally.n_correct / tally.n_rounds
     return (

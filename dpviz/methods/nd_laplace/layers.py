@@ -1,4 +1,4 @@
-"""What moves on the picture of nD-Laplace: everybody's points, and one record's way with its perturbation area.
+"""Layers of nD-Laplace's picture: all points, and the move of one record with its perturbation area.
 
 Gray is what one person alone knows, orange is noise, blue is what everybody sees, green is public.
 """
@@ -21,30 +21,46 @@ from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import GOLDEN, Projection, Words
 from dpviz.stories.wording import KILOMETER, short_unit
 
-MOST_THREADS = 1_000  # records whose move is drawn
-N_FULL = 20  # of them in full, so that single moves can be followed
-THREAD, FULL_THREAD = 0.12, 0.6  # their opacity
-SHORT = 0.15  # of the picture: a longer thread is fainter, so that all of them never hide the map
-FAINTEST = 0.25  # of its opacity, that it keeps
-N_DRAWS = 200  # further draws that show the law
-FEW = 1_500  # records up to which points are large
-DENSE = (-0.75, 1.75)  # scene coordinates between which the density is drawn
-N_CELLS = 80  # of it, along each axis
+# Number of records whose move is drawn.
+MOST_THREADS = 1_000
+# Number of moves that are drawn in full, so that single moves can be followed.
+N_FULL = 20
+# Opacity of both.
+THREAD, FULL_THREAD = 0.12, 0.6
+# Share of the picture: a longer thread is fainter, so that many threads never hide the map.
+SHORT = 0.15
+# Smallest share of its opacity that a thread keeps.
+FAINTEST = 0.25
+# Further draws that show the distribution.
+N_DRAWS = 200
+# With at most this many records, points are large.
+FEW = 1_500
+# Scene coordinates between which the density is drawn.
+DENSE = (-0.75, 1.75)
+# Cells of the density along each axis.
+N_CELLS = 80
 BLUR = 1.6  # cells
-PICK = "record"  # what a click on a record reports
+# Name of the message of a click on a record.
+PICK = "record"
 HALF, NINE_IN_TEN = "half land inside", "9 in 10 land inside"
-TURNS = 97  # vertices of a ring
-STRIP = 0.03  # half the height of a ring on a strip, where height has no meaning
-SCALE_PLACE = (0.02, 0.025)  # of the bar's end, from the box's lower right corner
+# Vertices of a ring.
+TURNS = 97
+# Half the height of a ring on a strip, on which height has no meaning.
+STRIP = 0.03
+# Place of the bar's end, from the lower right corner of the box.
+SCALE_PLACE = (0.02, 0.025)
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """The radius r that the level is for: two places at most r apart may be told apart by e^level at most."""
+    """The radius r of the level: two places at most r apart can be distinguished by at most a factor of e^level."""
 
-    radius: float  # in the unit of the noise
-    unit: str = ""  # "m"; "" where the features have none
-    shares: bool = False  # the unit is each feature's public range
+    # In the unit of the noise.
+    radius: float
+    # For example "m". Empty if the features have no unit.
+    unit: str = ""
+    # True if the unit is the public range of each feature.
+    shares: bool = False
 
     @classmethod
     def of(cls, units: tuple[str, ...], params: Params, radius: float) -> Self:
@@ -120,11 +136,15 @@ def thread_opacity(ends: FloatArray) -> FloatArray:
 
 
 def placed(unit: Points, plane: Projection, rows: Labels | None = None) -> FloatArray:
-    """Return where to draw points (n, d), (n, 2); on a strip each keeps the height of its record, one of `rows`."""
+    """Return places (n, 2) in the picture for points (n, d).
+
+    On a strip, each keeps the height of its record in `rows`.
+    """
     xy = plane(unit)
     if plane.d == 1:
         records = np.arange(len(unit)) if rows is None else rows
-        xy[:, 1] = np.modf(GOLDEN * (records + 1.0))[0]  # as `spread` has it
+        # The same heights as `spread` gives.
+        xy[:, 1] = np.modf(GOLDEN * (records + 1.0))[0]
     return xy
 
 
@@ -140,10 +160,12 @@ def outlines(centers: FloatArray, radii: FloatArray, scales: FloatArray, plane: 
     `scales` (d,) are box units of one noise unit along each feature.
     The picture of a ball {x + r u} under a linear map M is the ellipse r (M M^T)^(1/2) (cos, sin).
     """
-    matrix = plane.matrix * scales[:, None]  # (d, 2) from noise units to the picture
+    # (d, 2) from noise units to the picture.
+    matrix = plane.matrix * scales[:, None]
     values, vectors = algebra.eigen(algebra.product(matrix.T, matrix))
     root = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
-    angles = np.linspace(-0.5 * np.pi, 1.5 * np.pi, TURNS)  # from the foot: a ring is named halfway along, at its top
+    # Angles begin at the foot, because the label of a ring is halfway along, at its top.
+    angles = np.linspace(-0.5 * np.pi, 1.5 * np.pi, TURNS)
     circle = np.column_stack([np.cos(angles), np.sin(angles)])
     rings = radii[:, None, None] * (circle @ root)
     if plane.d == 1:
@@ -172,7 +194,8 @@ def draw_layers(
     middle = ("domain",) if params.domain in ("clamp", "remap") else ()
     stage = Stage(plane, Clock(1, ("radius", "direction", *middle)))
     layers = box_layer(stage, public=words.box_public)
-    if plane.corners is not None:  # a bar as long as the radius that ε is stated for, in the lower right corner
+    # A bar in the lower right corner is as long as the radius for which ε is stated.
+    if plane.corners is not None:
         length = measure.radius * float(np.abs(plane.matrix[:, 0] * scales).max())
         low, end = SCALE_PLACE[1], max(1.0 - SCALE_PLACE[0], length)
         start, half = end - length, 0.5 * SCALE_PLACE[1] / 2.0
@@ -249,10 +272,12 @@ class _Chosen(Confidential):
 
     record: int
     nonprivate_place: Points  # (1, d)
-    nonprivate_before: Points  # (1, d) where the noise has led, before the box is looked at
+    # (1, d) place after the noise, before the box is applied.
+    nonprivate_before: Points
     released: Points  # (1, d)
     nonprivate_radius: FloatArray  # (1,)
-    nonprivate_rejected: Points  # (m, d) draws outside the box that were drawn again
+    # (m, d) draws outside the box that were redrawn.
+    nonprivate_rejected: Points
 
 
 def _chosen_layers(

@@ -1,4 +1,4 @@
-"""What is to be learned of nD-Laplace: readings of its picture, two worlds, and the course's chapter."""
+"""Material that teaches nD-Laplace: readings of its picture, two worlds, and the course's chapter."""
 
 import math
 from functools import cache
@@ -36,8 +36,10 @@ SYMBOLS = {
     "m": "number of releases of one place",
     r"d(x, x')": "how far apart two places are",
 }
-MOST_EXPONENT = 700.0  # of a finite power of e
-RELEASES = 10  # of one place, in the formula for several; ours
+# Largest exponent with a finite power of e.
+MOST_EXPONENT = 700.0
+# Our choice: releases of one place in the formula for several.
+RELEASES = 10
 
 
 def formulas(known: Known) -> tuple[Formula, ...]:
@@ -125,7 +127,8 @@ WORLDS: Worlds[Params, PointsRelease] = Worlds(by_record=by_record)
 # The chapter of the course: everyone adds noise before sending, and ε needs a distance.
 
 N = 600  # people
-RADIUS = 500.0  # m, of the page's list: number 4
+# In meters: number 4 in the page's list.
+RADIUS = 500.0
 N_DRAWS = 20_000
 SEED = 4
 
@@ -148,12 +151,12 @@ SENT = Knob("course_sent", "float", 4.0, "ε within 500 m", "Of one place that i
 
 
 def apart_words(level: float) -> str:
-    """Say how well two places are told apart."""
+    """Describe how well two places can be distinguished."""
     return attacker(attacker_odds(level), f"Which of two places {RADIUS:g} m apart")
 
 
 def move_words(level: float) -> str:
-    """Say how far places move on average."""
+    """Describe how far places move on average."""
     mean = perturbation_area(2, epsilon=epsilon_of_level(level, RADIUS)).mean_radius
     return f"ε = {number(level)} within {RADIUS:g} m: by the formula, a place moves **{number(mean)} m** on average."
 

@@ -47,9 +47,8 @@ METHOD = Method(
         more=({"method": "nas", "noise": "gaussian"},),
         idle=frozenset({"solver", "threshold"}),
         borders=({}, {"method": "nas"}),
-        placed=lambda _choices, box: {  # targets in the middle of the box and in a corner
-            "targets": box.from_unit(np.stack([np.full(box.d, 0.5), np.ones(box.d)]))
-        },
+        # Targets in the middle of the box and in a corner.
+        placed=lambda _choices, box: {"targets": box.from_unit(np.stack([np.full(box.d, 0.5), np.ones(box.d)]))},
     ),
     thumbnail=Thumbnail(
         question="Help near secret helpers?",

@@ -19,12 +19,16 @@ from dpviz.solvers import best_centers, nearest_distance, select_centers
 from dpviz.stories.charts import Curve, layers_of
 from dpviz.stories.panel import number
 
-BAR = 0.8  # of a column's width
-EMPTY = 1.0  # diameters: no two costs differ by more
+# Share of a column's width.
+BAR = 0.8
+# In diameters: no two costs differ by more.
+EMPTY = 1.0
 METHODS = ("NNA", "NAS", "Private k-means, then STC", "Cluster T (ignores S)", "Without privacy (STC)")
-N_PRIVATE = 3  # of METHODS: those with noise, whose runs differ
+# Number of METHODS with noise, whose runs differ.
+N_PRIVATE = 3
 CLUSTER_T, FLOOR = 3, 4
-BAND = (10.0, 90.0)  # percentiles of the runs
+# Percentiles of the runs.
+BAND = (10.0, 90.0)
 
 
 def count_chart(release: SourceTargetRelease, step: SanitiseStep, refused: Labels) -> Scene:
@@ -84,7 +88,8 @@ class CostQuestion:
     """One budget and some k. Equal questions have equal answers on the same source, so that a job is named by one."""
 
     n_centers: tuple[int, ...]
-    key: tuple[object, ...]  # what else the answer depends on
+    # Everything else that the answer depends on.
+    key: tuple[object, ...]
     params: Params = field(compare=False)
 
     @classmethod
@@ -98,7 +103,7 @@ class CostQuestion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs(Confidential):
-    """Exact costs (methods, K, R) in data units of R runs at K numbers of centers: the curator's."""
+    """Exact costs (methods, K, R), in data units, of R runs at K numbers of centers. Curator only."""
 
     n_centers: tuple[int, ...]
     nonprivate_costs: FloatArray
@@ -152,7 +157,8 @@ def budget_chart(budgets: Sequence[float], costs: Sequence[Costs], now: float, s
     """Return every method's cost against the budget, at one k: each of `costs` has that k alone."""
     at = np.log10(np.array(budgets))
     values = list(np.stack([each.nonprivate_costs[:, 0] for each in costs], axis=1))
-    values[FLOOR] = np.full_like(values[FLOOR], values[FLOOR].min())  # no budget changes it
+    # No budget changes the floor.
+    values[FLOOR] = np.full_like(values[FLOOR], values[FLOOR].min())
     k = costs[0].n_centers[0]
     return _chart(f"Cost against {symbol}, for k = {k}", symbol, at, values, float(np.log10(now)), unit)
 
@@ -163,7 +169,7 @@ def medians(costs: Costs, k: int) -> tuple[float, ...]:
 
 
 def reversal(budgets: Sequence[float], costs: Sequence[Costs], now: float, symbol: str) -> str:
-    """Return how often a run costs more at the budget `now` than at the one before it, and why; "" for never.
+    """Return how often a run costs more at the budget `now` than at the previous budget, and why, "" for never.
 
     `budgets` ascend, and each of `costs` has one k. A run has the same draws at both budgets, of another size, and
     another size can lead to another choice. Exact: the curator's.

@@ -16,19 +16,30 @@ from dpviz.stories.view import Projection, Words, spread
 
 CLOCK = Clock(1, ("averages", "noise", "release"))
 START, AVERAGES, NOISE, RELEASE, CHOICE = ALWAYS = tuple(range(CLOCK.n_frames))
-FANS = 5  # targets whose nearest records are drawn
-FAN_LINES = 60  # of each
-LARGEST = 0.045  # radius of the largest count's circle, box widths
-FEW_RECORDS = 1_500  # up to here a record is drawn larger
+# Number of targets whose nearest records are drawn.
+FANS = 5
+# Lines per target.
+FAN_LINES = 60
+# Radius of the circle for the largest count, in box widths.
+LARGEST = 0.045
+# With at most this many records, each is drawn larger.
+FEW_RECORDS = 1_500
 FEW_TARGETS = 150
-CELL, CROSS = 0.4, 0.6  # opacity of a cell's border and of a refusal
-SPOKE = 0.18  # opacity of the line from a target to its new center
-THREAD = 0.5  # of the noise of an average
-MANY = 50  # averages: of more each thread is fainter
-SHORT = 0.1  # of the picture: a longer thread is fainter, so that all of them never hide the map
-FAINTEST = 0.3  # of its opacity, that it keeps
+# Opacity of a cell's border and of a refusal.
+CELL, CROSS = 0.4, 0.6
+# Opacity of the line from a target to its new center.
+SPOKE = 0.18
+# Opacity of the line that shows the noise of an average.
+THREAD = 0.5
+# Number of averages above which each thread is fainter.
+MANY = 50
+# Share of the picture: a longer thread is fainter, so that many threads never hide the map.
+SHORT = 0.1
+# Smallest share of its opacity that a thread keeps.
+FAINTEST = 0.3
 AVERAGE = "noisy average"
-PICK = "source"  # what a click on a source record reports
+# Name of the message of a click on a source record.
+PICK = "source"
 
 
 def thinning(n: int) -> int:
@@ -94,7 +105,8 @@ def average_layers(
         cells = {"ends": borders, "alpha": np.full(borders.shape[:2], CELL)}
         layers.append(_layer("cell", Kind.SEGMENTS, ink, throughout, cells, size=1.0))
     neighbors = step.nonprivate_neighbors
-    if neighbors is not None and neighbors.size:  # lines from some targets, evenly chosen, to some of those averaged
+    # Lines from evenly chosen targets to some of their averaged records.
+    if neighbors is not None and neighbors.size:
         rows = np.unique(np.linspace(0, len(neighbors) - 1, FANS).astype(np.intp))
         columns = np.unique(np.linspace(0, neighbors.shape[1] - 1, FAN_LINES).astype(np.intp))
         records = neighbors[np.ix_(rows, columns)]  # (f, l)
@@ -110,7 +122,8 @@ def average_layers(
     exact = plane(to_unit(step.nonprivate_averages)[None])
     noisy = plane.pinned(plane(to_unit(step.noisy_averages)[None]))
     threads = np.concatenate([exact, noisy], axis=-1).repeat(2, axis=0)
-    threads[1, refused] = np.nan  # what is refused is not released
+    # A refused average is not released.
+    threads[1, refused] = np.nan
     length = np.hypot(threads[..., 2] - threads[..., 0], threads[..., 3] - threads[..., 1])
     most = THREAD * min(1.0, MANY / max(len(places) - len(refused), 1)) ** 0.5
     noise = {"ends": threads, "alpha": most * np.clip(SHORT / np.maximum(length, 1e-12), FAINTEST, 1.0)}
@@ -180,7 +193,8 @@ def choice_layers(
     for name, ink, rows, hub, servers_of in (
         ("nearest noisy average", AID, ~by_new, AVERAGE, servers),
         (f"nearest {center}", RELEASED, by_new, center, servers - n_released),
-    ):  # each line glides to its target's next server
+        # Each line glides to the next server of its target.
+    ):
         ids = tuple(np.flatnonzero(rows).tolist())
         ends = plane(lines[rows]).reshape(1, -1, 4)
         arrays = {"ends": ends, "alpha": np.full((1, len(ids)), SPOKE), "hub": servers_of[rows][None].astype(np.int32)}

@@ -31,18 +31,21 @@ ALWAYS, BEFORE, BOTH, AFTER, LAST = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceChange(Confidential):
-    """Two neighboring sources under the same noise; everything is the curator's."""
+    """Two neighboring sources under the same noise. Curator only."""
 
     row: int
-    nonprivate_before: Points  # (m, d) data units
-    nonprivate_after: Points  # (m - 1, d), or (m, d) where the record was moved
+    # (m, d) data units.
+    nonprivate_before: Points
+    # (m - 1, d), or (m, d) if the record was moved.
+    nonprivate_after: Points
     before: Result[SourceTargetRelease, Step]
     after: Result[SourceTargetRelease, Step]
-    nonprivate_costs: FloatArray  # (3, 2) of the choice before, the choice after and the best, on either source
+    # (3, 2) costs of the choice before, the choice after, and the best choice, on either source.
+    nonprivate_costs: FloatArray
 
     @property
     def n_centers_changed(self) -> int:
-        """How many new centers are others."""
+        """Number of new centers that differ."""
         return len(np.setdiff1d(self.after.release.selected, self.before.release.selected))
 
     @property
@@ -60,7 +63,7 @@ class SourceChange(Confidential):
 
 
 def change_record(points: Points, box: Box, params: Params, row: int, place: Points | None, seed: int) -> SourceChange:
-    """Return what changes when record `row` of the source (m, d) is removed, or moved to `place` (d,), data units.
+    """Return the change when record `row` of the source (m, d) is removed, or moved to `place` (d,), in data units.
 
     Noise is drawn for the targets' averages, so that it does not depend on the source: with one seed both runs have
     the same.
@@ -83,7 +86,7 @@ def change_record(points: Points, box: Box, params: Params, row: int, place: Poi
 
 
 def change_scene(change: SourceChange, params: Params, words: Words, view: View) -> Scene:
-    """Return both releases over each other; the curator's, because the noise is known."""
+    """Return both releases, one over the other. Curator only, because the noise is known."""
     to_unit, targets = words.box.to_unit, params.targets
     plane = project(view, words, to_unit(change.nonprivate_before))
     first, second = change.before.release, change.after.release

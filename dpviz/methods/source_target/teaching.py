@@ -1,4 +1,4 @@
-"""How source-target clustering is taught: its chapter, and what there is to read."""
+"""Material that teaches source-target clustering: its chapter and reading."""
 
 import math
 from functools import cache
@@ -29,7 +29,8 @@ from dpviz.stories.teaching import (
 
 N = 2_000  # paramedics
 N_CENTERS = 5
-N_RUNS = 15  # noise seeds 0 to 14
+# Noise seeds 0 to 14.
+N_RUNS = 15
 
 
 @cache
@@ -52,7 +53,7 @@ def floor() -> float:
 
 
 def private(epsilon: float) -> Answer:
-    """Return how much farther people walk, in percent: the median of private runs."""
+    """Return the extra walking distance in percent: the median of private runs."""
     problem, params = town(), algorithm.Params(**chapter_params(epsilon))
     runs = (
         algorithm.fit(problem.source, problem.box, params, rng=np.random.default_rng(seed)) for seed in range(N_RUNS)
@@ -124,7 +125,8 @@ WORDS = {
 def formulas(it: Known) -> tuple[Formula, ...]:
     """Return the formulas of a run."""
     p, n = it.params, 1
-    if p.method == "nas":  # it releases every average, so that their number is public
+    # NAS releases every average, so that their number is public.
+    if p.method == "nas":
         n = len(it.release.centers)
     scheme = SourceTargetScheme(
         p.method, p.noise, p.calibration == "published", p.epsilon, p.rho, p.delta, p.t, it.d, n
@@ -141,7 +143,7 @@ def formulas(it: Known) -> tuple[Formula, ...]:
 
 
 def _sensitivity(scheme: SourceTargetScheme) -> Formula:
-    """Return how far one record moves everything that is released, as the calibration takes it."""
+    """Return the sensitivity of everything that is released, as used in the calibration."""
     d, n, t = scheme.d, scheme.n_averages, scheme.t
     laplace = scheme.noise == "laplace"
     value = (l1_sensitivity if laplace else l2_sensitivity)(scheme, published=scheme.published)

@@ -59,7 +59,8 @@ TITLE = "nD-Laplace"
 PAPER = "van der Ende, nD-Laplace (thesis draft)"
 ANDRES = "Andrés et al. 2013, Geo-indistinguishability"
 TRIANGLE = f"density exp(-ε |z - x|) and the triangle inequality, in any d; in the plane {ANDRES}"
-SHOWN_REJECTED = 16  # rejected draws of a record that a trace keeps, for the picture; ours
+# Our choice: rejected draws per record that a trace keeps for the picture.
+SHOWN_REJECTED = 16
 LOCAL_CAVEAT = (
     "Each person adds noise before sending: nobody else needs to be trusted. What is hidden is where a record is, up "
     "to distances of about 1/ε; that somebody took part is not."
@@ -122,14 +123,22 @@ class Params:
 class Step(CoreStep):
     """The one step: what each person did. Row i is known to person i alone."""
 
-    nonprivate_points: Points  # (n, d) the records, clipped into the box, data units
-    radius: FloatArray  # (n,) length of the displacement, in the unit that epsilon is per
-    direction: FloatArray  # (n, d) unit vectors, in that unit
-    before_domain: Points  # (n, d) z before the domain was looked at (the last draw, under redraw), data units
-    n_rejected: IntArray  # (n,) draws outside the box, under redraw
-    rejected_records: IntArray  # (m,) whose the rejected draws are
-    rejected_points: Points  # (m, d) the first SHOWN_REJECTED of each record, data units
-    points: Points  # (n, d) what is released, data units
+    # (n, d) records clipped to the box, data units.
+    nonprivate_points: Points
+    # (n,) length of the displacement, in the unit of distance of epsilon.
+    radius: FloatArray
+    # (n, d) unit vectors in the same unit.
+    direction: FloatArray
+    # (n, d) z before the domain is applied, data units. With redrawing, the last draw.
+    before_domain: Points
+    # (n,) draws outside the box, with redrawing.
+    n_rejected: IntArray
+    # (m,) record of each rejected draw.
+    rejected_records: IntArray
+    # (m, d) first SHOWN_REJECTED rejected draws of each record, data units.
+    rejected_points: Points
+    # (n, d) released points, data units.
+    points: Points
     epsilon: float
     events: tuple[PureEvent, ...]
 
@@ -192,7 +201,7 @@ def noise_box(box: Box, params: Params) -> Box:
 
 
 def local_event(box: Box, params: Params) -> PureEvent:
-    """Return what the run costs one record that may be anywhere in the box: epsilon times its diagonal D."""
+    """Return the cost to a record anywhere in the box: epsilon times the diagonal D of the box."""
     return PureEvent(
         "nD-Laplace", local_claim(box, params).epsilon, calibrated_for=Adjacency.REPLACE, purpose=Purpose.POINTS
     )
@@ -219,14 +228,15 @@ def guarantee_of(box: Box, params: Params) -> Guarantee:
     local = local_claim(box, params).epsilon
     own = (redraw_caveat(box, params),) if redrawn else tuple(filter(None, [POST_CAVEATS.get(params.domain)]))
     diagonal = noise_box(box, params).diagonal
-    length = f"{float(f'{diagonal:.4g}'):,.10g}"  # four significant digits, and no exponent as long as one can read it
+    # Four significant digits, without an exponent as long as the number is readable.
+    length = f"{float(f'{diagonal:.4g}'):,.10g}"
     across = f"Across the whole box, whose diagonal is {length}, that is local differential privacy of "
     across += f"ε = {ceiled(local)}."
     return Guarantee(published, proved, (*own, across, LOCAL_CAVEAT, POINTS_CAVEAT))
 
 
 def redraw_caveat(box: Box, params: Params) -> str:
-    """Say what drawing again costs in this box."""
+    """Describe the cost of redrawing in this box."""
     factor = redraw_loss(noise_box(box, params), epsilon=params.epsilon)
     return (
         "The thesis claims ε for drawing again. It divides the density by the chance to land inside, which depends on "

@@ -88,7 +88,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Params:
-    """Parameters, all public. Give exactly one of `epsilon` and `rho`; infinity is no noise.
+    """Public parameters. Give exactly one of `epsilon` and `rho`. Infinity means no noise.
 
     Raises KnobError or ValueError for a value that is not allowed, and for an empty set of targets.
     """
@@ -184,10 +184,14 @@ class SourceTargetRelease(CentersRelease):
     None for NAS.
     """
 
-    selected: Labels  # (k,) T_k: ascending indices into the targets
-    origins: Labels  # (m',) the target whose neighbors or cell a released point stands for
-    scale: float  # Laplace's b or Gaussian's sigma, in diameters of the ball (NNA: also in records)
-    threshold: float | None  # NNA: the noisy count from which an average is released
+    # (k,) T_k: ascending indices into the targets.
+    selected: Labels
+    # (m',) target whose neighbors or cell a released point represents.
+    origins: Labels
+    # Laplace's b or Gaussian's sigma, in diameters of the ball. For NNA, also in records.
+    scale: float
+    # Smallest noisy count at which NNA releases an average.
+    threshold: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,31 +201,50 @@ class SourceTargetStep(CoreStep):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SanitiseStep(SourceTargetStep):
-    """From S to S'. `released_*`, `origins` and what is public may be published; the rest is the curator's.
+    """Steps from S to S'. `released_*`, `origins`, and public fields may be published; the rest is curator only.
 
     r representatives of the targets; points are in data units, distances in diameters of the ball.
     """
 
     events: tuple[Event, ...]
-    method: str  # "nas" or "nna"
-    ball: Ball  # public
-    core: Coreset  # public
-    scale: float  # public
-    threshold: float | None  # public; NNA only
-    noise_bound: float | None  # Lambda, public; NAS only
-    released_points: Centers  # (m', d) S'
-    released_counts: Counts | None  # (m',) noisy; NNA only
-    origins: Labels  # (m',) indices into the targets
-    noisy_averages: Centers  # (r, d); NNA: NaN where the average was refused
-    noisy_counts: Counts | None  # (r,) also of refused cells; NNA only
-    nonprivate_source: Points  # (m, d) the records as used: inside box and ball; (0, d) where they come in chunks
-    nonprivate_averages: Centers  # (r, d) exact; NNA: NaN where a cell is empty
-    nonprivate_counts: Counts | None  # (r,) records of each cell; NNA only
-    nonprivate_labels: Labels | None  # (m,) the representative whose cell a record is in; NNA in memory only
-    nonprivate_neighbors: Labels | None  # (r, min(t, m)) the records averaged; NAS only
-    nonprivate_distances: FloatArray | None  # (r,) Delta_t(x, S); NAS only
-    nonprivate_delta_t: float | None  # Delta_t(S), mean over all targets; NaN where m < t; NAS only
-    nonprivate_bound: float | None  # Delta_t + Lambda + C, on Diff(S, S') with probability 1 - gamma; NAS only
+    # "nas" or "nna".
+    method: str
+    # Public.
+    ball: Ball
+    # Public.
+    core: Coreset
+    # Public.
+    scale: float
+    # Public. NNA only.
+    threshold: float | None
+    # Lambda. Public. NAS only.
+    noise_bound: float | None
+    # (m', d) S'.
+    released_points: Centers
+    # (m',) noisy counts. NNA only.
+    released_counts: Counts | None
+    # (m',) indices into the targets.
+    origins: Labels
+    # (r, d) noisy averages. For NNA, NaN if the average was refused.
+    noisy_averages: Centers
+    # (r,) noisy counts, refused cells included. NNA only.
+    noisy_counts: Counts | None
+    # (m, d) records inside box and ball. (0, d) if they come in chunks.
+    nonprivate_source: Points
+    # (r, d) exact averages. For NNA, NaN if a cell is empty.
+    nonprivate_averages: Centers
+    # (r,) number of records in each cell. NNA only.
+    nonprivate_counts: Counts | None
+    # (m,) representative whose cell contains a record. NNA in memory only.
+    nonprivate_labels: Labels | None
+    # (r, min(t, m)) averaged records. NAS only.
+    nonprivate_neighbors: Labels | None
+    # (r,) Delta_t(x, S). NAS only.
+    nonprivate_distances: FloatArray | None
+    # Delta_t(S), the mean over all targets. NaN if m < t. NAS only.
+    nonprivate_delta_t: float | None
+    # Delta_t + Lambda + C, a bound on Diff(S, S') with probability 1 - gamma. NAS only.
+    nonprivate_bound: float | None
 
     @property
     def n_averages(self) -> int:
@@ -233,7 +256,8 @@ class SanitiseStep(SourceTargetStep):
 class SelectStep(SourceTargetStep):
     """From S' to T_k."""
 
-    selected: Labels  # (k,) ascending indices into the targets
+    # (k,) ascending indices into the targets.
+    selected: Labels
 
 
 Step = SourceTargetStep
@@ -241,12 +265,15 @@ Step = SourceTargetStep
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
-    """What both methods start from; points in diameters of the ball."""
+    """Input of both methods, with points in diameters of the ball."""
 
-    records: Chunks  # private
+    # Private.
+    records: Chunks
     box: Box
-    source: UsedRecords | None  # private; None where they come in chunks
-    places: Points  # (r, d) the representatives
+    # Private. None if the records come in chunks.
+    source: UsedRecords | None
+    # (r, d) representatives.
+    places: Points
     core: Coreset
     ball: Ball
     scheme: SourceTargetScheme
@@ -278,11 +305,12 @@ def fit(
 
 
 def guarantees(box: Box, params: Params) -> Callable[[float], Guarantee]:
-    """Return what gives the guarantee that these parameters have at another ε, or ρ where they are given one.
+    """Return the parameters of the guarantee at a different ε, or ρ if the parameters have one.
 
     It follows from public parameters alone, so that it is known before a run.
     """
-    n_averages = 1  # NNA's cells are disjoint: how many there are does not matter
+    # NNA's cells are disjoint, so that their number does not matter.
+    n_averages = 1
     if params.method == "nas":
         core = coreset(_ball(box, params).to_unit(params.targets), params.coreset_radius)
         n_averages = len(core.representatives)
@@ -378,10 +406,12 @@ def _noisy(value: FloatArray, scheme: SourceTargetScheme, rng: np.random.Generat
 def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
     """Algorithm 1: s'_x = c_x + noise for each representative x; every one is released."""
     source, core, ball, scheme, params = problem.source, problem.core, problem.ball, problem.scheme, problem.params
-    assert source is not None  # NAS refuses chunks
+    # NAS refuses chunks.
+    assert source is not None
     nearest = means_of(source.nonprivate_unit, problem.places.tobytes(), scheme.t)
     noisy = frozen(ball.from_unit(_noisy(nearest.nonprivate_means, scheme, rng)))
-    enough = len(source.nonprivate_unit) >= scheme.t  # theorem 5.5 needs t real neighbors
+    # Theorem 5.5 needs t real neighbors.
+    enough = len(source.nonprivate_unit) >= scheme.t
     delta_t = (
         float((core.weights * nearest.nonprivate_distances).sum() / core.weights.sum()) if enough else float("nan")
     )

@@ -28,41 +28,52 @@ from dpviz.core import (
 from dpviz.core.arrays import array_cache
 from dpviz.data import ArrayChunks, Chunks
 
-NEAR_TIE = 1e-9  # relative: distances closer than this are ordered anew, by one formula for every pair; ours
-TINY = 1e-15  # the same where the distance is 0; ours
-CANDIDATES = 1 << 22  # records held at a time while ties are ordered; ours
+# Our choice: distances with a smaller relative difference are sorted again, by one formula for every pair.
+NEAR_TIE = 1e-9
+# Our choice: absolute difference that is used if the distance is 0.
+TINY = 1e-15
+# Our choice: records held at a time while ties are sorted.
+CANDIDATES = 1 << 22
 # Points in a leaf of the targets' tree. The tree decides which target wins a tie, so another size changes releases.
 TARGET_LEAF = 32
 # Points in a leaf of the records' tree: the fastest of five sizes.
 SOURCE_LEAF = 64
 # Coordinates of targets are cut off here: squares do not overflow, and all records are equally far.
 FARTHEST = 1e150
-CACHED_ROWS = 16_384  # records that are moved into the ball at a time; ours
-REMEMBERED = 4  # sets of records with their targets: no average depends on the privacy that a slider asks for
+# Our choice: records that are moved into the ball at a time.
+CACHED_ROWS = 16_384
+# Our choice: sets of records and targets whose averages are kept. No average depends on the slider's ε.
+REMEMBERED = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UsedRecords(Confidential):
     """Records as both methods use them, read-only. Curator only."""
 
-    nonprivate_unit: Points  # (m, d) in diameters of the ball from its center
-    nonprivate_points: Points  # (m, d) data units
+    # (m, d) in diameters of the ball, from its center.
+    nonprivate_unit: Points
+    # (m, d) data units.
+    nonprivate_points: Points
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NearestMeans(Confidential):
-    """What NAS averages. Curator only."""
+    """Averages of NAS. Curator only."""
 
-    nonprivate_means: Points  # (r, d) missing neighbors count as the ball's center
-    nonprivate_distances: FloatArray  # (r,) Delta_t(x, S), the mean distance to the t neighbors
-    nonprivate_neighbors: Labels  # (r, min(t, m)) records
+    # (r, d) missing neighbors count as the center of the ball.
+    nonprivate_means: Points
+    # (r,) Delta_t(x, S), the mean distance to the t neighbors.
+    nonprivate_distances: FloatArray
+    # (r, min(t, m)) rows of records.
+    nonprivate_neighbors: Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellSums(Confidential):
-    """What NNA averages. Curator only."""
+    """Averages of NNA. Curator only."""
 
-    nonprivate_labels: Labels  # (m,) nearest target of each record; (0,) where they were not asked for
+    # (m,) nearest target of each record. Empty if labels were not requested.
+    nonprivate_labels: Labels
     nonprivate_counts: Counts  # (r,)
     nonprivate_sums: FloatArray  # (r, d)
 
@@ -183,7 +194,8 @@ def _all_sums(blocks: Iterable[CellSums], targets: Points) -> CellSums:
 
 def _used_sums(box: Box, ball: Ball, tree: scipy.spatial.cKDTree, block: Points) -> CellSums:
     sums = _block_sums(tree, _used(block, box, ball))
-    return replace(sums, nonprivate_labels=sums.nonprivate_labels[:0].copy())  # not a view, which holds them all
+    # A copy, because a view would keep all labels in memory.
+    return replace(sums, nonprivate_labels=sums.nonprivate_labels[:0].copy())
 
 
 def _block_sums(tree: scipy.spatial.cKDTree, block: Points) -> CellSums:
@@ -198,7 +210,8 @@ def _ordered(source: Points, targets: Points, t: int, radii: FloatArray) -> Iter
 
     Equal records are one candidate with a count, so that many copies of one record cost no more than one.
     """
-    places, inverse, counts = np.unique(source, axis=0, return_inverse=True, return_counts=True)  # by coordinates
+    # Places are sorted by coordinates.
+    places, inverse, counts = np.unique(source, axis=0, return_inverse=True, return_counts=True)
     members = np.argsort(inverse.ravel(), kind="stable")
     begins = np.cumsum(counts) - counts
     tree, reach = scipy.spatial.cKDTree(places), radii * (1.0 + NEAR_TIE) + TINY
@@ -211,7 +224,8 @@ def _ordered(source: Points, targets: Points, t: int, radii: FloatArray) -> Iter
         row = np.repeat(np.arange(len(rows)), sizes[rows])
         gaps = places[place] - targets[rows][row]
         distance = np.sqrt(squared_norms(gaps))
-        order = np.lexsort((place, distance, row))  # places are sorted by coordinates
+        # Places are sorted by coordinates.
+        order = np.lexsort((place, distance, row))
         place, row, distance = place[order], row[order], distance[order]
         before = np.cumsum(counts[place]) - counts[place]
         before -= before[np.searchsorted(row, np.arange(len(rows)))][row]

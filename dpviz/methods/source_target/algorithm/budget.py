@@ -1,4 +1,4 @@
-"""How much noise each method needs, how high its threshold is, and what is promised for it.
+"""The noise of each method, its threshold, and its guarantee.
 
 Records are in the public ball, scaled to diameter 1: |s| <= 1/2. Neighbors add or remove one record of S; T is public.
 - NAS releases n averages. One record changes at most one of the t places of each (see `nearest_means`), so each moves
@@ -16,7 +16,8 @@ from dpviz.core import Adjacency, Budget, Claim, Event, Guarantee
 from dpviz.mechanisms import SUMS_CAVEAT
 
 PAPER = "Schnapp & Sabato, Differentially Private Source-Target Clustering"
-SHOWN_DELTA = 1e-5  # at which a run under zCDP is also stated as (epsilon, delta); ours
+# Our choice: delta at which a run under zCDP is also stated as (epsilon, delta).
+SHOWN_DELTA = 1e-5
 PUBLIC_CAVEAT = "The target points, the ball and every parameter are public; only the source records are protected."
 FREE_CAVEAT = "Choosing the centers from the released points is post-processing and costs nothing."
 CURATOR_CAVEAT = (
@@ -44,17 +45,21 @@ INFINITE_CAVEAT = "Without noise exact averages of records are released: nothing
 
 @dataclass(frozen=True, slots=True)
 class SourceTargetScheme:
-    """What calibration needs to know of a run, all public."""
+    """Public properties of a run that determine its calibration."""
 
-    method: str  # "nas" or "nna"
-    noise: str  # "laplace" or "gaussian"
+    # "nas" or "nna".
+    method: str
+    # "laplace" or "gaussian".
+    noise: str
     published: bool
-    epsilon: float | None  # exactly one of epsilon and rho
+    # Exactly one of epsilon and rho is given.
+    epsilon: float | None
     rho: float | None
     delta: float | None
     t: int
     d: int
-    n_averages: int  # representatives of T
+    # Number of representatives of T.
+    n_averages: int
 
     @property
     def pure_epsilon(self) -> float:
@@ -68,7 +73,7 @@ class SourceTargetScheme:
 
 
 def l1_sensitivity(scheme: SourceTargetScheme, *, published: bool) -> float:
-    """Return how far one record moves everything that is released, in L1."""
+    """Return the L1 sensitivity of everything that is released."""
     root = math.sqrt(scheme.d)
     if scheme.method == "nas":
         return scheme.n_averages * root / scheme.t
@@ -76,7 +81,7 @@ def l1_sensitivity(scheme: SourceTargetScheme, *, published: bool) -> float:
 
 
 def l2_sensitivity(scheme: SourceTargetScheme, *, published: bool) -> float:
-    """Return how far one record moves everything that is released, in L2."""
+    """Return the L2 sensitivity of everything that is released."""
     if scheme.method == "nas":
         return math.sqrt(scheme.n_averages) / scheme.t
     return 2.0 if published else math.sqrt(1.25)
@@ -132,13 +137,14 @@ def noise_bound(scheme: SourceTargetScheme, gamma: float) -> float:
 
 
 def events_of(scheme: SourceTargetScheme) -> tuple[Event, ...]:
-    """Return what was done: one release of noisy numbers, its true sensitivity and its noise."""
+    """Return the event of the run: one release of noisy numbers, with its true sensitivity and its noise."""
     nas = scheme.method == "nas"
     what = f"{scheme.n_averages} averages" if nas else "counts and sums of disjoint cells"
     scale = noise_scale(scheme)
     if scheme.noise == "gaussian":
         return (GaussianEvent(what, l2_sensitivity(scheme, published=False), scale, purpose=Purpose.POINTS),)
-    if scheme.method == "nas":  # n steps, each of L1 sensitivity sqrt(d)/t
+    # n steps, each with an L1 sensitivity of sqrt(d)/t.
+    if scheme.method == "nas":
         return (
             LaplaceEvent(
                 what, math.sqrt(scheme.d) / scheme.t, scale, n_coordinates=scheme.n_averages, purpose=Purpose.POINTS
@@ -175,7 +181,7 @@ def guarantee_of(scheme: SourceTargetScheme, events: tuple[Event, ...]) -> Guara
 
 
 def _repairs(scheme: SourceTargetScheme) -> str:
-    """Say what is otherwise than in the theorem that the run's claim is from; "" where nothing is."""
+    """Describe the differences from the theorem that supports the run's claim, "" if there are none."""
     if noise_scale(scheme) != noise_scale(replace(scheme, published=True)):
         return TIGHT_REPAIR
     own = scheme.method == "nna" and scheme.noise == "gaussian" and scheme.rho is None

@@ -10,16 +10,20 @@ import numpy as np
 
 from dpviz.core import BoolArray, Counts, Labels, Points, frozen
 
-REMEMBERED = 8  # coresets: the same targets are asked about at every value of the privacy slider
+# Coresets that are kept, because the same targets return at every value of the privacy slider.
+REMEMBERED = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coreset:
     """Targets that stand for all targets. Public."""
 
-    representatives: Labels  # (r,) indices into the targets
-    owners: Labels  # (n,) which representative stands for a target
-    weights: Counts  # (r,) how many targets each stands for
+    # (r,) indices into the targets.
+    representatives: Labels
+    # (n,) representative of each target.
+    owners: Labels
+    # (r,) number of targets of each representative.
+    weights: Counts
 
 
 def coreset(points: Points, radius: float) -> Coreset:
@@ -44,7 +48,8 @@ def _split(targets: bytes, d: int, radius: float) -> Coreset:
     points = np.frombuffer(targets).reshape(-1, d)
     n = len(points)
     owners, representatives_by_level = np.empty(n, dtype=np.intp), []
-    rows, starts = np.arange(n, dtype=np.intp), np.zeros(1, dtype=np.intp)  # points of open cells, grouped by cell
+    # Points of open cells, grouped by cell.
+    rows, starts = np.arange(n, dtype=np.intp), np.zeros(1, dtype=np.intp)
     n_closed = 0
     while len(rows):
         sizes = np.diff(np.append(starts, len(rows)))
@@ -76,10 +81,12 @@ def _halved(
     axis = widths.argmax(axis=1)
     values = np.take_along_axis(inside, axis[cells][:, None], axis=1)[:, 0]
     open_rows = np.flatnonzero(open_cells[cells])
-    order = open_rows[np.lexsort((values[open_rows], cells[open_rows]))]  # stable: equal values stay in their order
+    # The sort is stable, so that equal values keep their order.
+    order = open_rows[np.lexsort((values[open_rows], cells[open_rows]))]
     owner = cells[order]
     sizes = np.bincount(owner, minlength=len(starts))
     rank = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[owner]
-    upper = rank >= (sizes // 2)[owner]  # an open cell has two points or more, so neither half is empty
+    # An open cell has at least two points, so that neither half is empty.
+    upper = rank >= (sizes // 2)[owner]
     begins = np.flatnonzero(np.diff(2 * owner + upper, prepend=-1))
     return rows[order], begins
