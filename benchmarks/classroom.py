@@ -30,12 +30,12 @@ THINK = 12.0  # s that a step lasts
 CHAPTERS = [number for number, step in enumerate(STEPS) if step.tells and len(step.questions) == 1]
 
 
-async def ask(port: int, path: str, *, body: bytes | None = None, cookie: str = "") -> tuple[int, str, bytes]:
+async def ask(port: int, path: str, body: bytes | None = None, *, cookie: str = "") -> tuple[int, str, bytes]:
     """Send one request on a connection of its own; return status, head and body."""
     reader, writer = await asyncio.open_connection("localhost", port)
     try:
         rows = f"Host: localhost:{port}\r\nConnection: close\r\nCookie: {cookie}\r\n"
-        rows += "" if body is None else f"Content-Length: {len(body)}\r\n"
+        rows += "" if body is None else f"Origin: http://localhost:{port}\r\nContent-Length: {len(body)}\r\n"
         writer.write(f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\n{rows}\r\n".encode() + (body or b""))
         head, _, content = (await reader.read()).partition(b"\r\n\r\n")
         return int(head.split()[1]), head.decode("latin-1"), content
@@ -54,10 +54,10 @@ class Class:
         self.over = False
         self.answering: list[asyncio.Task[None]] = []
 
-    async def timed(self, kind: str, path: str, body: bytes | None = None) -> bytes:
+    async def timed(self, kind: str, path: str, body: bytes | None = None, *, cookie: str = "") -> bytes:
         """Ask, and note how long it took."""
         start = time.monotonic()
-        status, _, content = await ask(self.port, path, body=body)
+        status, _, content = await ask(self.port, path, body, cookie=cookie)
         self.times[kind].append(time.monotonic() - start)
         if status != 200:
             self.problems.append(f"{path}: {status}")
@@ -65,29 +65,29 @@ class Class:
 
     async def student(self, number: int) -> None:
         """Be one student until the lesson is over."""
-        rng, name, seen = random.Random(number), f"{number:016x}", ""
+        rng, cookie, seen = random.Random(number), f"dpviz-place-{self.code}={number:032x}", ""
         await asyncio.sleep(rng.uniform(0, THINK))  # they come in
         for path in (self.code, "class.js", "class.css"):
             await self.timed("opening", f"/class/{path}")
         while not self.over:
-            _, _, content = await ask(self.port, f"/class/{self.code}/now?student={name}&seen={seen}")
+            _, _, content = await ask(self.port, f"/class/{self.code}/now?seen={seen}", cookie=cookie)
             news = json.loads(content)
-            if str(news["seen"]) == seen:
+            if news["seen"] == seen:
                 continue
-            seen = str(news["seen"])
+            seen = news["seen"]
             if news["step"] in self.sent_at:
                 self.times["step"].append(time.monotonic() - self.sent_at[news["step"]])
-            self.answering.append(asyncio.create_task(self.answers(rng, name, news["step"])))
+            self.answering.append(asyncio.create_task(self.answers(rng, cookie, news["step"])))
 
-    async def answers(self, rng: random.Random, name: str, step: int) -> None:
+    async def answers(self, rng: random.Random, cookie: str, step: int) -> None:
         """Look at the picture, and answer after a while."""
         for question in STEPS[step].questions[:1]:
             if len(STEPS[step].questions) == 1:
                 await self.timed("picture", f"/class/picture/{question.name}/asked")
             await asyncio.sleep(rng.uniform(1.0, 0.8 * THINK))
             choice = rng.randrange(len(ASKED[question.name].choices))
-            body = json.dumps({"student": name, "question": question.name, "choice": choice}).encode()
-            await self.timed("answer", f"/class/{self.code}/answer", body)
+            body = json.dumps({"question": question.name, "choice": choice}).encode()
+            await self.timed("answer", f"/class/{self.code}/answer", body, cookie=cookie)
             if len(STEPS[step].questions) == 1:
                 await self.timed("picture", f"/class/picture/{question.name}/answered")
 
@@ -96,7 +96,7 @@ class Class:
         await asyncio.sleep(2 * THINK)
         for step in CHAPTERS[:steps]:
             self.sent_at[step] = time.monotonic()
-            await ask(self.port, f"/class/{self.code}/teach", body=json.dumps({"step": step}).encode(), cookie=self.key)
+            await ask(self.port, f"/class/{self.code}/teach", json.dumps({"step": step}).encode(), cookie=self.key)
             await asyncio.sleep(THINK)
         news: dict[str, Any] = json.loads((await ask(self.port, f"/class/{self.code}/now", cookie=self.key))[2])
         self.over = True
@@ -105,9 +105,9 @@ class Class:
 
 async def lesson(port: int, students: int, steps: int) -> dict[str, Any]:
     """Hold a lesson; return the figures."""
-    _, head, _ = await ask(port, "/class/NEW")
+    _, head, opened = await ask(port, "/class/NEW", b"{}")
     told = {name.lower(): value for name, _, value in (row.partition(": ") for row in head.splitlines())}
-    held = Class(port, told["location"], told["set-cookie"].partition(";")[0])
+    held = Class(port, json.loads(opened)["code"], told["set-cookie"].partition(";")[0])
     everyone = [asyncio.create_task(held.student(number)) for number in range(students)]
     news = await held.teacher(steps)
     await asyncio.gather(*everyone, *held.answering)

@@ -1,7 +1,6 @@
 // A class, live. A student's phone shows the step at which the class is: its words, picture and question. The teacher's
 // screen shows how many have answered, and sends everyone to another step. How often each answer was given, and on all
 // phones what is right, comes when the teacher shows it.
-// What a student has answered is kept in this tab, so that the page can be loaded again.
 
 import { housed, mount } from "./picture.js";
 import { make, setText } from "./elements.js";
@@ -18,33 +17,22 @@ const WIDTH = 1000, LOW = 300, HIGH = 420; // CSS pixels: from this width on, a 
 const REST = 468; // CSS pixels of a wide window for what is around the picture
 const main = /** @type {HTMLElement} */ (document.querySelector("main"));
 
-/** What is kept in this tab under a name. @param {string} name @returns {any} Any, as each name has another kind of value */
-function readKept(name) {
-  try {
-    return JSON.parse(sessionStorage.getItem(`dpviz:class:${code}:${name}`) ?? "null");
-  } catch {
-    return null;
-  }
-}
-
-function keep(/** @type {string} */ name, /** @type {unknown} */ value) {
-  try {
-    sessionStorage.setItem(`dpviz:class:${code}:${name}`, JSON.stringify(value));
-  } catch { /* then a page that is loaded again begins anew */ }
-}
-
-/** @param {string} to @param {unknown} what @returns {Promise<{ problem?: string, chosen: number }>} */
+/** @param {string} to @param {unknown} what @returns {Promise<{ problem?: string, chosen: number, code: string }>} */
 async function post(to, what) {
-  const answer = await fetch(`${code}/${to}${location.search}`, { method: "POST", body: JSON.stringify(what) });
+  const answer = await fetch(to, { method: "POST", body: JSON.stringify(what) });
   return answer.json();
 }
 
+/** @param {string} words */
+const makeProblem = (words) => make("p", "problem", words, { role: "alert" });
+
 /** Ask for news for as long as the class is there; `show` gets each. @template {ClassNews} News @param {string} query @param {(news: News) => void} show */
 async function follow(query, show) {
-  const said = make("p", "problem", "No connection. It is tried again.", { role: "alert" });
+  const said = makeProblem("No connection. It is tried again.");
   for (let seen = ""; ;) {
     try {
-      const answer = await fetch(`${code}/now?${query}&seen=${seen}${location.search.replace("?", "&")}`);
+      const answer = await fetch(`${code}/now?${query}&seen=${seen}`);
+      if (answer.status === 429) throw new Error("Too many requests");
       if (!answer.ok) {
         const problem = answer.status === 403 ? (await answer.json()).problem : "The class is over. Its answers are gone.";
         main.replaceChildren(make("h1", "", "dpviz"), make("p", "", problem), courseLink());
@@ -52,8 +40,8 @@ async function follow(query, show) {
       }
       said.remove();
       const news = await answer.json();
-      if (String(news.seen) !== seen) show(news);
-      seen = String(news.seen);
+      if (news.seen !== seen) show(news);
+      seen = news.seen;
     } catch {
       main.prepend(said);
       await new Promise((done) => { setTimeout(done, AGAIN); });
@@ -61,11 +49,9 @@ async function follow(query, show) {
   }
 }
 
-/** @param {string} [query] */
 function courseLink(query = "") {
   const line = make("p");
-  const href = `../learn${query}${query ? location.search.replace("?", "&") : location.search}`;
-  line.append(make("a", "", query ? "Move its slider yourself" : "The course", { href, target: "_blank" }));
+  line.append(make("a", "", query ? "Move its slider yourself" : "The course", { href: `../learn${query}`, target: "_blank" }));
   return line;
 }
 
@@ -80,7 +66,7 @@ class Drawn {
     const at = `picture/${step.name}/${answered ? "answered" : "asked"}`;
     if (!step.pictured || at === this.asked) return;
     this.asked = at;
-    const packed = new Uint8Array(await (await fetch(`${at}${location.search}`)).arrayBuffer());
+    const packed = new Uint8Array(await (await fetch(at)).arrayBuffer());
     if (at !== this.asked) return; // another one has been asked for meanwhile
     const height = innerWidth < WIDTH ? LOW : clamp(innerHeight - REST, LOW, HIGH);
     const options = { key: "picture", plain: true, height, named: false };
@@ -117,23 +103,21 @@ function verdict({ choices }, chosen, { right }) {
 
 class Student {
   constructor() {
-    /** @type {string} */
-    this.student = readKept("student") ?? [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-    keep("student", this.student);
-    /** @type {Record<string, number>} */ this.chosen = readKept("chosen") ?? {}; // choices, by question
+    /** @type {Record<string, number>} */ this.chosen = {}; // choices, by question
     /** @type {Record<string, Told>} */ this.told = {}; // what is right, by question, once everyone is told
     this.drawn = new Drawn();
     /** @type {ClassStep | null} */ this.step = null;
     this.at = 0; // question of the step
-    follow(`student=${this.student}`, (/** @type {StudentNews} */ news) => this.follow(news));
+    follow("student", (/** @type {StudentNews} */ news) => this.follow(news));
   }
 
   /** Go to the class's step, to the first question without an answer; what is right is read from the first one on. @param {StudentNews} news */
-  follow({ step: index, told }) {
+  follow({ step: index, told, chosen }) {
     const step = STEPS[index];
     const hasMoved = this.step !== step;
     this.step = step;
     this.told = told;
+    this.chosen = chosen;
     const open = step.questions.findIndex(({ name }) => this.chosen[name] === undefined);
     if (open >= 0 && !hasMoved) return; // somebody who is still choosing is not disturbed
     const first = told[step.questions[0].name] ? 0 : step.questions.length - 1;
@@ -172,13 +156,10 @@ class Student {
   async choose(/** @type {ClassStep} */ step, /** @type {ClassQuestion} */ question, /** @type {number} */ index) {
     for (const button of main.querySelectorAll("button")) button.disabled = true;
     const lost = { problem: "No connection. Choose again.", chosen: index };
-    const { problem, chosen } = await post("answer", { student: this.student, question: question.name, choice: index }).catch(() => lost);
-    if (!problem) {
-      this.chosen[question.name] = chosen;
-      keep("chosen", this.chosen);
-    }
+    const { problem, chosen } = await post(`${code}/answer`, { question: question.name, choice: index }).catch(() => lost);
+    if (!problem) this.chosen[question.name] = chosen;
     this.show(this.step ?? step);
-    if (problem) main.append(make("p", "problem", problem, { role: "alert" }));
+    if (problem) main.append(makeProblem(problem));
   }
 }
 
@@ -190,7 +171,12 @@ class Teacher {
     join.append(make("p", "", "Join with your phone"), make("img", "qr", "", { src: qr, alt: `QR code of ${link}` }),
       make("p", "code", code), make("p", "", link.replace(/^https?:\/\//, "")));
     this.students = make("p", "students", "", { role: "status" });
-    join.append(this.students, make("p", "small", "No names. Counts are rounded down to fives; rounding alone is no proof of privacy. All of it is gone after the class."));
+    this.isOpen = true;
+    this.door = makeButton("", "Close the door", () => this.send({ open: !this.isOpen }));
+    const remove = makeButton("", "Remove absent students", () => {
+      if (confirm("Remove all students whose screens are off or elsewhere? Their answers are gone then.")) this.send({ remove: true });
+    });
+    join.append(this.students, this.door, remove, make("p", "small", "No names. Counts are rounded down to fives; rounding alone is no proof of privacy. All of it is gone after the class."));
     const bar = make("nav", "bar", "", { "aria-label": "Steps" });
     this.list = make("select", "", "", { "aria-label": "Send everyone to" });
     this.list.append(...STEPS.map(({ title }, index) => make("option", "", title, { value: String(index) })));
@@ -209,7 +195,7 @@ class Teacher {
   }
 
   send(/** @type {unknown} */ what) {
-    post("teach", what).catch(() => null); // the line that waits for news says that there is no connection
+    post(`${code}/teach`, what).catch(() => null); // the line that waits for news says that there is no connection
   }
 
   show(/** @type {TeacherNews} */ news) {
@@ -220,6 +206,8 @@ class Teacher {
     this.back.disabled = this.step === 0;
     this.next.disabled = this.step === STEPS.length - 1;
     setText(this.students, news.students ? `${news.students} or more students` : "Fewer than 5 students");
+    this.isOpen = news.open;
+    setText(this.door, news.open ? "Close the door" : "Open the door");
     if (hasMoved) {
       const words = makeWords("p", "words", step.words);
       this.charts = make("div", "charts");
@@ -269,4 +257,17 @@ function chartOf(question, { answered, counts, told }) {
   return figure;
 }
 
-if (role) new (role === "teacher" ? Teacher : Student)();
+function offerClass() {
+  const said = makeProblem("");
+  const button = makeButton("next", "Begin the class", async () => {
+    button.disabled = true;
+    const answer = await post("NEW", {}).catch(() => ({ problem: "No connection. Try again.", code: "" }));
+    if (!answer.problem) location.replace(answer.code);
+    setText(said, answer.problem ?? "");
+    button.disabled = !answer.problem;
+  });
+  main.append(button, said);
+}
+
+if (role === "new") offerClass();
+else if (role) new (role === "teacher" ? Teacher : Student)();

@@ -507,16 +507,22 @@ export interface Told {
 
 export interface ClassNews {
   /** Number of the news. */
-  seen: number;
+  seen: string;
   step: number;
   /** By question, once everyone is told. */
   told: Record<string, Told>;
 }
 
-export type StudentNews = ClassNews;
+export interface StudentNews extends ClassNews {
+  /** The student's own choices, by question. */
+  chosen: Record<string, number>;
+}
 
 export interface TeacherNews extends ClassNews {
+  /** How many look at their screens. */
   students: number;
+  /** Whether new students can join. */
+  open: boolean;
   /** How many have answered each question, and each choice of it. */
   answered: Record<string, number>;
   counts: Record<string, number[]>;

@@ -33,6 +33,13 @@ def in_view(page: Page, name: str) -> None:
     assert page.evaluate("() => scrollY") == 0
 
 
+def begin_class(page: Page, server: Server) -> None:
+    """Open a class as a teacher."""
+    page.goto(f"{server(APP)}/class/NEW")
+    page.get_by_role("button", name="Begin the class").click()
+    expect(page).to_have_url(re.compile(f"/class/[{classroom.LETTERS}]{{{classroom.CODE}}}$"), timeout=SLOW)
+
+
 def checked(page: Page) -> None:
     """Check that axe finds nothing, fingers hit everything, and nothing is wider than the screen."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
@@ -46,8 +53,7 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
     refused: list[str] = []
     page.set_viewport_size(LAPTOP)
     page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
-    page.goto(f"{server(APP)}/class/NEW")
-    expect(page).to_have_url(re.compile(f"/class/[{classroom.LETTERS}]{{{classroom.CODE}}}$"), timeout=SLOW)
+    begin_class(page, server)
     code = page.url.rpartition("/")[2]
     expect(page.locator(".code")).to_have_text(code)
     expect(page.get_by_role("img", name=re.compile("QR code"))).to_be_visible()
@@ -87,14 +93,24 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
     chart = page.locator(".chart")
     expect(chart.get_by_text("Fewer than 5 have answered")).to_be_visible()
     for number in range(7):
-        body = json.dumps({"student": f"{number:016x}", "question": "coin", "choice": 2 if number < 4 else 0})
-        request = urllib.request.Request(f"{server(APP)}/class/{code}/answer", data=body.encode(), method="POST")
-        urllib.request.urlopen(request, timeout=30).read()
+        body = json.dumps({"question": "coin", "choice": 2 if number < 4 else 0})
+        cookie = {"Cookie": f"dpviz-place-{code}={number:032x}"}
+        address = f"{server(APP)}/class/{code}/answer"
+        urllib.request.urlopen(urllib.request.Request(address, body.encode(), cookie), timeout=30).read()
     expect(chart.get_by_text("10 or more have answered")).to_be_visible()
     expect(page.locator(".students")).to_have_text("10 or more students")
     expect(chart.locator(".bar")).to_have_count(0)
     in_view(page, "Show what is right")
     checked(page)
+    page.get_by_role("button", name="Close the door").click()
+    late = visitor(browser, viewport=PHONE).new_page()
+    late.goto(f"{server(APP)}/class/{code}")
+    expect(late.get_by_text("closed the door")).to_be_visible()
+    page.get_by_role("button", name="Open the door").click()
+    expect(page.get_by_role("button", name="Close the door")).to_be_visible()
+    late.reload()
+    expect(late.get_by_role("heading", level=1)).to_have_text(CHAPTERS["coin"].title)
+    late.context.close()
     page.get_by_role("button", name="Show what is right").click()
     expect(chart.get_by_text("5+")).to_have_count(1)
     for at, phone in enumerate(phones):
@@ -120,11 +136,12 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
     for phone in phones:
         expect(phone.get_by_text("The class is over")).to_be_visible(timeout=SLOW)
         phone.context.close()
+    # Refusals are wrong codes and the end of the class.
     assert [text for text in refused if "404" not in text] == []
 
 
 def test_a_phone_goes_through_the_quiz(page: Page, browser: Browser, server: Server) -> None:
-    page.goto(f"{server(APP)}/class/NEW")
+    begin_class(page, server)
     context = visitor(browser, viewport=PHONE, has_touch=True)
     phone = context.new_page()
     phone.goto(page.url)

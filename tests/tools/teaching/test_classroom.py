@@ -3,22 +3,26 @@
 import asyncio
 import json
 import re
-import time
+import threading
 from dataclasses import dataclass
 from html import unescape
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.applications import Starlette
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from dpviz.plots import read_header
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.page import classroom
 from dpviz.tools.teaching.page.quiz import QUESTIONS
 
-APP = Starlette(routes=list(classroom.ROUTES))
+APP = ProxyHeadersMiddleware(Starlette(routes=list(classroom.ROUTES)))  # as `streamlit run` has it
+OWN = {"origin": "https://localhost"}  # what a browser adds to a POST of this server's pages
 COIN = next(i for i, step in enumerate(classroom.STEPS) if step.name == "coin")
 
 
@@ -41,21 +45,22 @@ class Answer:
 class Browser:
     """Somebody's browser: it asks the app without a network, and keeps cookies."""
 
-    def __init__(self):
-        self.cookies = {}
+    def __init__(self, address="192.0.2.1"):
+        self.cookies, self.address = {}, address
 
-    async def get(self, path):
-        return await self.ask("GET", path)
+    async def get(self, path, headers=None):
+        return await self.ask("GET", path, headers=headers)
 
-    async def post(self, path, *, content):
-        return await self.ask("POST", path, content.encode())
+    async def post(self, path, *, content, headers=OWN):
+        return await self.ask("POST", path, content.encode(), headers)
 
-    async def ask(self, method, path, body=b""):
+    async def ask(self, method, path, body=b"", headers=None):
         place, _, query = path.partition("?")
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        headers = [(b"host", b"dp.example.edu"), (b"cookie", cookies.encode())]
-        scope = {"type": "http", "method": method, "path": place, "query_string": query.encode(), "headers": headers}
-        scope |= {"scheme": "https", "server": ("dp.example.edu", 443), "root_path": "", "http_version": "1.1"}
+        headers = {"host": "localhost", "cookie": cookies} | (headers or {})
+        scope = {"type": "http", "method": method, "path": place, "query_string": query.encode()}
+        scope |= {"client": (self.address, 50_000), "headers": [(n.encode(), v.encode()) for n, v in headers.items()]}
+        scope |= {"scheme": "https", "server": ("localhost", 443), "root_path": "", "http_version": "1.1"}
         sent, parts = [], [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive():
@@ -75,36 +80,51 @@ class Browser:
         return Answer(sent[0]["status"], told, b"".join(each.get("body", b"") for each in sent[1:]))
 
 
-def student(number):
-    """Return a student's name, as the browser draws it."""
-    return f"{number:016x}"
-
-
 async def new_class(teacher):
     """Make a class as its teacher's browser does; return its code."""
-    answer = await teacher.get("/class/NEW")
-    assert answer.status_code == 303
+    answer = await teacher.post("/class/NEW", content="{}")
+    assert answer.status_code == 200
     assert "HttpOnly" in answer.headers["set-cookie"]
     assert "samesite=strict" in answer.headers["set-cookie"].lower()
-    return answer.headers["location"]
+    return answer.json()["code"]
+
+
+def seat(phone, code, number):
+    """Give a phone the cookie of a student."""
+    phone.cookies[f"dpviz-place-{code}"] = f"{number:032x}"
 
 
 async def state(who, code, number=None):
-    """Return what a screen is told."""
-    query = "" if number is None else f"?student={student(number)}"
-    return (await who.get(f"/class/{code}/now{query}")).json()
+    """Return the news for a screen."""
+    if number is not None:
+        seat(who, code, number)
+    return (await who.get(f"/class/{code}/now")).json()
 
 
 async def answered(who, code, number, name, choice):
     """Answer a question as a student's browser does."""
-    body = json.dumps({"student": student(number), "question": name, "choice": choice})
-    return await who.post(f"/class/{code}/answer", content=body)
+    seat(who, code, number)
+    return await who.post(f"/class/{code}/answer", content=json.dumps({"question": name, "choice": choice}))
+
+
+async def teach(teacher, code, **command):
+    """Send a command as the teacher's browser does; return the status."""
+    return (await teacher.post(f"/class/{code}/teach", content=json.dumps(command))).status_code
 
 
 @pytest.fixture(autouse=True)
-def measured_when_asked(monkeypatch):
-    """Prepare nothing ahead: most tests ask for one chapter."""
-    monkeypatch.setattr(classroom, "prepare", lambda: None)
+def clock(monkeypatch):
+    """Begin with an empty server, on a clock that stands still, and prepare nothing ahead."""
+    now = SimpleNamespace(value=1000.0)
+
+    async def prepare():
+        pass
+
+    monkeypatch.setattr(classroom, "prepare", prepare)
+    monkeypatch.setattr(classroom, "time", SimpleNamespace(monotonic=lambda: now.value))
+    for name, new in (("ROOMS", classroom.Rooms()), ("OPENED", classroom.Limit()), ("GUESSED", classroom.Limit())):
+        monkeypatch.setattr(classroom, name, new)
+    return now
 
 
 def test_a_class_from_its_first_student_to_its_end():
@@ -114,12 +134,12 @@ def test_a_class_from_its_first_student_to_its_end():
         assert re.fullmatch(f"[{classroom.LETTERS}]{{{classroom.CODE}}}", code)
         page = (await teacher.get(f"/class/{code}")).text
         assert 'data-role="teacher"' in page
-        assert f'data-link="https://dp.example.edu/class/{code}"' in page
+        assert f'data-link="https://localhost/class/{code}"' in page
         assert "data:image/svg+xml" in page
         joined = (await phone.get(f"/class/{code.lower()}")).text
         assert 'data-role="student"' in joined
         assert "data-qr" not in joined
-        assert await state(phone, code, 1) == {"seen": 0, "step": 0, "told": {}}
+        assert await state(phone, code, 1) == {"seen": "0", "step": 0, "told": {}, "chosen": {}}
         assert (await phone.post(f"/class/{code}/teach", content='{"step": 2}')).status_code == 404, "not theirs"
         await teacher.post(f"/class/{code}/teach", content=json.dumps({"step": COIN}))
         assert (await state(phone, code, 1))["step"] == COIN
@@ -133,6 +153,7 @@ def test_a_class_from_its_first_student_to_its_end():
         assert (await state(phone, code, 1))["told"] == {}
         again = (await answered(phone, code, 0, "coin", 1)).json()
         assert again["chosen"] == 2, "the first answer counts"
+        assert (await state(phone, code, 0))["chosen"] == {"coin": 2}, "for a page that is loaded again"
         before = (await state(phone, code, 1))["seen"]
         await teacher.post(f"/class/{code}/teach", content='{"tell": "coin"}')
         news = await state(teacher, code)
@@ -150,7 +171,7 @@ def test_a_class_from_its_first_student_to_its_end():
         assert news["answered"] == {"coin": 20}
         await teacher.post(f"/class/{code}/teach", content='{"end": true}')
         assert (await phone.get(f"/class/{code}")).status_code == 404
-        assert (await phone.get(f"/class/{code}/now?student={student(1)}")).status_code == 404
+        assert (await phone.get(f"/class/{code}/now")).status_code == 404
         assert (await answered(phone, code, 1, "coin", 2)).status_code == 404
         assert classroom.ROOMS.get(code) is None
 
@@ -207,23 +228,31 @@ def test_nothing_right_is_told_before_it_is_asked():
     asyncio.run(hold_class())
 
 
-BAD = ["", "no json", "[]", '{"student": 5}', '{"student": "x", "question": "coin", "choice": 1}', "x" * 10_000]
+BAD = ["", "no json", "[]", '{"question": 5}', '{"question": "coin"}', "x" * 10_000]
 BAD += [
-    json.dumps({"student": student(1), "question": name, "choice": choice})
+    json.dumps({"question": name, "choice": choice})
     for name, choice in (("coin", 9), ("coin", -1), ("coin", True), ("coin", "1"), ("zoo", 0))
 ]
+
+
+async def answered_without_place(who, code):
+    """Answer as a browser that keeps no cookies."""
+    return await who.post(f"/class/{code}/answer", content='{"question": "coin", "choice": 1}')
 
 
 def test_a_browser_can_send_anything():
     async def hold_class():
         teacher, phone = Browser(), Browser()
         code = await new_class(teacher)
+        seat(phone, code, 1)
         for body in BAD:
             answer = await phone.post(f"/class/{code}/answer", content=body)
             assert answer.status_code == 400, body[:80]
             assert (await teacher.post(f"/class/{code}/teach", content=body)).status_code == 200
-        assert classroom.ROOMS.get(code).answers == {}
-        assert (await phone.get(f"/class/{code}/now?student=<b>")).status_code == 403
+        assert all(not each.answers for each in classroom.ROOMS.get(code).students.values())
+        phone.cookies[f"dpviz-place-{code}"] = "<b>"
+        for answer in (await phone.get(f"/class/{code}/now"), await answered_without_place(phone, code)):
+            assert (answer.status_code, answer.json()) == (403, {"problem": classroom.NO_COOKIE})
         assert (await phone.get("/class/picture/zoo/asked")).status_code == 404
         assert (await phone.get("/class/<b>")).status_code == 404
 
@@ -251,19 +280,256 @@ def test_a_code_can_be_typed(query):
     asyncio.run(hold_class())
 
 
-def test_rooms_and_students_are_limited_and_old_rooms_go(monkeypatch):
-    rooms = classroom.Rooms()
-    monkeypatch.setattr(classroom, "MOST_ROOMS", 3)
-    monkeypatch.setattr(classroom, "MOST_STUDENTS", 2)
-    opened = [rooms.open() for _ in range(4)]
-    assert rooms.get(opened[0].code) is None, "the one that was left first"
-    assert all(rooms.get(each.code) is each for each in opened[1:])
-    room = opened[1]
-    assert [room.join(each) for each in ("a", "b", "c", "a")] == [True, True, False, True]
-    assert room.answer("c", "coin", 0) is None
-    now = time.monotonic()
-    monkeypatch.setattr(classroom.time, "monotonic", lambda: now + 3600 * classroom.HOURS + 1)
-    assert rooms.get(room.code) is None
+@pytest.mark.parametrize("headers", [{}, {"origin": "null"}, {"origin": "https://evil.example"}])
+def test_only_an_own_page_opens_a_class(headers):
+    async def visit():
+        foreign = Browser()
+        assert (await foreign.get("/class/NEW", headers)).status_code == 200, "the page with the button"
+        assert (await foreign.post("/class/NEW", content="{}", headers=headers)).status_code == 403
+        assert foreign.cookies == {}
+
+    asyncio.run(visit())
+    assert classroom.ROOMS._rooms == {}
+
+
+def test_a_picture_is_drawn_once_for_all_who_ask(monkeypatch):
+    calls = []
+    monkeypatch.setattr(classroom, "_picture", lambda *arguments: calls.append(arguments) or b"drawn")
+    before = threading.active_count()
+
+    async def visit():
+        phone = Browser()
+        answers = await asyncio.gather(*(phone.get("/class/picture/coin/asked") for _ in range(200)))
+        assert {each.content for each in answers} == {b"drawn"}
+
+    asyncio.run(visit())
+    assert calls == [("coin", False)]
+    assert threading.active_count() <= before + 1
+
+
+def test_a_class_is_prepared_once_for_all_teachers(monkeypatch):
+    begun = []
+
+    async def prepare():
+        begun.append(1)
+
+    monkeypatch.setattr(classroom, "prepare", prepare)
+    monkeypatch.setattr(classroom, "_preparing", None)
+
+    async def visit():
+        for _ in range(classroom.MOST_A_MINUTE):
+            await new_class(Browser())
+        await asyncio.sleep(0)
+
+    asyncio.run(visit())
+    assert begun == [1]
+
+
+PROXY = "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("192.0.2.1", "192.0.2.2"),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2"),  # a server that listens at `::`
+        ("2001:db8::{}", "2001:db8:0:1::1"),  # a client has many addresses of IPv6
+        (f"198.51.100.{{}}, 192.0.2.1 by {PROXY}", f"192.0.2.1, 192.0.2.2 by {PROXY}"),  # a client can send the first
+        ("198.51.100.{} by 192.0.2.1", "192.0.2.1 by 192.0.2.2"),  # no proxy of the server's
+    ],
+)
+def test_each_client_opens_few_classes_a_minute(clock, one, other):
+    async def ask(client, number=1):
+        forwarded, _, address = client.format(number).rpartition(" by ")
+        headers = OWN | ({"x-forwarded-for": forwarded} if forwarded else {})
+        return (await Browser(address).post("/class/NEW", content="{}", headers=headers)).status_code
+
+    async def visit():
+        statuses = [await ask(one, number) for number in range(1, classroom.MOST_A_MINUTE + 6)]
+        assert statuses == [200] * classroom.MOST_A_MINUTE + [429] * 5
+        assert await ask(other) == 200
+        clock.value += classroom.MINUTE
+        assert await ask(one) == 200
+
+    asyncio.run(visit())
+
+
+def test_new_rooms_never_take_the_place_of_a_present_teacher(clock):
+    rooms = classroom.ROOMS
+    left, present = rooms.open("school"), rooms.open("school")
+    addresses = (f"address {number}" for number in count())
+    for client in addresses:
+        clock.value += 1.0
+        present.seen = clock.value
+        opened = [rooms.open(client) for _ in range(classroom.MOST_ROOMS_EACH + 1)]
+        assert opened[-1] is None, "one address has few rooms"
+        if opened[0] is None:
+            break
+    assert len(rooms._rooms) == classroom.MOST_ROOMS
+    clock.value = left.seen + classroom.AWAY + 0.5
+    assert rooms.open(next(addresses)) is not None
+    assert rooms.get(left.code) is None
+    clock.value += 2 * classroom.AWAY
+    present.seen = clock.value
+    assert all(rooms.open(f"later {number}") for number in range(classroom.MOST_ROOMS - 1))
+    assert rooms.open("one more") is None
+    assert rooms.get(present.code) is present
+    clock.value += 3600 * classroom.HOURS + 1
+    assert rooms.get(present.code) is None
+
+
+def test_one_address_takes_no_more_than_its_places(clock):
+    async def hold_class():
+        teacher, school, other = Browser(), Browser(), Browser("198.51.100.7")
+        code = await new_class(teacher)
+        for number in range(classroom.MOST_STUDENTS_EACH):
+            await state(school, code, number)
+        for _ in range(3):  # the same cookie is the same place
+            assert "problem" not in await state(school, code, 0)
+        assert await state(school, code, 999) == {"problem": classroom.FULL}
+        assert (await answered(school, code, 999, "coin", 1)).json() == {"problem": classroom.FULL}
+        assert (await state(other, code, 1000))["step"] == 0
+        clock.value += classroom.AWAY + 1
+        await state(other, code, 1000)
+        assert (await state(teacher, code))["students"] == 0, "those who are present"
+        assert await teach(teacher, code, remove=True) == 200
+        assert "problem" not in await state(school, code, 999)
+        assert len(classroom.ROOMS.get(code).students) == 2
+
+    asyncio.run(hold_class())
+    assert classroom.MOST_STUDENTS_EACH < classroom.MOST_STUDENTS
+
+
+def test_a_closed_door_keeps_those_who_are_in():
+    async def hold_class():
+        teacher, phone = Browser(), Browser()
+        code = await new_class(teacher)
+        for number in range(5):
+            await answered(phone, code, number, "coin", 1)
+        assert await teach(phone, code, open=False) == 404, "not theirs"
+        assert await teach(teacher, code, open=False) == 200
+        assert (await state(teacher, code))["open"] is False
+        assert await state(phone, code, 7) == {"problem": classroom.SHUT}
+        assert (await state(phone, code, 1))["chosen"] == {"coin": 1}
+        await teach(teacher, code, open=True)
+        assert (await state(phone, code, 7))["chosen"] == {}
+
+    asyncio.run(hold_class())
+
+
+def test_absent_students_lose_their_places_and_answers(clock):
+    async def hold_class():
+        teacher, phone = Browser(), Browser()
+        code = await new_class(teacher)
+        for number in range(15):
+            await answered(phone, code, number, "coin", 1)
+        await teach(teacher, code, tell="coin")
+        for number in range(15):
+            await answered(phone, code, number, "mean", 1)
+        clock.value += classroom.AWAY + 1
+        for number in range(5):
+            await state(phone, code, number)
+        news = await state(teacher, code)
+        assert news["students"] == 5
+        await teach(teacher, code, remove=True)
+        room = classroom.ROOMS.get(code)
+        assert room.answered("mean") == 5
+        assert room.shown["coin"] == [0, 15, 0, 0], "as it was shown"
+        assert (await state(phone, code, 14))["chosen"] == {}
+
+    asyncio.run(hold_class())
+
+
+@pytest.mark.parametrize(
+    "command", [{"step": COIN}, {"step": 0}, {"tell": "coin"}, {"tell": "after"}, {"open": False}, {"remove": True}]
+)
+def test_a_command_twice_does_what_it_does_once(clock, command):
+    async def hold_class():
+        teacher, phone = Browser(), Browser()
+        code = await new_class(teacher)
+        await teach(teacher, code, step=COIN)
+        for number in range(10):
+            await answered(phone, code, number, "coin", number % 2)
+        clock.value += classroom.AWAY + 1
+        await state(phone, code, 0)
+        assert await teach(teacher, code, **command) == 200
+        room = classroom.ROOMS.get(code)
+        shown = dict(room.shown)
+        for number in range(20, 30):  # students come between the two
+            await answered(phone, code, number, "coin", 2)
+        news = await state(teacher, code), await state(phone, code, 0)
+        assert await teach(teacher, code, **command) == 200
+        assert room.shown == shown, "the first counts"
+        assert (await state(teacher, code), await state(phone, code, 0)) == news
+        await teach(teacher, code, end=True)
+        assert await teach(teacher, code, end=True) == 404
+
+    asyncio.run(hold_class())
+
+
+def test_codes_are_guessed_ten_times_a_minute(clock):
+    codes = (f"22{a}{b}{c}" for a in "23456789" for b in "23456789" for c in "23456789")
+
+    async def hold_class():
+        teacher, inside, guesser, other = Browser(), Browser(), Browser(), Browser("198.51.100.7")
+        code = await new_class(teacher)
+        assert (await state(inside, code, 1))["step"] == 0
+        for typed in ("", "TOO-LONG", "<b>", "0O1IL", "22222", "22222"):  # no codes, and the same one again
+            await guesser.get(f"/class/JOIN?code={typed}")
+        ways = [lambda c: guesser.get(f"/class/{c}"), lambda c: guesser.get(f"/class/JOIN?code={c}")]
+        ways += [lambda c: guesser.get(f"/class/{c}/now"), lambda c: answered_without_place(guesser, c)]
+        next(codes)
+        for at in range(classroom.MOST_A_MINUTE - 1):
+            assert (await ways[at % 4](next(codes))).status_code == 404
+        for guess in (next(codes), code):  # nor does the right one differ
+            refused = [await way(guess) for way in ways]
+            assert [each.status_code for each in refused] == [429] * 4
+            assert classroom.TOO_OFTEN in refused[0].text
+        assert (await state(inside, code, 1))["step"] == 0, "who is in stays in"
+        assert (await teacher.get(f"/class/{code}")).status_code == 200
+        assert (await other.get(f"/class/{code}")).status_code == 200
+        clock.value += classroom.MINUTE
+        assert (await guesser.get(f"/class/{code}")).status_code == 200
+
+    asyncio.run(hold_class())
+
+
+def test_forty_students_of_one_school_go_from_class_to_class():
+    async def hold_classes():
+        teacher, phones = Browser(), [Browser() for _ in range(40)]
+        for _ in range(3):
+            code = await new_class(teacher)
+            for phone in phones:
+                assert (await phone.get(f"/class/{code.lower()}")).status_code == 200
+                assert (await phone.get(f"/class/{code}/now")).status_code == 200
+            assert (await state(teacher, code))["students"] == 40
+            await teach(teacher, code, end=True)
+            for phone in phones:  # their screens ask once more
+                assert (await phone.get(f"/class/{code}/now")).status_code == 404
+
+    asyncio.run(hold_classes())
+
+
+def test_a_student_waits_in_few_tabs_at_once():
+    async def hold_class():
+        phone = Browser()
+        code = await new_class(Browser())
+        await state(phone, code, 1)
+        (place,) = classroom.ROOMS.get(code).students.values()
+        assert place.waiting == 0
+        place.waiting = classroom.MOST_WAITING
+        assert (await phone.get(f"/class/{code}/now")).status_code == 429
+
+    asyncio.run(hold_class())
+
+
+def test_clients_of_the_last_minute_take_little_memory(monkeypatch):
+    monkeypatch.setattr(classroom, "MOST_CLIENTS", 3)
+    limit = classroom.Limit()
+    for client in "abcdca":
+        for what in "12345678901":
+            limit.count(client, what)
+    assert [limit.is_reached(client) for client in "abcd"] == [True, False, True, True]
 
 
 @given(st.lists(st.integers(0, 3), max_size=60))
@@ -271,8 +537,9 @@ def test_one_answer_more_is_seen_once_in_five(choices):
     room = classroom.Room("CODE2", "key")
     seen = []
     for number, choice in enumerate(choices):
+        room.join(str(number), "address")
         room.answer(str(number), "coin", choice)
-        seen.append((room.students, *room.counts("coin")))
+        seen.append((room.present, *room.counts("coin")))
     exact = [choices.count(choice) for choice in range(4)]
     assert all(0 <= count - shown < classroom.FEWEST for count, shown in zip(exact, room.counts("coin"), strict=True))
     assert all(shown == 0 or shown >= classroom.FEWEST for each in seen for shown in each)

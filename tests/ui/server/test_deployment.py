@@ -59,7 +59,8 @@ def test_the_class_in_containers_is_the_container_and_the_caddy_of_this_code():
     app = json.loads(app)
     assert (DEPLOY / app["build"]["context"]).resolve() == ROOT
     assert ROOT / app["build"]["dockerfile"] == DEPLOY / "Containerfile"
-    assert "environment" not in app, "the image is the public one"
+    (subnet,) = whole["networks"]["inside"]["ipam"]["config"]
+    assert app["environment"] == {"FORWARDED_ALLOW_IPS": subnet["subnet"]}, "the image is the public one, behind Caddy"
     assert app["command"][::2] == re.findall(r'CMD \["([^"]+)"', CONTAINER.splitlines()[-1])
     (port,) = re.findall(r"^EXPOSE (\d+)$", CONTAINER, re.MULTILINE)
     assert f"STREAMLIT_SERVER_PORT={port}" in CONTAINER

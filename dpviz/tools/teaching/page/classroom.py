@@ -1,27 +1,33 @@
 """A live class: a teacher's screen with a code, and students who answer on their own phones.
 
-`/class/NEW` makes a room. Students join by its code, without a name. Their answers reach the teacher's screen as
-counts, and the teacher sends everyone to a step: the quiz before, a chapter of the course, or the quiz after. When
-the teacher decides, all screens show the right answers; until then the teacher's screen shows only how many have
+A button at `/class/NEW` opens a room. Students join by its code, without a name. Their answers reach the teacher's
+screen as counts, and the teacher sends everyone to a step: the quiz before, a chapter of the course, or the quiz after.
+When the teacher decides, all screens show the right answers; until then the teacher's screen shows only how many have
 answered. Rooms are in this process's memory alone. Every screen waits for news with a request, which costs a small
 server less than pages of Streamlit would.
 
 Counts are rounded down to `FEWEST`. Counts of choices stay as they were when the teacher showed them, so that nobody
 who watches the screen sees a single answer arrive. That is not a proof of privacy, and the screen says so.
+
+Anybody may ask this server. A foreign page cannot open a room or take a place: the first needs a request of this
+server's own page, the second a cookie. Limits hold for each address as uvicorn reports it, which reads a proxy's
+headers from trusted proxies alone. A whole school may have one address, so one has room for the students of a class.
 """
 
 import asyncio
 import json
 import re
 import secrets
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, partial
 from html import escape
+from ipaddress import IPv6Address, ip_address
+from typing import Any, Literal, TypeVar
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -31,20 +37,32 @@ from dpviz.plots import pack
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.page.quiz import QUESTIONS, QuizQuestion
 from dpviz.ui.export.menu import qr
+from dpviz.ui.server.security import OWN_PAGES, is_own
 
 LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none that looks like another one
 CODE = 5  # letters: of 24 million rooms, a guess finds none
 FEWEST = 5  # counts are rounded down to multiples of this
 MOST_ROOMS, MOST_STUDENTS = 100, 400
+MOST_ROOMS_EACH, MOST_STUDENTS_EACH = 20, 200  # of one address: a school's teachers, and a lecture hall
 HOURS = 3.0  # since the teacher's screen has last asked
+AWAY = 60.0  # s since a screen has last asked, after which nobody looks at it
+MINUTE, MOST_A_MINUTE = 60.0, 10  # new classes of an address, and codes that it guesses
+MOST_CLIENTS = 10_000  # whose last minute is remembered
+MOST_WAITING = 4  # requests of one student at the same time: one for each tab
 HOLD, GLANCE = 8.0, 0.25  # s that a request waits for news, and between two looks
 MOST_BYTES = 400  # of an answer
-_STUDENT = re.compile(r"[0-9a-f]{16}")
+_STUDENT = re.compile(r"[0-9a-f]{32}")
+_CODE = re.compile(f"[{LETTERS}]{{{CODE}}}")
 _BOLD, _ITALIC, _ESCAPED = re.compile(r"\*\*(.+?)\*\*"), re.compile(r"\*(.+?)\*"), re.compile(r"\\([^\w\s])")
 ENTER = "Type the code that stands on the teacher's screen."
 CODE_LABEL, JOIN = "Code of the class", "Join"
 GONE = "There is no such class, or it is over. Ask for the code again, or take the course on your own."
-FULL = f"This class has {MOST_STUDENTS} students already. Share a phone, or take the course on your own."
+FULL = "All places for your network are taken. Ask the teacher to remove absent students, or share a phone."
+SHUT = "The teacher has closed the door. Ask the teacher to open it, then load this page again."
+NO_COOKIE = "A cookie keeps your place in the class. Allow cookies for this page, then load it again."
+NEW = "Students join with their phones, without a name. All answers are gone after the class."
+TOO_OFTEN = "Too many tries came from your network. Wait a minute, then try again."
+NO_ROOM = "This server has no room for another class now. End one of yours, or try again later."
 NO_ANSWER = "This was no answer to a question of the class. Load the page again."
 BEFORE, AFTER = "before", "after"
 
@@ -76,7 +94,6 @@ def _html(markdown: str) -> str:
     return _ESCAPED.sub(r"\1", _ITALIC.sub(r"<em>\1</em>", bold))
 
 
-@cache
 def _solve_chapter(name: str) -> tuple[int, str]:
     chapter = CHAPTERS[name]
     answer = chapter.question.measure()
@@ -118,32 +135,49 @@ TOLD = {step.name: step for step in STEPS if step.tells}
 
 
 @dataclass(eq=False, slots=True)
+class Student:
+    """A place in a class: the address it was taken from, and the choices that were made there, by question."""
+
+    client: str
+    answers: dict[str, int] = field(default_factory=dict)
+    seen: float = field(default_factory=lambda: time.monotonic())
+    waiting: int = 0  # requests for news
+
+
+@dataclass(eq=False, slots=True)
 class Room:
-    """A class: where it is, and what each student has answered; the key is the teacher's."""
+    """A class: its step, and what each student has answered; the key is the teacher's, whose address is `client`."""
 
     code: str
     key: str
+    client: str = ""
     step: int = 0
     version: int = 0  # one more with everything that the teacher's screen shows
     moves: int = 0  # one more with everything that a phone shows
-    seen: float = field(default_factory=time.monotonic)
-    answers: dict[str, dict[str, int]] = field(default_factory=dict)  # student -> question -> choice
+    seen: float = field(default_factory=lambda: time.monotonic())
+    is_open: bool = True  # the door, for those who have no place yet
+    students: dict[str, Student] = field(default_factory=dict)  # by their cookies
     shown: dict[str, list[int]] = field(default_factory=dict)  # question -> counts, as they were when they were shown
 
-    def join(self, student: str) -> bool:
-        """Take a student in; False where the room is full."""
-        if student not in self.answers:
-            if len(self.answers) >= MOST_STUDENTS:
-                return False
-            self.answers[student] = {}
-            self.version += 1
-        return True
+    def join(self, cookie: str, client: str) -> str:
+        """Give a student a place; return why there is none, "" otherwise."""
+        if cookie in self.students:
+            self.students[cookie].seen = time.monotonic()
+            return ""
+        if not self.is_open:
+            return SHUT
+        n_beside = sum(each.client == client for each in self.students.values())
+        if n_beside >= MOST_STUDENTS_EACH or len(self.students) >= MOST_STUDENTS:
+            return FULL
+        self.students[cookie] = Student(client)
+        self.version += 1
+        return ""
 
-    def answer(self, student: str, question: str, choice: int) -> int | None:
+    def answer(self, cookie: str, question: str, choice: int) -> int | None:
         """Keep a student's first answer to a question, and return it; None for what is no answer to a question."""
-        if question not in ASKED or choice not in range(len(ASKED[question].choices)) or not self.join(student):
+        if question not in ASKED or choice not in range(len(ASKED[question].choices)):
             return None
-        given = self.answers[student]
+        given = self.students[cookie].answers
         if question not in given:
             given[question] = choice
             self.version += 1
@@ -151,16 +185,30 @@ class Room:
 
     def send(self, step: int) -> None:
         """Send everyone to a step, by its number."""
-        self.step = step
-        self.moves += 1
-        self.version += 1
+        if step != self.step:
+            self.step = step
+            self._move()
 
     def tell(self, step: ClassStep) -> None:
         """Tell everyone what is right at a step; answers that come later are not in what is shown."""
-        for name in _beside(step):
-            self.shown.setdefault(name, self.counts(name))
+        if new := {name: self.counts(name) for name in _beside(step) if name not in self.shown}:
+            self.shown |= new
+            self._move()
+
+    def _move(self) -> None:
         self.moves += 1
         self.version += 1
+
+    def set_door(self, *, is_open: bool) -> None:
+        """Let new students in, or keep them out."""
+        self.version += is_open != self.is_open
+        self.is_open = is_open
+
+    def remove_absent(self) -> None:
+        """Take their places from all whose screens do not ask any more; counts that were shown stay."""
+        for cookie in [cookie for cookie, each in self.students.items() if is_away(each)]:
+            del self.students[cookie]
+            self.version += 1
 
     def tells(self, question: str) -> bool:
         """Say whether everyone has been told what is right."""
@@ -168,17 +216,22 @@ class Room:
 
     def answered(self, question: str) -> int:
         """Return how many have answered a question, rounded down."""
-        return rounded(sum(question in answers for answers in self.answers.values()))
+        return rounded(sum(question in each.answers for each in self.students.values()))
 
     @property
-    def students(self) -> int:
-        """How many have joined, rounded down."""
-        return rounded(len(self.answers))
+    def present(self) -> int:
+        """How many students look at their screens, rounded down."""
+        return rounded(sum(not is_away(each) for each in self.students.values()))
 
     def counts(self, question: str) -> list[int]:
         """Return how often each choice was made, each rounded down to a multiple of FEWEST."""
-        given = [answers[question] for answers in self.answers.values() if question in answers]
+        given = [each.answers[question] for each in self.students.values() if question in each.answers]
         return [rounded(given.count(choice)) for choice in range(len(ASKED[question].choices))]
+
+
+def is_away(who: Student | Room) -> bool:
+    """Return whether a student's screen, or that of a room's teacher, has not asked for a while."""
+    return time.monotonic() - who.seen > AWAY
 
 
 def rounded(count: int) -> int:
@@ -197,24 +250,27 @@ class Rooms:
     def __init__(self) -> None:
         """Begin without rooms."""
         self._rooms: dict[str, Room] = {}
-        self._lock = threading.Lock()
 
-    def open(self) -> Room:
-        """Make a room; where there are too many, the one that was left first is gone."""
-        with self._lock:
-            self._forget()
-            while len(self._rooms) >= MOST_ROOMS:
-                del self._rooms[min(self._rooms, key=lambda code: self._rooms[code].seen)]
-            code = ""
-            while not code or code in self._rooms:
-                code = "".join(secrets.choice(LETTERS) for _ in range(CODE))
-            self._rooms[code] = Room(code, secrets.token_urlsafe(16))
-            return self._rooms[code]
+    def open(self, client: str) -> Room | None:
+        """Make a room, also in place of one that its teacher has left; None while all teachers are present."""
+        self._forget()
+        for owner, most in ((client, MOST_ROOMS_EACH), (None, MOST_ROOMS)):
+            rooms = [room for room in self._rooms.values() if owner in (room.client, None)]
+            if len(rooms) >= most:
+                left = min(rooms, key=lambda room: room.seen)
+                if not is_away(left):
+                    return None
+                self.close(left)
+        code = ""
+        while not code or code in self._rooms:
+            code = "".join(secrets.choice(LETTERS) for _ in range(CODE))
+        self._rooms[code] = Room(code, secrets.token_urlsafe(16), client)
+        return self._rooms[code]
 
     def get(self, code: str) -> Room | None:
         """Return a room, None where there is none."""
         self._forget()
-        return self._rooms.get(code.upper())
+        return self._rooms.get(code)
 
     def close(self, room: Room) -> None:
         """Forget a room and every answer in it."""
@@ -223,25 +279,88 @@ class Rooms:
     def _forget(self) -> None:
         oldest = time.monotonic() - 3600.0 * HOURS
         for code in [code for code, room in self._rooms.items() if room.seen < oldest]:
-            self._rooms.pop(code, None)
+            del self._rooms[code]
 
 
-ROOMS = Rooms()
+class Limit:
+    """Counts what each client did within the last minute; the same thing twice counts once."""
+
+    def __init__(self) -> None:
+        """Begin without clients."""
+        self._done: OrderedDict[str, dict[str, float]] = OrderedDict()
+
+    def is_reached(self, client: str) -> bool:
+        """Return whether a client must wait."""
+        since = time.monotonic() - MINUTE
+        return sum(at > since for at in self._done.get(client, {}).values()) >= MOST_A_MINUTE
+
+    def count(self, client: str, what: str) -> None:
+        """Count something that a client did."""
+        now = time.monotonic()
+        done = self._done.pop(client, {})
+        self._done[client] = {name: at for name, at in done.items() if at > now - MINUTE} | {what: now}
+        if len(self._done) > MOST_CLIENTS:
+            self._done.popitem(last=False)
 
 
-@cache
+ROOMS, OPENED, GUESSED = Rooms(), Limit(), Limit()
+Made = TypeVar("Made")
+_WORKER = ThreadPoolExecutor(1, "class")
+
+
 def _picture(name: str, answered: bool) -> bytes:
     chapter = CHAPTERS[name]
     value = chapter.answered_at if answered else chapter.control.default
     return pack(chapter.picture(value, answered=answered))
 
 
-def prepare() -> None:
-    """Measure and draw what a class asks for, once for the process; a page that is asked for waits for its own part."""
+@cache
+def _start(task: Callable[..., Any], *arguments: Hashable) -> Future[Any]:
+    return _WORKER.submit(task, *arguments)
+
+
+async def _make(task: Callable[..., Made], *arguments: Hashable) -> Made:
+    """Return what a task returns: each is done once, one after the other; those who wait for it take no thread."""
+    made: Made = await asyncio.shield(asyncio.wrap_future(_start(task, *arguments)))
+    return made
+
+
+async def prepare() -> None:
+    """Measure and draw what a class asks for; a page that is asked for waits for its own part."""
     for name in CHAPTERS:
-        _picture(name, answered=False)
-        _picture(name, answered=True)
-        _solve_chapter(name)
+        await _make(_picture, name, False)
+        await _make(_picture, name, True)
+        await _make(ASKED[name].solve)
+
+
+_preparing: asyncio.Task[None] | None = None
+
+
+def _find_client(request: Request) -> str:
+    """Return a client's address, without the half of an IPv6 address that a client chooses."""
+    host = request.client.host if request.client else ""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address):
+        return str(address.ipv4_mapped or int(address) >> 64)
+    return host
+
+
+def _find_room(request: Request, code: str) -> Room | int:
+    """Return the room of a code, or the status of a refusal; whoever is in the room finds it whatever others guess."""
+    room, client = ROOMS.get(code), _find_client(request)
+    if room and (_is_teacher(request, room) or _place(request, code) in room.students):
+        return room
+    if GUESSED.is_reached(client):
+        return 429
+    if room is None and _CODE.fullmatch(code):
+        GUESSED.count(client, code)
+    return room or 404
+
+
+REFUSED = {404: GONE, 429: TOO_OFTEN}
 
 
 def _is_teacher(request: Request, room: Room) -> bool:
@@ -249,12 +368,33 @@ def _is_teacher(request: Request, room: Room) -> bool:
     return secrets.compare_digest(given.encode(), room.key.encode())
 
 
-async def _new(_: Request) -> Response:
-    room = ROOMS.open()
-    threading.Thread(target=prepare, daemon=True).start()
-    answer = RedirectResponse(room.code, 303, {"cache-control": "no-store"})
-    answer.set_cookie(f"dpviz-class-{room.code}", room.key, httponly=True, samesite="strict")
+def _place(request: Request, code: str) -> str:
+    """Return a student's cookie, "" for none."""
+    given = request.cookies.get(f"dpviz-place-{code}", "")
+    return given if _STUDENT.fullmatch(given) else ""
+
+
+async def _new(request: Request) -> Response:
+    """Open a class for a press of the button on this server's own page."""
+    global _preparing
+    client = _find_client(request)
+    if "origin" not in request.headers or not is_own(request.headers):
+        return JSONResponse({"problem": OWN_PAGES}, 403)
+    if OPENED.is_reached(client):
+        return JSONResponse({"problem": TOO_OFTEN}, 429)
+    room = ROOMS.open(client)
+    if room is None:
+        return JSONResponse({"problem": NO_ROOM}, 503)
+    OPENED.count(client, room.code)
+    if _preparing is None:
+        _preparing = asyncio.create_task(prepare())
+    answer = JSONResponse({"code": room.code}, headers={"cache-control": "no-store"})
+    _set_cookie(answer, f"dpviz-class-{room.code}", room.key, "strict")
     return answer
+
+
+def _set_cookie(answer: Response, name: str, value: str, samesite: Literal["lax", "strict"]) -> None:
+    answer.set_cookie(name, value, max_age=round(3600 * HOURS), httponly=True, samesite=samesite)
 
 
 def link_to(request: Request) -> str:
@@ -266,8 +406,8 @@ def link_to(request: Request) -> str:
 
 async def _join(request: Request) -> Response:
     """Lead to the class whose code was typed; to no other address."""
-    room = ROOMS.get(request.query_params.get("code", "").strip())
-    return RedirectResponse(room.code, 303) if room else _door(GONE, 404)
+    room = _find_room(request, request.query_params.get("code", "").strip().upper())
+    return _door(REFUSED[room], room) if isinstance(room, int) else RedirectResponse(room.code, 303)
 
 
 def _door(words: str, status: int = 200, *, folder: str = "") -> Response:
@@ -282,30 +422,38 @@ def _door(words: str, status: int = 200, *, folder: str = "") -> Response:
 
 
 async def _page(request: Request) -> Response:
-    room = ROOMS.get(request.path_params["code"])
-    if room is None:
-        return _door(GONE, 404)
-    teacher = _is_teacher(request, room)
-    told = {"code": room.code, "role": "teacher" if teacher else "student"}
-    if teacher:
+    room = _find_room(request, request.path_params["code"].upper())
+    if isinstance(room, int):
+        return _door(REFUSED[room], room)
+    told = {"code": room.code, "role": "student", "steps": _describe_steps()}
+    if teacher := _is_teacher(request, room):
         link = link_to(request)
-        told |= {"link": link, "qr": qr(link) or ""}
-    steps = [
-        {
-            "name": step.name,
-            "title": step.title,
-            "words": _html(step.words),
-            "tells": step.tells,
-            "pictured": step.name in CHAPTERS,
-            "questions": [
-                {"name": each.name, "words": _ESCAPED.sub(r"\1", each.words), "choices": each.choices}
-                for each in step.questions
-            ],
-        }
-        for step in STEPS
-    ]
-    page = _document(f"Class {room.code}", told | {"steps": json.dumps(steps)}, "")
-    return HTMLResponse(page, headers={"cache-control": "no-store"})
+        told |= {"role": "teacher", "link": link, "qr": qr(link) or ""}
+    page = HTMLResponse(_document(f"Class {room.code}", told, ""), headers={"cache-control": "no-store"})
+    if not teacher and not _place(request, room.code):
+        # A link in another page leads here with the cookie, but that page's images come without it.
+        _set_cookie(page, f"dpviz-place-{room.code}", secrets.token_hex(16), "lax")
+    return page
+
+
+@cache
+def _describe_steps() -> str:
+    return json.dumps(
+        [
+            {
+                "name": step.name,
+                "title": step.title,
+                "words": _html(step.words),
+                "tells": step.tells,
+                "pictured": step.name in CHAPTERS,
+                "questions": [
+                    {"name": each.name, "words": _ESCAPED.sub(r"\1", each.words), "choices": each.choices}
+                    for each in step.questions
+                ],
+            }
+            for step in STEPS
+        ]
+    )
 
 
 def _document(title: str, told: Mapping[str, str], body: str, folder: str = "") -> str:
@@ -322,25 +470,46 @@ def _document(title: str, told: Mapping[str, str], body: str, folder: str = "") 
 
 async def _now(request: Request) -> Response:
     """Answer as soon as there is something new, or after a while that there is not."""
-    room = ROOMS.get(request.path_params["code"])
-    if room is None:
-        return Response(status_code=404)
-    teacher, seen = _is_teacher(request, room), request.query_params.get("seen", "")
-    student = request.query_params.get("student", "")
-    if not teacher and not (_STUDENT.fullmatch(student) and room.join(student)):
-        return JSONResponse({"problem": FULL}, 403)
+    room = _find_room(request, request.path_params["code"])
+    if isinstance(room, int):
+        return Response(status_code=room)
+    seen = request.query_params.get("seen", "")
+    news: dict[str, object]
+    if _is_teacher(request, room):
+        room.seen = time.monotonic()
+        await _wait(request, lambda: f"{room.version} {room.present}" != seen)
+        names = _beside(STEPS[room.step])
+        news = {
+            "seen": f"{room.version} {room.present}",
+            "students": room.present,
+            "open": room.is_open,
+            "answered": {name: room.answered(name) for name in names},
+            "counts": {name: room.shown[name] for name in names if name in room.shown},
+        }
+    else:
+        cookie = _place(request, room.code)
+        if problem := room.join(cookie, _find_client(request)) if cookie else NO_COOKIE:
+            return JSONResponse({"problem": problem}, 403)
+        student = room.students[cookie]
+        if student.waiting >= MOST_WAITING:
+            return Response(status_code=429)
+        student.waiting += 1
+        try:
+            await _wait(request, lambda: str(room.moves) != seen)
+        finally:
+            student.waiting -= 1
+        news = {"seen": str(room.moves), "chosen": student.answers}
+    names = _beside(STEPS[room.step])
+    solved = {name: await _make(ASKED[name].solve) for name in names if room.tells(name)}
+    told = {name: {"right": right, "why": why} for name, (right, why) in solved.items()}
+    return JSONResponse(news | {"step": room.step, "told": told})
+
+
+async def _wait(request: Request, is_new: Callable[[], bool]) -> None:
     for _ in range(round(HOLD / GLANCE)):
-        if str(room.version if teacher else room.moves) != seen or await request.is_disconnected():
+        if is_new() or await request.is_disconnected():
             break
         await asyncio.sleep(GLANCE)
-    names = _beside(STEPS[room.step])
-    news: dict[str, object] = {"seen": room.version if teacher else room.moves, "step": room.step}
-    if teacher:
-        room.seen = time.monotonic()
-        counts = {name: room.shown[name] for name in names if name in room.shown}
-        news |= {"students": room.students, "answered": {name: room.answered(name) for name in names}, "counts": counts}
-    solved = {name: await run_in_threadpool(ASKED[name].solve) for name in names if room.tells(name)}
-    return JSONResponse(news | {"told": {name: {"right": right, "why": why} for name, (right, why) in solved.items()}})
 
 
 async def _posted(request: Request) -> dict[str, object]:
@@ -358,31 +527,36 @@ async def _posted(request: Request) -> dict[str, object]:
 
 
 async def _answer(request: Request) -> Response:
-    room = ROOMS.get(request.path_params["code"])
-    if room is None:
-        return JSONResponse({"problem": GONE}, 404)
+    room = _find_room(request, request.path_params["code"])
+    if isinstance(room, int):
+        return JSONResponse({"problem": REFUSED[room]}, room)
     sent = await _posted(request)
-    student, name, choice = str(sent.get("student", "")), str(sent.get("question", "")), sent.get("choice")
-    kept = None
-    if _STUDENT.fullmatch(student) and type(choice) is int:
-        kept = room.answer(student, name, choice)
-    if kept is None:
+    name, choice = str(sent.get("question", "")), sent.get("choice")
+    if name not in ASKED or type(choice) is not int:
         return JSONResponse({"problem": NO_ANSWER}, 400)
-    return JSONResponse({"chosen": kept})
+    cookie = _place(request, room.code)
+    if problem := room.join(cookie, _find_client(request)) if cookie else NO_COOKIE:
+        return JSONResponse({"problem": problem}, 403)
+    kept = room.answer(cookie, name, choice)
+    return JSONResponse({"problem": NO_ANSWER}, 400) if kept is None else JSONResponse({"chosen": kept})
 
 
 async def _teach(request: Request) -> Response:
-    """Do what the teacher asks for: send everyone to a step, tell all what is right at one, or end the class."""
-    room = ROOMS.get(request.path_params["code"])
-    if room is None or not _is_teacher(request, room):
+    """Do what the teacher asks for, each as often as it is asked with the same outcome."""
+    room = _find_room(request, request.path_params["code"])
+    if isinstance(room, int) or not _is_teacher(request, room):
         return Response(status_code=404)
     sent = await _posted(request)
     if type(step := sent.get("step")) is int and step in range(len(STEPS)):
         room.send(step)
-    if sent.get("end") is True:
-        ROOMS.close(room)
     if (name := str(sent.get("tell"))) in TOLD:
         room.tell(TOLD[name])
+    if isinstance(is_open := sent.get("open"), bool):
+        room.set_door(is_open=is_open)
+    if sent.get("remove") is True:
+        room.remove_absent()
+    if sent.get("end") is True:
+        ROOMS.close(room)
     return JSONResponse({})
 
 
@@ -390,7 +564,7 @@ async def _drawn(request: Request) -> Response:
     name, answered = request.path_params["name"], request.path_params["state"] == "answered"
     if name not in CHAPTERS:
         return Response(status_code=404)
-    packed = await run_in_threadpool(_picture, name, answered=answered)
+    packed = await _make(_picture, name, answered)
     return Response(packed, media_type="application/octet-stream", headers={"cache-control": "max-age=3600"})
 
 
@@ -398,7 +572,8 @@ _SCRIPT = cache(lambda: page_script("class", {"picture": text("picture.css")}))
 ROUTES = (
     Route("/class", lambda _: _door(ENTER, folder="class/")),
     Route("/class/JOIN", _join),
-    Route("/class/NEW", _new),
+    Route("/class/NEW", _new, methods=["POST"]),
+    Route("/class/NEW", lambda _: HTMLResponse(_document("Class", {"role": "new"}, f"<h1>Class</h1><p>{NEW}</p>"))),
     Route("/class/class.js", lambda _: Response(_SCRIPT(), media_type="text/javascript")),
     Route("/class/class.css", lambda _: Response(text("class.css"), media_type="text/css")),
     Route("/class/picture/{name}/{state}", _drawn),
