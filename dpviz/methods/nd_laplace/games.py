@@ -82,7 +82,7 @@ def invented(measure: Measure) -> Ground:
 
 
 def playable(run: NDLaplaceRun, view: View) -> bool:
-    """Return whether the picture shows two features of the records side by side to play on."""
+    """Check whether the picture shows two features of the records side by side to play on."""
     return run.n > 0 and run.words.box.d > 1 and not view.principal and view.x != view.y
 
 

@@ -110,7 +110,8 @@ COMMON_CAVEATS = (
     SUMS_CAVEAT,
     CHOICES_CAVEAT,
 )
-SECTION_6 = "Liebenow et al., section 6"  # whose experiments have these values
+# Source of these values.
+SECTION_6 = "Liebenow et al., section 6"
 
 __all__ = [
     "PAPER",
@@ -265,7 +266,8 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
         levels += 1
         yield step
     budget = plan.averages
-    if not published:  # the averages get what levels that no subset reached leave; how many there were is released
+    # The averages get the budget of levels that no subset reached. The number of those levels is released.
+    if not published:
         rest = plan.split_epsilons[levels:].sum() + plan.gap_epsilons[levels:].sum()
         rest += plan.count_epsilons[levels + 1 :].sum()
         budget = Budget(plan.averages.epsilon + float(rest), plan.averages.delta)

@@ -1,4 +1,4 @@
-"""What DPM fixes before its first split: depth, shares, the budget of every level, and the split interval size.
+"""DPM's plan before its first split: depth, shares, the budget of every level, and the split interval size.
 
 Notation, paper -> code: tau -> n_levels, epsilon_cnt, epsilon_exp, epsilon_avg, epsilon_int -> Shares times epsilon,
 q = 65 % -> GAP_QUANTILE, sigma = 2 beta -> spread, beta -> size.
@@ -40,30 +40,46 @@ from dpviz.core import Box, Budget, Confidential, Event, FloatArray, Points, fro
 from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 from dpviz.methods.dpm.algorithm.records import RESOLUTION, HeldRecords, Places, TreeRecords
 
-PUBLISHED_LEVELS = 7  # tau, Liebenow et al., section 6
-MOST_LEVELS = 10  # of our rule; ours
-LEVELS_PER_DOUBLING, ONE_SUBSET = 0.75, 44.0  # our rule for the depth; ours, by measurement
-FREE_PER_DOUBLING, ONE_LEAF = 0.7, 100.0  # of cuts that need no gap; ours, on blobs of 2,000 to 100,000 records
-LEAST_FREE = 2  # of the same: a side that needs half of all records or more would leave no such cut; ours
-GAP_SHARE = 0.45  # of the counts' share, for the depth of each gap that is cut at; ours
-SIDE_SCALES = 2.0  # a side must have more records than so many scales of its count's noise; ours
-CHANCE = 2.0  # times sqrt(records): among the places of many widths some gap of one is chance alone; ours
-GAP_SCALES = 1.0  # of its noise that a gap must be deeper than by chance to be clear; ours, by measurement
-CLEAN_GAP = 0.22  # depth over the records of a side from which on that side counts as one cluster; ours
-FIRST_GAP = 0.45  # the same of the first cut, whose sides may well hold several; ours
-PLAN_SHARE = 0.01  # of epsilon, for the noisy number of records that depth and shares follow from; ours
-COUNT_DELTA_SHARE = 0.2  # of delta, published only: what a shifted count is said to cost
-LEAST_RECORDS = 1000.0  # delta is that of so many records where the noisy number is smaller; ours
+# tau in Liebenow et al., section 6.
+PUBLISHED_LEVELS = 7
+# Our choice: largest depth that our rule gives.
+MOST_LEVELS = 10
+# Our choice, by measurement: the rule for the depth.
+LEVELS_PER_DOUBLING, ONE_SUBSET = 0.75, 44.0
+# Our choice, measured on blobs of 2,000 to 100,000 records: the rule for the depth of cuts that need no gap.
+FREE_PER_DOUBLING, ONE_LEAF = 0.7, 100.0
+# Our choice: smallest such depth. With 1, each side would need at least half of all records.
+LEAST_FREE = 2
+# Our choice: share of the counts' budget for the depth of each gap at which a cut is made.
+GAP_SHARE = 0.45
+# Our choice: a side must have more records than this many scales of its count's noise.
+SIDE_SCALES = 2.0
+# Our choice, times sqrt(records): among places of many widths, chance alone makes a gap this deep.
+CHANCE = 2.0
+# Our choice, by measurement: a clear gap is deeper than by chance by this many scales of its noise.
+GAP_SCALES = 1.0
+# Our choice: depth divided by the records of a side, from which that side counts as one cluster.
+CLEAN_GAP = 0.22
+# Our choice: the same for the first cut, whose sides may contain several clusters.
+FIRST_GAP = 0.45
+# Our choice: share of epsilon for the noisy number of records that determines depth and shares.
+PLAN_SHARE = 0.01
+# Share of delta that a shifted count is claimed to cost. Published calibration only.
+COUNT_DELTA_SHARE = 0.2
+# Our choice: if the noisy number is smaller, delta is computed for this many records.
+LEAST_RECORDS = 1000.0
 SHARE_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How epsilon is divided; the four add up to 1."""
+    """Shares of epsilon, which add up to 1."""
 
-    interval: float  # for the interval size
+    # Share of the interval size.
+    interval: float
     counts: float
-    splits: float  # for the exponential mechanism
+    # Share of the exponential mechanism.
+    splits: float
     averages: float
 
     def __post_init__(self) -> None:
@@ -76,37 +92,57 @@ class Shares:
             )
 
 
-PUBLISHED_SHARES = Shares(interval=0.04, counts=0.18, splits=0.18, averages=0.60)  # section 6
-FEW_SHARES = Shares(interval=0.04, counts=0.34, splits=0.40, averages=0.22)  # up to FEW records; ours
-WIDE_SHARES = Shares(interval=0.04, counts=0.28, splits=0.34, averages=0.34)  # the same with WIDE features; ours
-MANY_SHARES = Shares(interval=0.04, counts=0.22, splits=0.29, averages=0.45)  # from MANY; ours
-FEW, MANY = 1e4, 1e5  # records times epsilon; ours
-WIDE = 7  # features, whose noise in a center adds up; ours, by measurement
+# Section 6.
+PUBLISHED_SHARES = Shares(interval=0.04, counts=0.18, splits=0.18, averages=0.60)
+# Our choice for up to FEW records.
+FEW_SHARES = Shares(interval=0.04, counts=0.34, splits=0.40, averages=0.22)
+# Our choice for up to FEW records with at least WIDE features.
+WIDE_SHARES = Shares(interval=0.04, counts=0.28, splits=0.34, averages=0.34)
+# Our choice for at least MANY records.
+MANY_SHARES = Shares(interval=0.04, counts=0.22, splits=0.29, averages=0.45)
+# Our choice: records times epsilon.
+FEW, MANY = 1e4, 1e5
+# Our choice, by measurement: number of features from which their noise adds up in a center.
+WIDE = 7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """Budgets of a run, fixed before the first split. All public: it follows from parameters and released counts."""
 
-    n_levels: int  # tau: levels of splits; there is one level of counts more
+    # tau: levels of splits. There is one more level of counts.
+    n_levels: int
     shares: Shares
-    epsilon: float  # that the shares divide
-    noisy_size: float | None  # what depth and shares follow from; None where they were given
-    root_count: float  # n~ of all records, not below 1
-    free_levels: int  # of cuts that need no clear gap, may be more than there are; as published n_levels
-    minimum_count: float  # a side with no more is not split off where no clear gap is: root_count / 2^free_levels
+    # Epsilon that the shares divide.
+    epsilon: float
+    # Noisy number of records that determines depth and shares. None if depth and shares were given.
+    noisy_size: float | None
+    # n~ of all records, at least 1.
+    root_count: float
+    # Depth up to which cuts need no clear gap. It may exceed n_levels, and equals it in the published calibration.
+    free_levels: int
+    # root_count / 2^free_levels. Without a clear gap, a side with at most this many records is not split off.
+    minimum_count: float
     count_epsilons: FloatArray  # (tau + 1,)
-    gap_epsilons: FloatArray  # (tau,) zeros as published: no gap is looked at
+    # (tau,) zeros in the published calibration, which looks at no gap.
+    gap_epsilons: FloatArray
     split_epsilons: FloatArray  # (tau,)
     interval_epsilon: float
-    averages: Budget  # of all averages together; they read disjoint records
-    count_delta: float  # of each level's counts; published only
-    delta: float  # of the whole run, that the noise is made for
-    most_delta: float  # of the guarantee: whatever the root's noisy count is, where delta follows it
+    # Budget of all averages together. They read disjoint records.
+    averages: Budget
+    # Delta of each level's counts. Published calibration only.
+    count_delta: float
+    # Delta of the whole run for which the noise is calibrated.
+    delta: float
+    # Delta of the guarantee for any noisy count of the root, if delta depends on that count.
+    most_delta: float
     events: tuple[Event, ...]
 
     def least(self, level: int) -> float:
-        """Return what either side of a cut on `level` must have more records than, gap or not; 0 as published."""
+        """Return the count that either side of a cut on `level` must exceed, with or without a gap.
+
+        Zero as published.
+        """
         return SIDE_SCALES / float(self.count_epsilons[level + 1]) if self.gap_epsilons.any() else 0.0
 
     def clear(self, level: int, noisy_counts: ArrayLike) -> FloatArray:
@@ -143,7 +179,7 @@ def levels_for(n_records: float, epsilon: float) -> int:
 
 
 def free_levels_for(n_records: float, epsilon: float) -> int:
-    """Return how deep cuts need no clear gap: 0.7 log2(n~ min(epsilon, 1) / 100), rounded, from LEAST_FREE. Ours.
+    """Return the depth up to which cuts need no clear gap: 0.7 log2(n~ min(epsilon, 1) / 100), rounded.
 
     A share of 2^-levels of the records is then plausible as a cluster of its own even where noise or overlap hides its
     border; more epsilon than 1 makes no smaller one plausible. Smaller ones need a gap that was counted.
@@ -235,26 +271,39 @@ def count_event(label: str, epsilon: float, purpose: Purpose, step: int) -> Lapl
     return LaplaceEvent(label, sensitivity=1.0, scale=1.0 / epsilon, purpose=purpose, step=step)
 
 
-GAP_QUANTILE = 0.65  # Liebenow et al., section 6
-PUBLISHED_SPREADS = np.arange(0.5, 30.0, 0.5)  # data units, the reference's table
-FEWEST, MOST = 128, 512  # split intervals an axis; ours: fifty clusters in a row need two each at least
-STEPS_PER_DOUBLING = 16  # of the numbers offered; ours
+# Liebenow et al., section 6.
+GAP_QUANTILE = 0.65
+# In data units: the table of the reference implementation.
+PUBLISHED_SPREADS = np.arange(0.5, 30.0, 0.5)
+# Our choice: split intervals per axis. Fifty clusters in a row need at least two each.
+FEWEST, MOST = 128, 512
+# Our choice: steps of the candidate numbers of intervals.
+STEPS_PER_DOUBLING = 16
 # More than can be used: a percentile far off still has a place of its own, and the size is limited afterwards. Ours.
-PERCENTILE_OF_ONE = 4.135930028275854  # `normal_percentile(1)`, written down: to solve it loads SciPy's optimizers
-OFFERED = functions.power(2.0, 1.0 + np.arange(23 * STEPS_PER_DOUBLING, -1, -1) / STEPS_PER_DOUBLING)  # from 2^24 to 2
-MAX_AXES = 16  # axes that the repaired estimator reads; ours, sorting a hundred takes longer than all the rest
-SIZE_SHARE = 0.1  # of `interval_size`'s epsilon, for a noisy number of records where none is given; ours
+# `normal_percentile(1)` as a constant, because solving for it would load SciPy's optimizers.
+PERCENTILE_OF_ONE = 4.135930028275854
+# From 2^24 to 2.
+OFFERED = functions.power(2.0, 1.0 + np.arange(23 * STEPS_PER_DOUBLING, -1, -1) / STEPS_PER_DOUBLING)
+# Our choice: axes that the repaired estimator reads. Sorting a hundred axes takes longer than all other steps.
+MAX_AXES = 16
+# Our choice: share of `interval_size`'s epsilon for a noisy number of records, if none is given.
+SIZE_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval(Confidential):
     """A chosen interval size, and for the curator how it was chosen."""
 
-    fractions: FloatArray  # (d,) size over the axis's width
-    n_candidates: int  # intervals on the axis that has most of them
-    options: FloatArray  # (m,) the sizes that could be chosen, as fractions of the widest axis; published: spreads / 2
-    nonprivate_utility: FloatArray  # (m,) -|#{gaps <= z} - q m|; published: empty
-    nonprivate_probabilities: FloatArray  # (m,) published: empty
+    # (d,) size divided by the width of the axis.
+    fractions: FloatArray
+    # Number of intervals on the axis with the most.
+    n_candidates: int
+    # (m,) possible sizes, as fractions of the widest axis. Published: spreads / 2.
+    options: FloatArray
+    # (m,) -|#{gaps <= z} - q m|. Published: empty.
+    nonprivate_utility: FloatArray
+    # (m,) probabilities. Published: empty.
+    nonprivate_probabilities: FloatArray
     events: tuple[Event, ...]
 
 
@@ -307,7 +356,8 @@ def repaired_interval(
     if d > MAX_AXES:
         axes = np.sort(axis_rng.choice(d, MAX_AXES, replace=False))
     n_gaps = axes.size * max(records.n - 1, 0)
-    options = 1.0 / OFFERED  # ascending
+    # The options ascend.
+    options = 1.0 / OFFERED
     percentiles = 2.0 * options * PERCENTILE_OF_ONE / max(noisy_count, 2.0) * RESOLUTION
     # Whole numbers of the gaps' own type: NumPy would turn all gaps into floats for one float.
     thresholds = np.minimum(percentiles, RESOLUTION - 1.0).astype(np.uint32)
@@ -360,7 +410,8 @@ def published_interval(
 def _dp_percentile(values: FloatArray, highest: float, epsilon: float, *, rng: np.random.Generator) -> float:
     """Draw from [0, highest] with density proportional to exp(-epsilon |#{values <= z} - q m| / 2) (Du et al. 2020)."""
     choice_rng, place_rng = rng.spawn(2)
-    edges = np.concatenate([[0.0], np.clip(values, 0.0, highest), [highest]])  # ascending
+    # The edges ascend.
+    edges = np.concatenate([[0.0], np.clip(values, 0.0, highest), [highest]])
     utility = -np.abs(np.arange(values.size + 1) - GAP_QUANTILE * values.size)
     lengths = np.diff(edges)
     scores = _log_weights(utility, lengths, epsilon, 1.0)

@@ -25,21 +25,27 @@ from numpy.typing import NDArray
 from dpviz.core import BoolArray, Box, FloatArray, IntArray, Labels, Points, as_points, compiled, frozen
 from dpviz.data import Chunks, as_chunks
 
-RESOLUTION = 2**32  # places along an axis; a millionth of the finest interval
-FINEST = 4096  # candidates an axis at most: a bin is a 16-bit number, and a picture has no more columns; ours
-CHUNK = 2048  # rows; one chunk stays in the cache while it is turned
+# Places along an axis. One place is a millionth of the finest interval.
+RESOLUTION = 2**32
+# Our choice: most candidates per axis. A bin is a 16-bit number, and a picture has no more columns.
+FINEST = 4096
+# Rows of a chunk, which stays in the cache while it is transposed.
+CHUNK = 2048
 
-Places: TypeAlias = NDArray[np.uint32]  # (d, n) in units of 1/RESOLUTION of the axis
+# (d, n) in units of 1/RESOLUTION of the axis.
+Places: TypeAlias = NDArray[np.uint32]
 Bins: TypeAlias = NDArray[np.uint16]  # (d, n)
 Indices: TypeAlias = IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitCandidates:
-    """Where an axis can be split: the middles of intervals of `fractions`, as many as fit, at least one."""
+    """Places where an axis can be split: the middles of intervals of `fractions`, as many as fit, at least one."""
 
-    fractions: FloatArray  # (d,) interval size over the axis's width
-    numbers: IntArray  # (d,) of candidates
+    # (d,) interval size divided by the width of the axis.
+    fractions: FloatArray
+    # (d,) number of candidates.
+    numbers: IntArray
 
     @classmethod
     def of(cls, fractions: FloatArray) -> "SplitCandidates":
@@ -72,7 +78,7 @@ class SplitCandidates:
 
 
 def quantized(points: Points, box: Box) -> Places:
-    """Return where the records (n, d) are along each axis, clipped into the box, (d, n) whole numbers."""
+    """Return the places of records (n, d), clipped to the box, along each axis as whole numbers (d, n)."""
     places = np.empty((box.d, len(points)), dtype=np.uint32)
     for first in range(0, len(points), CHUNK):
         chunk = box.to_unit(box.clip(points[first : first + CHUNK]))
@@ -118,7 +124,7 @@ def _histogram(row: NDArray[np.uint16], nodes: Labels, n_nodes: int, n_bins: int
 def counts_and_ranks(
     axis_histograms: Iterable[NDArray[np.integer]], n_nodes: int, candidates: SplitCandidates
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return what `interval_counts` does, from the `histograms` of all axes."""
+    """Return the result of `interval_counts`, computed from the `histograms` of all axes."""
     counts = np.empty((n_nodes, candidates.numbers.size, candidates.most), dtype=np.int32)
     ranks = np.empty_like(counts)
     for axis, flat in enumerate(axis_histograms):
@@ -130,9 +136,11 @@ def counts_and_ranks(
     return counts, ranks
 
 
-SORTED = 2**20  # places sorted together; ours
+# Our choice: number of places that are sorted together.
+SORTED = 2**20
 COARSE_BITS = 16
-COARSE = 2**COARSE_BITS  # cells of an axis that places are first counted in, and places of one such cell
+# Cells of an axis into which places are first counted, and places per cell.
+COARSE = 2**COARSE_BITS
 
 
 def streamed_gap_counts(blocks: Callable[[], Iterator[Places]], axes: Indices, thresholds: Places) -> NDArray[np.int64]:
@@ -176,7 +184,8 @@ def _spill(
 ) -> None:
     """Write every place into its part, parts in ascending order, axis after axis."""
     ends = np.cumsum(np.concatenate([[0], *sizes]))[:-1]
-    at = np.split(ends, np.cumsum([len(firsts) for firsts in parts])[:-1])  # where each part goes on
+    # Start of each part.
+    at = np.split(ends, np.cumsum([len(firsts) for firsts in parts])[:-1])
     edges = [(firsts[1:] * COARSE).astype(np.uint32) for firsts in parts]
     for places in blocks:
         for axis, places_at, edge in zip(axes, at, edges, strict=True):
@@ -199,7 +208,8 @@ def _count(
     if size <= SORTED:
         ordered = _read(file, size)
         ordered.sort()
-    else:  # one cell: among its few places most gaps are 0
+    # With one cell, most gaps among its few places are 0.
+    else:
         occupied = np.zeros(COARSE, dtype=bool)
         for first in range(0, size, SORTED):
             occupied[_read(file, min(SORTED, size - first)) - np.uint32(lowest)] = True
@@ -217,7 +227,8 @@ def _read(file: IO[bytes], size: int) -> Places:
     return np.frombuffer(file.read(4 * size), dtype=np.uint32).copy()
 
 
-SUMMED = 16_384  # rows summed together; ours
+# Our choice: number of rows that are summed together.
+SUMMED = 16_384
 
 Counted = tuple[NDArray[np.int32], NDArray[np.int32]]
 
@@ -374,7 +385,7 @@ def records_of(points: Points | Chunks, box: Box) -> TreeRecords:
 
 
 def held_gap_counts(places: Places, axes: Indices, thresholds: Places) -> NDArray[np.int64]:
-    """Return what `Records.gap_counts` does, of `places` (d, n) in memory."""
+    """Return the result of `Records.gap_counts` for `places` (d, n) in memory."""
     counts = np.zeros(thresholds.size, dtype=np.int64)
     # One axis after the other: a copy of all places would be half the data again.
     for axis in axes:
@@ -385,13 +396,15 @@ def held_gap_counts(places: Places, axes: Indices, thresholds: Places) -> NDArra
 
 
 class _Route:
-    """Where records go from each node: the cuts so far, as arrays over nodes. A leaf's records go to itself."""
+    """Routes of records from each node: the cuts so far as arrays over nodes. A leaf's records stay in the leaf."""
 
     def __init__(self) -> None:
-        self.depth = 0  # levels with a cut
+        # Number of levels that have a cut.
+        self.depth = 0
         self._axes = np.zeros(1, dtype=np.intp)
         self._last = np.zeros(1, dtype=np.uint16)
-        self._children = np.zeros(2, dtype=np.intp)  # two a node
+        # Two children per node.
+        self._children = np.zeros(2, dtype=np.intp)
 
     def add(self, cuts: Sequence[Cut]) -> None:
         """Add the cuts of one level."""

@@ -27,10 +27,14 @@ from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 from dpviz.methods.dpm.algorithm.plan import CLEAN_GAP, FIRST_GAP, Interval, Plan, count_event
 from dpviz.methods.dpm.algorithm.records import Cut, SplitCandidates, TreeRecords
 
-CENTRENESS_T = 0.3  # Liebenow et al., section 6
-CENTRENESS_Q = 1.0 / 12.0  # the same
-EMPTINESS_WEIGHT = 5.0  # alpha, section 5.2; centreness weighs 1
-LEAST_COUNT = 1.0  # a noisy count below it counts as 1, in scores and their sensitivity alike
+# Liebenow et al., section 6.
+CENTRENESS_T = 0.3
+# Liebenow et al., section 6.
+CENTRENESS_Q = 1.0 / 12.0
+# alpha in section 5.2. Centreness has weight 1.
+EMPTINESS_WEIGHT = 5.0
+# A smaller noisy count is replaced by 1, both in scores and in their sensitivity.
+LEAST_COUNT = 1.0
 
 
 def emptiness(counts: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
@@ -47,7 +51,7 @@ def emptiness(counts: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
 def centreness(
     ranks: ArrayLike, noisy_count: ArrayLike, t: float = CENTRENESS_T, q: float = CENTRENESS_Q
 ) -> FloatArray:
-    """Return how close each rank is to the median of n~ records, in [0, 1] (definition 6).
+    """Return the closeness of each rank to the median of n~ records, in [0, 1] (definition 6).
 
     With g = n~/2 - |p - n~/2|, the distance of the rank p from the nearer end, not below 0:
     outer (g <= n~ q): t g / (n~ q); inner: (t - 2q)/(1 - 2q) + g (1 - t)/(n~/2 - n~ q).
@@ -67,7 +71,7 @@ def centreness(
 
 
 def depths(counts: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return how deep a gap is at each candidate, in records: (nodes, d, s), exact and private. Ours.
+    """Return the depth of the gap at each candidate, in records: (nodes, d, s), exact and private. Our definition.
 
     `counts` (nodes, d, s) are the records of every interval. Among stretches of r intervals, a gap is as deep as the
     stretch around the candidate holds fewer records than the fullest stretch on either side that does not meet it:
@@ -165,7 +169,7 @@ OUTCOMES = {  # (whether the left side is too small, whether the right one is)
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How scores are made, and on which count their noise stands."""
+    """Weights of the scores, and the calibration, which determines the count that scales their noise."""
 
     t: float
     q: float
@@ -174,16 +178,16 @@ class Weights:
 
     @property
     def sensitivity(self) -> float:
-        """What the choice among n~ times the scores stands on: lemma 5 as published, else half the range."""
+        """Return the sensitivity of n~ times the scores: lemma 5 as published, otherwise half the range."""
         of = unit_sensitivity if self.published else unit_half_range
         return of(t=self.t, q=self.q, emptiness_weight=self.emptiness_weight)
 
     def emptiness(self, counts: ArrayLike, gaps: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
-        """Return how empty places are: by the records around each as published, else by how deep a gap is there."""
+        """Return emptiness, from the records around each place as published, otherwise from the depth of a gap there.."""
         return emptiness(counts, noisy_count) if self.published else gap(gaps, noisy_count)
 
     def centreness(self, ranks: ArrayLike, n: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
-        """Return how central places are: by rank among n~ records as published, else by the smaller side of n."""
+        """Return centreness, from the rank among n~ records as published, otherwise from the smaller side of n."""
         of = ranks if self.published else smaller_side(ranks, n, noisy_count)
         return centreness(of, noisy_count, self.t, self.q)
 
@@ -201,54 +205,71 @@ class PlanStep(DpmStep):
 
     plan: Plan
     interval: Interval
-    nonprivate_count: int  # n
+    # Number of records n.
+    nonprivate_count: int
     events: tuple[Event, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitTrace(Confidential):
-    """One subset and the split that was tried. Places are in box units [0, 1]; all of it is the curator's."""
+    """One subset and its tried split. Places are in box units [0, 1]. Curator only."""
 
-    node: int  # number in the tree, the root is 0
-    low: FloatArray  # (d,) the subset's cell
+    # Number in the tree. The root is 0.
+    node: int
+    # (d,) cell of the subset.
+    low: FloatArray
     high: FloatArray  # (d,)
-    noisy_count: float  # n~ as released; scores use at least 1
-    shifted_count: float  # what the noise of the choice stands on: n~, less the paper's offset if published
-    epsilon: float  # of the choice
+    # n~ as released. Scores use at least 1.
+    noisy_count: float
+    # Count that scales the noise of the choice: n~, minus the paper's offset if published.
+    shifted_count: float
+    # Epsilon of the choice.
+    epsilon: float
     weights: Weights
-    exists: BoolArray  # (d, s) which candidates there are
-    positions: FloatArray  # (d, s) NaN where there is none
+    # (d, s) True for candidates that exist.
+    exists: BoolArray
+    # (d, s) NaN without a candidate.
+    positions: FloatArray
     nonprivate_count: int
-    nonprivate_counts: NDArray[np.int32]  # (d, s) records in each candidate's interval
-    nonprivate_ranks: NDArray[np.int32]  # (d, s) records below each candidate
-    nonprivate_depths: NDArray[np.int32]  # (d, s) of the gap at each candidate, in records; as published: the counts
-    chosen: tuple[int, int]  # axis, candidate
-    nonprivate_best: tuple[int, int]  # of the highest score
-    child_counts: Counts  # (2,) noisy, of the side below and the side above
-    gap_depth: float  # noisy depth of the gap at the chosen candidate; NaN as published
-    needed: float  # records that either side must have more of; infinite where only a clear gap would do
-    outcome: str  # "split", or why not
+    # (d, s) records in each candidate's interval.
+    nonprivate_counts: NDArray[np.int32]
+    # (d, s) records below each candidate.
+    nonprivate_ranks: NDArray[np.int32]
+    # (d, s) depth of the gap at each candidate, in records. As published: the counts.
+    nonprivate_depths: NDArray[np.int32]
+    # Axis and candidate.
+    chosen: tuple[int, int]
+    # Axis and candidate with the highest score.
+    nonprivate_best: tuple[int, int]
+    # (2,) noisy counts of the side below and the side above.
+    child_counts: Counts
+    # Noisy depth of the gap at the chosen candidate. NaN as published.
+    gap_depth: float
+    # Count that either side must exceed. Infinite if only a clear gap would do.
+    needed: float
+    # "split", or the reason for no split.
+    outcome: str
 
     @property
     def applied(self) -> bool:
-        """Whether the subset was cut in two."""
+        """True if the subset was cut in two."""
         return self.outcome == SPLIT
 
     @property
     def emptiness(self) -> FloatArray:
-        """Emptiness (d, s) of every candidate; NaN where there is none."""
+        """Emptiness (d, s) of every candidate, NaN without a candidate."""
         of = self.weights.emptiness(self.nonprivate_counts, self.nonprivate_depths, self.noisy_count)
         return np.where(self.exists, of, np.nan)
 
     @property
     def centreness(self) -> FloatArray:
-        """Centreness (d, s) of every candidate; NaN where there is none."""
+        """Centreness (d, s) of every candidate, NaN without a candidate."""
         exact = self.weights.centreness(self.nonprivate_ranks, self.nonprivate_count, self.noisy_count)
         return np.where(self.exists, exact, np.nan)
 
     @property
     def score(self) -> FloatArray:
-        """Score (d, s) of every candidate; NaN where there is none."""
+        """Score (d, s) of every candidate, NaN without a candidate."""
         return self.centreness + self.weights.emptiness_weight * self.emptiness
 
     @property
@@ -258,7 +279,7 @@ class SplitTrace(Confidential):
 
     @property
     def probabilities(self) -> FloatArray:
-        """How likely each candidate (d, s) was; 0 where there is none."""
+        """Probability of each candidate (d, s), 0 without a candidate."""
         scores = np.where(self.exists, self.score, -np.inf).ravel()
         law = exponential_probabilities(scores, epsilon=self.epsilon, sensitivity=self.sensitivity)
         return law.reshape(self.exists.shape)
@@ -268,15 +289,20 @@ class SplitTrace(Confidential):
 class LevelStep(DpmStep):
     """The splits tried at one level of the tree, in parallel: the subsets are disjoint."""
 
-    level: int  # 0, 1, ...
-    epsilon_splits: float  # of each choice
-    epsilon_counts: float  # of the noisy counts of the two sides, on the next level
-    epsilon_gaps: float  # of the noisy depth of the gap that was cut at; 0 as published
+    # Counted from 0.
+    level: int
+    # Epsilon of each choice.
+    epsilon_splits: float
+    # Epsilon of the noisy counts of the two sides on the next level.
+    epsilon_counts: float
+    # Epsilon of the noisy depth of the gap at a cut. Zero as published.
+    epsilon_gaps: float
     splits: tuple[SplitTrace, ...]
     events: tuple[Event, ...]
 
 
-GROUP = 2_000_000  # scores computed together; memory, ours
+# Our choice: scores that are computed together, for memory.
+GROUP = 2_000_000
 
 
 @dataclass(slots=True, eq=False)
@@ -288,13 +314,18 @@ class Growth:
     low: list[FloatArray]
     high: list[FloatArray]
     noisy_counts: list[float]
-    sizes: list[int]  # exact
+    # Exact.
+    sizes: list[int]
     levels: list[int]
-    apart: list[bool]  # taken for one cluster: a gap cut it out that is deep beside its own records
+    # True if a gap cut the subset out that is deep compared with its own records: it counts as one cluster.
+    apart: list[bool]
     tried: list[SplitTrace | None]
-    children: list[tuple[int, int]]  # (-1, -1) for a leaf
-    first: list[IntArray]  # (d,) first candidate inside the cell
-    last: list[IntArray]  # (d,) one past the last
+    # (-1, -1) for a leaf.
+    children: list[tuple[int, int]]
+    # (d,) first candidate inside the cell.
+    first: list[IntArray]
+    # (d,) candidate after the last one inside the cell.
+    last: list[IntArray]
 
     @classmethod
     def from_root(cls, records: TreeRecords, candidates: SplitCandidates, root_count: float) -> "Growth":
@@ -344,7 +375,7 @@ class Growth:
         self.children[parent] = (number, number + 1)
 
     def has_room(self, node: int) -> bool:
-        """Whether a candidate is left inside the cell."""
+        """Check whether a candidate is left inside the cell."""
         return bool((self.first[node] < self.last[node]).any())
 
     @property
@@ -465,7 +496,7 @@ def _inspect_gaps(
 
 
 def _possible(tree: Growth, active: list[int], weights: Weights) -> BoolArray:
-    """Return which candidates (nodes, d, s) each subset has: those inside its cell, which is public.
+    """Return the mask (nodes, d, s) of each subset's candidates: those inside its cell, which is public.
 
     As published all of them: one outside the cell is empty, but cuts nothing off.
     """
@@ -480,13 +511,15 @@ def _possible(tree: Growth, active: list[int], weights: Weights) -> BoolArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Candidates(Confidential):
-    """What there is at every candidate of the subsets of a level: (nodes, d, s). Private but for `exists`."""
+    """Statistics at every candidate of a level's subsets: (nodes, d, s). Private except for `exists`."""
 
     exists: BoolArray
     counts: NDArray[np.int32]
     ranks: NDArray[np.int32]
-    depths: NDArray[np.int32]  # as published: the counts
-    sizes: IntArray  # (nodes,) records of each subset
+    # As published: the counts.
+    depths: NDArray[np.int32]
+    # (nodes,) number of records of each subset.
+    sizes: IntArray
 
 
 def _choose(
@@ -515,6 +548,6 @@ def _choose(
 
 
 def _is_open(tree: Growth, plan: Plan, node: int) -> bool:
-    """Whether a subset has room for a cut, a level for it, and by its noisy count records enough for two sides."""
+    """Check whether a subset has room for a cut, a level for it, and a noisy count that suffices for two sides."""
     level = tree.levels[node]
     return level < plan.n_levels and tree.has_room(node) and tree.noisy_counts[node] > 2.0 * plan.least(level)
