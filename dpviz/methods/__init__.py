@@ -21,7 +21,8 @@ from dpviz.stories.centers import CentersRun
 from dpviz.stories.method import AnyMethod, Method, RunClass
 from dpviz.stories.mixtures import MixtureRun
 
-MethodLike = str | Path | AnyAlgorithm | ModuleType | Callable[..., Any]  # `find` says what each means
+# `find` explains each form.
+MethodLike = str | Path | AnyAlgorithm | ModuleType | Callable[..., Any]
 _OURS: tuple[AnyMethod, ...] = (
     convergent_kmeans.METHOD,
     dpm.METHOD,
@@ -29,7 +30,8 @@ _OURS: tuple[AnyMethod, ...] = (
     nd_laplace.METHOD,
     source_target.METHOD,
 )
-_GROUP = "dpviz.methods"  # of entry points
+# Group of entry points.
+_GROUP = "dpviz.methods"
 
 
 def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dict[str, str]]:
@@ -41,7 +43,8 @@ def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dic
             method = point.load()
             if inspect.ismodule(method):
                 method = own.method_of(point.name, vars(method), Path(str(method.__file__)))
-        except Exception as error:  # whatever another package does, the others' methods stay
+        # Any error in one package must not affect the methods of others.
+        except Exception as error:
             broken[point.name] = f"The method {point.name!r} of {point.value} could not be loaded: {error}"
             continue
         if not isinstance(method, Method):
@@ -72,7 +75,7 @@ def _brought(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dict
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ChargedFit:
-    """The fit of a method that is no part of this package, charged to open budgets before it runs.
+    """The fit of a method from outside this package, charged to open budgets before it runs.
 
     It equals the function that it runs: a catalogue's record and a method's module have the same fit.
     """
@@ -98,19 +101,25 @@ class _ChargedFit:
 _ours: dict[str, AnyMethod] = {method.name: method for method in _OURS}
 _theirs, _broken = _declared(_ours)
 _own, _wrong = _brought({**_ours, **_theirs})
-BROKEN: Mapping[str, str] = MappingProxyType(_broken)  # methods of others that cannot be shown -> why, for the screen
-OWN: tuple[str, ...] = tuple(_own)  # names of methods from a person's own files
-OUTSIDE: frozenset[str] = frozenset({*_theirs, *_own})  # names of methods that are no part of this package
-WRONG: Mapping[str, str] = MappingProxyType(_wrong)  # files without a method that can be shown -> why, for the screen
+# Methods of others that cannot be shown, with the reason for the screen.
+BROKEN: Mapping[str, str] = MappingProxyType(_broken)
+# Names of methods from a person's own files.
+OWN: tuple[str, ...] = tuple(_own)
+# Names of methods from outside this package.
+OUTSIDE: frozenset[str] = frozenset({*_theirs, *_own})
+# Files without a method that can be shown, with the reason for the screen.
+WRONG: Mapping[str, str] = MappingProxyType(_wrong)
 CATALOGUE: Mapping[str, AnyMethod] = MappingProxyType(
     {**_ours, **{name: replace(each, fit=_ChargedFit(each.fit)) for name, each in {**_theirs, **_own}.items()}}
 )
 _algorithms: Catalogue[AnyAlgorithm] = Catalogue({**CATALOGUE, **BASELINES})
-ALGORITHMS: Mapping[str, AnyAlgorithm] = MappingProxyType(_algorithms)  # everything that can be run
+# Everything that can run.
+ALGORITHMS: Mapping[str, AnyAlgorithm] = MappingProxyType(_algorithms)
 
 
 _RUNS: Mapping[str, RunClass] = MappingProxyType(
-    dict.fromkeys(BASELINES, CentersRun)  # all of them release centers
+    # All baselines release centers.
+    dict.fromkeys(BASELINES, CentersRun)
     | {"dp_em": MixtureRun}
     | {name: run for method in CATALOGUE.values() for name, run in method.family.items()}
     | {name: method.run for name, method in CATALOGUE.items()}
@@ -149,7 +158,8 @@ def find(method: MethodLike) -> AnyAlgorithm:
         if name in _ALIASES:
             return ALGORITHMS[_ALIASES[name]]
         with suppress(KeyError):
-            return ALGORITHMS[name]  # by a former name
+            # A former name.
+            return ALGORITHMS[name]
         near = get_close_matches(name, _ALIASES, 1)
         guess = f" Perhaps {_ALIASES[near[0]]!r}?" if near else ""
         problems = " ".join(["", *BROKEN.values(), *WRONG.values()])
@@ -204,4 +214,5 @@ __all__ = [
     "source_target",
 ]
 
-sys.modules[__name__].__class__ = CalledPackage  # `dpviz.methods()` is the table of all of them
+# `dpviz.methods()` is the table of all methods.
+sys.modules[__name__].__class__ = CalledPackage

@@ -38,19 +38,22 @@ from dpviz.stories.centers import CentersRun
 from dpviz.stories.method import AnyMethod, Method, RunClass
 from dpviz.stories.run import Run
 
-VARIABLE = "DPVIZ_METHODS"  # files with methods, joined as a search path is; processes for long work inherit it
-TAKEN = frozenset({"home", "compare", "audit", "app"})  # addresses of other pages, and what the server loads first
-BUDGET = "epsilon"  # the knob that every page's slider moves
+# Files with methods, joined like a search path. Processes for long work inherit it.
+VARIABLE = "DPVIZ_METHODS"
+# URLs of other pages, and modules that the server loads first.
+TAKEN = frozenset({"home", "compare", "audit", "app"})
+# The knob that every page's slider moves.
+BUDGET = "epsilon"
 SIGNATURE = "fit(points, box, params, rng) -> Result"
 
 
 class OwnMethodError(ValueError):
-    """What is wrong in a method's own file: file, line, and the error there."""
+    """Error in a method's own file: file, line, and message."""
 
 
 @dataclass(frozen=True)
 class Params:
-    """What a method has that brings no parameters of its own."""
+    """Entries of a method that has no parameters of its own."""
 
     n_clusters: int = knob(5, "Clusters k", "How many centers.", low=1, high=20, minimum=1, maximum=1000)
     epsilon: float = knob(
@@ -76,16 +79,19 @@ def load(path: Path, known: Mapping[str, Any]) -> AnyMethod:
         raise OwnMethodError(f"{path.name} cannot be a method's name: rename the file to a word that is not taken yet.")
     loaded = sys.modules.get(name)
     if loaded is not None and Path(str(loaded.__file__)).resolve() == path.resolve():
-        del sys.modules[name]  # it may have been changed since
+        # The file may have changed since.
+        del sys.modules[name]
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         there = importlib.util.find_spec(name)
         if there is not None and Path(str(there.origin)).resolve() != path.resolve():
             raise OwnMethodError(f"{path.name} is called as another module of Python is. Rename the file.")
-        sys.path.append(folder)  # at the end: it hides nothing, and processes for long work find the file, too
+        # At the end, the folder hides nothing, and processes for long work find the file.
+        sys.path.append(folder)
     try:
         module = importlib.import_module(name)
-    except (Exception, SystemExit) as error:  # whatever the file does, the app stays
+    # The app must survive any error in the file.
+    except (Exception, SystemExit) as error:
         raise OwnMethodError(error_words(path, error)) from error
     return method_of(name, vars(module), path)
 
@@ -122,7 +128,7 @@ def method_of(name: str, parts: Mapping[str, Any], path: Path) -> AnyMethod:
 
 
 def error_words(path: Path, error: BaseException) -> str:
-    """Say where in a file an error came up, and which: "my_method.py, line 7: NameError: ..."."""
+    """Describe the place of an error in a file, and the error: "my_method.py, line 7: NameError: ..."."""
     frames, own = traceback.extract_tb(error.__traceback__), path.resolve()
     lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == own]
     line = error.lineno if isinstance(error, SyntaxError) and not lines else lines[-1] if lines else None
@@ -134,7 +140,8 @@ def error_words(path: Path, error: BaseException) -> str:
 def _check_params(kind: Any, path: Path) -> None:
     try:
         names = {each.name for each in knobs(kind())}
-    except Exception as error:  # it is the file's own class
+    # The class comes from the file.
+    except Exception as error:
         raise OwnMethodError(
             f"{error_words(path, error)}. Params must be a dataclass with defaults for everything."
         ) from error

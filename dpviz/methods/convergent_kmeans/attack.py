@@ -1,8 +1,8 @@
-"""The attack that motivates it all (Lu & Shen, figure 1): everybody's centers, all records but one, and the one left.
+"""The attack that motivates the method (Lu & Shen, figure 1), on one record from all centers and all other records.
 
 Three releases of the same records: exact centers and counts, noisy ones (repaired mode), and what the paper publishes.
-It is about one exact record: all of it is the curator's. `attack_exact` and `attack_runs` are tasks of the background
-process; then the attack as a picture and in words: what is known, what is guessed, and how far off that is.
+One exact record is at stake, so that everything here is curator only. The background process runs `attack_exact` and
+`attack_runs`. The results appear as a picture and in words: what is known, what is guessed, and the error of the guess.
 """
 
 import math
@@ -25,9 +25,11 @@ from dpviz.stories.panel import ceiled, number
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
 
-N_PRIOR = 2048  # places of the box, equally likely to somebody who knows nothing
+# Places in the box that are equally likely to somebody without knowledge.
+N_PRIOR = 2048
 PICK = "attacked-record"
-NEAR = 0.1  # box widths: a guess that is no farther off has found the record, roughly
+# Box widths: a guess at most this far off counts as finding the record.
+NEAR = 0.1
 EXACT_STOPS = (
     Frame("1: what the attacker has", "All records but one, and so the centers without it."),
     Frame("2: what is disclosed", "Exact centers and counts of all records. One center is a little off."),
@@ -46,11 +48,13 @@ class AttackQuestion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExactKnowledge(Confidential):
-    """What exact centers tell an attacker, box units."""
+    """Disclosure by exact centers, box units."""
 
     nonprivate_record: FloatArray  # (d,)
-    nonprivate_centers: FloatArray  # (k, d) of all records: disclosed
-    nonprivate_known_centers: FloatArray  # (k, d) of all but one
+    # (k, d) centers of all records: disclosed.
+    nonprivate_centers: FloatArray
+    # (k, d) centers of all records except one.
+    nonprivate_known_centers: FloatArray
     guess: FloatArray  # (d,)
 
 
@@ -59,13 +63,16 @@ class Guesses(Confidential):
     """The attacker's guesses in R runs, box units."""
 
     nonprivate_record: FloatArray  # (d,)
-    guesses: FloatArray  # (R, d); NaN where there is none
-    segments: FloatArray  # (R, 2, d) in published mode; NaN where a run has none
-    nonprivate_off: FloatArray  # (R,) how far the record is from its segment
+    # (R, d) NaN without a guess.
+    guesses: FloatArray
+    # (R, 2, d) in published mode. NaN if a run has none.
+    segments: FloatArray
+    # (R,) distance of the record from its segment.
+    nonprivate_off: FloatArray
 
     @property
     def nonprivate_errors(self) -> FloatArray:
-        """How far each guess is off, (R,), box widths."""
+        """Errors (R,) of the guesses, box widths."""
         return np.asarray(np.linalg.norm(self.guesses - self.nonprivate_record, axis=1))
 
     @classmethod
@@ -125,14 +132,15 @@ def guess_noisy(release: ZonesRelease, epsilon: float, others: Points) -> FloatA
     first = 0 if release.start is not None else 1
     noisy = PartitionSums(partitions_of(release), counts[first:], sums[first:], count_scale, sum_scale)
     known_counts, known_sums = known_of(noisy.partitions, others)
-    prior = scipy.stats.qmc.Halton(others.shape[1], scramble=False).random(N_PRIOR + 1)[1:]  # the first is the corner
+    # The first point is the corner.
+    prior = scipy.stats.qmc.Halton(others.shape[1], scramble=False).random(N_PRIOR + 1)[1:]
     return attacks.expected_record(noisy, known_counts, known_sums - BOX_MIDDLE * known_counts[..., None], prior)
 
 
 def guess_published(
     release: ZonesRelease, box: Box, others: Points, *, zones: bool
 ) -> tuple[Segment | None, FloatArray | None]:
-    """Return where the record can be by the paper's release, and the place (d,) on it that fits the zones.
+    """Return the places that the paper's release leaves for the record, and the one (d,) of them that fits the zones.
 
     `zones`: theirs are of the past, and tell the mean. Either is None where the release does not tell it.
     """
@@ -168,7 +176,7 @@ def known_of(partitions: FloatArray, others: Points) -> tuple[FloatArray, FloatA
 
 
 def exact_scene(knowledge: ExactKnowledge, unit: Points, words: Words, view: View, record: int) -> Scene:
-    """Return the attack on exact centers in three stops: the curator's. `unit` (n, d) are all records, box units."""
+    """Return the attack on exact centers in three stops. `unit` (n, d) are all records, box units. Curator only."""
     stage = Stage(project(view, words, unit), Clock(1, ("stop",)))
     every, after, at_end = stage.clock.always(), {1: 0, 2: 0}, {2: 0}
     own, exact, guess = knowledge.nonprivate_known_centers, knowledge.nonprivate_centers, knowledge.guess[None, None]
@@ -186,9 +194,10 @@ def exact_scene(knowledge: ExactKnowledge, unit: Points, words: Words, view: Vie
 
 
 def runs_scene(guesses: Guesses, unit: Points, words: Words, view: View, record: int, title: str) -> Scene:
-    """Return the attack on run after run: the guesses, or the line that the record must lie on; the curator's."""
+    """Return the attack on run after run: guesses, or the line on which the record must lie. Curator only."""
     places, n_runs = guesses.guesses, len(guesses.guesses)
-    stage = Stage(project(view, words, unit), Clock(n_runs - 2, ("run",)))  # as many frames as runs
+    # One frame per run.
+    stage = Stage(project(view, words, unit), Clock(n_runs - 2, ("run",)))
     every, each = stage.clock.always(), {run: run for run in range(n_runs)}
     lines = stage.projection(guesses.segments)  # (R, 2, 2)
     layers = [*_ground(stage, unit, words, record)]
@@ -210,12 +219,13 @@ def runs_scene(guesses: Guesses, unit: Points, words: Words, view: View, record:
 
 
 def exact_words(knowledge: ExactKnowledge, words: Words, n: int) -> str:
-    """Say how exactly the record is recovered."""
+    """Describe how exactly the record is recovered."""
     record, guess, box = knowledge.nonprivate_record, knowledge.guess, words.ends
     worst = float(np.abs(guess - record).max())
     digits = "every digit" if worst == 0 else f"{max(0, math.floor(-math.log10(worst)))} digits"
     off = np.abs(box.from_unit(guess) - box.from_unit(record))
-    axis = int((off / box.widths).argmax())  # of the largest error, which is written in the feature's own unit
+    # Axis of the largest error, which is given in the unit of the feature.
+    axis = int((off / box.widths).argmax())
     length = f"{ceiled(float(off[axis]))} {words.own_units[axis]}".strip()
     return (
         f"Exact centers and counts give the record away to whoever has the other {n - 1:,}: right to {digits}, "
@@ -224,7 +234,7 @@ def exact_words(knowledge: ExactKnowledge, words: Words, n: int) -> str:
 
 
 def noisy_words(guesses: Guesses, epsilon: float) -> str:
-    """Say how far off the guesses are, beside a guess that looks at nothing."""
+    """Describe the error of the guesses, beside a guess without any release."""
     errors = guesses.nonprivate_errors
     blind = float(np.linalg.norm(guesses.nonprivate_record - 0.5))
     near = int((errors <= NEAR).sum())
@@ -236,7 +246,7 @@ def noisy_words(guesses: Guesses, epsilon: float) -> str:
 
 
 def published_words(guesses: Guesses, words: Words) -> str:
-    """Say what the paper's release leaves of the record, in numbers."""
+    """Describe in numbers the places that the paper's release leaves for the record."""
     known = np.isfinite(guesses.nonprivate_off)
     if not known.any():
         return (

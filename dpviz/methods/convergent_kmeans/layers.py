@@ -31,23 +31,31 @@ from dpviz.stories import ground_layers as ground
 from dpviz.stories.stage import Stage, stack
 from dpviz.stories.view import Projection
 
-HEAT_CELLS = 20  # a side, of a zone's density
-MOST_DRAWS, MOST_DRAWS_A_ZONE, FEWEST_DRAWS = 3_000, 40, 4  # shown where a density cannot be
+# Cells on a side for the density of a zone.
+HEAT_CELLS = 20
+# Numbers of draws that are shown if a density cannot be.
+MOST_DRAWS, MOST_DRAWS_A_ZONE, FEWEST_DRAWS = 3_000, 40, 4
 CLAMPED = "clamped noise"
-CORNER = 1e-9  # box units; a center this close to a wall was clipped and has left its ray
-MOST_WALLS = 3_000  # that can still be told apart
-PIXELS = 160  # along an axis of a grid whose cells are not equal
-ROUNDING = 1e-9  # of a pixel
+# In box units. A center this close to a wall was clipped and has left its ray.
+CORNER = 1e-9
+# Largest number of walls that can still be distinguished.
+MOST_WALLS = 3_000
+# Pixels along an axis of a grid with unequal cells.
+PIXELS = 160
+# Share of a pixel.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZoneMeans(Confidential):
     """The means that zones stand on, over all iterations: released in repaired mode, secret in published mode."""
 
-    mean: FloatArray  # (T, k, d) box units
+    # (T, k, d) box units.
+    mean: FloatArray
     controller: FloatArray  # (T, k, d)
     lam: FloatArray  # (T, k)
-    counts: FloatArray  # (T, k) records in each cluster
+    # (T, k) records in each cluster.
+    counts: FloatArray
     released: bool
 
     @classmethod
@@ -61,7 +69,7 @@ class ZoneMeans(Confidential):
 
     @property
     def ink(self) -> Ink:
-        """Blue if released, gray if exact and so the curator's."""
+        """Blue if released, gray if exact and therefore curator only."""
         return RELEASED if self.released else SECRET
 
 
@@ -72,7 +80,8 @@ def zone_layers(
     clock, plane = stage.clock, stage.projection
     frames = clock.during("zone", "sample")
     previous = np.concatenate([start[None], release.path[:-1]])
-    radius = np.linalg.norm(means.mean - previous, axis=2)  # (T, k) a
+    # (T, k) a.
+    radius = np.linalg.norm(means.mean - previous, axis=2)
     law = LAW if means.released else SECRET_NOISE
     # The first convergent zone starts at the start, and clamped noise is cut at that zone: secret if the start is.
     public_start = release.start is not None
@@ -85,7 +94,8 @@ def zone_layers(
     if plane.d == 2 and np.isfinite(epsilon):
         value = _density(means, epsilon, plane)
         draws = stage.layer("density of the draw", Kind.HEAT, law, frames, {**zone, "value": value})
-    else:  # a density in d dimensions has no picture in the plane, its draws have
+    # A density in d dimensions has no picture in the plane, but its draws have.
+    else:
         places = spread_in_zone(mean, controller, means.lam.ravel(), epsilon, n_draws, rng=rng).reshape(shape)
         draws = stage.marks("possible draw", law, frames, places, size=2.5, isolate=False)
     # The rejected alternative is noise of a mean's scale, d / (count epsilon).
@@ -123,14 +133,17 @@ def _density(means: ZoneMeans, epsilon: float, plane: Projection) -> ByteArray:
     """Return each zone's density (T, k, g, g), scaled to 255 at its own highest cell."""
     n_steps, k, _ = means.mean.shape
     cells = (np.arange(HEAT_CELLS) + 0.5) / HEAT_CELLS * 2.0 - 1.0
-    square = np.stack(np.meshgrid(cells, cells, indexing="xy"), axis=-1).reshape(-1, 2)  # row 0 at low y
-    within = np.flatnonzero((square**2).sum(axis=1) <= 1.0)  # a zone is a ball: its square's corners stay empty
+    # Row 0 is at low y.
+    square = np.stack(np.meshgrid(cells, cells, indexing="xy"), axis=-1).reshape(-1, 2)
+    # A zone is a ball, so that the corners of its square stay empty.
+    within = np.flatnonzero((square**2).sum(axis=1) <= 1.0)
     toward = (plane(means.controller) - plane(means.mean)).reshape(-1, 2)  # (T k, 2)
     length = np.linalg.norm(toward, axis=1)
     axis = toward / np.where(length > 0, length, 1.0)[:, None]
     lam = means.lam.reshape(-1)
     offsets = np.empty((2, len(lam), len(within)))
-    for i in range(2):  # axis by axis: a product whose rows have two numbers would cost ten times as much
+    # Axis by axis, because a product with rows of two numbers would cost ten times as much.
+    for i in range(2):
         offsets[i] = (lam * axis[:, i])[:, None] + (1.0 - lam)[:, None] * square[within, i]
     inner = zone_density(np.moveaxis(offsets, 0, -1), axis, lam, epsilon)
     highest = inner.max(axis=1, keepdims=True)
@@ -194,7 +207,8 @@ def grid_layers(release: GridRelease, nonprivate_counts: Counts, stage: Stage) -
     axes = tuple(int(axis) for axis in stage.projection.matrix.argmax(axis=0)[: min(stage.projection.d, 2)])
     low, high = (corner[:, axes] for corner in release.grid.walls())
     noisy, exact = (shaded(counts, low, high) for counts in (release.noisy_cell_counts, nonprivate_counts))
-    highest = max(float(np.abs(noisy).max()), 1e-300)  # one scale for all three, and it is released
+    # One scale for all three. It is released.
+    highest = max(float(np.abs(noisy).max()), 1e-300)
     after = dict.fromkeys(range(clock.frame(0, "noisy"), clock.n_frames), 0)
 
     def cells(name: str, ink: Ink, rows: dict[int, int], counts: FloatArray) -> Layer:
@@ -217,7 +231,8 @@ def shaded(counts: Counts, low: FloatArray, high: FloatArray) -> FloatArray:
     Cells lie between `low` and `high` (m, 1 or 2) in the drawn axes; those of one place are summed. Equal cells are
     pixels themselves.
     """
-    n_cells = []  # along each axis, 0 where they are not equal
+    # Number of cells along each axis, 0 if they are unequal.
+    n_cells = []
     for axis in range(low.shape[1]):
         widths = high[:, axis] - low[:, axis]
         n_equal = round(1.0 / float(widths[0]))
@@ -241,8 +256,10 @@ def _wall_layer(low: FloatArray, high: FloatArray, stage: Stage) -> list[Layer]:
     """The walls between the cells, while there are few enough to be seen; they are public or released."""
     if low.shape[1] == 1:
         low, high = (np.column_stack([each, np.full(len(each), side)]) for each, side in ((low, 0.0), (high, 1.0)))
-    some = low[:: max(1, len(low) // MOST_WALLS)]  # enough to see that there are too many, before all are sorted
-    corners = np.unique(some[:, 0] + 1j * some[:, 1])  # no two of them have a wall in common
+    # Enough walls to see that there are too many, before all are sorted.
+    some = low[:: max(1, len(low) // MOST_WALLS)]
+    # No two corners share a wall.
+    corners = np.unique(some[:, 0] + 1j * some[:, 1])
     if np.count_nonzero(corners.real > 0) + np.count_nonzero(corners.imag > 0) > MOST_WALLS:
         return []
     sides = np.column_stack([low, low[:, 0], high[:, 1]])

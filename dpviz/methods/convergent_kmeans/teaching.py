@@ -37,9 +37,11 @@ from dpviz.stories.teaching import (
 )
 
 N = 2_000  # records
-N_RUNS = 25  # noise seeds 0 to 24
+# Noise seeds 0 to 24.
+N_RUNS = 25
 N_ATTACKS = 8
-RECORD = 17  # whose presence is attacked
+# Record whose presence is attacked.
+RECORD = 17
 START_SEED = 5
 PUBLISHED = Params(mode="published", start_seed=START_SEED)
 K = PUBLISHED.n_clusters
@@ -65,7 +67,8 @@ def nonprivate_cost_ratios(params: Params) -> FloatArray:
 # The chapter of the course: noise in every round, one budget for all of them.
 
 EPSILON = 0.5
-FEW, MANY = 3, 30  # rounds
+# Numbers of rounds.
+FEW, MANY = 3, 30
 ROUNDS = Knob(
     "course_rounds",
     "choice",
@@ -90,7 +93,7 @@ def more_rounds() -> Answer:
 
 
 def rounds_words(rounds: str) -> str:
-    """Say what so many rounds cost, in the middle of many runs."""
+    """Describe the cost of this many rounds, in the middle of many runs."""
     return (
         f"Rounds: {rounds}. In a typical run of {N_RUNS}, centers cost **{number(nonprivate_cost_of(int(rounds)))}** "
         "times what they cost without noise. Cost adds up how far people are from their center, squared."
@@ -174,7 +177,7 @@ def formulas(it: Known) -> tuple[Formula, ...]:
 
 
 def words(it: Known) -> dict[str, str]:
-    """Return what the symbols stand for."""
+    """Return the meanings of the symbols."""
     return WORDS if isinstance(it.params, Params) else SYMBOLS | FAMILY_WORDS
 
 
@@ -236,7 +239,8 @@ def _published(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
     step, t = pure[0].epsilon, len(release.path)
     last = final.epsilon
     ratio, first = None, it.box.to_unit(release.centers)[0]
-    if len(first) > 1 and (first[:2] > 0).all() and (first[:2] < 1).all():  # what leaks, read from the release
+    # The leak, read from the release.
+    if len(first) > 1 and (first[:2] > 0).all() and (first[:2] < 1).all():
         ratio = Formula(
             "The ratio that leaks: first center, first two features, measured from the box's low corner",
             r"\frac{c_1}{c_2} = \frac{\sum x_1}{\sum x_2}",
@@ -272,7 +276,7 @@ READING = Reading.of("convergent_kmeans", formulas, words, KAIROUZ)
 
 
 def statistics_of(release: ZonesRelease, spots: Points, box: Box) -> FloatArray:
-    """Return what is read of the zones near each of `spots` (s, d), (f,).
+    """Return readings (f,) of the zones near each of `spots` (s, d).
 
     The first zone near a spot, the released center's ray from the corner, and the counts, all in box units.
     """

@@ -20,11 +20,15 @@ class Cells:
 
     low: FloatArray  # (m, d)
     high: FloatArray  # (m, d)
-    axes: IntArray  # (m,) of the tried cut, -1 where there was none
-    positions: FloatArray  # (m,) NaN where there was none
-    refused: BoolArray  # (m,) tried, and not applied
+    # (m,) axis of the tried cut, -1 without a cut.
+    axes: IntArray
+    # (m,) NaN without a cut.
+    positions: FloatArray
+    # (m,) True if a cut was tried and not applied.
+    refused: BoolArray
     levels: IntArray  # (m,)
-    n_levels: int  # levels on which a cut was tried
+    # Number of levels on which a cut was tried.
+    n_levels: int
 
     @classmethod
     def of(cls, tree: SplitTree, box: Box) -> "Cells":
@@ -45,7 +49,7 @@ class Cells:
 
     @property
     def tried(self) -> BoolArray:
-        """Where a cut was tried, (m,)."""
+        """True (m,) if a cut was tried."""
         return self.axes >= 0
 
     @property
@@ -54,7 +58,7 @@ class Cells:
         return self.tried & ~self.refused
 
     def drawn(self, plane: Plane) -> FloatArray:
-        """Return every node's tried cut (m, p, 2); NaN where none was tried, or along a feature that is not shown."""
+        """Return every node's tried cut (m, p, 2). NaN without a cut, or along a feature that is not shown."""
         return plane.cuts(self.low, self.high, self.axes, self.positions)
 
 
@@ -83,7 +87,7 @@ class Subsets:
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """What each node is, how many records it has, and what became of it."""
+        """Type, number of records, and outcome of each node."""
         return tuple(
             f"{'All records' if node == 0 else f'Subset {node}'} ({about(float(self.tree.noisy_counts[node]))}): "
             + (f"{self.cut_place(node)}, {self.reason(node)}" if self.cells.tried[node] else self.reason(node))
@@ -98,7 +102,7 @@ class Subsets:
         return f"{self.words.feature_names[axis]} at {number(place)}{unit}"
 
     def reason(self, node: int) -> str:
-        """Return what became of a node."""
+        """Return the outcome of a node."""
         tree, least = self.tree, float(self.tree.needed[node])
         if self.cells.applied[node]:
             return "cut in two"

@@ -35,7 +35,8 @@ from dpviz.stories.center_facts import cost_ratio
 from dpviz.stories.panel import counted
 from dpviz.stories.view import Plane, View, Words
 
-ROOM = 0.5  # levels left free above the root and below the deepest leaf
+# Levels left free above the root and below the deepest leaf.
+ROOM = 0.5
 
 
 def tree_chart(release: dpm.TreeRelease, subsets: Subsets, chosen: int) -> Scene:
@@ -94,7 +95,7 @@ def tree_chart(release: dpm.TreeRelease, subsets: Subsets, chosen: int) -> Scene
 
 
 def places(children: IntArray, levels: IntArray) -> FloatArray:
-    """Return where the nodes (m, 2) of a tree stand: leaves side by side, parents over the middle of their children."""
+    """Return the places of a tree's nodes (m, 2): leaves side by side, parents over the middle of their children."""
     at = np.zeros((len(children), 2))
     at[:, 1] = -levels
     order: list[int] = []
@@ -107,7 +108,8 @@ def places(children: IntArray, levels: IntArray) -> FloatArray:
             at[node, 0], left = left, left + 1
         else:
             waiting += [above, below]
-    for node in reversed(order):  # parents come before their children
+    # Parents come before their children in `order`.
+    for node in reversed(order):
         if children[node, 0] >= 0:
             at[node, 0] = at[children[node], 0].mean()
     return at
@@ -204,19 +206,23 @@ def _rules(cells: Cells, split: SplitTrace, axis: int, ends: tuple[float, float]
     return rule("Best cut", best, SECRET, 2.0), rule("Drawn cut", lines, RELEASED, 3.0)
 
 
-SIDE = 96  # columns and rows of the heat; ours
-NEAR = 0.02  # of the axis: two cuts no farther apart are the same one; ours
+# Our choice: columns and rows of the heat map.
+SIDE = 96
+# Our choice, as a share of the axis: two cuts at most this far apart are the same.
+NEAR = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ManyCuts:
-    """The applied cuts of R runs, box units; each run is one more release, so all of it is the curator's."""
+    """Applied cuts of R runs, box units. Each run is one more release. Curator only."""
 
     n_clusters: IntArray  # (R,)
-    runs: IntArray  # (c,) the run of each cut
+    # (c,) run of each cut.
+    runs: IntArray
     axes: IntArray  # (c,)
     positions: FloatArray  # (c,)
-    low: FloatArray  # (c, d) the cell that was cut
+    # (c, d) cell of each cut.
+    low: FloatArray
     high: FloatArray  # (c, d)
 
     @classmethod
@@ -291,7 +297,7 @@ def heat(many: ManyCuts, features: tuple[int, ...]) -> FloatArray:
 
 
 def heat_chart(cells: Cells, words: Words, many: ManyCuts, view: View) -> Scene:
-    """Return where the runs cut, in two features, with the shown run's cuts on top: the curator's."""
+    """Return the cuts of the runs in two features, with the cuts of the shown run on top. Curator only."""
     flat = View(view.x, view.y)
     plane = Plane.of(flat, words)
     share = heat(many, plane.features)
@@ -311,14 +317,15 @@ def heat_chart(cells: Cells, words: Words, many: ManyCuts, view: View) -> Scene:
         caption=f"The stronger the shade, the more of {n_runs} runs cut there: shades are square roots.{more}",
         x=plane.projection.x,
         y=plane.projection.y,
-        axes_public=False,  # every run is one more release
+        # Every run is one more release.
+        axes_public=False,
         layers=layers,
         scrubber=False,
     )
 
 
 def k_chart(k_shown: int, classes: Labels | None, many: ManyCuts) -> Scene:
-    """Return how many clusters the runs found, beside the shown run's number and that of the known classes."""
+    """Return the numbers of clusters that the runs found, beside those of the shown run and the known classes."""
     ks, counts = np.unique(many.n_clusters, return_counts=True)
     known = [] if classes is None or not len(classes) else [len(np.unique(classes))]
     low, high = min([*ks, k_shown, *known]), max([*ks, k_shown, *known])
@@ -335,7 +342,8 @@ def k_chart(k_shown: int, classes: Labels | None, many: ManyCuts) -> Scene:
         )
     ]
     rules = [("Shown run", k_shown, RELEASED, 6.0)]
-    if known:  # on top, and thinner, as both are often the same number
+    # Thinner and on top, because both numbers are often equal.
+    if known:
         rules.append(("Known classes", known[0], SECRET, 2.0))
     layers += [Layer.line(name, ink, (k, k), (0.0, 1.1 * top), size=size) for name, k, ink, size in rules]
     return Plot(
@@ -349,8 +357,10 @@ def k_chart(k_shown: int, classes: Labels | None, many: ManyCuts) -> Scene:
     )
 
 
-STARTS = 5  # of k-means
-SAMPLE = 2_000  # records, at most, whose silhouette is measured
+# Restarts of k-means.
+STARTS = 5
+# Largest number of records for the silhouette.
+SAMPLE = 2_000
 EXPLAINED = (
     "k-means: scikit-learn's best of 5 starts, without privacy and with DPM's number of clusters. Cost: over that of "
     "k-means, the lesser of these starts' and the picture's. Silhouette: 1 compact and apart, below 0 mixed up; of "
@@ -362,7 +372,7 @@ EXPLAINED = (
 def comparison(
     points: Points, box: Box, labels: Labels, centers: Centers, classes: Labels | None
 ) -> dict[str, dict[str, float]]:
-    """Return {who: {what: value}} for DPM's cells and centers, and for k-means; exact, so the curator's.
+    """Return {who: {what: value}} for DPM's cells and centers, and for k-means. Exact. Curator only.
 
     `points` (n, d) and `centers` (k, d) in data units, `labels` (n,) the cell of each record. NaN where a number is not
     defined: a silhouette needs two clusters and three records.

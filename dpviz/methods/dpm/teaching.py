@@ -1,4 +1,4 @@
-"""How DPM is taught: its chapter, what there is to read, and what two worlds show."""
+"""Material that teaches DPM: its chapter, reading, and two worlds."""
 
 import math
 from functools import cache
@@ -31,7 +31,8 @@ from dpviz.stories.teaching import (
     tex,
 )
 
-N_RUNS = 20  # noise seeds 0 to 19
+# Noise seeds 0 to 19.
+N_RUNS = 20
 N = 5_000  # records
 
 
@@ -149,7 +150,7 @@ def _root(it: Known) -> float:
 
 
 def score_range(it: Known) -> tuple[float, float]:
-    """Return what the draw of the first cut stands on, times n~, and the n~ that divides it."""
+    """Return the sensitivity of n~ times the scores at the first cut, and the n~ that divides it."""
     params, published = it.params, it.params.calibration == "published"
     of = unit_sensitivity if published else unit_half_range
     top = of(t=params.t, q=params.q, emptiness_weight=params.emptiness_weight)

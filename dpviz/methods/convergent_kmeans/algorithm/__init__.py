@@ -167,17 +167,23 @@ class ZonesRelease(CentersRelease):
     exact statistics.
     """
 
-    start: Centers | None  # (k, d) box units; None when it was made of records or given
+    # (k, d) box units. None if the start was made from records or given.
+    start: Centers | None
     zone_centers: FloatArray  # (T, k, d)
     zone_radii: FloatArray  # (T, k)
-    path: FloatArray  # (T, k, d) the sampled centers S_hat
-    zone_means: FloatArray | None  # (T, k, d) the noisy means
+    # (T, k, d) sampled centers S_hat.
+    path: FloatArray
+    # (T, k, d) noisy means.
+    zone_means: FloatArray | None
     controllers: FloatArray | None  # (T, k, d)
     lam: FloatArray | None  # (T, k)
     noisy_counts_by_iteration: FloatArray | None  # (T, k)
-    start_packing: Centers | None = None  # (k, d) box units: the public packing of a private start, row i as `start`'s
-    start_cell_counts: Counts | None = None  # (m1 ... md,) noisy, C order; of a private start
-    start_cell_edges: tuple[FloatArray, ...] | None = None  # d of (m_j + 1,), the walls of its cells, box units
+    # (k, d) box units: the public packing of a private start. Row i matches row i of `start`.
+    start_packing: Centers | None = None
+    # (m1 ... md,) noisy counts of a private start, in C order.
+    start_cell_counts: Counts | None = None
+    # d arrays (m_j + 1,) with the walls of the start's cells, box units.
+    start_cell_edges: tuple[FloatArray, ...] | None = None
 
 
 def fit(
@@ -216,7 +222,8 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
         step = zone_step(problem, centers, clusters, iteration, chance)
         step = replace(step, seeds=seeds) if iteration == 1 and seeds is not None else step
         if problem.repaired and iteration == problem.n_iterations:
-            yield replace(step, outcome="planned")  # depends on no further pass over the records
+            # The outcome depends on no further pass over the records.
+            yield replace(step, outcome="planned")
             return
         following = cell_pass(records, step.released_centers)
         outcome = "moving"
@@ -313,7 +320,8 @@ def _release(centers: Centers, trace: tuple[ZoneStep, ...], box: Box, params: Pa
 
 def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
     own = params.initial_centers is not None
-    records = params.start == "records" and not own  # initial centers override the start
+    # Initial centers override the start.
+    records = params.start == "records" and not own
     start = (GIVEN_START_CAVEAT,) if own else (RECORDS_CAVEAT,) if records else ()
     if params.mode == "published":
         total = params.epsilon_counts + len(trace) * params.epsilon_per_iteration

@@ -15,8 +15,10 @@ from dpviz.core import FloatArray, frozen
 from dpviz.mechanisms import PublicGenerator, SecretGenerator
 from dpviz.solvers import ZoneDraw, controller_angle, draws_ahead, tosses, zone_offset
 
-AT_ONCE = 8  # iterations whose zones are drawn together: each law costs a hundred small steps, however many they are
-CACHED_DRAWS = 64  # draws of some iterations at once, a few kilobytes each
+# Iterations whose zones are drawn together. A draw costs a hundred small steps for any number of them.
+AT_ONCE = 8
+# Draws that are kept, a few kilobytes each.
+CACHED_DRAWS = 64
 
 
 class GeneratorSource(Protocol):
@@ -34,7 +36,8 @@ class GeneratorSeed(NamedTuple):
 
     kind: type[np.random.BitGenerator]
     entropy: tuple[int, ...]
-    path: tuple[int, ...]  # from the first generator to this one, the number of each child
+    # Number of each child, from the first generator to this one.
+    path: tuple[int, ...]
 
     def child(self, *numbers: int) -> "GeneratorSeed":
         """Return the name of a child, or of a child's child."""
@@ -63,10 +66,13 @@ class SecretSource(NamedTuple):
 class Chance:
     """The draws of one iteration."""
 
-    noise: GeneratorSource  # of the noisy counts and sums, whose scale may not be known yet
-    gamma: FloatArray  # (k,) NaN with orientation "future"
+    # Source of the noise of counts and sums. Its scale may not be known yet.
+    noise: GeneratorSource
+    # (k,) NaN with orientation "future".
+    gamma: FloatArray
     lam: FloatArray  # (k,)
-    turns: FloatArray | None  # (k, d) directions that the controller turns to; none with orientation "future"
+    # (k, d) directions to which the controller turns. None with orientation "future".
+    turns: FloatArray | None
     draw: ZoneDraw
 
 

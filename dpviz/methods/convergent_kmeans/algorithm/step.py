@@ -23,22 +23,30 @@ from dpviz.solvers import (
 )
 from dpviz.solvers.noisy_lloyd import LloydProblem, cell_pass
 
-ROUNDING = 1e-12  # box units, above what places near 1 round to, however small a is; with "past" |X - S| equals a
+# Box units. Larger than the rounding of places near 1, for any a. With "past", |X - S| equals a.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZonesProblem:
-    """What stays the same over the iterations."""
+    """Everything that stays the same over the iterations."""
 
-    records: LloydProblem  # the records and their box
+    # Records and their box.
+    records: LloydProblem
     n_clusters: int
     repaired: bool
-    orientation: str  # "past" or "future"
-    n_iterations: int  # T, or the most in published mode
-    epsilon: float  # of each iteration: budget in repaired mode, the paper's epsilon_t in published mode
-    temperature: float  # epsilon inside a zone; the same number in published mode
-    plan_events: tuple[Event, ...] = ()  # what fixing `n_iterations` cost
-    seeded: bool = False  # after a private start: its centers are too good to follow noise alone
+    # "past" or "future".
+    orientation: str
+    # T, or the largest number in published mode.
+    n_iterations: int
+    # Epsilon of each iteration: its budget in repaired mode, the paper's epsilon_t in published mode.
+    epsilon: float
+    # Epsilon inside a zone. The same number in published mode.
+    temperature: float
+    # Cost of fixing `n_iterations`.
+    plan_events: tuple[Event, ...] = ()
+    # True after a private start. Its centers are too good to follow noise alone.
+    seeded: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,36 +65,62 @@ class ZoneStep(Step):
         "nonprivate_final_mean",
     )
 
-    iteration: int  # 1, 2, ...
-    epsilon: float  # of this iteration: budget in repaired mode, the paper's epsilon_t in published mode
-    previous_centers: Centers  # (k, d) S_prev
+    # Counted from 1.
+    iteration: int
+    # Epsilon of this iteration: its budget in repaired mode, the paper's epsilon_t in published mode.
+    epsilon: float
+    # (k, d) S_prev.
+    previous_centers: Centers
     nonprivate_counts: Counts  # (k,)
-    nonprivate_mean: Centers  # (k, d) S; an empty cluster's is S_prev
-    noisy_counts: Counts | None  # (k,) repaired mode
-    zone_mean: Centers  # (k, d) the mean the zone stands on: S, or the noisy mean in repaired mode
-    convergent_radius: FloatArray  # (k,) a = |S_prev - zone_mean|
-    far_point: Centers  # (k, d) Y = 2 zone_mean - S_prev
-    gamma: FloatArray  # (k,) angle from Y to X, radians; NaN with orientation "future"
-    controller: Centers  # (k, d) X
+    # (k, d) S. An empty cluster keeps S_prev.
+    nonprivate_mean: Centers
+    # (k,) repaired mode only.
+    noisy_counts: Counts | None
+    # (k, d) mean on which the zone is built: S, or the noisy mean in repaired mode.
+    zone_mean: Centers
+    # (k,) a = |S_prev - zone_mean|.
+    convergent_radius: FloatArray
+    # (k, d) Y = 2 zone_mean - S_prev.
+    far_point: Centers
+    # (k,) angle from Y to X in radians. NaN with orientation "future".
+    gamma: FloatArray
+    # (k, d) X.
+    controller: Centers
     lam: FloatArray  # (k,)
-    zone_center: Centers  # (k, d) P
-    zone_radius: FloatArray  # (k,) r
-    reach: FloatArray  # (k,) delta
-    angle: FloatArray  # (k,) alpha, radians
-    released_centers: Centers  # (k, d) S_hat
-    nonprivate_members: Members  # of each previous center: the nearest records; (0,) where they come in chunks
-    nonprivate_cost_before: FloatArray  # (k,) of the clusters at S_prev, box units squared
-    nonprivate_cost_after: FloatArray  # (k,) of the same clusters at S_hat
-    lloyd_rounds: int  # 1, or 2 with orientation "future", whose controller is a second Lloyd step
-    outcome: str  # "moving", "converged", "still" (tolerance), "max_iterations", "planned" (repaired mode's last)
+    # (k, d) P.
+    zone_center: Centers
+    # (k,) r.
+    zone_radius: FloatArray
+    # (k,) delta.
+    reach: FloatArray
+    # (k,) alpha in radians.
+    angle: FloatArray
+    # (k, d) S_hat.
+    released_centers: Centers
+    # Nearest records of each previous center. (0,) if the records come in chunks.
+    nonprivate_members: Members
+    # (k,) costs of the clusters at S_prev, box units squared.
+    nonprivate_cost_before: FloatArray
+    # (k,) costs of the same clusters at S_hat.
+    nonprivate_cost_after: FloatArray
+    # 1, or 2 with orientation "future", whose controller is a second Lloyd step.
+    lloyd_rounds: int
+    # "moving", "converged", "still" (tolerance), "max_iterations", or "planned" (last iteration in repaired mode).
+    outcome: str
     events: tuple[Event, ...]
-    seeds: CellSeeds | None = None  # the first step's, of a private start
+    # Seeds of the first step after a private start.
+    seeds: CellSeeds | None = None
     # Published mode's last iteration also has the final sums over noisy counts, and which of them were mended.
-    final_counts: Counts | None = None  # (k,) noisy; the center times it is the exact sum
-    final_raised: BoolArray | None = None  # (k,) the noisy count was below 1 and became 1
-    final_clipped: BoolArray | None = None  # (k,) the center lay outside the box and was clipped into it
-    final_centers: Centers | None = None  # (k, d) as released, box units
-    nonprivate_final_counts: Counts | None = None  # (k,) of the clusters whose sums are released
+    # (k,) noisy counts. A center times its count is the exact sum.
+    final_counts: Counts | None = None
+    # (k,) True if the noisy count was below 1 and became 1.
+    final_raised: BoolArray | None = None
+    # (k,) True if the center was outside the box and was clipped into it.
+    final_clipped: BoolArray | None = None
+    # (k, d) released centers, box units.
+    final_centers: Centers | None = None
+    # (k,) counts of the clusters whose sums are released.
+    nonprivate_final_counts: Counts | None = None
     nonprivate_final_mean: Centers | None = None  # (k, d)
 
     @property
@@ -96,7 +130,7 @@ class ZoneStep(Step):
 
     @property
     def leaves_convergent_zone(self) -> BoolArray:
-        """Whether each zone (k,) may reach out of its convergent zone, |X - S| > a: with "future" it can."""
+        """True (k,) for zones that may reach out of their convergent zone, |X - S| > a, which "future" allows."""
         reach = lengths(self.controller - self.zone_mean)
         return reach > self.convergent_radius + ROUNDING
 
@@ -112,11 +146,13 @@ def zone_step(problem: ZonesProblem, centers: Centers, clusters: Partition, iter
         split, adjacency = su_split(problem.epsilon, centers.shape[1]), Adjacency.ADD_REMOVE
         noisy = noisy_sums(sums, centers, split, adjacency, iteration, rngs=rngs, seeded=problem.seeded)
         mean, noisy_counts, event = noisy.centers, frozen(noisy.counts), noisy.event
-    else:  # on the exact means, as the paper does; the event is the paper's claim, not a proved fact
+    # The paper uses the exact means. The event is the paper's claim, not a proved fact.
+    else:
         claimed = PureEvent("one cluster (claimed)", problem.epsilon, purpose=Purpose.DRAWS, step=iteration)
         event = ParallelEvent(f"iteration {iteration} (claimed)", (claimed,) * len(exact))
         mean = exact
-    far_point = 2.0 * mean - centers  # Y
+    # Y.
+    far_point = 2.0 * mean - centers
     # The controller X with the gamma and lambda of this iteration (steps 3 and 4).
     if chance.turns is not None:
         controller = past_controller(mean, far_point, gamma, chance.turns)

@@ -183,7 +183,7 @@ class Weights:
         return of(t=self.t, q=self.q, emptiness_weight=self.emptiness_weight)
 
     def emptiness(self, counts: ArrayLike, gaps: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
-        """Return emptiness, from the records around each place as published, otherwise from the depth of a gap there.."""
+        """Return emptiness: from records around each place as published, otherwise from the depth of its gap."""
         return emptiness(counts, noisy_count) if self.published else gap(gaps, noisy_count)
 
     def centreness(self, ranks: ArrayLike, n: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
