@@ -1,19 +1,20 @@
 """What a browser shows before Streamlit's script has arrived: the page's name and question, and the picture's place.
 
-Streamlit's index page is empty, and its script takes seconds. What is put into it goes when a stage is there.
+Streamlit's index page is empty, and its script takes seconds. What is put into it goes when a stage is there. Each page
+also names the server's address, which Streamlit would look for.
 """
 
 import re
 from html import escape
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import Message, Receive, Scope, Send
 
 from dpviz.assets import text
 from dpviz.methods import CATALOGUE
 from dpviz.tools.audit.pictures import LEDE
 from dpviz.ui.home import TITLE
-from dpviz.ui.server.security import Middleware
+from dpviz.ui.server.security import SERVER_SCRIPT, Middleware
 
 EMPTY = b'<div id="root"></div>'
 OTHERS = {
@@ -38,12 +39,13 @@ def words_of(path: str) -> tuple[str, str] | None:
 
 
 class FirstScreen(Middleware):
-    """Puts a page's first words into Streamlit's empty index page."""
+    """Puts the server's address and a page's first words into Streamlit's empty index page."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Call the app; what is no page with a stage stays as it is."""
+        """Call the app; what is no page of Streamlit's stays as it is."""
         words = words_of(scope["path"]) if scope["type"] == "http" and scope["method"] == "GET" else None
-        if words is None or "/_stcore/" in scope["path"] or "/static/" in scope["path"]:
+        is_page = words or (scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", ""))
+        if not is_page or "/_stcore/" in scope["path"] or "/static/" in scope["path"]:
             await self.app(scope, receive, send)
             return
         whole = {**scope, "headers": [each for each in scope["headers"] if each[0].lower() not in UNPACKED]}
@@ -58,7 +60,7 @@ class FirstScreen(Middleware):
             parts.append(message.get("body", b""))
             if message.get("more_body"):
                 return
-            page = filled(b"".join(parts), *words)
+            page = filled(b"".join(parts), *(words or ()))
             headers = MutableHeaders(raw=list(start["headers"]))
             headers["content-length"] = str(len(page))
             for name in ("etag", "last-modified"):
@@ -69,8 +71,13 @@ class FirstScreen(Middleware):
         await self.app(whole, receive, send_whole)
 
 
-def filled(page: bytes, title: str, question: str) -> bytes:
-    """Return an index page with the first words of a page in it; another page as it is."""
+def filled(page: bytes, title: str = "", question: str = "") -> bytes:
+    """Return an index page with the server's address and the first words of a page in it; another page as it is."""
+    if EMPTY not in page:
+        return page
+    page = page.replace(b"<title>", b"<script>" + SERVER_SCRIPT + b"</script><title>", 1)
+    if not title:
+        return page
     box = "" if title == OTHERS["compare"][0] else "<i></i>"
     words = f"<b>{escape(title)}</b><span>{escape(question)}</span>"
     first = f'<div id="dpviz-first" class="{KINDS.get(title, "")}" aria-hidden="true">{words}{box}</div>'

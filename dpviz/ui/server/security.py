@@ -40,17 +40,20 @@ _CLOSED = ("/_stcore/upload_file", "/_stcore/metrics")  # in public: files, and 
 # WebSocket close codes of RFC 6455; before a handshake is over they are answered as 403.
 POLICY_VIOLATION, UNSUPPORTED_DATA, PROTOCOL_ERROR = 1008, 1003, 1002
 _INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
+# Without it Streamlit looks for its server below the page's own name first, where nothing is.
+SERVER_SCRIPT = b'window.__streamlit={BACKEND_BASE_URL:new URL(".",location.href).href}'
 _LOGGER = get_logger(__name__)
 
 
 def content_policy() -> str:
     """Return the content security policy of the app's pages: everything comes from this server.
 
-    Streamlit's index page has an inline script, which is named by its digest. Its components come as blobs, its styles
-    are inline, and its table editor uses WebAssembly.
+    Streamlit's index page has inline scripts, which are named by their digests. Its components come as blobs, its
+    styles are inline, and its table editor uses WebAssembly.
     """
     index = Path(streamlit.__file__).parent / "static" / "index.html"
-    digests = [base64.b64encode(hashlib.sha256(text).digest()).decode() for text in _INLINE.findall(index.read_bytes())]
+    inline = [*_INLINE.findall(index.read_bytes()), SERVER_SCRIPT]
+    digests = [base64.b64encode(hashlib.sha256(text).digest()).decode() for text in inline]
     scripts = " ".join(["'self'", "blob:", "'wasm-unsafe-eval'", *(f"'sha256-{digest}'" for digest in digests)])
     return (
         f"default-src 'self'; script-src {scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "

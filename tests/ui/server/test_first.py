@@ -17,6 +17,7 @@ from starlette.routing import Route
 from dpviz.methods import CATALOGUE
 from dpviz.ui.home import TITLE
 from dpviz.ui.server.first import EMPTY, FirstScreen, filled
+from dpviz.ui.server.security import SERVER_SCRIPT
 
 INDEX = (Path(streamlit.__file__).parent / "static" / "index.html").read_bytes()
 
@@ -28,9 +29,9 @@ def index(_request):
 APP = FirstScreen(Starlette(routes=[Route("/{path:path}", index)], middleware=[Middleware(GZipMiddleware)]))
 
 
-def asked(path, method="GET"):
+def asked(path, method="GET", accept="*/*"):
     """Return status, headers and body of an answer, as a browser asks for it: packed."""
-    headers = [(b"accept-encoding", b"gzip"), (b"if-none-match", b"one")]
+    headers = [(b"accept-encoding", b"gzip"), (b"if-none-match", b"one"), (b"accept", accept.encode())]
     scope = {"type": "http", "method": method, "path": path, "headers": headers, "query_string": b"", "root_path": ""}
     sent = []
 
@@ -64,6 +65,15 @@ def test_a_page_with_a_stage_says_first_what_it_is_for(path):
     assert EMPTY in content, "Streamlit draws where it always does"
 
 
+@pytest.mark.parametrize("path", ["/", "/dpm", "/learn", "/behind/proxy/quiz"])
+def test_each_page_names_its_server_before_streamlit_looks_for_it(path):
+    *_, content = asked(path, accept="text/html,*/*;q=0.8")
+    script = b"<script>" + SERVER_SCRIPT + b"</script>"
+    assert content.count(script) == 1
+    assert content.index(script) < content.index(b'<script type="module"')
+    assert EMPTY in content
+
+
 @pytest.mark.parametrize("path", ["/learn", "/_stcore/dpm", "/static/dpm", "/dpm/more"])
 def test_what_is_no_page_with_a_stage_stays_as_it_is(path):
     status, headers, content = asked(path)
@@ -75,5 +85,5 @@ def test_what_is_no_page_with_a_stage_stays_as_it_is(path):
 def test_words_are_only_words():
     page = filled(INDEX, "<b>k", "<script>")
     assert b"<b><b>" not in page
-    assert page.count(b"<script>") == INDEX.count(b"<script>")
+    assert page.count(b"<script>") == INDEX.count(b"<script>") + 1
     assert filled(b"{}", "a", "b") == b"{}"
