@@ -1,4 +1,4 @@
-"""Cores that algorithms and baselines share: Lloyd's and medoids' steps, starts, zones, mixture landscapes."""
+"""Solvers that algorithms and baselines share: Lloyd and medoid steps, starts, zones, mixture landscapes."""
 
 from dpviz.solvers.capped_medoids import (
     SOLVERS,

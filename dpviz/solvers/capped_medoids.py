@@ -5,10 +5,10 @@ D'(x, y) = min(|x - y|, |x - S|), rows points and columns candidate medoids, thi
 D'(x, y) over y in T_k, because a minimum of minima may be taken in any order: k-medoids, for which FasterPAM is the
 field's best local search (Schubert & Rousseeuw 2021). Weights multiply the rows.
 
-The greedy choice is the start of FasterPAM and of AkM, accelerated k-medoids, the solver that Schnapp & Sabato run: de
-Mathelin et al. 2022.
+The greedy choice is the start of FasterPAM and of AkM, accelerated k-medoids (de Mathelin et al. 2022), the solver that
+Schnapp & Sabato run.
 
-Nothing here is private: it runs on what was released, or on purpose on records, as a non-private reference.
+Nothing here is private: it runs on released points or, on purpose, on records as a non-private reference.
 """
 
 from collections.abc import Sequence
@@ -20,24 +20,32 @@ from numpy.typing import ArrayLike, NDArray
 from dpviz.core import FloatArray, Labels, Points, algebra, as_points, compiled
 
 SOLVERS = ("fasterpam", "akm", "greedy")
-FULL = 3000  # points up to which all n^2 dissimilarities are computed: 36 MB; ours
-SAMPLE = 4000  # points of one sample beyond that: 64 MB; ours
-N_SAMPLES = 2  # the cheaper selection on all points wins; ours
-CHUNK = 16  # candidates whose dissimilarities are computed at a time, so that a block stays in the cache
-BLOCK = 64  # candidates evaluated together by the lazy greedy choice and by the pruned search; ours
-N_STARTS = 4  # of the reference without privacy, beside the greedy choice; ours
-UPDATES = 50  # most rounds of medoid updates; ours, they end long before
-MAX_SWEEPS = 100  # of FasterPAM over all candidates; ours, it ends long before
+# Number of points up to which all n^2 dissimilarities are computed (36 MB). Our choice.
+FULL = 3000
+# Points per sample if there are more than FULL points (64 MB). Our choice.
+SAMPLE = 4000
+# Number of samples. The selection that is cheaper on all points wins. Our choice.
+N_SAMPLES = 2
+# Candidates whose dissimilarities are computed at a time, so that a block stays in the cache.
+CHUNK = 16
+# Candidates that the lazy greedy choice and the pruned search evaluate together. Our choice.
+BLOCK = 64
+# Random starts of the non-private reference, besides the greedy choice. Our choice.
+N_STARTS = 4
+# Maximum rounds of medoid updates. Our choice: they end long before.
+UPDATES = 50
+# Maximum passes of FasterPAM over all candidates. Our choice: it ends long before.
+MAX_SWEEPS = 100
 
 Dissimilarities = NDArray[np.float32]  # (n, n)
 Ceilings = NDArray[np.float32]  # (n,)
 
 
 def cost(targets: ArrayLike, source_points: ArrayLike, centers: ArrayLike) -> float:
-    """Return mean over x of `targets` (n, d) of the distance to the nearest of both other sets; infinite with neither.
+    """Return the mean distance of `targets` (n, d) to the nearest source point or center.
 
-    `source_points` (m, d) and `centers` (k, d) may be empty; all are in one unit. Raises ValueError for empty targets
-    and bad arrays. Curator only where `source_points` are records.
+    `source_points` (m, d) and `centers` (k, d) may be empty; if both are, the mean is infinite. All are in one unit.
+    Raises ValueError for empty targets and bad arrays. Curator only if `source_points` are records.
     """
     points = _checked_targets(targets)
     d = points.shape[1]
@@ -46,7 +54,7 @@ def cost(targets: ArrayLike, source_points: ArrayLike, centers: ArrayLike) -> fl
 
 
 def nearest_distance(points: Points, others: Points) -> FloatArray:
-    """Return the distance (n,) of each of `points` to the nearest of `others` (m, d); infinite where m = 0."""
+    """Return the distance (n,) of each of `points` to the nearest of `others` (m, d); infinite if m = 0."""
     if len(others) == 0:
         return np.full(len(points), np.inf)
     distances, _ = scipy.spatial.cKDTree(others).query(points, k=1)
@@ -64,10 +72,10 @@ def select_centers(
 ) -> Labels:
     """Return the indices (min(k, n),) of T_k in `targets` (n, d), ascending and all different.
 
-    `source_points` (m, d) cost nothing and may be none; `weights` (n,) >= 0 count a point several times. "fasterpam"
-    starts from the greedy choice and swaps; "akm" improves the greedy choice by medoid updates, as de Mathelin et al.
-    2022 do; "greedy" stops there. Beyond FULL points each of N_SAMPLES uniform samples of SAMPLE points selects, and
-    the selection that is cheaper on all points is returned. Only the samples need `rng`.
+    `source_points` (m, d) cost nothing and may be empty; `weights` (n,) >= 0 count a point several times. "fasterpam"
+    starts from the greedy choice and swaps; "akm" improves the greedy choice by medoid updates, like de Mathelin et al.
+    2022; "greedy" stops after the greedy choice. Beyond FULL points, each of N_SAMPLES uniform samples of SAMPLE points
+    selects, and the selection that is cheaper on all points is returned. Only the samples need `rng`.
     Raises ValueError for empty targets, bad arrays, n_centers < 1 and an unknown solver.
     """
     return select_several(targets, source_points, [n_centers], weights=weights, solver=solver, rng=rng)[0]
@@ -82,10 +90,10 @@ def select_several(
     solver: str = "fasterpam",
     rng: np.random.Generator,
 ) -> list[Labels]:
-    """Return what `select_centers` does for each k of `ks`, with one matrix and one greedy choice for all of them.
+    """Return the result of `select_centers` for each k of `ks`, from one matrix and one greedy choice.
 
-    The greedy choice of k medoids begins the one of k + 1. Beyond FULL points each k draws its own samples.
-    Raises ValueError as `select_centers` does.
+    The greedy choice of k + 1 medoids begins with that of k. Beyond FULL points each k draws its own samples.
+    Raises ValueError like `select_centers`.
     """
     points = _checked_targets(targets)
     n, d = points.shape
@@ -103,7 +111,8 @@ def select_several(
         return [np.arange(n, dtype=np.intp) for _ in ks]
     if len(sources):
         ceilings = nearest_distance(points, sources)
-    else:  # what a point costs with no medoid: without sources a bound on every distance
+    else:
+        # Cost of a point with no medoid. Without sources, it is a bound on every distance.
         ceilings = np.full(n, 1.0 + 2.0 * algebra.length(np.ptp(points, axis=0)))
     if n <= FULL:
         selections = iter(_select(points, ceilings, mass, smaller, solver))
@@ -120,11 +129,11 @@ def best_centers(
     *,
     rng: np.random.Generator,
 ) -> Labels:
-    """Return the cheapest selection beside the source itself that is found: the reference without privacy.
+    """Return the cheapest selection found, besides the source itself: the non-private reference.
 
-    FasterPAM from the greedy choice, from N_STARTS random ones, and from the selections `known`, (min(k, n),) each.
-    None of these is cheaper than what is returned; beyond FULL points they are updated as AkM does. Raises ValueError
-    as `select_centers` does.
+    It runs FasterPAM from the greedy choice, from N_STARTS random selections, and from the selections `known`,
+    (min(k, n),) each. None of these is cheaper than the result; beyond FULL points they are updated like in AkM.
+    Raises ValueError like `select_centers`.
     """
     tries = [select_centers(targets, source_points, n_centers, rng=rng), *known]
     points = _checked_targets(targets)
@@ -152,7 +161,8 @@ def _select_from_samples(
     for _ in range(N_SAMPLES):
         rows = np.sort(rng.choice(n, min(size, n), replace=False))
         tries.append(rows[_select(points[rows], ceilings[rows], mass[rows], [k], solver)[0]])
-    if solver != "greedy":  # a few updates on all points win back part of what a sample loses
+    # A few updates on all points recover part of the loss from sampling.
+    if solver != "greedy":
         tries = [accelerated_medoids(points, ceilings, mass, one) for one in tries]
     costs = [float((mass * np.minimum(ceilings, nearest_distance(points, points[one]))).sum()) for one in tries]
     return tries[int(np.argmin(costs))]
@@ -195,7 +205,7 @@ def _checked_targets(targets: ArrayLike) -> Points:
 
 
 def _optional(values: ArrayLike, d: int, name: str) -> Points:
-    """Return points (n, d); none where the array has size 0, whatever its shape."""
+    """Return points (n, d); no points if the array has size 0, whatever its shape."""
     array = np.asarray(values, dtype=np.float64)
     return np.empty((0, d)) if array.size == 0 else as_points(array, n_features=d, name=name)
 
@@ -209,7 +219,8 @@ def greedy_medoids(dissimilarities: Dissimilarities, ceilings: Ceilings, n_medoi
     greedy one. Minoux 1978.
     """
     current = ceilings.copy()
-    candidates = np.ascontiguousarray(dissimilarities.T)  # by the row is ten times as fast as by the column
+    # Access by row is ten times as fast as access by column.
+    candidates = np.ascontiguousarray(dissimilarities.T)
     bounds = _gains(candidates, None, current)
     chosen = np.empty(n_medoids, dtype=np.intp)
     for i in range(n_medoids):
@@ -244,9 +255,10 @@ def accelerated_medoids(points: Points, ceilings: FloatArray, weights: FloatArra
 
 
 def _gains(candidates: Dissimilarities, rows: Labels | None, current: Ceilings) -> FloatArray:
-    """Return by how much each of some candidates alone would lower the total, in blocks that stay in the cache.
+    """Return the amount by which each of some candidates alone would lower the total.
 
-    `candidates` (n, n) has a row for each candidate, `rows` (c,) says which are evaluated, None all.
+    `candidates` (n, n) has a row for each candidate. `rows` (c,) are the candidates to evaluate; None means all. They
+    are evaluated in blocks that stay in the cache.
     """
     n = len(candidates) if rows is None else len(rows)
     total, gains = np.empty(n), np.empty((BLOCK, len(current)), dtype=np.float32)
@@ -265,7 +277,8 @@ def _best_candidate(candidates: Dissimilarities, bounds: FloatArray, current: Ce
     order = np.argsort(-bounds, kind="stable")
     for first in range(0, len(order), BLOCK):
         block = order[first : first + BLOCK]
-        block = block[bounds[block] >= gain]  # a bound below the best gain cannot win
+        # A candidate whose bound is below the best gain cannot win.
+        block = block[bounds[block] >= gain]
         if len(block) == 0 or np.isneginf(bounds[block[0]]):
             break
         bounds[block] = np.minimum(bounds[block], _gains(candidates, block, current))
@@ -276,7 +289,7 @@ def _best_candidate(candidates: Dissimilarities, bounds: FloatArray, current: Ce
 
 
 def _cluster_medoid(points: Points, weights: FloatArray, members: Labels, medoid: int) -> int:
-    """Return the member of least sum_x w_x |x - y|; the medoid itself where no member is better.
+    """Return the member of least sum_x w_x |x - y|; the medoid itself if no member is better.
 
     Bound: with r_x = |x - medoid|, sum_x w_x |x - y| >= sum_x w_x |r_x - r_y|, which sorting gives for every y.
     """
@@ -309,7 +322,8 @@ def faster_pam(dissimilarities: Dissimilarities, start: Labels) -> Labels:
     Schubert & Rousseeuw 2021, Fast and eager k-medoids clustering, algorithm 3.
     """
     medoids = start.astype(np.intp)
-    candidates = np.ascontiguousarray(dissimilarities.T)  # by the candidate is ten times as fast as by the point
+    # Access by candidate is ten times as fast as access by point.
+    candidates = np.ascontiguousarray(dissimilarities.T)
     if len(medoids) == 1:
         return np.array([candidates.sum(axis=1, dtype=np.float64).argmin()], dtype=np.intp)
     _swap_eagerly(candidates, medoids, MAX_SWEEPS)
@@ -325,8 +339,10 @@ def _swap_eagerly(candidates: NDArray[np.float32], medoids: Labels, most: int) -
     one pass over the points weighs the candidate against all k medoids (equation 11).
     """
     n, k = candidates.shape[1], len(medoids)
-    first, second = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)  # places in `medoids`
-    near, next_near = np.empty(n), np.empty(n)  # in double precision, or differences would be rounded
+    # Positions in `medoids` of each point's nearest and second nearest medoid.
+    first, second = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
+    # In double precision, because differences would otherwise be rounded.
+    near, next_near = np.empty(n), np.empty(n)
     chosen = np.zeros(len(candidates), dtype=np.bool_)
     chosen[medoids] = True
     removal, change = np.zeros(k), np.empty(k)
@@ -335,8 +351,10 @@ def _swap_eagerly(candidates: NDArray[np.float32], medoids: Labels, most: int) -
         _find_two_nearest(i, candidates, medoids, first, second, near, next_near)
         removal[first[i]] += next_near[i] - near[i]
         total += near[i]
-    least = 1e-10 * total  # a swap for less may come from the sums' order, and could be taken back for ever
-    since = 0  # candidates since the last swap
+    # Minimum gain of a swap. A smaller gain may come from the order of summation and could be undone, forever.
+    least = 1e-10 * total
+    # Number of candidates since the last swap.
+    since = 0
     for _ in range(most):
         for candidate in range(len(candidates)):
             if since == len(candidates):
@@ -361,7 +379,8 @@ def _swap_eagerly(candidates: NDArray[np.float32], medoids: Labels, most: int) -
             removal[:] = 0.0
             for i in range(n):
                 distance = np.float64(row[i])
-                if first[i] == place or second[i] == place:  # what it has lost may be any medoid
+                # The point has lost one of its two medoids. Any medoid may replace it.
+                if first[i] == place or second[i] == place:
                     _find_two_nearest(i, candidates, medoids, first, second, near, next_near)
                 elif distance < near[i]:
                     next_near[i], second[i] = near[i], first[i]

@@ -1,10 +1,11 @@
 """The geometric median: the place with the least sum of distances, by Newton's method in machine code.
 
-f(y) = sum_j w_j |y - p_j| is convex, and smooth but at the points. At a point of mass w the rest pull with a force R,
-and the point is the median where |R| <= w (Vardi & Zhang 2000): that is looked at for the point nearest to each step,
-once, so that a median on a point is exact. A step that does not lower f is cut to a quarter. Where the nearest point
-holds nearly as much as pulls at it, the search goes on from where the others' own bend h, along R, would stop the rest
-of the force, at (|R| - w) / h from it: f bends too sharply there for Newton's steps.
+f(y) = sum_j w_j |y - p_j| is convex, and smooth except at the points. At a point of mass w the other points pull with a
+force R, and the point is the median if |R| <= w (Vardi & Zhang 2000). The solver tests this once for each point that is
+nearest to a step, so a median on a point is exact. A step that does not lower f is cut to a quarter. If |R| is only a
+little above the mass w of the nearest point, f bends too sharply there for Newton's steps. Then the search continues at
+the distance (|R| - w) / h from the point along R, where the other points' own curvature h would stop the rest of the
+force.
 """
 
 import math
@@ -15,18 +16,21 @@ from numpy.typing import ArrayLike
 from dpviz.core import FloatArray, compiled, writable
 from dpviz.core.algebra import solve_each
 
-TOLERANCE = 1e-10  # of the points' extent: a step shorter than this is the last; ours
-ROUNDS = 200  # ours; nearly all medians are there after 8
-NEAR = 1.5  # of the mass of a point: a pull up to that strong leaves a bend to go round; ours
+# A step shorter than this share of the points' extent is the last one. Our choice.
+TOLERANCE = 1e-10
+# Maximum number of steps. Our choice: nearly all medians are reached after 8.
+ROUNDS = 200
+# Largest pull on a point, as a multiple of its mass, at which the search jumps around the bend near it. Our choice.
+NEAR = 1.5
 
 
 def geometric_median(points: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
     """Return the point(s) (..., n) with the least weighted sum of distances to m `points` (..., m, n).
 
     `weights` (..., m) >= 0, not all 0 in a row, default 1; leading axes of both broadcast. Each leading index is a set
-    of its own. On a line the lower of two medians is returned. Exact to a rounding at a point, else to 1e-10 of the
-    points' extent a step.
-    Raises ValueError for no points, other shapes, values that are not finite and weights that are no weights.
+    of its own. On a line, the lower of two medians is returned. A median on a point is exact up to rounding; otherwise
+    the last step is shorter than 1e-10 of the points' extent.
+    Raises ValueError for no points, other shapes, values that are not finite and invalid weights.
     """
     sets = np.asarray(points, dtype=np.float64)
     if sets.ndim < 2 or 0 in sets.shape[-2:]:
@@ -38,7 +42,8 @@ def geometric_median(points: ArrayLike, weights: ArrayLike | None = None) -> Flo
     total = mass.sum(axis=-1, keepdims=True)
     if not (np.isfinite(mass) & (mass >= 0)).all() or not (total > 0).all():
         raise ValueError("weights must be finite and >= 0, and not all 0. Use None to count every point once.")
-    one_set = math.prod(sets.shape[:-2]) == 1  # for many weights
+    # One set of points, possibly with many rows of weights.
+    one_set = math.prod(sets.shape[:-2]) == 1
     places = writable(sets if one_set else np.broadcast_to(sets, (*shape, m, n))).reshape(-1, m, n)
     shares = np.array(np.broadcast_to(mass / total, (*shape, m)), order="C").reshape(-1, m)
     if n > 1:
@@ -63,7 +68,8 @@ def _medians(sets: FloatArray, shares: FloatArray) -> FloatArray:
         tested[:] = False
         for _ in range(ROUNDS):
             value, mass, nearest = _forces(places, weights, y, slope, bend[0])
-            if not tested[nearest]:  # whether it is the median
+            # Test whether the nearest point is the median.
+            if not tested[nearest]:
                 tested[nearest] = True
                 _, here, _ = _forces(places, weights, places[nearest], slope, bend[0])
                 strength = _length(slope)
@@ -81,7 +87,8 @@ def _medians(sets: FloatArray, shares: FloatArray) -> FloatArray:
             if value <= best * (1.0 + 1e-14):
                 best, part = value, 1.0
                 accepted[:] = y
-                if mass > 0.0:  # on a point that is not the median: off it by Weiszfeld's step
+                # On a point that is not the median: leave it by Weiszfeld's step.
+                if mass > 0.0:
                     pull = 1.0 - mass / _length(slope)
                     trace = 0.0
                     for i in range(n):
@@ -151,5 +158,6 @@ def _forces(
             for k in range(len(y)):
                 bend[i, k] -= pull * gap * (y[k] - places[j, k]) / square
     for i in range(len(y)):
-        bend[i, i] += total * (1.0 + 1e-12)  # a trace more: places on a line leave nothing across it
+        # Slightly more than `total`, so that the Hessian is not singular for places on a line.
+        bend[i, i] += total * (1.0 + 1e-12)
     return value, mass, nearest

@@ -1,17 +1,18 @@
-"""Grids over the unit box: even ones, ones whose cuts follow noisy marginals, and ones whose full cells are cut again.
+"""Grids over the unit box: even grids, fitted grids (by noisy marginals), and nested grids (full cells are cut again).
 
-No grid depends on a record but through noisy counts.
+Grids depend on the records only through noisy counts.
 
-A fitted grid is a product of cuts along each axis, as many and where noisy marginals say: columns in which records
-hardly differ get no cut, crowded places get many. Marginals first and a grid from them is the idea of AHP (Zhang, Chen,
-Xu, Meng & Xie 2014, "Towards Accurate Histogram Publication under Differential Privacy") and of the data-dependent
-trees of Cormode, Procopiuc, Srivastava, Shen & Yu 2012 ("Differentially Private Spatial Decompositions"); cuts by the
-root of the density are ours, after Panter & Dite's law for quantizers, whose third root fits more than one axis worse.
+A fitted grid is a product of cuts along each axis. Noisy marginals determine their number and places: columns in which
+records hardly differ get no cut, crowded places get many. Computing marginals first and a grid from them is the idea of
+AHP (Zhang, Chen, Xu, Meng & Xie 2014, "Towards Accurate Histogram Publication under Differential Privacy") and of the
+data-dependent trees of Cormode, Procopiuc, Srivastava, Shen & Yu 2012 ("Differentially Private Spatial
+Decompositions"). Our choice: cuts by the square root of the density, after Panter & Dite's law for quantizers, whose
+third root fits more than one axis worse.
 
 A nested grid has two levels, as in the adaptive grid of Qardaji, Yang & Li 2013 ("Differentially private grids for
-geospatial data"): few large cells are counted first, then each is cut into as many small ones as its noisy count can
-tell from the noise. Ours are the rule's exponent in more or fewer than two dimensions, after that of Su et al. 2016,
-cuts that follow noisy marginals within a cell, too, and the constants.
+geospatial data"): few large cells are counted first, then each is cut into as many small cells as its noisy count can
+distinguish from the noise. Our choices: the rule's exponent in more or fewer than two dimensions, after Su et al. 2016;
+cuts that follow noisy marginals within a cell as well; and the constants.
 """
 
 import functools
@@ -23,26 +24,47 @@ from numpy.typing import NDArray
 
 from dpviz.core import Counts, FloatArray, Points, compiled, frozen, functions, writable
 
-MARGINAL_SHARE = 0.2  # of epsilon, for the marginals; ours, by measurement
-MOST_BINS = 64  # of a marginal; ours
-BIN_RECORDS = 8.0  # scales of its noise that a bin of even records has on average; ours
-FLOOR = 0.02  # of an even density is assumed everywhere: empty places get few cuts, and not none; ours
-STEP = 1.2  # cells along an axis grow by so much a try; ours
-MAX_CELLS = 65_536  # of a grid; ours, public: the rule diverges at epsilon = infinity
-CELL_WEIGHT = 10.0  # theta of the rule
-FITTED_WEIGHT = 5.0  # the same for a fitted grid, whose cells are where the records are; ours, by measurement
-LEAST_CELLS = 2.0  # of a fitted grid
-ENOUGH_CELLS = 8_192  # of a fitted grid: more than the rule's own only take time; ours
-MOST_CUT_AXES = 3  # that the rule counts for a fitted grid, which cuts few axes much; ours, by measurement
-MARGIN = 1.0  # standard errors by which the selected cells may pass the noisy number of records; ours, by measurement
-CACHED_GRIDS = 8  # even ones: the largest budgets share one
-OUTER_SHARE = 0.3  # of the epsilon for cells, for the large ones of a nested grid; ours, by measurement
-OUTER_WEIGHT = 20.0  # the rule's theta for the large cells; ours, by measurement
-INNER_WEIGHT = 3.0  # the same for those within them; ours, by measurement
-MOST_NESTED_AXES = 6  # beyond, cells that are cut twice are no better than those cut once; ours, by measurement
-LEAST_RECORDS = 3000.0  # n epsilon, from which cells are cut twice: before, the noise of two counts costs more; ours
-SPREAD, LEAST_SPREAD = 4096, 8  # places for the records of few cells: of all together at most, of each at least; ours
-LEAST_DENSITY = 1e-4  # of an even one, where a marginal has none: every stretch has a middle; ours
+# Share of epsilon for the marginals. Our choice, by measurement.
+MARGINAL_SHARE = 0.2
+# Maximum number of bins of a marginal. Our choice.
+MOST_BINS = 64
+# Average records in a bin of a uniform marginal, as a multiple of its noise scale. Our choice.
+BIN_RECORDS = 8.0
+# Share of a uniform density assumed everywhere, so that empty regions get few cuts instead of none. Our choice.
+FLOOR = 0.02
+# Factor by which the cells along an axis grow at each try. Our choice.
+STEP = 1.2
+# Maximum number of cells of a grid. Our choice, and public: the rule diverges at epsilon = infinity.
+MAX_CELLS = 65_536
+# Theta of the rule.
+CELL_WEIGHT = 10.0
+# Theta for a fitted grid, whose cells are where the records are. Our choice, by measurement.
+FITTED_WEIGHT = 5.0
+# Minimum number of cells of a fitted grid.
+LEAST_CELLS = 2.0
+# Sufficient number of cells of a fitted grid: more cells than the rule's own only take time. Our choice.
+ENOUGH_CELLS = 8_192
+# Maximum number of axes in the rule for a fitted grid, which cuts few axes often. Our choice, by measurement.
+MOST_CUT_AXES = 3
+# Standard errors by which the selected cells may exceed the noisy number of records. Our choice, by measurement.
+MARGIN = 1.0
+# Number of even grids that are cached. The largest budgets share one.
+CACHED_GRIDS = 8
+# Share of the epsilon for cells that the large cells of a nested grid get. Our choice, by measurement.
+OUTER_SHARE = 0.3
+# Theta of the rule for the large cells. Our choice, by measurement.
+OUTER_WEIGHT = 20.0
+# Theta of the rule for the small cells within the large ones. Our choice, by measurement.
+INNER_WEIGHT = 3.0
+# Maximum number of axes of a nested grid. With more, cells that are cut twice are no better than cells that are cut
+# once. Our choice, by measurement.
+MOST_NESTED_AXES = 6
+# Minimum n epsilon for cutting cells twice. Below it, the noise of two counts costs more. Our choice.
+LEAST_RECORDS = 3000.0
+# Places that represent the records of few cells: maximum for all cells together, minimum for each cell. Our choice.
+SPREAD, LEAST_SPREAD = 4096, 8
+# Share of a uniform density added to every marginal, so that every interval has a middle. Our choice.
+LEAST_DENSITY = 1e-4
 
 Indices = NDArray[np.intp]
 
@@ -51,8 +73,10 @@ Indices = NDArray[np.intp]
 class CellGrid:
     """Cells that are products of intervals, in box units."""
 
-    edges: tuple[FloatArray, ...]  # d of (m_j + 1,), from 0 to 1, ascending
-    middles: tuple[FloatArray, ...]  # d of (m_j,): what stands for each interval's records
+    # Edges of the intervals along each axis: d arrays (m_j + 1,), ascending from 0 to 1.
+    edges: tuple[FloatArray, ...]
+    # Representative of each interval's records: d arrays (m_j,).
+    middles: tuple[FloatArray, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -67,7 +91,7 @@ class CellGrid:
         return np.bincount(flat, minlength=math.prod(self.shape)).astype(np.float64)
 
     def places(self) -> Points:
-        """Return what stands for each cell (m1 ... md, d), C order."""
+        """Return the representative place of each cell (m1 ... md, d), C order."""
         return self._spread(self.middles)
 
     def walls(self) -> tuple[FloatArray, FloatArray]:
@@ -76,17 +100,18 @@ class CellGrid:
         return self._spread(tuple(lows)), self._spread(tuple(highs))
 
     def _spread(self, values: tuple[FloatArray, ...]) -> Points:
-        """Return d values of each cell, that of its interval along each axis."""
+        """Return d values of each cell: the values of its interval along each axis."""
         n_cells = after = math.prod(self.shape)
         spread = np.empty((n_cells, len(values)))
         for axis, each in enumerate(values):
-            after //= len(each)  # NumPy's own indices stop at 64 axes
+            # NumPy's own index functions stop at 64 axes.
+            after //= len(each)
             spread[:, axis] = each[np.arange(n_cells) // after % len(each)]
         return spread
 
 
 def rule_cells_per_axis(epsilon: float, n_records: float, d: int, *, weight: float = CELL_WEIGHT) -> float:
-    """M^(1/d) = (N epsilon / 10)^(2 / (2 + d)) (Su et al. 2016, section 4), before rounding; N below 1 counts as 1."""
+    """Return M^(1/d) = (N epsilon / 10)^(2 / (2 + d)) (Su et al. 2016, section 4), unrounded, with N at least 1."""
     return float((max(n_records, 1.0) * epsilon / weight) ** (2.0 / (2.0 + d)))
 
 
@@ -108,23 +133,28 @@ def even_grid(shape: tuple[int, ...]) -> CellGrid:
 class Fitting:
     """The budget and size of a fitted grid: noisy marginals first, then the counts of the cells that follow."""
 
-    marginals: float  # epsilon for them
-    cells: float  # epsilon for the cells
-    scale: float  # of the marginals' noise
-    n_bins: int  # of each marginal, 2 or more
+    # Epsilon for the marginals.
+    marginals: float
+    # Epsilon for the cells.
+    cells: float
+    # Scale of the marginals' noise.
+    scale: float
+    # Number of bins of each marginal, at least 2.
+    n_bins: int
     most_cells: float
-    capped: bool  # the rule asked for more than MAX_CELLS
+    # Whether the rule asked for more than MAX_CELLS.
+    capped: bool
 
 
 def fitting(epsilon: float, n_records: float, d: int, *, sensitivity: int) -> Fitting | None:
-    """Return how `epsilon` buys a fitted grid, None where marginals would drown in their noise or one cell is left.
+    """Return a fitted grid's budget and size; None if noise would drown the marginals or leave one cell.
 
-    `sensitivity` is by how much one record changes all counts of a grid together, 1 or 2. All of it is public, or
-    noisy as `n_records` may be.
+    `sensitivity` is the amount by which one record changes all counts of a grid together, 1 or 2. Everything is public,
+    except that `n_records` may be noisy.
     """
     marginals = MARGINAL_SHARE * epsilon
     scale = d * sensitivity / marginals
-    # A marginal gets a power of two bins: 1 where noise would drown two of them.
+    # The number of bins is a power of two. It is 1 if noise would drown two bins.
     even = max(n_records, 1.0) / (BIN_RECORDS * scale) if scale > 0 else math.inf
     n_bins = int(2 ** round(math.log2(min(max(even, 1.0), MOST_BINS))))
     epsilon_cells, axes = (1.0 - MARGINAL_SHARE) * epsilon, min(d, MOST_CUT_AXES)
@@ -147,7 +177,7 @@ def marginal_counts(unit: Points, n_bins: int) -> Counts:
 def grid_of(noisy: Counts, most: float, units: FloatArray, *, scale: float) -> CellGrid:
     """Return a grid of at most `most` cells from noisy marginals (d, b) whose noise has this scale.
 
-    `units` (d,) is what a step along each axis is worth in the cost. The axis that gains most is cut finer, again and
+    `units` (d,) is the weight of a step along each axis in the cost. The axis that gains most is cut finer, again and
     again: gain is the fall of the squared distances within its intervals for the cells that it multiplies.
     """
     axes = [_Axis(bin_shares(row, scale), float(unit)) for row, unit in zip(noisy, units, strict=True)]
@@ -178,14 +208,14 @@ class _Axis:
         self.finer, self.then = self._next()
 
     def _next(self) -> tuple[int, float]:
-        """Return the next number of intervals that is better than now: three may fit two clumps worse than two do."""
+        """Return the next number of intervals that is better than now: three may fit two clumps worse than two."""
         m = max(self.cells + 1, round(STEP * self.cells))
         while (then := self.intervals(m)[2]) >= self.now and m <= 4 * self.cells:
             m = max(m + 1, round(STEP * m))
         return m, then
 
     def intervals(self, m: int) -> tuple[FloatArray, FloatArray, float]:
-        """Return the edges of m intervals, where each one's records are on average, and their mean squared distance."""
+        """Return the edges of m intervals, the mean place of each one's records, and their mean squared distance."""
         edges, middles, terms = _intervals(self.density, m)
         return edges, middles, float(terms.sum())
 
@@ -211,7 +241,8 @@ def _intervals(density: FloatArray, m: int) -> tuple[FloatArray, FloatArray, Flo
     edges = _on_line(even, shares, grid)
     edges[0], edges[-1] = 0.0, 1.0
     fine, i, j, n = np.empty(b + m + 2), 0, 0, 0
-    while i <= b or j <= m:  # walls of bins and of intervals, ascending
+    # Walls of bins and of intervals, ascending.
+    while i <= b or j <= m:
         if j > m or (i <= b and grid[i] <= edges[j]):
             wall, i = grid[i], i + 1
         else:
@@ -249,7 +280,7 @@ def _on_line(x: FloatArray, xs: FloatArray, ys: FloatArray) -> FloatArray:
 
 
 def bin_shares(noisy: Counts, scale: float) -> FloatArray:
-    """Return a noisy marginal's largest bins as shares of their sum; even where they are all empty."""
+    """Return a noisy marginal's largest bins as shares of their sum; equal shares if all are empty."""
     bins = heaviest(noisy, 1, scale=scale)
     return bins / bins.sum() if bins.sum() > 0 else np.full(len(noisy), 1.0 / len(noisy))
 
@@ -257,11 +288,12 @@ def bin_shares(noisy: Counts, scale: float) -> FloatArray:
 def heaviest(noisy: Counts, n_clusters: int, *, scale: float) -> Counts:
     """Select the largest of `noisy` (m,) until they add up to the number of records, and set the others to 0.
 
-    `scale` is that of their Laplace noise. In an empty cell the noise is positive half of the time, so the positive
-    cells together hold far more than the records, spread over empty space. All cells together, negative ones too, do
-    not lean: their sum is the number of records with a standard error of scale sqrt(2 m). The selected cells reach that
-    sum and MARGIN standard errors more, and are no fewer than clusters where so many are positive: a sum that happens
-    to be low shall not empty a small grid. Post-processing; without noise it selects exactly the cells of records.
+    `scale` is the scale of their Laplace noise. In an empty cell the noise is positive half of the time, so the sum of
+    the positive cells is far above the number of records, spread over empty space. The sum of all cells, including
+    negative ones, is unbiased: it is the number of records with a standard error of scale sqrt(2 m). The selected cells
+    reach that sum and MARGIN standard errors more. If enough cells are positive, at least as many as clusters are
+    selected, so that a sum that happens to be low does not empty a small grid. Post-processing; without noise it
+    selects exactly the cells of records.
     """
     falling = np.sort(noisy)[::-1]
     upto = np.cumsum(np.maximum(falling, 0.0))
@@ -273,16 +305,21 @@ def heaviest(noisy: Counts, n_clusters: int, *, scale: float) -> Counts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NestedGrid:
-    """A grid whose cells are grids, in box units. Cells are in the order of the outer grid's, then C order within."""
+    """A grid whose cells are grids, in box units. Cells are in the outer grid's order, then in C order."""
 
     outer: CellGrid
-    pieces: Indices  # (outer cells, d) how many intervals each is cut into along each axis
-    first: Indices  # (outer cells + 1,) which cell is the first within each
+    # Number of intervals into which each outer cell is cut along each axis, (outer cells, d).
+    pieces: Indices
+    # Index of the first cell within each outer cell, (outer cells + 1,).
+    first: Indices
     low: FloatArray  # (m, d)
     high: FloatArray  # (m, d)
-    middles: FloatArray  # (m, d) what stands for each cell's records
-    _walls: FloatArray  # those within outer cells, one run after the other
-    _runs: Indices  # (outer cells, d) where the run of each cell and axis begins
+    # Representative place of each cell's records, (m, d).
+    middles: FloatArray
+    # Walls within outer cells, one run after the other.
+    _walls: FloatArray
+    # Start of the run of each cell and axis, (outer cells, d).
+    _runs: Indices
 
     def counts(self, unit: Points) -> Counts:
         """Return the exact number of records (n, d) of the unit box in each cell."""
@@ -291,7 +328,7 @@ class NestedGrid:
         return _count_within(unit, outer, ends, self._walls, self._runs, self.pieces, self.first)
 
     def places(self) -> Points:
-        """Return what stands for each cell (m, d)."""
+        """Return the representative place of each cell (m, d)."""
         return self.middles
 
     def walls(self) -> tuple[FloatArray, FloatArray]:
@@ -299,26 +336,26 @@ class NestedGrid:
         return self.low, self.high
 
     def consistent(self, noisy: Counts, outer: Counts, *, scale: float, outer_scale: float) -> Counts:
-        """Return counts of the cells (m,) that agree with both levels' noisy ones: least squares (Hay et al. 2010).
+        """Return counts of the cells (m,) that fit both levels' noisy counts: least squares (Hay et al. 2010).
 
-        The count of an outer cell is the mean of its own and of its cells' sum, by their variances; what the sum lacks,
-        its cells share evenly. Post-processing.
+        The count of an outer cell is the mean of its own count and the sum of its cells, weighted by their variances.
+        The cells share the difference to their sum evenly. Post-processing.
         """
         size = np.diff(self.first).astype(np.float64)
         sums = np.add.reduceat(noisy, self.first[:-1])
         own, inner = outer_scale**2, size * scale**2
-        # Without noise both are exact.
+        # Without noise both counts are exact.
         share = inner / (own + inner) if outer_scale > 0 else np.zeros(len(size))
         return np.asarray(noisy + np.repeat(share * (outer - sums) / size, np.diff(self.first)))
 
 
 def spread_within(places: Points, low: Points, high: Points) -> Points:
-    """Return s places for each of m cells (m s, d), those of a cell in a row: evenly spread, and `places` on average.
+    """Return s places for each of m cells (m s, d), cell by cell: evenly spread, and `places` on average.
 
-    What stands for the records of a large cell cannot be one place: k centers need k places at least, and those of a
-    cluster in a corner lie on one side. Along an axis the two parts of a cell that its place divides are even, and hold
-    as much as makes it the mean. s is even, from LEAST_SPREAD to SPREAD / m; with more cells it is 1. All of it follows
-    from the grid.
+    One place cannot represent the records of a large cell: k centers need at least k places, and the records of a
+    cluster in a corner lie on one side. Along an axis, a cell's place divides it into two parts. Each part has a
+    uniform density, and their shares make the place the mean. s is even, from LEAST_SPREAD to SPREAD / m; with more
+    cells it is 1. Everything follows from the grid.
     """
     m, d = places.shape
     s = 2 * (SPREAD // (2 * m))
@@ -353,12 +390,12 @@ def _even_places(n: int, d: int) -> Points:
 
 
 def worth_nesting(epsilon: float, n_records: float, d: int) -> bool:
-    """Return whether cells that are counted with `epsilon` are better cut twice; all of it is public or noisy."""
+    """Decide whether cells counted with `epsilon` are better cut twice. All inputs are public or noisy."""
     return d <= MOST_NESTED_AXES and n_records * epsilon >= LEAST_RECORDS
 
 
 def outer_cells(epsilon: float, n_records: float, d: int) -> float:
-    """Return how many large cells there may be that are counted with `epsilon`, by the rule on few axes."""
+    """Return the maximum number of large cells counted with `epsilon`, by the rule on few axes."""
     axes = min(d, MOST_CUT_AXES)
     return max(min(rule_cells_per_axis(epsilon, n_records, axes, weight=OUTER_WEIGHT) ** axes, ENOUGH_CELLS), 1.0)
 
@@ -368,15 +405,15 @@ def cut_again(
 ) -> NestedGrid:
     """Cut the cells of `outer` by their noisy `counts`, for cells that are counted with `epsilon`.
 
-    `marginals` (d, b) are noisy, with noise of this `scale`; `units` (d,) is what a step along each axis is worth in
-    the cost. At most MAX_CELLS are the result, or as many as there were; d is at most MOST_NESTED_AXES.
+    `marginals` (d, b) are noisy, with noise of this `scale`; `units` (d,) is the weight of a step along each axis in
+    the cost. The result has at most MAX_CELLS cells, or as many as `outer`; d is at most MOST_NESTED_AXES.
     """
     d, n_axes = len(outer.shape), min(len(outer.shape), MOST_CUT_AXES)
     axes = [_Marginal(bin_shares(row, scale)) for row in marginals]
     cell = np.stack(np.unravel_index(np.arange(len(counts)), outer.shape), axis=1)
     spreads = [axis.spreads(edges) for axis, edges in zip(axes, outer.edges, strict=True)]
     widths = np.stack([spread[cell[:, a]] * units[a] for a, spread in enumerate(spreads)], axis=1)
-    # An outer cell may have as many cells as the rule says for its own noisy count; all together at most MAX_CELLS.
+    # An outer cell may have as many cells as the rule gives for its own noisy count, and all together MAX_CELLS.
     power, weights = 2.0 * n_axes / (2.0 + n_axes), np.maximum(counts, 0.0)
     if power != 1.0:
         weights = functions.exp(power * functions.log(weights))
@@ -390,7 +427,8 @@ def cut_again(
     for a in reversed(range(d)):
         kinds, kind = np.unique(np.stack([cell[:, a], pieces[:, a]], axis=1), axis=0, return_inverse=True)
         edges, starts = axes[a].cuts(outer.edges[a], kinds[:, 0], kinds[:, 1])
-        kind = kind.reshape(-1)  # NumPy 2.0 gives it another shape
+        # NumPy 2.0 returns a different shape.
+        kind = kind.reshape(-1)
         at = starts[kind[parents]] + inside % pieces[parents, a]
         inside //= pieces[parents, a]
         low[:, a], high[:, a] = edges[at], edges[at + 1]
@@ -424,7 +462,7 @@ def _pieces(widths: FloatArray, most: FloatArray) -> Indices:
 def _count_within(
     unit: Points, outer: FloatArray, ends: Indices, walls: FloatArray, runs: Indices, pieces: Indices, first: Indices
 ) -> Counts:
-    """Count records by outer cell, then within it; one on a wall is in the cell above."""
+    """Count records by outer cell, then within it. A record on a wall is in the cell above."""
     counts = np.zeros(first[-1])
     for i in range(len(unit)):
         cell, within = 0, 0
@@ -440,7 +478,7 @@ def _count_within(
 
 
 class _Marginal:
-    """One axis' density, even within each bin, and what it adds up to from 0 on. It is public or released."""
+    """The density along one axis, uniform within each bin, and its integrals from 0. It is public or released."""
 
     def __init__(self, shares: FloatArray) -> None:
         b = len(shares)
@@ -457,7 +495,7 @@ class _Marginal:
         return np.asarray(upto[at] + beyond)
 
     def means(self, edges: FloatArray) -> FloatArray:
-        """Return where the records between neighboring edges are on average; edges that fall have the one halfway."""
+        """Return the mean place of the records between neighboring edges; halfway if the edges fall."""
         mass, pull = np.diff(self.sums(edges, 0)), np.diff(self.sums(edges, 1))
         halfway = (edges[1:] + edges[:-1]) / 2.0
         means = np.where(mass > 0, pull / np.where(mass > 0, mass, 1.0), halfway)
@@ -465,7 +503,7 @@ class _Marginal:
         return np.clip(means, low, high)
 
     def spreads(self, edges: FloatArray) -> FloatArray:
-        """Return how wide an even stretch would be whose records are as far apart as those between the edges."""
+        """Return the width of a uniform interval whose records spread as much as those between the edges."""
         mass, square = np.diff(self.sums(edges, 0)), np.diff(self.sums(edges, 2))
         variance = square / mass - self.means(edges) ** 2
         return np.sqrt(12.0 * np.maximum(variance, 0.0))
@@ -473,7 +511,7 @@ class _Marginal:
     def cuts(self, edges: FloatArray, which: Indices, pieces: Indices) -> tuple[FloatArray, Indices]:
         """Cut each interval (r,) between `edges` into so many `pieces` by the root of the density.
 
-        Returns the edges of all, one run of pieces + 1 after the other, and where each run begins.
+        Returns the edges of all intervals, one run of pieces + 1 after the other, and the start of each run.
         """
         starts = np.concatenate([[0], np.cumsum(pieces + 1)]).astype(np.intp)
         run = np.repeat(np.arange(len(which)), pieces + 1)

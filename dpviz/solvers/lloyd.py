@@ -17,10 +17,12 @@ import scipy
 
 from dpviz.core import Centers, Confidential, Counts, FloatArray, Labels, Points, compiled, squared_norms
 
-# Records side by side: intermediate results stay in the cache.
+# Records computed side by side, so that intermediate results stay in the cache.
 BLOCK = 64
-THREADED_ROWS = 32_768  # from here on the records are shared among the cores; below, threads cost more than they give
-FEW_AXES = 3  # up to here sums are added axis by axis, beyond it by one sparse product; ours
+# Number of records from which the cores share the work. Below it, threads cost more than they save.
+THREADED_ROWS = 32_768
+# Up to this many axes, sums are added axis by axis; beyond, by one sparse product. Our choice.
+FEW_AXES = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +39,8 @@ class LloydRun(Confidential):
 
     nonprivate_centers: Centers  # (k, d)
     nonprivate_labels: Labels  # (n,)
-    nonprivate_costs: FloatArray  # (iterations + 1,) cost of the start, then after each iteration
+    # Cost of the start, then after each iteration, (iterations + 1,).
+    nonprivate_costs: FloatArray
     converged: bool
 
     @property
@@ -70,7 +73,8 @@ def lloyd(points: Points, centers: Centers, *, max_iterations: int = 300) -> Llo
 def assign(points: Points, centers: Centers) -> Labels:
     """Return the index (n,) of each point's nearest center, the lowest index on a tie."""
     slopes, offsets = nearness(centers)
-    workers = 1 if len(points) < THREADED_ROWS else os.cpu_count() or 1  # asking costs as much as many a call
+    # Asking for the number of cores costs as much as many a call.
+    workers = 1 if len(points) < THREADED_ROWS else os.cpu_count() or 1
     if workers == 1:
         return argmax_linear(points, slopes, offsets)
     labels = np.empty(len(points), dtype=np.intp)
@@ -95,7 +99,10 @@ def nearness(centers: Centers) -> tuple[FloatArray, FloatArray]:
 
 @compiled
 def argmax_linear(records: Points, slopes: FloatArray, offsets: FloatArray) -> Labels:
-    """Return which score (n,) is highest, the first on a tie: offsets (k,) + slopes (k, F) . x for `records` (n, F)."""
+    """Return the index (n,) of each record's highest score, the first on a tie.
+
+    Scores are offsets (k,) + slopes (k, F) . x for `records` (n, F).
+    """
     n, n_features = records.shape
     labels, features = np.empty(n, dtype=np.intp), np.zeros((n_features, BLOCK))
     score, best, winner = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, dtype=np.intp)
@@ -109,7 +116,8 @@ def argmax_linear(records: Points, slopes: FloatArray, offsets: FloatArray) -> L
             for j in range(BLOCK):
                 better = score[j] > best[j]
                 best[j], winner[j] = score[j] if better else best[j], k if better else winner[j]
-        for j in range(size):  # a slice would bring the text of its error along: a second of compiling
+        # A slice would compile the text of its error as well, which takes a second.
+        for j in range(size):
             mine[j] = winner[j]
     return labels
 
@@ -142,10 +150,10 @@ def _side_by_side(records: Points, features: FloatArray) -> None:
 def argmax_in_boxes(
     blocks: FloatArray, low: FloatArray, high: FloatArray, slopes: FloatArray, offsets: FloatArray
 ) -> Labels:
-    """Return what `argmax_linear` does, (b BLOCK,), of records in blocks (b, F, BLOCK) between their corners (F, b).
+    """Return the labels (b BLOCK,) of `argmax_linear` for blocks (b, F, BLOCK) between corners (F, b).
 
-    From the middle of a block to its corner a difference of two scores changes by half its sides times their slopes'
-    difference: a score that is behind by more, and by more than rounding, wins nowhere in the block.
+    From the middle of a block to its corner, the difference of two scores changes by half the sides times the
+    difference of the slopes. A score that is behind by more, and by more than rounding, wins nowhere in the block.
     """
     (n_blocks, n_features, _), k = blocks.shape, len(offsets)
     labels, score, best = np.empty(n_blocks * BLOCK, np.intp), np.empty(BLOCK), np.empty(BLOCK)
@@ -160,7 +168,8 @@ def argmax_in_boxes(
         for f in range(n_features):
             columns[f, c] = slopes[c, f]
             most += abs(slopes[c, f]) * peak[f]
-        margin = max(margin, 2.0**-50 * (n_features + 2) * most)  # 2^-53 an operation, in all sums below
+        # 2^-53 per operation, in all sums below.
+        margin = max(margin, 2.0**-50 * (n_features + 2) * most)
     for b in range(n_blocks):
         for f in range(n_features):
             middle[f], half[f] = (low[f, b] + high[f, b]) / 2.0, (high[f, b] - low[f, b]) / 2.0
@@ -203,7 +212,7 @@ def _take_apart(sums: FloatArray, values: FloatArray, at: float, factor: float) 
 
 @compiled
 def _add_up(features: FloatArray, slopes: FloatArray, offset: float, score: FloatArray) -> None:
-    """Write one score of BLOCK records. Four features a pass: the order is the same, but less is read and written."""
+    """Write one score of BLOCK records, four features per pass: in the same order, with fewer reads and writes."""
     n_features = len(slopes)
     f = n_features % 4 or 4
     x, a = features[0], slopes[0]
@@ -234,10 +243,11 @@ def cluster_sums(points: Points, labels: Labels, n_clusters: int) -> ClusterSums
     """Return the exact count (k,) and coordinate sums (k, d) of each cluster."""
     n = len(points)
     counts = np.bincount(labels, minlength=n_clusters).astype(np.float64)
-    if points.shape[1] <= FEW_AXES:  # added in the same order as by the sparse product: the same bits
+    # The order of addition, and so the bits, are the same as in the sparse product.
+    if points.shape[1] <= FEW_AXES:
         sums = [np.bincount(labels, weights=axis, minlength=n_clusters) for axis in points.T]
         return ClusterSums(counts, np.stack(sums, axis=1))
-    # 32-bit indices are those of the sparse product; others would be converted first.
+    # The sparse product uses 32-bit indices; others would be converted first.
     entries = (np.ones(n), labels.astype(np.int32), np.arange(n + 1, dtype=np.int32))
     membership = scipy.sparse.csc_matrix(entries, shape=(n_clusters, n))
     return ClusterSums(counts, np.asarray(membership @ points))
@@ -267,10 +277,10 @@ def cluster_costs(sums: ClusterSums, squares: FloatArray, centers: Centers) -> F
 def lloyd_in_blocks(
     points: Points, blocks: Labels, n_blocks: int, start: Centers, *, max_iterations: int
 ) -> FloatArray:
-    """Return Lloyd's centers (L, k, d) of each block: `lloyd` of its records from `start` (k, d), without privacy.
+    """Return the non-private centers (L, k, d) of `lloyd` on each block's records from `start` (k, d).
 
-    `blocks` (n,) from 0 to L - 1 says where each record belongs. A block stops when none of its records changes
-    cluster, or after `max_iterations`; an empty cluster keeps its center, and an empty block all of `start`.
+    `blocks` (n,) are the records' blocks, from 0 to L - 1. A block stops when none of its records changes cluster, or
+    after `max_iterations`. An empty cluster keeps its center, and an empty block keeps `start`.
     """
     order = np.argsort(blocks, kind="stable")
     ends = np.append(0, np.cumsum(np.bincount(blocks, minlength=n_blocks)))
@@ -279,7 +289,7 @@ def lloyd_in_blocks(
 
 @compiled
 def _lloyd_in_blocks(points: Points, ends: Labels, start: Centers, most: int) -> FloatArray:
-    """Do what `lloyd_in_blocks` does for the records (n, d) of each block one after the other, up to its end."""
+    """Run `lloyd_in_blocks` on the records (n, d) of one block after the other, each up to its end."""
     centers, counts, sums = np.empty((len(ends) - 1, *start.shape)), np.empty(len(start)), np.empty(start.shape)
     for block in range(len(centers)):
         mine, records = centers[block], points[ends[block] : ends[block + 1]]

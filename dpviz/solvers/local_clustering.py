@@ -18,10 +18,14 @@ METHODS = {"kmeans": "K-Means", "affinity": "Affinity Propagation", "dbscan": "D
 # Affinity Propagation keeps several n x n matrices (measured 1.2 GB at n = 5000, 4 s at n = 2000); the others grow
 # more slowly, and a page of them stays quick up to here.
 MOST_RECORDS = {"kmeans": 1_000_000, "affinity": 2000, "dbscan": 100_000}
-DAMPING = 0.5  # thesis, table 5.2
-STARTS = 10  # of K-Means; ours
-SAMPLE = 2000  # records of a silhouette or of similarities: their cost grows with the square; ours
-REFERENCES = 10  # uniform data sets of the gap statistic; ours
+# Thesis, table 5.2.
+DAMPING = 0.5
+# Starts of K-Means. Our choice.
+STARTS = 10
+# Records of a silhouette or of similarities, whose cost grows with the square. Our choice.
+SAMPLE = 2000
+# Uniform data sets of the gap statistic. Our choice.
+REFERENCES = 10
 
 
 def standard_scaled(points: ArrayLike) -> Points:
@@ -30,7 +34,7 @@ def standard_scaled(points: ArrayLike) -> Points:
     if not len(rows):
         return rows
     deviations = rows.std(axis=0)
-    # A column whose spread is rounding of its own size holds nothing to scale.
+    # If a column's spread is within the rounding of its values, there is nothing to scale.
     flat = deviations <= 1e-12 * np.maximum(np.abs(rows).max(axis=0), 1e-300)
     return np.asarray(np.where(flat, 0.0, (rows - rows.mean(axis=0)) / np.where(flat, 1.0, deviations)))
 
@@ -38,10 +42,10 @@ def standard_scaled(points: ArrayLike) -> Points:
 def cluster(points: ArrayLike, method: str, n_clusters: int, *, rng: np.random.Generator) -> Labels:
     """Return cluster labels (n,) of `points` (n, d) by one of METHODS; -1 is DBSCAN's noise.
 
-    K-Means finds `n_clusters`. Affinity Propagation prefers as the median similarity does; where it does not converge
-    it has its last labels, often many clusters or none (-1). DBSCAN has the radius at the knee of the k-distance curve,
-    in standard deviations, and cores of 2 d points. Raises ValueError for another method and for more points than
-    MOST_RECORDS, with the reason.
+    K-Means finds `n_clusters`. Affinity Propagation uses the median similarity as its preference; if it does not
+    converge, it returns its last labels, often many clusters or none (-1). DBSCAN uses the radius at the knee of the
+    k-distance curve, in standard deviations, and cores of 2 d points. Raises ValueError, with the reason, for a
+    different method and for more points than MOST_RECORDS.
     """
     from sklearn.cluster import DBSCAN, AffinityPropagation, KMeans  # type: ignore[import-untyped]  # slow to load
     from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]  # it ships no types
@@ -64,7 +68,7 @@ def cluster(points: ArrayLike, method: str, n_clusters: int, *, rng: np.random.G
     else:
         model = DBSCAN(eps=max(knee_radius(rows), 1e-12), min_samples=2 * rows.shape[1])
     with warnings.catch_warnings():
-        # Fewer different points than clusters, and equal similarities: the labels say it all.
+        # Fewer different points than clusters, and equal similarities: the labels already show it.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", UserWarning)
         return np.asarray(model.fit_predict(rows), dtype=np.intp)
@@ -74,11 +78,16 @@ def cluster(points: ArrayLike, method: str, n_clusters: int, *, rng: np.random.G
 class KCurves(Confidential):
     """Three ways to choose k, one entry for each of `n_clusters`."""
 
-    n_clusters: Labels  # (m,) increasing
-    inertia: FloatArray  # (m,) sum of squared distances: the elbow plot
-    silhouette: FloatArray  # (m,) in [-1, 1], NaN where undefined (k = 1, or as many clusters as records)
-    gap: FloatArray  # (m,) E* log W_k - log W_k
-    gap_error: FloatArray  # (m,) s_k = sd sqrt(1 + 1/B)
+    # Numbers of clusters, increasing, (m,).
+    n_clusters: Labels
+    # Sum of squared distances, (m,): the elbow plot.
+    inertia: FloatArray
+    # In [-1, 1], (m,). NaN if undefined: for k = 1, or with as many clusters as records.
+    silhouette: FloatArray
+    # E* log W_k - log W_k, (m,).
+    gap: FloatArray
+    # s_k = sd sqrt(1 + 1/B), (m,).
+    gap_error: FloatArray
 
     @property
     def by_elbow(self) -> int:
@@ -121,7 +130,7 @@ def k_curves(points: ArrayLike, *, most: int, rng: np.random.Generator) -> KCurv
     references = [rng.uniform(low, high, rows.shape) for _ in range(REFERENCES)]
     reference_costs = np.array([[_kmeans(each, int(k), rng=rng)[1] for each in references] for k in ks])  # (m, B)
     inertia = np.array([cost for _, cost in fitted])
-    # With all records on k places the cost is 0, whose log has no use in a plot.
+    # If all records are on k places, the cost is 0, and its log is of no use in a plot.
     logs, own = (functions.log(np.maximum(costs, 1e-300)) for costs in (reference_costs, inertia))
     gap = logs.mean(axis=1) - own
     error = logs.std(axis=1) * np.sqrt(1.0 + 1.0 / REFERENCES)
@@ -138,7 +147,8 @@ def k_distances(points: ArrayLike) -> FloatArray:
     if len(rows) < 2:
         return np.zeros(len(rows))
     others = min(2 * rows.shape[1] - 1, len(rows) - 1)
-    distances, _ = scipy.spatial.cKDTree(rows).query(rows, k=[others + 1])  # the point itself is the first
+    # The first neighbor is the point itself.
+    distances, _ = scipy.spatial.cKDTree(rows).query(rows, k=[others + 1])
     return np.sort(np.asarray(distances, dtype=np.float64)[:, 0])
 
 
@@ -151,7 +161,7 @@ def knee_radius(points: ArrayLike) -> float:
 def median_preference(points: ArrayLike, *, rng: np.random.Generator) -> float:
     """Return the median of -|x - y|^2 over pairs of different records: Affinity Propagation's preference.
 
-    Of at most SAMPLE records; 0 for fewer than two. Source: thesis, section 2.2.1; Wang et al. 2007.
+    It uses at most SAMPLE records; 0 for fewer than two. Source: thesis, section 2.2.1; Wang et al. 2007.
     """
     rows = as_points(points)
     if len(rows) < 2:
@@ -161,15 +171,17 @@ def median_preference(points: ArrayLike, *, rng: np.random.Generator) -> float:
 
 
 def _kmeans(rows: FloatArray, k: int, *, rng: np.random.Generator) -> tuple[Labels, float]:
-    from sklearn.cluster import KMeans  # slow to load
+    # Slow to load.
+    from sklearn.cluster import KMeans
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # fewer different points than clusters: the inertia says so
+        # If there are fewer different points than clusters, the inertia shows it.
+        warnings.simplefilter("ignore")
         model = KMeans(k, n_init=3, random_state=int(rng.integers(2**31))).fit(rows)
     return np.asarray(model.labels_, dtype=np.intp), float(model.inertia_)
 
 
 def _knee(curve: FloatArray) -> int:
-    """Return where a monotone convex curve is farthest below the chord from its first to its last value."""
+    """Return the index of the point that is farthest below the chord of a monotone convex curve."""
     chord = np.linspace(curve[0], curve[-1], len(curve))
     return int(np.argmax(chord - curve))

@@ -1,4 +1,4 @@
-"""Counts, sums and raw second moments of clusters: the statistics that a Gaussian mixture is made of.
+"""Counts, sums and raw second moments of clusters: the statistics that define a Gaussian mixture.
 
 Records are in [-1, 1]^D. phi(x) = (1, x_1 .. x_D, x_i x_j for i <= j) has F = 1 + D + D(D+1)/2 entries, all at most 1,
 and ln(pi_k N_k(x)) is linear in it: scores of every cluster, in one order for every record (see `argmax_linear`).
@@ -15,8 +15,10 @@ from dpviz.core.compiled import compiled
 from dpviz.solvers.landscapes.mixture import Mixture
 from dpviz.solvers.lloyd import argmax_linear, linear_scores
 
-MOMENT_ROWS = 2048  # records at a time; ours
-CACHED_NUMBERS = 20_000_000  # phi of all records is held up to this many numbers (160 MB), else recomputed; ours
+# Records at a time. Our choice.
+MOMENT_ROWS = 2048
+# phi of all records is stored up to this many numbers (160 MB) and recomputed beyond. Our choice.
+CACHED_NUMBERS = 20_000_000
 
 
 def moment_length(d: int) -> int:
@@ -24,24 +26,28 @@ def moment_length(d: int) -> int:
     return 1 + d + d * (d + 1) // 2
 
 
-BlockMoments = tuple[FloatArray, Labels]  # statistics (K, F) of a block's records, and the winner of each
-BlockTask = Callable[[Iterable[FloatArray]], BlockMoments]  # of phi (rows, F) of a block, MOMENT_ROWS at a time
+# Statistics (K, F) of a block's records, and each record's winner.
+BlockMoments = tuple[FloatArray, Labels]
+# Computes them from phi (rows, F) of a block, MOMENT_ROWS records at a time.
+BlockTask = Callable[[Iterable[FloatArray]], BlockMoments]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MomentRecords:
-    """Records in [-1, 1]^D, block by block: a block's statistics are added up first, then those of all blocks."""
+    """Records in [-1, 1]^D, block by block: statistics are added up within each block, then over all blocks."""
 
-    each_block: Callable[[BlockTask], Iterable[BlockMoments]]  # in the records' order
-    labelled: bool  # whether there is room for a label of each
+    # Yields the results for all blocks, in the records' order.
+    each_block: Callable[[BlockTask], Iterable[BlockMoments]]
+    # Whether there is room for a label of each record.
+    labelled: bool
 
     def added(self, of_portion: Callable[[FloatArray, FloatArray], BlockMoments], slopes: FloatArray) -> BlockMoments:
-        """Return all statistics (K, F), as the scores' `slopes`, and winners (n,); (0,) where there is no room."""
+        """Return all statistics (K, F), shaped like `slopes`, and winners (n,); (0,) if there is no room."""
         return _added(self.each_block(partial(_of_block, of_portion, slopes, self.labelled)), slopes)
 
 
 def records(signed: Points, block_rows: int | None = None) -> MomentRecords:
-    """Prepare records (n, D) in [-1, 1]^D for many passes, in blocks of `block_rows`, with phi where it fits."""
+    """Prepare records (n, D) in [-1, 1]^D for many passes, in blocks of `block_rows`, with phi if it fits."""
     rows = block_rows or max(len(signed), 1)
     blocks = [signed[first : first + rows] for first in range(0, len(signed), rows)]
     if len(signed) * moment_length(signed.shape[1]) > CACHED_NUMBERS:
@@ -62,7 +68,7 @@ def _of_block(
     labelled: bool,
     parts: Iterable[FloatArray],
 ) -> BlockMoments:
-    """Add up a block; without room for labels another process returns none."""
+    """Add up a block. If there is no room for labels, another process returns none."""
     sums = (of_portion(slopes, phi) for phi in parts)
     return _added(sums if labelled else ((moments, labels[:0].copy()) for moments, labels in sums), slopes)
 
@@ -127,7 +133,7 @@ def soft_moments(data: MomentRecords, mixture: Mixture) -> BlockMoments:
 
 def _soft(slopes: FloatArray, phi: FloatArray) -> BlockMoments:
     logs = linear_scores(phi, slopes, np.zeros(len(slopes)))
-    # Rows of K, which are longer than those of F where features are few: quicker to add to.
+    # Rows of K are quicker to add to, because they are longer than rows of F if there are few features.
     return np.ascontiguousarray(algebra.product(phi.T, responsibilities(logs)).T), logs.argmax(axis=1)
 
 

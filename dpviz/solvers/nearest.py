@@ -34,13 +34,18 @@ from dpviz.solvers.lloyd import (
     nearness,
 )
 
-# Along each axis, by the number of axes: blocks, and cells within a block. Powers of two place a record exactly.
+# Blocks, and cells within a block, along each axis, by the number of axes. Powers of two place a record exactly.
 SIDES = {1: (64, 64), 2: (16, 4), 3: (4, 4)}
-WORTH_ROWS = 16_000  # from here on the lattice costs less than it saves; ours
-MOST_CENTERS = 32  # beyond that nearly every cell has a border in it
-ROUNDING = 1e-12  # of the largest score: far above what adding up d products loses
-REMEMBERED = 4  # arrays of records whose lattices, squared norms or first partitions are cached; ours
-OPEN = 255  # no center's number: the records of the cell differ
+# Number of records from which the lattice saves more than it costs. Our choice.
+WORTH_ROWS = 16_000
+# Maximum number of centers. With more, nearly every cell contains a border.
+MOST_CENTERS = 32
+# Share of the largest score, far above the rounding error of a sum of d products.
+ROUNDING = 1e-12
+# Arrays of records whose lattices, squared norms or first partitions are cached. Our choice.
+REMEMBERED = 4
+# Not the number of a center: the records of the cell have different centers.
+OPEN = 255
 
 
 class Members(Protocol):
@@ -55,9 +60,11 @@ class Members(Protocol):
 class Partition(Confidential):
     """The nearest center of each record, and the exact sums of each cluster. Curator only."""
 
-    nonprivate_members: Members  # of n records
+    # The clusters of n records.
+    nonprivate_members: Members
     sums: ClusterSums
-    nonprivate_squares: FloatArray  # (k,) sum of |x|^2
+    # Sum of |x|^2 in each cluster, (k,).
+    nonprivate_squares: FloatArray
 
     @property
     def nonprivate_labels(self) -> Labels:
@@ -65,13 +72,14 @@ class Partition(Confidential):
         return np.asarray(self.nonprivate_members[:], dtype=np.intp)
 
     def same_members(self, other: "Partition") -> bool:
-        """Whether every record is in the same cluster; where counts differ, no label is computed."""
+        """Return True if every record is in the same cluster. If counts differ, no label is computed."""
         return np.array_equal(self.sums.nonprivate_counts, other.sums.nonprivate_counts) and np.array_equal(
             self.nonprivate_members[:], other.nonprivate_members[:]
         )
 
 
-BlockSums = tuple[ClusterSums, FloatArray]  # of the clusters of some records: their sums, and those of |x|^2 (k,)
+# Sums of the clusters of some records, and the sums of |x|^2 (k,).
+BlockSums = tuple[ClusterSums, FloatArray]
 
 
 def added_blocks(members: Members, blocks: Iterable[BlockSums], centers: Centers) -> Partition:
@@ -105,10 +113,11 @@ class Nearest(Confidential):
     """Index of records (n, d) of the unit box for repeated nearest-center queries."""
 
     points: Points
-    lattices: "_Lattices | None"  # None: every record is compared with every center
+    # If None, every record is compared with every center.
+    lattices: "_Lattices | None"
 
     def __call__(self, centers: Centers) -> Labels:
-        """Return what `assign(points, centers)` does, to the bit."""
+        """Return the labels of `assign(points, centers)`, to the bit."""
         return np.asarray(self.members(centers)[:], dtype=np.intp)
 
     def members(self, centers: Centers) -> Members:
@@ -121,7 +130,7 @@ class Nearest(Confidential):
     def partition(self, centers: Centers) -> Partition:
         """Return the clusters of `centers` (k, d) and their sums: those of each BLOCK_ROWS records, added in order.
 
-        Among these, whole cells are added as one, so that last bits are others than record by record.
+        Whole cells are added as one, so last bits differ from sums that are added record by record.
         """
         if lattices := self._usable_lattices(centers):
             return self._by_cells(lattices, centers)
@@ -156,7 +165,7 @@ class Nearest(Confidential):
 
 
 def nearest_among(points: Points) -> Nearest:
-    """Return the index of `points` (n, d) of the unit box, with lattices where they are worth their cost."""
+    """Return the index of `points` (n, d) of the unit box, with lattices if they are worth their cost."""
     n, d = points.shape
     return Nearest(points, _lattices(points) if d in SIDES and n >= WORTH_ROWS else None)
 
@@ -165,9 +174,12 @@ class Level(NamedTuple):
     """Boxes of one size that hold records, in the order of the boxes around them."""
 
     middles: FloatArray  # (m, d)
-    half: float  # of a box's side
-    moments: FloatArray  # (m, 2 + d) of each one's records: their number, sum of |x|^2, and sums by coordinate
-    first: Labels  # (m + 1,) where each one's parts begin: boxes of the next size, or records
+    # Half a box's side.
+    half: float
+    # Moments of each box's records, (m, 2 + d): their number, sum of |x|^2, and sum of each coordinate.
+    moments: FloatArray
+    # Index at which each box's parts begin, (m + 1,). Parts are boxes of the next size, or records.
+    first: Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,18 +188,22 @@ class _Lattice(Confidential):
 
     blocks: Level
     cells: Level
-    records: Points  # (m, d) a copy in the order of their cells: those of one lie side by side
+    # Copy of the records in the order of their cells, (m, d). The records of a cell are contiguous.
+    records: Points
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lattices:
-    """Lattices without the array of records, so that they can be cached for no longer than that lives."""
+    """Lattices without the array of records, so that the cache can drop them together with the array."""
 
-    blocks: tuple[_Lattice | None, ...]  # of each BLOCK_ROWS records; None: not worth it, these are one open cell
-    cell_of: NDArray[np.integer]  # (n,) each record's cell, numbered through all blocks
+    # One lattice for each BLOCK_ROWS records. None if it is not worth its cost; these records are one open cell.
+    blocks: tuple[_Lattice | None, ...]
+    # Cell of each record, numbered through all blocks, (n,).
+    cell_of: NDArray[np.integer]
 
 
-_OPEN_CELL = frozen(np.array([OPEN], dtype=np.uint8))  # all records of a block that has no lattice
+# Winner of the one cell of a block that has no lattice.
+_OPEN_CELL = frozen(np.array([OPEN], dtype=np.uint8))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,7 +213,8 @@ class _CellMembers(Confidential):
     points: Points
     cell_of: NDArray[np.integer]  # (n,)
     centers: Centers
-    winners: NDArray[np.integer]  # (m,) each cell's center, or OPEN
+    # Center of each cell, or OPEN, (m,).
+    winners: NDArray[np.integer]
 
     def __getitem__(self, rows: slice | Labels, /) -> NDArray[np.integer]:
         n = len(self.points)
@@ -210,7 +227,7 @@ class _CellMembers(Confidential):
 def _opening(
     points: Points, shape: tuple[int, ...], bits: bytes
 ) -> tuple[NDArray[np.integer], ClusterSums, FloatArray]:
-    """Return labels or the cells' winners, and the sums: nothing that holds the records."""
+    """Return labels or the cells' winners, and the sums, without any reference to the records."""
     partition = nearest_among(points).partition(np.frombuffer(bits).reshape(shape))
     members, sums = partition.nonprivate_members, partition.sums
     labels = members.winners if isinstance(members, _CellMembers) else partition.nonprivate_labels
@@ -220,7 +237,7 @@ def _opening(
 
 @array_cache(REMEMBERED)
 def _lattices(points: Points) -> _Lattices | None:
-    """Sort each BLOCK_ROWS records into cells; None where that helps with none of them."""
+    """Sort each BLOCK_ROWS records into cells; None if that helps for none of them."""
     blocks, cell_of, n_cells = [], [], 0
     for rows in row_blocks(len(points)):
         unit = points[rows]
@@ -235,16 +252,19 @@ def _lattices(points: Points) -> _Lattices | None:
 
 
 def _lattice(points: Points) -> tuple[_Lattice, Labels]:
-    """Sort records (n, d) of the unit box into cells; return the cell (n,) of each, too."""
+    """Sort records (n, d) of the unit box into cells; also return the cell (n,) of each."""
     n, d = points.shape
-    n_blocks, n_cells = SIDES[d]  # along each axis
+    # Blocks along each axis, and cells along each axis of a block.
+    n_blocks, n_cells = SIDES[d]
     side = n_blocks * n_cells
     steps = np.minimum((points * side).astype(np.intp), side - 1).T  # (d, n)
     block = np.ravel_multi_index(tuple(steps // n_cells), (n_blocks,) * d)
     cell = np.ravel_multi_index(tuple(steps % n_cells), (n_cells,) * d)
-    number = (block * n_cells**d + cell).astype(np.uint16)  # narrow, so that sorting them is quick
+    # A narrow type is quick to sort.
+    number = (block * n_cells**d + cell).astype(np.uint16)
     order = np.argsort(number, kind="stable")
-    numbers, first = np.unique(number[order], return_index=True)  # of the cells that hold records
+    # Numbers of the cells that hold records.
+    numbers, first = np.unique(number[order], return_index=True)
     cell_of = np.repeat(np.arange(len(numbers)), np.diff(first, append=n))[np.argsort(order)]
     terms = (np.ones(n), squared_norms(points), *points.T)
     moments = np.stack([cluster_totals(each, cell_of, len(numbers)) for each in terms])
@@ -266,12 +286,12 @@ def _level(steps: Labels, side: int, moments: FloatArray, first: Labels) -> Leve
 def _cell_winners(
     blocks: Level, cells: Level, records: Points, slopes: FloatArray, offsets: FloatArray, margin: float
 ) -> tuple[NDArray[np.uint8], FloatArray]:
-    """Return the winner of each cell (m,), OPEN where its records differ, and the winners' moments (k, 2 + d).
+    """Return the winner of each cell (m,), OPEN if its records differ, and the winners' moments (k, 2 + d).
 
     A score that is behind by more than `margin` all over a block, or a cell, does not win there: from the middle to a
-    corner a difference of two scores changes by half a side times their slopes' difference along each axis. Only the
-    other scores are compared within, and only in open cells for every record: `records` are in the order of their
-    cells.
+    corner, the difference of two scores changes by half a side times the difference of the slopes along each axis. Only
+    the other scores are compared within it, and for every record only in open cells. `records` are in the order of
+    their cells.
     """
     k, d = slopes.shape
     changes, scores = np.zeros((k, k)), np.empty(k)
@@ -317,7 +337,7 @@ def _row_winners(
     slopes: FloatArray,
     offsets: FloatArray,
 ) -> NDArray[np.uint8]:
-    """Return the winners (r,) of `rows` of the records: their cells', or their own where the cell is open."""
+    """Return the winners (r,) of `rows` of the records: the cell's winner, or the record's own in an open cell."""
     labels, scores = np.empty(len(rows), dtype=np.uint8), np.empty(len(offsets))
     every = np.arange(len(offsets))
     for i in range(len(rows)):

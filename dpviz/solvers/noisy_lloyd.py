@@ -44,18 +44,25 @@ from dpviz.solvers.nearest import (
 )
 from dpviz.solvers.packing import public_start
 
-EMPTY_SCALES = 2.0  # a noisy count below this many noise scales cannot be told from an empty cluster; ours
-BOX_MIDDLE = 0.5  # sums are centered here: one record then moves a coordinate's sum by 1/2, not by 1
-RHO = 0.225  # mean absolute coordinate / 2 that the paper assumes for its error formula
+# A noisy count below this many noise scales cannot be told apart from an empty cluster. Our choice.
+EMPTY_SCALES = 2.0
+# Sums are centered here, so that one record moves a coordinate's sum by 1/2 instead of 1.
+BOX_MIDDLE = 0.5
+# Mean absolute coordinate / 2 that the paper assumes for its error formula.
+RHO = 0.225
 MIN_ITERATIONS = 2
 MAX_ITERATIONS = 7
-SEEDED_ITERATIONS = 1  # after a private start: more of them drown it in noise; ours, by measurement
+# Iterations after a private start. More of them drown it in noise. Our choice, by measurement.
+SEEDED_ITERATIONS = 1
 
 T = TypeVar("T")
-UnitTask = Callable[[Points, FloatArray], T]  # of (records in box units, their |x|^2)
-LabelTask = Callable[[Points, FloatArray, Labels], T]  # and of each one's nearest center
+# Takes records in box units and their |x|^2.
+UnitTask = Callable[[Points, FloatArray], T]
+# Also takes the nearest center of each record.
+LabelTask = Callable[[Points, FloatArray, Labels], T]
 
-_NO_LABELS = frozen(np.empty(0, dtype=np.intp))  # of records that come in chunks
+# Labels of records that come in chunks.
+_NO_LABELS = frozen(np.empty(0, dtype=np.intp))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +71,8 @@ class LloydProblem:
 
     records: Chunks  # data units
     box: Box
-    nearest: Nearest | None  # of the records (n, d) clipped and scaled to [0, 1]^d; None where they come in chunks
+    # Index of the records (n, d), clipped and scaled to [0, 1]^d. None if they come in chunks.
+    nearest: Nearest | None
 
     @property
     def n(self) -> int:
@@ -81,7 +89,7 @@ class LloydProblem:
             yield task(unit[rows], squares[rows])
 
     def counted(self, counts: Callable[[Points], Counts]) -> Counts:
-        """Return what `counts` counts of the records, box units."""
+        """Return the sum of `counts` over the blocks of the records, box units."""
         return sum(self.each_block(partial(_counted, counts)), start=counts(np.empty((0, self.box.d))))
 
     def start(
@@ -89,9 +97,9 @@ class LloydProblem:
     ) -> Centers:
         """Return k centers (k, d) in box units: `initial` (data units) if any, else by `start`.
 
-        start="packing" is public, and what "private" begins at; "records" returns k distinct records: curator only.
-        With a `seed` that is used instead of `rng`. Raises ValueError for `initial` of another shape, and with
-        start="records" for more clusters than records and for records that come in chunks.
+        start="packing" is public, and "private" begins at it; "records" returns k distinct records: curator only. A
+        `seed` is used instead of `rng`. Raises ValueError for `initial` of a different shape, and with start="records"
+        for more clusters than records and for records that come in chunks.
         """
         if initial is not None:
             centers = as_points(initial, n_features=self.box.d, name="initial_centers")
@@ -115,7 +123,7 @@ class LloydProblem:
 
 
 def lloyd_problem(points: Points | Chunks, box: Box) -> LloydProblem:
-    """Validate the records and, where they are in memory, scale them once. Raises ValueError for bad points."""
+    """Validate the records and, if they are in memory, scale them once. Raises ValueError for bad points."""
     if isinstance(points, Chunks):
         return LloydProblem(as_chunks(points, n_features=box.d), box, None)
     records = ArrayChunks(points, n_features=box.d)
@@ -125,14 +133,14 @@ def lloyd_problem(points: Points | Chunks, box: Box) -> LloydProblem:
 def one_pass(problem: LloydProblem, centers: Centers) -> Partition:
     """Assign every record to its nearest of `centers` (k, d), box units, and add up each cluster, block by block.
 
-    Where the records come in chunks, the labels are (0,).
+    If the records come in chunks, the labels are (0,).
     """
     labels, parts = _each_labelled(problem, centers, partial(block_sums, len(centers)))
     return added_blocks(labels, parts, centers)
 
 
 def bounded_pass(problem: LloydProblem, centers: Centers, radius: float) -> tuple[Partition, ClusterSums]:
-    """Return the partition of `one_pass`, and of each cluster the sums of x - c within `radius` of its center."""
+    """Return the partition of `one_pass`, and for each cluster the sums of x - c within `radius` of its center."""
     labels, parts = _each_labelled(problem, centers, partial(_bounded_sums, centers, radius))
     blocks = list(parts)
     near = added_blocks(labels, ((within, np.zeros(len(centers))) for _, within in blocks), centers)
@@ -140,9 +148,9 @@ def bounded_pass(problem: LloydProblem, centers: Centers, radius: float) -> tupl
 
 
 def near_moves(unit: Points, labels: Labels, centers: Centers, radius: float) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Return x - c (n, d) of each record and its center, and whether it is no longer than `radius` (n,).
+    """Return x - c (n, d) of each record and its center, and which of them are within `radius` (n,).
 
-    It follows from the record and its center alone, axis by axis, to the bit.
+    The results follow from the record and its center alone, axis by axis, to the bit.
     """
     moves = unit - centers[labels]
     return moves, squared_norms(moves) <= radius * radius
@@ -167,7 +175,7 @@ def _each_labelled(problem: LloydProblem, centers: Centers, task: LabelTask[T]) 
     return labels, problem.each_block(lambda unit, norms: task(unit, norms, next(blocks)))
 
 
-# Tasks of a block stand at the top level, so that other processes can load them.
+# Tasks of a block are at the top level, so that other processes can load them.
 
 
 def _in_units(box: Box, task: UnitTask[T], block: Points) -> T:
@@ -198,10 +206,12 @@ def _bounded_sums(
 
 @dataclass(frozen=True, slots=True)
 class LloydBudget:
-    """How one iteration's epsilon is split: `count + d * sum_per_axis` is all of it."""
+    """Split of one iteration's epsilon, which is `count + d * sum_per_axis` in total."""
 
-    count: float  # epsilon of the k counts together (disjoint clusters)
-    sum_per_axis: float  # epsilon of the k sums along one axis
+    # Epsilon of the k counts together, because clusters are disjoint.
+    count: float
+    # Epsilon of the k sums along one axis.
+    sum_per_axis: float
 
 
 def _count_weight(d: int) -> float:
@@ -244,11 +254,11 @@ def noisy_means(noisy_counts: Counts, noisy_sums: FloatArray, fallback: Centers,
 
 
 def steadied(noisy: Centers, before: Centers, noisy_counts: Counts, *, count_scale: float, sum_scale: float) -> Centers:
-    """Return centers that go from `before` towards the `noisy` means only as far as noise does not explain the way.
+    """Return centers that move from `before` towards the `noisy` means only as far as noise does not explain the move.
 
-    With noise of scale b_s on each of d centered sums and b_c on the count n~, a mean m is off by about
-    v = (2 d b_s^2 + 2 b_c^2 |m - 1/2|^2) / n~^2, squared. A move whose square is l^2 is v longer than the true one on
-    average, and the center goes (l^2 - v) / l^2 of it, or stays. Ours; post-processing of what is released.
+    With noise of scale b_s on each of d centered sums and b_c on the count n~, the squared error of a mean m is about
+    v = (2 d b_s^2 + 2 b_c^2 |m - 1/2|^2) / n~^2. A move of squared length l^2 exceeds the true one by v on average, so
+    the center makes (l^2 - v) / l^2 of it, or stays. Our choice; post-processing of the release.
     """
     moves = noisy - before
     squares = (moves**2).sum(axis=1)

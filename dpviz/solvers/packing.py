@@ -7,13 +7,16 @@ import numpy as np
 from dpviz.core import Centers, FloatArray, frozen
 from dpviz.core.compiled import compiled
 
-ATTEMPTS = 100  # candidates a center may use up before a radius counts as too large (Su et al.)
-HALVINGS = 12  # of the search for the radius; 0.5 / 2^12 is finer than a screen's pixel
-DATALESS_SEEDS = (0, 1, 2)  # public, of the packings that stand for a choice without any record
+# Candidates that a center may use up before a radius counts as too large (Su et al.).
+ATTEMPTS = 100
+# Halvings in the search for the radius. 0.5 / 2^12 is finer than a screen's pixel.
+HALVINGS = 12
+# Public seeds of the packings that represent a choice without any record.
+DATALESS_SEEDS = (0, 1, 2)
 
 
 def starts_private(start: str, initial: Centers | None) -> bool:
-    """Return whether a run has a private start; given centers override it."""
+    """Return True if a run has a private start. Given centers override it."""
     return start == "private" and initial is None
 
 
@@ -25,7 +28,7 @@ def public_start(n_clusters: int, d: int, *, seed: int | None, rng: np.random.Ge
 def dataless_centers(n_clusters: int, d: int) -> tuple[Centers, ...]:
     """Return centers that need no record, box units: the middle (1, d), then packings (k, d).
 
-    Their cost on records is exact, and therefore the curator's.
+    Their cost on records is exact, and therefore curator only.
     """
     packed = (_seeded_packing(n_clusters, d, seed) for seed in DATALESS_SEEDS)
     return (np.full((1, d), 0.5), *packed)
@@ -33,18 +36,18 @@ def dataless_centers(n_clusters: int, d: int) -> tuple[Centers, ...]:
 
 @functools.lru_cache(maxsize=64)
 def _seeded_packing(n_clusters: int, d: int, seed: int) -> Centers:
-    """Return a cached public start: a picture whose budget changes needs it again."""
+    """Return a cached public start, which a picture needs again when its budget changes."""
     return frozen(sphere_packing(n_clusters, d, rng=np.random.default_rng(seed)))
 
 
 def sphere_packing(n_clusters: int, d: int, *, rng: np.random.Generator) -> Centers:
     """Return k centers (k, d) in [0, 1]^d, as far from each other and from the walls as a random search finds.
 
-    Each is at least r from every wall and 2r from every other center; r is the largest radius that bisection meets.
-    The result is public: it depends on no record.
+    Each is at least r from every wall and 2r from every other center; r is the largest radius that bisection finds.
+    The result is public: it does not depend on any record.
     """
-    # The same candidates serve every radius: a bounded cost. A greedy search can miss a radius that another order of
-    # centers would reach, so the result is a good start and not an optimum.
+    # The same candidates serve every radius, which bounds the cost. A greedy search can miss a radius that a different
+    # order of centers would reach, so the result is a good start, not an optimum.
     candidates = rng.random((n_clusters, ATTEMPTS, d))
     low, high, best = 0.0, 0.5, np.empty((n_clusters, d))
     if not _pack(candidates, low, best):
@@ -60,7 +63,7 @@ def sphere_packing(n_clusters: int, d: int, *, rng: np.random.Generator) -> Cent
 
 @compiled
 def _pack(candidates: FloatArray, radius: float, placed: Centers) -> bool:
-    """Place one center after the other at its first candidate that is 2 radius from all placed ones; tell if all are.
+    """Place each center at its first candidate that is 2 radius from all placed ones; return True if all are placed.
 
     Candidates (k, ATTEMPTS, d) are moved inside, at least `radius` from the walls.
     """

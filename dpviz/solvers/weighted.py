@@ -15,20 +15,32 @@ from dpviz.solvers.lloyd import BLOCK, LloydRun, argmax_in_boxes, lloyd, nearnes
 from dpviz.solvers.moments import label_moments
 from dpviz.solvers.packing import public_start
 
-RESTARTS = 4  # starts drawn on the noisy cells, besides the public packing; ours
-EXCHANGES = 3  # tries for each center of such a start; ours, by measurement
-SEED_SHARE = 1.0 / 3.0  # of epsilon, that a private start spends on its cells; ours, by measurement
-MARGINALS, CELLS = "marginals of the start", "cells of the start"  # what a private start buys
-EXPLORED = 4  # starts that go on after one iteration; ours
-EXPLORE = 3  # iterations of those before the best one goes on alone; ours
-POLISH = 30  # most iterations after that; ours
-KMEANS_STARTS = RESTARTS + 1  # of `searched_cells`
-MOST_SEARCHED = 2_000  # records on which the starts of k-means without privacy are tried; ours
-MOST_ITERATIONS = 60  # of its best start on all records; ours
-MOST_AXES = 3  # that blocks are small along; with more they are no smaller than all of it; ours
-TOLERANCE = 1e-4  # relative gain of an iteration below which it stops: far below what the noise moves; ours
+# Starts drawn on the noisy cells, besides the public packing. Our choice.
+RESTARTS = 4
+# Exchanges to try for each center of a drawn start. Our choice, by measurement.
+EXCHANGES = 3
+# Share of epsilon that a private start spends on its cells. Our choice, by measurement.
+SEED_SHARE = 1.0 / 3.0
+# Names of what a private start buys.
+MARGINALS, CELLS = "marginals of the start", "cells of the start"
+# Starts that continue after one iteration. Our choice.
+EXPLORED = 4
+# Iterations of these starts before the best one continues alone. Our choice.
+EXPLORE = 3
+# Maximum iterations after that. Our choice.
+POLISH = 30
+# Number of starts in `searched_cells`.
+KMEANS_STARTS = RESTARTS + 1
+# Maximum number of records on which non-private k-means tries its starts. Our choice.
+MOST_SEARCHED = 2_000
+# Maximum iterations of non-private k-means from its best start, on all records. Our choice.
+MOST_ITERATIONS = 60
+# Axes along which blocks are small. With more axes, blocks are no smaller than the whole. Our choice.
+MOST_AXES = 3
+# Relative gain below which iterations stop: far below the changes due to noise. Our choice.
+TOLERANCE = 1e-4
 
-# (what it is, its epsilon, how many grids it counts, its counts of records) -> the counts, noise for epsilon in them.
+# (name, epsilon, number of grids, function that counts records) -> the counts with noise for epsilon.
 Released: TypeAlias = Callable[[str, float, int, Callable[[Points], Counts]], Counts]
 
 
@@ -37,17 +49,21 @@ class CellSeeds:
     """A private start, box units: all of it follows from the noisy counts and public inputs."""
 
     centers: Centers  # (k, d)
-    packing: Centers  # (k, d) the public packing that the search begins at; row i became row i of `centers`
-    noisy_cell_counts: Counts  # (m1 ... md,) C order
-    edges: tuple[FloatArray, ...]  # d of (m_j + 1,), the cells' walls
+    # Public packing at which the search begins, (k, d). Row i became row i of `centers`.
+    packing: Centers
+    noisy_cell_counts: Counts  # (m1 ... md,), C order
+    # The cells' walls along each axis: d arrays (m_j + 1,).
+    edges: tuple[FloatArray, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedPath:
     """One run of Lloyd's algorithm, from its start to its end."""
 
-    centers: tuple[Centers, ...]  # T + 1 of (k, d)
-    costs: tuple[float, ...]  # T + 1, sum_j w_j |x_j - nearest center|^2
+    # T + 1 arrays (k, d).
+    centers: tuple[Centers, ...]
+    # sum_j w_j |x_j - nearest center|^2, T + 1 values.
+    costs: tuple[float, ...]
 
 
 def cell_counts(unit: Points, side: int) -> Counts:
@@ -70,10 +86,11 @@ def searched_cells(places: Points, weights: FloatArray, packing: Centers, *, rng
 
 @array_cache(32)
 def nonprivate_kmeans(points: Points, n_clusters: int) -> LloydRun:
-    """Return k-means without privacy on `points` (n, d) of [0, 1]^d, the best of KMEANS_STARTS starts: the curator's.
+    """Return the best of KMEANS_STARTS runs of non-private k-means on `points` (n, d) of [0, 1]^d.
 
-    The starts are tried on MOST_SEARCHED records at most, evenly spread over all; Lloyd's algorithm goes on from the
-    best one with all of them. Its cost is about that of scikit-learn's best of 5 starts, in a tenth of its time.
+    Curator only. The starts are tried on at most MOST_SEARCHED records, evenly spread over all; Lloyd's algorithm
+    continues from the best one with all records. Its cost is about that of scikit-learn's best of 5 starts, in a tenth
+    of the time.
     """
     packing = public_start(n_clusters, points.shape[1], seed=0, rng=np.random.default_rng(0))
     if not len(points):
@@ -93,16 +110,17 @@ def private_seeds(
     sensitivity: int,
     rng: np.random.Generator,
 ) -> CellSeeds | None:
-    """Return a private start from noisy counts that `released` buys for `epsilon` together; None, free, for one cell.
+    """Return a private start from noisy counts that `released` buys for `epsilon` in total; None, free, for one cell.
 
-    A fifth of it buys noisy marginals, which say where a grid has its cells, and the rest the counts of the cells, as
-    in EUGkM. Where records are too few for marginals, the cells are even and get all of it. Which of them is bought
-    follows from public parameters and `n_records`, public or noisy; `sensitivity` is by how much one record changes all
-    counts of a grid together, 1 or 2. The seeds are post-processing: k-means on the noisy cells from the `packing`
-    (k, d), with `units` (d,) for what a step along each axis is worth. Their rows are in the order that is nearest to
-    the packing.
+    A fifth of epsilon buys noisy marginals, which determine the grid's cells, and the rest buys the counts of the
+    cells, as in EUGkM. If records are too few for marginals, the cells are even and get all of epsilon. That choice
+    follows from public parameters and `n_records`, public or noisy; `sensitivity` is the amount by which one record
+    changes all counts of a grid together, 1 or 2. The seeds are post-processing: k-means on the noisy cells from the
+    `packing` (k, d), with `units` (d,) as the weight of a step along each axis. Their rows are in the order that is
+    nearest to the packing.
     """
-    from scipy.optimize import linear_sum_assignment  # slow to load
+    # Slow to load.
+    from scipy.optimize import linear_sum_assignment
 
     d, cells = packing.shape[1], epsilon
     if fitted := fitting(epsilon, n_records, d, sensitivity=sensitivity):
@@ -118,7 +136,7 @@ def private_seeds(
     if full.any():
         places = grid.places()[full] * units
         centers = searched_cells(places, weights[full], packing * units, rng=rng).centers[-1] / units
-    # In the order in which all centers together are nearest to those of the packing.
+    # In the order in which all centers together are nearest to the packing's centers.
     squares = ((packing[:, None] - centers[None]) ** 2).sum(axis=2)
     centers = centers[linear_sum_assignment(squares)[1]]
     return CellSeeds(frozen(centers), frozen(packing), frozen(noisy), grid.edges)
@@ -133,8 +151,10 @@ class _Run:
 
     def __init__(self, blocks: "_Blocks", masses: FloatArray, squares: float, start: Centers) -> None:
         self.blocks = blocks
-        self.masses = masses  # (m, 1 + d) w_j, then w_j x_j for each axis
-        self.squares = squares  # sum_j w_j |x_j|^2
+        # w_j, then w_j x_j for each axis, (m, 1 + d).
+        self.masses = masses
+        # sum_j w_j |x_j|^2.
+        self.squares = squares
         self.centers: list[Centers] = []
         self.costs: list[float] = []
         self._append(start)
@@ -167,7 +187,7 @@ def weighted_kmeans(
 ) -> WeightedPath:
     """Run Lloyd's algorithm on `places` (m, d) with `weights` (m,) > 0 from each start and return the best run.
 
-    Every start gets one iteration, the EXPLORED cheapest get EXPLORE more, the one of least cost goes on, at most
+    Every start gets one iteration, the EXPLORED cheapest starts get EXPLORE more, and the cheapest of them gets at most
     POLISH more. An empty cluster stays.
     """
     return _best_run(_Blocks.of(places, weights).of_neighbors(), starts, tolerance)
@@ -180,7 +200,8 @@ def _best_run(blocks: "_Blocks", starts: tuple[Centers, ...], tolerance: float) 
     runs = [_Run(blocks, masses, squares, start) for start in starts]
     for run in runs:
         run.advance(1, tolerance)
-    runs = sorted(runs, key=_Run.last_cost)[:EXPLORED]  # stable: of two equal ones the earlier start goes on
+    # The sort is stable: of two equal runs, the one with the earlier start continues.
+    runs = sorted(runs, key=_Run.last_cost)[:EXPLORED]
     for run in runs:
         run.advance(EXPLORE, tolerance)
     best = min(runs, key=_Run.last_cost)
@@ -191,26 +212,30 @@ def _best_run(blocks: "_Blocks", starts: tuple[Centers, ...], tolerance: float) 
 def spread_start(places: Points, weights: FloatArray, spare: Centers, *, rng: np.random.Generator) -> Centers:
     """Draw k of the places, each with probability ~ w |x - nearest already drawn|^2 (Arthur & Vassilvitskii 2007).
 
-    When every weighted place is drawn, the other centers are those of `spare` (k, d): two on one place would do no more
-    than one.
+    When every weighted place is drawn, `spare` (k, d) provides the other centers: two centers on one place would do no
+    more than one.
     """
     return _Blocks.of(places, weights).spread_start(spare, rng=rng)
 
 
 class _Blocks(NamedTuple):
-    """Places in blocks, each computed at once, or not at all where it is too far to matter."""
+    """Places in blocks. Each block is computed at once, or not at all if it is too far away to matter."""
 
     rows: Points  # (m, d)
     weights: FloatArray  # (m,)
-    order: Labels  # (b BLOCK,) which place a lane has; those behind the last have none, and their own number
-    places: FloatArray  # (b, d, BLOCK), the last lane's again behind it
-    masses: FloatArray  # (b BLOCK,) weights, 0 behind the last
-    low: FloatArray  # (d, b) corners of each block
+    # Place of each lane, (b BLOCK,). Lanes behind the last place have none, and hold their own number.
+    order: Labels
+    # Coordinates (b, d, BLOCK), with the last lane repeated behind it.
+    places: FloatArray
+    # Weights (b BLOCK,), 0 behind the last place.
+    masses: FloatArray
+    # Low and high corners of each block, both (d, b).
+    low: FloatArray
     high: FloatArray
 
     @classmethod
     def of(cls, places: Points, weights: FloatArray, order: Labels | None = None) -> "_Blocks":
-        """Return blocks of places in their own order or in another one (m,)."""
+        """Return blocks of places in their own order or in the given `order` (m,)."""
         m, d = places.shape
         where = np.arange(-(-m // BLOCK) * BLOCK)
         padded, masses = np.empty((len(where), d)), np.zeros(len(where))
@@ -239,7 +264,8 @@ class _Blocks(NamedTuple):
         """Draw a start; the blocks are of places in their own order."""
         chosen, nearest, terms = spare.copy(), np.ones(len(self.masses)), self.masses.copy()
         sums = terms.reshape(-1, BLOCK).sum(axis=1)
-        reach, total = np.full(len(sums), np.inf), sums.sum()  # a place is drawn by its weight first, as if 1 away
+        # The first place is drawn by its weight, as if all distances were 1.
+        reach, total = np.full(len(sums), np.inf), sums.sum()
         for i in range(len(spare)):
             if not total > 0:
                 break
@@ -249,9 +275,8 @@ class _Blocks(NamedTuple):
     def exchanged(self, start: Centers, n_tries: int, *, rng: np.random.Generator) -> Centers:
         """Improve `start` (k, d) by exchanges of a center for a place (Lattanzi & Sohler 2019, algorithm LS++).
 
-        A place is drawn with probability ~ w |x - nearest center|^2; where it lowers the cost, it takes the place of
-        the center that is missed least. Two round clusters that share a center get one each, which Lloyd's moves never
-        do.
+        A place is drawn with probability ~ w |x - nearest center|^2. If that lowers the cost, it replaces the center
+        that is missed least. Two round clusters that share a center get one each, which Lloyd's moves never achieve.
         """
         centers = start.copy()
         _exchange(self, centers, rng.random(n_tries))
@@ -260,7 +285,7 @@ class _Blocks(NamedTuple):
 
 @compiled
 def _there_and_back(columns: FloatArray, strips: float, steps: float) -> FloatArray:
-    """Return a key of each place, of `columns` (d, m): its strip, or strip of strips, and its step along it."""
+    """Return a key of each place of `columns` (d, m): its strip, or strip of strips, and its step along it."""
     d, m = columns.shape
     keys = np.zeros(m)
     for f in range(d):
@@ -280,10 +305,11 @@ def _there_and_back(columns: FloatArray, strips: float, steps: float) -> FloatAr
 def _drawn(draw: float, terms: FloatArray, sums: FloatArray, m: int) -> int:
     """Return the first place up to which terms add up to more than `draw` of all, else the last of m.
 
-    `sums` (b,) are those of BLOCK terms in a row. Sums in any order tell, unless it is so close that rounding decides;
-    the order is then that of the places. -1 where all are 0.
+    `sums` (b,) are the sums of BLOCK terms in a row. Sums in any order decide, unless the result is so close that
+    rounding would decide; then the order of the places is used. -1 if all terms are 0.
     """
-    total, rounding = 0.0, 2.0**-50 * m  # 2^-53 a term, in either order, and in products
+    # 2^-53 per term, in either order, and in products.
+    total, rounding = 0.0, 2.0**-50 * m
     for each in sums:
         total += each
     if not total > 0:
@@ -332,7 +358,7 @@ def _squares(block: FloatArray, center: FloatArray, squares: FloatArray) -> None
 
 @compiled
 def _measure(low: FloatArray, high: FloatArray, center: FloatArray, apart: FloatArray) -> None:
-    """Write at least how far, squared, all between each block's corners are from a center, rounded down."""
+    """Write the squared distance of each block's box from a center, rounded down."""
     for f in range(len(center)):
         at, lows, highs = center[f], low[f], high[f]
         for b in range(len(apart)):
@@ -372,7 +398,7 @@ def _add_drawn(
 ) -> float:
     """Draw a place as the center i, lower the squared distances `nearest` to it; return w nearest in all.
 
-    `terms` are w nearest, `sums` (b,) those of the blocks, and `reach` (b,) the largest distances.
+    `terms` are w nearest, `sums` (b,) their sums in the blocks, and `reach` (b,) the largest distances.
     """
     rows, _, _, places, masses, low, high = blocks
     place = _drawn(draw, terms, sums, len(rows))
@@ -402,8 +428,8 @@ def _add_drawn(
 def _exchange(blocks: _Blocks, centers: Centers, draws: FloatArray) -> None:
     """Try one exchange for each of `draws` in [0, 1), in place.
 
-    An exchange needs to know which is less: what it gains, or a loss. Sums in any order tell, unless they are so close
-    that rounding decides; the order is then that of the places.
+    An exchange compares its gain with a loss. Sums in any order decide, unless they are so close that rounding would
+    decide; then the order of the places is used.
     """
     rows, low, high = blocks.rows, blocks.low, blocks.high
     m, k, n_blocks = len(rows), len(centers), low.shape[1]
@@ -472,8 +498,8 @@ def _take(offers: FloatArray, center: int, far: FloatArray, who: Labels) -> None
 def _renew(places: FloatArray, stale: Labels, centers: Centers, far: FloatArray, who: Labels) -> None:
     """Search the nearest centers of the lanes that are `stale`, among those that may be near BLOCK of them.
 
-    From the middle of all to a corner a difference of two squared distances changes by the box's sides times the
-    centers' difference: a center that is farther than two others by more than that is nowhere one of the nearest two.
+    From the middle of all to a corner, the difference of two squared distances changes by the box's sides times the
+    centers' difference. A center that is farther than two others by more than that is nowhere one of the nearest two.
     """
     (k, d), block = centers.shape, np.empty((centers.shape[1], BLOCK))
     squares, mine, these = np.empty(BLOCK), np.empty(2 * BLOCK), np.empty(2 * BLOCK, np.intp)
@@ -505,7 +531,8 @@ def _renew(places: FloatArray, stale: Labels, centers: Centers, far: FloatArray,
                 for f in range(d):
                     beside_one -= sides[f] * abs(centers[c, f] - centers[one, f])
                     beside_other -= sides[f] * abs(centers[c, f] - centers[other, f])
-                if min(beside_one, beside_other) > 1e-9 * (at_middle[c] + spread):  # far above rounding
+                # The gap is far above rounding.
+                if min(beside_one, beside_other) > 1e-9 * (at_middle[c] + spread):
                     continue
             _squares(block, centers[c], squares)
             _take(squares, c, mine, these)
@@ -531,7 +558,7 @@ def _sum_up(
     parts: FloatArray,
     base: FloatArray,
 ) -> None:
-    """Write w first and the largest `second` of blocks that have `changed`, and what each center's loss would cost."""
+    """Write w first and the largest `second` of blocks that have `changed`, and the cost of each center's loss."""
     losses, lanes = np.empty(BLOCK), np.empty((4, len(base)))
     order, masses = blocks.order, blocks.masses
     for c in range(len(base)):
@@ -569,7 +596,7 @@ def _weigh(
     base: FloatArray,
     loss: FloatArray,
 ) -> float:
-    """Write what the loss of each center would cost if `place` were one; return what that gains."""
+    """Write the cost of each center's loss if `place` were a center; return the gain from that center."""
     offers, gains, spared, lanes = np.empty(BLOCK), np.zeros(BLOCK), np.empty(BLOCK), np.zeros((4, len(base)))
     places, masses = blocks.places, blocks.masses
     for b in range(len(reach)):
@@ -601,7 +628,7 @@ def _scatter(terms: FloatArray, owner: Labels, lanes: FloatArray) -> None:
 
 @compiled
 def _weigh_in_order(blocks: _Blocks, place: FloatArray, far: FloatArray, who: Labels, loss: FloatArray) -> float:
-    """Do as `_weigh`, place by place in their order."""
+    """Do the same as `_weigh`, place by place in their order."""
     _, _, order, places, masses, _, _ = blocks
     gain, offers, at = 0.0, np.empty(len(order)), np.empty(len(order), np.intp)
     for c in range(len(loss)):
@@ -633,7 +660,7 @@ def _replace(
 ) -> int:
     """Put the center `missed` at `place`; write which lanes lose it, and return how many.
 
-    Blocks are at least `left` away from where it was, and `apart` from the place.
+    Blocks are at least `left` away from its old place, and `apart` from the new one.
     """
     n_stale, offers, m, places = 0, np.empty(BLOCK), len(blocks.rows), blocks.places
     for b in range(len(reach)):

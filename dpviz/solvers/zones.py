@@ -1,6 +1,6 @@
 """Sampling zones and the exponential mechanism inside them (Lu & Shen, sections 5 and 6.1, algorithm 2).
 
-The law over (delta, alpha) is integrated numerically and inverted.
+The distribution over (delta, alpha) is integrated numerically and inverted.
 
 Notation, paper -> code: S -> mean, X -> controller, lambda -> lam, P -> zone center, r -> zone radius,
 delta = |S - S_hat| / |S - X| -> reach, alpha = angle(S_hat, S, X) -> angle. Everything works row by row on (k, d)
@@ -17,11 +17,16 @@ from numpy.typing import ArrayLike
 
 from dpviz.core import Centers, FloatArray, compiled, frozen, functions
 
-SCORE_SENSITIVITY = 2.0  # "local sensitivity" of q in the paper, section 6.1
-CELLS = 64  # of the marginal's integration; Simpson's rule in each
-CUT = 36.0  # e-folds of the marginal's tail that are integrated: exp(-36) is below rounding
-CACHED_LAWS = 64  # laws of some iterations at once, a few kilobytes each
-_EDGES = np.linspace(0.0, 1.0, CELLS + 1) ** 2  # of the cells: finer where exp(-eps alpha) is steep
+# "Local sensitivity" of q in the paper, section 6.1.
+SCORE_SENSITIVITY = 2.0
+# Cells of the marginal's integration, with Simpson's rule in each.
+CELLS = 64
+# e-folds of the marginal's tail that are integrated: exp(-36) is below rounding.
+CUT = 36.0
+# Cached distributions, enough for some iterations; a few kilobytes each.
+CACHED_LAWS = 64
+# Edges of the cells, finer where exp(-eps alpha) is steep.
+_EDGES = np.linspace(0.0, 1.0, CELLS + 1) ** 2
 _SHRINK = 1.0 - 1.0 / math.e
 
 
@@ -29,18 +34,24 @@ _SHRINK = 1.0 - 1.0 / math.e
 class ZoneSample:
     """One draw per zone."""
 
-    points: Centers  # (k, d) S_hat
-    reach: FloatArray  # (k,) delta in (0, 1)
-    angle: FloatArray  # (k,) alpha >= 0, radians
+    # S_hat, (k, d).
+    points: Centers
+    # delta in (0, 1), (k,).
+    reach: FloatArray
+    # alpha >= 0, radians, (k,).
+    angle: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZoneDraw:
     """A draw in each of k zones, relative to mean and controller."""
 
-    reach: FloatArray  # (k,) delta in (0, 1)
-    angle: FloatArray  # (k,) alpha >= 0, radians
-    sides: FloatArray  # (k, d) directions off the axis
+    # delta in (0, 1), (k,).
+    reach: FloatArray
+    # alpha >= 0, radians, (k,).
+    angle: FloatArray
+    # Directions off the axis, (k, d).
+    sides: FloatArray
 
 
 def controller_angle(uniforms: FloatArray) -> FloatArray:
@@ -78,7 +89,7 @@ def sample_in_zone(
 def draw_in_zone(
     mean: Centers, controller: Centers, lam: ArrayLike, epsilon: ArrayLike, *, rng: np.random.Generator
 ) -> ZoneSample:
-    """Draw as `sample_in_zone` does; return delta and alpha, too."""
+    """Draw like `sample_in_zone`; also return delta and alpha."""
     uniforms, sides = tosses(*mean.shape, rng=rng)
     lams = np.broadcast_to(np.asarray(lam, dtype=np.float64), (1, len(mean)))
     (draw,) = draws_ahead(lams, epsilon, uniforms[None], sides[None], remember=False)
@@ -96,15 +107,15 @@ def draws_ahead(
 ) -> tuple[ZoneDraw, ...]:
     """Return the draws of m `tosses`, (m, k, 2) and (m, k, d), with `lam` (m, k): the part that needs no mean.
 
-    Integrating many zones' laws at once costs hardly more than one zone's. `remember` caches the angles, which is
-    allowed for a public seed only.
+    Integrating the distributions of many zones at once costs hardly more than that of one zone. `remember` caches the
+    angles, which is allowed only for a public seed.
     """
     m, k, d = sides.shape
     lams, epsilons = _checked(m * k, lam.ravel(), np.broadcast_to(epsilon, (m, k)).ravel())
     first, second = (uniforms[..., i].ravel() for i in range(2))
     angle = np.zeros(m * k)
     if d > 1:
-        # Cached: in repaired mode the slider changes the budget, not the laws of the zones.
+        # Cached, because in repaired mode the slider changes the budget and not the zones' distributions.
         draw = cached_angles if remember else cached_angles.__wrapped__
         angle = draw(*(each.tobytes() for each in (lams, epsilons, first)))
     reach = reaches(lams, epsilons, angle, second)
@@ -125,7 +136,7 @@ def spread_in_zone(
     *,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Draw `n_draws` points (k, n_draws, d) per row from `sample_in_zone`'s law, integrating each zone's law once."""
+    """Draw `n_draws` points (k, n_draws, d) per row like `sample_in_zone`, with one integration for each zone."""
     lams, epsilons = _checked(len(mean), lam, epsilon)
     k, d = mean.shape
     uniforms = rng.random((k * n_draws, 3))
@@ -143,11 +154,11 @@ def spread_in_zone(
 def clamped_laplace(
     mean: Centers, radius: FloatArray, scale: FloatArray, n_draws: int, *, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw what section 5.1 rejects: Laplace noise on the mean, projected onto the convergent zone's border.
+    """Draw by the method that section 5.1 rejects: Laplace noise, projected onto the zone's border.
 
-    Returns (k, n_draws, d). `radius` (k,) is the zone's, `scale` (k,) of the noise on each coordinate. A draw that
-    leaves the ball is moved back along the line to the mean, so the border collects all that fell outside: a draw there
-    becomes likelier than one nearer to the mean.
+    Returns (k, n_draws, d). The noise is on the mean and the zone is the convergent zone: `radius` (k,) is its radius,
+    `scale` (k,) the noise scale on each coordinate. A draw that leaves the ball is moved back along the line to the
+    mean, so the border collects all draws that fell outside: a draw there becomes likelier than one nearer to the mean.
     """
     k, d = mean.shape
     noise = rng.laplace(size=(k, n_draws, d)) * scale[:, None, None]
@@ -163,18 +174,21 @@ def zone_density(offsets: FloatArray, axis: FloatArray, lam: FloatArray, epsilon
     Area is delta d(delta) d(alpha), hence the factor 1 / delta; outside the zone it is 0. `axis` (k, 2) is the unit
     vector of X - S. epsilon = inf has no density: the caller draws a point.
     """
-    x, y = offsets[..., 0], offsets[..., 1]  # term by term: a library's sums over two numbers cost ten times as much
+    # Term by term, because a library's sums over two numbers cost ten times as much.
+    x, y = offsets[..., 0], offsets[..., 1]
     ax, ay = axis[:, :1], axis[:, 1:]
     reach = np.sqrt(x * x + y * y)  # (k, m)
     along, lams = x * ax + y * ay, lam[:, None]
     gap = np.sqrt((x - lams * ax) ** 2 + (y - lams * ay) ** 2)
     inside = (gap <= 1.0 - lams) & (reach > 0)
-    reach[~inside] = 1.0  # it divides
+    # Avoid a division by 0. The result is not used.
+    reach[~inside] = 1.0
     angle = functions.arccos(np.minimum(np.maximum(along / reach, -1.0), 1.0))
     score = -reach - 2.0 * angle / math.pi
     # The best point of a zone, delta = 2 lam - 1 on the axis, has the score that keeps the exponent at or below 0.
     density = epsilon * (score + 2.0 * lams - 1.0) / (2.0 * SCORE_SENSITIVITY)
-    functions.exp(np.minimum(density, 0.0, out=density), out=density)  # in place: a new array costs as much
+    # In place, because a new array costs as much.
+    functions.exp(np.minimum(density, 0.0, out=density), out=density)
     return np.where(inside, density / reach, 0.0)
 
 
@@ -189,7 +203,7 @@ def _checked(n_rows: int, lam: ArrayLike, epsilon: ArrayLike) -> tuple[FloatArra
 
 
 def _side_directions(shape: tuple[int, ...], uniforms: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return a random direction (k, d) to leave the axis by; in the plane only its side matters, a random sign."""
+    """Return a random direction (k, d) off the axis; in the plane only its side matters, a random sign."""
     if shape[1] > 2:
         return rng.standard_normal(shape)
     return np.where(uniforms < 0.5, -1.0, 1.0)[:, None] * np.ones(shape)
@@ -205,9 +219,10 @@ def cached_angles(*arrays: bytes) -> FloatArray:
 def angles(lam: FloatArray, epsilon: FloatArray, uniforms: FloatArray) -> FloatArray:
     """Draw |alpha| (k, m), m times a zone, by inverting its numerically integrated marginal."""
     finite = np.isfinite(epsilon)
-    rate = np.where(finite, epsilon, 0.0) / (2.0 * SCORE_SENSITIVITY)  # c
+    # The constant c in exp(-c delta).
+    rate = np.where(finite, epsilon, 0.0) / (2.0 * SCORE_SENSITIVITY)
     ratio = (1.0 - lam) / lam
-    # The tail beyond CUT e-folds is omitted, so that the nodes stay where the mass is, whatever epsilon.
+    # The tail beyond CUT e-folds is omitted, so that the nodes stay where the mass is, for any epsilon.
     with np.errstate(divide="ignore"):
         last = np.minimum(functions.arcsin(np.minimum(ratio, 1.0)), 0.5 * math.pi * CUT / rate)
     end = functions.arcsin(np.clip(functions.sin(last) / np.where(ratio > 0, ratio, 1.0), 0.0, 1.0))  # (k,)
@@ -244,7 +259,8 @@ def _marginal(lam: FloatArray, rate: FloatArray, phi: FloatArray) -> FloatArray:
     ratio = (1.0 - lam) / lam
     half, sine = (1.0 - lam) * cos, ratio * sin
     angle = functions.arcsin(np.minimum(sine, 1.0))
-    first, length = lam * np.sqrt(np.maximum(1.0 - sine**2, 0.0)) - half, 2.0 * half  # of the chord
+    # First delta and length of the chord.
+    first, length = lam * np.sqrt(np.maximum(1.0 - sine**2, 0.0)) - half, 2.0 * half
     # cos^2(alpha) = 1 - ratio^2 sin^2(phi), written as a sum: for lam = 1/2 the difference would round to 0 / 0.
     cosine = np.sqrt(cos**2 + (2.0 * lam - 1.0) / lam**2 * sin**2)
     slope = ratio * cos / cosine
@@ -276,8 +292,9 @@ def _invert(edges: FloatArray, density: FloatArray, masses: FloatArray, uniforms
 def _turned(origin: Centers, toward: Centers, angle: FloatArray, reach: FloatArray, sides: FloatArray) -> Centers:
     """Return S + reach |X - S| (cos(angle) axis + sin(angle) side) for S = `origin` and X = `toward` (k, d).
 
-    The axis is the unit vector of X - S, a side that of what `sides` (k, d) has across the axis; in the plane only a
-    side's sign counts, for an exact quarter turn of the axis. On a line nothing turns. Where X = S all stays at S.
+    The axis is the unit vector of X - S, and a side is the unit vector of the part of `sides` (k, d) across the axis.
+    In the plane only a side's sign counts, for an exact quarter turn of the axis. On a line nothing turns. If X = S,
+    everything stays at S.
     """
     k, d = origin.shape
     points, axis, side = np.empty((k, d)), np.empty(d), np.zeros(d)

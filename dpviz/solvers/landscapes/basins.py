@@ -4,10 +4,10 @@ Byun, Choi & Lee, theorem E.2: a new point needs no retraining and no budget. Th
 the end of a point is certain as soon as it is inside an ellipsoid around a minimum, denser than the whole rim, with no
 other critical point inside.
 
-Over a square of the plane, the label of the four cells around a place is its own where their middles have one minimum;
-everything else flows until four such surround it. That is a rule and no proof: where four middles agree, a part of
-another basin that is thinner than a cell can lie between them and is missed. Tests compare with the flow of every
-point. Labels of cells follow from the mixture alone, to the last bit, because no other point flows among them.
+Over a square of the plane, a place takes the label of the four cells around it if their middles have one minimum;
+every other place flows until four such cells surround it. That is a rule, not a proof: where four middles agree, a part
+of a different basin that is thinner than a cell can lie between them and is missed. Tests compare with the flow of
+every point. Labels of cells follow from the mixture alone, to the last bit, because no other point flows among them.
 """
 
 import functools
@@ -22,11 +22,16 @@ from dpviz.solvers.landscapes.mixture import Mixture
 from dpviz.solvers.landscapes.saddles import landscape
 from dpviz.solvers.landscapes.walks import Traps
 
-ROWS = 8192  # points at a time: temporaries stay in the cache; ours
-RIM_POINTS = 256  # directions in which a rim is sampled; ours
-PLANE_RIM_POINTS = 64  # the same in the plane, where they can be even; ours
-RADII = tuple(16.0 * 0.5**i for i in range(14))  # squared, in units of the curvature at the minimum, in turn; ours
-RIM_DROP = 0.25  # of the squared radius: ln p must have fallen by this on the whole rim (a parabola falls by 0.5); ours
+# Points at a time, so that temporaries stay in the cache. Our choice.
+ROWS = 8192
+# Directions in which a rim is sampled. Our choice.
+RIM_POINTS = 256
+# Directions in the plane, where they can be evenly spaced. Our choice.
+PLANE_RIM_POINTS = 64
+# Squared radii to try in turn, in units of the curvature at the minimum. Our choice.
+RADII = tuple(16.0 * 0.5**i for i in range(14))
+# Required fall of ln p on the whole rim, as a share of the squared radius (a parabola falls by 0.5). Our choice.
+RIM_DROP = 0.25
 
 
 def assign_basins(mixture: Mixture, points: ArrayLike) -> Labels:
@@ -116,14 +121,15 @@ def _directions(d: int) -> FloatArray:
 def lattice_basins(mixture: Mixture, n_cells: int) -> Labels:
     """Return the minimum (n_cells, n_cells) of each cell's middle over [-1, 1]^2, row 0 at low y.
 
-    Meant to differ from the flow within a diagonal of a cell of a border alone. That holds where every part of a basin
-    is wider than two cells; thinner parts can be missed, which nothing here rules out.
+    The labels should differ from the flow only within a cell's diagonal of a border. That holds where every part of a
+    basin is wider than two cells; thinner parts can be missed, which nothing here rules out.
     """
     if len(traps(mixture).radii) == 1:
         return np.zeros((n_cells, n_cells), dtype=np.intp)
     cells = np.full(n_cells**2, -1, dtype=np.intp)
     at = (2.0 * np.arange(n_cells) + 1.0) / n_cells - 1.0
-    middles = np.stack(np.meshgrid(at, at), axis=-1).reshape(-1, 2)  # row by row from low y
+    # Middles of the cells, row by row from low y.
+    middles = np.stack(np.meshgrid(at, at), axis=-1).reshape(-1, 2)
     # From the densest on: the later ones climb to cells that have a label already.
     order = np.argsort(-mixture.log_density(middles), kind="stable")
     _flowed(mixture, middles[order], cells, own=order)
@@ -133,9 +139,9 @@ def lattice_basins(mixture: Mixture, n_cells: int) -> Labels:
 def basins_by_lattice(mixture: Mixture, points: Points, cells: Labels) -> Labels:
     """Return the minimum (n,) of `points` (n, 2) in [-1, 1]^2, given `lattice_basins` (g, g).
 
-    One of the middles whose label a point has is within half a diagonal of a cell of it, or of a place on its way down.
-    So a label is as good as the lattice's: near borders, and where a part of a basin is thinner than
-    a cell, it can differ from that of the flow.
+    A point gets its label from a middle within half a cell's diagonal of the point, or of a place on its way down. So a
+    label is as good as the lattice: near borders, and where a part of a basin is thinner than a cell, it can differ
+    from the flow.
     """
     if len(traps(mixture).radii) == 1:
         return np.zeros(len(points), dtype=np.intp)

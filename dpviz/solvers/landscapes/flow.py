@@ -34,13 +34,20 @@ from dpviz.solvers.landscapes.walks import (
     flow_lines_from,
 )
 
-FLOW_STEPS = 400  # most steps; ours
-NEWTON_STEPS = 5  # from a safe place; beyond it the slow descent goes on; ours
-FIRST_STEP = 0.1  # standard deviations from a saddle to where its descents start; halved while f does not fall; ours
-LONGEST_SHARE = 2.0  # a_i of the proof; beyond it a step could leave its part of the level set
-DESCENT_STEPS = 2000  # most steps of one descent; slow where components nearly melt into one
-CONVERGED = 1e-10  # length of R^-1 grad in the metric R, in standard deviations
-MERGE = 1e-4  # critical points closer than this, in standard deviations, are one
+# Maximum number of steps. Our choice.
+FLOW_STEPS = 400
+# Maximum Newton steps from a safe place. After them, the slow descent continues. Our choice.
+NEWTON_STEPS = 5
+# Standard deviations from a saddle to the starts of its descents, halved while f does not fall. Our choice.
+FIRST_STEP = 0.1
+# Largest a_i in the proof. With a larger one, a step could leave its part of the level set.
+LONGEST_SHARE = 2.0
+# Maximum steps of one descent, which is slow where components nearly merge into one.
+DESCENT_STEPS = 2000
+# A descent has converged below this length of R^-1 grad in the metric R, in standard deviations.
+CONVERGED = 1e-10
+# Critical points closer than this, in standard deviations, are one.
+MERGE = 1e-4
 
 NONE = np.empty(0, dtype=np.intp)
 
@@ -48,11 +55,11 @@ NONE = np.empty(0, dtype=np.intp)
 def flow(
     mixture: Mixture, starts: Points, traps: Traps | None = None, cells: Labels = NONE, own: Labels = NONE
 ) -> tuple[Points, Labels, BoolArray]:
-    """Follow the flow from `starts` (n, D) to where Newton's method is safe.
+    """Follow the flow from `starts` (n, D) until Newton's method is safe.
 
     Return the places (n, D), the row of `traps` that each is in (n,), and which places are safe (n,). A start stops in
-    the first trap on its way; the others have -1. In the plane `cells` (g^2,) of [-1, 1]^2 may have labels, too: a
-    start stops where the four around it agree. Start i labels the cell `own[i]`, if there are any.
+    the first trap on its way; if it meets none, its row is -1. In the plane, `cells` (g^2,) of [-1, 1]^2 may also have
+    labels: a start stops where the four cells around it agree. Start i labels the cell `own[i]`, if there are any.
     """
     if traps is None:
         traps = _no_traps(mixture.d)
@@ -91,7 +98,8 @@ def newton(mixture: Mixture, places: Points, rows: Labels, most: int) -> BoolArr
         active, bent, slopes = active[~done], -here.hessian[~done], here.gradient[~done]
         with np.errstate(divide="ignore", invalid="ignore"):
             step = solved(bent, slopes)
-            flat = ~np.isfinite(step).all(axis=1)  # exactly flat: there is no Newton step
+            # Where the landscape is exactly flat, there is no Newton step.
+            flat = ~np.isfinite(step).all(axis=1)
             step[flat] = solved(bent[flat] + FLAT * np.eye(mixture.d), slopes[flat])
         moving = np.isfinite(step).all(axis=1)
         active = active[moving]
@@ -103,7 +111,8 @@ def beside(mixture: Mixture, saddles: Points) -> FloatArray:
     """Return a place on either side of each saddle (s, 2, D), along its falling axis and lower than it."""
     if not len(saddles):
         return np.empty((0, 2, mixture.d))
-    direction = axes(mixture, saddles).basis[..., -1]  # of length 1 in R
+    # Direction of length 1 in R.
+    direction = axes(mixture, saddles).basis[..., -1]
     # The sign of an eigenvector is the library's choice: fix it, so that the two sides keep their order.
     largest = np.take_along_axis(direction, np.abs(direction).argmax(axis=1)[:, None], axis=1)
     direction = direction * np.sign(largest)
@@ -128,9 +137,10 @@ def flow_lines(mixture: Mixture, starts: Points, *, n_steps: int, reach: float, 
 
 
 def descend(mixture: Mixture, points: Points) -> tuple[Points, FloatArray]:
-    """Return where `points` (n, D) flow to, (n, D), and how steep it still is there (n,): the length of a unit step.
+    """Return the places (n, D) that `points` (n, D) flow to, and the length (n,) of a unit step there.
 
-    Every answer with a length below CONVERGED is a minimum of f to about that many standard deviations.
+    The length measures the slope. Every place with a length below CONVERGED is a minimum of f to about that many
+    standard deviations.
     """
     places, length = np.array(points, dtype=np.float64), np.full(len(points), np.inf)
     active = np.arange(len(places))
@@ -140,7 +150,7 @@ def descend(mixture: Mixture, points: Points) -> tuple[Points, FloatArray]:
         here = axes(mixture, places[active])
         length[active] = np.sqrt(np.einsum("nd,nd->n", here.slopes, here.slopes))
         moving = length[active] > CONVERGED
-        # a_i is Newton's, at most LONGEST_SHARE far away; whole close to a minimum.
+        # a_i of Newton's method: at most LONGEST_SHARE far away, unlimited close to a minimum.
         newton = 1.0 / np.maximum(here.curvatures, 1e-12)
         reach = np.abs(newton * here.slopes).max(axis=1)
         whole = (here.curvatures[:, -1] > 0) & (reach < CLOSE)
@@ -154,9 +164,12 @@ def descend(mixture: Mixture, points: Points) -> tuple[Points, FloatArray]:
 class Axes:
     """The landscape at n points in a basis where R is the identity: its axes are the eigenvectors of S there."""
 
-    slopes: FloatArray  # (n, D) g_i = v_i' grad log p
-    curvatures: FloatArray  # (n, D) 1 - s_i of -log p, descending: the last is the least, all at most 1
-    basis: FloatArray  # (n, D, D) v_i are the columns
+    # g_i = v_i' grad log p, (n, D).
+    slopes: FloatArray
+    # 1 - s_i of -log p, (n, D), descending: the last is the smallest, and all are at most 1.
+    curvatures: FloatArray
+    # Columns are the v_i, (n, D, D).
+    basis: FloatArray
 
     def step(self, shares: FloatArray) -> FloatArray:
         """Return s = sum_i a_i g_i v_i (n, D) for shares a (n, D)."""
@@ -184,10 +197,10 @@ def solved(metric: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def distinct(mixture: Mixture, points: Points, *, radius: float = MERGE) -> Labels:
-    """Return which point each of `points` (n, D) is the same as, (n,) numbered from 0 in order of first appearance.
+    """Group equal `points` (n, D): return group numbers (n,) from 0, in order of first appearance.
 
-    Two are the same when they are closer than `radius` (standard deviations: the metric R at the first of them).
+    Two points are equal if they are closer than `radius` (standard deviations: the metric R at the first point).
     """
-    # R is a mean of precisions, so it is nowhere less than their least one.
+    # R is a mean of precisions, so it is nowhere less than the smallest one.
     widest = float(algebra.eigen(mixture.covariances)[0].max())
     return distinct_at(*mixture.code, writable(points), radius, radius * np.sqrt(widest))

@@ -23,9 +23,12 @@ class MergeTree:
     """Minima as leaves, merges from the densest pass to the thinnest; post-processing of a mixture."""
 
     landscape: Landscape
-    linkage: FloatArray  # (L - 1, 4) SciPy's: two nodes, height, leaves below; height inf where no pass was found
-    passes: Labels  # (L - 1,) row of `landscape.transitions` that each merge happens at, -1 where none was found
-    births: FloatArray  # (L,) height at which each leaf appears, the highest mode at 0
+    # SciPy's linkage matrix (L - 1, 4): two nodes, height, leaves below. The height is inf if no pass was found.
+    linkage: FloatArray
+    # Row of `landscape.transitions` at which each merge happens, (L - 1,); -1 if no pass was found.
+    passes: Labels
+    # Height at which each leaf appears, (L,); 0 for the highest mode.
+    births: FloatArray
 
     @property
     def n_leaves(self) -> int:
@@ -34,13 +37,13 @@ class MergeTree:
 
     @property
     def n_unreachable(self) -> int:
-        """How many merges, the last ones, have no transition point: those parts join at infinite height."""
+        """Number of merges, the last ones, without a transition point. Those parts join at infinite height."""
         return int((self.passes < 0).sum())
 
     def cut(self, n_clusters: int) -> Labels:
         """Return the cluster of each minimum (L,), numbered by their densest minimum.
 
-        There are min(n_clusters, L) clusters: more than there are minima cannot be. Raises ValueError below 1.
+        There are min(n_clusters, L) clusters, at most one for each minimum. Raises ValueError below 1.
         """
         if n_clusters < 1:
             raise ValueError(f"n_clusters was {n_clusters}, but it must be >= 1.")
@@ -59,7 +62,8 @@ def merge_tree(mixture: Mixture) -> MergeTree:
     # Joining the other parts in order of density keeps the tree whole: a cut to any K exists.
     edges += [(0, j, np.inf, -1) for j in range(1, n_leaves)]
     parts = scipy.cluster.hierarchy.DisjointSet(range(n_leaves))
-    node = list(range(n_leaves))  # current tree node of the part of each root
+    # Current tree node of each root's part.
+    node = list(range(n_leaves))
     rows: list[tuple[float, float, float, float]] = []
     passes: list[int] = []
     for i, j, height, row in edges:
@@ -78,7 +82,7 @@ def merge_tree(mixture: Mixture) -> MergeTree:
 
 
 def _joined(merges: FloatArray, n_leaves: int) -> Labels:
-    """Return the part of each leaf (L,), numbered by their first leaves, when only `merges` (m, 4) have happened."""
+    """Return the part of each leaf (L,), numbered by first leaf, if only `merges` (m, 4) have happened."""
     nodes = np.arange(n_leaves, n_leaves + len(merges)).repeat(2)
     children = merges[:, :2].astype(np.intp).ravel()
     n_nodes = n_leaves + len(merges)

@@ -17,17 +17,22 @@ from numpy.typing import ArrayLike
 from dpviz.core import FloatArray, Points, algebra, as_points, frozen, functions, writable
 from dpviz.solvers.landscapes.walks import Axes, known_at, log_density_at, log_terms_at, packed
 
-WEIGHT_TOLERANCE = 1e-6  # weights may miss 1 by this much, and are then scaled to add up to 1
-SYMMETRY_TOLERANCE = 1e-8  # relative, of covariances
+# Largest error of the weights' sum. Within it, the weights are scaled to add up to 1.
+WEIGHT_TOLERANCE = 1e-6
+# Relative tolerance for the symmetry of covariances.
+SYMMETRY_TOLERANCE = 1e-8
 
 
 class Local(NamedTuple):
     """The landscape at n points."""
 
     log_density: FloatArray  # (n,)
-    gradient: FloatArray  # (n, D) of log p
-    metric: FloatArray  # (n, D, D) R, positive definite
-    spread: FloatArray  # (n, D, D) S, positive semidefinite
+    # Gradient of log p, (n, D).
+    gradient: FloatArray
+    # R, positive definite, (n, D, D).
+    metric: FloatArray
+    # S, positive semidefinite, (n, D, D).
+    spread: FloatArray
 
     @property
     def hessian(self) -> FloatArray:
@@ -43,12 +48,16 @@ class Mixture:
     finite, and covariances that are not symmetric and positive definite.
     """
 
-    weights: FloatArray  # (K,) >= 0, adding up to 1
+    # At least 0, adding up to 1, (K,).
+    weights: FloatArray
     means: FloatArray  # (K, D)
     covariances: FloatArray  # (K, D, D)
-    whiteners: FloatArray = field(repr=False)  # (K, D, D) L_k^-1 with Sigma_k = L_k L_k'
-    precisions: FloatArray = field(repr=False)  # (K, D, D) P_k
-    log_scales: FloatArray = field(repr=False)  # (K,) ln pi_k - ln|L_k| - D/2 ln(2 pi); -inf at weight 0
+    # L_k^-1 with Sigma_k = L_k L_k', (K, D, D).
+    whiteners: FloatArray = field(repr=False)
+    # P_k, (K, D, D).
+    precisions: FloatArray = field(repr=False)
+    # ln pi_k - ln|L_k| - D/2 ln(2 pi), (K,); -inf for weight 0.
+    log_scales: FloatArray = field(repr=False)
     _code: tuple[Axes, FloatArray] = field(repr=False)
 
     def __init__(self, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> None:
@@ -95,7 +104,7 @@ class Mixture:
         object.__setattr__(self, "_code", (axes, packed(centers, whiteners, precisions, log_scales)))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the fields; a copy's arrays are read-only, too: code would be compiled again for others."""
+        """Pickle the fields. A copy's arrays are also read-only: for others, code would be compiled again."""
         return _restored, tuple(getattr(self, each.name) for each in fields(self))
 
     @property

@@ -1,7 +1,7 @@
 """Critical points of a mixture's landscape and its transition points, all pairs and starts at once.
 
 Byun, Choi & Lee, "Improving the Utility of Differentially Private Clustering through Dynamical Processing", algorithm
-2. Everything here reads a mixture and no record: post-processing.
+2. Everything here reads a mixture and no records, so it is post-processing.
 
 Starts (lines 7 to 13) are quadratic strings between the means of each pair of components. Line 7 takes the largest f,
 the lowest density, on the segment; line 11 is printed with argmin, a misprint: the lowest density is meant there too.
@@ -26,26 +26,47 @@ from dpviz.solvers.landscapes.flow import axes, beside, distinct, newton, settle
 from dpviz.solvers.landscapes.mixture import Mixture
 from dpviz.solvers.landscapes.walks import ARRIVED, FEW_AXES, FLAT, WALKING, climb_steps
 
-STRING_POINTS = 20  # m, Byun et al., appendix H
-SEGMENT_POINTS = 33  # on the segment between two minima, both ends among them; ours
-STRING_ROUNDS = 5  # tau2, the same
-STRING_SHARE = 0.5  # of a mean-shift step: the "small step size" of section 4.2; ours
-RIDGE_POINTS = 25  # along each ridgeline; ours
-RIDGE_REACH = 10.0  # shares from 1 / (1 + e^10) on: components of very different spread need the ends; ours
-RIDGE_REFINEMENTS = 2  # of each low; ours
-RIDGE_FINER = 13  # points of a refinement; ours
-RIDGE_STARTS = 2  # lowest lows of each ridgeline that are starts; ours
-SIMPLEX_SAMPLES = 400  # shares of more than two components tried; ours
-SIMPLEX_STARTS = 48  # of them, where the landscape is flattest; ours
-SIMPLEX_SPARSITY = 0.2  # Dirichlet: most of the weight on two to four components; ours
-CLIMB_STEPS = 32  # most steps of one walk; ours
-MEETINGS = (3, 5, 7, 10, 14, 20)  # steps after which walks that have met go on as one; ours
-MEETING = 0.03  # standard deviations within which walks have met; ours
-WALKS_PER_STRING = 2  # of a string's iterates, those where the landscape is flattest walk; half beyond FEW_AXES; ours
-UNDER_WAY = 1e-7  # standard deviations: a descent whose unit step is longer has not ended; ours
-BRIDGES = 2  # searches for a pass between parts that none connects; ours
-LEVEL = 1e-10  # by which ln p must fall between two minima that are near each other; ours, far above rounding
-NEIGHBOR = 0.5  # standard deviations within which that is computed; ours
+# Points of a string: m of Byun et al., appendix H.
+STRING_POINTS = 20
+# Points on the segment between two minima, including both ends. Our choice.
+SEGMENT_POINTS = 33
+# Rounds of the string search: tau2 of Byun et al., appendix H.
+STRING_ROUNDS = 5
+# Share of a mean-shift step. Section 4.2 only asks for a "small step size"; the value is our choice.
+STRING_SHARE = 0.5
+# Points along each ridgeline. Our choice.
+RIDGE_POINTS = 25
+# Largest logit of a share. Shares start at 1 / (1 + e^10), because components of very different spread need the ends.
+# Our choice.
+RIDGE_REACH = 10.0
+# Refinements of each low. Our choice.
+RIDGE_REFINEMENTS = 2
+# Points of a refinement. Our choice.
+RIDGE_FINER = 13
+# Number of lowest lows of each ridgeline that become starts. Our choice.
+RIDGE_STARTS = 2
+# Number of shares of more than two components to try. Our choice.
+SIMPLEX_SAMPLES = 400
+# Number of starts among these shares, where the landscape is flattest. Our choice.
+SIMPLEX_STARTS = 48
+# Dirichlet parameter: most of the weight is on two to four components. Our choice.
+SIMPLEX_SPARSITY = 0.2
+# Maximum steps of one walk. Our choice.
+CLIMB_STEPS = 32
+# Steps after which walks that have met continue as one. Our choice.
+MEETINGS = (3, 5, 7, 10, 14, 20)
+# Standard deviations within which walks have met. Our choice.
+MEETING = 0.03
+# Walks per string, from the iterates where the landscape is flattest. Half as many beyond FEW_AXES. Our choice.
+WALKS_PER_STRING = 2
+# A descent whose unit step is longer than this, in standard deviations, has not ended. Our choice.
+UNDER_WAY = 1e-7
+# Searches for a pass between parts that no pass connects. Our choice.
+BRIDGES = 2
+# Minimum fall of ln p between nearby minima. Our choice: far above rounding error.
+LEVEL = 1e-10
+# Standard deviations within which minima are nearby. Our choice.
+NEIGHBOR = 0.5
 
 TRANSITION, ONE_BASIN, WRONG_INDEX, DEGENERATE = "transition", "one basin", "index", "degenerate"
 
@@ -54,21 +75,29 @@ TRANSITION, ONE_BASIN, WRONG_INDEX, DEGENERATE = "transition", "one basin", "ind
 class Strings:
     """The string search of each pair of components: figure 3 of the paper."""
 
-    pairs: Labels  # (P, 2) components k < l
-    lowest: FloatArray  # (P, tau2 + 1, D) the point of least density on each string
-    iterates: FloatArray  # (P, tau2 + 1, D) m^0 .. m^tau2, each after its gradient step
+    # Components k < l of each pair, (P, 2).
+    pairs: Labels
+    # Point of lowest density on each string, (P, tau2 + 1, D).
+    lowest: FloatArray
+    # Iterates m^0 .. m^tau2, each after its gradient step, (P, tau2 + 1, D).
+    iterates: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TransitionPoint:
     """An index-one point of f = -p between the basins of two minima: a lowest pass from one to the other."""
 
-    location: FloatArray  # (D,) data units of the mixture
-    density: float  # p there; 0 where it underflows
-    minima: tuple[int, int]  # i < j, rows of `Landscape.minima`
-    log_density: float  # ln p there
-    pair: tuple[int, int] | None  # the pair of components of its start; None: a start between more of them
-    curvature: float  # the negative one, in units of the metric R
+    location: FloatArray  # (D,), units of the mixture
+    # p at the location; 0 if it underflows.
+    density: float
+    # Rows of `Landscape.minima`, i < j.
+    minima: tuple[int, int]
+    # ln p at the location.
+    log_density: float
+    # Pair of components of the walk's start. None for a start between more than two components.
+    pair: tuple[int, int] | None
+    # The negative curvature, in units of the metric R.
+    curvature: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,22 +106,30 @@ class Candidates:
 
     locations: Points  # (c, D)
     log_densities: FloatArray  # (c,)
-    curvatures: FloatArray  # (c, D) of -log p in units of R, descending
-    outcomes: tuple[str, ...]  # one of the four words of this module
-    ends: Labels  # (c, 2) minima where the two descents end, -1 where there were none
+    # Curvatures of -log p in units of R, descending, (c, D).
+    curvatures: FloatArray
+    # Outcome of each candidate: one of this module's four words.
+    outcomes: tuple[str, ...]
+    # Minima in which the two descents end, (c, 2); -1 if there were no descents.
+    ends: Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Landscape:
     """A mixture's minima of f, its transition points, and their search."""
 
-    minima: Points  # (L, D), highest density first
-    log_densities: FloatArray  # (L,) ln p there
-    transitions: tuple[TransitionPoint, ...]  # highest density first
-    component_minima: Labels  # (K,) where each component's mean flows to; several may share one
+    # Minima with the highest density first, (L, D).
+    minima: Points
+    # ln p at the minima, (L,).
+    log_densities: FloatArray
+    # Transition points with the highest density first.
+    transitions: tuple[TransitionPoint, ...]
+    # Minimum that each component's mean flows to, (K,). Several components may share one.
+    component_minima: Labels
     candidates: Candidates
     strings: Strings
-    string_candidates: Labels  # (P, tau2 + 1) the candidate of the walk from each string iterate; -1: none, or no walk
+    # Candidate of the walk from each string iterate, (P, tau2 + 1); -1 for no candidate or no walk.
+    string_candidates: Labels
 
 
 @functools.lru_cache(maxsize=64)
@@ -148,7 +185,7 @@ def landscape(mixture: Mixture) -> Landscape:
 
 def quadratic_strings(mixture: Mixture) -> Strings:
     """Return the iterates of algorithm 2, lines 7 to 13, for every pair of components with weight and apart."""
-    # Pairs (P, 2) of components that have weight and do not stand on one spot.
+    # Pairs (P, 2) of components that have weight and different means.
     alive = np.flatnonzero(mixture.weights > 0)
     first, second = np.triu_indices(len(alive), 1)
     pairs = np.stack([alive[first], alive[second]], axis=1)
@@ -172,12 +209,13 @@ def quadratic_strings(mixture: Mixture) -> Strings:
         low = string[np.arange(len(pairs)), densities.argmin(axis=1)]
         lowest.append(low)
         here = mixture.at(low)
-        iterates.append(low + STRING_SHARE * solved(here.metric, here.gradient))  # a share of the mean shift
+        # Go a share of the mean shift.
+        iterates.append(low + STRING_SHARE * solved(here.metric, here.gradient))
     return Strings(pairs, np.stack(lowest, axis=1), np.stack(iterates, axis=1))
 
 
 def ridge_starts(mixture: Mixture, pairs: Labels) -> tuple[Points, Labels]:
-    """Return the lows of the density along the ridgelines of `pairs` (P, 2), (m, D), and the pair of each, (m,)."""
+    """Return the lows of the density (m, D) along the ridgelines of `pairs` (P, 2), and the pair of each low (m,)."""
     if not len(pairs):
         return np.empty((0, mixture.d)), np.empty(0, dtype=np.intp)
     # A component a million times thinner takes over at a share of a million to one in precision.
@@ -214,9 +252,9 @@ def _ridges(mixture: Mixture, pairs: Labels, logits: FloatArray) -> tuple[FloatA
 
 
 def simplex_starts(mixture: Mixture) -> Points:
-    """Return the flattest of many x(a) (m, D), a on the whole simplex: where more than two components make a pass.
+    """Return the flattest of many x(a) (m, D), a on the whole simplex: more than two components can make a pass there.
 
-    The shares are drawn once and for all from a fixed seed: a number of the method, not of a run.
+    The shares are drawn once from a fixed seed, which belongs to the method and not to a run.
     """
     alive = np.flatnonzero(mixture.weights > 0)
     if len(alive) < 3:
@@ -247,11 +285,12 @@ def lowest_between(mixture: Mixture, starts: Points, ends: Points) -> tuple[Poin
 
 
 def walking_from(mixture: Mixture, starts: Points, strings: Labels) -> Labels:
-    """Return the starts that walk: of each string the few flattest, and all that are on none (-1)."""
+    """Return the starts that walk: the few flattest of each string, and all starts without a string (-1)."""
     if not len(starts):
         return np.empty(0, dtype=np.intp)
     order = np.lexsort((unit_lengths(mixture.at(starts)), strings))
-    firsts = np.searchsorted(strings[order], strings[order])  # where each start's string begins
+    # Index at which each start's string begins.
+    firsts = np.searchsorted(strings[order], strings[order])
     walks = WALKS_PER_STRING if mixture.d <= FEW_AXES else WALKS_PER_STRING // 2
     chosen = (np.arange(len(order)) - firsts < walks) | (strings[order] < 0)
     return np.sort(order[chosen])
@@ -260,12 +299,13 @@ def walking_from(mixture: Mixture, starts: Points, strings: Labels) -> Labels:
 def climb(mixture: Mixture, starts: Points) -> tuple[Points, BoolArray, Labels]:
     """Walk from `starts` (m, D) towards index-one points.
 
-    Return the ends (m, D), which ones are critical points (m,), and with which start's walk each went on (m,).
+    Return the ends (m, D), which ends are critical points (m,), and the start whose walk each one joined (m,).
     """
     places, near = np.array(starts), np.zeros(len(starts), dtype=bool)
     follows = np.arange(len(starts))
     active = np.arange(len(starts))
-    lost = np.zeros(len(starts), dtype=np.intp)  # steps since the landscape last bent downwards along some axis
+    # Steps since the landscape last bent downwards along some axis.
+    lost = np.zeros(len(starts), dtype=np.intp)
     for count in range(CLIMB_STEPS):
         if not len(active):
             break
@@ -280,22 +320,25 @@ def climb(mixture: Mixture, starts: Points) -> tuple[Points, BoolArray, Labels]:
     active = np.flatnonzero(near)
     active = active[_met(places[active], mixture.at(places[active]).metric, active, follows)]
     critical = np.zeros(len(starts), dtype=bool)
-    critical[active] = newton(mixture, places, active, CLIMB_STEPS)  # line 14
+    # Line 14 of algorithm 2.
+    critical[active] = newton(mixture, places, active, CLIMB_STEPS)
     return places[follows], critical[follows], follows
 
 
 def _met(at: Points, metric: FloatArray, walks: Labels, follows: Labels) -> Labels:
     """Let `walks` (w,) that have met follow the first of them, in `follows` (m,); return the first ones' rows.
 
-    They are `at` (w, D), with R (w, D, D) there. Two have met that are in one cell of a lattice, so fine that they are
-    within MEETING: R's trace bounds its largest eigenvalue. Others within MEETING stand on either side of a cell's
-    border: they meet later, or at the end.
+    They are `at` (w, D), with R (w, D, D) there. Two walks have met if they are in one cell of a lattice that is so
+    fine that they are within MEETING: R's trace bounds its largest eigenvalue. Walks within MEETING on either side of a
+    cell's border meet later, or at the end.
     """
     d = at.shape[1]
-    finest = np.ceil(np.frexp(np.einsum("nii->n", metric))[1] / 2.0)  # R's trace is below 4^finest
+    # R's trace is below 4^finest.
+    finest = np.ceil(np.frexp(np.einsum("nii->n", metric))[1] / 2.0)
     cells = np.floor(at * (np.sqrt(d) / MEETING * np.ldexp(1.0, finest.astype(np.intc)))[:, None])
     numbers = np.fmod(np.concatenate([cells, finest[:, None]], axis=1), 2.0**62).astype(np.int64)
-    keys = (numbers * _odd_numbers(d + 1)).sum(axis=1)  # wraps around, as it may
+    # Overflow wraps around, which is harmless here.
+    keys = (numbers * _odd_numbers(d + 1)).sum(axis=1)
     _, firsts, names = np.unique(keys, return_index=True, return_inverse=True)
     heir = np.arange(len(follows))
     heir[walks] = walks[firsts][names]
@@ -305,15 +348,15 @@ def _met(at: Points, metric: FloatArray, walks: Labels, follows: Labels) -> Labe
 
 @functools.lru_cache(maxsize=16)
 def _odd_numbers(count: int) -> Labels:
-    """Return the factors (count,) of 64 bits of a hash of cells: random, but the same in every run."""
+    """Return the 64-bit factors (count,) of a hash of cells: random, but the same in every run."""
     numbers = np.random.default_rng(0).integers(2**62, size=count, dtype=np.int64)
     return frozen(2 * numbers + 1)
 
 
 def _gaps(mixture: Mixture, minima: Points, candidates: Candidates) -> Points:
-    """Return where the density is least on the way from each part that no pass reaches to its nearest neighbor (m, D).
+    """Return the places of lowest density (m, D) between each part that no pass reaches and its nearest neighbor.
 
-    Minima that have only just parted stand closer together than the strings look.
+    Minima that have only just separated are closer together than the strings can resolve.
     """
     edges = candidates.ends[np.array(candidates.outcomes) == TRANSITION].reshape(-1, 2)
     graph = scipy.sparse.coo_matrix((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(len(minima),) * 2)
@@ -321,7 +364,7 @@ def _gaps(mixture: Mixture, minima: Points, candidates: Candidates) -> Points:
     if n_parts == 1:
         return np.empty((0, mixture.d))
     gaps = minima[None] - minima[:, None]
-    far = np.einsum("ijd,ide,ije->ij", gaps, mixture.at(minima).metric, gaps)  # (L, L) squared standard deviations
+    far = np.einsum("ijd,ide,ije->ij", gaps, mixture.at(minima).metric, gaps)  # (L, L), squared standard deviations
     far[parts[:, None] == parts] = np.inf
     pairs = np.stack([np.arange(len(minima)), far.argmin(axis=1)], axis=1)
     return lowest_between(mixture, minima[pairs[:, 0]], minima[pairs[:, 1]])[0]
@@ -334,7 +377,7 @@ def _classified(mixture: Mixture, places: Points) -> tuple[Candidates, Points, L
     index_one = ~flat & ((curvatures < 0).sum(axis=1) == 1)
     sides = beside(mixture, places[index_one])  # (s, 2, D)
     bottoms = settle(mixture, np.concatenate([mixture.means, sides.reshape(-1, mixture.d)]))
-    # A descent that is still under way in a flat valley goes on to the nearest bottom that is not.
+    # A descent that has not ended in a flat valley continues to the nearest bottom of a descent that has.
     there = mixture.at(bottoms)
     slow = unit_lengths(there) > UNDER_WAY
     if slow.any() and not slow.all():
@@ -369,10 +412,10 @@ def _sorted_minima(mixture: Mixture, bottoms: Points) -> tuple[Points, Labels]:
 
 
 def _same_level(mixture: Mixture, minima: Points) -> Labels:
-    """Return which of `minima` (m, D) are one, (m,) numbered from 0 in order of first appearance.
+    """Group `minima` (m, D) on one level: return group numbers (m,) from 0, in order of first appearance.
 
-    Two that are near each other are one when ln p falls by at most LEVEL between them: numbers cannot tell whether an
-    exactly flat bottom, like that of two unit Gaussians at distance 2, is one minimum or two that have just parted.
+    Two nearby minima are one if ln p falls by at most LEVEL between them. Floating-point numbers cannot tell whether an
+    exactly flat bottom, as for two unit Gaussians at distance 2, is one minimum or two that have just separated.
     """
     gaps = minima[None] - minima[:, None]
     near = np.einsum("ijd,ide,ije->ij", gaps, mixture.at(minima).metric, gaps) < NEIGHBOR**2

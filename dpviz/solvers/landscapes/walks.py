@@ -1,9 +1,9 @@
 """Walks over a mixture's landscape, in machine code: one after the other, each only as far as it has to go.
 
-The code is one for any number of axes. `axes` has an entry for each: a tuple in the plane, so that loops over axes are
-unrolled there, and an array beyond. In the plane eigenvalues are written out; beyond they are `algebra`'s.
-Components whose share is below e^-NEGLIGIBLE of the likeliest one's are skipped: all together they are less than the
-last digit. What a walk does is said in `flow` and `saddles`.
+The same code serves any number of axes. `axes` has an entry for each: a tuple in the plane, so that loops over axes are
+unrolled there, and an array beyond. In the plane, eigenvalues are written out; beyond, `algebra` computes them.
+Components whose share is below e^-NEGLIGIBLE of the largest share are skipped: all together they are less than the
+last digit. `flow` and `saddles` describe the walks.
 """
 
 import math
@@ -15,33 +15,52 @@ from dpviz.core import BoolArray, FloatArray, Labels, Points, compiled, frozen
 from dpviz.core.algebra import cholesky_each, eigen_each, inverse_each, solve_each
 from dpviz.core.functions import exp_each, log_each
 
-TOLERANCE = 0.2  # standard deviations of error in one step; ours
-RELATIVE = 0.4  # of the unit step: flat valleys are followed as closely; ours
-LEAST = 1e-3  # standard deviations of error that are always allowed; ours
-LONGEST_REACH = 0.5  # standard deviations of one step: a longer one could leap over a narrow component; ours
-LONGEST_TIME = 1e6  # of one rational step, over the largest curvature; ours
-FEW_AXES = 3  # up to here searches are as dense as the tests' ones; beyond, starts and eigenvectors are dear; ours
-CONVEX = 0.8  # of R: where S has less along every axis, -log p counts as convex; ours
-CLOSE = 1e-2  # below this length of a Newton step, where -log p is convex, Newton's whole step is made
-FLAT = 1e-6  # a curvature (in units of the metric R) nearer 0 than this is degenerate: no index can be assigned; ours
-LOST = 6  # steps in a row without a falling axis after which a climbing walk stops: it circles a minimum; ours
-LONGEST_STEP = 0.7  # standard deviations a climbing walk moves at once; ours
-NEGLIGIBLE = 37.0  # e^-37 is 1e-16, the last digit
-TINY = 1e-300  # what can be divided by
-# Places side by side: intermediate results stay in the cache.
+# Largest error allowed in one step, in standard deviations. Our choice.
+TOLERANCE = 0.2
+# Error allowed as a share of the unit step, so that flat valleys are followed as closely. Our choice.
+RELATIVE = 0.4
+# Error that is always allowed, in standard deviations. Our choice.
+LEAST = 1e-3
+# Longest step, in standard deviations. A longer one could leap over a narrow component. Our choice.
+LONGEST_REACH = 0.5
+# Longest time of one rational step, divided by the largest curvature. Our choice.
+LONGEST_TIME = 1e6
+# Up to here, searches are as dense as those of the tests. Beyond, starts and eigenvectors are expensive. Our choice.
+FEW_AXES = 3
+# -log p counts as convex if S has less than this share of R along every axis. Our choice.
+CONVEX = 0.8
+# Below this length of a Newton step, where -log p is convex, the whole Newton step is taken.
+CLOSE = 1e-2
+# A curvature (in units of the metric R) nearer 0 than this is degenerate: no index can be assigned. Our choice.
+FLAT = 1e-6
+# Steps in a row without a falling axis after which a climbing walk stops, because it circles a minimum. Our choice.
+LOST = 6
+# Longest step of a climbing walk, in standard deviations. Our choice.
+LONGEST_STEP = 0.7
+# e^-37 is 1e-16, the last digit.
+NEGLIGIBLE = 37.0
+# Smallest divisor.
+TINY = 1e-300
+# Places computed side by side, so that intermediate results stay in the cache.
 BLOCK = 64
-WALKING, ARRIVED, STUCK = 0, 1, 2  # states of a climbing walk
+# States of a climbing walk.
+WALKING, ARRIVED, STUCK = 0, 1, 2
 
-Axes: TypeAlias = tuple[int, int] | Labels  # D entries
+# One entry for each of the D axes.
+Axes: TypeAlias = tuple[int, int] | Labels
 
 
 class Traps(NamedTuple):
     """Ellipsoids, one for each of L minima, within which the end of a descent is certain; read-only arrays."""
 
-    middles: FloatArray  # (L, D) the whitened minima
-    whiteners: FloatArray  # (L, D, D) roots of the Hessians of -ln p there
-    radii: FloatArray  # (L,) squared, in units of the curvature; 0: no trap
-    rims: FloatArray  # (L,) a point must be denser than this, ln p
+    # The whitened minima, (L, D).
+    middles: FloatArray
+    # Roots of the Hessians of -ln p at the minima, (L, D, D).
+    whiteners: FloatArray
+    # Squared radii in units of the curvature, (L,); 0 for no trap.
+    radii: FloatArray
+    # ln p that a point in the trap must exceed, (L,).
+    rims: FloatArray
 
 
 def packed(vectors: FloatArray, one: FloatArray, other: FloatArray, numbers: FloatArray) -> FloatArray:
@@ -64,7 +83,7 @@ def _memory(n_components: int, d: int) -> tuple[FloatArray, FloatArray]:
 def _know(axes: Axes, components: FloatArray, place: FloatArray, here: FloatArray, terms: FloatArray) -> float:
     """Write the landscape at `place` (D,) into `here` (2 D + 2, D); return ln p.
 
-    A row of `terms` is a component's log, its share, L^-1 (x - mu), and its pull, of those that count first.
+    A row of `terms` is a component's log, its share, L^-1 (x - mu), and its pull; the components that count come first.
     """
     d, top, total, count = len(axes), -np.inf, 0.0, 0
     for k in range(len(components)):
@@ -82,9 +101,11 @@ def _know(axes: Axes, components: FloatArray, place: FloatArray, here: FloatArra
     for i in range(d):
         for j in range(i + 1):
             here[1 + i, j] = 0.0
-    if top > -np.inf:  # else so far out that every density underflows
+    # Otherwise the place is so far out that every density underflows.
+    if top > -np.inf:
         for k in range(len(components)):
-            if terms[k, 0] >= top - NEGLIGIBLE:  # far out their difference is below the last digit
+            # `>=`, because far out NEGLIGIBLE is below the last digit of `top`.
+            if terms[k, 0] >= top - NEGLIGIBLE:
                 share = math.exp(terms[k, 0] - top)
                 total += share
                 terms[count, 1] = share
@@ -193,13 +214,14 @@ def log_density_at(axes: Axes, components: FloatArray, places: Points) -> FloatA
 
 @compiled
 def _length(axes: Axes, here: FloatArray, curved: float, vectors: FloatArray, space: FloatArray) -> float:
-    """Return sqrt(v' M^-1 v) for M = R - `curved` S and v = `vectors[0]`; NaN where M is not positive definite."""
+    """Return sqrt(v' M^-1 v) for M = R - `curved` S and v = `vectors[0]`; NaN if M is not positive definite."""
     d, squared = len(axes), 0.0
     for i in range(d):
         space[1, 0, 0, i] = vectors[0, i]
         for j in range(i + 1):
             space[0, 0, i, j] = here[1 + i, j] - curved * here[1 + d + i, j]
-    for p in range(d):  # by elimination, in the lower triangle
+    # By elimination, in the lower triangle.
+    for p in range(d):
         pivot = space[0, 0, p, p]
         if not pivot > 0.0:
             return np.nan
@@ -268,7 +290,7 @@ def _exact_step(axes: Axes, here: FloatArray, reach: float, move: FloatArray, sp
 def _rational_step(axes: Axes, here: FloatArray, reach: float, move: FloatArray, space: FloatArray) -> float:
     """Write `_exact_step` with 1 / (1 - z + z^2/2) for e^z: of order 2, and 0 where z is -infinity.
 
-    That needs one linear system in place of eigenvectors: x + h (1 - z + z^2/2)^-1 (1 - z/2) grad with z = h H. It is
+    That needs one linear system instead of eigenvectors: x + h (1 - z + z^2/2)^-1 (1 - z/2) grad with z = h H. It is
     for places where -log p is convex: past z = 2 it would turn back.
     """
     d, speed, squared, turned = len(axes), _speed(axes, here), 0.0, space[1, 0]
@@ -298,7 +320,7 @@ def _rational_step(axes: Axes, here: FloatArray, reach: float, move: FloatArray,
 
 @compiled
 def _agreed(place: FloatArray, cells: Labels, side: int) -> int:
-    """Return the label that the four cells around a place of [-1, 1]^2 have, or -1; those at the edge count twice."""
+    """Return the label of all four cells around a place of [-1, 1]^2, or -1; cells at the edge count twice."""
     if side == 0 or not (abs(place[0]) <= 1.0 and abs(place[1]) <= 1.0):
         return -1
     column, row = int((place[0] + 1.0) * (0.5 * side) + 0.5), int((place[1] + 1.0) * (0.5 * side) + 0.5)
@@ -337,8 +359,8 @@ def flow_down(
 ) -> tuple[Points, Labels, BoolArray]:
     """Follow the flow as `flow.flow` does, from `starts` (n, D) one after the other, in at most `most` steps each.
 
-    The end of a start is certain in one of `traps` and, in the plane, where four of `cells` (g^2,) around it agree.
-    Start i stands for the cell `own[i]` and labels it before the next one starts; if `own` is empty, for none.
+    The end of a start is certain in one of `traps` and, in the plane, where the four `cells` (g^2,) around it agree.
+    Start i labels the cell `own[i]` before the next one starts, unless `own` is empty.
     """
     n, d, side = len(starts), len(axes), int(math.sqrt(len(cells)) + 0.5)
     places, labels, ended = starts.copy(), np.full(n, -1), np.zeros(n, dtype=np.bool_)
@@ -365,7 +387,8 @@ def flow_down(
                 for j in range(d):
                     trial[j] = place[j] + move[j]
                 ahead = _know(axes, components, trial, there, terms)
-                for j in range(d):  # the gradient less its prediction
+                # The gradient minus its prediction.
+                for j in range(d):
                     miss[0, j] = there[0, j] - here[0, j]
                     for f in range(d):
                         miss[0, j] -= (here[1 + d + j, f] - here[1 + j, f]) * move[f]
@@ -399,7 +422,8 @@ def flow_lines_from(
         for step in range(n_steps):
             lines[m, step] = place
             log_density = _know(axes, components, place, here, terms)
-            far = 0.1 * math.sqrt(max(-2.0 * log_density, 0.0))  # a tenth of the way from far away
+            # A tenth of the distance, for places far away.
+            far = 0.1 * math.sqrt(max(-2.0 * log_density, 0.0))
             _exact_step(axes, here, max(reach, far), move, space)
             squared = 0.0
             for i in range(d):
@@ -413,7 +437,7 @@ def flow_lines_from(
 
 @compiled
 def distinct_at(axes: Axes, components: FloatArray, points: Points, radius: float, reach: float) -> Labels:
-    """Return what `flow.distinct` does (n,): each point without a name gives its own to all near it that have none.
+    """Return the groups (n,) of `flow.distinct`. Each unnamed point names all unnamed points near it.
 
     No two points farther apart than `reach` are within `radius` standard deviations.
     """
@@ -455,7 +479,8 @@ def _principal(axes: Axes, here: FloatArray, space: FloatArray) -> None:
         a = first * first * s11
         b = first * (mixed * s11 + second * s12)
         c = mixed * (mixed * s11 + 2.0 * second * s12) + second * second * s22
-        angle = 0.5 * math.atan2(2.0 * b, a - c)  # of the larger eigenvalue's axis
+        # Angle of the larger eigenvalue's axis.
+        angle = 0.5 * math.atan2(2.0 * b, a - c)
         middle, radius, cos, sin = (a + c) / 2.0, np.hypot((a - c) / 2.0, b), math.cos(angle), math.sin(angle)
         curvatures[0], curvatures[1] = 1.0 - middle + radius, 1.0 - middle - radius
         basis[0, 0], basis[1, 0] = mixed * cos - first * sin, second * cos
@@ -529,7 +554,8 @@ def climb_steps(
             shares[i] = slope / max(abs(curvatures[i]), FLAT)
             falling += curvatures[i] < 0.0
             squared += shares[i] * shares[i]
-        shares[d - 1] *= -1.0  # up along the softest axis, also where it still curves upwards
+        # Up along the softest axis, even where it still curves upwards.
+        shares[d - 1] *= -1.0
         length = math.sqrt(squared)
         lost[walks[m]] = 0 if falling else lost[walks[m]] + 1
         if falling == 1 and length < CLOSE:
