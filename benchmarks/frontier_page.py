@@ -28,119 +28,125 @@ AT = "1"  # the ε that agreement and time are told at
 
 INTRO = """# The frontier: what every method costs
 
-What centers cost on {n_sets} sets, by every method that releases some, beside peers and no data at all:
+The cost of centers on {n_sets} data sets, for every method that releases centers, compared with other packages and \
+with no data at all:
 
-    python -m benchmarks.frontier --folder FOLDER --environment ENVIRONMENT --out benchmarks/frontier.json \
---page docs/frontier.md
+    python -m benchmarks.frontier --folder FOLDER --environment ENVIRONMENT --out benchmarks/frontier.json --page \
+docs/frontier.md
 
-Cost: the sum of squared distances to the nearest center, over that of scikit-learn's k-means without privacy and \
-with the same k. Figures are medians of {seeds} runs, then geometric means over sets. k is public: the number of \
-classes, or one that was chosen before. The box is the range of the records, which is not private: on a real table it \
-comes from somewhere else, and a wider one costs more. A method that releases more than k centers is measured with k, \
-merged from what it released. Python {python}, NumPy {numpy}, scikit-learn {scikit_learn}, one thread.
+Cost is the sum of squared distances to the nearest center, divided by the cost of scikit-learn's k-means without \
+privacy with the same k. Figures are medians of {seeds} runs, then geometric means over sets. k is public: the number \
+of classes, or a number chosen before. The box is the range of the records, which is not private. For real data, the \
+box comes from a different source, and a wider box costs more. If a method releases more than k centers, we merge \
+them to k before we measure. Python {python}, NumPy {numpy}, scikit-learn {scikit_learn}, one thread.
 
-Some constants of our methods were chosen with half of these sets in view and checked on the other half; EUGkM's \
-cells and how DPM shares its budget among features were chosen with all of them in view; those of other \
-packages were not.
+We chose some constants of our methods on half of these sets and checked them on the other half. We chose EUGkM's \
+cells and DPM's division of the budget among features on all of these sets. The constants of other packages were not \
+chosen on these sets.
 
 A method that costs more than the cheaper of the two lines "No data" would have done better without any record.
 """
 WHEN = """
-## What to use when
+## Which method to use
 
-1. **Before any run**: `dpviz.recommend(n=..., d=..., n_clusters=..., epsilon=...)` names a method, its \
-parameters and its cost from public values.
-2. **Centers, up to {most} features**: EUGkM, one noisy grid. It is the first choice wherever a grid fits; from \
-{above} features on, see 4.
+1. **Before any run**: `dpviz.recommend(n=..., d=..., n_clusters=..., epsilon=...)` returns a method, its parameters \
+and its expected cost, from public values.
+2. **Centers, up to {most} features**: EUGkM, one noisy grid. It is the first choice whenever a grid fits; for \
+{above} or more features, see 4.
 3. **Centers, more features**: convergent k-means, repaired, from private seeds.
-4. **Centers, more than {always} features and less than {enough:g} records times ε for each coordinate of a center**: \
-FastLloyd, if a δ is allowed.
-5. **Nobody knows k**: DPM. It finds clusters that stand apart, says how sure each cut is, and stops where noise is \
-as deep as a gap; where clusters touch, EUGkM with a k that was chosen before is better.
-6. **Clusters of any shape**: Morse, with enough records: see the moons below.
-7. **Records leave the house one by one**: nD-Laplace. Its ε counts per distance.
+4. **Centers, more than {always} features, and n ε / (k d) below {enough:g}**: FastLloyd, if a δ is allowed.
+5. **Unknown k**: DPM. It finds separated clusters, reports the confidence of each cut, and stops when the noise is \
+as deep as a gap. If clusters touch, EUGkM with a previously chosen k is better.
+6. **Clusters of any shape**: Morse, with enough records; see the moons below.
+7. **Each record is sent without a curator**: nD-Laplace. Its ε is per unit of distance.
 8. **A secret source, public places near it**: source-target.
-9. **Other packages, a noisy histogram, BLUM, DWORK, DPLloyd, GUPT, PrivGene, EM-MC, DP-EM, LSH-Splits**: to compare \
-with. Of {n_cases} sets at an ε, one of them is the best on {n_others}.
-10. **Less than {little:g} records times ε**: EUGkM, too, in any number of features; there it costs {cheap:.2f} of \
-what the bounds alone do.
+9. **Other packages, a noisy histogram, BLUM, DWORK, DPLloyd, GUPT, PrivGene, EM-MC, DP-EM, LSH-Splits**: for \
+comparison. In {n_cases} cases of a set and an ε, one of these is the best in {n_others}.
+10. **n ε below {little:g}**: also EUGkM, with any number of features; there, its cost is {cheap:.2f} times the cost \
+from the bounds alone.
 """
 MEANS = """
 ## Geometric means
 
-Brackets in a head have the number of sets, and behind a figure that of the sets the method could run on, where not \
-on all: its mean is then of easier sets. "Best of ours" takes the cheapest of the methods with a proof on each set, \
-which nobody knows before.
+Parentheses in a column head give the number of sets. Parentheses after a figure give the number of sets on which the \
+method could run, if not all; that mean is over easier sets. "Best of ours" takes the cheapest method with a proof on \
+each set, which no one knows in advance.
 """
 AGREEMENT = """
-## The same groups, and time, at ε = 1
+## Agreement and time at ε = 1
 
-On {n_sets} sets, of {least:,} to {most:,} records, on which every method has these figures. Adjusted Rand index: 1 is \
-the same, 0 is chance. With the classes that come with {labeled} of the sets, which need not be what k-means \
-looks for: its own index with them is in its line. With the groups of k-means without privacy: all of these sets. \
-Time: of the processor for one run on one thread, geometric mean. Medians of {seeds} runs, then means over sets.
+These figures are for the {n_sets} sets, with {least:,} to {most:,} records, for which every method has them. \
+Agreement is the adjusted Rand index (ARI): 1 means equal groups, 0 means chance. The first column compares with the \
+classes of {labeled} of the sets. These classes need not be the groups that k-means looks for; its own index is in \
+its line. The second column compares with the groups of k-means without privacy, on all of these sets. Time is the \
+processor time of one run on one thread, as a geometric mean. Figures are medians of {seeds} runs, then means over \
+sets.
 """
 PROPOSED = """
-## Recommended before any run
+## Recommendations before any run
 
-`dpviz.recommend` names a method from the order of n, features, k and ε. Its rule was fitted on every second set \
-(`python -m benchmarks.recommended`) and is shown on the others. Cost: geometric mean, beside best of ours on the same \
-sets. Worse than no data: on how many sets its cost is above the cheaper of the two lines "No data".
+`dpviz.recommend` chooses a method from the order of magnitude of n, the number of features, k and ε. We fitted its \
+rule on every second set (`python -m benchmarks.recommended`) and tested it on the others. Cost is a geometric mean, \
+next to the best of ours on the same sets. "Worse than no data" counts the sets on which its cost is above the \
+cheaper of the two lines "No data".
 """
 OWN_K = """
 ## DPM with its own number of centers
 
-All the centers that it releases, beside KMeans with k, and beside KMeans with as many as there are.
+The cost of all centers that DPM releases, divided by the cost of KMeans with k centers, and by the cost of KMeans \
+with the same number of centers.
 """
 PARTS = """
-DPM, repaired, beside as many, and what that would be with parts changed on the records, which nobody may release \
-(`benchmarks/leaves.py`). Exact means of its boxes: averages without noise. Moved by k-means: Lloyd's algorithm \
-from the released centers.
+The next table shows DPM, repaired, next to KMeans with the same number of centers, and the cost after changes that \
+use the records, which no one may release (`benchmarks/leaves.py`). "Exact means of its boxes" are averages without \
+noise. "Moved by k-means" is Lloyd's algorithm from the released centers.
 """
 SEPARATED = """
-## How many separated clusters DPM finds
+## Number of separated clusters that DPM finds
 
-Round clusters in the unit box, no two middles nearer than 8 standard deviations, drawn {runs} times. A cluster is \
-found if one leaf has more than half of its records, and is more than half made of them. Leaves: how many there are, \
-over the number of clusters.
+We drew round clusters in the unit box {runs} times, with at least 8 standard deviations between any two cluster \
+centers. DPM finds a cluster if one leaf has more than half of its records, and these are more than half of the \
+leaf's records. The number of leaves, divided by the number of clusters, is in parentheses.
 """
 BOUNDED = """
-What bounds it is the noise with which the place of a cut is chosen: it has to be right on each of {levels} levels, \
+The limiting factor is the noise in the choice of a cut's place. The choice must be right on each of {levels} levels, \
 which share ε. The noise of counts matters less: the gap between two clusters of m records is up to m deep, and clear \
-from m = {first} on the first level, from {last} on the last. Found of {hard} \
-clusters at ε = 1 (`benchmarks/separated.py`), with other parameters, with more ε, and with parts of the noise left \
-out, which nobody may release:
+from m = {first} on the first level and from m = {last} on the last. The table shows the share of {hard} \
+found at ε = 1 (`benchmarks/separated.py`), with different parameters, with more ε, and without parts of the noise, \
+which no one may release:
 """
 MOONS = """
-## From how many records on Morse finds two moons
+## Records that Morse needs to find two moons
 
-Moons as on its page, ε = 1, 2 passes: runs of {runs} whose two regions agree with the moons by an ARI of {ari} or more.
+Moons as on the Morse page, ε = 1, 2 passes. The table counts the runs, out of {runs}, whose two regions agree with \
+the moons with an ARI of {ari} or more.
 """
 SHORT = """
-## What was wanted, and what there is
+## Goals and results
 
-Costs over k-means without privacy, at ε = 1 where nothing else is said.
+Costs are divided by the cost of k-means without privacy. ε is 1 unless stated otherwise.
 """
 WHY = """
-- **DPM beside as many centers**: the noise of averages is not why, for with exact means of the same boxes it is \
-{exact:.2f}, and at ε = 10 it is {more:.2f}. It is where the boxes end: DPM cuts at gaps alone, straight across one \
-feature, and most of these sets have clusters that touch, which k-means divides all the same. Lloyd's algorithm from \
-DPM's centers comes to {moved:.2f}, but reads all records in every step.
-- **DPM on {hard} clusters**: the noise with which places of cuts are chosen, as above: 70 % take a little more than \
-ε = 1.5.
-- **DPM on Synth-10d**: every cluster is found, and the exact means of its records cost {synth_exact:.2f}. With one \
-average for each cell it was {synth_once:.2f}, all of it noise: a cell is cut along few of 10 features and stays wide \
-along the others, and the noise is as wide as the cell. From {twice_from} features on DPM averages twice where cells \
-have many records, with the same guarantee: the second average is of moves within a ball around the first one. A \
-cluster that is wider than its ball has an average that leans to the first one, by the ball's radius at most; where \
-the typical ball is more than a tenth of half its cell's diagonal, there is one average.
+- **DPM compared with the same number of centers**: the noise of the averages is not the reason. With exact means of \
+the same boxes, the cost is {exact:.2f}, and at ε = 10 it is {more:.2f}. The reason is the borders of the boxes. DPM \
+cuts only at gaps, straight across one feature. In most of these sets clusters touch, and k-means divides them \
+anyway. Lloyd's algorithm from DPM's centers reaches {moved:.2f}, but it reads all records in every step.
+- **DPM on {hard}**: the reason is the noise in the choice of cuts, as above. Finding 70 % takes a little more than ε \
+= 1.5.
+- **DPM on Synth-10d**: DPM finds every cluster, and the exact means of the records cost {synth_exact:.2f}. With one \
+average for each cell, the cost was {synth_once:.2f}, entirely because of noise: a cell is cut along few of the 10 \
+features and stays wide along the others, and the noise is as wide as the cell. With {twice_from} or more features, \
+DPM averages twice in cells with many records, with the same guarantee. The second average is over moves within a \
+ball around the first average. If a cluster is wider than its ball, its average is biased toward the first average, \
+by at most the ball's radius. If the typical ball is larger than a tenth of half its cell's diagonal, DPM uses one \
+average.
 - **Morse**: one hill that noise has moved joins both moons, or breaks a chain. 10,000 records are enough.
-- With more than 50 features, or less than one record times ε behind each coordinate, no method is near k-means.
+- With more than 50 features, or with n ε / (k d) below 1, no method comes close to k-means.
 """
 SETS = """
-## Set by set
+## Results for each set
 
-The cheapest method with a proof, and what the others cost at ε = 1.
+The table shows the cheapest method with a proof and the cost of the others, at ε = 1.
 """
 
 
@@ -288,7 +294,7 @@ def _agreement(report: Report) -> str:
     words = AGREEMENT.format(
         n_sets=len(whole), least=min(sizes), most=max(sizes), labeled=labeled, seeds=report["seeds"]
     )
-    return words + _table(["", "ARI with classes", "with k-means' groups", "ms"], rows)
+    return words + _table(["", "ARI with classes", "ARI with k-means' groups", "ms"], rows)
 
 
 def _is_agreed(figures: Figures) -> bool:
@@ -298,7 +304,7 @@ def _is_agreed(figures: Figures) -> bool:
 def _proposed(report: Report) -> str:
     rows = []
     sets = list(report["sets"].values())
-    for said, half in (("fitted on", sets[::2]), ("shown on", sets[1::2])):
+    for said, half in (("fitted on", sets[::2]), ("tested on", sets[1::2])):
         for epsilon in epsilons(report) if half else ():
             own = [(one, proposed(one, epsilon)) for one in half]
             beside = geometric(cost / cheapest(one, epsilon)[1] for one, cost in own)
@@ -312,7 +318,7 @@ def _own(report: Report) -> str:
     names = [name for name in _peers(report) if any(costs(report, name, "1", group, "own_cost") for group in GROUPS)]
     rows = []
     for name in names:
-        for field, said in (("own_cost", "beside k"), ("beside_own_k", "beside as many")):
+        for field, said in (("own_cost", "k centers"), ("beside_own_k", "same number")):
             found = [_mean(costs(report, name, each, group, field), 0) for group in GROUPS for each in epsilons(report)]
             rows.append([f"{name}, {said}", *(one.split(" ")[0] for one in found)])
     heads = [f"{said}, ε = {each}" for said in GROUPS.values() for each in epsilons(report)]
@@ -338,7 +344,7 @@ def _separated(report: Report) -> str:
         cells = (f"{100 * each['found']:.0f} % ({each['leaves']:.2f})" for each in of_set.values())
         rows.append([name, *cells])
     heads = [f"ε = {epsilon}: found (leaves)" for epsilon in next(iter(report["separated"].values()))]
-    return _table(["clusters", *heads], rows)
+    return _table(["", *heads], rows)
 
 
 def _short(report: Report) -> str:
@@ -354,25 +360,33 @@ def _short(report: Report) -> str:
     least = f"{geometric(best(report, '0.1', FEW) or [math.nan]):.2f}"
     rows = [
         [
-            f"recommended beside best of ours, on the other half, ε = {', '.join(epsilons(report))}",
+            f"recommended method, divided by best of ours, on the other half, ε = {', '.join(epsilons(report))}",
             "1.05",
             ", ".join(shown),
         ],
-        ["sets of these on which it is worse than no data", "0", str(worse)],
+        ["sets among these on which it is worse than no data", "0", str(worse)],
         ["EUGkM, up to 10 features", "1.12", mean("eugkm", FEW)],
         ["convergent k-means, repaired, 11 to 50 features", "1.20", mean("convergent_kmeans", SOME)],
         ["best of ours, up to 10 features, ε = 0.1", "1.45", least],
-        ["DPM beside k-means with as many centers, up to 10 features", "1.35", mean("dpm", FEW, "beside_own_k")],
-        [f"DPM: found of {HARD} clusters", "70 %", f"{100.0 * report['bounded'][AS_IT_IS]:.0f} %"],
+        [
+            "DPM compared with k-means with the same number of centers, up to 10 features",
+            "1.35",
+            mean("dpm", FEW, "beside_own_k"),
+        ],
+        [f"DPM: share found of {HARD}", "70 %", f"{100.0 * report['bounded'][AS_IT_IS]:.0f} %"],
         ["DPM on Synth-10d, 64 clusters of 100,000 records (`benchmarks/dpm.py`)", "5", f"{report['synth']:.2f}"],
-        [f"Morse: right of {runs} runs on moons of 5,000 records", "18", str(report["moons"].get("5000", DASH))],
+        [
+            f"Morse: correct runs, out of {runs}, on moons of 5,000 records",
+            "18",
+            str(report["moons"].get("5000", DASH)),
+        ],
     ]
     made = {said: geometric(_part(report, name, AT, FEW) or [math.nan]) for said, name in PART_NAMES.items()}
     more, synth = float(mean("dpm", FEW, "beside_own_k", "10")), report["synth_parts"]
     why = WHY.format(
         more=more, hard=HARD, **made, synth_exact=synth[EXACT], synth_once=synth[ONCE], twice_from=TWICE_FROM
     )
-    return SHORT + _table(["", "wanted", "here"], rows) + why
+    return SHORT + _table(["", "goal", "result"], rows) + why
 
 
 def _by_set(report: Report) -> str:
@@ -401,10 +415,10 @@ def _left_out(report: Report) -> str:
     lines += [f"- {why} ({', '.join(names)})" for why, names in refused.items()]
     if fewer:
         lines.append(
-            f"- Fewer than {report['seeds']} runs, because they took more than {report['patience']:g} s together: "
+            f"- Fewer than {report['seeds']} runs, because they took more than {report['patience']:g} s in total: "
             f"{'; '.join(fewer)}"
         )
-    return "\n## What is not in the tables\n\n" + "\n".join(lines) + "\n"
+    return "\n## Not in the tables\n\n" + "\n".join(lines) + "\n"
 
 
 def _table(heads: list[str], rows: list[list[str]]) -> str:

@@ -46,8 +46,8 @@ SKLEARN, DIFFPRIVLIB = "scikit-learn KMeans", "diffprivlib KMeans"
 NEEDED = ("diffprivlib==0.6.6", "scikit-learn<1.7")
 GOOGLE = "Google's differential-privacy clustering"
 WHY_NO_GOOGLE = (
-    "It is in no package index, and would have to be built from its repository. LSH-Splits, in the tables, is our own "
-    "code of the same idea."
+    "It is not in a package index, so it would have to be built from its repository. LSH-Splits, in the tables, is our "
+    "own implementation of the same idea."
 )
 DEFAULT_K = 5  # where nobody knows how many groups there are
 SUFFIX = ".csv.gz"

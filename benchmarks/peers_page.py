@@ -8,47 +8,48 @@ DASH = "–"
 
 INTRO = """# Compared with other packages
 
-What one would pick instead, on the same records, with the same ε, number of clusters k and public box:
+Alternatives to dpviz, on the same records, with the same ε, number of clusters k and public box:
 
     {command}
 
-ε = {epsilon:g}, {seeds} runs of each peer, each on one thread. Python {python}, NumPy {numpy}, scikit-learn \
+ε = {epsilon:g}, with {seeds} runs of each peer on one thread. Python {python}, NumPy {numpy}, scikit-learn \
 {scikit_learn}, {cores} cores. Figures are medians over runs.
 """
 COSTS = """
 ## Cost
 
-Sum of squared distances to the nearest center, divided by that of scikit-learn's k-means without privacy; the worst \
-run in brackets. A method that releases more than k centers is measured with k, merged from what it released. \
-A method that costs more than the cheaper of the two lines "No data" would have done better without any \
-record.
+The cost is the sum of squared distances to the nearest center, divided by the cost of scikit-learn's k-means \
+without privacy. The worst run is in parentheses. If a method releases more than k centers, we merge them to k \
+before we measure. A method that costs more than the cheaper of the two lines "No data" would have done better \
+without any record.
 """
 AGREEMENT = """
 ## Agreement with known classes
 
-Adjusted Rand index of the released clusters: 1 is the same, 0 is chance. Classes need not be what k-means looks \
-for.
+The adjusted Rand index of the released clusters: 1 means equal groups, 0 means chance. Classes need not be the \
+groups that k-means looks for.
 """
 TIMES = """
 ## Processor time of a run, ms
 """
 PROOFS = """
-## What is proved
+## Proved guarantees
 
-The weakest of all runs. Neighbors are the data sets that must look alike. Noise is meant as real numbers have it; \
-what is drawn from a seed, as here, hides nothing from those who know the seed.
+The table shows the weakest guarantee of all runs. Neighbors are the data sets that must look alike. The proofs \
+assume noise in real numbers. Noise drawn from a seed, as here, hides nothing from anyone who knows the seed.
 
 | peer | ε | δ | neighbors |
 |---|---|---|---|
 """
 DIFFPRIVLIB = """
-diffprivlib states ε = {epsilon:g}. We prove nothing of version {version}, for three reasons that can be read in its \
-code. A cluster that nobody is in keeps its center without noise, so that whoever knows the start sees from the \
-center whether anybody is there: {untouched} of {runs} runs ended with a center that was still where it had started. \
-The shares of ε for counts and for sums have changed places, and from five features on they add up to more than ε; \
-by its own code: {shares}. The number of rounds follows from the exact number of records, which one record more \
-changes. Here it was given records in the unit box, where a record moves a sum by at most the sensitivity that it \
-takes, the width of the box. With bounds from 3 to 9 it takes 6, but a record moves a sum by up to 9.
+diffprivlib states ε = {epsilon:g}. We prove nothing about version {version}, for three reasons that are visible in \
+its code. First, an empty cluster keeps its center without noise. Anyone who knows the start can see from the center \
+whether the cluster is empty: in {untouched} of {runs} runs, a center was still at its start in the end. Second, the \
+shares of ε for counts and for sums are swapped, and with five or more features they add up to more than ε; \
+according to its own code, they add up to {shares}. Third, the number of rounds depends on the exact number of \
+records, which one more record changes. Here diffprivlib received records in the unit box, where a record moves a \
+sum by at most the width of the box, which is the sensitivity that diffprivlib uses. With bounds from 3 to 9 it uses \
+6, but a record moves a sum by up to 9.
 """
 
 
@@ -62,7 +63,7 @@ def page(report: Mapping[str, Any]) -> str:
         f"- {row['peer']} on {row['set']}: {row['refused']}": None for row in report["figures"] if row["refused"]
     }
     left = [f"- {name}: {why}" for name, why in report["left_out"].items()]
-    parts.append("\n## What is not in the tables\n\n" + "\n".join([*left, *refused]) + "\n")
+    parts.append("\n## Not in the tables\n\n" + "\n".join([*left, *refused]) + "\n")
     return "".join(parts)
 
 

@@ -26,31 +26,31 @@ WIDEST = 0.03  # standard deviation of a cluster, of the box
 
 # Name -> records of each cluster, and features.
 MADE: dict[str, tuple[Sequence[int], int]] = {
-    "8 of unlike sizes": ((2000, 1000, 600, 400, 300, 200, 150, 100), 2),
-    "8 of unlike sizes, 5 features": ((2000, 1000, 600, 400, 300, 200, 150, 100), 5),
-    "6 of 128": ((128,) * 6, 2),
-    "20 of 500": ((500,) * 20, 2),
-    "50 of 150": ((150,) * 50, 2),
-    "50 of 1,000": ((1000,) * 50, 2),
-    "50 of 1,000, 5 features": ((1000,) * 50, 5),
-    "100 of 250": ((250,) * 100, 2),
+    "8 clusters of unequal sizes": ((2000, 1000, 600, 400, 300, 200, 150, 100), 2),
+    "8 clusters of unequal sizes, 5 features": ((2000, 1000, 600, 400, 300, 200, 150, 100), 5),
+    "6 clusters of 128 records": ((128,) * 6, 2),
+    "20 clusters of 500 records": ((500,) * 20, 2),
+    "50 clusters of 150 records": ((150,) * 50, 2),
+    "50 clusters of 1,000 records": ((1000,) * 50, 2),
+    "50 clusters of 1,000 records, 5 features": ((1000,) * 50, 5),
+    "100 clusters of 250 records": ((250,) * 100, 2),
 }
 
-HARD = "50 of 150"
-AS_IT_IS = "as it is"
+HARD = "50 clusters of 150 records"
+AS_IT_IS = "unchanged"
 VARIED = {
     AS_IT_IS: dpm.Params(),
     "the number of records is public": dpm.Params(n_public=7_500),
-    "7 levels at most": dpm.Params(n_levels=7),
-    "8 levels at most": dpm.Params(n_levels=8),
-    "emptiness weighs twice as much": dpm.Params(emptiness_weight=10.0),
-    "centreness asks for less": dpm.Params(t=0.2, q=0.05),
+    "at most 7 levels": dpm.Params(n_levels=7),
+    "at most 8 levels": dpm.Params(n_levels=8),
+    "emptiness weight doubled": dpm.Params(emptiness_weight=10.0),
+    "weaker centreness requirement": dpm.Params(t=0.2, q=0.05),
     "more of ε for cuts, less for averages": dpm.Params(shares=dpm.Shares(0.02, 0.30, 0.58, 0.10)),
     "ε = 1.5": dpm.Params(epsilon=1.5),
     "ε = 2": dpm.Params(epsilon=2.0),
     "ε = 3": dpm.Params(epsilon=3.0),
 }
-PLACE, DEPTH = "the best place is cut at, without noise", "gaps are counted without noise"
+PLACE, DEPTH = "cut at the best place, without noise", "gap counts without noise"
 ORACLES = {PLACE: (PLACE,), DEPTH: (DEPTH,), "both without noise": (PLACE, DEPTH)}  # everything else as it is
 
 
