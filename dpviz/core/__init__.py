@@ -1,4 +1,4 @@
-"""What all other packages share: arrays, box and ball, privacy claims, methods and their runs, knobs."""
+"""Common base of all other packages: arrays, box and ball, privacy claims, methods and their runs, knobs."""
 
 from dpviz.core import algebra, functions
 from dpviz.core.algebra import projections, public_axes, squared_distances, squared_norms

@@ -2,12 +2,12 @@
 
 A matrix library picks its kernels by the processor, and cuts a product into as many parts as it has threads: the order
 of its sums, and with it the last bits, differ from machine to machine. Here every entry is added up in one order, so
-that the same seed gives the same release anywhere. All functions of matrices take stacks (..., rows, columns) as
-NumPy's do. Those named `..._each` overwrite their arguments, and may be called in machine code of other files.
+the same seed gives the same release anywhere. All functions of matrices take stacks (..., rows, columns), like NumPy.
+Functions named `..._each` overwrite their arguments, and may be called in machine code of other files.
 
 `squared_norms`, `projections` and `squared_distances` follow from one record alone, feature by feature in their order.
-A matrix library or `einsum` may round the same record in another way when there are more records, or when they lie in
-another order in memory; where a record belongs, or what it adds, must not depend on that.
+A matrix library or `einsum` may round the same record differently if there are more records, or if their order in
+memory is different. A record's cluster and contribution must not depend on that.
 """
 
 import math
@@ -20,16 +20,19 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # i
 from dpviz.core.arrays import FloatArray, Points
 from dpviz.core.compiled import compiled, writable
 
-TILE = 4096  # entries of a product that are added to together: they stay in the cache; ours
-SWEEPS = 40  # of rotations; a matrix of 64 rows has settled after 8
-SETTLED = 2.0**-54  # of the two entries on the diagonal: an entry below it would change neither
+# Entries of a product that are added to together, so that they stay in the cache. Our choice.
+TILE = 4096
+# Maximum sweeps of rotations. A matrix of 64 rows has settled after 8.
+SWEEPS = 40
+# Share of the two entries on the diagonal. An entry below it would change neither.
+SETTLED = 2.0**-54
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Have matrix products and scikit-learn add up on one thread meanwhile: the sums of several have no fixed order.
+    """Run matrix products and scikit-learn on one thread: sums over several threads have no fixed order.
 
-    scikit-learn is loaded first, because only what is loaded can be limited.
+    scikit-learn is loaded first, because only loaded libraries can be limited.
     """
     import sklearn.cluster  # type: ignore[import-untyped]  # noqa: F401  # it ships no types
 
@@ -52,7 +55,7 @@ def product(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def solved(matrices: FloatArray, right: FloatArray) -> FloatArray:
-    """Return M^-1 right (..., m, n) for `matrices` (..., m, m), by elimination; not finite where one is singular."""
+    """Return M^-1 right (..., m, n) for `matrices` (..., m, m), by elimination; not finite if a matrix is singular."""
     stack = _stack(matrices, right)
     rows = np.array(np.broadcast_to(matrices, stack + matrices.shape[-2:]), dtype=np.float64, order="C")
     solution = np.array(np.broadcast_to(right, stack + right.shape[-2:]), dtype=np.float64, order="C")
@@ -61,7 +64,7 @@ def solved(matrices: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def cholesky(matrices: FloatArray) -> FloatArray:
-    """Return lower L (..., m, m) with L L' the symmetric `matrices`; NaN where one is not positive definite."""
+    """Return lower L (..., m, m) with L L' the symmetric `matrices`; NaN if one is not positive definite."""
     lower = np.array(matrices, dtype=np.float64, order="C")
     cholesky_each(_row(lower))
     return lower
@@ -77,8 +80,8 @@ def inverse_lower(lower: FloatArray) -> FloatArray:
 def eigen(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return eigenvalues (..., m), ascending, and eigenvectors (..., m, m) in columns, of symmetric `matrices`.
 
-    Jacobi's rotations, until no entry beside the diagonal counts. Each matrix is turned on its own: its result does not
-    depend on the others.
+    It uses Jacobi's rotations, until no entry beside the diagonal counts. Each matrix is rotated on its own, so its
+    result does not depend on the others.
     """
     rows = np.array(matrices, dtype=np.float64, order="C")
     vectors, values = np.empty_like(rows), np.empty(rows.shape[:-1])
@@ -89,7 +92,7 @@ def eigen(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
 def orthonormal(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return Q (..., m, n) with orthonormal columns and R's diagonal (..., n), for (..., m, n) = Q R with m >= n.
 
-    Householder's reflections, with the signs that LAPACK gives them.
+    It uses Householder's reflections, with LAPACK's signs.
     """
     rows = np.array(columns, dtype=np.float64, order="C")
     diagonal = np.empty(rows.shape[:-2] + rows.shape[-1:])
@@ -99,13 +102,14 @@ def orthonormal(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _stack(one: FloatArray, other: FloatArray) -> tuple[int, ...]:
     """Return the common shape of two stacks of matrices."""
-    if one.ndim == 2 or one.shape[:-2] == other.shape[:-2]:  # quicker than NumPy's own check
+    # Quicker than NumPy's own check.
+    if one.ndim == 2 or one.shape[:-2] == other.shape[:-2]:
         return other.shape[:-2]
     return np.broadcast_shapes(one.shape[:-2], other.shape[:-2])
 
 
 def _stacked(matrices: FloatArray, stack: tuple[int, ...]) -> FloatArray:
-    """Return matrices (s, rows, columns) in order of memory and writable; one matrix stands for a whole stack."""
+    """Return matrices (s, rows, columns), contiguous and writable; one matrix can represent a whole stack."""
     if matrices.ndim > 2 and matrices.shape[:-2] != stack:
         matrices = np.broadcast_to(matrices, stack + matrices.shape[-2:])
     return _row(writable(matrices))
@@ -126,7 +130,8 @@ def _product(ones: FloatArray, others: FloatArray, out: FloatArray) -> None:
         for first in range(0, m, rows):
             last = min(first + rows, m)
             f = 0
-            while f + 4 <= p:  # four at a time, in their order: less memory traffic
+            # Four features at a time, in their order, for less memory traffic.
+            while f + 4 <= p:
                 a, b, c, d = other[f], other[f + 1], other[f + 2], other[f + 3]
                 for i in range(first, last):
                     x, y, z, w, row = one[i, f], one[i, f + 1], one[i, f + 2], one[i, f + 3], total[i]
@@ -174,7 +179,7 @@ def solve_each(matrices: FloatArray, right: FloatArray) -> None:
 
 @compiled
 def cholesky_each(matrices: FloatArray) -> None:
-    """Overwrite symmetric `matrices` (s, m, m) by their lower triangles L; NaN where one is not positive definite."""
+    """Overwrite symmetric `matrices` (s, m, m) by their lower triangles L; NaN if one is not positive definite."""
     m = matrices.shape[1]
     for s in range(len(matrices)):
         a = matrices[s]
@@ -211,7 +216,8 @@ def inverse_each(lower: FloatArray, out: FloatArray) -> None:
 def eigen_each(matrices: FloatArray, vectors: FloatArray, values: FloatArray) -> None:
     """Overwrite `matrices` (s, m, m), and write vectors (s, m, m) and values (s, m)."""
     m = matrices.shape[1]
-    rows = np.empty((m, m))  # of the vectors while they are turned: one below the other
+    # The vectors while they are turned, one per row.
+    rows = np.empty((m, m))
     for s in range(len(matrices)):
         a = matrices[s]
         rows[:] = 0.0
@@ -247,7 +253,8 @@ def eigen_each(matrices: FloatArray, vectors: FloatArray, values: FloatArray) ->
                         rows[p, i], rows[q, i] = c * x - d * y, d * x + c * y
             if not turned:
                 break
-        for place in range(m):  # the least of the remaining ones
+        # Find the smallest of the remaining eigenvalues.
+        for place in range(m):
             least = -1
             for i in range(m):
                 if not np.isnan(rows[i, 0]) and (least < 0 or a[i, i] < a[least, least]):
@@ -262,7 +269,8 @@ def eigen_each(matrices: FloatArray, vectors: FloatArray, values: FloatArray) ->
 def _orthonormal(matrices: FloatArray, diagonal: FloatArray) -> None:
     """Overwrite `matrices` (s, m, n) by Q, and write R's diagonals (s, n)."""
     m, n = matrices.shape[1:]
-    shares = np.empty(n)  # 2 / |v|^2 of each reflection I - 2 v v' / |v|^2, whose v, of first entry 1, is in place
+    # 2 / |v|^2 of each reflection I - 2 v v' / |v|^2. Its v, with first entry 1, is stored in place.
+    shares = np.empty(n)
     for s in range(len(matrices)):
         a = matrices[s]
         for j in range(n):
@@ -324,7 +332,7 @@ def projections(rows: Points, axes: FloatArray) -> FloatArray:
 
 
 def public_axes(d: int, n_axes: int, *, rng: np.random.Generator) -> FloatArray:
-    """Return min(d, n_axes) orthonormal rows (p, d): uniform random ones, or the box's own where there are so few."""
+    """Return min(d, n_axes) orthonormal rows (p, d): uniform random axes, or the box's own if there are so few."""
     if d <= n_axes:
         return np.eye(d)
     basis, diagonal = orthonormal(rng.standard_normal((d, n_axes)))

@@ -1,8 +1,8 @@
 """Arrays of records: their types, the one check that they all pass, a cache keyed by them, and records in blocks.
 
-A sum of floating-point numbers depends on how it is split. Every source of blocks therefore gives BLOCK_ROWS records at
-a time, however its file is cut, and a method that takes chunks sums records in memory in the same blocks: the same seed
-gives the same release, to the bit, wherever the records lie.
+A sum of floating-point numbers depends on how it is split. Every source of blocks therefore yields BLOCK_ROWS records
+at a time, however its file is cut, and a method that takes chunks sums records in memory in the same blocks. So the
+same seed gives the same release, to the bit, wherever the records are stored.
 """
 
 import hashlib
@@ -21,16 +21,19 @@ from numpy.typing import ArrayLike, NDArray
 from dpviz.core.privacy import Guarantee
 
 FloatArray = NDArray[np.float64]
-Points = FloatArray  # (n, d) data units, one record a row
-Centers = FloatArray  # (k, d) data units
-Counts = FloatArray  # (k,) records, noisy ones may be negative
+Points = FloatArray  # (n, d), data units
+Centers = FloatArray  # (k, d), data units
+# Numbers of records, (k,). Noisy ones may be negative.
+Counts = FloatArray
 IntArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
 ByteArray = NDArray[np.uint8]
 AnyArray = NDArray[Any]
-Labels = IntArray  # (n,) index of a center
+# Index of each record's center, (n,).
+Labels = IntArray
 
-BLOCK_ROWS = 65_536  # records summed together, a multiple of every method's own portion; changing it changes last bits
+# Records summed together, a multiple of every method's own portion. Changing it changes last bits.
+BLOCK_ROWS = 65_536
 
 DType = TypeVar("DType", bound=np.generic)
 Array = TypeVar("Array", bound=NDArray[np.generic])
@@ -45,14 +48,14 @@ def frozen(array: NDArray[DType]) -> NDArray[DType]:
 
 
 def fingerprint(array: NDArray[np.generic]) -> str:
-    """Return a digest of an array's shape, type and bits, for the key of a cache; equal arrays have equal ones."""
+    """Return a digest of an array's shape, type and bits, for a cache key; equal arrays have equal digests."""
     dense = np.ascontiguousarray(array)
-    # A digest, not a hash of the process: a job is named by it in one process and done in another.
+    # A digest, not a hash of this process: it names a job in one process that runs in a different one.
     return hashlib.blake2b(f"{dense.dtype}{dense.shape}".encode() + dense.tobytes(), digest_size=16).hexdigest()
 
 
 def check_real(values: object, name: str) -> None:
-    """Raise ValueError for masked and complex values, of which NumPy would take what is hidden and the real parts."""
+    """Raise ValueError for masked and complex values. NumPy would use the hidden values and the real parts."""
     if np.ma.is_masked(values):
         raise ValueError(f"{name} had masked cells, whose values would be used all the same. Fill or drop those rows.")
     if isinstance(values, np.ndarray) and np.iscomplexobj(values):
@@ -62,14 +65,15 @@ def check_real(values: object, name: str) -> None:
 def as_points(values: ArrayLike, *, n_features: int | None = None, name: str = "points") -> Points:
     """Return `values` as finite float64 records (n, d), one a row; n may be 0, d is at least 1.
 
-    Raises ValueError when the array is not two-dimensional, holds NaN or infinity, has another number of columns than
-    `n_features`, or is none of real numbers.
+    Raises ValueError if the array is not two-dimensional, contains NaN or infinity, does not have `n_features` columns,
+    or does not consist of real numbers.
     """
     check_real(values, name)
     try:
         points = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        why = f" ({error})" if isinstance(values, Chunks) else ""  # NumPy's words quote a value
+        # NumPy's message quotes a value.
+        why = f" ({error})" if isinstance(values, Chunks) else ""
         raise ValueError(
             f"{name} could not be read as numbers{why}. Pass an array of shape (n, d) of floats."
         ) from None
@@ -97,8 +101,8 @@ def array_cache(
 ) -> Callable[[Callable[Concatenate[Array, P], T]], Callable[Concatenate[Array, P], T]]:
     """Cache the last `maxsize` results of a function of a read-only array; its other arguments are hashable.
 
-    Arrays are compared by identity, so that a lookup costs nothing, and an entry ends with its array. The result for a
-    writable array is not cached. Results are shared, and must be read-only too.
+    Arrays are compared by identity, so a lookup costs nothing, and an entry is dropped with its array. The result for a
+    writable array is not cached. Results are shared, so they must also be read-only.
     """
 
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
@@ -107,7 +111,7 @@ def array_cache(
 
         @wraps(function)
         def lookup(array: NDArray[np.generic], *others: Hashable) -> T:
-            # Only an array that owns its memory is read-only for good: a view's owner could be written to.
+            # Only an array that owns its memory is permanently read-only: a view's owner could be written to.
             if type(array) is not np.ndarray or array.base is not None or array.flags.writeable:
                 return function(array, *others)
             key = (id(array), *others)
@@ -119,7 +123,7 @@ def array_cache(
             result = function(array, *others)
 
             def forget(gone: weakref.ref[NDArray[np.generic]]) -> None:
-                # No lock where the garbage collector may call: one removal is a single step of the interpreter.
+                # No lock, because the garbage collector may call this: one removal is a single interpreter step.
                 entry = cache.get(key)
                 if entry is not None and entry[0] is gone:
                     cache.pop(key, None)
@@ -136,17 +140,19 @@ def array_cache(
 
 
 class Chunks(ABC):
-    """Records in order, in portions of any size; `fit` of a method that needs only sums takes one for its points.
+    """Records in order, in portions of any size. `fit` accepts it as `points` if a method needs only sums.
 
     The number of records `n` is as private as the records are, unless records are only ever changed.
     """
 
     n: int
-    d: int  # number of features
-    trusted: str = ""  # who sees exact numbers besides the curator, if anyone
+    # Number of features.
+    d: int
+    # Who sees exact numbers besides the curator, if anyone.
+    trusted: str = ""
 
     def __array__(self, *_: object, **__: object) -> Points:
-        """Raise TypeError: the message of a method that needs all records at once."""
+        """Raise TypeError, with the message of a method that needs all records at once."""
         raise TypeError(
             f"they are {type(self).__name__}, and this method needs all records at once: "
             "where they fit into memory, np.concatenate(list(chunks.blocks())) has them"
@@ -154,20 +160,20 @@ class Chunks(ABC):
 
     @abstractmethod
     def portions(self) -> Iterator[Points]:
-        """Yield all records (rows, d) in their order, the same each time; no portion needs more than one block."""
+        """Yield all records (rows, d) in order, the same each time. No portion needs to exceed one block."""
 
     def each_block(self, task: Callable[[Points], T]) -> Iterator[T]:
         """Yield the result of `task` for each of `blocks()`, in their order, wherever it is computed.
 
-        A sum over the results in this order has the same bits on one machine and on many. `task` must be a function of
-        a module, or a `functools.partial` of one; its results are exact sums, never records.
+        A sum over the results in this order has the same bits on one machine and on many. `task` must be a module-level
+        function, or a `functools.partial` of one; its results are exact sums, never records.
         """
         return map(task, self.blocks())
 
     def blocks(self) -> Iterator[Points]:
-        """Yield all records (BLOCK_ROWS, d) in their order, the last block with the remaining ones.
+        """Yield all records (BLOCK_ROWS, d) in their order; the last block contains the remaining ones.
 
-        Raises ValueError for values that are not finite, and when there are more or fewer records than `n`.
+        Raises ValueError for values that are not finite, and if there are more or fewer records than `n`.
         """
         waiting: list[Points] = []
         n_waiting = total = 0
@@ -199,17 +205,17 @@ class ArrayChunks(Chunks):
         return (self.points[first : first + BLOCK_ROWS] for first in range(0, self.n, BLOCK_ROWS))
 
     def blocks(self) -> Iterator[Points]:
-        """Yield views of the records; they were checked before."""
+        """Yield views of the records, which are already checked."""
         return self.portions()
 
 
 def trusting(guarantee: Guarantee, points: ArrayLike | Chunks) -> Guarantee:
-    """Return a run's guarantee with `trusted` set: who else sees exact numbers of these `points`."""
+    """Return a run's guarantee with `trusted` set to the others who see exact numbers of these `points`."""
     return replace(guarantee, trusted=points.trusted) if isinstance(points, Chunks) else guarantee
 
 
 def as_chunks(points: ArrayLike | Chunks, *, n_features: int) -> Chunks:
-    """Return `points` in blocks, from memory or as they are; raises ValueError for bad points or another width."""
+    """Return `points` in blocks, from memory or as they are; raises ValueError for bad points or a wrong width."""
     if not isinstance(points, Chunks):
         return ArrayChunks(points, n_features=n_features)
     if points.d != n_features:

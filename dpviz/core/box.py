@@ -1,6 +1,6 @@
 """The public box and the public ball: bounds from the user or from metadata, never from the records.
 
-Records are moved into one of them, and the box's widths or the ball's diameter are the unit of every sensitivity there.
+Records are moved into the box or ball, and every sensitivity is in units of the box's widths or the ball's diameter.
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,9 @@ from dpviz.core.algebra import squared_norms
 from dpviz.core.arrays import FloatArray, Points, array_cache, as_points, frozen
 from dpviz.core.knobs import quoted
 
-CACHED_RECORDS = 4  # sets of records in box units
-# Doubles across an axis at least. Sensitivities leave no room for a record's place being rounded by more than that.
+# Number of cached sets of records in box units.
+CACHED_RECORDS = 4
+# Minimum number of doubles across an axis. Sensitivities do not allow for a coarser rounding of a record's place.
 FEWEST_STEPS = 2.0**33
 
 
@@ -22,13 +23,13 @@ FEWEST_STEPS = 2.0**33
 class Box:
     """An axis-parallel box, public. Records are clipped into it before any statistic is computed."""
 
-    low: FloatArray  # (d,) data units
-    high: FloatArray  # (d,) data units
+    low: FloatArray  # (d,), data units
+    high: FloatArray  # (d,), data units
 
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
         """Take one lower and one higher bound for each of the d axes; raises ValueError unless low < high.
 
-        An axis must be at least `FEWEST_STEPS` times as wide as doubles lie apart at its ends.
+        An axis must be at least `FEWEST_STEPS` times as wide as the gap between doubles at its ends.
         """
         lower = np.atleast_1d(np.array(low, dtype=np.float64))
         upper = np.atleast_1d(np.array(high, dtype=np.float64))
@@ -86,7 +87,8 @@ class Box:
     def to_unit(self, points: Points) -> Points:
         """Map data units to [0, 1]^d, the box's own coordinates; does not clip."""
         unit = points - self.low
-        unit /= self.widths  # in place: memory for another array would take several times as long as the division
+        # In place, because memory for a new array would take several times as long as the division.
+        unit /= self.widths
         return unit
 
     def from_unit(self, points: Points) -> Points:
@@ -107,9 +109,9 @@ class Box:
 
 
 def box_between(bounds: Box | tuple[ArrayLike, ArrayLike], d: int | None = None) -> Box:
-    """Return the box of `bounds`: a Box, or (low, high), each (d,) numbers or one for all `d` axes.
+    """Return the box of `bounds`: a Box, or (low, high), each (d,) numbers or one number for all `d` axes.
 
-    Raises ValueError for bounds that do not fit, and for those of two axes that may be meant as a pair for each axis.
+    Raises ValueError for bounds that do not fit, and for bounds of two axes that may be meant as a pair for each axis.
     """
     if isinstance(bounds, Box):
         if d not in (None, bounds.d):
@@ -152,7 +154,7 @@ def unit_records(points: Points, box: Box) -> Points:
 
     Raises ValueError for bad points. Every method starts with this, and every move of a slider starts a method.
     """
-    # Column by column in memory: NumPy's inner loop then runs over the records, not over the d bounds.
+    # Column by column in memory, so that NumPy's inner loop runs over the records instead of the d bounds.
     scaled = box.to_unit(box.clip(np.asfortranarray(as_points(points, n_features=box.d))))
     return frozen(np.ascontiguousarray(scaled))
 
@@ -161,7 +163,7 @@ def unit_records(points: Points, box: Box) -> Points:
 class Ball:
     """A Euclidean ball, public: chosen by the user or made from a public box, never from the records."""
 
-    center: FloatArray  # (d,) data units
+    center: FloatArray  # (d,), data units
     radius: float  # data units
 
     def __init__(self, center: ArrayLike, radius: float) -> None:
@@ -176,7 +178,7 @@ class Ball:
 
     @classmethod
     def around(cls, box: Box) -> "Ball":
-        """Return the smallest ball that holds `box`: the same middle, half the diagonal."""
+        """Return the smallest ball that contains `box`: the same middle, half the diagonal."""
         return cls(box.low + box.widths / 2.0, box.diagonal / 2.0)
 
     @property

@@ -1,7 +1,7 @@
-"""Loops in machine code, where a step of few numbers would cost NumPy more by the call than by the number.
+"""Loops in machine code, for steps of so few numbers that NumPy's calls would cost more than the numbers.
 
 The machine code is cached beside the source, in `__pycache__`, and compiled again when the file or one of LIBRARIES
-changes. The cache watches these alone: a compiled function must call none that is compiled in another file.
+changes. The cache watches only these files, so a compiled function must not call one that is compiled in another file.
 """
 
 import contextlib
@@ -24,14 +24,15 @@ class _DiskCache(FunctionCache):
     """Machine code on the disk, if there is room for it."""
 
     def __init__(self, function: Callable[..., object]) -> None:
-        """Find the function's files; raises RuntimeError where no folder is writable."""
+        """Find the function's files; raises RuntimeError if no folder is writable."""
         super().__init__(function)  # type: ignore[no-untyped-call]
         files = self._cache_file
-        with contextlib.suppress(OSError):  # a package without source files
+        # A package without source files.
+        with contextlib.suppress(OSError):
             files._source_stamp = (files._source_stamp, *(each.read_bytes() for each in LIBRARIES))
 
     def load_overload(self, sig: object, target_context: object) -> object:
-        """Begin anew where what is kept is of a class that the source had before: reading it fails."""
+        """Begin anew if the cached code is from a class that the source no longer has: reading it fails."""
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except AttributeError:
@@ -48,16 +49,16 @@ class _DiskCache(FunctionCache):
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """Compile a function of arrays and numbers at its first call; other threads run meanwhile.
 
-    Divisions by zero give infinity or NaN as in NumPy, without a warning. Sums keep their order. Arrays are written
-    number by number: what compares two shapes takes four seconds more to compile, for its message.
+    Divisions by zero give infinity or NaN as in NumPy, without a warning. Sums keep their order. Write arrays number by
+    number: an operation that compares two shapes takes four seconds longer to compile, because of its message.
     """
     machine_code: Any = numba.njit(function, nogil=True, error_model="numpy")
-    # Where no folder is writable, nothing is cached, and every start compiles again.
+    # If no folder is writable, nothing is cached, and every start compiles again.
     with contextlib.suppress(RuntimeError):
         machine_code._cache = _DiskCache(function)
     return cast(Callable[P, T], machine_code)
 
 
 def writable(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the array in order of memory, copied if it is read-only: code would be compiled again for such ones."""
+    """Return the array, contiguous and copied if it is read-only: code would be compiled again for such arrays."""
     return np.require(array, np.float64, ["C", "W"])

@@ -1,11 +1,11 @@
 """Elementary functions that have the same bits on every processor, in machine code.
 
 NumPy picks vector instructions by the processor, and so do mathematics libraries: the last bit of an exponential then
-depends on the machine. Here additions, products, quotients and roots are all there is, each of them rounded as IEEE 754
-says, in one order. What decides or is released goes through these; so does what is drawn from a seed.
+depends on the machine. The functions here use only additions, products, quotients and roots, each rounded according to
+IEEE 754, in one order. All numbers that decide something, are released, or are drawn from a seed go through them.
 
-The polynomials are those of FreeBSD's msun, of Sun Microsystems (e_exp.c, e_log.c, k_sin.c, k_cos.c, e_asin.c). Errors
-are below 1 unit in the last place for exp, log, sin and cos, below 2 for tan and arcsin, below 4 for expm1 and log1p.
+The polynomials come from FreeBSD's msun, by Sun Microsystems (e_exp.c, e_log.c, k_sin.c, k_cos.c, e_asin.c). Errors are
+below 1 unit in the last place for exp, log, sin and cos, below 2 for tan and arcsin, below 4 for expm1 and log1p.
 """
 
 import math
@@ -19,17 +19,21 @@ from dpviz.core.compiled import compiled
 
 # Our choice: so many numbers at a time stay in the cache between two passes.
 BLOCK = 256
-MAGIC = 1.5 * 2.0**52  # added and subtracted again it rounds to whole numbers, which are its lowest bits meanwhile
+# Adding and subtracting it rounds to whole numbers, which are the sum's lowest bits.
+MAGIC = 1.5 * 2.0**52
 MAGIC_BITS = 0x4338 << 48
 ONE_BITS, FRACTION_BITS = 1023 << 52, (1 << 52) - 1
-ROOT_HALF_BITS = 0x3FE6A09E << 32  # of sqrt(1/2), down to 32 bits
+# High 32 bits of sqrt(1/2).
+ROOT_HALF_BITS = 0x3FE6A09E << 32
 LN2_HIGH, LN2_LOW, PER_LN2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10, 1.44269504088896338700e00
-HALF_PI = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)  # 33 bits, 33, the rest
-FAR = 2.0**20  # larger angles are reduced to their remainder first
+# The first 33 bits, the next 33 bits, and the rest.
+HALF_PI = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
+# Larger angles are first reduced to their remainder.
+FAR = 2.0**20
 
 
 def exp(values: ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
-    """Return e^x of every entry; `out` is where to write, `values` themselves saves an array."""
+    """Return e^x of every entry. `out` is the array to write to; passing `values` saves an array."""
     return _each(exp_each, values, out)
 
 
@@ -59,7 +63,7 @@ def cos(values: ArrayLike) -> FloatArray:
 
 
 def tan(values: ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
-    """Return the tangent of every entry, in radians; `out` is where to write, `values` themselves saves an array."""
+    """Return the tangent of every entry, in radians. `out` is as in `exp`."""
     return _each(_tan, _near(values), out)
 
 
@@ -72,12 +76,13 @@ def sin_cos(values: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
 
 def _near(angles: ArrayLike) -> ArrayLike:
-    """Return angles up to FAR as they are, and the remainder of others, of which not all digits are right."""
+    """Return angles up to FAR as they are, and the remainder of larger ones, in which not all digits are right."""
     x = np.asarray(angles, dtype=np.float64)
     if _is_near(x.reshape(-1)):
         return x
     with np.errstate(invalid="ignore"):
-        return np.where(np.abs(x) < FAR, x, np.fmod(x, 2.0 * math.pi))  # NaN at infinity
+        # NaN at infinity.
+        return np.where(np.abs(x) < FAR, x, np.fmod(x, 2.0 * math.pi))
 
 
 def arcsin(values: ArrayLike) -> FloatArray:
@@ -102,7 +107,7 @@ def arctan2(y: ArrayLike, x: ArrayLike) -> FloatArray:
 
 
 def power(base: ArrayLike, exponent: ArrayLike) -> FloatArray:
-    """Return base^exponent of every pair, by the C library: for few numbers, whose last digit counts."""
+    """Return base^exponent of every pair, by the C library, for few numbers whose last digit matters."""
     one, other = np.broadcast_arrays(np.asarray(base, dtype=np.float64), np.asarray(exponent, dtype=np.float64))
     return np.array([math.pow(*pair) for pair in zip(one.flat, other.flat, strict=True)]).reshape(one.shape)[()]
 
@@ -176,7 +181,8 @@ def log_each(x: FloatArray) -> None:
         part = x[start : start + BLOCK]
         for i in range(len(part)):
             small = part[i] < 2.2250738585072014e-308
-            mantissa[i] = part[i] * 18014398509481984.0 if small else part[i]  # 2^54
+            # Scale by 2^54.
+            mantissa[i] = part[i] * 18014398509481984.0 if small else part[i]
             shift[i] = 54.0 if small else 0.0
         for i in range(len(part)):
             shifted = bits[i] + (ONE_BITS - ROOT_HALF_BITS)
@@ -214,7 +220,7 @@ def _is_near(x: FloatArray) -> bool:
 
 @compiled
 def _expm1(x: FloatArray) -> None:
-    """u = e^x; (u - 1) x / ln u (Kahan): what u's rounding adds to u - 1 it adds to ln u."""
+    """With u = e^x, write (u - 1) x / ln u (Kahan): u's rounding changes u - 1 and ln u by the same amount."""
     power = x.copy()
     exp_each(power)
     logs = power.copy()
@@ -231,7 +237,7 @@ def _expm1(x: FloatArray) -> None:
 
 @compiled
 def _log1p(x: FloatArray) -> None:
-    """u = 1 + x; ln u x / (u - 1) (Kahan): what u's rounding adds to ln u it adds to u - 1."""
+    """With u = 1 + x, write ln u x / (u - 1) (Kahan): u's rounding changes ln u and u - 1 by the same amount."""
     logs = 1.0 + x
     log_each(logs)
     for i in range(len(x)):
@@ -246,7 +252,7 @@ def _log1p(x: FloatArray) -> None:
 
 @compiled
 def _sin_cos(x: FloatArray, cosine: FloatArray) -> None:
-    """x = n pi/2 + r, |r| <= pi/4; n's two lowest bits say which of sin(r), cos(r) it is, and the sign."""
+    """Use x = n pi/2 + r, |r| <= pi/4; n's two lowest bits select sin(r) or cos(r), and the sign."""
     rounded, odd, sign, other = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     whole = rounded.view(np.int64)
     for start in range(0, len(x), BLOCK):
@@ -307,7 +313,7 @@ def _tan(x: FloatArray) -> None:
 
 @compiled
 def _arcsin(x: FloatArray) -> None:
-    """arcsin(x) = x + x R(x^2) up to 1/2, and pi/2 - 2 arcsin(sqrt((1 - x) / 2)) beyond it."""
+    """Use arcsin(x) = x + x R(x^2) up to 1/2, and pi/2 - 2 arcsin(sqrt((1 - x) / 2)) beyond it."""
     for i in range(len(x)):
         size = abs(x[i])
         far = size > 0.5
@@ -337,7 +343,7 @@ def _arcsin(x: FloatArray) -> None:
 
 @compiled
 def _arctan2(y: FloatArray, x: FloatArray) -> None:
-    """The arc tangent of a ratio r <= 1, around 0, 1/2 or 1, whichever is near; mirrored into the octant of (x, y)."""
+    """Use the arc tangent of a ratio r <= 1, around the nearest of 0, 1/2 and 1; mirror it into (x, y)'s octant."""
     for i in range(len(y)):
         up, along = abs(y[i]), abs(x[i])
         least, most = min(along, up), max(along, up)

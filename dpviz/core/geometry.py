@@ -6,15 +6,18 @@ import scipy
 from dpviz.core.arrays import FloatArray
 from dpviz.core.compiled import compiled
 
-FEW_CENTERS = 64  # up to here cutting borders out of lines beats a diagram, by seven times; ours
-SHORTEST = 1e-9  # of the square: a shorter border is one of four centers on a circle, where borders only touch
-WALL_GAP = 1e-6  # of the square: a center on a wall would coincide with its own mirror image; below a pixel
+# Up to this many centers, cutting borders out of lines is seven times as fast as a diagram. Our choice.
+FEW_CENTERS = 64
+# Share of the square. A shorter border comes from four centers on a circle, where borders only touch.
+SHORTEST = 1e-9
+# Share of the square, below a pixel. A center on a wall would coincide with its own mirror image.
+WALL_GAP = 1e-6
 
 
 def voronoi_borders(centers: FloatArray, sides: tuple[float, float] = (1.0, 1.0)) -> FloatArray:
     """Return the Voronoi borders inside the unit square as segments, for T pictures of k centers (T, k, 2).
 
-    `sides` are the square's side lengths in the unit of distance: which center is nearest depends on them.
+    `sides` are the square's side lengths in the unit of distance, on which the nearest center depends.
 
     The result is (T, m, 4): x0 y0 x1 y1, filled up with NaN to the largest number of borders. Mirror images of the
     centers behind each wall close every cell exactly at the wall.
@@ -39,17 +42,18 @@ def voronoi_borders(centers: FloatArray, sides: tuple[float, float] = (1.0, 1.0)
 
 @compiled
 def _cut_borders(centers: FloatArray, sides: FloatArray) -> FloatArray:
-    """Return what `voronoi_borders` does for few centers (T, k, 2) in a rectangle.
+    """Return the same as `voronoi_borders` for few centers (T, k, 2) in a rectangle.
 
-    Every two centers have a line of places as far from one as from the other. Their border is the rest of it within the
-    walls after each other center has cut off the part that is nearer to it.
+    For every two centers, there is a line of places at the same distance from both. Their border is the part of the
+    line within the walls that remains after each other center has cut off the part that is nearer to it.
     """
     n_pictures, k = centers.shape[:2]
     borders, most = np.full((n_pictures, k * (k - 1) // 2, 4), np.nan), 0
     for picture in range(n_pictures):
         places, n_borders = centers[picture], 0
         squares = places[:, 0] ** 2 + places[:, 1] ** 2
-        alone = np.ones(k, dtype=np.bool_)  # False for a center on the spot of an earlier one
+        # False for a center in the same place as an earlier one.
+        alone = np.ones(k, dtype=np.bool_)
         for i in range(k):
             for j in range(i):
                 if places[i, 0] == places[j, 0] and places[i, 1] == places[j, 1]:
@@ -60,8 +64,8 @@ def _cut_borders(centers: FloatArray, sides: FloatArray) -> FloatArray:
                     continue
                 x, y = (places[i, 0] + places[j, 0]) / 2.0, (places[i, 1] + places[j, 1]) / 2.0
                 along_x, along_y = places[i, 1] - places[j, 1], places[j, 0] - places[i, 0]
-                # A place middle + s along is on this side of a line where rate s <= room: of each wall, then of each
-                # other center.
+                # A place middle + s along is on this side of a line where rate s <= room. The lines are those of each
+                # wall, then of each other center.
                 part = _cut(along_x, sides[0] - x, -np.inf, np.inf)
                 part = _cut(-along_x, x, *part)
                 part = _cut(along_y, sides[1] - y, *part)
@@ -86,7 +90,7 @@ def _cut_borders(centers: FloatArray, sides: FloatArray) -> FloatArray:
 
 @compiled
 def _cut(rate: float, room: float, low: float, high: float) -> tuple[float, float]:
-    """Return the part of s from `low` to `high` where rate s <= room; it is empty where high <= low."""
+    """Return the part of s from `low` to `high` where rate s <= room; it is empty if high <= low."""
     if rate > 0.0:
         return low, min(high, room / rate)
     if rate < 0.0:

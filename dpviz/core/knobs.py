@@ -14,36 +14,52 @@ from typing import Any, Literal, SupportsIndex
 Value = float | int | str | bool | None
 Kind = Literal["float", "int", "choice", "bool"]
 
-FRIENDLY = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)  # per power of ten
-CACHED_CLASSES = 128  # whose knobs are cached: every run checks its parameters; ours
-OURS = "ours"  # whose default it is
-LONGEST_VALUE = 40  # characters of a wrong value in a message
+# Friendly values per power of ten.
+FRIENDLY = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
+# Classes whose knobs are cached, because every run checks its parameters. Our choice.
+CACHED_CLASSES = 128
+# Source of a default that is our choice.
+OURS = "ours"
+# Maximum number of characters of a wrong value in a message.
+LONGEST_VALUE = 40
 
 
 class KnobError(ValueError):
-    """A knob cannot take a value; the message says which value, what is allowed, the way out."""
+    """A knob cannot take a value. The message names the value, the allowed values and the way out."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Knob:
     """One parameter that a person can change."""
 
-    name: str  # of the field
-    kind: Kind  # "float", "int", "bool" or "choice"
-    default: Value  # used where nothing is given
-    label: str  # what a page calls it
-    help: str  # what it does, in sentences
-    low: float = -math.inf  # offered by sliders
-    high: float = math.inf  # offered by sliders
-    minimum: float = -math.inf  # allowed at all
-    maximum: float = math.inf  # allowed at all
-    log: bool = False  # equal steps of the slider are equal ratios
-    unit: str = ""  # behind the value on a page
+    # Name of the field.
+    name: str
+    # "float", "int", "bool" or "choice".
+    kind: Kind
+    # Used if no value is given.
+    default: Value
+    # Name on a page.
+    label: str
+    # Effect of the parameter, in sentences.
+    help: str
+    # Lowest value that sliders offer.
+    low: float = -math.inf
+    # Highest value that sliders offer.
+    high: float = math.inf
+    # Lowest value that is allowed at all.
+    minimum: float = -math.inf
+    # Highest value that is allowed at all.
+    maximum: float = math.inf
+    # Whether equal steps of the slider are equal ratios.
+    log: bool = False
+    # Unit after the value on a page.
+    unit: str = ""
     choices: tuple[tuple[str, str], ...] = ()  # (value, label)
-    source: str = OURS  # of the default
+    # Source of the default.
+    source: str = OURS
 
     def check(self, value: object) -> Value:
-        """Return `value` as this knob's type; raise KnobError when it is of another type or not allowed."""
+        """Return `value` as this knob's type; raise KnobError if its type is different or it is not allowed."""
         if self.kind == "bool":
             if not isinstance(value, bool):
                 raise KnobError(f"{self.name} was {quoted(value)}, but it must be True or False.")
@@ -67,7 +83,7 @@ class Knob:
                 f"{self.name} was {text!r}, but it must be {self._number_words} from {self.low:g} to {self.high:g}."
             ) from None
         if not self.low <= number <= self.high:
-            # Around a number there may be any kind of blank, also such as would break a message's line.
+            # Any kind of blank may surround a number, including line breaks, which would break the message's line.
             raise KnobError(f"{self.name} was {text.strip()}, but it must be from {self.low:g} to {self.high:g}.")
         return self._check_number(number)
 
@@ -95,14 +111,14 @@ class Knob:
         is_number = is_integer or (isinstance(value, Real) and not isinstance(value, bool))
         if not is_number or (self.kind == "int" and not is_integer):
             raise KnobError(f"{self.name} was {quoted(value)}, but it must be {self._number_words}.")
-        # NaN fails every comparison and so lands here too.
+        # NaN fails every comparison, so it also ends here.
         if not self.minimum <= value <= self.maximum:
             raise KnobError(f"{self.name} was {value}, but it must be from {self.minimum:g} to {self.maximum:g}.")
         return int(value) if self.kind == "int" else float(value)
 
 
 def quoted(value: object) -> str:
-    """Return a wrong value as text for a message: of arrays, which may be records, the type alone."""
+    """Return a wrong value as text for a message: for arrays, which may be records, only the type."""
     if not isinstance(value, str | int | float | None):
         return f"of type {type(value).__name__}"
     text = repr(value) if isinstance(value, str) else str(value)
@@ -112,8 +128,8 @@ def quoted(value: object) -> str:
 def knob(default: Value, label: str, help: str, **options: Any) -> Any:
     """Declare a dataclass field with a knob; the kind follows from the default and `choices`.
 
-    `options` are the other fields of `Knob`. A float knob with `low=0.05` still allows what `minimum` and `maximum`
-    allow, so that tests and code can go where no slider goes.
+    `options` are the other fields of `Knob`. A float knob with `low=0.05` still allows all values from `minimum` to
+    `maximum`, so that tests and code can use values beyond the slider.
     """
     kind: Kind
     if "choices" in options:
@@ -157,9 +173,9 @@ def whole(help: str, *, least: int, most: float = math.inf, source: str = OURS) 
 
 
 def told(params: type) -> dict[str, str]:
-    """Return what is to be known of each parameter of a dataclass, by name: meaning, range, and whose the default is.
+    """Return a description of each parameter of a dataclass, by name: meaning, range, source of the default.
 
-    Fields that were declared without words are left out.
+    Fields that were declared without a description are left out.
     """
     by_name, words = {each.name: each for each in knobs(params)}, {}
     for field in dataclasses.fields(params):
@@ -185,7 +201,7 @@ def told(params: type) -> dict[str, str]:
 def check_params(params: Any) -> None:
     """Check every knob and whole number of a dataclass instance; call it from `__post_init__`.
 
-    Raises KnobError, and ValueError for what is no whole number.
+    Raises KnobError, and ValueError for a value that is not a whole number.
     """
     for each in knobs(params):
         object.__setattr__(params, each.name, each.check(getattr(params, each.name)))
@@ -203,7 +219,7 @@ def check_params(params: Any) -> None:
 
 
 def friendly(low: float, high: float, *, digits: Sequence[float] = FRIENDLY) -> tuple[float, ...]:
-    """Return the friendly values from low to high, about equally spaced in ratio, both ends among them."""
+    """Return the friendly values from low to high, about equally spaced in ratio, including both ends."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     between = (round(digit * 10.0**power, 6) for power in powers for digit in digits)
     return tuple(sorted({low, high, *(value for value in between if low < value < high)}))

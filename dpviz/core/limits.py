@@ -1,13 +1,16 @@
 """Numbers in print: rounded to the nearest, and limits, which are rounded to the safe side only.
 
-Limits are rounded as decimals, from the shortest decimal that is the double, so that 0.1 is written 0.1 and not 0.101.
+Limits are rounded as decimals, from the shortest decimal that is the double, so 0.1 is written 0.1 and not 0.101.
 """
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-DIGITS = 3  # significant; ours
-ROUNDING = 1e-12  # relative; by so much a sum of doubles may miss what it adds up to, which is no limit of its own
+# Significant digits. Our choice.
+DIGITS = 3
+# Relative rounding error of a sum of doubles. A sum that misses its exact value by this much is not a limit of its
+# own.
+ROUNDING = 1e-12
 _WITHOUT_ROUNDING = 1 - Decimal(repr(ROUNDING))
 
 
@@ -16,7 +19,8 @@ def number(value: float, digits: int = DIGITS) -> str:
     if not math.isfinite(value):
         return "∞" if value > 0 else "-∞" if value < 0 else "not defined"
     if 1e-4 <= abs(value) < 999.5:
-        return f"{value:.{digits}g}"  # the same, several times as fast: a picture names hundreds of numbers
+        # The same result, several times as fast: a picture contains hundreds of numbers.
+        return f"{value:.{digits}g}"
     if value == 0:
         return "0"
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
@@ -27,15 +31,15 @@ def number(value: float, digits: int = DIGITS) -> str:
 
 
 def ceiled(value: float, digits: int = DIGITS, *, decimals: int | None = None) -> str:
-    """Write an upper limit, never less than it is but by `ROUNDING`.
+    """Write an upper limit, never below its value except by `ROUNDING`.
 
-    With `digits` significant digits, or with `decimals` behind the point.
+    It has `digits` significant digits, or `decimals` digits after the point.
     """
     return _limit(value, digits, decimals, ROUND_CEILING)
 
 
 def floored(value: float, digits: int = DIGITS, *, decimals: int | None = None) -> str:
-    """Write a lower limit, never more than it is, with as many digits as `ceiled` does."""
+    """Write a lower limit, never above its value, with as many digits as `ceiled`."""
     return _limit(value, digits, decimals, ROUND_FLOOR)
 
 

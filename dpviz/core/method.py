@@ -1,4 +1,4 @@
-"""A clustering method: what a run takes, what it returns, and the record that the catalogue has of it.
+"""A clustering method: inputs and results of a run, and the method's entry in the catalogue.
 
 Nominal base classes draw the privacy boundary of a run: a Step is never a Release.
 """
@@ -18,12 +18,14 @@ from dpviz.core.arrays import Centers, Counts, Labels, Points
 from dpviz.core.box import Box
 from dpviz.core.privacy import Guarantee
 
-LONG = 40  # characters; a longer value is not part of a repr
-Choices: TypeAlias = Mapping[str, Any]  # fields of a method's Params
+# Maximum number of characters: a longer value is not part of a repr.
+LONG = 40
+# Fields of a method's Params.
+Choices: TypeAlias = Mapping[str, Any]
 
 
 class Confidential:
-    """Base of everything that holds exact values, or records: its repr names the fields and shows no value.
+    """Base of all classes with exact values or records. Its repr names the fields and shows no values.
 
     A repr is saved with a notebook, logged, and quoted in messages.
     """
@@ -31,7 +33,7 @@ class Confidential:
     __slots__ = ()
 
     def __init_subclass__(cls, **kwargs: object) -> None:
-        """Give a subclass this repr before `dataclass` writes one of all values; one of its own is inherited, too."""
+        """Give a subclass this repr before `dataclass` writes one with all values. Its own repr is also inherited."""
         super().__init_subclass__(**kwargs)
         if "__repr__" not in cls.__dict__:
             above = next(each for each in cls.__mro__[1:] if issubclass(each, Confidential))
@@ -44,18 +46,18 @@ class Confidential:
 
 
 class Release:
-    """Base of everything that may be published. An attack or an audit takes this and nothing else."""
+    """Base of everything that may be published. An attack or an audit takes only this."""
 
     __slots__ = ()
 
     def __init_subclass__(cls, **kwargs: object) -> None:
-        """Give a subclass this repr before `dataclass` writes one of all values."""
+        """Give a subclass this repr before `dataclass` writes one with all values."""
         super().__init_subclass__(**kwargs)
         if "__repr__" not in cls.__dict__:
             cls.__repr__ = Release.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        """Name the type and its fields, with short values; of arrays only the shapes: centers (5, 2)."""
+        """Name the type and its fields, with short values; for arrays only the shapes, such as centers (5, 2)."""
         itself: Any = self
         values: dict[str, Any] = (
             {each.name: getattr(self, each.name) for each in fields(itself)} if is_dataclass(self) else {}
@@ -71,16 +73,20 @@ class Step(Confidential):
     """Base of one step of a trace, for the curator only, whatever its fields are called."""
 
     __slots__ = ()
-    in_box: ClassVar[tuple[str, ...]] = ()  # fields that hold places (..., d) in a public unit, not in the data's
-    unit_low: ClassVar[float] = 0.0  # of this unit: 0 in [0, 1]^d, -1 in [-1, 1]^d
+    # Fields with places (..., d) in a public unit instead of data units.
+    in_box: ClassVar[tuple[str, ...]] = ()
+    # Low end of this unit: 0 for [0, 1]^d, -1 for [-1, 1]^d.
+    unit_low: ClassVar[float] = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MovedCenters(Step):
-    """A step that any method may yield whose centers move: the picture of a method without its own draws it."""
+    """A step for any method whose centers move. A method without its own picture is drawn from it."""
 
-    centers: Centers  # (k, d) data units, with their noise
-    nonprivate_centers: Centers | None = None  # (k, d) data units, the same before their noise
+    # Centers with their noise, (k, d), data units.
+    centers: Centers
+    # The same centers before their noise, (k, d), data units.
+    nonprivate_centers: Centers | None = None
 
 
 class Event:
@@ -93,12 +99,13 @@ class Event:
 class CentersRelease(Release):
     """Published cluster centers."""
 
-    centers: Centers  # (k, d) data units
-    noisy_counts: Counts | None = None  # (k,), None where publishing them would leak
+    centers: Centers  # (k, d), data units
+    # (k,). None if publishing the counts would leak.
+    noisy_counts: Counts | None = None
 
     @property
     def sums_around(self) -> Centers | None:
-        """Public places (k, d), box units, that records are measured from before they are summed; None: the middle."""
+        """Public places (k, d), box units, subtracted from the records before summing; None for the middle."""
         return None
 
 
@@ -106,7 +113,7 @@ class CentersRelease(Release):
 class PointsRelease(Release):
     """Published records, each perturbed by its owner."""
 
-    points: Points  # (n, d) data units
+    points: Points  # (n, d), data units
 
 
 P = TypeVar("P")
@@ -121,10 +128,14 @@ S_co = TypeVar("S_co", bound=Step, covariant=True)
 class Result(Confidential, Generic[R_co, S_co]):
     """One run: the release, the trace for the curator only, the events of its noise, and the guarantee."""
 
-    release: R_co  # public
-    trace: tuple[S_co, ...]  # the steps: for the curator alone
-    events: tuple[Event, ...]  # public; one for each draw of noise
-    guarantee: Guarantee  # public
+    # Public.
+    release: R_co
+    # The steps. Curator only.
+    trace: tuple[S_co, ...]
+    # One event for each draw of noise. Public.
+    events: tuple[Event, ...]
+    # Public.
+    guarantee: Guarantee
 
 
 class Fit(Protocol[P_contra, R_co, S_co]):
@@ -142,43 +153,60 @@ class Steps(Protocol[P_contra, S_co]):
 
 
 AnyFit: TypeAlias = Callable[..., Result[Release, Step]]
-Charge: TypeAlias = Callable[[AnyFit, Box, object], None]  # called with a run's fit, box and parameters
+# Called with a run's fit, box and parameters.
+Charge: TypeAlias = Callable[[AnyFit, Box, object], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditPlan:
-    """How the audit runs a method: briefly, in every mode; all of it is public."""
+    """Settings with which the audit runs a method: briefly, and in every mode. All of them are public."""
 
-    settings: Choices = field(default_factory=dict)  # what keeps a run short, so that runs show more
-    more: tuple[Choices, ...] = ()  # modes beside the defaults with one choice changed
-    idle: frozenset[str] = frozenset()  # choices that add no release
-    by_record: bool = False  # whether each record is released by itself, so that one row is evidence enough
-    gaps: bool = False  # whether places are compared along an axis: also on neighbors whose gaps alternate
-    borders: tuple[Choices, ...] = ()  # of proved modes, where records on borders could be sent to either side
-    first: str = ""  # mode that its page opens with, as in "mode=published": something to see; "" for the defaults
-    placed: Callable[[Choices, Box], Choices] = lambda _choices, _box: {}  # what depends on the mode and the box
+    # Settings that keep a run short, so that runs reveal more.
+    settings: Choices = field(default_factory=dict)
+    # Modes besides the defaults with one choice changed.
+    more: tuple[Choices, ...] = ()
+    # Choices that add no release.
+    idle: frozenset[str] = frozenset()
+    # Whether each record is released by itself, so that one row is enough evidence.
+    by_record: bool = False
+    # Whether places are compared along an axis. If so, neighbors with alternating gaps are audited as well.
+    gaps: bool = False
+    # Choices of proved modes in which records on borders could go to either side.
+    borders: tuple[Choices, ...] = ()
+    # Mode that the method's audit page opens with, such as "mode=published", to show something; "" for the defaults.
+    first: str = ""
+    # Choices that depend on the mode and the box.
+    placed: Callable[[Choices, Box], Choices] = lambda _choices, _box: {}
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One way to run a method beside others."""
 
-    mode: str = ""  # follows the method's name in a comparison's key, as in dpm_published
-    words: str = ""  # follow the method's title, as in "DPM, as published"
-    fields: tuple[tuple[str, str | int | float | bool], ...] = ()  # of its Params, as a grid has them
-    link: tuple[tuple[str, str], ...] = ()  # what its page's link says of it
-    on: bool = False  # whether a comparison opens with it
-    short: str = ""  # name under a small picture; "": the name up to its parenthesis
+    # Follows the method's name in a comparison's key, as in dpm_published.
+    mode: str = ""
+    # Follow the method's title, as in "DPM, as published".
+    words: str = ""
+    # Fields of the method's Params, in a grid's form.
+    fields: tuple[tuple[str, str | int | float | bool], ...] = ()
+    # Settings of this entry in the link to its page.
+    link: tuple[tuple[str, str], ...] = ()
+    # Whether a comparison opens with it.
+    on: bool = False
+    # Name under a small picture. "" stands for the name up to its parenthesis.
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets(Generic[R]):
     """The measures of a method that chooses among public targets."""
 
-    cost: Callable[[Points, Points, Points], float]  # (targets, records, chosen) -> mean distance of a target
-    # (targets, records, k, selections that are known, rng) -> the cheapest choice that is found, without privacy
+    # (targets, records, chosen) -> mean distance of a target.
+    cost: Callable[[Points, Points, Points], float]
+    # (targets, records, k, known selections, rng) -> the cheapest choice found, without privacy.
     best: Callable[[Points, Points, int, Sequence[Labels], np.random.Generator], Labels]
-    selected: Callable[[R], Labels]  # which targets a release names
+    # Indices of the targets that a release names.
+    selected: Callable[[R], Labels]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,27 +214,39 @@ class FoundClusters(Confidential):
     """Clusters of the records by a release. Curator only."""
 
     centers: Centers  # (k, d)
-    nonprivate_labels: Labels  # (n,) which of them each record belongs to
+    # Index of the center that each record belongs to, (n,).
+    nonprivate_labels: Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Algorithm(Generic[P, R, S]):
     """One entry of a catalogue: a name, parameters with knobs, and two ways to run."""
 
-    name: str  # in its catalogue, in links and in files
-    title: str  # what pages call it
-    place: str  # "package.module" that offers `Params`, `fit` and `steps`: an exported script imports it
-    Params: type[P]  # frozen dataclass of public parameters, all with words
-    fit: Fit[P, R, S]  # runs it once
-    steps: Steps[P, S]  # yields the steps of a run
-    audit: AuditPlan = field(default_factory=AuditPlan)  # how the audit runs it
-    # How records are clustered by a release where that is not by the nearest released center: (release, records, box).
+    # Name in its catalogue, in links and in files.
+    name: str
+    # Name on pages.
+    title: str
+    # "package.module" that offers `Params`, `fit` and `steps`. An exported script imports it.
+    place: str
+    # Frozen dataclass of public parameters, all with descriptions.
+    Params: type[P]
+    # Runs the method once.
+    fit: Fit[P, R, S]
+    # Yields the steps of a run.
+    steps: Steps[P, S]
+    # Settings with which the audit runs the method.
+    audit: AuditPlan = field(default_factory=AuditPlan)
+    # (release, records, box) -> clusters of the records, for methods that do not use the nearest released center.
     clustered: Callable[[R, Points, Box], FoundClusters] | None = None
-    targets: Targets[R] | None = None  # its measures, where it chooses among public targets
-    entries: tuple[Entry, ...] = ()  # of a comparison
-    estimator: str = ""  # its class in `dpviz.estimators`; "": from its name
-    paper: str = ""  # authors and title
-    # Its former names, the oldest first: `Catalogue` still finds it by them, and its seeds follow from the oldest.
+    # Measures of a method that chooses among public targets; None for other methods.
+    targets: Targets[R] | None = None
+    # Entries in a comparison.
+    entries: tuple[Entry, ...] = ()
+    # Its class in `dpviz.estimators`. "" means a class name formed from `name`.
+    estimator: str = ""
+    # Authors and title.
+    paper: str = ""
+    # Former names, the oldest first. `Catalogue` still finds the method by them, and its seeds follow from the oldest.
     former: tuple[str, ...] = ()
 
     @property
@@ -216,17 +256,18 @@ class Algorithm(Generic[P, R, S]):
 
     @property
     def has_start(self) -> bool:
-        """Whether a run begins at a start that a seed places."""
+        """True if a run begins at a start that a seed places."""
         return "start_seed" in self.parameters
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of all parameters, in order."""
-        params: Any = self.Params  # a type variable cannot say that it is a dataclass
+        # A type variable cannot express that it is a dataclass.
+        params: Any = self.Params
         return tuple(each.name for each in fields(params))
 
     def make_params(self, values: Mapping[str, object]) -> P:
-        """Return `Params` of these values; raises TypeError for a name that the method does not have, listing all."""
+        """Return `Params` with these values; raises TypeError for an unknown name, listing all names."""
         for name in (each for each in values if each not in self.parameters):
             near = get_close_matches(name, self.parameters, 1)
             guess = f" Perhaps {near[0]!r}?" if near else ""
@@ -238,12 +279,13 @@ class Algorithm(Generic[P, R, S]):
         return self.Params(**values)
 
 
-AnyAlgorithm: TypeAlias = Algorithm[Any, Any, Any]  # of a catalogue, where methods of all kinds stand side by side
+# Entry of a catalogue that contains methods of all kinds.
+AnyAlgorithm: TypeAlias = Algorithm[Any, Any, Any]
 A = TypeVar("A", bound=AnyAlgorithm)
 
 
 class Catalogue(dict[str, A]):
-    """Methods by name. A former name gives the method as well, with a DeprecationWarning."""
+    """Methods by name. A former name also returns the method, with a DeprecationWarning."""
 
     def __missing__(self, name: str) -> A:
         """Return the method that had this name. Raises KeyError if none had."""
@@ -261,8 +303,8 @@ class Catalogue(dict[str, A]):
 def check_arguments(box: Box, params: object, kind: type, rng: np.random.Generator, fit: AnyFit | None = None) -> None:
     """Validate the arguments that all `fit` functions share: a `Box`, parameters of the method's `kind`, a Generator.
 
-    Raises TypeError otherwise: a call from a notebook is seldom type-checked, and a `None` would fail deep inside.
-    `fit` is the function that is called: its run is charged to the open budgets. Raises what `charge_run` does.
+    Raises TypeError otherwise, because a call from a notebook is seldom type-checked, and a `None` would fail deep
+    inside. `fit` is the called function, whose run is charged to the open budgets. Raises the errors of `charge_run`.
     """
     if not isinstance(box, Box):
         raise TypeError(
@@ -289,16 +331,17 @@ def _given(value: object) -> str:
 
 
 _CHARGES: list[Charge] = []
-_CHARGED: ContextVar[bool] = ContextVar("charged", default=False)  # whether the runs of this thread are charged already
+# Whether the runs of this thread are already charged.
+_CHARGED: ContextVar[bool] = ContextVar("charged", default=False)
 
 
 def charge_with(charge: Charge) -> None:
-    """Register `charge`, to be called before every run; an exception of it stops the run."""
+    """Register `charge`, which is called before every run. If it raises an exception, the run stops."""
     _CHARGES.append(charge)
 
 
 def charge_run(fit: AnyFit, box: Box, params: object) -> None:
-    """Charge a run of `fit` to the open budgets, once; raises BudgetError where one does not allow it."""
+    """Charge a run of `fit` to the open budgets, once; raises BudgetError if one does not allow it."""
     if not _CHARGED.get():
         for charge in _CHARGES:
             charge(fit, box, params)
@@ -306,7 +349,7 @@ def charge_run(fit: AnyFit, box: Box, params: object) -> None:
 
 @contextmanager
 def without_charge() -> Iterator[None]:
-    """Do not charge the runs of this block: they are charged already, or release nothing."""
+    """Do not charge the runs of this block, because they are already charged or release nothing."""
     token = _CHARGED.set(True)
     try:
         yield

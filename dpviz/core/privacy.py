@@ -8,26 +8,33 @@ from dpviz.core.limits import ceiled
 
 
 class Adjacency(Enum):
-    """Which two data sets must look alike."""
+    """Pairs of data sets that must look alike."""
 
-    ADD_REMOVE = "add or remove one record"  # n is private
-    REPLACE = "change one record"  # n is public
+    # n is private.
+    ADD_REMOVE = "add or remove one record"
+    # n is public.
+    REPLACE = "change one record"
 
 
 class Account(Enum):
-    """Which sum of a run's events proves a claim: `spent_epsilon` in `dpviz.accounting` has each."""
+    """Sum over a run's events that proves a claim. `spent_epsilon` in `dpviz.accounting` computes each."""
 
-    BASIC = "basic composition"  # pure epsilons add up; Gaussian noise has all of delta
-    ZCDP = "zCDP"  # rho adds up
-    PLD = "privacy loss distributions"  # the whole law of the loss is composed
+    # Pure epsilons add up. Gaussian noise has all of delta.
+    BASIC = "basic composition"
+    # rho adds up.
+    ZCDP = "zCDP"
+    # The whole distribution of the loss is composed.
+    PLD = "privacy loss distributions"
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A privacy budget (epsilon, delta): named, so that its two numbers cannot change places."""
+    """A privacy budget (epsilon, delta), with names so that its two numbers cannot be swapped."""
 
-    epsilon: float  # > 0, may be infinite (no privacy)
-    delta: float = 0.0  # in [0, 1)
+    # Greater than 0; infinite for no privacy.
+    epsilon: float
+    # In [0, 1).
+    delta: float = 0.0
 
     def __post_init__(self) -> None:
         """Raise ValueError for a budget that no mechanism can have."""
@@ -41,26 +48,33 @@ class Budget:
 class Claim:
     """One (epsilon, delta) statement under one adjacency, with where it is stated or proved.
 
-    Where noise is calibrated for a delta(N) that follows a released noisy number N, `delta` is the largest delta(N).
+    If noise is calibrated for a delta(N) that follows a released noisy number N, `delta` is the largest delta(N).
     That is proved: with the rest of the run M_N (epsilon_2, delta(N))-DP for every N, and N itself epsilon_1-DP of
     density p, neighbors with p' and M' have, for every event S,
     P(S) = int p(N) P(M_N in S_N) dN <= int p(N) (e^epsilon_2 P(M'_N in S_N) + delta(N)) dN
     <= e^(epsilon_1 + epsilon_2) P'(S) + max delta(N). The mean of delta(N) would do, but it depends on the private
-    number of records that N is drawn around, so nothing public says what it is; and delta(N) of the number that came
-    out is smaller than that mean in about half of all runs.
+    number of records that N is drawn around, so it cannot be computed from public values. And delta(N) of the released
+    number is smaller than that mean in about half of all runs.
     """
 
-    epsilon: float  # >= 0; infinite: nothing is claimed
+    # At least 0; infinite if nothing is claimed.
+    epsilon: float
     delta: float
-    adjacency: Adjacency  # which data sets must look alike
-    reference: str  # where it is stated or proved, for a reader
-    per_distance: bool = False  # epsilon is per unit of distance (geo-indistinguishability)
-    rho: float | None = None  # the zCDP statement that (epsilon, delta) was converted from
-    account: Account = Account.BASIC  # that proves epsilon from the run's events
-    delta_in_run: float | None = None  # delta(N) of the number that this run released: what its noise is made for
+    # Data sets that must look alike.
+    adjacency: Adjacency
+    # Where the claim is stated or proved, for a reader.
+    reference: str
+    # Whether epsilon is per unit of distance (geo-indistinguishability).
+    per_distance: bool = False
+    # The zCDP statement that (epsilon, delta) was converted from.
+    rho: float | None = None
+    # Account that proves epsilon from the run's events.
+    account: Account = Account.BASIC
+    # delta(N) of the number that this run released, for which its noise is calibrated.
+    delta_in_run: float | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a number that is no guarantee at all."""
+        """Raise ValueError for numbers that are not a guarantee."""
         if not self.epsilon >= 0 or not 0 <= self.delta <= 1:
             raise ValueError(
                 f"A claim had epsilon={self.epsilon}, delta={self.delta}, but epsilon must be >= 0 and delta in [0, 1]."
@@ -72,34 +86,36 @@ class Claim:
             )
 
     def __str__(self) -> str:
-        """Write the numbers with whom they protect: ε = 1, δ = 1e-05, add or remove one record."""
+        """Write the numbers and the adjacency: ε = 1, δ = 1e-05, add or remove one record."""
         per = " per unit of distance" if self.per_distance else ""
         delta = f", δ = {ceiled(self.delta)}" if self.delta else ""
         return f"ε = {ceiled(self.epsilon)}{per}{delta}, {self.adjacency.value}"
 
     @property
     def calibrated_delta(self) -> float:
-        """Return the delta that this run's noise is made for: no guarantee where it follows a noisy number."""
+        """Return the delta that this run's noise is calibrated for: not a guarantee if it follows a noisy number."""
         return self.delta if self.delta_in_run is None else self.delta_in_run
 
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """The two accounts of a run. `published` is None where nothing is claimed, `proved` where nothing is established.
+    """The two claims of a run. `published` is None if nothing is claimed, `proved` if nothing is established.
 
-    A source states `published` of its own procedure. `differs` is the run's difference from it, as part of a sentence:
-    the published claim then does not apply to this run; the proof is ours. `trusted` names who sees exact numbers
-    besides the curator, in sentences.
+    A source states `published` for its own procedure. `differs` is the run's difference from it, as part of a sentence:
+    the published claim then does not apply to this run, and the proof is by dpviz. `trusted` names those who see exact
+    numbers besides the curator, in sentences.
     """
 
     published: Claim | None
     proved: Claim | None
-    caveats: tuple[str, ...] = ()  # sentences on what the numbers leave out
-    differs: str = ""  # "": the run follows the procedure that `published` is stated of
+    # Sentences about limits of the numbers.
+    caveats: tuple[str, ...] = ()
+    # "" if the run follows the procedure that `published` is stated for.
+    differs: str = ""
     trusted: str = ""
 
     def __repr__(self) -> str:
-        """Name both claims and how many caveats there are."""
+        """Name both claims and the number of caveats."""
         claims = "; ".join(
             f"{name} {'nothing' if claim is None else claim!s}"
             for name, claim in (("proved", self.proved), ("published", self.published))
@@ -108,15 +124,15 @@ class Guarantee:
 
     @property
     def stated(self) -> Claim:
-        """Return the published claim, else the proved one, else an infinite epsilon, which holds of every run."""
+        """Return the published claim, else the proved one, else an infinite epsilon, which holds for every run."""
         return self.published or self.proved or Claim(math.inf, 0.0, Adjacency.ADD_REMOVE, "Nothing is claimed.")
 
 
 def attacker_odds(epsilon: float, delta: float = 0.0) -> float:
-    """Return how often, in 100, an attacker with a 50 % prior is right at most.
+    """Return the largest share, in percent, of right guesses by an attacker with a 50 % prior.
 
     100 (e^epsilon + delta) / (1 + e^epsilon), Kairouz, Oh & Viswanath 2015, theorem 2.1 with equal priors.
     """
-    # Written with e^-epsilon so that a large epsilon gives 100 and not inf / inf.
+    # Written with e^-epsilon, so that a large epsilon gives 100 instead of inf / inf.
     shrink = math.exp(-epsilon)
     return 100.0 * (1.0 + delta * shrink) / (1.0 + shrink)

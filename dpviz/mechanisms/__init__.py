@@ -1,9 +1,9 @@
-"""Noise: value + scale + rng -> value, and the exponential mechanism. What a draw costs is for `dpviz.accounting`.
+"""Noise: value + scale + rng -> value, and the exponential mechanism. `dpviz.accounting` computes the cost of a draw.
 
-Every proof is about real numbers. Seeded noise is floating point, whose last bits can tell neighbors apart (Mironov
-2012, "On significance of the least significant bits for differential privacy"); no guarantee covers that. Noise from a
-`SecretGenerator` on counts and sums keeps its guarantee to the last bit. Choices, and noise on single records, are
-floating point with every generator.
+Every proof is about real numbers. Seeded noise uses floating-point numbers, whose last bits can distinguish neighbors
+(Mironov 2012, "On significance of the least significant bits for differential privacy"); no guarantee covers that.
+Noise from a `SecretGenerator` on counts and sums keeps its guarantee to the last bit. Choices, and noise on single
+records, use floating-point numbers with every generator.
 """
 
 from dpviz.mechanisms.basic import (

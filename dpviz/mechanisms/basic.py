@@ -3,17 +3,17 @@
 Dwork & Roth 2014, "The algorithmic foundations of differential privacy"; McSherry & Talwar 2007 (the exponential
 mechanism); Warner 1965, "Randomized response: a survey technique for eliminating evasive answer bias".
 
-From a seeded generator, standard noise is drawn first and scaled afterwards: for one seed a result moves continuously
-with the scale, and the generator ends in the same state whatever the scale was. Its last bits are not covered by the
-proofs (Mironov 2012). From a `SecretGenerator` the noise is that of real numbers, rounded to a public grid: there the
-proofs hold to the last bit, see `secret`.
+From a seeded generator, standard noise is drawn first and scaled afterwards: for one seed, a result moves continuously
+with the scale, and the generator ends in the same state for every scale. The proofs do not cover the noise's last bits
+(Mironov 2012). From a `SecretGenerator`, the noise is a real number, rounded to a public grid. There the proofs hold to
+the last bit, see `secret`.
 
-Each choice of the exponential mechanism costs exactly one uniform, looked up in the cumulative probabilities of the
-candidates from best to worst. Growing epsilon moves mass towards the best, so for one seed the score of the choice
+Each choice of the exponential mechanism uses exactly one uniform number, looked up in the cumulative probabilities of
+the candidates from best to worst. A larger epsilon moves mass towards the best, so for one seed the score of the choice
 never falls as epsilon grows.
 
-Randomized response with two answers and P(truth) = e^epsilon / (1 + e^epsilon) is epsilon-locally private, and the best
-that any such mechanism can do: an attacker with a prior of 1/2 is right exactly that often.
+Randomized response with two answers and P(truth) = e^epsilon / (1 + e^epsilon) is epsilon-locally private, and no such
+mechanism is more accurate: an attacker with a prior of 1/2 is right with exactly this probability.
 """
 
 import math
@@ -36,7 +36,7 @@ def laplace(value: ArrayLike, *, scale: ArrayLike, rng: np.random.Generator) -> 
     The result has the shape of `value`. Scale 0 (epsilon = infinity) returns the value exactly.
 
     The result is epsilon-DP with epsilon = l1_sensitivity / scale for one scale; `value` stays private.
-    Raises ValueError for a scale that is negative, NaN, infinite or of another shape, and for a value that is not
+    Raises ValueError for a scale that is negative, NaN, infinite or of a different shape, and for a value that is not
     finite.
     Source: Dwork & Roth 2014, definition 3.3 and theorem 3.6. The proof covers the last bits of secret noise, not those
     of seeded noise (Mironov 2012).
@@ -55,7 +55,7 @@ def gaussian(value: ArrayLike, *, sigma: ArrayLike, rng: np.random.Generator) ->
 
     The result is mu-GDP with mu = l2_sensitivity / sigma for one sigma; `value` stays private. It has no pure
     epsilon.
-    Raises ValueError for a sigma that is negative, NaN, infinite or of another shape, and for a value that is not
+    Raises ValueError for a sigma that is negative, NaN, infinite or of a different shape, and for a value that is not
     finite.
     Source: Dwork & Roth 2014, appendix A.1; mu-GDP: Dong, Roth & Su 2022, theorem 2.7. The proof covers the
     last bits of secret noise, not those of seeded noise (Mironov 2012).
@@ -69,7 +69,7 @@ def gaussian(value: ArrayLike, *, sigma: ArrayLike, rng: np.random.Generator) ->
 def _secret(
     rounded: Callable[[FloatArray, FloatArray], FloatArray], exact: FloatArray, spread: FloatArray
 ) -> FloatArray:
-    """Add secret noise where there is any to add."""
+    """Add secret noise where the scale is above 0."""
     wide = np.broadcast_to(spread, exact.shape)
     noisy = exact.copy()
     noisy[wide > 0] = rounded(exact[wide > 0], wide[wide > 0])
@@ -80,7 +80,7 @@ def _checked(value: ArrayLike, scale: ArrayLike, *, name: str) -> tuple[FloatArr
     """Return (value, scale) as float64 arrays; raise ValueError for values that no mechanism can use."""
     exact = np.asarray(value, dtype=np.float64)
     spread = np.asarray(scale, dtype=np.float64)
-    # One number, the usual case, needs no arrays: a run draws noise many times. NaN fails the comparison.
+    # A single number, the usual case, needs no arrays, because a run draws noise many times. NaN fails the comparison.
     if not (float(spread) >= 0 if spread.ndim == 0 else (spread >= 0).all()):
         raise ValueError(f"{name} was {scale!r}, but it must be >= 0. Use 0 for no noise (epsilon = infinity).")
     if math.isinf(spread) if spread.ndim == 0 else np.isinf(spread).any():
@@ -118,7 +118,7 @@ def exponential(scores: ArrayLike, *, epsilon: float, sensitivity: float, rng: n
     order = np.argsort(-np.asarray(scores, dtype=np.float64), axis=-1, kind="stable")  # (..., m)
     sorted_weights = weights[order] if order.ndim == 1 else np.take_along_axis(weights, order, axis=-1)
     cumulative = np.cumsum(sorted_weights, axis=-1)  # (..., m)
-    uniform = rng.random(size=weights.shape[:-1])[..., None]  # (..., 1) in [0, 1)
+    uniform = rng.random(size=weights.shape[:-1])[..., None]  # (..., 1), in [0, 1)
     # u < 1, so u total < total and the first place above it has a positive weight.
     place = np.sum(cumulative <= uniform * cumulative[..., -1:], axis=-1, keepdims=True)  # (..., 1)
     chosen: Indices = np.take_along_axis(order, place, axis=-1)[..., 0]  # (...)
@@ -126,10 +126,10 @@ def exponential(scores: ArrayLike, *, epsilon: float, sensitivity: float, rng: n
 
 
 def exponential_probabilities(scores: ArrayLike, *, epsilon: float, sensitivity: float) -> FloatArray:
-    """Return the law of `exponential`, shape (..., m): exp(epsilon score / (2 sensitivity)), each row adding to 1.
+    """Return the probabilities (..., m) of `exponential`: exp(epsilon score / (2 sensitivity)), rows adding up to 1.
 
-    The arguments, errors and source are those of `exponential`. The probabilities are functions of private scores:
-    they may be shown to the curator and never published.
+    Arguments, errors and source are the same as for `exponential`. The probabilities depend on private scores. Curator
+    only: never publish them.
     """
     weights = _weights(scores, epsilon, sensitivity)
     probabilities: FloatArray = weights / weights.sum(axis=-1, keepdims=True)
@@ -141,7 +141,8 @@ def _weights(scores: ArrayLike, epsilon: float, sensitivity: float) -> FloatArra
     utility = np.asarray(scores, dtype=np.float64)
     if utility.ndim == 0 or utility.shape[-1] == 0:
         raise ValueError(f"scores had shape {utility.shape}, but it must be (..., m) with m >= 1 candidates.")
-    best = utility.max(axis=-1, keepdims=True)  # NaN would be the best of its row
+    # A NaN would be the best score of its row.
+    best = utility.max(axis=-1, keepdims=True)
     if not (best < np.inf).all():
         raise ValueError("scores held NaN or +inf, but each must be finite, or -inf to exclude a candidate.")
     if (best == -np.inf).any():
@@ -154,7 +155,7 @@ def _weights(scores: ArrayLike, epsilon: float, sensitivity: float) -> FloatArra
             "Scores that no record moves are public: take their argmax."
         )
     # Halves are subtracted so that scores of 1e308 and -1e308 do not overflow; the 2 of 2 sensitivity is used up.
-    gap = utility / 2 - best / 2  # (..., m) <= 0
+    gap = utility / 2 - best / 2  # (..., m), <= 0
     with np.errstate(over="ignore", invalid="ignore"):
         exponent = np.float64(epsilon) / np.float64(sensitivity) * gap
     # 0 * inf is NaN at both ends: a tie stays a tie at epsilon = inf, the excluded stay out at epsilon = 0.
@@ -164,7 +165,10 @@ def _weights(scores: ArrayLike, epsilon: float, sensitivity: float) -> FloatArra
 
 
 def truth_probability(epsilon: float) -> float:
-    """Return e^epsilon / (1 + e^epsilon), how likely an answer is true. Raises ValueError for epsilon < 0 or NaN."""
+    """Return e^epsilon / (1 + e^epsilon), the probability of a true answer.
+
+    Raises ValueError for epsilon < 0 or NaN.
+    """
     if not epsilon >= 0:
         raise ValueError(f"epsilon was {epsilon}, but it must be >= 0. Use math.inf for the plain truth.")
     return 1.0 / (1.0 + math.exp(-epsilon))
@@ -173,7 +177,7 @@ def truth_probability(epsilon: float) -> float:
 def randomized_response(truth: ArrayLike, *, epsilon: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return an answer for each true one (n,): itself with `truth_probability`, its opposite otherwise.
 
-    epsilon-DP for each answer under changing it. Raises ValueError for epsilon < 0 or NaN.
+    Each answer is epsilon-DP with respect to changing it. Raises ValueError for epsilon < 0 or NaN.
     """
     answers = np.asarray(truth, dtype=np.bool_)
     honest = rng.random(answers.shape) < truth_probability(epsilon)
@@ -181,9 +185,10 @@ def randomized_response(truth: ArrayLike, *, epsilon: float, rng: np.random.Gene
 
 
 def estimated_share(answers: ArrayLike, *, epsilon: float) -> float:
-    """Return (y - q) / (p - q) for the share y of yes, p = `truth_probability`, q = 1 - p: the true share, unbiased.
+    """Return an unbiased estimate of the true share: (y - q) / (p - q) for the share y of yes.
 
-    Raises ValueError for no answers, and for epsilon = 0, whose answers tell nothing.
+    p = `truth_probability`, q = 1 - p. Raises ValueError for no answers, and for epsilon = 0, when answers carry no
+    information.
     """
     yes, p = np.asarray(answers, dtype=np.bool_), truth_probability(epsilon)
     if not yes.size or epsilon == 0:

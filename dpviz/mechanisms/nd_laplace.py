@@ -23,21 +23,30 @@ from numpy.typing import ArrayLike, NDArray
 from dpviz.core import Box, Confidential, FloatArray, Points, as_points, functions, squared_norms
 from dpviz.mechanisms.release_law import check_epsilon, corner_probability
 
-BLOCK = 1 << 14  # coordinates drawn at a time: their arrays stay in the processor's cache
-FEW_EXPONENTIALS = 3  # dimensions up to which adding them is quicker than a Gamma variate
-AREA_LEVELS = (0.5, 0.9, 0.95)  # of the circles drawn around a record; ours
-LEAST_INSIDE = 0.01  # public worst case below which redrawing is refused: 100 draws a record; ours
-TOGETHER = 1 << 16  # records drawn again together: fewer rounds than of smaller blocks, still in the cache; ours
-FEW = 64  # records that wait for those of the next block; a round of them alone is mostly calls; ours
-MOST_DRAWS = 16  # of each of the last few in a round; ours
+# Coordinates drawn at a time, so that their arrays stay in the processor's cache.
+BLOCK = 1 << 14
+# Dimensions up to which adding exponentials is quicker than drawing a Gamma variate.
+FEW_EXPONENTIALS = 3
+# Probabilities of the circles drawn around a record. Our choice.
+AREA_LEVELS = (0.5, 0.9, 0.95)
+# Public worst case below which redrawing is refused: 100 draws per record. Our choice.
+LEAST_INSIDE = 0.01
+# Records redrawn together: fewer rounds than with smaller blocks, but still in the cache. Our choice.
+TOGETHER = 1 << 16
+# Records that wait for the next block, because a round for them alone is mostly calls. Our choice.
+FEW = 64
+# Draws for each of the last few records in a round. Our choice.
+MOST_DRAWS = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PolarNoise:
     """Displacements in polar form, for the record's owner only: z - x = radius * direction."""
 
-    radius: FloatArray  # (n,) >= 0, unit of the points
-    direction: FloatArray  # (n, d) unit vectors
+    # At least 0, unit of the points, (n,).
+    radius: FloatArray
+    # Unit vectors, (n, d).
+    direction: FloatArray
 
     @property
     def displacement(self) -> FloatArray:
@@ -47,11 +56,14 @@ class PolarNoise:
 
 @dataclass(frozen=True, slots=True)
 class PerturbationArea:
-    """The ball that a released point is expected in (thesis, equation 3.4; Yan et al. 2022), by the law of r."""
+    """The ball in which a released point is expected (thesis, equation 3.4; Yan et al. 2022), from r's distribution."""
 
-    mean_radius: float  # d / epsilon, what the average over N draws tends to
-    levels: tuple[float, ...]  # probabilities in (0, 1)
-    radii: tuple[float, ...]  # the ball of radii[i] holds z with probability levels[i]
+    # d / epsilon, the limit of the average over N draws.
+    mean_radius: float
+    # Probabilities in (0, 1).
+    levels: tuple[float, ...]
+    # The ball of radii[i] contains z with probability levels[i].
+    radii: tuple[float, ...]
 
 
 def nd_laplace(points: ArrayLike, *, epsilon: float, rng: np.random.Generator) -> Points:
@@ -68,7 +80,7 @@ def nd_laplace(points: ArrayLike, *, epsilon: float, rng: np.random.Generator) -
     """
     exact = as_points(points)
     released = np.empty_like(exact)
-    # Block by block to the end: at a million records another pass over memory costs as much as the noise.
+    # Block by block to the end: for a million records, a second pass over memory costs as much as the noise.
     for block, radius in _blocks(*exact.shape, epsilon=epsilon, rng=rng):
         np.add(exact[block], _directions(len(radius), exact.shape[1], scale=radius, rng=rng).T, out=released[block])
     return released
@@ -97,16 +109,17 @@ def radius_quantile(p: ArrayLike, d: int, *, epsilon: float) -> FloatArray:
 
 
 def perturbation_area(d: int, *, epsilon: float, levels: tuple[float, ...] = AREA_LEVELS) -> PerturbationArea:
-    """Return mean radius d / epsilon and the Gamma law's quantiles at `levels`: public, independent of the records."""
+    """Return the mean radius d / epsilon and the Gamma quantiles at `levels`. Public: independent of the records."""
     check_epsilon(epsilon)
     radii = tuple(float(radius) for radius in radius_quantile(levels, d, epsilon=epsilon))
     return PerturbationArea(d / epsilon, tuple(levels), radii)
 
 
 def epsilon_of_level(level: float, radius: float) -> float:
-    """Return epsilon = level / radius: `level` l > 0 is what two places `radius` apart may differ by, e^l at most.
+    """Return epsilon = level / radius: two places `radius` apart may differ by a factor of at most e^`level`.
 
-    `radius` > 0 is in the user's unit (meters on a map), and epsilon is per that unit. Source: thesis, section 3.1.3.
+    `level` l > 0. `radius` > 0 is in the user's unit (meters on a map), and epsilon is per that unit. Source: thesis,
+    section 3.1.3.
     Raises ValueError for a level or radius that is not positive and finite.
     """
     for name, value in (("level", level), ("radius", radius)):
@@ -116,13 +129,14 @@ def epsilon_of_level(level: float, radius: float) -> float:
 
 
 def _blocks(n: int, d: int, *, epsilon: float, rng: np.random.Generator) -> Iterator[tuple[slice, FloatArray]]:
-    """Yield the rows of each block of `n` records and their radii; their directions are to be drawn right after."""
+    """Yield the rows of each block of `n` records and their radii. The caller draws their directions right after."""
     check_epsilon(epsilon)
     rows = max(1, BLOCK // d)
     for first in range(0, n, rows):
         block = slice(first, min(first + rows, n))
         size = block.stop - first
-        if d <= FEW_EXPONENTIALS:  # Gamma(d, 1) is the sum of d exponentials
+        # Gamma(d, 1) is the sum of d exponentials.
+        if d <= FEW_EXPONENTIALS:
             radius = rng.standard_exponential((d, size)).sum(axis=0)
         else:
             radius = rng.standard_gamma(d, size)
@@ -137,14 +151,15 @@ def _directions(n: int, d: int, *, scale: FloatArray | None = None, rng: np.rand
     """Draw `n` independent uniform points of the unit sphere as columns (d, n), each times its `scale` (n,).
 
     They are Gaussian vectors over their lengths, drawn two coordinates at a time, since half a pair's squared length is
-    exponential and its angle uniform (Box and Muller 1958): twice as fast as Gaussians, and the length is known without
-    another pass. An odd last coordinate is Gaussian.
+    exponential and its angle uniform (Box and Muller 1958). That is twice as fast as Gaussians and gives the length
+    without a second pass. An odd last coordinate is Gaussian.
     """
     if d == 1:
         signs = np.where(rng.random((1, n)) < 0.5, -1.0, 1.0)
         return signs if scale is None else signs * scale
     n_pairs = d // 2
-    tangent = rng.random((n_pairs, n))  # of half the angle: one quick function gives sine and cosine
+    # Tangent of half the angle: one quick function gives sine and cosine.
+    tangent = rng.random((n_pairs, n))
     tangent -= 0.5
     tangent *= np.pi
     functions.tan(tangent, out=tangent)
@@ -154,13 +169,14 @@ def _directions(n: int, d: int, *, scale: FloatArray | None = None, rng: np.rand
     points = np.empty((d, n))
     if d > 2:
         halves = rng.random((n_pairs, n))
-        np.subtract(1.0, halves, out=halves)  # in (0, 1], for the logarithm
+        # In (0, 1], for the logarithm.
+        np.subtract(1.0, halves, out=halves)
         functions.log(halves, out=halves)
         total = halves.sum(axis=0)
         if d % 2:
             last = rng.standard_normal(n)
             total -= 0.5 * last * last
-        # A Gaussian of exactly 0 in every coordinate has no direction; any fixed one changes no probability.
+        # A Gaussian of exactly 0 in every coordinate has no direction. A fixed direction changes no probability.
         halves[0, total == 0.0] = total[total == 0.0] = -1.0
         if d % 2:
             np.divide(last if scale is None else last * scale, np.sqrt(-2.0 * total), out=points[-1])
@@ -175,13 +191,17 @@ def _directions(n: int, d: int, *, scale: FloatArray | None = None, rng: np.rand
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Redrawn(Confidential):
-    """The draws that landed inside, and what it took. All but `points` is for each record's owner only."""
+    """The draws that landed inside, and the rejected ones. All but `points` is for each record's owner only."""
 
-    points: Points  # (n, d) inside the box
-    start: Points  # (n, d) what was moved: the records, clipped into the box
-    n_rejected: NDArray[np.intp]  # (n,) draws that landed outside
-    rejected_records: NDArray[np.intp]  # (m,) the record of each of `rejected_points`
-    rejected_points: Points  # (m, d) at most `keep` of each record, in the order they were drawn
+    points: Points  # (n, d), inside the box
+    # The records before they are moved, clipped into the box, (n, d).
+    start: Points
+    # Number of draws outside the box, (n,).
+    n_rejected: NDArray[np.intp]
+    # Record of each of `rejected_points`, (m,).
+    rejected_records: NDArray[np.intp]
+    # At most `keep` points of each record, in the order of the draws, (m, d).
+    rejected_points: Points
 
     @property
     def noise(self) -> PolarNoise:
@@ -195,10 +215,10 @@ class Redrawn(Confidential):
 def redraw_in_box(points: ArrayLike, box: Box, *, epsilon: float, keep: int = 0, rng: np.random.Generator) -> Redrawn:
     """Add `nd_laplace` noise to `points` (n, d), clipped into `box`, again and again until each lands in the box.
 
-    There is no last resort after some number of tries: clamping the K-th draw costs K epsilon on the wall. Instead the
-    public P(inside | corner) is computed first. Each row is 2 epsilon-geo-indistinguishable (`redraw_loss`: what it
-    comes to in this box). How often a record was drawn is a function of x and must not be released.
-    Raises ValueError where P(inside | corner) is below LEAST_INSIDE, and as `nd_laplace` does.
+    There is no fallback after some number of tries, because clamping the K-th draw costs K epsilon on the wall. Instead
+    the public P(inside | corner) is computed first. Each row is 2 epsilon-geo-indistinguishable (`redraw_loss` computes
+    the loss in this box). The number of draws of a record is a function of x and must not be released.
+    Raises ValueError if P(inside | corner) is below LEAST_INSIDE, and for the reasons of `nd_laplace`.
     """
     exact = box.clip(as_points(points, n_features=box.d))
     check_redraw(box, epsilon=epsilon)
@@ -216,14 +236,16 @@ def redraw_in_box(points: ArrayLike, box: Box, *, epsilon: float, keep: int = 0,
             rejected.append((outside, released[outside]))
         while len(waiting) > FEW:
             draws = nd_laplace(exact.take(waiting, axis=0), epsilon=epsilon, rng=rng)
-            released[waiting] = draws  # the outside ones too: they are overwritten in a later round
+            # Draws outside are written as well; a later round overwrites them.
+            released[waiting] = draws
             again = np.flatnonzero(~_inside(draws, box))
             waiting = waiting.take(again)
             if keep:
                 first_few = n_rejected[waiting] < keep
                 rejected.append((waiting[first_few], draws[again[first_few]]))
             n_rejected[waiting] += 1
-    while len(waiting):  # the last few draw several times at once; each takes its first draw inside
+    # The last few records draw several times at once. Each takes its first draw inside.
+    while len(waiting):
         draws = nd_laplace(np.repeat(exact[waiting], MOST_DRAWS, axis=0), epsilon=epsilon, rng=rng)
         inside = _inside(draws, box).reshape(len(waiting), MOST_DRAWS)
         landed = inside.any(axis=1)
@@ -242,7 +264,7 @@ def redraw_in_box(points: ArrayLike, box: Box, *, epsilon: float, keep: int = 0,
 
 
 def check_redraw(box: Box, *, epsilon: float) -> float:
-    """Return the public P(inside | corner); raise ValueError where it is below LEAST_INSIDE."""
+    """Return the public P(inside | corner); raise ValueError if it is below LEAST_INSIDE."""
     worst = corner_probability(box, epsilon=epsilon)
     if worst < LEAST_INSIDE:
         raise ValueError(
@@ -255,7 +277,7 @@ def check_redraw(box: Box, *, epsilon: float) -> float:
 
 
 def _inside(draws: FloatArray, box: Box) -> NDArray[np.bool_]:
-    """Return which draws (m, d) lie in the box, (m,). Axis by axis: no temporary of d columns."""
+    """Return a mask (m,) of the draws (m, d) in the box, axis by axis to avoid a temporary of d columns."""
     inside = np.ones(len(draws), dtype=np.bool_)
     for axis in range(box.d):
         column = draws[:, axis]

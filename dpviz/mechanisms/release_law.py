@@ -1,9 +1,9 @@
-"""The law of a released point, for each way of keeping it in the public box: what every Bayesian attack needs.
+"""Distribution of a released point, for each way of keeping it in the public box, as every Bayesian attack needs it.
 
-One likelihood for each domain (Andres et al. 2013; thesis, section 3.1.2 and algorithm 1). `nd_laplace` is a Gaussian
-scale mixture: given V ~ Gamma((d + 1)/2, rate epsilon^2 / 2) the coordinates of z - x are independent N(0, V), because
-exp(-s) is the mean of exp(-s^2 t) over a Levy-distributed t. The probability of any product of intervals is therefore
-one integral over V in every dimension,
+There is one likelihood for each domain (Andres et al. 2013; thesis, section 3.1.2 and algorithm 1). `nd_laplace` is a
+Gaussian scale mixture: given V ~ Gamma((d + 1)/2, rate epsilon^2 / 2) the coordinates of z - x are independent N(0, V),
+because exp(-s) is the mean of exp(-s^2 t) over a Levy-distributed t. The probability of any product of intervals is
+therefore one integral over V in every dimension,
 
     P(z in [a, b] | x) = E prod_i [Phi((b_i - x_i)/sqrt V) - Phi((a_i - x_i)/sqrt V)],
 
@@ -23,20 +23,26 @@ from numpy.typing import ArrayLike
 
 from dpviz.core import Box, FloatArray, Labels, Points, algebra, as_points, frozen, functions
 
-STEPS = (0.125, 0.25)  # of log V: for intervals far away and for those at hand
-NARROW = 24.0  # e^-24 = 4e-11 is what a step may miss of the integral's peak, of width 1 / sqrt(reach) in log V; ours
-BEYOND = 36.0  # e^-36 = 2e-16 of the least probability is left out above the last node; ours
-BELOW = 34.0  # e^-34 = 2e-15 of V's law is below the first node
-MAX_REACH = 700.0  # distance in units of 1 / epsilon; beyond, a double underflows
-CELLS = 1 << 21  # factors in memory at a time
+# Steps of log V, for distant intervals and for near ones.
+STEPS = (0.125, 0.25)
+# A step may miss e^-24 = 4e-11 of the integral's peak, of width 1 / sqrt(reach) in log V. Our choice.
+NARROW = 24.0
+# e^-36 = 2e-16 of the smallest probability is left out above the last node. Our choice.
+BEYOND = 36.0
+# e^-34 = 2e-15 of V's distribution is below the first node.
+BELOW = 34.0
+# Largest distance in units of 1 / epsilon. Beyond it, a double underflows.
+MAX_REACH = 700.0
+# Factors in memory at a time.
+CELLS = 1 << 21
 DOMAINS = ("none", "clamp", "redraw", "remap")
 
 
 def log_density(z: ArrayLike, points: ArrayLike, *, epsilon: float) -> FloatArray:
     """Return log of the density of z given x: log c - epsilon |z - x|, c = epsilon^d Gamma(d/2) / (2 pi^(d/2) (d-1)!).
 
-    `z` and `points` are (..., d) and broadcast; the result is (...). With x private it is the curator's; an attacker
-    evaluates it at places of its own. Source: thesis, equation 3.2, where d = 2 and c = epsilon^2 / (2 pi).
+    `z` and `points` are (..., d) and broadcast; the result is (...). Curator only if x is private; an attacker
+    evaluates it at places of its own choice. Source: thesis, equation 3.2, where d = 2 and c = epsilon^2 / (2 pi).
     Raises ValueError for an epsilon that is not positive and finite.
     """
     check_finite_epsilon(epsilon)
@@ -47,7 +53,8 @@ def log_density(z: ArrayLike, points: ArrayLike, *, epsilon: float) -> FloatArra
 
 def log_constant(d: int, epsilon: float) -> float:
     """Return log c of `log_density`."""
-    sphere = math.log(2.0) + d / 2 * math.log(math.pi) - math.lgamma(d / 2)  # log surface of the unit sphere
+    # Log of the surface of the unit sphere.
+    sphere = math.log(2.0) + d / 2 * math.log(math.pi) - math.lgamma(d / 2)
     return d * math.log(epsilon) - math.lgamma(d) - sphere
 
 
@@ -68,10 +75,10 @@ def inside_probability(points: ArrayLike, box: Box, *, epsilon: float) -> FloatA
 
 
 def corner_probability(box: Box, *, epsilon: float) -> float:
-    """Return P(z inside `box` | x in a corner), the least over the box, public; 1 at epsilon = infinity.
+    """Return P(z inside `box` | x in a corner), the minimum over the box; 1 at epsilon = infinity. Public.
 
-    log P(inside | x) is concave in x (the density and the box are log-concave), so its least value is at a corner, and
-    by symmetry at each.
+    log P(inside | x) is concave in x (the density and the box are log-concave), so its minimum is at a corner, and by
+    symmetry at every corner.
     """
     if math.isinf(epsilon):
         return 1.0
@@ -82,14 +89,14 @@ def redraw_loss(box: Box, *, epsilon: float) -> float:
     """Return the loss per distance, in units of epsilon, of redrawing near a corner of `box`: from 1 to 2.
 
     At z = x the log-ratio of K(x) to K(x') is epsilon d + log P(inside | x') - log P(inside | x); as x' nears x in the
-    direction of the gradient this is (1 + |grad log P(inside | x)| / epsilon) epsilon d, taken here at the corner. In a
-    square that is the most anywhere; in a long box the middle of a short side can lose a little more (0.2 x 5 at
-    epsilon 1: 1.957 against 1.950). It is a figure, not a bound: 2 is the proved bound everywhere.
+    direction of the gradient this is (1 + |grad log P(inside | x)| / epsilon) epsilon d, evaluated here at the corner.
+    In a square, that is the largest loss anywhere; in a long box, the middle of a short side can lose a little more
+    (0.2 x 5 at epsilon 1: 1.957 against 1.950). The result is a figure, not a bound: 2 is the proved bound everywhere.
     """
     if math.isinf(epsilon):
         return 1.0
     corner, step = box.low, 1e-5 * np.minimum(box.widths, 1.0 / epsilon)
-    # One-sided with curvature removed: points stay inside the box.
+    # A one-sided difference with curvature removed, so that points stay inside the box.
     near = corner + np.concatenate([np.zeros((1, box.d)), np.diag(step), np.diag(2.0 * step)])
     logs = functions.log(inside_probability(near, box, epsilon=epsilon))
     gradient = (4.0 * logs[1 : box.d + 1] - 3.0 * logs[0] - logs[box.d + 1 :]) / (2.0 * step)
@@ -98,7 +105,8 @@ def redraw_loss(box: Box, *, epsilon: float) -> float:
 
 def check_epsilon(epsilon: float) -> None:
     """Raise ValueError unless epsilon > 0."""
-    if not epsilon > 0:  # NaN lands here too
+    # Also true for NaN.
+    if not epsilon > 0:
         raise ValueError(
             f"epsilon was {epsilon}, but it must be > 0, per unit of distance. Use math.inf for no noise, or "
             "epsilon_of_level(level, radius)."
@@ -116,8 +124,8 @@ def check_finite_epsilon(epsilon: float) -> None:
 def scale_nodes(d: int, reach: float = MAX_REACH) -> tuple[FloatArray, FloatArray]:
     """Return standard deviations sqrt(V) (q,) at epsilon = 1 and their weights (q,), adding to 1.
 
-    `reach` is the distance of the product of intervals from the places in question, in units of 1 / epsilon: at short
-    distances half as many nodes are as good.
+    `reach` is the distance of the product of intervals from the places in question, in units of 1 / epsilon. For short
+    distances, half as many nodes are as accurate.
     """
     # The trapezoid rule misses exp(-2 pi^2 width^2 / step^2) of a peak.
     step = float(np.clip(math.pi * math.sqrt(2.0 / (NARROW * reach)), *STEPS))
@@ -129,7 +137,7 @@ def scale_nodes(d: int, reach: float = MAX_REACH) -> tuple[FloatArray, FloatArra
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalFactors:
-    """Per axis, the probability of c intervals each: low and high are (d,) or, for a union of c boxes, (c, d)."""
+    """Probabilities of c intervals per axis. low and high are (d,) or, for a union of c boxes, (c, d)."""
 
     low: FloatArray
     high: FloatArray
@@ -138,7 +146,7 @@ class IntervalFactors:
         """Return (m, c, q): P(low <= z_axis <= high | x_axis = places[m], V)."""
         x = places[:, None, None]
         low, high = (np.atleast_2d(bound)[None, :, axis, None] for bound in (self.low, self.high))
-        # Both bounds are mirrored where they lie above x, so that small tails are not lost in 1 - (1 - tail).
+        # Both bounds are mirrored if they lie above x, so that small tails are not lost in 1 - (1 - tail).
         flip = np.where(low > x, -1.0, 1.0)
         upper, lower = np.where(flip > 0, high - x, x - low), np.where(flip > 0, low - x, x - high)
         masses: FloatArray = scipy.special.ndtr(upper / deviations) - scipy.special.ndtr(lower / deviations)
@@ -152,7 +160,7 @@ class IntervalFactors:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClampFactors:
-    """Per axis, the likelihood of a clamped z_axis: a density inside the box, the mass beyond on its wall."""
+    """Likelihood of a clamped z_axis, per axis: a density inside the box, the mass beyond it on its wall."""
 
     z: FloatArray  # (d,)
     box: Box
@@ -176,15 +184,18 @@ Factors = IntervalFactors | ClampFactors
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lattice:
-    """Candidates as the values that each axis takes, so that a product law is computed axis by axis."""
+    """Candidates as the values on each axis, so that a product distribution is computed axis by axis."""
 
     axes: tuple[FloatArray, ...]
-    places: tuple[Labels, ...]  # (m,) each: which value a candidate has
-    entries: Labels | None  # (m,) of the table of all combinations; None where those are many more than the candidates
+    # Index of each candidate's value on each axis: d arrays (m,).
+    places: tuple[Labels, ...]
+    # Candidates' entries in the table of all combinations, (m,). None if there are many more combinations than
+    # candidates.
+    entries: Labels | None
 
 
 def lattice_of(candidates: FloatArray) -> Lattice:
-    """Find the values that each axis of `candidates` (m, d) takes."""
+    """Find the values on each axis of `candidates` (m, d)."""
     columns = [np.unique(column, return_inverse=True) for column in candidates.T]
     axes, places = tuple(values for values, _ in columns), tuple(inverse for _, inverse in columns)
     sizes = tuple(len(axis) for axis in axes)
@@ -201,7 +212,8 @@ def mixture_of(candidates: FloatArray, factors: Factors, epsilon: float, lattice
     reach = epsilon * math.hypot(*(factors.reach(axis, values) for axis, values in enumerate(known.axes)))
     deviations, weights = scale_nodes(d, min(2.0 ** math.ceil(math.log2(max(reach, 1.0))), MAX_REACH))
     deviations = deviations / epsilon
-    if known.entries is not None:  # the table of all combinations of the axes' values
+    # Use the table of all combinations of the axes' values.
+    if known.entries is not None:
         columns = [factors(axis, values, deviations) for axis, values in enumerate(known.axes)]
         product = (columns[0] * weights).reshape(len(columns[0]), -1)
         for column in columns[1:-1]:
@@ -222,15 +234,19 @@ def mixture_of(candidates: FloatArray, factors: Factors, epsilon: float, lattice
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellLaw:
-    """P(z in the cell of place i | x = place j) of a rectangular grid, each different one computed once.
+    """P(z in the cell of place i | x = place j) of a rectangular grid. Each different value is computed once.
 
-    Along an axis a mass depends on how far the cell's walls are from the value, and even steps leave few such pairs:
-    their kinds. Axes are multiplied out in two halves, so that the sum over V is one product of two small matrices.
+    Along an axis, a mass depends on the distances of the cell's walls from the value. With even steps, there are few
+    different pairs of distances: their kinds. Axes are multiplied out in two halves, so that the sum over V is one
+    product of two small matrices.
     """
 
-    table: FloatArray  # (f, g) by the kinds of the first half of the axes and those of the second
-    kinds: tuple[Labels, ...]  # (k, k) for each axis: kind of cell i given place j, times its stride in the table
-    places: tuple[Labels, ...]  # the lattice's
+    # (f, g), by the kinds of the first half of the axes and of the second half.
+    table: FloatArray
+    # Kind of cell i given place j, times its stride in the table: an array (k, k) for each axis.
+    kinds: tuple[Labels, ...]
+    # `Lattice.places` of the grid.
+    places: tuple[Labels, ...]
 
     def masses(self, rows: Labels) -> FloatArray:
         """Return the masses of the cells of places `rows` (r,) given every place, (r, m)."""
@@ -241,7 +257,7 @@ class CellLaw:
 
 
 def cell_law(lattice: Lattice, epsilon: float) -> CellLaw:
-    """Prepare the masses of a rectangular grid; one axis alone has a closed form."""
+    """Prepare the masses of a rectangular grid. A single axis has a closed form."""
     pairs = [_wall_pairs(axis) for axis in lattice.axes]
     if len(pairs) == 1:
         gaps, kind = pairs[0]
@@ -263,19 +279,20 @@ def cell_law(lattice: Lattice, epsilon: float) -> CellLaw:
 def _wall_pairs(values: FloatArray) -> tuple[FloatArray, Labels]:
     """Return the different pairs of distances from a value of one axis (k,) to the walls of a cell, and the kinds.
 
-    (2, kinds): the lesser of both distances, below 0 where the value is outside the cell, and the greater. (k, k): the
-    kind of cell i given value j.
+    The pairs (2, kinds) are the smaller of both distances, below 0 if the value is outside the cell, and the larger.
+    The kinds (k, k) are the kinds of cell i given value j.
     """
     walls = np.concatenate([[-np.inf], (values[1:] + values[:-1]) / 2.0, [np.inf]])
     low, high = values - walls[:-1, None], walls[1:, None] - values  # (k, k) each
-    pairs = np.empty(low.shape, dtype=np.complex128)  # which sort and compare as pairs
+    # Complex numbers sort and compare as pairs.
+    pairs = np.empty(low.shape, dtype=np.complex128)
     pairs.real, pairs.imag = _rounded(np.minimum(low, high)), _rounded(np.maximum(low, high))
     distinct, kinds = np.unique(pairs, return_inverse=True)
     return np.stack([distinct.real, distinct.imag]), np.asarray(kinds.reshape(pairs.shape))
 
 
 def _rounded(gaps: FloatArray) -> FloatArray:
-    """Return gaps to 13 digits, to which even steps are the same."""
+    """Return gaps rounded to 13 digits, so that even steps are equal."""
     digits, powers = np.frexp(gaps)
     return np.asarray(np.ldexp(np.round(digits, 13), powers))
 
@@ -283,7 +300,8 @@ def _rounded(gaps: FloatArray) -> FloatArray:
 def _masses(gaps: FloatArray, tail: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """Return the mass between walls at `gaps` (2, kinds), given the tail's mass beyond a distance.
 
-    Beside a value it is a difference of small tails, so that none is lost in 1 - (1 - tail); around it, the rest of 1.
+    If the value is outside the interval, the mass is a difference of small tails, so that no tail is lost in
+    1 - (1 - tail). Otherwise it is 1 minus both tails.
     """
     near, far = tail(np.abs(gaps[0])), tail(gaps[1])
     return np.asarray(np.where(gaps[0] < 0, near, 1.0 - near) - far)
@@ -296,9 +314,11 @@ class GridCells:
     Cells at the rim reach to infinity, so that their masses add up to 1.
     """
 
-    low: FloatArray  # (g, d) lower walls of each place's cell
+    # Lower walls of each place's cell, (g, d).
+    low: FloatArray
     high: FloatArray  # (g, d)
-    outputs: FloatArray  # (g, d) the release for a z of that cell
+    # Release for a z in each cell, (g, d).
+    outputs: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -307,18 +327,20 @@ class ReleaseLaw:
 
     candidates: Points  # (m, d)
     epsilon: float
-    domain: str  # of DOMAINS
+    # One of DOMAINS.
+    domain: str
     box: Box | None
     cells: GridCells | None
-    log_inside: FloatArray  # (m,) log P(inside | x) under redraw, else 0
+    # log P(inside | x) under redraw, otherwise 0, (m,).
+    log_inside: FloatArray
     lattice: Lattice
 
     def log_likelihood(self, z: ArrayLike) -> FloatArray:
         """Return the log-likelihood (m,) of the released point `z` (d,) given each candidate.
 
-        A density, for none and redraw; under clamp a density on the axes where z is inside the box times the mass on
-        those where it is on a wall; under remap a probability. Only one z is compared at a time, so the kinds never
-        mix. -inf where z cannot be released. Raises ValueError for a z of another shape.
+        For none and redraw it is a density; for clamp, a density on the axes where z is inside the box times the mass
+        on the axes where z is on a wall; for remap, a probability. Only one z is compared at a time, so densities and
+        masses never mix. -inf if z cannot be released. Raises ValueError for a z of a different shape.
         """
         released = np.asarray(z, dtype=np.float64)
         d = self.candidates.shape[1]
@@ -361,7 +383,8 @@ def release_law(
     """Prepare the likelihoods of `candidates` (m, d), possible places of x; everything here is public.
 
     Clamp and redraw require `box` (candidates must lie in it: records are clipped first), remap requires `cells`
-    (`remap_cells`). What does not depend on z is computed here, once. Raises ValueError for parts that do not fit.
+    (`remap_cells`). Everything that does not depend on z is computed here, once. Raises ValueError for parts that do
+    not fit together.
     """
     places = frozen(np.array(as_points(candidates, n_features=None if box is None else box.d)))
     check_finite_epsilon(epsilon)

@@ -20,12 +20,18 @@ from dpviz.core import Box, FloatArray, Labels, Points, algebra, as_points, froz
 from dpviz.mechanisms.release_law import GridCells, Lattice, cell_law, lattice_of
 from dpviz.solvers import geometric_median
 
-GRID_PLACES = 1024  # of the default grid, at most; the table of moves needs its square
-MOST_PLACES = 4096  # ours: 4096^2 posterior weights are 134 MB
-LEAST_MASS = 1e-200  # of a cell under the prior; what underflows beside it is less than a double's rounding
-MIRROR = 1e-12  # of an axis: ticks this even are their own mirror image
-ROWS = 256  # of the posterior in memory at a time; ours
-CACHED_TABLES = 16  # of 16 kB each
+# Maximum number of places of the default grid. The table of moves needs its square.
+GRID_PLACES = 1024
+# Our choice: 4096^2 posterior weights are 134 MB.
+MOST_PLACES = 4096
+# Minimum mass of a cell under the prior. Whatever underflows beside it is less than a double's rounding.
+LEAST_MASS = 1e-200
+# Share of an axis. Ticks that are even up to this share are their own mirror image.
+MIRROR = 1e-12
+# Rows of the posterior in memory at a time. Our choice.
+ROWS = 256
+# Number of tables of 16 kB each.
+CACHED_TABLES = 16
 RULES = ("nearest", "mean", "median")
 
 
@@ -49,9 +55,9 @@ def remap_table(grid: ArrayLike, *, epsilon: float, prior: ArrayLike | None = No
     """Return the release (m, d) for a z nearest to each place of `grid` (m, d). Public inputs, public result.
 
     `rule`: "nearest" stays at the place; "mean" is the posterior mean, "median" the posterior geometric median, under
-    `prior` (m,) >= 0 over the places (None: uniform) and the exact mass of the place's cell (for places that are no
-    rectangular grid, the density at the place). epsilon = infinity keeps the place. Raises ValueError for another rule,
-    a bad prior, and more than MOST_PLACES places.
+    `prior` (m,) >= 0 over the places (uniform for None) and the exact mass of the place's cell (the density at the
+    place if the places are not a rectangular grid). epsilon = infinity keeps the place. Raises ValueError for a
+    different rule, a bad prior, and more than MOST_PLACES places.
     """
     places = as_points(grid, name="grid")
     if rule not in RULES:
@@ -66,7 +72,7 @@ def remap_table(grid: ArrayLike, *, epsilon: float, prior: ArrayLike | None = No
 
 @lru_cache(maxsize=CACHED_TABLES)
 def _cached_table(places: bytes, prior: bytes, d: int, epsilon: float, rule: str) -> Points:
-    """Return `remap_table` of places (m, d) and weights (m,) as bytes: all rounds of a game need the same one."""
+    """Return `remap_table` of places (m, d) and weights (m,) as bytes. All rounds of a game need the same table."""
     where, weights = np.frombuffer(places).reshape(-1, d), np.frombuffer(prior)
     if rule == "mean":
         return frozen(posterior_means(where, weights, epsilon))
@@ -88,7 +94,7 @@ def _moves(
 ) -> FloatArray:
     """Return `middle` of each place's posterior, (m, d), for some rows (r, m) of the posterior at a time.
 
-    Where grid and prior are their own mirror images, most places follow from another: an eighth of a square is enough.
+    If grid and prior are their own mirror images, most places follow from others: an eighth of a square is enough.
     """
     lattice = lattice_of(places)
     every = np.arange(len(places))
@@ -118,7 +124,7 @@ def _moves(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Folded:
-    """Rows from which all places follow: place i is rows[back[i]], with axes swapped, then mirrored, where flagged."""
+    """Rows from which all places follow: place i is rows[back[i]], with axes swapped, then mirrored, if flagged."""
 
     rows: Labels  # (r,)
     back: Labels  # (m,)
@@ -131,7 +137,8 @@ def _folded(lattice: Lattice, prior: FloatArray) -> _Folded:
     shape = tuple(len(axis) for axis in lattice.axes)
     flat = np.ravel_multi_index(lattice.places, shape)
     where = np.empty_like(flat)
-    where[flat] = np.arange(len(flat))  # the place at each position of the lattice
+    # Index of the place at each position of the lattice.
+    where[flat] = np.arange(len(flat))
     masses = prior[where].reshape(shape)
     standing, flipped = [], []
     for i, (axis, at) in enumerate(zip(lattice.axes, lattice.places, strict=True)):
@@ -159,7 +166,7 @@ def nearest_places(z: ArrayLike, grid: ArrayLike) -> Labels:
 def remap_cells(grid: ArrayLike, outputs: ArrayLike) -> GridCells:
     """Return the cells of a rectangular `grid` (m, d) with the release (m, d) of each, for `release_law`.
 
-    Raises ValueError when `grid` is not all combinations of the values of its axes: other places have no product cells.
+    Raises ValueError if `grid` is not all combinations of its axes' values: other places have no product cells.
     """
     places = as_points(grid, name="grid")
     lattice = lattice_of(places)
@@ -174,14 +181,14 @@ def remap_cells(grid: ArrayLike, outputs: ArrayLike) -> GridCells:
 
 
 def is_rectangular(lattice: Lattice) -> bool:
-    """Say whether the places are all combinations of their axes' values, each once."""
+    """Return True if the places are all combinations of their axes' values, each once."""
     shape = tuple(len(axis) for axis in lattice.axes)
     flat = np.ravel_multi_index(lattice.places, shape)
     return len(flat) == math.prod(shape) == len(np.unique(flat))
 
 
 def checked_prior(prior: ArrayLike | None, m: int) -> FloatArray:
-    """Return `prior` (m,) adding to 1, uniform for None; raise ValueError for what is no prior."""
+    """Return `prior` (m,) adding to 1, uniform for None; raise ValueError for an invalid prior."""
     if prior is None:
         return np.full(m, 1.0 / m)
     weights = np.asarray(prior, dtype=np.float64)
@@ -194,9 +201,10 @@ def checked_prior(prior: ArrayLike | None, m: int) -> FloatArray:
 
 
 def _density_posterior(places: FloatArray, prior: FloatArray, epsilon: float, rows: Labels) -> FloatArray:
-    """Return the posterior (r, m) of some places by the density: right up to the cell where every mass underflows."""
+    """Return the posterior (r, m) of some places by the density, right to within a cell if every mass underflows."""
     log_weights = -epsilon * scipy.spatial.distance.cdist(places[rows], places)
     log_weights = log_weights + functions.log(prior)
-    log_weights -= log_weights.max(axis=1, keepdims=True)  # a prior that rules out what is near leaves its nearest
+    # If a prior rules out all near places, the nearest of the others remain.
+    log_weights -= log_weights.max(axis=1, keepdims=True)
     weights: FloatArray = functions.exp(log_weights)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -1,28 +1,29 @@
 """Secret noise: real-number noise, rounded to a public grid without error, from the operating system's randomness.
 
-The last bits of a double that carries noise drawn in doubles tell neighbors apart (Mironov 2012, "On significance of
-the least significant bits for differential privacy"). Here the released number is G round((v + s Z) / G) as real
-numbers would give it: v the exact value, Z Laplace or Gaussian noise without rounding, G a power of two that follows
-from the scale s alone. Rounding is post-processing of v + s Z, so every guarantee of the mechanism on real numbers
-(epsilon, mu-GDP, zCDP, and what is composed of them) is the rounded one's; no sensitivity grows, as v itself is not
-rounded. Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", draw from a law of its own
-on the grid; the rounded law is as fast to draw, and the accounts of the real-number law hold for it.
+The last bits of a double with noise that was drawn in doubles can distinguish neighbors (Mironov 2012, "On significance
+of the least significant bits for differential privacy"). Here the released number is G round((v + s Z) / G) as computed
+with real numbers: v is the exact value, Z is Laplace or Gaussian noise without rounding, and G is a power of two that
+follows from the scale s alone. Rounding is post-processing of v + s Z, so every guarantee of the mechanism on real
+numbers (epsilon, mu-GDP, zCDP, and their compositions) holds for the rounded one. No sensitivity grows, because v
+itself is not rounded. Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", draw from a
+separate distribution on the grid. The rounded distribution is as fast to draw, and the accounts of the real-number
+distribution hold for it.
 
-Random bits are the operating system's, as NumPy's generators take them. Nothing here is seeded, recorded or repeated: a
+Random bits come from the operating system, as in NumPy's generators. Nothing here is seeded, recorded or repeated: a
 word of the buffer is wiped when it is read, and a forked process starts with an empty buffer. A uniform number in
 [0, 1) is a list of binary digits that are drawn when a comparison needs them, 64 at a time, so that comparisons of real
-numbers are exact. `DEPTH` words are the most: two numbers that agree in 512 digits count as equal, which is the only
-step that real numbers do not have. von Neumann 1951, "Various techniques used in connection with random digits"
+numbers are exact. There are at most `DEPTH` words: two numbers that agree in 512 digits count as equal, which is the
+only difference to real numbers. Sources: von Neumann 1951, "Various techniques used in connection with random digits"
 (exponential numbers by comparisons); Karney 2016, "Sampling exactly from the normal distribution", algorithms N and B.
 
-Cost, beside noise in doubles on one core: a call takes 40 microseconds instead of 4, each number more 0.2 (Laplace) or
-0.6 (Gaussian) instead of 0.02; a method's run on 2,000 records, 0.1 to 2 ms, takes up to 0.15 ms longer. Utility:
-the scale is 2^-12 wider, 0.05 % of the variance; rounding adds 2^-40 / 12 of the squared scale at most.
+Cost, compared with noise in doubles on one core: a call takes 40 microseconds instead of 4, and each further number 0.2
+(Laplace) or 0.6 (Gaussian) instead of 0.02. A method's run on 2,000 records, 0.1 to 2 ms, takes up to 0.15 ms longer.
+Utility: the scale is wider by 2^-12, 0.05 % of the variance; rounding adds at most 2^-40 / 12 of the squared scale.
 
-What is left: v may be a sum of records in doubles, whose last bits follow from the order of all records. A sum of n
-numbers in [-1, 1] is off by n^2 2^-53 at most, in whatever order (Higham 2002, section 4.2), so two neighbors' sums
-differ by D + 2 n^2 2^-53 where D is claimed, along each axis. The scale is therefore widened by 1 + SLACK: enough
-while 2 n^2 2^-53 <= D SLACK, for D = 1/2 and up to 740,000 records. Counts are exact.
+Remaining gap: v may be a sum of records in doubles, whose last bits follow from the order of all records. A sum of n
+numbers in [-1, 1] is off by at most n^2 2^-53, in any order (Higham 2002, section 4.2), so two neighbors' sums differ
+by D + 2 n^2 2^-53 along each axis, where D is claimed. The scale is therefore widened by 1 + SLACK: enough while
+2 n^2 2^-53 <= D SLACK, that is, for D = 1/2 and up to 740,000 records. Counts are exact.
 """
 
 import ctypes
@@ -45,19 +46,27 @@ from dpviz.core import FloatArray, compiled, quoted
 
 Words = NDArray[np.uint64]
 
-BUFFERED = 1024  # words of 64 bits in one read of the operating system; ours
-DEPTH = 8  # words of a real number that can be told apart
-REFILL = "dpviz_refill_from_operating_system"  # the name by which machine code finds it
-HALF = np.uint64(1 << 63)  # the first digits of 1/2
-GRID_BITS = 20  # the scale is 2^20 to 2^21 steps of the grid; ours
-FINEST = -500  # exponent of the finest grid: finer ones leave the range of doubles
-SLACK = 2.0**-12  # ours: what the noise is wider for sums of records in doubles
-# Of a place on the grid, in its steps, in doubles: each of six operations errs by 2^-53 of its result, size + 2 at
-# most; the omitted digits of Z add 2^-64 of the scale, 2^-43 at most.
+# 64-bit words per read from the operating system. Our choice.
+BUFFERED = 1024
+# Words of a real number that can be distinguished.
+DEPTH = 8
+# Name by which machine code finds the callback.
+REFILL = "dpviz_refill_from_operating_system"
+# First digits of 1/2.
+HALF = np.uint64(1 << 63)
+# The scale is 2^20 to 2^21 steps of the grid. Our choice.
+GRID_BITS = 20
+# Exponent of the finest grid. Finer grids leave the range of doubles.
+FINEST = -500
+# Relative widening of the noise for sums of records in doubles. Our choice.
+SLACK = 2.0**-12
+# Errors of a place on the grid, in grid steps, computed in doubles: each of six operations errs by 2^-53 of its result,
+# which is at most size + 2; the omitted digits of Z add 2^-64 of the scale, at most 2^-43.
 RELATIVE_ERROR, LEAST_ERROR = 2.0**-49, 2.0**-42
-MOST_AT_ONCE = 1 << 14  # draws whose digits are in memory at once
+# Draws whose digits are in memory at once.
+MOST_AT_ONCE = 1 << 14
 
-# What the proofs do not cover, in words for the card: where numbers are not real ones.
+# Gaps in the proofs, as text for the guarantee card: places where numbers are not real numbers.
 SUMS_CAVEAT = (
     "With secret noise the proof covers every bit of noisy counts, and of sums of up to 740,000 records: they are "
     "drawn exactly and released on a public grid. Noise from a seed is drawn in floating point, which the proof does "
@@ -78,9 +87,10 @@ FROM_DATA = "Bounds were taken from the data: not private. No guarantee holds un
 
 
 class OsBits:
-    """A bit generator for `numpy.random.Generator`, fed by `fill(n)`, n bytes; by default the operating system's.
+    """A bit generator for `numpy.random.Generator`, fed by `fill(n)`, n bytes; by default from the operating system.
 
-    `words` holds the place of the next word, then the words. It has no seed, no state to read and cannot be pickled.
+    `words` contains the position of the next word, then the words. The generator has no seed and no state to read, and
+    cannot be pickled.
     """
 
     def __init__(self, fill: Callable[[int], bytes] = os.urandom) -> None:
@@ -105,13 +115,13 @@ class OsBits:
         self.words[0] = 1
 
     def forget(self) -> None:
-        """Wipe the buffer: the next word is a new one."""
+        """Wipe the buffer, so that the next word is new."""
         self.words[:] = 0
         self.words[0] = 1 + BUFFERED
 
 
 class _Calls(ctypes.Structure):
-    """NumPy's `bitgen_t`: where the state is, and the four functions of it."""
+    """NumPy's `bitgen_t`: the address of the state, and its four functions."""
 
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("state", "uint64", "uint32", "double", "raw"))
 
@@ -129,16 +139,18 @@ def _forget_all() -> None:
 
 _CALLED_BACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda place: _LIVE[place].refill())
 binding.add_symbol(REFILL, ctypes.cast(_CALLED_BACK, ctypes.c_void_p).value)
-if sys.platform != "win32":  # there is no fork
+# Windows has no fork.
+if sys.platform != "win32":
     os.register_at_fork(after_in_child=_forget_all)
-_COMPILED: list[Any] = []  # machine code that NumPy calls must outlive all generators
+# Machine code that NumPy calls must outlive all generators.
+_COMPILED: list[Any] = []
 _refilled: Any = types.ExternalFunction(REFILL, types.void(types.uintp))
 
 
 @compiled
 def word(words: Words) -> np.uint64:
     """Return the next 64 bits and wipe them."""
-    # Read again where the buffer is still empty, as after an interrupt in between: zeros would be no noise.
+    # Read again if the buffer is still empty, for example after an interrupt: zeros would not be noise.
     while words[0] > BUFFERED:
         _refilled(words.ctypes.data)
     at = words[0]
@@ -150,7 +162,7 @@ def word(words: Words) -> np.uint64:
 
 @compiled
 def digit(words: Words, number: Words, place: int) -> np.uint64:
-    """Return word `place` of a number, drawn at its first use; number[0] counts those that are known."""
+    """Return word `place` of a number, drawn at its first use; number[0] counts the words drawn so far."""
     while number[0] <= place:
         number[number[0] + np.uint64(1)] = word(words)
         number[0] += np.uint64(1)
@@ -159,7 +171,7 @@ def digit(words: Words, number: Words, place: int) -> np.uint64:
 
 @compiled
 def less(words: Words, first: Words, second: Words) -> bool:
-    """Whether `first` < `second`, looking at as many digits as it takes."""
+    """Return True if `first` < `second`, comparing as many digits as needed."""
     for place in range(DEPTH):
         a, b = digit(words, first, place), digit(words, second, place)
         if a != b:
@@ -183,7 +195,8 @@ def lasts(words: Words, number: Words, k: int, room: Words) -> bool:
             break
         if k >= 0:
             sides = np.uint64(2 * k + 2)
-            spare = (np.uint64(0) - sides) % sides  # 2^64 modulo the sides: so many words would favor the first sides
+            # 2^64 modulo the sides. Without this rejection, that many words would favor the first sides.
+            spare = (np.uint64(0) - sides) % sides
             face = word(words)
             while face < spare:
                 face = word(words)
@@ -202,7 +215,7 @@ def lasts(words: Words, number: Words, k: int, room: Words) -> bool:
 def exponentials(words: Words, whole: Words, parts: Words) -> None:
     """Draw standard exponential numbers `whole` (n,) + 0.`parts` (n, 1 + DEPTH): von Neumann 1951.
 
-    A uniform x is accepted with chance exp(-x); each other one adds 1.
+    A uniform x is accepted with chance exp(-x); each rejected one adds 1.
     """
     room = np.zeros((3, 1 + DEPTH), dtype=np.uint64)
     for i in range(len(whole)):
@@ -255,13 +268,14 @@ def _next_double(place: Any) -> Any:
 
 @cache
 def _entries() -> tuple[int, int, int]:
-    """Compile what NumPy calls and return its addresses: the next 64 bits, 32 bits, and a double in [0, 1)."""
+    """Compile the functions that NumPy calls and return their addresses: 64 bits, 32 bits, a double in [0, 1)."""
     entries = []
     for answer, function in ((types.uint64, _next64), (types.uint32, _next32), (types.float64, _next_double)):
         signature = answer(types.CPointer(types.uint64))  # type: ignore[no-untyped-call]
         try:
             entries.append(cfunc(signature, cache=True)(function))
-        except RuntimeError:  # no folder is writable: every start compiles again
+        # No folder is writable, so every start compiles again.
+        except RuntimeError:
             entries.append(cfunc(signature)(function))
     _COMPILED.extend(entries)
     first, second, third = (int(each.address or 0) for each in entries)
@@ -269,14 +283,14 @@ def _entries() -> tuple[int, int, int]:
 
 
 class SecretGenerator(np.random.Generator):
-    """A generator without a seed, whose runs cannot be repeated: all of its bits are the operating system's.
+    """A generator without a seed, whose runs cannot be repeated: all of its bits come from the operating system.
 
-    Mechanisms that add noise tell it by its type and draw without floating-point error. `spawn` returns generators of
-    the same source: secret bits have no streams. It cannot be pickled.
+    Mechanisms that add noise recognize it by its type and draw without floating-point error. `spawn` returns generators
+    with the same source, because secret bits have no streams. It cannot be pickled.
     """
 
     def __init__(self, bits: OsBits | None = None) -> None:
-        """Read from `bits`; None: a source of its own."""
+        """Read from `bits`; None means a source of its own."""
         self._bits = OsBits() if bits is None else bits
         super().__init__(self._bits)  # type: ignore[arg-type]  # a bit generator by its capsule, not by its class
 
@@ -285,7 +299,7 @@ class SecretGenerator(np.random.Generator):
         self._bits.__reduce__()
 
     def spawn(self, n_children: int) -> list[np.random.Generator]:
-        """Return n generators of the same source, which are as independent as any."""
+        """Return n generators with the same source, which are as independent as any others."""
         return [SecretGenerator(self._bits) for _ in range(n_children)]
 
     def rounded_laplace(self, value: FloatArray, scale: FloatArray) -> FloatArray:
@@ -297,7 +311,7 @@ class SecretGenerator(np.random.Generator):
         return self._rounded(half_normals, value, sigma)
 
     def _rounded(self, draw: Callable[[Words, Words, Words], None], value: FloatArray, scale: FloatArray) -> FloatArray:
-        """Round by intervals: where doubles cannot decide which way, by fractions."""
+        """Round by intervals; if doubles cannot decide the direction, by fractions."""
         values, scales = value.ravel(), (scale * (1.0 + SLACK)).ravel()
         out = np.empty_like(values)
         for first in range(0, len(values), MOST_AT_ONCE):
@@ -309,7 +323,7 @@ class SecretGenerator(np.random.Generator):
                 draw(self._bits.words, whole, parts)
                 signs = _fair_bits(self._bits.words, n)
             grid = grid_of(spread)
-            # A power of two divides without rounding, or far outside of where it matters.
+            # Division by a power of two does not round, or only far outside the range that matters.
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 steps = exact / grid
                 base = np.floor(steps)
@@ -319,9 +333,10 @@ class SecretGenerator(np.random.Generator):
                 low, high = np.floor(noisy - error), np.floor(noisy + error)
                 for i in np.flatnonzero((low != high) & np.isfinite(steps)):
                     low[i] = self._exact(exact[i], spread[i], grid[i], base[i], int(whole[i]), parts[i], bool(signs[i]))
-                # The sum of two whole numbers, rounded once: a function of the grid's number and of nothing else.
+                # The sum of two whole numbers, rounded once: it depends only on the number on the grid.
                 released = (base + low) * grid
-            out[block] = np.where(np.isfinite(steps), released, exact)  # a value so large that no noise changes it
+            # A value so large that no noise changes it is returned as it is.
+            out[block] = np.where(np.isfinite(steps), released, exact)
         return out.reshape(value.shape)
 
     def _exact(
@@ -334,7 +349,7 @@ class SecretGenerator(np.random.Generator):
         digits: NDArray[np.uint64],
         negative: bool,
     ) -> float:
-        """Return floor((value + s Z) / grid + 1/2) - base by whole numbers, drawing digits until it is certain."""
+        """Return floor((value + s Z) / grid + 1/2) - base in whole numbers, drawing digits until it is certain."""
         width, at = Fraction(scale) / Fraction(grid), Fraction(value) / Fraction(grid) + Fraction(1, 2) - int(base)
         known, n_known = 0, 0
         while True:
@@ -351,13 +366,13 @@ class SecretGenerator(np.random.Generator):
 
 
 class PublicGenerator(np.random.Generator):
-    """A generator whose seed is public: its draws may be cached, which a secret one's may not be."""
+    """A generator whose seed is public: its draws may be cached, unlike those of a secret generator."""
 
 
 def public_rng(seed: int) -> PublicGenerator:
     """Return a generator with the numbers of `numpy.random.default_rng(seed)`, marked as public; so are its spawns.
 
-    Raises ValueError for what is no seed.
+    Raises ValueError for an invalid seed.
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"seed was {quoted(seed)}, but it must be a whole number >= 0, or None for secret noise.")
@@ -365,7 +380,7 @@ def public_rng(seed: int) -> PublicGenerator:
 
 
 def _fair_bits(words: Words, n: int) -> NDArray[np.bool_]:
-    """Return n bits, 64 from a word."""
+    """Return n bits, 64 from each word."""
     raw = np.array([word(words) for _ in range(-(-n // 64))], dtype="<u8")
     return np.unpackbits(raw.view(np.uint8))[:n].astype(np.bool_)
 
